@@ -1,0 +1,110 @@
+# memtop: one non-recursive Makefile; sources are found by wildcard, objects lie under build/.
+#
+#   make            the program and its agent          make check      everything, ends with totals
+#   make demo       a live view on a leaking program   make install    PREFIX=/usr/local DESTDIR=
+#   make help       all targets
+#
+# Variants: DEBUG=1 (no optimisation, internal checks), ASAN=1 (address and undefined), WERROR=1.
+
+PREFIX ?= /usr/local
+DESTDIR ?=
+CC ?= gcc
+VERSION := 0.1.0
+
+VARIANT := $(if $(DEBUG),debug,release)$(if $(ASAN),-asan,)
+B ?= build/$(VARIANT)
+
+WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror,)
+CSTD := -std=c11 -D_GNU_SOURCE
+OPT := $(if $(DEBUG),-O0 -DMT_DEBUG=1,-O2) -g
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
+comma := ,
+CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CFLAGS)
+
+# The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
+AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc \
+	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
+	-fexceptions -fasynchronous-unwind-tables -fno-plt
+AGENT_LDFLAGS = -shared -Wl,-z,defs -Wl,--version-script=agent/agent.map -Wl,-z,now -Wl,-soname,libmemtop-agent.so
+
+AGENT_SRC := $(wildcard agent/*.c)
+BACKEND_SRC := $(wildcard backend/*.c)
+TUI_SRC := $(wildcard tui/*.c)
+AGENT_OBJ := $(AGENT_SRC:%.c=$(B)/%.o)
+BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
+TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
+
+BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
+TUI_LIBS := -lncursesw -ltinfo
+
+all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop.a
+
+ifeq ($(wildcard $(AGENT_SRC)),)
+$(error sources are missing)
+endif
+
+$(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
+	@mkdir -p $(@D)
+	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<
+
+$(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
+
+$(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
+	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
+
+$(B)/libmemtop-agent.a: $(AGENT_OBJ)
+	rm -f $@ && ar rcs $@ $(AGENT_OBJ)
+
+$(B)/libmemtop.a: $(BACKEND_OBJ)
+	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)
+
+$(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
+	$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
+
+-include tests/tests.mk
+-include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d)
+
+# --- what a fresh machine lacks
+
+BUILD_DEPS := gcc libc6-dev libncurses-dev libunwind-dev libdw-dev libelf-dev libevent-dev libzstd-dev \
+	libiberty-dev libjansson-dev pkg-config
+
+deps:
+	@tests/deps.sh $(BUILD_DEPS)
+
+have-libs:
+	@tests/deps.sh --if-missing $(BUILD_DEPS)
+
+# --- arrows run one way (agent -> include, backend -> include, tui -> backend)
+
+check-layers: all
+	@tests/layers.sh $(B)
+
+install: all
+	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
+	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
+	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
+	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
+	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
+	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
+	install -m 644 include/memtop/wire.h $(DESTDIR)$(PREFIX)/include/memtop/wire.h
+
+format:
+	clang-format -i agent/*.[ch] backend/*.[ch] tui/*.[ch] include/memtop/*.h $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
+
+clean:
+	rm -rf build
+
+help:
+	@sed -n 's/^#   //p' Makefile
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | deps | format | clean'
+
+.PHONY: all deps have-libs check-layers install format clean help
+.DEFAULT_GOAL := all

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * agent.h - compiler words, and the map of the functions that cross files.
+ * Each group is one file; a file calls only groups above its own (hooks.c and init.c are the top).
+ */
+#ifndef MT_AGENT_H
+#define MT_AGENT_H
+
+#include "types.h"
+#include <stdarg.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+#define unlikely(x) __builtin_expect(!!(x), 0)
+#define MT_COLD __attribute__((noinline, cold))
+#define MT_INLINE static inline __attribute__((always_inline))
+#define MT_EXPORT __attribute__((visibility("default")))
+#define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
+
+/* The one macro for thread-local storage; a platform without initial-exec TLS replaces it. */
+#define MT_TLS __thread __attribute__((tls_model("initial-exec")))
+
+/* prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
+void *mt_prim_map(size_t bytes, bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+void *mt_prim_map_wiped(size_t bytes);              /* ... WIPEONFORK */
+void mt_prim_unmap(void *p, size_t bytes);
+void mt_prim_drop(void *p, size_t bytes);           /* give the pages back, keep the range */
+uint64_t mt_prim_now_ns(void);                      /* CLOCK_MONOTONIC */
+uint64_t mt_prim_coarse_ns(void);                   /* CLOCK_MONOTONIC_COARSE */
+uint64_t mt_prim_unix_ns(void);
+int mt_prim_getpid(void);                           /* real system call, never cached */
+int mt_prim_gettid(void);
+long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
+void mt_prim_yield(void);
+bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
+
+/* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
+void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
+size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
+size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
+
+/* conf.c: MEMTOP_OPTIONS. false: malformed, the line was printed, stay unprofiled. */
+extern struct conf mt_conf;
+bool mt_conf_parse(const char *text);
+size_t mt_conf_print(char *buf, size_t size);       /* options in force, as they would be typed */
+bool mt_conf_set(const char *name, const char *value); /* at run time; false: not settable */
+
+/* arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no locks. */
+void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
+uint64_t mt_arena_bytes(void);                      /* mapped or touched by the agent, all parts */
+void mt_arena_account(int64_t bytes);               /* memory mapped elsewhere (shadow, caches) */
+bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
+void mt_arena_range(uintptr_t start, size_t bytes); /* register a mapping of the agent's */
+
+/* real.c: the allocator behind us, and blocks served while it is being looked up. */
+struct real {
+	void *(*malloc)(size_t);
+	void (*free)(void *);
+	void *(*calloc)(size_t, size_t);
+	void *(*realloc)(void *, size_t);
+	void *(*reallocarray)(void *, size_t, size_t);
+	int (*posix_memalign)(void **, size_t, size_t);
+	void *(*aligned_alloc)(size_t, size_t);
+	void *(*memalign)(size_t, size_t);
+	void *(*valloc)(size_t);
+	void *(*pvalloc)(size_t);
+	void (*cfree)(void *);
+	void (*free_sized)(void *, size_t);
+	void (*free_aligned_sized)(void *, size_t, size_t);
+	size_t (*malloc_usable_size)(void *);
+};
+extern struct real mt_real;
+bool mt_real_find(void);                            /* idempotent, re-entrant */
+void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
+
+/* maps.c: loaded objects. Never takes the loader's lock on the allocation path. */
+void mt_maps_init(void);
+void mt_maps_refresh(void);                         /* compare with the loader's list; server thread */
+struct module *mt_maps_find(uintptr_t pc);          /* lock-free; NULL = nowhere. Learns new ones. */
+struct module *mt_maps_module(uint32_t id);         /* NULL past mt_maps_count() */
+uint32_t mt_maps_count(void);                       /* ids are 0..count-1 */
+uint32_t mt_maps_generation(void);                  /* changes when anything was (un)loaded */
+void mt_maps_invalidate(void);                      /* a dlopen or dlclose begins or ends */
+
+/* stacks.c: the trie and the interned code locations. Insert-only, lock-free readers. */
+node_id mt_stacks_child(node_id parent, code_id code);  /* finds or inserts; 0 with cap met */
+struct node *mt_stacks_node(node_id id);            /* never NULL for an id that was returned */
+uint32_t mt_stacks_count(void);                     /* ids 0..count-1; the newest may be unpublished (code 0) */
+code_id mt_stacks_code(uintptr_t pc, uint8_t kind); /* interns; truncations: pc = reason */
+const struct code *mt_stacks_code_at(code_id id);
+node_id mt_stacks_truncated(unsigned reason);       /* the child of the root that stands for it */
+bool mt_stacks_check(void);
+
+/* unwind.c: the engine switch; unwind_cfi.c, unwind_libunwind.c, unwind_fp.c: engines. */
+bool mt_unwind_init(const char *engine);            /* false: no such engine here */
+node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
+int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max); /* innermost first */
+void mt_unwind_thread_end(struct thread *t);        /* forget the cached stack */
+uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since start */
+
+/* live.c: address -> entry. */
+bool mt_live_init(unsigned granule_bytes);
+void mt_live_enter(struct thread *t, void *p, size_t size, slot_id slot); /* after the real malloc */
+struct block mt_live_take(struct thread *t, void *p);                     /* before the real free */
+void mt_live_restore(void *p, const struct block *b);                     /* the free failed (realloc) */
+bool mt_live_peek(void *p, struct block *b);
+void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
+uint32_t mt_live_tick(void);                        /* current birth tick */
+uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
+void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread */
+
+/* slots.c: (node, epoch) -> slot, per-thread counters, sums. */
+extern _Atomic uint64_t mt_epoch;
+extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
+slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
+const struct slot *mt_slots_at(slot_id id);
+uint32_t mt_slots_count(void);                      /* ids 1..count-1 */
+void mt_slots_alloc(struct thread *t, slot_id s, size_t bytes);
+void mt_slots_free(struct thread *t, slot_id s, size_t bytes);
+void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed first, then allocated */
+/* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
+void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
+void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
+
+/* thread.c: per-thread state, its life, the busy guard. */
+extern MT_TLS struct hot *mt_hot;
+extern struct thread *_Atomic mt_threads;           /* list of all */
+struct thread *mt_thread_self(void);                /* made when missing; NULL when impossible */
+MT_INLINE bool mt_thread_ready(void) { return mt_hot->gate != 0; }
+void mt_thread_fork_child(void);
+struct thread_info {                                /* one owner of a set, past or present */
+	uint32_t index;
+	int tid;
+	bool ended;
+	char name[16];
+	struct tally done;
+};
+uint32_t mt_thread_count(void);
+bool mt_thread_info(uint32_t index, struct thread_info *info);
+
+/* record.c: what hooks call when the gate is open. */
+void mt_record_alloc(struct thread *t, void *p, size_t bytes, const struct regs *r);
+bool mt_record_free(struct thread *t, void *p, struct block *b); /* false: unknown address */
+void mt_record_unfree(struct thread *t, void *p, const struct block *b);
+void mt_record_loss(unsigned reason, uint64_t bytes);
+void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
+
+/* marks.c, history.c (server thread only): epochs with what was live then; thinned totals. */
+/* server.c: the process beside the target. encode.c: state -> frames for one viewer. */
+bool mt_server_start(void);                         /* from the constructor, or in a forked child */
+void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
+void mt_server_exec_failed(void);
+bool mt_server_running(void);
+
+/* init.c */
+extern _Atomic int mt_state;                        /* enum agent_state */
+extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the agent started */
+extern int mt_pid;                                  /* the process that is watched */
+bool mt_init_early(void);                           /* first hook, before the constructor */
+
+#endif

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * types.h - every structure that more than one file of the agent touches, and what bounds it.
+ *
+ * The path of one malloc:   hooks.c -> record.c -> unwind.c (registers -> node)
+ *                                               -> slots.c  (node, epoch -> slot; counters)
+ *                                               -> live.c   (address -> packed entry)
+ * and of one free:          hooks.c -> live.c (entry, cleared) -> slots.c (counters of the slot).
+ * server.c reads all of it from a process of its own that shares this memory.
+ *
+ * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a
+ * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated ones.
+ *
+ * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
+ *   small entry (u64): size 10 | slot 24 | birth tick 16 | thread 14
+ *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | 0 ; size 64
+ *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
+ *   slot   16,777,215 pairs (stack, epoch); then blocks go to the newest slot of their stack, or
+ *          to slot 1 (the root); MTW_LOSS_SLOTS counts them
+ *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s
+ *          each; after the last (about 140 h in all at that point) ages read "at least"
+ *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
+ *   node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a TRUNCATED(NODES) node
+ *   epoch  40 bits
+ */
+#ifndef MT_TYPES_H
+#define MT_TYPES_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef uint32_t node_id;  /* trie node; 0 = root, outermost */
+typedef uint32_t slot_id;  /* (node, epoch); 0 = none */
+typedef uint32_t code_id;  /* interned code location; 0 = none */
+
+/* The caller of a hook: what its frame's CFI starts from. */
+struct regs {
+	uintptr_t pc; /* return address into the caller: look up pc - 1 */
+	uintptr_t sp; /* the caller's stack pointer right after the call returns (the hook's CFA) */
+	uintptr_t fp; /* rbp (x86-64), x29 (AArch64), as the caller had it */
+};
+
+/* Cumulative counters of one slot in one thread's set. Written by the owner (relaxed). */
+struct counts {
+	_Atomic uint64_t xalloc_blocks, xalloc_bytes;
+	_Atomic uint64_t xfree_blocks, xfree_bytes; /* stored with release */
+};
+
+/* Plain copy of counters, for readers. */
+struct tally {
+	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+};
+
+#define LEAF_SLOTS 32
+#define MID_LEAVES 512
+#define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
+
+/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the collector's pass in which it last changed. */
+struct leaf {
+	_Atomic uint32_t xstamp;
+	struct counts slot[LEAF_SLOTS];
+};
+
+struct mid {
+	_Atomic uint32_t xstamp;
+	struct leaf *_Atomic xleaf[MID_LEAVES];
+};
+
+/*
+ * A thread's own state. Outlives the thread: at thread end it goes to a free list with all its
+ * counters, and a later thread continues in it (under a new index for ages and names).
+ * Never unmapped. Owner thread writes; the server reads what has an x.
+ */
+struct thread {
+	struct thread *next;          /* list of all, immutable once linked */
+	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
+	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
+	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
+	struct mid *_Atomic *root;    /* ROOT_MIDS pointers, mapped lazily */
+	int64_t unpublished;          /* live bytes not yet added to the global balance (peak) */
+	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
+	uintptr_t stack_lo, stack_hi; /* bounds of the stack met last; 0 = unknown */
+	struct tally own;             /* done by the present owner (thread table) */
+	uint64_t hook_samples, hook_ns; /* self-measurement */
+	bool busy;                    /* inside the agent: a signal handler's capture is cut short */
+	uintptr_t busy_sp;            /* stack pointer when busy was set: recognises a stale flag */
+};
+
+/*
+ * What the hooks look at first, through one initial-exec TLS pointer. Lies in a MADV_WIPEONFORK
+ * mapping: in a forked child `gate` reads 0, and the first hook takes the slow branch. A thread
+ * that has no state yet points at a static object whose gate is 0.
+ */
+struct hot {
+	uint32_t gate;          /* 0 = slow branch (not ready, forked, disabled); else go */
+	struct thread *thread;
+};
+
+/* One interned code location: what a trie edge is labelled with. Immutable once published. */
+struct code {
+	uintptr_t pc;     /* as met (a return address, or exact for kind SIGNAL) */
+	uint64_t offset;  /* pc - load bias of its module; = pc for NOWHERE; reason for TRUNCATED */
+	uint32_t module;  /* module id */
+	uint8_t kind;     /* enum mtw_node */
+};
+
+/* A trie node. parent and code are immutable once published; xslot changes with the epoch. */
+struct node {
+	node_id parent;
+	code_id code;
+	_Atomic uint64_t xslot; /* epoch << 24 | slot: this stack's newest slot, 0 = none */
+	node_id hash_next;      /* chain in the child table */
+};
+
+/* What a slot id stands for. Immutable once published. */
+struct slot {
+	node_id node;
+	uint64_t epoch;
+};
+
+/* A loaded object, or one that was: ids are never reused, an address range may be. */
+struct module {
+	uint32_t id;
+	_Atomic uint32_t xflags;   /* MTW_MODULE_* */
+	uintptr_t bias, start, end;
+	uintptr_t eh_frame_hdr;    /* mapped address, 0 = none */
+	const void *link;          /* the loader's struct link_map */
+	uint64_t loaded_ns;
+	_Atomic uint64_t xunloaded_ns;
+	uint8_t build_id[64];
+	uint32_t build_id_len;
+	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
+	char path[];
+};
+
+/* An entry taken out of the live map. */
+struct block {
+	size_t size;
+	slot_id slot; /* 0 = address unknown to us */
+	uint32_t tick;
+	uint32_t thread;
+};
+
+/* Options, set once from the environment; what may change later has an x. See conf.c. */
+struct conf {
+	char listen[256];
+	char unwind[16];
+	char token[257];
+	char token_file[256];
+	char run_id[65];          /* set by memtop run, lets it recognise its own child */
+	_Atomic uint32_t xdepth;  /* frames kept */
+	uint64_t max_memory;      /* bytes, 0 = default rule */
+	uint64_t mark_memory;
+	uint64_t tick_ns;
+	bool follow_exec;
+	bool debug;
+};
+
+enum agent_state {
+	AGENT_EARLY = 0, /* before the real allocator is known */
+	AGENT_ON,        /* counting */
+	AGENT_OFF,       /* a bad option, or refused: forward only */
+	AGENT_DORMANT,   /* forked child: counts, has no server yet */
+};
+
+#endif

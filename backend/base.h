@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * base.h - errors, allocation that does not fail, debug log. Any thread.
+ *
+ * A function that can fail for the user takes `struct err *` last: untouched on success, on
+ * failure a complete clause "WHAT: WHY; what to do" without the program's name or a newline.
+ */
+#ifndef BASE_H
+#define BASE_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct err {
+	int status;      /* exit status that fits: 2 usage, 3 cannot connect or read, 125 ... */
+	char text[1024];
+};
+
+#define PRINTF(a, b) __attribute__((format(printf, a, b)))
+
+int err_set(struct err *err, int status, const char *format, ...) PRINTF(3, 4); /* returns -1; err may be NULL */
+
+void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn)); /* main only */
+void warn(const char *format, ...) PRINTF(1, 2); /* "memtop: ..." on stderr; never while curses is up */
+#define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
+void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4) __attribute__((noreturn));
+
+void *xmalloc(size_t bytes);
+void *xcalloc(size_t n, size_t bytes);
+void *xrealloc(void *p, size_t bytes);
+char *xstrdup(const char *s);
+char *xstrndup(const char *s, size_t len);
+char *xasprintf(const char *format, ...) PRINTF(1, 2);
+
+/* MEMTOP_DEBUG=conn:2,sym : a log file, never the screen. */
+bool debug_on(const char *domain, int level);
+void debug_log(const char *domain, int level, const char *format, ...) PRINTF(3, 4);
+
+uint64_t now_ns(void);      /* CLOCK_MONOTONIC */
+uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
+
+/* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones zeroed. */
+#define GROW(ptr, have, need) grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr))
+void grow_array(void **ptr, size_t *have, size_t need, size_t size);
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * launch.h - start a program under the agent. Main thread only.
+ */
+#ifndef LAUNCH_H
+#define LAUNCH_H
+
+#include "base.h"
+#include <sys/types.h>
+
+struct launch_options {
+	const char *agent;        /* --agent, or NULL: MEMTOP_AGENT, beside the binary, PREFIX/lib/memtop */
+	const char *options;      /* extra MEMTOP_OPTIONS, NULL = none */
+	const char *stdin_path;   /* NULL = /dev/null (run); "-" = inherit (record) */
+	bool own_session;         /* run: setsid, output into the spool; record: inherits everything */
+	int output_fd;            /* where stdout and stderr go when own_session */
+};
+
+struct launched {
+	pid_t pid;
+	char socket[108];         /* abstract name where its agent listens */
+};
+
+/* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or 127. */
+int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err);
+/* Path of the agent that would be used. */
+int launch_find_agent(const char *given, char *path, size_t size, struct err *err);
+
+/* Processes of this machine that have an agent. */
+struct agent_process { pid_t pid; char name[64]; char socket[108]; };
+size_t launch_list(struct agent_process **list);
+
+#endif

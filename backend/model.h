@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model.h - one session's data, as plain arrays indexed by the wire's ids. Main thread only.
+ *
+ * Changed only by model_apply(), from events that wire_read.c decoded (live or from a file); an
+ * event that contradicts the session (an id of nothing, counters that shrink) is an error and
+ * leaves the model as it was. Events between two ticks are held back and take effect together at
+ * the tick, so that a reader between ticks always sees one consistent state:
+ *     totals = sum over slots of counts        (when `complete`)
+ *     node.incl = node.self + sum over children of incl     (always)
+ *     node.born - node.gone = node.incl live now - live at the base
+ * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
+ * that of what changed. Not here: names (symbols.h), owners (owner.h), rows on a screen (query.h).
+ */
+#ifndef MODEL_H
+#define MODEL_H
+
+#include "base.h"
+#include <memtop/wire.h>
+
+#define NO_ID UINT32_MAX
+
+struct tally {  /* cumulative; live = alloc - free */
+	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+};
+static inline uint64_t live_bytes(const struct tally *t) { return t->alloc_bytes - t->free_bytes; }
+static inline uint64_t live_blocks(const struct tally *t) { return t->alloc_blocks - t->free_blocks; }
+
+struct change { /* against the base; net = born - gone */
+	uint64_t born_blocks, born_bytes, gone_blocks, gone_bytes;
+};
+
+struct module {
+	bool known;
+	uint32_t flags;                  /* MTW_MODULE_* */
+	uint64_t bias, start, end, loaded_ns, unloaded_ns;
+	uint8_t build_id[MTW_BUILD_ID_MAX];
+	uint32_t build_id_len;
+	char *path;                      /* owned */
+	const char *name;                /* last part of path, borrowed from it */
+};
+
+struct node {
+	uint32_t parent, first_child, next_sibling; /* NO_ID ends */
+	uint32_t first_slot;             /* chain of slots through slot.next_of_node; 0 ends */
+	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
+	uint8_t kind;                    /* enum mtw_node */
+	bool known;
+	uint16_t depth;                  /* frames from the root, saturating */
+	uint64_t offset;                 /* or absolute pc, or truncation reason */
+	struct tally self, incl;
+	struct change self_change, incl_change; /* against model_base() */
+	uint64_t rate_bytes, rate_blocks;       /* inclusive allocation rate, per second (mean of the last second) */
+	uint64_t changed_ns;             /* time of the tick that changed incl last */
+};
+
+struct slot {
+	uint32_t node, next_of_node;
+	uint64_t epoch;
+	struct tally now;
+	uint64_t base_blocks, base_bytes; /* live at the base (0 for slots born after it) */
+	bool known;
+};
+
+struct mark {
+	uint32_t id;
+	uint32_t flags;                  /* MTW_MARK_* */
+	bool known, live_known;          /* live_known: MARK_LIVE arrived whole */
+	uint64_t epoch, time_ns, rss_bytes;
+	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
+	struct tally totals;
+	/* live per slot where it differs from the mark before; sorted by slot */
+	struct mark_cell { uint32_t slot; uint64_t blocks, bytes; } *cells;
+	size_t cell_count, cell_room;
+};
+
+struct thread {
+	bool known, ended;
+	uint32_t tid;
+	char name[32];
+	struct tally done;               /* by this thread */
+	uint64_t live_blocks, live_bytes;/* allocated by it and alive: from the last scan */
+};
+
+struct point { /* one point of the history */
+	uint64_t time_ns, live_bytes, live_blocks, alloc_bytes, alloc_blocks, free_blocks, rss_bytes;
+};
+
+struct program {
+	uint32_t pid, uid, word_bits;
+	uint64_t start_unix_ns, tick_ns;
+	char *exe, *arch, *agent_version, *options, **args; /* owned */
+	size_t arg_count;
+};
+
+struct totals {
+	uint64_t time_ns;
+	struct tally sum;
+	uint64_t peak_bytes, peak_error_bytes, peak_time_ns;
+	uint64_t agent_memory_bytes, agent_cpu_ns, hook_ns, target_cpu_ns;
+	uint64_t slots_total, slots_sent, live_sent_bytes;
+};
+
+struct scan_ages {
+	uint64_t request, blocks, bytes;
+	struct age_cell { uint64_t key, blocks, bytes; } *births, *sizes, *threads; /* birth_ns; log2; thread index */
+	size_t birth_count, size_count, thread_count;
+};
+
+struct model;
+struct event; /* wire_read.h */
+
+struct model *model_new(void);
+void model_free(struct model *m);
+/* Forget all (a reconnect resynchronises in full). Keeps the object and its observers. */
+void model_clear(struct model *m);
+int model_apply(struct model *m, const struct event *e, struct err *err);
+
+/* Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL. */
+const struct program *model_program(const struct model *m);
+const struct totals *model_totals(const struct model *m);
+uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
+void model_set_state(struct model *m, uint32_t state, int status, bool known); /* link lost, cut, our own waitpid */
+bool model_complete(const struct model *m);  /* a tick with MTW_TICK_COMPLETE was applied */
+bool model_final(const struct model *m);
+uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
+uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
+uint32_t model_node_count(const struct model *m);
+const struct node *model_node(const struct model *m, uint32_t id);
+uint32_t model_slot_count(const struct model *m);
+const struct slot *model_slot(const struct model *m, uint32_t id);
+uint32_t model_module_count(const struct model *m);
+const struct module *model_module(const struct model *m, uint32_t id);
+uint32_t model_thread_count(const struct model *m);
+const struct thread *model_thread(const struct model *m, uint32_t index);
+uint32_t model_mark_limit(const struct model *m); /* ids are 1..limit-1; dropped ones have the flag */
+const struct mark *model_mark(const struct model *m, uint32_t id);
+int model_mark_find(const struct model *m, const char *name_or_id); /* "m2", "2", a name; -1 = none */
+uint32_t model_newest_mark(const struct model *m); /* 0 = none */
+void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
+uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
+size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
+const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
+const struct scan_ages *model_ages(const struct model *m);
+/* allocation and free rates, per second: over the last second, and over ten */
+struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
+void model_rates(const struct model *m, struct rates *one, struct rates *ten);
+
+/*
+ * The base: what self_change and incl_change count from. 0 = start (everything was born), else a
+ * mark's id. Costs one pass over all slots; later ticks keep it up to date.
+ * -1 when the mark is unknown or kept only its totals.
+ */
+int model_set_base(struct model *m, uint32_t mark);
+uint32_t model_base(const struct model *m);
+/* The same between any two marks (to = 0: now), per slot: fn is called for each slot with a change. */
+int model_between(const struct model *m, uint32_t from, uint32_t to,
+		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
+
+/* Points oldest first, thinned, at most 600: the agent's history, then our own ticks. */
+size_t model_history(const struct model *m, const struct point **points);
+bool model_check(const struct model *m, struct err *err); /* all invariants */
+
+/* Notices from the agent or other viewers; called from model_apply(). */
+void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);
+
+#endif

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * owner.h - whose memory is it? Main thread only.
+ *
+ * The owner of a stack is the module of the innermost frame that is not an allocation wrapper:
+ * the agent, libc's malloc family, strdup and stdio, operator new/delete, std:: allocators and
+ * containers (inlined ones too), and a list that users extend. See owner.c for the table. A stack of
+ * nothing but wrappers, or a truncated one that shows none, belongs to OWNER_UNKNOWN.
+ * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
+ */
+#ifndef OWNER_H
+#define OWNER_H
+
+#include "symbols.h"
+
+#define OWNER_UNKNOWN NO_ID  /* shown as [unknown] */
+
+struct owners;
+struct owner {
+	uint32_t module;         /* newest module id of this path, or OWNER_UNKNOWN */
+	const char *name;        /* "libtile.so.2" */
+	char letter;             /* A, B, ... fixed for the session */
+	struct tally sum;
+	struct change change;    /* against the model's base */
+	uint64_t rate_bytes;
+	const uint64_t *series;  /* live bytes at each of model_history()'s points */
+};
+
+struct owners *owners_new(const struct model *m, struct symbols *s);
+void owners_free(struct owners *o);
+int owners_add_wrapper(struct owners *o, const char *pattern); /* shell pattern on function names */
+/* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
+size_t owners_update(struct owners *o, const struct owner **list);
+const struct owner *owners_of_node(struct owners *o, uint32_t node); /* leaf of a stack; never NULL */
+bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f);
+/* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
+uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
+bool owners_direct(struct owners *o, int on); /* -1 asks; by direct caller instead of owner */
+
+#endif

@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * query.h - rows for a view. Main thread only.
+ *
+ * A tree row is a set of trie nodes that share a function under the same parent row; inlined
+ * frames are rows of their own. Children are grouped when a row is opened and regrouped when their
+ * names arrive; a row keeps its id while one of its nodes lives on, so that what is open and
+ * selected follows the trie node, never the line. Only open rows cost anything.
+ */
+#ifndef QUERY_H
+#define QUERY_H
+
+#include "owner.h"
+
+typedef uint32_t row_id;     /* stable within one query; 0 = none */
+
+enum query_column {          /* what rows are sorted by, largest first */
+	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
+};
+
+enum {
+	ROW_OPEN = 1u << 0, ROW_LEAF = 1u << 1, ROW_PENDING = 1u << 2 /* name not here yet */,
+	ROW_INLINED = 1u << 3, ROW_TRUNCATED = 1u << 4, ROW_ZERO = 1u << 5 /* nothing left: dim */,
+	ROW_REST = 1u << 6 /* "... 812 more" */, ROW_HIT = 1u << 7 /* matches the search */,
+	ROW_EXPECTED = 1u << 8, ROW_NET_TRUNC = 1u << 9,
+};
+
+struct row {
+	row_id id, parent;
+	uint32_t depth;              /* indentation level on screen (folded chains count once) */
+	uint32_t flags;              /* ROW_* */
+	const char *name;            /* "main > loop > serve" for a folded chain; short function name */
+	const char *function;        /* full, demangled; NULL = unknown */
+	const char *file;            /* NULL = unknown */
+	uint32_t line;
+	uint32_t folded;             /* frames in the chain, 1 = not folded */
+	uint32_t paths;              /* distinct trie nodes merged in it */
+	uint32_t module;             /* NO_ID = none */
+	const struct owner *owner;
+	uint32_t node;               /* one of its trie nodes (heaviest) */
+	struct tally incl, self;
+	struct change change;        /* inclusive, against the model's base */
+	uint64_t rate_bytes, rate_blocks;
+};
+
+/* One function (or line) that allocates. */
+enum shape { SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG };
+struct site {
+	uint32_t id;                 /* stable */
+	uint32_t leaf;               /* heaviest stack's leaf node */
+	const char *name, *caller;   /* call site < caller */
+	const char *function, *file;
+	uint32_t line, module;
+	const struct owner *owner;
+	struct tally sum;
+	struct change change;
+	uint64_t rate_bytes, rate_blocks;
+	uint32_t stacks;
+	uint32_t flags;              /* ROW_* */
+	enum shape shape;
+	uint32_t grew, intervals;    /* "3 of 3" */
+	int64_t net_window, net_per_min; /* bytes over the shape's window */
+	const uint64_t *trend;       /* live bytes, oldest first */
+	uint32_t trend_count;
+};
+
+struct query;
+struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
+void query_free(struct query *q);
+
+/* --- the call tree */
+void query_set_inverted(struct query *q, bool on);
+bool query_inverted(const struct query *q);
+void query_set_sort(struct query *q, enum query_column by, bool reverse);
+int query_set_filter(struct query *q, const char *text, struct err *err); /* "" = none; words match function, module, file; lib:X size>N grew new */
+int query_zoom(struct query *q, row_id id);   /* its subtree becomes the whole; 0 = out one level */
+int query_zoom_owner(struct query *q, uint32_t module);
+/*
+ * Rows that would be on screen when everything open were shown, in order. Sorting happens only
+ * when `resort`: else rows keep their order and new ones come last. Borrowed until the next call.
+ */
+size_t query_rows(struct query *q, bool resort, const struct row **rows);
+size_t query_index(const struct query *q, row_id id);  /* in the last query_rows(); SIZE_MAX = gone */
+int query_open(struct query *q, row_id id, bool open);
+size_t query_open_below(struct query *q, row_id id, bool open, size_t limit); /* returns what is left */
+row_id query_open_heaviest(struct query *q, row_id id);  /* to the first fork; returns the last row */
+void query_unfold(struct query *q, row_id id);           /* toggle a folded chain */
+row_id query_open_node(struct query *q, uint32_t node);  /* opens the parents of a trie node */
+/* Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown yet. */
+size_t query_search(struct query *q, const char *text, size_t *pending);
+row_id query_search_next(struct query *q, row_id from, bool backwards);
+
+/* --- call sites, flat */
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites);
+void query_site_expect(struct query *q, uint32_t site, bool on);
+
+/* --- the verdict (line 2) */
+struct verdict {
+	enum { V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_ENDED, V_EMPTY } kind;
+	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f < g  lib" */
+	uint32_t site;               /* of the site that it names, 0 = none */
+};
+void query_verdict(struct query *q, struct verdict *v);
+
+/* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
+struct interval_row { struct site site; int64_t *net; size_t count; };
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct interval_row **rows);
+
+/* --- one stack, innermost first: frames for reports and the detail view */
+struct frame_out {
+	const char *function, *file, *module;
+	uint32_t line, module_id;
+	uint64_t offset, address;
+	bool inlined, has_offset;
+};
+size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
+
+#endif

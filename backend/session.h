@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * session.h - the session file (.mtop): frames of the wire in time-stamped, compressed blocks.
+ *
+ *   file   = "MEMTOPS\n" | u16 LE format version (1) | u16 LE 0 | u32 LE 0 | block ... | index | trailer
+ *   block  = "BLK1" | u32 LE compressed bytes | u32 LE raw bytes | u64 LE first ns | u64 LE last ns
+ *            | u32 LE flags (0) | zstd frame with content checksum
+ *   raw    = frames of wire.h in the order they came, MTW_S_* among them
+ *   index  = "IDX1" | u32 LE bytes | n x { u64 LE offset, u64 LE first ns, u64 LE last ns } | u32 LE crc32c of those
+ *   trailer= u64 LE offset of index | "MEMTOPE\n"
+ * Append-only; blocks are closed at least every second. A file cut at any byte reads to its last
+ * whole block. Later versions add frame types only.
+ */
+#ifndef SESSION_H
+#define SESSION_H
+
+#include "base.h"
+
+struct session_writer;
+struct session_reader;
+
+struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err); /* mode 0600; max 0 = unbounded */
+int session_frame(struct session_writer *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
+int session_flush(struct session_writer *w, struct err *err);  /* close the block */
+int session_close(struct session_writer *w, struct err *err);  /* index and trailer; frees */
+uint64_t session_written(const struct session_writer *w);      /* bytes safely in the file */
+
+struct session_reader *session_open(const char *path, struct err *err);
+/* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is good). */
+int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, const uint8_t **payload, size_t *len, struct err *err);
+bool session_cut(const struct session_reader *r);              /* no trailer: it was cut or is being written */
+int session_seek(struct session_reader *r, uint64_t time_ns);  /* block that holds it (needs the index) */
+void session_reader_free(struct session_reader *r);
+
+#endif

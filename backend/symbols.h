@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbols.h - names of code locations, as far as they are known. Main thread only.
+ *
+ * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
+ * (sym.c), newest and visible first; answers arrive through the loop in two steps (symbol table at
+ * once, lines and inlined frames after) and move the generation. Session files bring their own.
+ */
+#ifndef SYMBOLS_H
+#define SYMBOLS_H
+
+#include "model.h"
+
+enum symbol_source { SYMBOL_PENDING = -1, SYMBOL_NONE = 0, SYMBOL_TABLE = 1, SYMBOL_DWARF = 2 };
+
+struct symbol_frame {        /* strings live as long as the symbols object */
+	const char *function;    /* demangled; NULL = unknown */
+	const char *name;        /* short form for rows: no template arguments, no parameters */
+	const char *file;        /* NULL = unknown */
+	uint32_t line;           /* 0 = unknown */
+	bool inlined;            /* into the frame that follows (outer) */
+};
+
+struct symbol {
+	int source;              /* enum symbol_source */
+	uint32_t count;          /* >= 1 once not pending; innermost (most inlined) first, the real function last */
+	const struct symbol_frame *frames;
+};
+
+struct symbols;
+struct loop;
+struct symbol_options {
+	const char *sysroot, **dirs; /* --sysroot, --symbols */
+	size_t dir_count;
+	unsigned delay_ms;           /* tests: each answer waits this long (MEMTOP_TEST_SYMBOL_DELAY) */
+};
+
+/* loop may be NULL: then answers are only taken in by symbols_wait(). */
+struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o);
+void symbols_free(struct symbols *s);
+/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. */
+const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
+/* Of a trie node; TRUNCATED and NOWHERE nodes get a describing frame with function NULL. */
+const struct symbol *symbols_of_node(struct symbols *s, uint32_t node);
+uint64_t symbols_generation(const struct symbols *s); /* changes when an answer arrived */
+void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
+void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym); /* from a file; copies */
+/* Block until all that was asked for is answered (reports). */
+void symbols_wait(struct symbols *s);
+/* Called for each new answer (the session file stores it). */
+void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg);
+/* Modules whose file was missing or of another build-id, as sentences. */
+size_t symbols_warnings(const struct symbols *s, const char *const **sentences);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watch.h - one target being watched: a live link or a session file, with its model, symbols and
+ * spool. What tui/ and the verbs start from. Main thread only.
+ *
+ *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
+ *
+ * A live watch reconnects by itself; every frame that came is also written to the spool. Errors of
+ * the link are a state, not a failure: watch_problem() has the sentence for the header.
+ */
+#ifndef WATCH_H
+#define WATCH_H
+
+#include "model.h"
+#include "symbols.h"
+
+struct loop;
+struct watch;
+
+struct target {
+	enum target_kind { TARGET_TCP, TARGET_ABSTRACT, TARGET_PATH, TARGET_PID, TARGET_FILE } kind;
+	char host[256];
+	char name[512];  /* abstract name, socket path or file */
+	int port, pid;
+	char text[600];  /* as typed: for messages and the header */
+};
+/* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
+int target_parse(const char *word, struct target *t, struct err *err);
+int target_parse_pid(const char *word, struct target *t, struct err *err);
+
+struct watch_options {
+	const char *who;          /* shown to other viewers; NULL = user@host */
+	bool spool;               /* keep $XDG_STATE_HOME/memtop/ (live views) */
+	bool wait;                /* keep trying when nobody answers yet (live view) */
+	uint64_t tick_ns;         /* 0 = agent's default */
+	struct symbol_options symbols;
+};
+
+enum {
+	WATCH_TICK = 1u << 0,     /* the model moved */
+	WATCH_LINK = 1u << 1,     /* connected, lost, problem changed */
+	WATCH_NOTICE = 1u << 2,   /* watch_notice() has a sentence */
+	WATCH_SYMBOLS = 1u << 3,
+	WATCH_FINAL = 1u << 4,
+};
+
+/* NULL and *err when it cannot be at all; a link that is only not there yet is not an error when
+ * o->wait. Files are read whole (or to their last whole block) before it returns. */
+struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o, struct err *err);
+void watch_close(struct watch *w);
+void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
+
+struct model *watch_model(struct watch *w);
+struct symbols *watch_symbols(struct watch *w);
+const struct target *watch_target(const struct watch *w);
+bool watch_live(const struct watch *w);          /* link is up */
+uint64_t watch_stale_ns(const struct watch *w);  /* since when nothing came; 0 = fresh */
+const char *watch_problem(const struct watch *w);/* one sentence, NULL = none */
+const char *watch_notice(const struct watch *w);
+int watch_loading(const struct watch *w);        /* percent, 100 = complete */
+size_t watch_warnings(const struct watch *w, const char *const **sentences);
+
+/* Commands; -1 when there is no live link. Their effect arrives as frames. */
+int watch_mark(struct watch *w, const char *name);
+int watch_drop_mark(struct watch *w, uint32_t id);
+int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
+int watch_set_option(struct watch *w, const char *name, const char *value);
+int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count); /* sorted slots */
+
+/* The session so far, to a file of the user's (whole: spool, symbols, index). */
+int watch_save(struct watch *w, const char *path, struct err *err);
+const char *watch_spool_path(const struct watch *w);
+/* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */
+int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err);
+/* The state and status that memtop itself saw of its child; written to the session. */
+void watch_child_ended(struct watch *w, int wait_status);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wire.h - the stream between the agent in a target and its viewers.
+ *
+ * One stream, the same on abstract, path and TCP sockets, and (framed in blocks) in a session
+ * file. This page is the whole contract: a client can be written from it alone.
+ *
+ * 1. GREETING. On accept the agent sends MTW_GREETING_LEN bytes and nothing else:
+ *        8 bytes  magic "MEMTOP\r\n"
+ *        u16 LE   protocol version of the agent
+ *        u16 LE   lowest protocol version that it can serve
+ *    The client answers with the same 12 bytes (its version, the lowest that it can read) and
+ *    then a CLIENT frame. The agent checks peer credentials (Unix sockets) or the token (TCP);
+ *    when refused it sends ERROR and closes. Then it sends HELLO, and the session runs with
+ *    min(both versions).
+ *
+ * 2. FRAMES. Everything after the greeting, in both directions, is
+ *        varint type | varint length of payload | payload
+ *    varint = LEB128, little-endian groups of 7 bits, at most 10 bytes, shortest form not
+ *    required. A string is a varint length and that many bytes, no terminator, any bytes but
+ *    NUL. A frame of unknown type is skipped by its length; bytes left over at the end of a known
+ *    payload are ignored (later versions append). Lengths past the bounds below, a varint past the
+ *    payload, or an id that refers to nothing are errors: the reader closes with the reason.
+ *
+ * 3. STATE. Counters are cumulative; a tick sends what changed since this client last took
+ *    something, so a slow link gets the same final numbers, later. Frames between two TICK
+ *    frames belong together: a reader applies them as one step. Ids are never reused within a
+ *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
+ *
+ *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
+ *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch
+ *        epoch  = starts at 0, advanced by every mark
+ *        live(slot) = allocated - freed, never negative, in blocks and requested bytes
+ *        BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
+ *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
+ *        sum over slots = TOTALS, when TICK says COMPLETE
+ *
+ * 4. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting)
+ *    at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
+ *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
+ *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, LOSS, THREAD,
+ *    PROCESS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
+ *    NODES; then MARK_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
+ *
+ * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
+ * unless a name says otherwise. This header needs neither side and no library.
+ */
+#ifndef MEMTOP_WIRE_H
+#define MEMTOP_WIRE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#define MTW_MAGIC "MEMTOP\r\n"
+#define MTW_MAGIC_LEN 8
+#define MTW_GREETING_LEN 12
+#define MTW_VERSION 1
+#define MTW_VERSION_MIN 1
+
+/* Bounds: what a reader may rely on and must enforce. */
+#define MTW_FRAME_MAX (1u << 20)    /* payload bytes of one frame */
+#define MTW_CLIENT_FRAME_MAX 65536u /* ... of a frame from a client */
+#define MTW_STRING_MAX 4096u        /* bytes of a path, an argument, a text */
+#define MTW_NAME_MAX 64u            /* bytes of a mark's, a viewer's or an option's name */
+#define MTW_BUILD_ID_MAX 64u        /* bytes */
+#define MTW_ARGS_MAX 64u            /* arguments in HELLO; more are cut */
+#define MTW_BATCH_MAX 65536u        /* entries of one batch frame */
+#define MTW_MODULES_MAX (1u << 16)  /* module ids are below this */
+#define MTW_NODES_MAX (1u << 26)    /* node ids are below this */
+#define MTW_SLOTS_MAX (1u << 24)    /* slot ids are below this, and start at 1 */
+#define MTW_THREADS_MAX (1u << 14)  /* thread indices are below this; 0 = threads beyond it */
+#define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
+#define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
+#define MTW_ACK_EVERY 16384u
+#define MTW_WINDOW_MIN 65536u
+#define MTW_WINDOW_MAX (4u << 20)
+#define MTW_TOKEN_MAX 256u          /* bytes of a TCP token */
+
+/*
+ * Frame types. A payload is the listed fields in order; v = varint, s = string, z = zigzag varint,
+ * b = string of raw bytes. "n x { ... }" is a varint count and that many groups. Ids marked with
+ * a delta (+id) are written as the difference to the one before in the frame (the first to 0).
+ */
+enum mtw_type {
+	/* agent to client */
+	MTW_HELLO = 1,
+	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits,
+	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument } */
+	MTW_ERROR = 2,
+	/* v code (enum mtw_error), s sentence. The agent closes after it. */
+	MTW_TOTALS = 3,
+	/* v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes,
+	 * v peak_bytes, v peak_error_bytes, v peak_time_ns, v agent_memory_bytes, v agent_cpu_ns
+	 * (server's own clock), v hook_ns (estimate of time in hooks), v target_cpu_ns,
+	 * v slots_total, v slots_sent (to this client; fewer while loading), v live_sent_bytes */
+	MTW_TICK = 4,
+	/* v seq, v time_ns, v flags (MTW_TICK_*) */
+	MTW_STATE = 5,
+	/* v state (enum mtw_state), v exit status or signal number, v time_ns, v known (1: status is
+	 * certain, 0: the agent could not learn it) */
+	MTW_MODULE = 6,
+	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (mapped addresses), v loaded_ns,
+	 * v unloaded_ns (0 = loaded), b build_id, s path. Sent again when something changed. */
+	MTW_NODES = 7,
+	/* n x { +id, v kind (enum mtw_node), v parent, then by kind:
+	 *   CODE: v module, v offset (pc - load bias; a return address unless SIGNAL follows)
+	 *   SIGNAL: the same, offset is exact (an interrupted pc), not a return address
+	 *   NOWHERE: v absolute pc outside every module (generated code)
+	 *   TRUNCATED: v reason (enum mtw_truncation); parent is 0, stands for the missing rest } */
+	MTW_SLOTS = 8,
+	/* n x { +id, v node, v epoch } */
+	MTW_COUNTS = 9,
+	/* n x { +slot, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes } */
+	MTW_THREAD = 10,
+	/* v index, v tid, v flags (1 = ended), s name, v allocated_blocks, v allocated_bytes,
+	 * v freed_blocks, v freed_bytes (done BY this thread) */
+	MTW_PROCESS = 11,
+	/* v rss_bytes, v virtual_bytes, v threads, v children (that count without a server) */
+	MTW_MARK = 12,
+	/* v id, v epoch (blocks of this epoch and before were born before the mark), v flags
+	 * (MTW_MARK_*), v time_ns, s name, s set_by, v allocated_blocks, v allocated_bytes,
+	 * v freed_blocks, v freed_bytes, v rss_bytes. Sent again when renamed or dropped. */
+	MTW_MARK_LIVE = 13,
+	/* v mark id, v flags (1 = last part), n x { +slot, v live_blocks, v live_bytes }: live of
+	 * each slot at the mark, where it differs from the mark before (by id, of those that were
+	 * not dropped; the first differs from nothing allocated) */
+	MTW_HISTORY = 14,
+	/* v interval_ns, owners: n x { v module }, points: n x { v time_ns, v live_bytes, v live_blocks,
+	 * v allocated_bytes, v allocated_blocks, v freed_blocks, v rss_bytes, then v live_bytes per owner }.
+	 * Owner here is the innermost module that is neither the agent, libc nor libstdc++. */
+	MTW_LOSS = 15,
+	/* v reason (enum mtw_loss), v events, v bytes: cumulative */
+	MTW_OPTION = 16,
+	/* s name, s value, s who changed it ("" = at start) */
+	MTW_NOTICE = 17,
+	/* s sentence for the person at the viewer */
+	MTW_SCAN_THREADS = 18,
+	/* v request id, n x { v thread index, v live_blocks, v live_bytes }: by allocating thread */
+	MTW_SCAN_AGES = 19,
+	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes } by
+	 * birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
+	 * n x { v thread index, v blocks, v bytes } by thread */
+
+	/* client to agent */
+	MTW_CLIENT = 64,
+	/* v features, s who (shown to other viewers), s token ("" on Unix sockets), v tick_ns wanted
+	 * (0 = default) */
+	MTW_ACK = 65,
+	/* v bytes consumed since the greeting */
+	MTW_SET_MARK = 66,
+	/* s name ("" = none) */
+	MTW_DROP_MARK = 67,
+	/* v id */
+	MTW_RENAME_MARK = 68,
+	/* v id, s name */
+	MTW_SET_OPTION = 69,
+	/* s name, s value */
+	MTW_SCAN = 70,
+	/* v request id, v kind (0 threads, 1 ages), n x { +slot } (ages: of these slots; none = all) */
+	MTW_DETACH = 71,
+	/* (empty) the client goes; the target runs on */
+
+	/* in session files only, written by memtop */
+	MTW_S_META = 128,
+	/* s memtop version, s target as typed, v unix_ns of writing */
+	MTW_S_TIME = 129,
+	/* v ns since the agent started: the frames after this came then */
+	MTW_S_SYMBOL = 130,
+	/* v module, v offset, v kind (0 code, 1 signal), v source (0 none, 1 symbol table, 2 DWARF),
+	 * n x { s function, s file, v line, v inlined } outermost inlined first ... innermost last */
+	MTW_S_EXIT = 131,
+	/* v state (enum mtw_state), v status or signal: as memtop itself saw it */
+	MTW_S_EXPECTED = 132,
+	/* s site key, v on: a site that the user marked as expected */
+	MTW_S_NOTE = 133,
+	/* s sentence: a warning for reports */
+};
+
+#define MTW_TICK_COMPLETE (1u << 0) /* everything known was sent: sums are whole */
+#define MTW_TICK_FINAL (1u << 1)    /* the target is gone; nothing follows */
+
+#define MTW_MODULE_MAIN (1u << 0)   /* the program itself */
+#define MTW_MODULE_AGENT (1u << 1)
+#define MTW_MODULE_LIBC (1u << 2)   /* libc, ld.so, libpthread: holds allocation wrappers */
+#define MTW_MODULE_CXX (1u << 3)    /* libstdc++, libc++, libgcc_s */
+#define MTW_MODULE_GONE (1u << 4)   /* unloaded */
+#define MTW_MODULE_ALLOC (1u << 5)  /* owns the malloc in use */
+#define MTW_MODULE_VDSO (1u << 6)
+
+#define MTW_MARK_DROPPED (1u << 0)
+#define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
+
+enum mtw_error {
+	MTW_E_VERSION = 1, /* no common protocol version */
+	MTW_E_ACCESS = 2,  /* credentials or token refused */
+	MTW_E_FRAME = 3,   /* malformed frame from the client */
+	MTW_E_BUSY = 4,    /* too many viewers */
+	MTW_E_GONE = 5,    /* the target is going away */
+};
+
+enum mtw_state {
+	MTW_RUNNING = 0,
+	MTW_EXITED = 1,    /* status = exit code */
+	MTW_SIGNALLED = 2, /* status = signal number */
+	MTW_EXECED = 3,    /* replaced by another program; its own agent answers next, if it has one */
+	/* the two below are states of a viewer's model, never sent by an agent */
+	MTW_LINK_LOST = 4,
+	MTW_CUT = 5,
+};
+
+enum mtw_node { MTW_NODE_CODE = 0, MTW_NODE_SIGNAL = 1, MTW_NODE_NOWHERE = 2, MTW_NODE_TRUNCATED = 3 };
+
+enum mtw_truncation {
+	MTW_TRUNC_NONE = 0,
+	MTW_TRUNC_NO_CFI = 1,    /* no unwind table for a pc (generated or hand-written code) */
+	MTW_TRUNC_BAD_CFI = 2,   /* a rule led inwards, to an unaligned or to an unreadable place */
+	MTW_TRUNC_DEPTH = 3,     /* the depth limit; the missing frames are the outermost */
+	MTW_TRUNC_NODES = 4,     /* the trie met its memory cap */
+	MTW_TRUNC_REENTRY = 5,   /* allocated by a signal handler inside a capture */
+	MTW_TRUNC_SWITCHED = 6,  /* a stack that ends nowhere (coroutine without an end mark) */
+	MTW_TRUNC_EARLY = 7,     /* allocated before the agent could unwind */
+	MTW_TRUNC_COUNT = 8,
+};
+
+enum mtw_loss {
+	MTW_LOSS_SHADOW = 0,      /* block could not be entered in the live map: memory cap, rlimit */
+	MTW_LOSS_SLOTS = 1,       /* out of slot ids: booked to its stack's oldest slot */
+	MTW_LOSS_UNKNOWN_FREE = 2,/* free of a block never seen allocated (from before the agent) */
+	MTW_LOSS_UNSEEN_FREE = 3, /* block found occupied: freed past the agent, healed */
+	MTW_LOSS_THREADS = 4,     /* thread indices exhausted: booked to index 0 */
+	MTW_LOSS_MARKS = 5,       /* marks reduced to their totals */
+	MTW_LOSS_COUNT = 6,
+};
+
+/*
+ * Writing: append to a caller's buffer; the cursor never passes end, and overflow is remembered.
+ */
+struct mtw_out {
+	uint8_t *at, *end;
+	bool full; /* something did not fit; contents are then unusable */
+};
+
+static inline void mtw_put(struct mtw_out *o, uint64_t v)
+{
+	while (v >= 0x80) {
+		if (o->at >= o->end) {
+			o->full = true;
+			return;
+		}
+		*o->at++ = (uint8_t)(v | 0x80);
+		v >>= 7;
+	}
+	if (o->at >= o->end) {
+		o->full = true;
+		return;
+	}
+	*o->at++ = (uint8_t)v;
+}
+
+static inline void mtw_put_bytes(struct mtw_out *o, const void *p, size_t len)
+{
+	mtw_put(o, len);
+	if ((size_t)(o->end - o->at) < len) {
+		o->full = true;
+		return;
+	}
+	memcpy(o->at, p, len);
+	o->at += len;
+}
+
+static inline void mtw_put_string(struct mtw_out *o, const char *s)
+{
+	size_t len = s ? strlen(s) : 0;
+
+	mtw_put_bytes(o, s ? s : "", len > MTW_STRING_MAX ? MTW_STRING_MAX : len);
+}
+
+/*
+ * Reading: a cursor over one payload. After the first violation `bad` stays set, every get
+ * returns 0, and the cursor stands still.
+ */
+struct mtw_in {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+static inline uint64_t mtw_get(struct mtw_in *in)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 70; shift += 7) {
+		if (in->bad || in->at >= in->end)
+			break;
+		uint8_t b = *in->at++;
+		if (shift == 63 && b > 1)
+			break;
+		v |= (uint64_t)(b & 0x7f) << shift;
+		if (!(b & 0x80))
+			return v;
+	}
+	in->bad = true;
+	return 0;
+}
+
+/* A value below `limit`, or bad. */
+static inline uint64_t mtw_get_below(struct mtw_in *in, uint64_t limit)
+{
+	uint64_t v = mtw_get(in);
+
+	if (v >= limit) {
+		in->bad = true;
+		return 0;
+	}
+	return v;
+}
+
+/* Borrowed from the payload; *len is at most max, else bad. Not NUL-terminated. */
+static inline const char *mtw_get_bytes(struct mtw_in *in, size_t max, size_t *len)
+{
+	uint64_t n = mtw_get(in);
+
+	*len = 0;
+	if (in->bad || n > max || n > (uint64_t)(in->end - in->at)) {
+		in->bad = true;
+		return "";
+	}
+	const char *p = (const char *)in->at;
+	in->at += n;
+	*len = (size_t)n;
+	return p;
+}
+
+/*
+ * One frame header at *buf (len bytes there): > 0 bytes of header, 0 when more bytes are
+ * needed, -1 when malformed or the payload would pass max.
+ */
+static inline int mtw_frame(const uint8_t *buf, size_t len, uint64_t max, uint64_t *type,
+			    uint64_t *payload)
+{
+	struct mtw_in in = { buf, buf + len, false };
+
+	*type = mtw_get(&in);
+	*payload = mtw_get(&in);
+	if (in.bad)
+		return len >= 20 ? -1 : 0;
+	if (*payload > max)
+		return -1;
+	return (int)(in.at - buf);
+}
+
+#endif
