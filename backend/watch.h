@@ -30,6 +30,7 @@ int target_parse_pid(const char *word, struct target *t, struct err *err);
 
 struct watch_options {
 	const char *who;          /* shown to other viewers; NULL = user@host */
+	const char *record_path;  /* write the session to this file (record); NULL = no */
 	bool spool;               /* keep $XDG_STATE_HOME/memtop/ (live views) */
 	bool wait;                /* keep trying when nobody answers yet (live view) */
 	uint64_t tick_ns;         /* 0 = agent's default */
@@ -70,6 +71,9 @@ int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count); 
 /* The session so far, to a file of the user's (whole: spool, symbols, index). */
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
+/* Ends record_path: index, trailer. 0; -1 and *err (125, says how much is safely in it) when it could not be
+ * written whole, now or on the way. */
+int watch_end_record(struct watch *w, struct err *err);
 /* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err);
 /* The state and status that memtop itself saw of its child; written to the session. */

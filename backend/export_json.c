@@ -1,0 +1,6 @@
+#include "export.h"
+int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out, struct err *err)
+{
+	(void)w, (void)q, (void)o, (void)out;
+	return err_set(err, 125, "json: not yet");
+}

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd.c - what several verbs do alike.
+ */
+#include "cmd.h"
+
+#include "launch.h"
+#include "loop.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define COMPLETE_MS 60000 /* a first full state over a slow link may take long; it moves, or fails sooner */
+#define SCAN_MS 3000
+
+bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)
+{
+	const char *term = getenv("TERM");
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)) {
+		err_set(err, status, "%s: not a terminal; use %s", what, instead);
+		return false;
+	}
+	if (!term || !*term) {
+		err_set(err, status, "%s: TERM is not set; set it (TERM=xterm) or use %s", what, instead);
+		return false;
+	}
+	return true;
+}
+
+struct tui_options cmd_tui_options(const struct args *a)
+{
+	return (struct tui_options){
+		.theme = a->theme,
+		.ascii = a->ascii,
+		.output_fd = -1,
+	};
+}
+
+void cmd_launched_target(const struct launched *l, const char *name, struct target *t)
+{
+	*t = (struct target){ .kind = TARGET_ABSTRACT, .pid = (int)l->pid };
+	snprintf(t->name, sizeof t->name, "%s", l->socket);
+	snprintf(t->text, sizeof t->text, "%.599s", name);
+}
+
+int cmd_view(const struct args *a, const struct target *t)
+{
+	struct tui_options tui = cmd_tui_options(a);
+	struct watch_options options = { .spool = t->kind != TARGET_FILE, .wait = true };
+	struct loop *loop = loop_new();
+	struct err err = { 0 };
+
+	args_symbols(a, &options.symbols);
+	struct watch *w = watch_open(loop, t, &options, &err);
+	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);
+	if (w)
+		watch_close(w);
+	loop_free(loop);
+	return status;
+}
+
+struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
+			     struct err *err)
+{
+	struct watch_options options = { .spool = false, .wait = false };
+
+	args_symbols(a, &options.symbols);
+	struct watch *w = watch_open(loop, t, &options, err);
+	if (!w || t->kind == TARGET_FILE)
+		return w;
+	if (watch_wait_complete(w, COMPLETE_MS, err)) {
+		watch_close(w);
+		return NULL;
+	}
+	cmd_scan_threads(loop, w, SCAN_MS);
+	return w;
+}
+
+void cmd_scan_threads(struct loop *loop, struct watch *w, unsigned timeout_ms)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull;
+
+	if (watch_scan(w, 0, NULL, 0))
+		return;
+	for (uint64_t now; (now = now_ns()) < end && watch_live(w);)
+		loop_once(loop, (int)((end - now) / 1000000) + 1);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd.h - what several verbs do alike: a terminal or not, a view of a target, a whole state for a
+ * report. Main thread.
+ */
+#ifndef CMD_H
+#define CMD_H
+
+#include "verbs.h"
+
+#include "tui.h"
+
+/* Whether a screen can be shown; else *err says why and names `instead`, the verb that needs none. */
+bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
+
+struct tui_options cmd_tui_options(const struct args *a);
+
+struct launched;
+/* The agent of a program that launch() started; `name` is shown in the header. */
+void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
+
+/* The live view of t until the user goes; its exit status. */
+int cmd_view(const struct args *a, const struct target *t);
+
+/*
+ * A watch on t with everything known: sums whole, threads' live memory scanned, names asked for
+ * are answered when they are used. NULL and *err when it cannot be had.
+ */
+struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
+			     struct err *err);
+
+/* Turns the loop until the agent's answer to a scan of the threads arrived, the end, or the deadline. */
+void cmd_scan_threads(struct loop *loop, struct watch *w, unsigned timeout_ms);
+
+#endif

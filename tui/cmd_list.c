@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_list.c - `memtop list`: the processes of this machine that have an agent, one a line.
+ */
+#include "verbs.h"
+
+#include "launch.h"
+
+#include <stdlib.h>
+
+static int list_run(const struct args *a)
+{
+	struct agent_process *list = NULL;
+	size_t n;
+
+	if (a->operand_count) {
+		warn("%s: list takes no target; see memtop list --help", a->operands[0]);
+		return STATUS_USAGE;
+	}
+	n = launch_list(&list);
+	if (n)
+		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
+	for (size_t i = 0; i < n; i++)
+		printf("%8d  %-20s @%s\n", (int)list[i].pid, list[i].name, list[i].socket);
+	if (!n)
+		warn("list: no process of this machine has an agent; start one with memtop run PROG");
+	free(list);
+	return 0;
+}
+
+static const char *const synopsis[] = { "list", NULL };
+static const struct option_spec *const options[] = { NULL };
+
+const struct verb verb_list = {
+	.name = "list",
+	.synopsis = synopsis,
+	.summary = "list the processes of this machine that have an agent",
+	.options = options,
+	.run = list_run,
+};

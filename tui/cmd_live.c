@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one.
+ */
+#include "cmd.h"
+
+#include "loop.h"
+
+#include <stdlib.h>
+
+static int choose(const struct args *a, struct target *t)
+{
+	struct tui_options tui = cmd_tui_options(a);
+	struct loop *loop = loop_new();
+	int rc = tui_choose(loop, &tui, t);
+
+	loop_free(loop);
+	return rc;
+}
+
+static int live_run(const struct args *a)
+{
+	struct target t;
+	struct err err = { 0 };
+	bool chooser = !a->operand_count && !a->pid;
+
+	if (!chooser && args_target(&verb_live, a, &t, &err))
+		return args_fail(&err, STATUS_USAGE);
+	if (!cmd_terminal(&err, STATUS_USAGE, "memtop",
+			  chooser ? "memtop list" : "memtop report or memtop record"))
+		return args_fail(&err, STATUS_USAGE);
+	if (chooser) {
+		int rc = choose(a, &t);
+
+		if (rc <= 0)
+			return -rc;
+	}
+	return cmd_view(a, &t);
+}
+
+static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };
+static const struct option_spec *const options[] = { &opt_pid,	 &opt_symbols, &opt_sysroot,
+						     &opt_theme, &opt_ascii,   NULL };
+
+const struct verb verb_live = {
+	.synopsis = synopsis,
+	.summary = "watch an agent live, or look at a session file",
+	.options = options,
+	.run = live_run,
+};

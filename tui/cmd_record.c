@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_record.c - `memtop record`: a session file without a screen, of a program that it starts or
+ * of an agent that is there.
+ *
+ * A program inherits everything from us, and its status is ours: with record in front of it, a
+ * script sees what it saw before. So nothing that goes wrong with the recording ends the program or
+ * hides its status; it is one line on stderr. ^C reaches the program by the terminal, not through
+ * us: we wait for it. SIGTERM is for us: the file is closed, the program lives on.
+ *
+ * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
+ * cannot be taken by another process that the agent's credentials would be compared with.
+ */
+#include "cmd.h"
+
+#include "launch.h"
+#include "loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define POLL_MS 200
+#define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
+#define SILENCE_MS 5000  /* ... and one that says nothing more has nothing more to say */
+
+struct recording {
+	struct loop *loop;
+	struct watch *watch;
+	struct loop_source *sources[6];
+	size_t source_count;
+	char path[PATH_MAX];
+	bool path_made_up;     /* not the user's: must be said */
+	pid_t pid;             /* 0 = a TARGET, not a program */
+	bool ended;            /* the program is a zombie */
+	uint64_t ended_ns, link_lost_ns;
+	bool stop;             /* a signal or --for asked us to end */
+	bool connected;        /* at any time */
+};
+
+/* NAME.YYYYMMDD-HHMMSS.mtop in the current folder. */
+static void default_path(const char *what, char *path, size_t size)
+{
+	const char *slash = strrchr(what, '/');
+	char stamp[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", localtime_r(&now, &tm));
+	snprintf(path, size, "%.200s.%s.mtop", slash ? slash + 1 : what, stamp);
+	for (char *c = path; *c; c++)
+		if (*c == '/' || *c == ':' || *c == '@')
+			*c = '_';
+}
+
+static void choose_path(struct recording *r, const struct args *a, const char *what)
+{
+	r->path_made_up = !a->output;
+	if (a->output)
+		snprintf(r->path, sizeof r->path, "%s", a->output);
+	else
+		default_path(what, r->path, sizeof r->path);
+}
+
+static void on_stop(void *arg)
+{
+	((struct recording *)arg)->stop = true;
+}
+
+static void on_ignored(void *arg)
+{
+	(void)arg;
+}
+
+static void on_child(void *arg)
+{
+	struct recording *r = arg;
+	siginfo_t info = { 0 };
+
+	if (!r->pid || r->ended || waitid(P_PID, (id_t)r->pid, &info, WEXITED | WNOHANG | WNOWAIT))
+		return;
+	if (info.si_pid == r->pid) {
+		r->ended = true;
+		r->ended_ns = now_ns();
+	}
+}
+
+static void on_poll(void *arg)
+{
+	on_child(arg);
+}
+
+static void add(struct recording *r, struct loop_source *s)
+{
+	r->sources[r->source_count++] = s;
+}
+
+static void listen_to_signals(struct recording *r)
+{
+	add(r, loop_signal(r->loop, SIGTERM, on_stop, r));
+	add(r, loop_signal(r->loop, SIGHUP, on_stop, r));
+	add(r, loop_signal(r->loop, SIGINT, r->pid ? on_ignored : on_stop, r));
+	add(r, loop_signal(r->loop, SIGQUIT, r->pid ? on_ignored : on_stop, r));
+	if (r->pid)
+		add(r, loop_signal(r->loop, SIGCHLD, on_child, r));
+	add(r, loop_timer(r->loop, POLL_MS, true, on_poll, r));
+}
+
+/* Whether nothing more can come. */
+static bool over(struct recording *r)
+{
+	uint64_t now = now_ns();
+	bool live = watch_live(r->watch);
+
+	if (live) {
+		r->connected = true;
+		r->link_lost_ns = 0;
+	} else if (!r->link_lost_ns) {
+		r->link_lost_ns = now;
+	}
+	if (r->stop)
+		return true;
+	if (r->pid && !r->ended)
+		return false;
+	if (model_final(watch_model(r->watch)))
+		return true;
+	if (r->pid && !r->connected)
+		return now - r->ended_ns > GREETING_MS * 1000000ull;
+	if (live)
+		return r->pid && watch_stale_ns(r->watch) > SILENCE_MS * 1000000ull;
+	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
+}
+
+static void record_loop(struct recording *r)
+{
+	listen_to_signals(r);
+	on_child(r);
+	while (!over(r))
+		loop_once(r->loop, POLL_MS);
+	for (size_t i = 0; i < r->source_count; i++)
+		loop_remove(r->sources[i]);
+}
+
+/* The line at the end, where a person reads it or the file's name is ours. */
+static void say_result(const struct recording *r)
+{
+	const struct model *m = watch_model(r->watch);
+	const struct tally *sum = &model_totals(m)->sum;
+
+	if (r->path_made_up || isatty(STDERR_FILENO))
+		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop report %s",
+		     r->path, (unsigned long long)sum->alloc_blocks, (unsigned long long)live_bytes(sum),
+		     (unsigned long long)live_blocks(sum), r->path);
+}
+
+/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost. */
+static int finish(struct recording *r, const char *what)
+{
+	struct err err = { 0 };
+	const char *problem = watch_problem(r->watch);
+
+	if (!r->connected)
+		warn("%s: recorded nothing, %s; the program ran as usual", what,
+		     problem ? problem : "its agent never answered");
+	else if (!r->stop && !model_final(watch_model(r->watch)))
+		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
+	if (watch_end_record(r->watch, &err)) {
+		warn("%s", err.text);
+		return -1;
+	}
+	if (r->connected)
+		say_result(r);
+	return 0;
+}
+
+/* Known before the program starts: a recording that cannot be written is not begun. */
+static int check_writable(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set(err, STATUS_OURS, "%s: %s; choose another -o", path, strerror(errno));
+	close(fd);
+	return 0;
+}
+
+static int record_program(const struct args *a)
+{
+	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
+	struct watch_options options = { .wait = true };
+	struct recording r = { 0 };
+	struct launched l;
+	struct target t;
+	struct err err = { 0 };
+	int status = 0;
+
+	choose_path(&r, a, a->operands[0]);
+	if (check_writable(r.path, &err) || launch(a->operands, &launching, &l, &err))
+		return args_fail(&err, STATUS_OURS);
+	args_symbols(a, &options.symbols);
+	options.record_path = r.path;
+	r.pid = l.pid;
+	r.loop = loop_new();
+	cmd_launched_target(&l, a->operands[0], &t);
+	r.watch = watch_open(r.loop, &t, &options, &err);
+	if (r.watch) {
+		record_loop(&r);
+		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
+			watch_child_ended(r.watch, status);
+	} else {
+		warn("%s; the program runs unrecorded", err.text);
+		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
+			;
+		r.ended = true;
+	}
+	int lost = r.watch ? finish(&r, a->operands[0]) : -1;
+
+	if (r.watch)
+		watch_close(r.watch);
+	loop_free(r.loop);
+	if (!r.ended)
+		return lost ? STATUS_OURS : 0;
+	if (WIFSIGNALED(status))
+		return 128 + WTERMSIG(status);
+	return WEXITSTATUS(status) || !lost ? WEXITSTATUS(status) : STATUS_OURS;
+}
+
+static int record_target(const struct args *a)
+{
+	struct watch_options options = { 0 };
+	struct recording r = { 0 };
+	struct target t;
+	struct err err = { 0 };
+	char *end = NULL;
+	double seconds = a->seconds ? strtod(a->seconds, &end) : 0;
+	int status = STATUS_UNREACHED;
+
+	if (args_target(&verb_record, a, &t, &err))
+		return args_fail(&err, STATUS_USAGE);
+	if (t.kind == TARGET_FILE) {
+		warn("%s: a session file is recorded already; use memtop report or memtop open", t.text);
+		return STATUS_USAGE;
+	}
+	if (a->seconds && (*end || !(seconds > 0) || seconds > 4e6)) {
+		warn("%s: not a number of seconds; write --for 10", a->seconds);
+		return STATUS_USAGE;
+	}
+	choose_path(&r, a, t.text);
+	if (check_writable(r.path, &err))
+		return args_fail(&err, STATUS_OURS);
+	args_symbols(a, &options.symbols);
+	options.record_path = r.path;
+	r.loop = loop_new();
+	r.watch = watch_open(r.loop, &t, &options, &err);
+	if (r.watch && watch_wait_complete(r.watch, 60000, &err) == 0) {
+		if (a->seconds)
+			add(&r, loop_timer(r.loop, (unsigned)(seconds * 1000), false, on_stop, &r));
+		record_loop(&r);
+		status = finish(&r, t.text) ? STATUS_OURS : 0;
+	} else {
+		args_fail(&err, STATUS_UNREACHED);
+	}
+	if (r.watch)
+		watch_close(r.watch);
+	loop_free(r.loop);
+	return status;
+}
+
+static int record_run(const struct args *a)
+{
+	if (a->program && !a->operand_count) {
+		warn("record: a program or a target is missing; see memtop record --help");
+		return STATUS_USAGE;
+	}
+	if (a->program && a->seconds) {
+		warn("--for: a program is recorded until it ends; use timeout %s PROG", a->seconds);
+		return STATUS_USAGE;
+	}
+	return a->program ? record_program(a) : record_target(a);
+}
+
+static const char *const synopsis[] = { "record [OPTION...] [--] PROG [ARG...]",
+					"record [OPTION...] TARGET", NULL };
+static const struct option_spec opt_output = { 'o', "output", "FILE", "the session file (else NAME.TIME.mtop)",
+					       offsetof(struct args, output), false };
+static const struct option_spec opt_for = { 0, "for", "SECONDS", "record a TARGET for so long (else to its end)",
+					    offsetof(struct args, seconds), false };
+static const struct option_spec *const options[] = { &opt_output, &opt_agent, &opt_agent_options,
+						     &opt_pid, &opt_for, &opt_symbols, &opt_sysroot, NULL };
+
+const struct verb verb_record = {
+	.name = "record",
+	.synopsis = synopsis,
+	.summary = "the same without a screen, into a session file",
+	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
+		   "when memtop failed, 126 when the program cannot be executed or watched, 127 when it\n"
+		   "is not found. SIGTERM ends the recording and leaves the program running.\n",
+	.options = options,
+	.takes = TAKES_EITHER,
+	.run = record_run,
+};

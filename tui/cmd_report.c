@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_report.c - `memtop report`: a session file or a live target as text or JSON.
+ */
+#include "cmd.h"
+
+#include "export.h"
+#include "loop.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int pick_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
+{
+	int found = !strcmp(word, "now") ? 0 : !strcmp(word, "start") ? 0 : model_mark_find(m, word);
+
+	if (found < 0)
+		return err_set(err, STATUS_USAGE, "%s: no mark has this name or number; the report's marks list them",
+			       word);
+	*id = (uint32_t)found;
+	return 0;
+}
+
+/* --since M, or --between A..B; "start" is 0 as A, "now" is 0 as B. */
+static int pick_changes(const struct args *a, const struct model *m, struct export_options *o,
+			struct err *err)
+{
+	char from[128];
+	const char *dots = a->between ? strstr(a->between, "..") : NULL;
+
+	o->changes = a->since || a->between;
+	if (a->since && a->between)
+		return err_set(err, STATUS_USAGE, "--since: goes not with --between; use one of them");
+	if (a->since)
+		return pick_mark(m, a->since, &o->from, err);
+	if (!a->between)
+		return 0;
+	if (!dots || dots == a->between || !dots[2] || (size_t)(dots - a->between) >= sizeof from)
+		return err_set(err, STATUS_USAGE, "%s: two marks are needed; write --between m1..m2", a->between);
+	snprintf(from, sizeof from, "%.*s", (int)(dots - a->between), a->between);
+	if (pick_mark(m, from, &o->from, err) || pick_mark(m, dots + 2, &o->to, err))
+		return -1;
+	return 0;
+}
+
+static const struct export_format *pick_format(const struct args *a, struct err *err)
+{
+	const struct export_format *f = a->format ? export_by_name(a->format) :
+				  a->output ? export_by_path(a->output) : export_by_name("text");
+
+	if (!f && !a->format)
+		f = export_by_name("text");
+	if (!f)
+		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json", a->format);
+	return f;
+}
+
+static int write_report(const struct export_format *f, struct watch *w, const struct args *a,
+			struct err *err)
+{
+	struct export_options o = { 0 };
+	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
+	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
+	FILE *out = stdout;
+	int rc = pick_changes(a, watch_model(w), &o, err);
+
+	if (!rc && a->output && !(out = fopen(a->output, "we")))
+		rc = err_set(err, STATUS_UNREACHED, "%s: %s; choose another -o", a->output, strerror(errno));
+	if (!rc)
+		rc = f->write(w, q, &o, out, err);
+	if (a->output && out && out != stdout && fclose(out) && !rc)
+		rc = err_set(err, STATUS_UNREACHED, "%s: %s; the report is not whole", a->output, strerror(errno));
+	query_free(q);
+	owners_free(owners);
+	return rc;
+}
+
+static int report_run(const struct args *a)
+{
+	struct target t;
+	struct err err = { 0 };
+	const struct export_format *f = pick_format(a, &err);
+
+	if (!f || args_target(&verb_report, a, &t, &err))
+		return args_fail(&err, STATUS_USAGE);
+	struct loop *loop = loop_new();
+	struct watch *w = cmd_open_whole(loop, &t, a, &err);
+	int rc = w ? write_report(f, w, a, &err) : -1;
+
+	if (rc)
+		rc = args_fail(&err, STATUS_UNREACHED);
+	if (w)
+		watch_close(w);
+	loop_free(loop);
+	return rc;
+}
+
+static const char *const synopsis[] = { "report [OPTION...] TARGET", NULL };
+static const struct option_spec opt_format = { 'f', "format", "NAME", "text (default) or json",
+					       offsetof(struct args, format), false };
+static const struct option_spec opt_output = { 'o', "output", "FILE",
+					       "write here; the ending .json or .txt chooses the format",
+					       offsetof(struct args, output), false };
+static const struct option_spec opt_since = { 0, "since", "MARK", "add what changed since this mark",
+					      offsetof(struct args, since), false };
+static const struct option_spec opt_between = { 0, "between", "A..B", "add what changed between two marks",
+						offsetof(struct args, between), false };
+static const struct option_spec *const options[] = { &opt_format,  &opt_output, &opt_since,   &opt_between,
+						     &opt_pid, &opt_symbols, &opt_sysroot, NULL };
+
+const struct verb verb_report = {
+	.name = "report",
+	.synopsis = synopsis,
+	.summary = "print a report of a session file or of a live target",
+	.details = "MARK is a name or a number (m2); start and now may stand for A and B.\n",
+	.options = options,
+	.run = report_run,
+};

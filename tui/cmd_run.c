@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cmd_run.c - `memtop run PROG`: start a program under the agent and watch it live.
+ *
+ * The program gets a session of its own, so that ^C in the view never reaches it, and its output goes
+ * into a file that has no name, never into a pipe: when memtop goes, it gets neither SIGPIPE nor
+ * SIGHUP. The Output view follows that file.
+ */
+#include "cmd.h"
+
+#include "launch.h"
+#include "loop.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An unlinked file on disk: the output of a day may not fit into memory. */
+static int output_file(struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[512];
+
+	if (!tmp || !*tmp)
+		tmp = "/var/tmp";
+	int fd = open(tmp, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "%s/memtop-output-XXXXXX", tmp);
+	fd = mkostemp(path, O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, STATUS_OURS, "run: no file for the program's output in %s: %s; set TMPDIR",
+			       tmp, strerror(errno));
+	unlink(path);
+	return fd;
+}
+
+struct running {
+	struct watch *watch;
+	struct loop_source *signal;
+	pid_t pid;
+	int wait_status;
+	bool ended;
+};
+
+static void reap(void *arg)
+{
+	struct running *r = arg;
+	int status;
+
+	if (r->ended || waitpid(r->pid, &status, WNOHANG) != r->pid)
+		return;
+	r->ended = true;
+	r->wait_status = status;
+	watch_child_ended(r->watch, status);
+}
+
+/* The program's own status when it ended under our eyes; else what the view returned. */
+static int status_of(const struct running *r, int view_status)
+{
+	if (!r->ended)
+		return view_status;
+	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status) : WEXITSTATUS(r->wait_status);
+}
+
+static int view(struct loop *loop, const struct args *a, const struct launched *l, int output_fd,
+		struct err *err)
+{
+	struct tui_options tui = cmd_tui_options(a);
+	struct watch_options options = { .spool = true, .wait = true };
+	struct running r = { .pid = l->pid };
+	struct target t;
+
+	tui.child = true;
+	tui.child_pid = l->pid;
+	tui.output_fd = output_fd;
+	args_symbols(a, &options.symbols);
+	cmd_launched_target(l, a->operands[0], &t);
+	r.watch = watch_open(loop, &t, &options, err);
+	if (!r.watch)
+		return args_fail(err, STATUS_OURS);
+	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
+	reap(&r);
+	int status = tui_run(loop, r.watch, &tui);
+	reap(&r);
+	loop_remove(r.signal);
+	watch_close(r.watch);
+	return status_of(&r, status);
+}
+
+static int run_run(const struct args *a)
+{
+	struct launch_options launching = {
+		.agent = a->agent,
+		.options = a->options,
+		.stdin_path = a->stdin_path,
+		.own_session = true,
+	};
+	struct launched l;
+	struct err err = { 0 };
+
+	if (!a->operand_count) {
+		warn("run: a program is missing; see memtop run --help");
+		return STATUS_USAGE;
+	}
+	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
+		return args_fail(&err, STATUS_OURS);
+	launching.output_fd = output_file(&err);
+	if (launching.output_fd < 0 || launch(a->operands, &launching, &l, &err))
+		return args_fail(&err, STATUS_OURS);
+	struct loop *loop = loop_new();
+	int status = view(loop, a, &l, launching.output_fd, &err);
+
+	loop_free(loop);
+	close(launching.output_fd);
+	return status;
+}
+
+static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NULL };
+static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
+					      offsetof(struct args, stdin_path), false };
+static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_symbols,
+						     &opt_sysroot, &opt_theme, &opt_ascii,	    NULL };
+
+const struct verb verb_run = {
+	.name = "run",
+	.synopsis = synopsis,
+	.summary = "start a program and watch it live",
+	.details = "The program has a session of its own; its output is in the Output view (8). When you\n"
+		   "quit, memtop asks whether to leave it running.\n",
+	.options = options,
+	.takes = TAKES_PROGRAM,
+	.run = run_run,
+};

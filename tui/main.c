@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * main.c - the verb table. The first word is a verb, or else the whole line is the bare live view:
+ * `memtop TARGET`. A verb's own file (cmd_*.c) has its options, its help and its work.
+ */
+#include "verbs.h"
+
+#include <errno.h>
+#include <locale.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+const struct verb *const verbs[] = { &verb_run,    &verb_record, &verb_open, &verb_report,
+				     &verb_mark, &verb_list,	NULL };
+
+static void print_help(void)
+{
+	printf("usage: memtop VERB ...\n"
+	       "       memtop TARGET\n"
+	       "       memtop\n"
+	       "\n"
+	       "Shows the heap of a native program while it runs.\n"
+	       "\n");
+	printf("  %-10s %s\n", "(none)", "choose among the processes that have an agent");
+	printf("  %-10s %s\n", "TARGET", verb_live.summary);
+	for (const struct verb *const *v = verbs; *v; v++)
+		printf("  %-10s %s\n", (*v)->name, (*v)->summary);
+	printf("\n"
+	       "TARGET, the same for every verb:\n"
+	       "  :PORT, HOST:PORT   a forwarded TCP port\n"
+	       "  @NAME, unix:PATH   a local socket\n"
+	       "  -p PID             a local process that has the agent\n"
+	       "  FILE.mtop          a session file\n"
+	       "\n"
+	       "memtop VERB --help tells more about a verb.\n"
+	       "\n"
+	       "Options of the live view:\n");
+	for (const struct option_spec *const *o = verb_live.options; *o; o++)
+		args_option_help(*o, stdout);
+	printf("  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --version",
+	       "memtop's version");
+}
+
+static const struct verb *find_verb(const char *word)
+{
+	for (const struct verb *const *v = verbs; *v; v++)
+		if (!strcmp((*v)->name, word))
+			return *v;
+	return NULL;
+}
+
+static void no_op(int signum)
+{
+	(void)signum;
+}
+
+/*
+ * Writing to a peer that went is an error to be handled, not our end. Caught rather than ignored:
+ * a handler does not survive exec, so that a program started by run or record finds what we found.
+ */
+static void survive_sigpipe(void)
+{
+	struct sigaction sa;
+
+	if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
+		sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
+		sigaction(SIGPIPE, &sa, NULL);
+	}
+}
+
+/* A report into a pipe that nobody reads any more, or a full disk, is a failure, not a success. */
+static int flush_output(int status)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return status;
+	if (status == 0) {
+		warn("standard output: %s; nothing is lost but this output", strerror(errno));
+		return STATUS_UNREACHED;
+	}
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	const char *word = argc > 1 ? argv[1] : "";
+	const struct verb *v = find_verb(word);
+	int skip = v ? 2 : 1;
+	struct args a;
+	struct err err = { 0 };
+
+	setlocale(LC_ALL, "");
+	survive_sigpipe();
+	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
+		print_help();
+		return flush_output(0);
+	}
+	if (!strcmp(word, "--version")) {
+		printf("memtop %s\n", MEMTOP_VERSION);
+		return flush_output(0);
+	}
+	if (!v)
+		v = &verb_live;
+	int rc = args_parse(v, argc - skip < 0 ? 0 : argc - skip, argv + (argc ? skip : 0), &a, &err);
+	if (rc < 0)
+		rc = args_fail(&err, STATUS_USAGE);
+	else
+		rc = rc > 0 ? 0 : v->run(&a);
+	free(a.operands);
+	return flush_output(rc);
+}
