@@ -314,12 +314,16 @@ class Agent:
             listener = asyncio.ensure_future(viewer.listen())
             self.viewers.add(viewer)
             talker = asyncio.ensure_future(viewer.talk())
-            done, rest = await asyncio.wait([listener, talker], return_when=asyncio.FIRST_COMPLETED)
-            for task in rest:
-                task.cancel()
-            for task in done:
-                if task.exception():
-                    raise task.exception()
+            await asyncio.wait([listener, talker], return_when=asyncio.FIRST_COMPLETED)
+            if talker.done() and not talker.exception():
+                # closing with ACKs unread would reset the connection and lose the final frames
+                writer.write_eof()
+                await asyncio.wait([listener], timeout=2)
+            listener.cancel()
+            talker.cancel()
+            for why in await asyncio.gather(talker, listener, return_exceptions=True):
+                if isinstance(why, Exception):
+                    raise why
         except (Gone, ConnectionError, asyncio.IncompleteReadError, wire.WireError) as why:
             self.log(gone=str(why))
         finally:
