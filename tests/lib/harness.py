@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""harness.py - what every scripted test needs: result lines, waiting, processes that end.
+
+A test script defines functions with @test and calls main(). Each prints PASS or FAIL (with the reason)
+or SKIP; what it started through start() is ended when its function returns. Nothing sleeps for a fixed
+time: wait_for() polls a condition until a deadline.
+"""
+import contextlib
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import traceback
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+BUILD = os.path.join(ROOT, os.environ.get("BUILD", "build/release"))
+MEMTOP = os.path.join(BUILD, "memtop")
+AGENT = os.path.join(BUILD, "libmemtop-agent.so")
+LIB = os.path.join(ROOT, "tests", "lib")
+TARGETS = os.path.join(BUILD, "tests", "targets")
+LONG = bool(os.environ.get("LONG"))
+
+_tests, _cleanup = [], contextlib.ExitStack()
+
+
+class Skip(Exception):
+    """The test cannot be judged here; the text says why."""
+
+
+def test(function):
+    """Register a test; its name is the function's."""
+    _tests.append(function)
+    return function
+
+
+def result(word, name, why=""):
+    why = " ".join(str(why).split())
+    print(f"{word} {name}{': ' + why if why else ''}", flush=True)
+
+
+def run_one(function):
+    """Run one test; True unless it failed."""
+    global _cleanup
+    name = function.__name__.removeprefix("t_")
+    with contextlib.ExitStack() as stack:
+        _cleanup = stack
+        try:
+            function()
+            result("PASS", name)
+        except Skip as why:
+            result("SKIP", name, why)
+        except AssertionError as why:
+            lines = str(why).splitlines() or [traceback.format_exc().splitlines()[-2]]
+            result("FAIL", name, lines[0])
+            for line in lines[1:]:
+                print("  | " + line)
+            return False
+        except Exception as why:  # a broken test is a failed one
+            result("FAIL", name, f"{type(why).__name__}: {why}")
+            traceback.print_exc(file=sys.stdout)
+            return False
+    return True
+
+
+def main():
+    os.chdir(ROOT)
+    wanted = sys.argv[1:]
+    good = [run_one(t) for t in _tests if not wanted or t.__name__.removeprefix("t_") in wanted]
+    sys.exit(0 if all(good) and good else 1)
+
+
+def wait_for(condition, seconds=10, what="condition"):
+    """Poll until condition() is true and return its value; AssertionError past the deadline."""
+    end = time.monotonic() + seconds
+    while True:
+        value = condition()
+        if value:
+            return value
+        if time.monotonic() > end:
+            raise AssertionError(f"{what}: not within {seconds} s")
+        time.sleep(0.02)
+
+
+def temporary_folder():
+    """A folder that goes with the test."""
+    path = tempfile.mkdtemp(prefix="memtop-test-")
+    _cleanup.callback(shutil.rmtree, path, ignore_errors=True)
+    return path
+
+
+def at_end(function, *arguments, **named):
+    _cleanup.callback(function, *arguments, **named)
+
+
+def stop(process, grace=3):
+    """End one process that we started: TERM, then KILL, and reap it."""
+    if process.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            process.terminate()
+        try:
+            process.wait(grace)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+    for stream in (process.stdin, process.stdout, process.stderr):
+        if stream:
+            with contextlib.suppress(OSError):
+                stream.close()
+
+
+def start(command, **named):
+    """Popen that ends with the test."""
+    process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **named})
+    _cleanup.callback(stop, process)
+    return process
+
+
+def run(command, seconds=60, **named):
+    """Run to the end; stdout, stderr as text unless text=False. A hang is a failure that says so."""
+    options = {"stdin": subprocess.DEVNULL, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE,
+               "text": True, "errors": "surrogateescape", **named}
+    if options["text"] is False:
+        options.pop("errors")
+    with subprocess.Popen(command, **options) as process:
+        try:
+            out, err = process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            out, err = process.communicate()
+            raise AssertionError(f"{' '.join(map(str, command))}: still running after {seconds} s\n{out}\n{err}")
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def need(*tools):
+    """Skip when a tool of the test is not installed."""
+    for tool in tools:
+        if not shutil.which(tool):
+            raise Skip(f"{tool} is not installed")
+
+
+def user_folders():
+    """Variables that keep memtop's own files out of the home of whoever runs the tests."""
+    home = temporary_folder()
+    return {"HOME": home, "XDG_STATE_HOME": home + "/state", "XDG_CONFIG_HOME": home + "/config",
+            "XDG_RUNTIME_DIR": home, "MEMTOP_AGENT": AGENT}
+
+
+def environment(**more):
+    """The caller's environment without anything of memtop's, plus private folders and `more`."""
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "TMUX"))}
+    return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
+
+
+def report(target, env=None, seconds=60, arguments=()):
+    """memtop report --format json TARGET, parsed, with the sums that every report must keep."""
+    done = run([MEMTOP, "report", "--format", "json", *arguments, target], seconds, env=env or environment())
+    assert done.returncode == 0, f"memtop report {target}: status {done.returncode}\n{done.stderr}"
+    value = json.loads(done.stdout)
+    check_invariants(value)
+    return value
+
+
+def check_invariants(r):
+    """design: sum of stacks = sum of libraries = totals; live = allocated - freed; net = born - gone."""
+    t = r["totals"]
+    for unit in ("bytes", "blocks"):
+        assert t[f"live_{unit}"] == t[f"allocated_{unit}"] - t[f"freed_{unit}"], f"live {unit} {t}"
+        for part in ("stacks", "libraries"):
+            for field in (f"live_{unit}", f"allocated_{unit}"):
+                total = sum(row[field] for row in r[part])
+                assert total == t[field], f"{field}: {part} add up to {total}, totals say {t[field]}"
+    for row in r["changes"]:
+        for unit in ("bytes", "blocks"):
+            assert row[f"net_{unit}"] == row[f"born_{unit}"] - row[f"gone_{unit}"], f"net {row}"
+
+
+class Synthetic:
+    """The synthetic agent as a process; .address is its first socket as memtop's TARGET."""
+
+    def __init__(self, *arguments, listen=("tcp:0",)):
+        command = [os.path.join(LIB, "synthetic.py"), *map(str, arguments)]
+        for where in listen:
+            command += ["--listen", where]
+        self.process = start(command, stdout=subprocess.PIPE, text=True, env={**os.environ, "BUILD": BUILD})
+        self.sockets = []
+        for line in self.process.stdout:
+            if line == "ready\n":
+                break
+            self.sockets.append(line.split()[1])
+        assert self.sockets, "the synthetic agent did not start"
+        self.pid = self.process.pid
+        self.address = self.sockets[0].removeprefix("tcp")
+
+    def stop(self):
+        stop(self.process)
+
+    def kill(self):
+        self.process.send_signal(signal.SIGKILL)
+        self.process.wait()
