@@ -35,6 +35,8 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (nev
 
 /* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
 void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
+void mt_msg_quiet(void);                            /* start-up is over: stderr is the program's alone */
+void mt_msg_log(int fd);                            /* the calling process (the server) logs here */
 size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
 size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 
@@ -57,20 +59,21 @@ struct real {
 	void (*free)(void *);
 	void *(*calloc)(size_t, size_t);
 	void *(*realloc)(void *, size_t);
-	void *(*reallocarray)(void *, size_t, size_t);
 	int (*posix_memalign)(void **, size_t, size_t);
 	void *(*aligned_alloc)(size_t, size_t);
 	void *(*memalign)(size_t, size_t);
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
-	void (*cfree)(void *);
-	void (*free_sized)(void *, size_t);
-	void (*free_aligned_sized)(void *, size_t, size_t);
 	size_t (*malloc_usable_size)(void *);
 };
-extern struct real mt_real;
+extern struct real mt_real;                         /* valid from the first instruction on */
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
+void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
+unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
+void *mt_real_boot_alloc(size_t bytes, size_t align); /* the loader's, on our behalf: never counted */
+bool mt_real_boot_owns(const void *p);
+size_t mt_real_boot_size(const void *p);
 
 /* maps.c: loaded objects. Never takes the loader's lock on the allocation path. */
 void mt_maps_init(void);
@@ -99,14 +102,16 @@ uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since
 
 /* live.c: address -> entry. */
 bool mt_live_init(unsigned granule_bytes);
-void mt_live_enter(struct thread *t, void *p, size_t size, slot_id slot); /* after the real malloc */
-struct block mt_live_take(struct thread *t, void *p);                     /* before the real free */
-void mt_live_restore(void *p, const struct block *b);                     /* the free failed (realloc) */
-bool mt_live_peek(void *p, struct block *b);
+bool mt_live_ready(const void *p, size_t size);     /* room for an entry; false: no memory */
+/* After the real malloc, before the block is seen. True: occupied, *old was freed past us. */
+bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, struct block *old);
+struct block mt_live_take(const void *p);           /* before the real free */
+bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
+bool mt_live_peek(const void *p, struct block *b);
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
-void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread */
+void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread; ns since start */
 
 /* slots.c: (node, epoch) -> slot, per-thread counters, sums. */
 extern _Atomic uint64_t mt_epoch;
@@ -121,12 +126,18 @@ void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed f
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
 
-/* thread.c: per-thread state, its life, the busy guard. */
+/* thread.c: per-thread state, its life. */
 extern MT_TLS struct hot *mt_hot;
 extern struct thread *_Atomic mt_threads;           /* list of all */
-struct thread *mt_thread_self(void);                /* made when missing; NULL when impossible */
-MT_INLINE bool mt_thread_ready(void) { return mt_hot->gate != 0; }
-void mt_thread_fork_child(void);
+extern _Atomic uint32_t mt_thread_states;           /* its length */
+struct thread *mt_thread_self(void);                /* made when missing; the shared one at worst */
+struct thread *mt_thread_slow(void);                /* gate closed: who counts? NULL = nobody */
+struct thread *mt_thread_shared(void);              /* any thread may add to it */
+bool mt_thread_init(void);
+bool mt_thread_forked(void);                        /* in a child that nobody told it is one */
+void mt_thread_fork_child(void);                    /* forget the threads that did not come along */
+void mt_thread_named(int tid, const char *name);    /* tid 0 = the caller */
+void mt_thread_refresh(void);                       /* names and ends from /proc; server thread */
 struct thread_info {                                /* one owner of a set, past or present */
 	uint32_t index;
 	int tid;
@@ -134,15 +145,25 @@ struct thread_info {                                /* one owner of a set, past 
 	char name[16];
 	struct tally done;
 };
-uint32_t mt_thread_count(void);
+uint32_t mt_thread_count(void);                     /* indices are 0..count-1 */
 bool mt_thread_info(uint32_t index, struct thread_info *info);
+/* The state of the calling thread, or NULL when nothing is to be counted. */
+MT_INLINE struct thread *mt_thread_enter(void)
+{
+	const struct hot *h = mt_hot;
 
-/* record.c: what hooks call when the gate is open. */
+	return likely(h->gate) ? h->thread : mt_thread_slow();
+}
+
+/* record.c: what hooks call. */
 void mt_record_alloc(struct thread *t, void *p, size_t bytes, const struct regs *r);
-bool mt_record_free(struct thread *t, void *p, struct block *b); /* false: unknown address */
-void mt_record_unfree(struct thread *t, void *p, const struct block *b);
+bool mt_record_free(struct thread *t, void *p);     /* false: unknown address (counted) */
+bool mt_record_take(struct thread *t, void *p, struct block *b); /* realloc: retire, count later */
+void mt_record_gone(struct thread *t, const struct block *b);    /* ... it was freed */
+void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
 void mt_record_loss(unsigned reason, uint64_t bytes);
 void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
+void mt_record_totals(struct tally *sum);           /* over all threads: freed first */
 
 /* marks.c, history.c (server thread only): epochs with what was live then; thinned totals. */
 /* server.c: the process beside the target. encode.c: state -> frames for one viewer. */
@@ -156,5 +177,10 @@ extern _Atomic int mt_state;                        /* enum agent_state */
 extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the agent started */
 extern int mt_pid;                                  /* the process that is watched */
 bool mt_init_early(void);                           /* first hook, before the constructor */
+void mt_init_forked(void);                          /* first thing in a forked child */
+void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
+void mt_init_seal(void);                            /* the process gives up rights: never start a server later */
+const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
+const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */
 
 #endif

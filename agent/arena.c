@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * arena.c - the agent's own memory: bump allocation in mapped chunks, nothing ever given back.
+ *
+ * Everything that is kept here (trie, codes, modules, slots) is insert-only, so that a reader never
+ * needs a lock; hence no free. A chunk's cursor advances by fetch-add: whoever passes its end maps
+ * the next chunk and offers it by CAS; the loser of that race gives its own back.
+ *
+ *     mt_arena_bytes() = sum of blocks handed out + everything that mt_arena_account() was told
+ *
+ * The cap is on that sum: mt_conf.max_memory, or a quarter of the machine's memory, at least
+ * 256 MiB. A failed request leaves the cursor past the end of its chunk, which is harmless.
+ *
+ * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
+ * insert-only list, which the server walks to know which memory to keep when the target is gone.
+ */
+#include "agent.h"
+
+#include <sys/syscall.h>
+#include <sys/sysinfo.h>
+
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define ALIGN 16u
+#define LEAST_CAP ((uint64_t)256 << 20)
+
+struct range {
+	struct range *next; /* immutable once linked */
+	uintptr_t start, end;
+};
+
+/* Lies at the start of its mapping. */
+struct chunk {
+	_Atomic size_t xused; /* bytes from the start, may pass bytes */
+	size_t bytes;
+	struct range range;
+};
+
+static struct chunk *_Atomic xcurrent;
+static struct range *_Atomic xranges;
+static _Atomic uint64_t xbytes;
+static _Atomic uint64_t xcap; /* 0 = not known yet */
+
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) & ~(to - 1);
+}
+
+static uint64_t default_cap(void)
+{
+	struct sysinfo info = { 0 };
+	uint64_t quarter = 0;
+
+	if (mt_prim_call(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) == 0)
+		quarter = (uint64_t)info.totalram * (info.mem_unit ? info.mem_unit : 1) / 4;
+	return quarter > LEAST_CAP ? quarter : LEAST_CAP;
+}
+
+static uint64_t cap(void)
+{
+	if (mt_conf.max_memory)
+		return mt_conf.max_memory;
+	uint64_t known = atomic_load_explicit(&xcap, memory_order_relaxed);
+	if (!known) {
+		known = default_cap();
+		atomic_store_explicit(&xcap, known, memory_order_relaxed);
+	}
+	return known;
+}
+
+static void link_range(struct range *r, uintptr_t start, size_t bytes)
+{
+	struct range *head = atomic_load_explicit(&xranges, memory_order_relaxed);
+
+	r->start = start;
+	r->end = start + bytes;
+	do {
+		r->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&xranges, &head, r, memory_order_release,
+							memory_order_relaxed));
+}
+
+static struct chunk *map_chunk(size_t bytes)
+{
+	struct chunk *c = mt_prim_map(bytes, false);
+
+	if (!c)
+		return NULL;
+	c->bytes = bytes;
+	atomic_store_explicit(&c->xused, round_up(sizeof(*c), ALIGN), memory_order_relaxed);
+	return c;
+}
+
+/* Larger than a chunk can serve well: a mapping of its own. */
+static void *alloc_large(size_t bytes)
+{
+	size_t whole = round_up(bytes + round_up(sizeof(struct chunk), ALIGN), 4096);
+	struct chunk *c = map_chunk(whole);
+
+	if (!c)
+		return NULL;
+	link_range(&c->range, (uintptr_t)c, whole);
+	return (char *)c + round_up(sizeof(*c), ALIGN);
+}
+
+/* A new current chunk in place of `full`, or the one that somebody else put there. */
+static struct chunk *next_chunk(struct chunk *full)
+{
+	struct chunk *c = map_chunk(CHUNK_BYTES);
+
+	if (!c)
+		return NULL;
+	if (!atomic_compare_exchange_strong_explicit(&xcurrent, &full, c, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		mt_prim_unmap(c, CHUNK_BYTES);
+		return full;
+	}
+	link_range(&c->range, (uintptr_t)c, CHUNK_BYTES);
+	return c;
+}
+
+void *mt_arena_alloc(size_t bytes)
+{
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	bytes = round_up(bytes ? bytes : 1, ALIGN);
+	if (atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes > cap())
+		goto refused;
+	if (bytes > CHUNK_BYTES / 4) {
+		void *p = alloc_large(bytes);
+		if (p)
+			return p;
+		goto refused;
+	}
+	struct chunk *c = atomic_load_explicit(&xcurrent, memory_order_acquire);
+	for (;;) {
+		if (c) {
+			size_t at = atomic_fetch_add_explicit(&c->xused, bytes, memory_order_relaxed);
+			if (at + bytes <= c->bytes)
+				return (char *)c + at;
+		}
+		c = next_chunk(c);
+		if (!c)
+			goto refused;
+	}
+refused:
+	atomic_fetch_sub_explicit(&xbytes, bytes, memory_order_relaxed);
+	return NULL;
+}
+
+uint64_t mt_arena_bytes(void)
+{
+	return atomic_load_explicit(&xbytes, memory_order_relaxed);
+}
+
+void mt_arena_account(int64_t bytes)
+{
+	atomic_fetch_add_explicit(&xbytes, (uint64_t)bytes, memory_order_relaxed);
+}
+
+void mt_arena_range(uintptr_t start, size_t bytes)
+{
+	struct range *r = mt_arena_alloc(sizeof(*r));
+
+	if (r)
+		link_range(r, start, bytes);
+}
+
+bool mt_arena_owns(uintptr_t start, uintptr_t end)
+{
+	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r; r = r->next) {
+		if (r->start < end && start < r->end)
+			return true;
+	}
+	return false;
+}

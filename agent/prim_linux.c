@@ -1,0 +1,190 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * prim_linux.c - the agent's only system calls, made without libc's wrappers.
+ *
+ * Raw because libc's wrappers write errno and are cancellation points, and because the server runs
+ * these with a thread pointer of its own. Hooks reach only mmap, munmap and madvise through here:
+ * what any allocator does, so a seccomp filter made for the program lets the agent live, too. The
+ * clock is read through libc's vDSO entry, which makes no system call.
+ *
+ * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
+ * fault as an error. Kernels before 5.14 lack it: there process_vm_readv on ourselves answers.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#ifndef MADV_POPULATE_READ
+#define MADV_POPULATE_READ 22
+#endif
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define PROBE_PAGE 4096u /* the smallest page of any machine that we run on */
+
+enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY };
+
+static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
+
+#if defined(__x86_64__)
+long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r10 __asm__("r10") = d;
+	register long r8 __asm__("r8") = e;
+	register long r9 __asm__("r9") = f;
+	long ret;
+
+	__asm__ volatile("syscall"
+			 : "=a"(ret)
+			 : "a"(nr), "D"(a), "S"(b), "d"(c), "r"(r10), "r"(r8), "r"(r9)
+			 : "rcx", "r11", "memory");
+	return ret;
+}
+#elif defined(__aarch64__)
+long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long x8 __asm__("x8") = nr;
+	register long x0 __asm__("x0") = a;
+	register long x1 __asm__("x1") = b;
+	register long x2 __asm__("x2") = c;
+	register long x3 __asm__("x3") = d;
+	register long x4 __asm__("x4") = e;
+	register long x5 __asm__("x5") = f;
+
+	__asm__ volatile("svc #0"
+			 : "+r"(x0)
+			 : "r"(x8), "r"(x1), "r"(x2), "r"(x3), "r"(x4), "r"(x5)
+			 : "memory");
+	return x0;
+}
+#else
+#error "mt_prim_call: no system call sequence for this machine"
+#endif
+
+static bool failed(long ret)
+{
+	return (unsigned long)ret >= (unsigned long)-4095L;
+}
+
+static long advise(const void *p, size_t bytes, int advice)
+{
+	return mt_prim_call(SYS_madvise, (long)p, (long)bytes, advice, 0, 0, 0);
+}
+
+/* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */
+void *mt_prim_map(size_t bytes, bool reserve_only)
+{
+	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (reserve_only ? MAP_NORESERVE : 0);
+	long p = mt_prim_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+
+	if (failed(p))
+		return NULL;
+	/* Both only matter for size; a kernel without them is no reason to fail. */
+	advise((void *)p, bytes, MADV_NOHUGEPAGE);
+	advise((void *)p, bytes, MADV_DONTDUMP);
+	return (void *)p;
+}
+
+void *mt_prim_map_wiped(size_t bytes)
+{
+	void *p = mt_prim_map(bytes, false);
+
+	if (p && failed(advise(p, bytes, MADV_WIPEONFORK))) {
+		mt_prim_unmap(p, bytes);
+		return NULL;
+	}
+	return p;
+}
+
+void mt_prim_unmap(void *p, size_t bytes)
+{
+	mt_prim_call(SYS_munmap, (long)p, (long)bytes, 0, 0, 0, 0);
+}
+
+void mt_prim_drop(void *p, size_t bytes)
+{
+	advise(p, bytes, MADV_DONTNEED);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec ts = { 0, 0 };
+
+	clock_gettime(clock, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+}
+
+uint64_t mt_prim_now_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC);
+}
+
+uint64_t mt_prim_coarse_ns(void)
+{
+	return clock_ns(CLOCK_MONOTONIC_COARSE);
+}
+
+uint64_t mt_prim_unix_ns(void)
+{
+	return clock_ns(CLOCK_REALTIME);
+}
+
+int mt_prim_getpid(void)
+{
+	return (int)mt_prim_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
+}
+
+int mt_prim_gettid(void)
+{
+	return (int)mt_prim_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
+}
+
+void mt_prim_yield(void)
+{
+	mt_prim_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
+}
+
+/* One byte of each page, copied by the kernel. */
+static bool copyable(uintptr_t first, uintptr_t last)
+{
+	for (uintptr_t page = first; page <= last; page += PROBE_PAGE) {
+		char byte;
+		struct iovec to = { &byte, 1 }, from = { (void *)page, 1 };
+
+		if (mt_prim_call(SYS_process_vm_readv, mt_prim_getpid(), (long)&to, 1, (long)&from,
+				 1, 0) != 1)
+			return false;
+	}
+	return true;
+}
+
+static enum probe probe_kind(void)
+{
+	int kind = atomic_load_explicit(&xprobe, memory_order_relaxed);
+
+	if (likely(kind != PROBE_UNKNOWN))
+		return kind;
+	uintptr_t here = (uintptr_t)&xprobe & ~(uintptr_t)(PROBE_PAGE - 1);
+	kind = failed(advise((void *)here, 1, MADV_POPULATE_READ)) ? PROBE_COPY : PROBE_POPULATE;
+	atomic_store_explicit(&xprobe, kind, memory_order_relaxed);
+	return kind;
+}
+
+bool mt_prim_readable(uintptr_t addr, size_t bytes)
+{
+	if (bytes == 0)
+		return true;
+	if (addr + bytes - 1 < addr)
+		return false;
+	uintptr_t first = addr & ~(uintptr_t)(PROBE_PAGE - 1);
+	uintptr_t last = (addr + bytes - 1) & ~(uintptr_t)(PROBE_PAGE - 1);
+
+	if (probe_kind() == PROBE_COPY)
+		return copyable(first, last);
+	return !failed(advise((void *)first, last - first + 1, MADV_POPULATE_READ));
+}
