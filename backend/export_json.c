@@ -1,6 +1,478 @@
-#include "export.h"
-int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out, struct err *err)
+/* SPDX-License-Identifier: MIT
+ *
+ * export_json.c - the report that scripts rely on: one object, schema 1. The keys are a contract:
+ * more may be added, none may go or change; lists are empty, never missing; names ending in _s are
+ * seconds since the start, as numbers.
+ *
+ * The outer object is written by hand and each element of a list is built, printed and freed by
+ * itself: a report of a million stacks needs the memory of one.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define FRAMES_MAX 4096 /* frames of one stack, inlined ones among them */
+
+struct printer {
+	FILE *out;
+	struct report *report;
+	struct query *query;
+	struct frame_out *frames; /* FRAMES_MAX of them */
+	bool keys, elements;      /* whether one was printed already: a comma is due */
+};
+
+/* --- values */
+
+/* Length of the UTF-8 character at s, 0 when there is none (RFC 3629: no surrogates, shortest form). */
+static size_t utf8_length(const unsigned char *s)
 {
-	(void)w, (void)q, (void)o, (void)out;
-	return err_set(err, 125, "json: not yet");
+	if (s[0] < 0x80)
+		return 1;
+	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
+
+	if (s[0] < 0xc2 || s[0] > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
+	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Any bytes: what is not UTF-8 becomes \xNN. NULL becomes null. */
+static json_t *text(const char *s)
+{
+	if (!s)
+		return json_null();
+	json_t *whole = json_string(s);
+	if (whole)
+		return whole;
+	char *escaped = xmalloc(strlen(s) * 4 + 1), *at = escaped;
+
+	while (*s) {
+		size_t n = utf8_length((const unsigned char *)s);
+
+		if (n) {
+			memcpy(at, s, n);
+			at += n;
+			s += n;
+		} else {
+			at += sprintf(at, "\\x%02x", (unsigned char)*s++);
+		}
+	}
+	*at = '\0';
+	whole = json_string(escaped);
+	free(escaped);
+	return whole ? whole : json_null();
+}
+
+static json_t *number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *seconds(uint64_t ns)
+{
+	return json_real((double)ns / 1e9);
+}
+
+static void set(json_t *object, const char *key, json_t *value_take)
+{
+	json_object_set_new(object, key, value_take);
+}
+
+static json_t *build_id(const struct module *m)
+{
+	char hex[2 * MTW_BUILD_ID_MAX + 1];
+
+	if (!m || !m->build_id_len)
+		return json_null();
+	for (uint32_t i = 0; i < m->build_id_len; i++)
+		sprintf(hex + 2 * i, "%02x", m->build_id[i]);
+	return json_string(hex);
+}
+
+static void set_live(json_t *object, const struct tally *t)
+{
+	set(object, "live_bytes", number(live_bytes(t)));
+	set(object, "live_blocks", number(live_blocks(t)));
+}
+
+static void set_tally(json_t *object, const struct tally *t)
+{
+	set_live(object, t);
+	set(object, "allocated_bytes", number(t->alloc_bytes));
+	set(object, "allocated_blocks", number(t->alloc_blocks));
+}
+
+/* --- the outer object */
+
+static void dump(struct printer *p, json_t *value_take)
+{
+	json_dumpf(value_take, p->out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	json_decref(value_take);
+}
+
+static void key(struct printer *p, const char *name)
+{
+	fprintf(p->out, "%s\"%s\": ", p->keys ? ",\n" : "", name);
+	p->keys = true;
+}
+
+static void value(struct printer *p, const char *name, json_t *value_take)
+{
+	key(p, name);
+	dump(p, value_take);
+}
+
+static void list_begin(struct printer *p, const char *name)
+{
+	key(p, name);
+	fputc('[', p->out);
+	p->elements = false;
+}
+
+static void element(struct printer *p, json_t *value_take)
+{
+	fputs(p->elements ? ",\n  " : "\n  ", p->out);
+	p->elements = true;
+	dump(p, value_take);
+}
+
+static void list_end(struct printer *p)
+{
+	fputs(p->elements ? "\n]" : "]", p->out);
+}
+
+/* --- the keys of the contract, in its order */
+
+static json_t *start_time(const struct program *g)
+{
+	char stamp[64];
+	time_t s = (time_t)(g->start_unix_ns / 1000000000);
+	struct tm tm;
+
+	if (!g->start_unix_ns || !gmtime_r(&s, &tm))
+		return json_null();
+	size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(stamp + n, sizeof stamp - n, ".%03uZ", (unsigned)(g->start_unix_ns / 1000000 % 1000));
+	return json_string(stamp);
+}
+
+static json_t *program(const struct model *m)
+{
+	const struct program *g = model_program(m);
+	json_t *o = json_object(), *args = json_array();
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+
+	for (size_t i = 0; i < g->arg_count; i++)
+		json_array_append_new(args, text(g->args[i]));
+	set(o, "pid", number(g->pid));
+	set(o, "exe", text(g->exe));
+	set(o, "args", args);
+	set(o, "start_time", start_time(g));
+	set(o, "duration_s", seconds(model_time(m)));
+	set(o, "state", json_string(report_state(state)));
+	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
+	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
+	return o;
+}
+
+static uint64_t option_number(const struct model *m, const char *name)
+{
+	const char *v = model_option(m, name);
+
+	return v ? strtoull(v, NULL, 10) : 0;
+}
+
+static json_t *agent(const struct report *r)
+{
+	const struct model *m = r->model;
+	json_t *o = json_object(), *lost = json_object(), *reasons = json_array();
+	uint64_t bytes, events = report_lost(m, &bytes);
+
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t e, b;
+
+		model_loss(m, i, &e, &b);
+		if (e && i != MTW_LOSS_UNKNOWN_FREE)
+			json_array_append_new(reasons, text(report_loss(i)));
+	}
+	set(lost, "events", number(events));
+	set(lost, "bytes", number(bytes));
+	set(lost, "reasons", reasons);
+	set(o, "unwind", text(model_option(m, "unwind")));
+	set(o, "min_size", number(option_number(m, "min_size")));
+	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
+	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
+	set(o, "truncated_stacks", number(r->truncated_stacks));
+	set(o, "lost", lost);
+	return o;
+}
+
+static void sampling(struct printer *p)
+{
+	uint64_t bytes = option_number(p->report->model, "sample");
+
+	list_begin(p, "sampling");
+	if (bytes) {
+		json_t *o = json_object();
+
+		set(o, "from_s", json_real(0));
+		set(o, "bytes", number(bytes));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *totals(const struct model *m)
+{
+	const struct totals *t = model_totals(m);
+	json_t *o = json_object();
+
+	set_tally(o, &t->sum);
+	set(o, "freed_bytes", number(t->sum.free_bytes));
+	set(o, "freed_blocks", number(t->sum.free_blocks));
+	set(o, "peak_bytes", number(t->peak_bytes));
+	set(o, "peak_error_bytes", number(t->peak_error_bytes));
+	set(o, "peak_time_s", seconds(t->peak_time_ns));
+	return o;
+}
+
+static void libraries(struct printer *p)
+{
+	const struct owner *list = NULL;
+	size_t n = owners_update(p->report->owners, &list);
+
+	list_begin(p, "libraries");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "name", text(list[i].name));
+		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
+		set_tally(o, &list[i].sum);
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static int compare_threads(const void *pa, const void *pb)
+{
+	const struct thread *a = *(const struct thread *const *)pa, *b = *(const struct thread *const *)pb;
+
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void threads(struct printer *p)
+{
+	const struct model *m = p->report->model;
+	uint32_t limit = model_thread_count(m);
+	const struct thread **list = xcalloc(limit + 1, sizeof *list);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < limit; i++)
+		if (model_thread(m, i) && model_thread(m, i)->known)
+			list[n++] = model_thread(m, i);
+	qsort(list, n, sizeof *list, compare_threads);
+	list_begin(p, "threads");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "tid", number(list[i]->tid));
+		set(o, "name", text(list[i]->name));
+		set(o, "live_bytes", number(list[i]->live_bytes));
+		set(o, "live_blocks", number(list[i]->live_blocks));
+		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
+		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
+		element(p, o);
+	}
+	list_end(p);
+	free(list);
+}
+
+static json_t *frames(struct printer *p, uint32_t leaf)
+{
+	size_t n = query_stack(p->query, leaf, p->frames, FRAMES_MAX);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frame_out *f = &p->frames[i];
+
+		if (!f->has_offset && !f->address && !f->module)
+			continue; /* stands for the missing rest: "truncated" says why */
+		json_t *o = json_object();
+		set(o, "function", text(f->function));
+		set(o, "module", text(f->module));
+		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
+		set(o, "address", number(f->address));
+		set(o, "file", text(f->file));
+		set(o, "line", f->line ? number(f->line) : json_null());
+		set(o, "inlined", json_boolean(f->inlined));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *stack(struct printer *p, const struct report_stack *s)
+{
+	json_t *o = json_object();
+
+	set(o, "id", number(s->leaf));
+	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
+	set_tally(o, &s->sum);
+	return o;
+}
+
+static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
+{
+	set(o_take, "truncated", text(report_truncation(s->truncated)));
+	set(o_take, "frames", frames(p, s->leaf));
+	element(p, o_take);
+}
+
+static void stacks(struct printer *p)
+{
+	list_begin(p, "stacks");
+	for (size_t i = 0; i < p->report->stack_count; i++)
+		finish_stack(p, &p->report->stacks[i], stack(p, &p->report->stacks[i]));
+	list_end(p);
+}
+
+static void marks(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "marks");
+	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
+		const struct mark *k = model_mark(m, id);
+
+		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
+			continue;
+		json_t *o = json_object();
+		set(o, "id", number(id));
+		set(o, "name", text(k->name));
+		set(o, "set_by", text(k->set_by));
+		set(o, "time_s", seconds(k->time_ns));
+		set_live(o, &k->totals);
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static void timeline(struct printer *p)
+{
+	const struct point *points = NULL;
+	size_t n = model_history(p->report->model, &points);
+
+	list_begin(p, "timeline");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "time_s", seconds(points[i].time_ns));
+		set(o, "live_bytes", number(points[i].live_bytes));
+		set(o, "live_blocks", number(points[i].live_blocks));
+		set(o, "allocated_bytes", number(points[i].alloc_bytes));
+		set(o, "rss_bytes", number(points[i].rss_bytes));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *change(struct printer *p, const struct report_stack *s)
+{
+	const struct change *c = &s->change;
+	json_t *o = stack(p, s);
+
+	set(o, "born_bytes", number(c->born_bytes));
+	set(o, "born_blocks", number(c->born_blocks));
+	set(o, "gone_bytes", number(c->gone_bytes));
+	set(o, "gone_blocks", number(c->gone_blocks));
+	set(o, "net_bytes", number(c->born_bytes - c->gone_bytes));
+	set(o, "net_blocks", number(c->born_blocks - c->gone_blocks));
+	return o;
+}
+
+static void changes(struct printer *p, const struct report_stack *list, size_t n)
+{
+	list_begin(p, "changes");
+	for (size_t i = 0; i < n; i++)
+		finish_stack(p, &list[i], change(p, &list[i]));
+	list_end(p);
+}
+
+static void warnings(struct printer *p)
+{
+	list_begin(p, "warnings");
+	for (size_t i = 0; i < p->report->warning_count; i++)
+		element(p, text(p->report->warnings[i]));
+	list_end(p);
+}
+
+/* Where the frames' modules lie: more than the contract asks for, needed to resolve them elsewhere. */
+static void modules(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "modules");
+	for (uint32_t id = 0; id < model_module_count(m); id++) {
+		const struct module *k = model_module(m, id);
+
+		if (!k || !k->known)
+			continue;
+		json_t *o = json_object();
+		set(o, "name", text(k->name));
+		set(o, "path", text(k->path));
+		set(o, "build_id", build_id(k));
+		set(o, "load_bias", number(k->bias));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+		struct err *err)
+{
+	struct report *r = report_new(w);
+	struct printer p = { .out = out, .report = r, .query = q };
+	struct report_stack *changed = NULL;
+	size_t changed_count = 0;
+	int rc = 0;
+
+	if (o->changes && !(changed = report_changes(r, o, &changed_count, err))) {
+		rc = -1;
+		goto out;
+	}
+	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
+	fputs("{\n", out);
+	value(&p, "schema", json_integer(1));
+	value(&p, "program", program(r->model));
+	value(&p, "agent", agent(r));
+	sampling(&p);
+	value(&p, "totals", totals(r->model));
+	libraries(&p);
+	threads(&p);
+	stacks(&p);
+	marks(&p);
+	timeline(&p);
+	changes(&p, changed, changed_count);
+	warnings(&p);
+	modules(&p);
+	fputs("\n}\n", out);
+	if (fflush(out) || ferror(out))
+		rc = err_set(err, 3, "report: %s; it is not whole", strerror(errno));
+out:
+	free(p.frames);
+	free(changed);
+	report_free(r);
+	return rc;
 }

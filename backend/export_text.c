@@ -1,6 +1,405 @@
-#include "export.h"
-int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out, struct err *err)
+/* SPDX-License-Identifier: MIT
+ *
+ * export_text.c - the report that a person reads: the answer first (what happened, how much, who),
+ * then the stacks that hold most. Every cut says what it left out, so that columns add up.
+ */
+#include "report.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TOP_DEFAULT 12
+#define STACKS_SHOWN 5
+#define FRAMES_MAX 512
+#define FRAMES_SHOWN 24
+
+struct page {
+	FILE *out;
+	struct report *report;
+	struct query *query;
+	size_t top;
+};
+
+/* Foreign names on a terminal: control characters would move its cursor. */
+static const char *clean(const char *s, char *buf, size_t size)
 {
-	(void)w, (void)q, (void)o, (void)out;
-	return err_set(err, 125, "text: not yet");
+	size_t n = 0;
+
+	for (; *s && n + 1 < size; s++)
+		buf[n++] = (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s;
+	buf[n] = '\0';
+	return buf;
+}
+
+static void put_clean(const struct page *p, const char *s)
+{
+	for (; *s; s++)
+		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s, p->out);
+}
+
+static void title(const struct page *p, const char *text)
+{
+	fprintf(p->out, "\n%s\n", text);
+}
+
+/* "... 1,204 more hold 3.2M" under a table that was cut. */
+static void rest(const struct page *p, size_t more, uint64_t bytes, const char *what)
+{
+	char n[REPORT_NUMBER], b[REPORT_NUMBER];
+
+	if (more)
+		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", report_bytes(b, bytes), "", "...",
+			report_count(n, more), what);
+}
+
+static void row_head(const struct page *p, const char *name)
+{
+	fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "ALLOCATED", name);
+}
+
+static void row_numbers(const struct page *p, const struct tally *t)
+{
+	char live[REPORT_NUMBER], blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
+
+	fprintf(p->out, "%10s  %9s %11s   ", report_bytes(live, live_bytes(t)),
+		report_count(blocks, live_blocks(t)), report_bytes(alloc, t->alloc_bytes));
+}
+
+static void head(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	const struct program *g = model_program(m);
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+	const char *slash = g->exe ? strrchr(g->exe, '/') : NULL;
+	char name[256];
+
+	fprintf(p->out, "%s [%u]  ", clean(slash ? slash + 1 : g->exe ? g->exe : "?", name, sizeof name),
+		g->pid);
+	if (state == MTW_EXITED && known)
+		fprintf(p->out, "exited with status %d", status);
+	else if (state == MTW_SIGNALLED && known)
+		fprintf(p->out, "ended by signal %d", status);
+	else if (state == MTW_LINK_LOST)
+		fprintf(p->out, "link lost");
+	else if (state == MTW_CUT)
+		fprintf(p->out, "recording cut off");
+	else
+		fputs(report_state(state), p->out);
+	fprintf(p->out, " after %.1f s\n", (double)model_time(m) / 1e9);
+	fputs("command: ", p->out);
+	for (size_t i = 0; i < g->arg_count; i++) {
+		fputs(i ? " " : "", p->out);
+		put_clean(p, g->args[i]);
+	}
+	fputc('\n', p->out);
+}
+
+static void totals(const struct page *p)
+{
+	const struct totals *t = model_totals(p->report->model);
+	char a[REPORT_NUMBER], b[REPORT_NUMBER];
+	uint64_t rss, virt;
+	uint32_t threads, children;
+
+	fprintf(p->out, "\nlive       %9s in %s blocks\n", report_bytes(a, live_bytes(&t->sum)),
+		report_count(b, live_blocks(&t->sum)));
+	fprintf(p->out, "allocated  %9s in %s blocks\n", report_bytes(a, t->sum.alloc_bytes),
+		report_count(b, t->sum.alloc_blocks));
+	fprintf(p->out, "freed      %9s in %s blocks\n", report_bytes(a, t->sum.free_bytes),
+		report_count(b, t->sum.free_blocks));
+	fprintf(p->out, "peak       %9s at %.1f s", report_bytes(a, t->peak_bytes),
+		(double)t->peak_time_ns / 1e9);
+	if (t->peak_error_bytes)
+		fprintf(p->out, " (at most %s more)", report_bytes(a, t->peak_error_bytes));
+	fputc('\n', p->out);
+	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
+		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
+	fprintf(p->out, "agent      %9s, %.1f %% of the program's cpu time\n",
+		report_bytes(a, t->agent_memory_bytes), report_overhead_percent(p->report->model));
+}
+
+static void verdict(const struct page *p)
+{
+	struct verdict v;
+
+	query_verdict(p->query, &v);
+	if (v.text[0]) {
+		fputc('\n', p->out);
+		put_clean(p, v.text);
+		fputc('\n', p->out);
+	}
+}
+
+static void warnings(const struct page *p)
+{
+	if (p->report->warning_count)
+		fputc('\n', p->out);
+	for (size_t i = 0; i < p->report->warning_count; i++) {
+		fputs("! ", p->out);
+		put_clean(p, p->report->warnings[i]);
+		fputc('\n', p->out);
+	}
+}
+
+static void libraries(const struct page *p)
+{
+	const struct owner *list = NULL;
+	size_t n = owners_update(p->report->owners, &list), shown = n < p->top ? n : p->top;
+	uint64_t more = 0;
+
+	title(p, "Memory by library (the code that asked for it, allocation wrappers left out)");
+	row_head(p, "LIBRARY");
+	for (size_t i = 0; i < n; i++) {
+		if (i >= shown) {
+			more += live_bytes(&list[i].sum);
+			continue;
+		}
+		row_numbers(p, &list[i].sum);
+		put_clean(p, list[i].name);
+		fputc('\n', p->out);
+	}
+	rest(p, n - shown, more, "libraries");
+}
+
+static void site_name(const struct page *p, const struct site *s)
+{
+	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
+
+	put_clean(p, s->name ? s->name : "?");
+	if (s->caller && *s->caller) {
+		fputs(" < ", p->out);
+		put_clean(p, s->caller);
+	}
+	if (s->file) {
+		fputs("  ", p->out);
+		put_clean(p, slash ? slash + 1 : s->file);
+		fprintf(p->out, ":%u", s->line);
+	}
+	if (s->owner) {
+		fputs("  ", p->out);
+		put_clean(p, s->owner->name);
+	}
+	fputc('\n', p->out);
+}
+
+static void sites(const struct page *p)
+{
+	const struct site *all = NULL;
+	size_t n = query_sites(p->query, BY_LIVE, false, true, &all);
+	size_t shown = n < p->top ? n : p->top;
+	uint64_t more = 0;
+
+	title(p, "Call sites, most live memory first");
+	row_head(p, "CALL SITE < CALLER");
+	for (size_t i = 0; i < n; i++) {
+		if (i >= shown) {
+			more += live_bytes(&all[i].sum);
+			continue;
+		}
+		row_numbers(p, &all[i].sum);
+		site_name(p, &all[i]);
+	}
+	rest(p, n - shown, more, "call sites");
+}
+
+static void frame(const struct page *p, const struct frame_out *f)
+{
+	const char *slash = f->file ? strrchr(f->file, '/') : NULL;
+
+	fputs("             ", p->out);
+	if (f->function)
+		put_clean(p, f->function);
+	else if (f->has_offset)
+		fprintf(p->out, "0x%llx", (unsigned long long)f->offset);
+	else if (f->address)
+		fprintf(p->out, "0x%llx", (unsigned long long)f->address);
+	else
+		fputs("(the rest of the stack is missing)", p->out);
+	if (f->file) {
+		fputs("  ", p->out);
+		put_clean(p, slash ? slash + 1 : f->file);
+		fprintf(p->out, ":%u", f->line);
+	}
+	if (f->module) {
+		fputs("  ", p->out);
+		put_clean(p, f->module);
+	}
+	fputs(f->inlined ? "  (inlined)\n" : "\n", p->out);
+}
+
+static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames)
+{
+	size_t n = query_stack(p->query, s->leaf, frames, FRAMES_MAX);
+	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
+
+	for (size_t i = 0; i < shown; i++)
+		frame(p, &frames[i]);
+	if (n > shown)
+		fprintf(p->out, "             ... %zu frames more\n", n - shown);
+	if (s->truncated)
+		fprintf(p->out, "             (ends early: %s)\n", report_truncation(s->truncated));
+}
+
+static void stacks(const struct page *p, struct frame_out *frames)
+{
+	const struct report *r = p->report;
+	char live[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	size_t shown = 0;
+
+	title(p, "The stacks that hold most, innermost frame first");
+	for (; shown < r->stack_count && shown < STACKS_SHOWN; shown++) {
+		const struct report_stack *s = &r->stacks[shown];
+
+		if (!live_bytes(&s->sum))
+			break;
+		fprintf(p->out, "%10s  in %s blocks, owner ", report_bytes(live, live_bytes(&s->sum)),
+			report_count(blocks, live_blocks(&s->sum)));
+		put_clean(p, owners_of_node(r->owners, s->leaf)->name);
+		fputc('\n', p->out);
+		stack(p, s, frames);
+	}
+	if (!shown)
+		fputs("         0  nothing is live\n", p->out);
+	uint64_t more = 0;
+	size_t left = 0;
+	for (size_t i = shown; i < r->stack_count; i++) {
+		more += live_bytes(&r->stacks[i].sum);
+		left += live_blocks(&r->stacks[i].sum) != 0;
+	}
+	if (left)
+		fprintf(p->out, "%10s  in %s more stacks\n", report_bytes(live, more),
+			report_count(blocks, left));
+}
+
+static void marks(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	char live[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	bool titled = false;
+
+	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
+		const struct mark *k = model_mark(m, id);
+
+		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
+			continue;
+		if (!titled) {
+			title(p, "Marks");
+			fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "TIME", "MARK");
+			titled = true;
+		}
+		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", report_bytes(live, live_bytes(&k->totals)),
+			report_count(blocks, live_blocks(&k->totals)), (double)k->time_ns / 1e9, id);
+		put_clean(p, k->name);
+		fputs("  by ", p->out);
+		put_clean(p, k->set_by);
+		fputc('\n', p->out);
+	}
+}
+
+static void threads(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	char live[REPORT_NUMBER];
+	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
+
+	for (uint32_t i = 0; i < limit; i++)
+		known += model_thread(m, i) && model_thread(m, i)->known;
+	if (known < 2)
+		return;
+	title(p, "Threads, in the order they came");
+	row_head(p, "THREAD");
+	for (uint32_t i = 0; i < limit && shown < p->top; i++) {
+		const struct thread *t = model_thread(m, i);
+		char blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
+
+		if (!t || !t->known)
+			continue;
+		shown++;
+		fprintf(p->out, "%10s  %9s %11s   ", report_bytes(live, t->live_bytes),
+			report_count(blocks, t->live_blocks), report_bytes(alloc, t->done.alloc_bytes));
+		put_clean(p, t->name);
+		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
+	}
+	if (known > shown)
+		fprintf(p->out, "%10s  %9s %11s   %u more threads\n", "", "", "...", known - shown);
+}
+
+static void changes(const struct page *p, const struct export_options *o,
+		    const struct report_stack *list, size_t n, struct frame_out *frames)
+{
+	const struct mark *from = model_mark(p->report->model, o->from);
+	const struct mark *to = model_mark(p->report->model, o->to);
+	char net[REPORT_NUMBER], born[REPORT_NUMBER], gone[REPORT_NUMBER];
+	struct change sum = { 0 };
+
+	for (size_t i = 0; i < n; i++) {
+		sum.born_bytes += list[i].change.born_bytes;
+		sum.gone_bytes += list[i].change.gone_bytes;
+	}
+	fprintf(p->out, "\nChanges from %s to %s\n", o->from && from ? from->name : "start",
+		o->to && to ? to->name : "now");
+	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
+	fprintf(p->out, "%10s  %9s %11s   all %zu stacks that changed\n",
+		report_signed(net, (int64_t)(sum.born_bytes - sum.gone_bytes)),
+		report_bytes(born, sum.born_bytes), report_bytes(gone, sum.gone_bytes), n);
+	for (size_t i = 0; i < n && i < p->top; i++) {
+		const struct change *c = &list[i].change;
+
+		fprintf(p->out, "%10s  %9s %11s   owner ",
+			report_signed(net, (int64_t)(c->born_bytes - c->gone_bytes)),
+			report_bytes(born, c->born_bytes), report_bytes(gone, c->gone_bytes));
+		put_clean(p, owners_of_node(p->report->owners, list[i].leaf)->name);
+		fputc('\n', p->out);
+		stack(p, &list[i], frames);
+	}
+}
+
+static int compare_net(const void *pa, const void *pb)
+{
+	const struct report_stack *a = pa, *b = pb;
+	int64_t na = (int64_t)(a->change.born_bytes - a->change.gone_bytes);
+	int64_t nb = (int64_t)(b->change.born_bytes - b->change.gone_bytes);
+
+	if (na != nb)
+		return na > nb ? -1 : 1;
+	return (a->leaf > b->leaf) - (a->leaf < b->leaf);
+}
+
+int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+		struct err *err)
+{
+	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT };
+	struct frame_out *frames = NULL;
+	struct report_stack *changed = NULL;
+	size_t changed_count = 0;
+	int rc = 0;
+
+	if (o->changes && !(changed = report_changes(p.report, o, &changed_count, err))) {
+		rc = -1;
+		goto out;
+	}
+	frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	head(&p);
+	verdict(&p);
+	totals(&p);
+	warnings(&p);
+	libraries(&p);
+	sites(&p);
+	if (o->changes) {
+		qsort(changed, changed_count, sizeof *changed, compare_net);
+		changes(&p, o, changed, changed_count, frames);
+	}
+	stacks(&p, frames);
+	marks(&p);
+	threads(&p);
+	if (fflush(out) || ferror(out))
+		rc = err_set(err, 3, "report: %s; it is not whole", strerror(errno));
+out:
+	free(frames);
+	free(changed);
+	report_free(p.report);
+	return rc;
 }

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.c - gathers what the formats print.
+ *
+ * Order: by live bytes, then by frames, innermost first. Comparing the frames of two stacks by text
+ * at every step of a sort would cost more than all the rest (most stacks of a finished program hold
+ * 0 bytes, so ties are the rule): every node's frame gets its rank among all frames once, and two
+ * stacks are compared by walking up their parents over ranks.
+ */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the order of frames */
+
+struct frame_key {
+	const char *function, *module;
+	uint64_t offset;
+	uint32_t node;
+	uint8_t kind;
+};
+
+static int compare_text(const char *a, const char *b)
+{
+	return a == b ? 0 : !a ? 1 : !b ? -1 : strcmp(a, b); /* unknown names last */
+}
+
+static int compare_keys(const void *pa, const void *pb)
+{
+	const struct frame_key *a = pa, *b = pb;
+	int c = compare_text(a->function, b->function);
+
+	if (!c)
+		c = compare_text(a->module, b->module);
+	if (!c)
+		c = (a->offset > b->offset) - (a->offset < b->offset);
+	return c ? c : (int)a->kind - (int)b->kind;
+}
+
+static void rank_frames(struct report *r)
+{
+	uint32_t n = model_node_count(r->model), used = 0, rank = 0;
+	struct frame_key *keys = xcalloc(n + 1, sizeof *keys);
+
+	r->rank = xcalloc(n + 1, sizeof *r->rank);
+	for (uint32_t id = 1; id < n; id++) {
+		const struct node *node = model_node(r->model, id);
+
+		if (!node || !node->known)
+			continue;
+		const struct symbol *s = symbols_of_node(r->symbols, id);
+		const struct module *m = model_module(r->model, node->module);
+		keys[used++] = (struct frame_key){
+			.function = s->count ? s->frames[0].function : NULL,
+			.module = m ? m->name : NULL,
+			.offset = node->offset,
+			.node = id,
+			.kind = node->kind,
+		};
+	}
+	qsort(keys, used, sizeof *keys, compare_keys);
+	for (uint32_t i = 0; i < used; i++) {
+		rank += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
+		r->rank[keys[i].node] = rank;
+	}
+	free(keys);
+}
+
+static const struct report *sorting; /* qsort has no argument; main thread only */
+
+static int compare_frames(uint32_t a, uint32_t b)
+{
+	while (a != b) {
+		uint32_t ra = sorting->rank[a], rb = sorting->rank[b];
+
+		if (ra != rb)
+			return ra < rb ? -1 : 1;
+		if (!a || !b)
+			break;
+		a = model_node(sorting->model, a)->parent;
+		b = model_node(sorting->model, b)->parent;
+	}
+	return 0;
+}
+
+static int compare_stacks(const void *pa, const void *pb)
+{
+	const struct report_stack *a = pa, *b = pb;
+	uint64_t la = live_bytes(&a->sum), lb = live_bytes(&b->sum);
+
+	if (la != lb)
+		return la > lb ? -1 : 1;
+	int c = compare_frames(a->leaf, b->leaf);
+	return c ? c : (a->leaf > b->leaf) - (a->leaf < b->leaf);
+}
+
+static void sort_stacks(const struct report *r, struct report_stack *stacks, size_t n)
+{
+	sorting = r;
+	qsort(stacks, n, sizeof *stacks, compare_stacks);
+	sorting = NULL;
+}
+
+/* --- gathering */
+
+static uint32_t truncation_of(const struct model *m, uint32_t leaf)
+{
+	for (uint32_t id = leaf; id;) {
+		const struct node *n = model_node(m, id);
+
+		if (n->kind == MTW_NODE_TRUNCATED)
+			return (uint32_t)n->offset;
+		id = n->parent;
+	}
+	return MTW_TRUNC_NONE;
+}
+
+static void gather_stacks(struct report *r)
+{
+	uint32_t n = model_node_count(r->model);
+	size_t room = 0;
+
+	for (uint32_t id = 0; id < n; id++) {
+		const struct node *node = model_node(r->model, id);
+
+		if (!node || !node->known || (!node->self.alloc_blocks && !node->self.alloc_bytes))
+			continue;
+		GROW(r->stacks, room, r->stack_count + 1);
+		struct report_stack *s = &r->stacks[r->stack_count++];
+		s->leaf = id;
+		s->sum = node->self;
+		s->truncated = truncation_of(r->model, id);
+		r->truncated_stacks += s->truncated != MTW_TRUNC_NONE;
+	}
+	sort_stacks(r, r->stacks, r->stack_count);
+}
+
+struct changing {
+	const struct model *model;
+	struct change *of_node;
+};
+
+static void add_change(void *arg, uint32_t slot, const struct change *c)
+{
+	struct changing *x = arg;
+	struct change *to = &x->of_node[model_slot(x->model, slot)->node];
+
+	to->born_blocks += c->born_blocks;
+	to->born_bytes += c->born_bytes;
+	to->gone_blocks += c->gone_blocks;
+	to->gone_bytes += c->gone_bytes;
+}
+
+struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+				    struct err *err)
+{
+	uint32_t n = model_node_count(r->model);
+	struct changing x = { r->model, xcalloc(n + 1, sizeof *x.of_node) };
+	struct report_stack *list = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	GROW(list, room, 1);
+	if (model_between(r->model, o->from, o->to, add_change, &x)) {
+		err_set(err, 3, "changes: a mark kept only its totals, so nothing is known by stack; "
+				"choose a later mark or raise mark_memory=");
+		free(list);
+		free(x.of_node);
+		return NULL;
+	}
+	for (uint32_t id = 0; id < n; id++) {
+		const struct change *c = &x.of_node[id];
+
+		if (!c->born_blocks && !c->gone_blocks && !c->born_bytes && !c->gone_bytes)
+			continue;
+		GROW(list, room, *count + 1);
+		list[(*count)++] = (struct report_stack){
+			.leaf = id,
+			.sum = model_node(r->model, id)->self,
+			.truncated = truncation_of(r->model, id),
+			.change = *c,
+		};
+	}
+	free(x.of_node);
+	sort_stacks(r, list, *count);
+	return list;
+}
+
+/* --- warnings */
+
+static void add_warning(struct report *r, char *sentence_take)
+{
+	for (size_t i = 0; i < r->warning_count; i++) {
+		if (!strcmp(r->warnings[i], sentence_take)) {
+			free(sentence_take);
+			return;
+		}
+	}
+	GROW(r->warnings, r->warning_room, r->warning_count + 1);
+	r->warnings[r->warning_count++] = sentence_take;
+}
+
+static void warn_state(struct report *r, struct watch *w)
+{
+	bool known;
+	int status;
+	uint32_t state = model_state(r->model, &status, &known);
+	const char *problem = watch_problem(w);
+
+	if (problem)
+		add_warning(r, xstrdup(problem));
+	if (state == MTW_EXECED)
+		add_warning(r, xstrdup("The program was replaced by another one (exec); what is shown "
+				       "ends there."));
+	if (!model_complete(r->model))
+		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack are "
+				       "smaller than the totals."));
+}
+
+static void warn_counts(struct report *r)
+{
+	char n[REPORT_NUMBER];
+
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t events, bytes;
+
+		model_loss(r->model, i, &events, &bytes);
+		if (events)
+			add_warning(r, xasprintf("%s: %s times.", report_loss(i), report_count(n, events)));
+	}
+	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++) {
+		uint64_t blocks = model_truncated(r->model, i);
+
+		if (blocks)
+			add_warning(r, xasprintf("%s blocks have a stack that ends early: %s.",
+						 report_count(n, blocks), report_truncation(i)));
+	}
+}
+
+/* libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. */
+static void warn_emergency_pool(struct report *r)
+{
+	char n[REPORT_NUMBER];
+
+	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
+		for (uint32_t id = r->stacks[i].leaf; id; id = model_node(r->model, id)->parent) {
+			const struct node *node = model_node(r->model, id);
+			const struct module *m = model_module(r->model, node->module);
+			const struct symbol *s = symbols_of_node(r->symbols, id);
+
+			if (!m || !(m->flags & MTW_MODULE_CXX) || !s->count || !s->frames[0].function ||
+			    !strstr(s->frames[s->count - 1].function, "eh_alloc"))
+				continue;
+			add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
+						 "not a leak.",
+						 report_count(n, live_bytes(&r->stacks[i].sum))));
+			return;
+		}
+	}
+}
+
+static void gather_warnings(struct report *r, struct watch *w)
+{
+	const char *const *list = NULL;
+
+	warn_state(r, w);
+	for (size_t i = 0, n = watch_warnings(w, &list); i < n; i++)
+		add_warning(r, xstrdup(list[i]));
+	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
+		add_warning(r, xstrdup(list[i]));
+	warn_counts(r);
+	warn_emergency_pool(r);
+}
+
+struct report *report_new(struct watch *w)
+{
+	struct report *r = xcalloc(1, sizeof *r);
+
+	r->model = watch_model(w);
+	r->symbols = watch_symbols(w);
+	for (uint32_t id = 1; id < model_node_count(r->model); id++)
+		if (model_node(r->model, id) && model_node(r->model, id)->known)
+			symbols_of_node(r->symbols, id);
+	symbols_wait(r->symbols);
+	r->owners = owners_new(r->model, r->symbols);
+	rank_frames(r);
+	gather_stacks(r);
+	gather_warnings(r, w);
+	return r;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->warning_count; i++)
+		free(r->warnings[i]);
+	free(r->warnings);
+	free(r->stacks);
+	free(r->rank);
+	owners_free(r->owners);
+	free(r);
+}

@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report_words.c - enums and numbers as words of a report.
+ */
+#include "report.h"
+
+const char *report_state(uint32_t state)
+{
+	switch (state) {
+	case MTW_EXITED:
+	case MTW_EXECED:
+		return "exited";
+	case MTW_SIGNALLED:
+		return "signalled";
+	case MTW_LINK_LOST:
+		return "link_lost";
+	case MTW_CUT:
+		return "cut";
+	default:
+		return "running";
+	}
+}
+
+const char *report_truncation(uint32_t reason)
+{
+	static const char *const words[] = {
+		[MTW_TRUNC_NONE] = NULL,
+		[MTW_TRUNC_NO_CFI] = "no unwind table for the code",
+		[MTW_TRUNC_BAD_CFI] = "an unwind rule led to a bad place",
+		[MTW_TRUNC_DEPTH] = "the depth limit",
+		[MTW_TRUNC_NODES] = "the memory limit of the call tree",
+		[MTW_TRUNC_REENTRY] = "allocated by a signal handler inside a capture",
+		[MTW_TRUNC_SWITCHED] = "a stack without an end mark",
+		[MTW_TRUNC_EARLY] = "allocated before the agent could unwind",
+	};
+
+	if (reason >= sizeof words / sizeof *words)
+		return "a reason that this memtop does not know";
+	return words[reason];
+}
+
+const char *report_loss(unsigned reason)
+{
+	static const char *const words[] = {
+		[MTW_LOSS_SHADOW] = "a block could not be entered in the live map (memory limit)",
+		[MTW_LOSS_SLOTS] = "a block was booked to its stack's oldest mark (out of slots)",
+		[MTW_LOSS_UNKNOWN_FREE] = "a block was freed that was allocated before the agent came",
+		[MTW_LOSS_UNSEEN_FREE] = "a block had been freed past the agent (healed when its address came back)",
+		[MTW_LOSS_THREADS] = "a thread beyond the limit was booked to thread 0",
+		[MTW_LOSS_MARKS] = "a mark was reduced to its totals (mark_memory)",
+	};
+
+	return reason < sizeof words / sizeof *words ? words[reason] : "a loss that this memtop does not know";
+}
+
+double report_overhead_percent(const struct model *m)
+{
+	const struct totals *t = model_totals(m);
+	uint64_t ours = t->agent_cpu_ns + t->hook_ns;
+
+	return t->target_cpu_ns ? 100.0 * (double)ours / (double)t->target_cpu_ns : 0;
+}
+
+uint64_t report_lost(const struct model *m, uint64_t *bytes)
+{
+	uint64_t events = 0;
+
+	*bytes = 0;
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t e, b;
+
+		if (i == MTW_LOSS_UNKNOWN_FREE) /* from before the agent: nothing of ours is missing */
+			continue;
+		model_loss(m, i, &e, &b);
+		events += e;
+		*bytes += b;
+	}
+	return events;
+}
+
+const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes)
+{
+	static const char units[] = "BKMGTPE";
+	double v = (double)bytes;
+	int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, REPORT_NUMBER, "%u", (unsigned)bytes);
+		return buf;
+	}
+	for (; v >= 1024 && units[unit + 1]; unit++)
+		v /= 1024;
+	if (v >= 999.95 && units[unit + 1]) {
+		v /= 1024;
+		unit++;
+	}
+	snprintf(buf, REPORT_NUMBER, "%.1f%c", v, units[unit]);
+	return buf;
+}
+
+const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes)
+{
+	char plain[REPORT_NUMBER];
+
+	report_bytes(plain, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes < 0 ? "-" : bytes ? "+" : "", plain);
+	return buf;
+}
+
+const char *report_count(char buf[REPORT_NUMBER], uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = '\0';
+	return buf;
+}
