@@ -119,8 +119,8 @@ extern _Atomic uint32_t mt_pass;                    /* the collector's pass; sta
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
 const struct slot *mt_slots_at(slot_id id);
 uint32_t mt_slots_count(void);                      /* ids 1..count-1 */
-void mt_slots_alloc(struct thread *t, slot_id s, size_t bytes);
-void mt_slots_free(struct thread *t, slot_id s, size_t bytes);
+bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes); /* false: no memory to count it */
+bool mt_slots_free(struct thread *t, slot_id s, size_t bytes);
 void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed first, then allocated */
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
@@ -165,12 +165,16 @@ void mt_record_loss(unsigned reason, uint64_t bytes);
 void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
 void mt_record_totals(struct tally *sum);           /* over all threads: freed first */
 
-/* marks.c, history.c (server thread only): epochs with what was live then; thinned totals. */
-/* server.c: the process beside the target. encode.c: state -> frames for one viewer. */
+/*
+ * server.c: starts the process beside the target, and speaks to it for the target's threads.
+ * serve.c and what server.h lists run in that process: life.c sums.c encode.c viewer.c marks.c ...
+ */
 bool mt_server_start(void);                         /* from the constructor, or in a forked child */
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
+void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
+uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */
 
 /* init.c */
 extern _Atomic int mt_state;                        /* enum agent_state */

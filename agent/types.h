@@ -13,7 +13,7 @@
  *
  * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
  *   small entry (u64): size 10 | slot 24 | birth tick 16 | thread 14
- *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | 0 ; size 64
+ *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   16,777,215 pairs (stack, epoch); then blocks go to the newest slot of their stack, or
  *          to slot 1 (the root); MTW_LOSS_SLOTS counts them
@@ -26,6 +26,7 @@
 #ifndef MT_TYPES_H
 #define MT_TYPES_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -75,6 +76,7 @@ struct mid {
  */
 struct thread {
 	struct thread *next;          /* list of all, immutable once linked */
+	struct hot *hot;              /* its gate, in wiped-on-fork memory; immutable */
 	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
 	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
@@ -82,10 +84,14 @@ struct thread {
 	int64_t unpublished;          /* live bytes not yet added to the global balance (peak) */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
 	uintptr_t stack_lo, stack_hi; /* bounds of the stack met last; 0 = unknown */
-	struct tally own;             /* done by the present owner (thread table) */
+	struct counts total;          /* done through this set by all of its owners */
+	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
-	bool busy;                    /* inside the agent: a signal handler's capture is cut short */
-	uintptr_t busy_sp;            /* stack pointer when busy was set: recognises a stale flag */
+	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0 = not (record.c) */
+	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
+	bool shared;                  /* written by anybody: counters need atomic additions */
+	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
+	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
 };
 
 /*
@@ -154,6 +160,7 @@ struct conf {
 	uint64_t max_memory;      /* bytes, 0 = default rule */
 	uint64_t mark_memory;
 	uint64_t tick_ns;
+	uint32_t wait_ms;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
 	bool debug;
 };
