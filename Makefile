@@ -68,6 +68,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 	$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 -include tests/tests.mk
+-include tests/demo/demo.mk
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
