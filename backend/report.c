@@ -273,16 +273,23 @@ static void gather_warnings(struct report *r, struct watch *w)
 	warn_emergency_pool(r);
 }
 
+void report_resolve(struct watch *w)
+{
+	const struct model *m = watch_model(w);
+
+	for (uint32_t id = 1; id < model_node_count(m); id++)
+		if (model_node(m, id) && model_node(m, id)->known)
+			symbols_of_node(watch_symbols(w), id);
+	symbols_wait(watch_symbols(w));
+}
+
 struct report *report_new(struct watch *w)
 {
 	struct report *r = xcalloc(1, sizeof *r);
 
 	r->model = watch_model(w);
 	r->symbols = watch_symbols(w);
-	for (uint32_t id = 1; id < model_node_count(r->model); id++)
-		if (model_node(r->model, id) && model_node(r->model, id)->known)
-			symbols_of_node(r->symbols, id);
-	symbols_wait(r->symbols);
+	report_resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
 	rank_frames(r);
 	gather_stacks(r);

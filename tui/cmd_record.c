@@ -15,6 +15,7 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,6 +172,7 @@ static int finish(struct recording *r, const char *what)
 		     problem ? problem : "its agent never answered");
 	else if (!r->stop && !model_final(watch_model(r->watch)))
 		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
+	report_resolve(r->watch);
 	if (watch_end_record(r->watch, &err)) {
 		warn("%s", err.text);
 		return -1;
