@@ -133,9 +133,11 @@ extern _Atomic uint32_t mt_thread_states;           /* its length */
 struct thread *mt_thread_self(void);                /* made when missing; the shared one at worst */
 struct thread *mt_thread_slow(void);                /* gate closed: who counts? NULL = nobody */
 struct thread *mt_thread_shared(void);              /* any thread may add to it */
+bool mt_thread_quiet(void);                         /* the agent itself allocates, by way of libc */
 bool mt_thread_init(void);
 bool mt_thread_forked(void);                        /* in a child that nobody told it is one */
 void mt_thread_fork_child(void);                    /* forget the threads that did not come along */
+int mt_thread_tid(pthread_t thread);                /* without a system call; 0 = unknown */
 void mt_thread_named(int tid, const char *name);    /* tid 0 = the caller */
 void mt_thread_refresh(void);                       /* names and ends from /proc; server thread */
 struct thread_info {                                /* one owner of a set, past or present */
@@ -157,7 +159,7 @@ MT_INLINE struct thread *mt_thread_enter(void)
 
 /* record.c: what hooks call. */
 void mt_record_alloc(struct thread *t, void *p, size_t bytes, const struct regs *r);
-bool mt_record_free(struct thread *t, void *p);     /* false: unknown address (counted) */
+bool mt_record_free(struct thread *t, void *p);     /* false: not the real allocator's: leave it */
 bool mt_record_take(struct thread *t, void *p, struct block *b); /* realloc: retire, count later */
 void mt_record_gone(struct thread *t, const struct block *b);    /* ... it was freed */
 void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
@@ -181,6 +183,7 @@ extern _Atomic int mt_state;                        /* enum agent_state */
 extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the agent started */
 extern int mt_pid;                                  /* the process that is watched */
 bool mt_init_early(void);                           /* first hook, before the constructor */
+bool mt_init_running(void);                         /* ... which is what happens now */
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_seal(void);                            /* the process gives up rights: never start a server later */

@@ -117,7 +117,7 @@ struct node {
 	node_id parent;
 	code_id code;
 	_Atomic uint64_t xslot; /* epoch << 24 | slot: this stack's newest slot, 0 = none */
-	node_id hash_next;      /* chain in the child table */
+	_Atomic node_id xnext;  /* stacks.c's: the next in hash order */
 };
 
 /* What a slot id stands for. Immutable once published. */
@@ -160,7 +160,7 @@ struct conf {
 	uint64_t max_memory;      /* bytes, 0 = default rule */
 	uint64_t mark_memory;
 	uint64_t tick_ns;
-	uint32_t wait_ms;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
+	uint64_t wait_ns;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
 	bool debug;
 };

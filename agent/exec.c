@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * exec.c - the exec family: the watched process stays watched when it becomes another program.
+ *
+ * The agent took its own entries out of `environ` before main, so children that the program
+ * starts know nothing of it. When the watched process itself calls exec (start scripts, env,
+ * sh -c 'exec ...'), the new environment gets them back, also one that the caller made: our
+ * LD_PRELOAD entry in front of the caller's own, and the MEMTOP_ variables. All of it lies on the
+ * stack: exec may be called between vfork and exec, and a failed one must leave nothing behind.
+ * A child of vfork has another pid than the watched process, and so is let through untouched.
+ */
+#include "hooks.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define PRELOAD "LD_PRELOAD="
+#define PRELOAD_LEN (sizeof(PRELOAD) - 1)
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static bool same_name(const char *a, const char *b)
+{
+	size_t n = strcspn(a, "=");
+
+	return !strncmp(a, b, n + 1);
+}
+
+static bool is_ours(const char *var)
+{
+	const char *mine;
+
+	for (unsigned i = 0; (mine = mt_init_saved(i)); i++)
+		if (same_name(mine, var))
+			return true;
+	return false;
+}
+
+static const char *find_preload(char *const *envp)
+{
+	for (; envp && *envp; envp++)
+		if (!strncmp(*envp, PRELOAD, PRELOAD_LEN))
+			return *envp + PRELOAD_LEN;
+	return NULL;
+}
+
+/* Is this exec one after which we want to be there again? */
+static bool wanted(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
+
+	if (state == AGENT_OFF || state == AGENT_EARLY || !*mt_init_preload())
+		return false;
+	return mt_conf.follow_exec || (state == AGENT_ON && mt_prim_getpid() == mt_pid);
+}
+
+/* Sizes of what fill() writes: pointers, and the text of LD_PRELOAD. */
+static size_t env_slots(char *const *envp)
+{
+	unsigned saved = 0;
+
+	while (mt_init_saved(saved))
+		saved++;
+	return count(envp) + saved + 2;
+}
+
+static size_t preload_bytes(char *const *envp)
+{
+	const char *user = find_preload(envp);
+
+	return PRELOAD_LEN + strlen(mt_init_preload()) + (user ? strlen(user) + 1 : 0) + 1;
+}
+
+static void fill(char **out, char *text, char *const *envp)
+{
+	const char *user = find_preload(envp), *mine = mt_init_preload();
+	bool there = user && strstr(user, mine);
+	char *at = text;
+
+	at = stpcpy(at, PRELOAD);
+	if (!there)
+		at = stpcpy(at, mine);
+	if (user && *user) {
+		if (!there)
+			*at++ = ':';
+		stpcpy(at, user);
+	}
+	*out++ = text;
+	for (; envp && *envp; envp++)
+		if (strncmp(*envp, PRELOAD, PRELOAD_LEN) && !is_ours(*envp))
+			*out++ = *envp;
+	for (unsigned i = 0; (*out = (char *)mt_init_saved(i)); i++)
+		out++;
+}
+
+/* Declares `env` in the caller: envp as the new program shall get it. */
+#define WITH_US(env, envp)                                                                         \
+	bool ours = wanted();                                                                      \
+	char **env = (char **)(envp);                                                              \
+	if (ours) {                                                                                \
+		env = alloca(env_slots(envp) * sizeof(*env));                                      \
+		fill(env, alloca(preload_bytes(envp)), (char *const *)(envp));                     \
+		begin();                                                                           \
+	}
+
+static void begin(void)
+{
+	if (mt_prim_getpid() == mt_pid)
+		mt_server_exec_begins();
+}
+
+/* exec came back, so it has failed. */
+static int failed(bool ours, int rc)
+{
+	int saved = errno;
+
+	if (ours && mt_prim_getpid() == mt_pid)
+		mt_server_exec_failed();
+	errno = saved;
+	return rc;
+}
+
+static int sys_execve(const char *path, char *const *argv, char *const *envp)
+{
+	return (int)syscall(SYS_execve, path, argv, envp);
+}
+
+typedef int (*execvpe_fn)(const char *, char *const *, char *const *);
+
+static int any_execve(const char *path, char *const *argv, char *const *envp)
+{
+	WITH_US(env, envp);
+	return failed(ours, sys_execve(path, argv, env));
+}
+
+/* The PATH search is libc's; its own execve inside does not come back to us. */
+static int any_execvpe(const char *file, char *const *argv, char *const *envp)
+{
+	static _Atomic(execvpe_fn) xreal;
+	execvpe_fn real = atomic_load_explicit(&xreal, memory_order_relaxed);
+
+	if (!real) {
+		real = (execvpe_fn)mt_real_next("execvpe");
+		atomic_store_explicit(&xreal, real, memory_order_relaxed);
+	}
+	if (!real) {
+		errno = ENOSYS;
+		return -1;
+	}
+	WITH_US(env, envp);
+	return failed(ours, real(file, argv, env));
+}
+
+MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
+{
+	return any_execve(path, argv, envp);
+}
+
+MT_EXPORT int execv(const char *path, char *const *argv)
+{
+	return any_execve(path, argv, environ);
+}
+
+MT_EXPORT int execvp(const char *file, char *const *argv)
+{
+	return any_execvpe(file, argv, environ);
+}
+
+MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
+{
+	return any_execvpe(file, argv, envp);
+}
+
+MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags)
+{
+	WITH_US(env, envp);
+	return failed(ours, (int)syscall(SYS_execveat, dir, path, argv, env, flags));
+}
+
+MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
+{
+	WITH_US(env, envp);
+	return failed(ours, (int)syscall(SYS_execveat, fd, "", argv, env, 0x1000 /* AT_EMPTY_PATH */));
+}
+
+/* The arguments of an execl form, up to its NULL, as an array on the caller's stack. */
+#define COLLECT(argv, ap, first)                                                                   \
+	va_list ap;                                                                                \
+	size_t argc = 0;                                                                           \
+	va_start(ap, first);                                                                       \
+	for (const char *s = first; s; s = va_arg(ap, const char *))                               \
+		argc++;                                                                            \
+	va_end(ap);                                                                                \
+	char **argv = alloca((argc + 1) * sizeof(*argv));                                          \
+	va_start(ap, first);                                                                       \
+	argv[0] = (char *)first;                                                                   \
+	for (size_t i = 1; i <= argc; i++)                                                         \
+		argv[i] = va_arg(ap, char *);
+
+MT_EXPORT int execl(const char *path, const char *first, ...)
+{
+	COLLECT(argv, ap, first);
+	va_end(ap);
+	return any_execve(path, argv, environ);
+}
+
+MT_EXPORT int execlp(const char *file, const char *first, ...)
+{
+	COLLECT(argv, ap, first);
+	va_end(ap);
+	return any_execvpe(file, argv, environ);
+}
+
+MT_EXPORT int execle(const char *path, const char *first, ...)
+{
+	COLLECT(argv, ap, first);
+	char *const *envp = va_arg(ap, char *const *);
+	va_end(ap);
+	return any_execve(path, argv, envp);
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hooks.c - the malloc family, interposed.
+ *
+ * Each hook keeps the C library's contract: what it returns and what it does to errno is the real
+ * function's doing. Counting comes before the real free and after the real malloc; a failed call
+ * counts nothing; a realloc is one free and one allocation at its own stack, in place or not.
+ *
+ * mt_thread_enter() is one thread-local load and one compare; NULL means that this call is not to
+ * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
+ * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
+ * would come back to us through the PLT and be counted twice, and older libcs lack them.
+ */
+#include "hooks.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+void *mt_hooks_plain_malloc(size_t n)
+{
+	return mt_thread_quiet() ? mt_real_boot_alloc(n, 16) : mt_real.malloc(n);
+}
+
+void *mt_hooks_plain_aligned(size_t align, size_t n)
+{
+	return mt_thread_quiet() ? mt_real_boot_alloc(n, align) : mt_real.memalign(align, n);
+}
+
+void mt_hooks_plain_free(void *p)
+{
+	if (!mt_real_boot_owns(p))
+		mt_real.free(p);
+}
+
+static void *plain_calloc(size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (!mt_thread_quiet())
+		return mt_real.calloc(n, size);
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL : mt_real_boot_alloc(bytes, 16);
+}
+
+/* A block of the pool cannot grow in place, and its old copy stays where it is. */
+static void *leave_pool(void *old, void *fresh, size_t n)
+{
+	size_t size = mt_real_boot_size(old);
+
+	return fresh ? memcpy(fresh, old, size < n ? size : n) : NULL;
+}
+
+static void *plain_realloc(void *p, size_t n)
+{
+	if (p && mt_real_boot_owns(p))
+		return leave_pool(p, mt_hooks_plain_malloc(n), n);
+	return !p ? mt_hooks_plain_malloc(n) : mt_real.realloc(p, n);
+}
+
+MT_EXPORT void *malloc(size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return mt_hooks_plain_malloc(n);
+	void *p = mt_real.malloc(n);
+	if (likely(p))
+		mt_record_alloc(t, p, n, CALLER);
+	return p;
+}
+
+MT_INLINE void any_free(void *p)
+{
+	if (unlikely(!p))
+		return;
+	struct thread *t = mt_thread_enter();
+	if (unlikely(!t))
+		mt_hooks_plain_free(p);
+	else if (likely(mt_record_free(t, p)))
+		mt_real.free(p);
+}
+
+MT_EXPORT void free(void *p)
+{
+	any_free(p);
+}
+
+MT_EXPORT void *calloc(size_t n, size_t size)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return plain_calloc(n, size);
+	void *p = mt_real.calloc(n, size);
+	if (likely(p))
+		mt_record_alloc(t, p, n * size, CALLER);
+	return p;
+}
+
+/* The old block is out of the map before the real call, for its address may be reused within it. */
+static void *counted_realloc(struct thread *t, void *p, size_t n, const struct regs *caller)
+{
+	struct block old;
+	void *fresh;
+
+	if (unlikely(!mt_record_take(t, p, &old)))
+		return leave_pool(p, mt_hooks_plain_malloc(n), n);
+	fresh = mt_real.realloc(p, n);
+	if (likely(fresh)) {
+		mt_record_gone(t, &old);
+		mt_record_alloc(t, fresh, n, caller);
+	} else if (n) {
+		mt_record_restore(t, p, &old);
+	} else {
+		mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+	}
+	return fresh;
+}
+
+static void *any_realloc(void *p, size_t n, const struct regs *caller)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return plain_realloc(p, n);
+	if (p)
+		return counted_realloc(t, p, n, caller);
+	p = mt_real.realloc(NULL, n);
+	if (likely(p))
+		mt_record_alloc(t, p, n, caller);
+	return p;
+}
+
+MT_EXPORT void *realloc(void *p, size_t n)
+{
+	return any_realloc(p, n, CALLER);
+}
+
+MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (unlikely(__builtin_mul_overflow(n, size, &bytes))) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	return any_realloc(p, bytes, CALLER);
+}
+
+MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t && mt_thread_quiet()))
+		return (*out = mt_real_boot_alloc(n, align)) ? 0 : ENOMEM;
+	int error = mt_real.posix_memalign(out, align, n);
+	if (likely(!error && t && *out))
+		mt_record_alloc(t, *out, n, CALLER);
+	return error;
+}
+
+MT_EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return mt_hooks_plain_aligned(align, n);
+	void *p = mt_real.aligned_alloc(align, n);
+	if (likely(p))
+		mt_record_alloc(t, p, n, CALLER);
+	return p;
+}
+
+MT_EXPORT void *memalign(size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return mt_hooks_plain_aligned(align, n);
+	void *p = mt_real.memalign(align, n);
+	if (likely(p))
+		mt_record_alloc(t, p, n, CALLER);
+	return p;
+}
+
+MT_EXPORT void *valloc(size_t n)
+{
+	struct thread *t = mt_thread_enter();
+	void *p = mt_real.valloc(n);
+
+	if (likely(p && t))
+		mt_record_alloc(t, p, n, CALLER);
+	return p;
+}
+
+MT_EXPORT void *pvalloc(size_t n)
+{
+	struct thread *t = mt_thread_enter();
+	void *p = mt_real.pvalloc(n);
+
+	if (likely(p && t))
+		mt_record_alloc(t, p, n, CALLER);
+	return p;
+}
+
+MT_EXPORT void cfree(void *p)
+{
+	any_free(p);
+}
+
+MT_EXPORT void free_sized(void *p, size_t n)
+{
+	(void)n;
+	any_free(p);
+}
+
+MT_EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
+{
+	(void)align;
+	(void)n;
+	any_free(p);
+}
+
+MT_EXPORT size_t malloc_usable_size(void *p)
+{
+	if (unlikely(p && mt_real_boot_owns(p)))
+		return mt_real_boot_size(p);
+	return mt_real.malloc_usable_size(p);
+}

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hooks_cxx.c - operator new and delete in all their forms, each block exactly once.
+ *
+ * Which operator new lies behind us decides how (looked up once, at start):
+ *   PLAIN      libstdc++'s, libc++'s, or none yet (a C program may load a C++ plugin later, with
+ *              its library in a scope that we cannot see). They are malloc with a handler and an exception, so
+ *              we call the real malloc ourselves and count what was asked for: new(0) is a block
+ *              of 0 bytes, an aligned new counts its size before rounding. Only when malloc fails is the
+ *              real operator asked, for its handler and its bad_alloc.
+ *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
+ *   OTHER      somebody's replacement: called, and counted here unless it came to the malloc hook.
+ * A replacement inside the program itself binds before us and is seen through its malloc.
+ *
+ * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
+ */
+#include "hooks.h"
+
+#include <dlfcn.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+enum kind { PLAIN, ALLOCATOR, OTHER };
+enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT, NEWS };
+enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
+	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
+
+static const char *const new_names[NEWS] = {
+	[NEW] = "_Znwm",
+	[NEW_ARRAY] = "_Znam",
+	[NEW_NT] = "_ZnwmRKSt9nothrow_t",
+	[NEW_ARRAY_NT] = "_ZnamRKSt9nothrow_t",
+	[NEW_AL] = "_ZnwmSt11align_val_t",
+	[NEW_ARRAY_AL] = "_ZnamSt11align_val_t",
+	[NEW_AL_NT] = "_ZnwmSt11align_val_tRKSt9nothrow_t",
+	[NEW_ARRAY_AL_NT] = "_ZnamSt11align_val_tRKSt9nothrow_t",
+};
+static const char *const delete_names[DELETES] = {
+	[DEL] = "_ZdlPv",
+	[DEL_ARRAY] = "_ZdaPv",
+	[DEL_SIZE] = "_ZdlPvm",
+	[DEL_ARRAY_SIZE] = "_ZdaPvm",
+	[DEL_NT] = "_ZdlPvRKSt9nothrow_t",
+	[DEL_ARRAY_NT] = "_ZdaPvRKSt9nothrow_t",
+	[DEL_AL] = "_ZdlPvSt11align_val_t",
+	[DEL_ARRAY_AL] = "_ZdaPvSt11align_val_t",
+	[DEL_SIZE_AL] = "_ZdlPvmSt11align_val_t",
+	[DEL_ARRAY_SIZE_AL] = "_ZdaPvmSt11align_val_t",
+	[DEL_AL_NT] = "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+	[DEL_ARRAY_AL_NT] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
+};
+
+/* Any form: the arguments that a form does not have are passed and not looked at. */
+typedef void *(*new_fn)(size_t, uintptr_t, uintptr_t);
+typedef void (*delete_fn)(void *, uintptr_t, uintptr_t);
+
+static enum kind kind;
+static new_fn real_new[NEWS];
+static delete_fn real_delete[DELETES];
+
+static enum kind classify(void *operator_new)
+{
+	Dl_info cxx, c;
+	const char *name;
+
+	if (!operator_new || !dladdr(operator_new, &cxx))
+		return PLAIN;
+	if (dladdr((void *)mt_real.malloc, &c) && c.dli_fbase == cxx.dli_fbase)
+		return ALLOCATOR;
+	name = strrchr(cxx.dli_fname, '/');
+	name = name ? name + 1 : cxx.dli_fname;
+	return !strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6) ? PLAIN : OTHER;
+}
+
+void mt_hooks_cxx_init(void)
+{
+	void *f = mt_real_next(new_names[NEW]);
+
+	kind = classify(f);
+	for (int i = 0; f && i < NEWS; i++)
+		real_new[i] = (new_fn)mt_real_next(new_names[i]);
+	for (int i = 0; f && kind != PLAIN && i < DELETES; i++)
+		real_delete[i] = (delete_fn)mt_real_next(delete_names[i]);
+}
+
+bool mt_hooks_cxx_foreign(void)
+{
+	return kind != PLAIN;
+}
+
+static void *call_new(enum form f, size_t n, uintptr_t a, uintptr_t b, const struct regs *caller)
+{
+	new_fn fn = real_new[f];
+
+	if (!fn)
+		fn = (new_fn)mt_real_beside(caller->pc, new_names[f]);
+	return fn ? fn(n, a, b) : NULL;
+}
+
+
+/* Counted by the malloc hook when the operator went there; its own block otherwise. */
+MT_COLD static void *foreign_new(enum form f, size_t n, uintptr_t a, uintptr_t b,
+				 const struct regs *caller)
+{
+	struct thread *t = mt_thread_enter();
+	uint64_t before = t ? atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) : 0;
+	void *p = call_new(f, n, a, b, caller);
+
+	if (p && t && atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) == before)
+		mt_record_alloc(t, p, n, caller);
+	return p;
+}
+
+/* The libraries' rule: a power of two, at least a pointer's; the size rounded up to it. */
+static void *try_aligned(size_t n, size_t align)
+{
+	size_t rounded;
+
+	if (align & (align - 1))
+		return NULL;
+	if (align < sizeof(void *))
+		align = sizeof(void *);
+	if (__builtin_add_overflow(n ? n : 1, align - 1, &rounded))
+		return NULL;
+	return mt_real.aligned_alloc(align, rounded & ~(align - 1));
+}
+
+MT_INLINE void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
+			const struct regs *caller)
+{
+	if (unlikely(kind != PLAIN))
+		return foreign_new(f, n, a, b, caller);
+	struct thread *t = mt_thread_enter();
+	void *p = align ? try_aligned(n, align) : mt_real.malloc(n ? n : 1);
+	if (unlikely(!p))
+		return call_new(f, n, a, b, caller);
+	if (likely(t))
+		mt_record_alloc(t, p, n, caller);
+	return p;
+}
+
+MT_EXPORT void *_Znwm(size_t n)
+{
+	return any_new(NEW, n, 0, 0, 0, CALLER);
+}
+
+MT_EXPORT void *_Znam(size_t n)
+{
+	return any_new(NEW_ARRAY, n, 0, 0, 0, CALLER);
+}
+
+MT_EXPORT void *_ZnwmRKSt9nothrow_t(size_t n, uintptr_t tag)
+{
+	return any_new(NEW_NT, n, 0, tag, 0, CALLER);
+}
+
+MT_EXPORT void *_ZnamRKSt9nothrow_t(size_t n, uintptr_t tag)
+{
+	return any_new(NEW_ARRAY_NT, n, 0, tag, 0, CALLER);
+}
+
+MT_EXPORT void *_ZnwmSt11align_val_t(size_t n, size_t align)
+{
+	return any_new(NEW_AL, n, align, align, 0, CALLER);
+}
+
+MT_EXPORT void *_ZnamSt11align_val_t(size_t n, size_t align)
+{
+	return any_new(NEW_ARRAY_AL, n, align, align, 0, CALLER);
+}
+
+MT_EXPORT void *_ZnwmSt11align_val_tRKSt9nothrow_t(size_t n, size_t align, uintptr_t tag)
+{
+	return any_new(NEW_AL_NT, n, align, align, tag, CALLER);
+}
+
+MT_EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t n, size_t align, uintptr_t tag)
+{
+	return any_new(NEW_ARRAY_AL_NT, n, align, align, tag, CALLER);
+}
+
+/* A block that we know is retired first; if the operator then frees it, that is no news. */
+MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
+{
+	struct thread *t = mt_thread_enter();
+	struct block known;
+
+	if (t && mt_live_peek(p, &known)) {
+		mt_record_free(t, p);
+		t->deleting = (uintptr_t)p;
+	}
+	if (real_delete[g])
+		real_delete[g](p, a, b);
+	else if (real_delete[DEL])
+		real_delete[DEL](p, 0, 0);
+	if (t)
+		t->deleting = 0;
+}
+
+MT_INLINE void any_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
+{
+	if (unlikely(!p))
+		return;
+	if (unlikely(kind != PLAIN)) {
+		foreign_delete(g, p, a, b);
+		return;
+	}
+	struct thread *t = mt_thread_enter();
+	if (unlikely(!t))
+		mt_hooks_plain_free(p);
+	else if (likely(mt_record_free(t, p)))
+		mt_real.free(p);
+}
+
+MT_EXPORT void _ZdlPv(void *p)
+{
+	any_delete(DEL, p, 0, 0);
+}
+
+MT_EXPORT void _ZdaPv(void *p)
+{
+	any_delete(DEL_ARRAY, p, 0, 0);
+}
+
+MT_EXPORT void _ZdlPvm(void *p, size_t n)
+{
+	any_delete(DEL_SIZE, p, n, 0);
+}
+
+MT_EXPORT void _ZdaPvm(void *p, size_t n)
+{
+	any_delete(DEL_ARRAY_SIZE, p, n, 0);
+}
+
+MT_EXPORT void _ZdlPvRKSt9nothrow_t(void *p, uintptr_t tag)
+{
+	any_delete(DEL_NT, p, tag, 0);
+}
+
+MT_EXPORT void _ZdaPvRKSt9nothrow_t(void *p, uintptr_t tag)
+{
+	any_delete(DEL_ARRAY_NT, p, tag, 0);
+}
+
+MT_EXPORT void _ZdlPvSt11align_val_t(void *p, size_t align)
+{
+	any_delete(DEL_AL, p, align, 0);
+}
+
+MT_EXPORT void _ZdaPvSt11align_val_t(void *p, size_t align)
+{
+	any_delete(DEL_ARRAY_AL, p, align, 0);
+}
+
+MT_EXPORT void _ZdlPvmSt11align_val_t(void *p, size_t n, size_t align)
+{
+	any_delete(DEL_SIZE_AL, p, n, align);
+}
+
+MT_EXPORT void _ZdaPvmSt11align_val_t(void *p, size_t n, size_t align)
+{
+	any_delete(DEL_ARRAY_SIZE_AL, p, n, align);
+}
+
+MT_EXPORT void _ZdlPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, uintptr_t tag)
+{
+	any_delete(DEL_AL_NT, p, align, tag);
+}
+
+MT_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, uintptr_t tag)
+{
+	any_delete(DEL_ARRAY_AL_NT, p, align, tag);
+}

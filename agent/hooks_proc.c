@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * hooks_proc.c - the few calls beside the malloc family that must be seen: loads and unloads,
+ * fork, names of threads, and the giving up of rights.
+ *
+ * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
+ * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
+ * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may be called
+ * through; children that come about in other ways are found by their wiped gate (thread.c).
+ */
+#include "hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
+
+static void *no_dlopen(const char *file, int mode)
+{
+	(void)file;
+	(void)mode;
+	return NULL;
+}
+
+static void *no_dlmopen(Lmid_t ns, const char *file, int mode)
+{
+	(void)ns;
+	(void)file;
+	(void)mode;
+	return NULL;
+}
+
+static void *(*real_dlopen)(const char *, int) = no_dlopen;
+static void *(*real_dlmopen)(Lmid_t, const char *, int) = no_dlmopen;
+static int (*real_dlclose)(void *);
+static pid_t (*real_fork)(void);
+static int (*real_prctl)(int, ...);
+static int (*real_setname)(pthread_t, const char *);
+
+void mt_hooks_proc_init(void)
+{
+	void *f = mt_real_next("dlopen");
+
+	if (f)
+		real_dlopen = (void *(*)(const char *, int))f;
+	f = mt_real_next("dlmopen");
+	if (f)
+		real_dlmopen = (void *(*)(Lmid_t, const char *, int))f;
+	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
+	real_fork = (pid_t(*)(void))mt_real_next("fork");
+	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
+	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
+}
+
+JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
+{
+	mt_maps_invalidate();
+	return real_dlopen(file, mode);
+}
+
+JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
+{
+	mt_maps_invalidate();
+	return real_dlmopen(ns, file, mode);
+}
+
+MT_EXPORT int dlclose(void *handle)
+{
+	mt_maps_invalidate();
+	int rc = real_dlclose ? real_dlclose(handle) : -1;
+	mt_maps_invalidate();
+	return rc;
+}
+
+MT_EXPORT pid_t fork(void)
+{
+	pid_t pid = real_fork ? real_fork() : _Fork();
+
+	if (pid == 0)
+		mt_init_forked();
+	return pid;
+}
+
+MT_EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+		mt_init_seal();
+	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
+			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	if (option == PR_SET_NAME && !rc)
+		mt_thread_named(0, (const char *)a[0]);
+	return rc;
+}
+
+MT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	int rc = real_setname ? real_setname(thread, name) : ENOSYS;
+
+	if (!rc)
+		mt_thread_named(mt_thread_tid(thread), name);
+	return rc;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * init.c - start-up, and what becomes of us in forked children.
+ *
+ *   EARLY --first hook or constructor--> ON  (counting; the constructor then starts the server)
+ *                                    \-> OFF (a bad option, no memory, setuid: forward only)
+ *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
+ *
+ * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
+ * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by. It
+ * stays as it is once it has begun to give up rights: a filter that kills must not meet
+ * a server's system calls.
+ *
+ * Before main our entries leave `environ`: the program's children are none of our business, and
+ * what main sees is what its user set. Copies are kept for the watched process's own exec.
+ */
+#include "hooks.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DORMANT_EVENTS 64                       /* hooks between two looks at the clock */
+#define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
+#define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
+#define SAVED_MAX 32
+
+_Atomic int mt_state;
+uint64_t mt_start_ns;
+int mt_pid;
+
+static _Atomic bool xrunning;  /* inside mt_init_early */
+static const char *preload = ""; /* our entry of LD_PRELOAD */
+static const char *saved[SAVED_MAX + 1];
+
+static int own_pid;            /* as of the last fork that was seen */
+static int parent_pid;         /* who forked us */
+static uint64_t forked_ns;
+static _Atomic uint32_t xdormant_events;
+static _Atomic uint64_t xdormant_look;
+static _Atomic bool xsealed;
+
+bool mt_init_running(void)
+{
+	return atomic_load_explicit(&xrunning, memory_order_relaxed);
+}
+
+const char *mt_init_preload(void)
+{
+	return preload;
+}
+
+const char *mt_init_saved(unsigned i)
+{
+	return i < SAVED_MAX ? saved[i] : NULL;
+}
+
+static const char *options_text(void)
+{
+	static const char name[] = "MEMTOP_OPTIONS=";
+
+	for (char **e = environ; e && *e; e++)
+		if (!strncmp(*e, name, sizeof(name) - 1))
+			return *e + sizeof(name) - 1;
+	return "";
+}
+
+static bool set_up(void)
+{
+	mt_start_ns = mt_prim_now_ns();
+	mt_pid = own_pid = mt_prim_getpid();
+	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
+		return false;
+	mt_hooks_proc_init();
+	mt_hooks_cxx_init();
+	if (!mt_conf_parse(options_text()))
+		return false;
+	mt_maps_init();
+	if (!mt_unwind_init(mt_conf.unwind)) {
+		mt_msg("memtop: unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
+		return false;
+	}
+	if (!mt_live_init(mt_hooks_cxx_foreign() ? 16 : mt_real_granule())) {
+		mt_msg("memtop: no address space for the live map; running unprofiled");
+		return false;
+	}
+	return true;
+}
+
+bool mt_init_early(void)
+{
+	bool expected = false;
+
+	if (!environ || !atomic_compare_exchange_strong(&xrunning, &expected, true))
+		return false;
+	int kept = errno;
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		atomic_store(&mt_state, set_up() ? AGENT_ON : AGENT_OFF);
+	errno = kept;
+	atomic_store(&xrunning, false);
+	return atomic_load(&mt_state) == AGENT_ON;
+}
+
+static const char *keep(const char *text, size_t len)
+{
+	char *copy = mt_arena_alloc(len + 1);
+
+	return copy ? memcpy(copy, text, len) : "";
+}
+
+static const char *base_name(const char *path, size_t *len)
+{
+	const char *slash = memrchr(path, '/', *len);
+
+	if (slash)
+		*len -= (size_t)(slash + 1 - path);
+	return slash ? slash + 1 : path;
+}
+
+/* Cuts our entry out of the list in place; what the user put there stays to the byte. */
+static void cut_preload(char *list)
+{
+	Dl_info us;
+
+	if (!dladdr((void *)mt_init_early, &us))
+		return;
+	size_t us_len = strlen(us.dli_fname);
+	const char *us_base = base_name(us.dli_fname, &us_len);
+	for (char *at = list; *at;) {
+		size_t len = strcspn(at, ": "), base_len = len;
+		const char *base = base_name(at, &base_len);
+		if (base_len != us_len || memcmp(base, us_base, us_len)) {
+			at += len + strspn(at + len, ": ");
+			continue;
+		}
+		preload = keep(at, len);
+		char *rest = at + len;
+		if (*rest)
+			rest++; /* one separator goes with it: the one behind, else the one before */
+		else if (at > list)
+			at--;
+		memmove(at, rest, strlen(rest) + 1);
+		return;
+	}
+}
+
+/* True when the variable goes altogether. */
+static bool take_out(char *var, unsigned *count)
+{
+	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
+
+	if (!strncmp(var, ld, sizeof(ld) - 1)) {
+		char *list = var + sizeof(ld) - 1;
+		bool empty = !*list;
+		cut_preload(list);
+		return !*list && !empty;
+	}
+	if (strncmp(var, mine, sizeof(mine) - 1))
+		return false;
+	if (*count < SAVED_MAX)
+		saved[(*count)++] = keep(var, strlen(var));
+	return true;
+}
+
+static void clean_environment(void)
+{
+	char **to = environ;
+	unsigned count = 0;
+
+	if (!to)
+		return;
+	for (char **from = environ; *from; from++)
+		if (!take_out(*from, &count))
+			*to++ = *from;
+	*to = NULL;
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!mt_conf.follow_exec)
+		clean_environment();
+	if (atomic_load(&mt_state) == AGENT_ON) {
+		mt_thread_self();
+		mt_thread_named(0, program_invocation_short_name);
+		mt_server_start();
+	}
+	errno = kept;
+}
+
+void mt_init_seal(void)
+{
+	atomic_store_explicit(&xsealed, true, memory_order_relaxed);
+}
+
+/* In the child, by its only thread: from the fork hook, or from the first hook after. */
+void mt_init_forked(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
+
+	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
+		return;
+	parent_pid = own_pid;
+	own_pid = mt_prim_getpid();
+	forked_ns = mt_prim_coarse_ns();
+	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
+	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
+	mt_thread_fork_child();
+}
+
+static bool parent_gone(void)
+{
+	return mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != parent_pid;
+}
+
+MT_COLD static void wake_up(void)
+{
+	int dormant = AGENT_DORMANT;
+
+	if (!atomic_compare_exchange_strong(&mt_state, &dormant, AGENT_ON))
+		return;
+	mt_pid = own_pid;
+	mt_server_start();
+}
+
+void mt_init_dormant(void)
+{
+	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS)
+		return;
+	uint64_t now = mt_prim_coarse_ns();
+	if (now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS ||
+	    atomic_load_explicit(&xsealed, memory_order_relaxed))
+		return;
+	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
+	if (now - forked_ns > DORMANT_LIFE_NS || parent_gone())
+		wake_up();
+}

@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * live.c - the live map: which block lies where, addressed and not hashed.
+ *
+ * The address is the key. The address space is cut into regions of 16 MiB; a root array has one
+ * pair of pointers per region, and each leaf one entry per granule, so that a lookup is two loads
+ * and an entry is replaced by one atomic exchange. No lock, no resize, and the order of entries
+ * is that of the heap, so neighbours share cache lines as their blocks do. Everything is reserved
+ * lazily: 4 MiB of addresses for the small leaf of a region that is used (8 MiB with granules of
+ * 16), 256 KiB for its large leaf, and pages only where blocks are.
+ *
+ *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
+ *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
+ *               granule; bits 3..9 of the address are kept, so that a neighbour is not mistaken for it.
+ *   odd map     the same once more for blocks at address % 16 == 8, made when the first appears
+ *
+ * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
+ * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
+ * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
+ * reads meta twice).
+ */
+#include "agent.h"
+
+#include <string.h>
+
+#define REGION_SHIFT 24
+#if defined(__x86_64__)
+#define ADDRESS_BITS 47
+#else
+#define ADDRESS_BITS 48
+#endif
+#define REGIONS ((size_t)1 << (ADDRESS_BITS - REGION_SHIFT))
+#define LARGE_SHIFT 10
+#define LARGE_MIN ((size_t)1 << LARGE_SHIFT)
+#define LARGE_COUNT ((size_t)1 << (REGION_SHIFT - LARGE_SHIFT))
+
+#define TICKS 65536
+
+/* A large block. xmeta: slot 24 | tick 16 | thread 14 | address bits 3..9. */
+struct large {
+	_Atomic uint64_t xmeta; /* 0 = none */
+	_Atomic uint64_t xsize;
+};
+
+struct region {
+	_Atomic uint64_t *_Atomic xsmall; /* NULL until used */
+	struct large *_Atomic xlarge;
+};
+
+/* One map. There are two: `even` and, from the first odd block on, `odd`. */
+struct shadow {
+	struct region *_Atomic xroot; /* REGIONS long */
+};
+
+/* Leaves in the order of their making: what a scan walks, instead of the root. */
+struct used {
+	struct used *next;
+	struct region *region;
+	bool large;
+};
+
+static struct shadow even, odd;
+static struct used *_Atomic xused;
+static unsigned granule_shift = 4;
+
+static _Atomic uint32_t xtick;
+static uint64_t *tick_start; /* TICKS long; written by the server before xtick */
+
+MT_INLINE uintptr_t plain_address(const void *p)
+{
+#if defined(__aarch64__)
+	return (uintptr_t)p & (((uintptr_t)1 << 56) - 1); /* without its tag */
+#else
+	return (uintptr_t)p;
+#endif
+}
+
+static struct region *new_root(struct shadow *s)
+{
+	struct region *root = mt_prim_map(REGIONS * sizeof(*root), true), *seen = NULL;
+
+	if (!root)
+		return NULL;
+	if (!atomic_compare_exchange_strong(&s->xroot, &seen, root)) {
+		mt_prim_unmap(root, REGIONS * sizeof(*root));
+		return seen;
+	}
+	mt_arena_range((uintptr_t)root, REGIONS * sizeof(*root));
+	return root;
+}
+
+bool mt_live_init(unsigned granule_bytes)
+{
+	granule_shift = (unsigned)__builtin_ctz(granule_bytes);
+	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
+	if (!tick_start || !new_root(&even))
+		return false;
+	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
+	return true;
+}
+
+/* The region of an address; NULL: outside the known address space, or no root. */
+MT_INLINE struct region *region_of(uintptr_t addr)
+{
+	struct shadow *s = likely(!(addr & 8)) ? &even : &odd;
+	struct region *root = atomic_load_explicit(&s->xroot, memory_order_acquire);
+
+	if (unlikely(!root || addr >> ADDRESS_BITS))
+		return NULL;
+	return root + (addr >> REGION_SHIFT);
+}
+
+MT_INLINE _Atomic uint64_t *small_at(struct region *r, uintptr_t addr)
+{
+	_Atomic uint64_t *leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
+
+	return leaf ? leaf + ((addr & (((uintptr_t)1 << REGION_SHIFT) - 1)) >> granule_shift) : NULL;
+}
+
+MT_INLINE struct large *large_at(struct region *r, uintptr_t addr)
+{
+	struct large *leaf = atomic_load_explicit(&r->xlarge, memory_order_acquire);
+
+	return leaf ? leaf + ((addr & (((uintptr_t)1 << REGION_SHIFT) - 1)) >> LARGE_SHIFT) : NULL;
+}
+
+static void remember(struct region *r, bool large)
+{
+	struct used *u = mt_arena_alloc(sizeof(*u));
+
+	if (!u)
+		return; /* the scan misses it: ages degrade, counters do not */
+	u->region = r;
+	u->large = large;
+	u->next = atomic_load_explicit(&xused, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&xused, &u->next, u, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
+static size_t small_bytes(void)
+{
+	return sizeof(uint64_t) << (REGION_SHIFT - granule_shift);
+}
+
+/* max_memory= bounds what the map may take; 0 leaves it to the system. */
+static bool within_cap(void)
+{
+	return !mt_conf.max_memory || mt_arena_bytes() < mt_conf.max_memory;
+}
+
+MT_COLD static bool make_leaf(uintptr_t addr, bool large)
+{
+	size_t bytes = large ? LARGE_COUNT * sizeof(struct large) : small_bytes();
+
+	if (addr >> ADDRESS_BITS || !within_cap() || ((addr & 8) && !odd.xroot && !new_root(&odd)))
+		return false;
+	struct region *r = region_of(addr);
+	if (!r)
+		return false;
+	void *leaf = mt_prim_map(bytes, true);
+	if (!leaf)
+		return false;
+	bool mine;
+	if (large) {
+		struct large *none = NULL;
+		mine = atomic_compare_exchange_strong(&r->xlarge, &none, leaf);
+	} else {
+		_Atomic uint64_t *none = NULL;
+		mine = atomic_compare_exchange_strong(&r->xsmall, &none, leaf);
+	}
+	if (!mine) {
+		mt_prim_unmap(leaf, bytes);
+		return true;
+	}
+	mt_arena_range((uintptr_t)leaf, bytes);
+	remember(r, large);
+	return true;
+}
+
+bool mt_live_ready(const void *p, size_t size)
+{
+	uintptr_t addr = plain_address(p);
+	struct region *r = region_of(addr);
+
+	if (likely(size < LARGE_MIN)) {
+		if (likely(r && atomic_load_explicit(&r->xsmall, memory_order_acquire)))
+			return true;
+	} else if (likely(r && atomic_load_explicit(&r->xlarge, memory_order_acquire))) {
+		return true;
+	}
+	return make_leaf(addr, size >= LARGE_MIN);
+}
+
+MT_INLINE uint64_t pack_small(size_t size, slot_id slot, uint32_t tick, uint32_t thread)
+{
+	return (uint64_t)size << 54 | (uint64_t)slot << 30 | (uint64_t)tick << 14 | thread;
+}
+
+MT_INLINE struct block unpack_small(uint64_t e)
+{
+	struct block b = { e >> 54, e >> 30 & 0xffffff, e >> 14 & 0xffff, e & 0x3fff };
+
+	return b;
+}
+
+MT_INLINE uint64_t pack_large(uintptr_t addr, slot_id slot, uint32_t tick, uint32_t thread)
+{
+	return (uint64_t)slot << 40 | (uint64_t)tick << 24 | (uint64_t)thread << 10 |
+	       (addr & (LARGE_MIN - 1)) >> 3;
+}
+
+MT_INLINE struct block unpack_large(uint64_t meta, uint64_t size)
+{
+	struct block b = { size, meta >> 40, meta >> 24 & 0xffff, meta >> 10 & 0x3fff };
+
+	return b;
+}
+
+/* An entry of a small block that was freed unseen may lie where a large one starts now. */
+static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block *old)
+{
+	struct region *r = region_of(addr);
+	struct large *l = large_at(r, addr);
+	_Atomic uint64_t *e = small_at(r, addr);
+	uint64_t stale = atomic_exchange_explicit(&l->xmeta, 0, memory_order_acquire);
+	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
+
+	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
+	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
+	if (unlikely(stale)) {
+		*old = unpack_large(stale, stale_size);
+		return true;
+	}
+	if (e && unlikely(atomic_load_explicit(e, memory_order_relaxed))) {
+		*old = unpack_small(atomic_exchange_explicit(e, 0, memory_order_acquire));
+		return old->slot != 0;
+	}
+	return false;
+}
+
+static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint32_t thread,
+		  struct block *old)
+{
+	if (unlikely(size >= LARGE_MIN))
+		return enter_large(addr, size, pack_large(addr, slot, tick, thread), old);
+	_Atomic uint64_t *e = small_at(region_of(addr), addr);
+	uint64_t stale = atomic_exchange_explicit(e, pack_small(size, slot, tick, thread),
+						  memory_order_acq_rel);
+	if (likely(!stale))
+		return false;
+	*old = unpack_small(stale);
+	return true;
+}
+
+/* Call mt_live_ready() first. */
+bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, struct block *old)
+{
+	uint32_t tick = atomic_load_explicit(&xtick, memory_order_relaxed);
+	uint32_t thread = atomic_load_explicit(&t->xindex, memory_order_relaxed);
+
+	return enter(plain_address(p), size, slot, tick, thread, old);
+}
+
+bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old)
+{
+	(void)t;
+	return enter(plain_address(p), b->size, b->slot, b->tick, b->thread, old);
+}
+
+static struct block take_large(struct region *r, uintptr_t addr)
+{
+	struct block none = { 0, 0, 0, 0 };
+	struct large *l = large_at(r, addr);
+
+	if (!l)
+		return none;
+	uint64_t meta = atomic_load_explicit(&l->xmeta, memory_order_acquire);
+	if (!meta || (meta & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
+		return none;
+	uint64_t size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(&l->xmeta, &meta, 0, memory_order_acq_rel,
+						     memory_order_relaxed))
+		return none; /* a double free lost the race */
+	return unpack_large(meta, size);
+}
+
+struct block mt_live_take(const void *p)
+{
+	struct block none = { 0, 0, 0, 0 };
+	uintptr_t addr = plain_address(p);
+	struct region *r = region_of(addr);
+
+	if (unlikely(!r))
+		return none;
+	_Atomic uint64_t *e = small_at(r, addr);
+	if (likely(e)) {
+		/* Blocks are freed by one thread, so a plain load and store would do for a
+		 * correct program; the exchange keeps double frees from counting twice. */
+		if (likely(atomic_load_explicit(e, memory_order_relaxed))) {
+			uint64_t v = atomic_exchange_explicit(e, 0, memory_order_acq_rel);
+			return v ? unpack_small(v) : none;
+		}
+	}
+	return take_large(r, addr);
+}
+
+bool mt_live_peek(const void *p, struct block *b)
+{
+	uintptr_t addr = plain_address(p);
+	struct region *r = region_of(addr);
+
+	if (!r)
+		return false;
+	_Atomic uint64_t *e = small_at(r, addr);
+	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
+	if (v) {
+		*b = unpack_small(v);
+		return true;
+	}
+	struct large *l = large_at(r, addr);
+	v = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+	if (!v || (v & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
+		return false;
+	*b = unpack_large(v, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	return true;
+}
+
+static void scan_large(struct large *leaf, void (*visit)(void *, const struct block *), void *arg)
+{
+	for (size_t i = 0; i < LARGE_COUNT; i++) {
+		uint64_t meta = atomic_load_explicit(&leaf[i].xmeta, memory_order_acquire);
+		if (!meta)
+			continue;
+		uint64_t size = atomic_load_explicit(&leaf[i].xsize, memory_order_acquire);
+		if (atomic_load_explicit(&leaf[i].xmeta, memory_order_relaxed) != meta)
+			continue; /* freed meanwhile */
+		struct block b = unpack_large(meta, size);
+		visit(arg, &b);
+	}
+}
+
+static void scan_small(_Atomic uint64_t *leaf, void (*visit)(void *, const struct block *), void *arg)
+{
+	size_t count = small_bytes() / sizeof(*leaf);
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t v = atomic_load_explicit(&leaf[i], memory_order_relaxed);
+		if (!v)
+			continue;
+		struct block b = unpack_small(v);
+		visit(arg, &b);
+	}
+}
+
+void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg)
+{
+	const struct used *u = atomic_load_explicit(&xused, memory_order_acquire);
+
+	for (; u; u = u->next) {
+		if (u->large)
+			scan_large(atomic_load(&u->region->xlarge), visit, arg);
+		else
+			scan_small(atomic_load(&u->region->xsmall), visit, arg);
+	}
+}
+
+uint32_t mt_live_tick(void)
+{
+	return atomic_load_explicit(&xtick, memory_order_acquire);
+}
+
+uint64_t mt_live_tick_ns(uint32_t tick)
+{
+	return tick < TICKS && tick_start ? tick_start[tick] : 0;
+}
+
+/* How long tick n lasts: see the bit budget in types.h. */
+static uint64_t tick_length_ns(uint32_t n)
+{
+	uint64_t s = n < 32768 ? 1 : n < 49152 ? 4 : n < 57344 ? 16 : n < 61440 ? 64 : 256;
+
+	return s * 1000 * 1000 * 1000;
+}
+
+void mt_live_advance(uint64_t now_ns, bool mark)
+{
+	uint32_t n = atomic_load_explicit(&xtick, memory_order_relaxed);
+
+	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
+		return;
+	tick_start[n + 1] = now_ns;
+	atomic_store_explicit(&xtick, n + 1, memory_order_release);
+}

@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * real.c - the allocator behind the hooks, and blocks for the loader while it is looked up.
+ *
+ * mt_real is valid from the first instruction on: its first members look the real functions up
+ * and forward, so that no hook tests whether that has happened. dlsym() may itself allocate
+ * (error texts); whatever it asks for while it works for us comes from a pool of our own that
+ * grows by mapping. Such blocks carry their size in front and are known by address for ever:
+ * free() leaves them alone, realloc() copies out of them, and nobody counts them.
+ *
+ * One lookup at a time needs no lock: the first runs before there are threads, and a later one
+ * (mt_real_beside) is marked in its own thread's state as `quiet`.
+ */
+#include "agent.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <link.h>
+#include <malloc.h>
+#include <string.h>
+
+#define BOOT_CHUNK (64 * 1024)
+#define BOOT_HEADER 16 /* size of the block, then padding */
+
+/* Pieces that blocks are cut from, newest first; never given back. */
+struct boot_chunk {
+	struct boot_chunk *next;
+	size_t bytes;            /* of the whole mapping */
+	_Atomic size_t xused;    /* from the start of this struct; may pass bytes */
+};
+
+static struct boot_chunk *_Atomic boot_chunks;
+static _Atomic bool xfinding; /* inside the first lookup */
+static _Atomic bool xfound;
+
+static void *first_malloc(size_t n);
+static void first_free(void *p);
+static void *first_calloc(size_t n, size_t size);
+static void *first_realloc(void *p, size_t n);
+static int first_posix_memalign(void **out, size_t align, size_t n);
+static void *first_aligned_alloc(size_t align, size_t n);
+static void *first_valloc(size_t n);
+static size_t first_usable_size(void *p);
+
+struct real mt_real = {
+	.malloc = first_malloc,
+	.free = first_free,
+	.calloc = first_calloc,
+	.realloc = first_realloc,
+	.posix_memalign = first_posix_memalign,
+	.aligned_alloc = first_aligned_alloc,
+	.memalign = first_aligned_alloc,
+	.valloc = first_valloc,
+	.pvalloc = first_valloc,
+	.malloc_usable_size = first_usable_size,
+};
+
+static struct boot_chunk *boot_grow(struct boot_chunk *old, size_t need)
+{
+	size_t bytes = need + sizeof(struct boot_chunk) + BOOT_CHUNK;
+
+	bytes &= ~(size_t)(BOOT_CHUNK - 1);
+	struct boot_chunk *c = mt_prim_map(bytes, false);
+	if (!c)
+		return NULL;
+	c->bytes = bytes;
+	c->next = old;
+	atomic_store_explicit(&c->xused, sizeof(*c), memory_order_relaxed);
+	mt_arena_range((uintptr_t)c, bytes);
+	if (atomic_compare_exchange_strong(&boot_chunks, &old, c))
+		return c;
+	mt_prim_unmap(c, bytes);
+	return old; /* somebody else was faster: use theirs */
+}
+
+void *mt_real_boot_alloc(size_t bytes, size_t align)
+{
+	if (align < 16)
+		align = 16;
+	size_t need = bytes + align + BOOT_HEADER;
+	if (need < bytes)
+		return NULL;
+	struct boot_chunk *c = atomic_load_explicit(&boot_chunks, memory_order_acquire);
+	for (;;) {
+		size_t at = c ? atomic_fetch_add(&c->xused, need) : 0;
+		if (c && at + need <= c->bytes) {
+			uintptr_t p = (uintptr_t)c + at + BOOT_HEADER;
+			p = (p + align - 1) & ~(uintptr_t)(align - 1);
+			((size_t *)p)[-1] = bytes;
+			return (void *)p;
+		}
+		c = boot_grow(c, need);
+		if (!c)
+			return NULL;
+	}
+}
+
+bool mt_real_boot_owns(const void *p)
+{
+	const struct boot_chunk *c = atomic_load_explicit(&boot_chunks, memory_order_acquire);
+
+	for (; c; c = c->next)
+		if ((uintptr_t)p - (uintptr_t)c < c->bytes)
+			return true;
+	return false;
+}
+
+size_t mt_real_boot_size(const void *p)
+{
+	return ((const size_t *)p)[-1];
+}
+
+/* A failed dlsym leaves a message behind that the program's next dlerror() would show. */
+static void *lookup(void *handle, const char *symbol)
+{
+	void *f = dlsym(handle, symbol);
+
+	if (!f)
+		dlerror();
+	return f;
+}
+
+void *mt_real_next(const char *symbol)
+{
+	return lookup(RTLD_NEXT, symbol);
+}
+
+/*
+ * A module that came by dlopen(RTLD_LOCAL) has libraries in its scope that RTLD_NEXT does not
+ * see. Slow and rare: only when operator new has failed and its handler is wanted.
+ */
+void *mt_real_beside(uintptr_t caller, const char *symbol)
+{
+	struct thread *t = mt_thread_self();
+	bool quiet = t->quiet;
+	struct link_map *map = NULL;
+	Dl_info info;
+	void *f = NULL;
+
+	t->quiet = !t->shared;
+	uint32_t gate = t->hot ? t->hot->gate : 0;
+	if (t->hot)
+		t->hot->gate = 0;
+	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
+		void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
+		if (handle) {
+			f = lookup(handle, symbol);
+			dlclose(handle);
+		}
+	}
+	if (t->hot)
+		t->hot->gate = gate;
+	t->quiet = quiet;
+	return f;
+}
+
+/* Set what is there; what a libc lacks keeps a substitute. */
+static void find_all(void)
+{
+	struct real r = mt_real;
+	void *f;
+
+#define FIND(member)                                                                               \
+	do {                                                                                       \
+		f = mt_real_next(#member);                                                         \
+		if (f)                                                                             \
+			memcpy(&r.member, &f, sizeof(f));                                          \
+	} while (0)
+	FIND(malloc);
+	FIND(free);
+	FIND(calloc);
+	FIND(realloc);
+	FIND(posix_memalign);
+	FIND(aligned_alloc);
+	FIND(memalign);
+	FIND(valloc);
+	FIND(pvalloc);
+	FIND(malloc_usable_size);
+#undef FIND
+	if (r.memalign == first_aligned_alloc)
+		r.memalign = r.aligned_alloc;
+	mt_real = r;
+}
+
+bool mt_real_find(void)
+{
+	bool expected = false;
+
+	if (atomic_load_explicit(&xfound, memory_order_acquire))
+		return true;
+	if (!atomic_compare_exchange_strong(&xfinding, &expected, true))
+		return false;
+	int saved = errno;
+	find_all();
+	errno = saved;
+	bool ok = mt_real.malloc != first_malloc && mt_real.free != first_free;
+	atomic_store_explicit(&xfound, ok, memory_order_release);
+	atomic_store(&xfinding, false);
+	return ok;
+}
+
+/*
+ * glibc's smallest chunk is 32 bytes, so one entry per 32 bytes is exact. Anybody else's malloc
+ * may place blocks 16 (or 8: live.c) apart. glibc is known by a symbol beside its malloc.
+ */
+unsigned mt_real_granule(void)
+{
+	Dl_info real, libc;
+	void *f = mt_real_next("gnu_get_libc_version");
+
+	if (sizeof(void *) == 8 && f && dladdr(f, &libc) && dladdr((void *)mt_real.malloc, &real) &&
+	    libc.dli_fbase == real.dli_fbase)
+		return 32;
+	return 16;
+}
+
+static void *first_malloc(size_t n)
+{
+	return mt_real_find() ? mt_real.malloc(n) : mt_real_boot_alloc(n, 16);
+}
+
+static void first_free(void *p)
+{
+	if (mt_real_find())
+		mt_real.free(p);
+}
+
+static void *first_calloc(size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (mt_real_find())
+		return mt_real.calloc(n, size);
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL : mt_real_boot_alloc(bytes, 16);
+}
+
+/* Blocks of the pool never come here: the hook moves them. */
+static void *first_realloc(void *p, size_t n)
+{
+	if (mt_real_find())
+		return mt_real.realloc(p, n);
+	return p ? NULL : mt_real_boot_alloc(n, 16);
+}
+
+static int first_posix_memalign(void **out, size_t align, size_t n)
+{
+	if (mt_real_find())
+		return mt_real.posix_memalign(out, align, n);
+	*out = mt_real_boot_alloc(n, align);
+	return *out ? 0 : ENOMEM;
+}
+
+static void *first_aligned_alloc(size_t align, size_t n)
+{
+	if (mt_real_find() && mt_real.aligned_alloc != first_aligned_alloc)
+		return mt_real.aligned_alloc(align, n);
+	return mt_real_boot_alloc(n, align);
+}
+
+/* Also the substitute where a libc has no valloc or pvalloc. */
+static void *first_valloc(size_t n)
+{
+	if (mt_real_find() && mt_real.valloc != first_valloc)
+		return mt_real.valloc(n);
+	return mt_real.aligned_alloc(4096, n);
+}
+
+static size_t first_usable_size(void *p)
+{
+	if (mt_real_find() && mt_real.malloc_usable_size != first_usable_size)
+		return mt_real.malloc_usable_size(p);
+	return 0;
+}

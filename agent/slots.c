@@ -1,0 +1,331 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * slots.c - slots, their counters, and what changed.
+ *
+ * A slot is a pair (stack, epoch). A stack that allocates for the first time in an epoch gets one
+ * by compare and swap on its trie node; from then on it is one load away.
+ *
+ * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared
+ * one, and twenty-five times when two threads meet on a stack. A thread's set is a radix tree
+ * root -> mid -> leaf of 32 slots, mapped where the thread has been. The one state that several
+ * threads may write (thread->shared) uses atomic additions.
+ *
+ * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block is
+ * counted as allocated before it is entered in the live map, and as freed after it was taken out,
+ * so a free that the reader sees has its allocation seen too: live is never negative.
+ *
+ * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
+ * stamp with the pass that it read just before the collector advanced it, so a collection takes
+ * what is stamped with this pass or one of the two before. A writer that sleeps longer than
+ * two passes between reading and stamping is caught by the next event on that leaf, and by the
+ * full collection that every final state is made of.
+ *
+ * Peak: threads add their balance to a global one in steps; see step_bytes().
+ */
+#include "agent.h"
+
+#include <memtop/wire.h>
+#include <string.h>
+
+#define CHUNK_SHIFT 12 /* slots are kept in chunks of 4096 */
+#define CHUNK_SLOTS (1u << CHUNK_SHIFT)
+#define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
+#define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
+
+_Atomic uint64_t mt_epoch;
+_Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
+
+static struct slot *_Atomic chunks[CHUNKS];
+static _Atomic uint32_t xnext = 2; /* slot 1 is the root's: always there */
+static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
+
+static _Atomic int64_t xbalance; /* published live bytes */
+static _Atomic uint64_t xpeak, xpeak_ns;
+
+static struct slot *slot_place(slot_id id)
+{
+	struct slot *_Atomic *at = &chunks[id >> CHUNK_SHIFT];
+	struct slot *c = atomic_load_explicit(at, memory_order_acquire);
+
+	if (id < CHUNK_SLOTS)
+		return &root_slot[id];
+	if (!c) {
+		struct slot *fresh = mt_arena_alloc(CHUNK_SLOTS * sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		if (atomic_compare_exchange_strong(at, &c, fresh))
+			c = fresh; /* else the loser's chunk is lost: 64 KiB, once */
+	}
+	return &c[id & (CHUNK_SLOTS - 1)];
+}
+
+/* A fresh id, or 0. Never passes MTW_SLOTS_MAX, however many threads fail at once. */
+static slot_id new_slot(node_id node, uint64_t epoch)
+{
+	uint32_t id = atomic_load_explicit(&xnext, memory_order_relaxed);
+
+	do {
+		if (id >= MTW_SLOTS_MAX)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
+	struct slot *s = slot_place(id);
+	if (!s)
+		return 0;
+	s->node = node;
+	s->epoch = epoch;
+	return id;
+}
+
+MT_COLD static slot_id slot_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
+{
+	slot_id id = new_slot(node, epoch);
+
+	if (!id) {
+		mt_record_loss(MTW_LOSS_SLOTS, 0);
+		id = seen & 0xffffff; /* an older epoch of the same stack, or the root */
+		return id ? id : 1;
+	}
+	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
+						    memory_order_acq_rel, memory_order_acquire))
+		return id;
+	/* Another thread was faster: our id stays unused, with counters of 0. */
+	return seen & 0xffffff;
+}
+
+slot_id mt_slots_of(node_id node)
+{
+	struct node *n = mt_stacks_node(node);
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	uint64_t seen = atomic_load_explicit(&n->xslot, memory_order_acquire);
+
+	if (likely(seen >> 24 == epoch && seen & 0xffffff))
+		return seen & 0xffffff;
+	return slot_slow(node, n, seen, epoch);
+}
+
+const struct slot *mt_slots_at(slot_id id)
+{
+	if (id < CHUNK_SLOTS)
+		return &root_slot[id];
+	const struct slot *c = atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
+	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[1];
+}
+
+uint32_t mt_slots_count(void)
+{
+	return atomic_load_explicit(&xnext, memory_order_acquire);
+}
+
+/* The set of t down to a leaf. Several threads may race only on the shared state. */
+MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
+{
+	uint32_t m = s / (LEAF_SLOTS * MID_LEAVES), l = s / LEAF_SLOTS % MID_LEAVES;
+	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+
+	if (!mid) {
+		struct mid *fresh = mt_arena_alloc(sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		if (atomic_compare_exchange_strong(&t->root[m], &mid, fresh))
+			mid = fresh;
+	}
+	struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+	if (!leaf) {
+		struct leaf *fresh = mt_arena_alloc(sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		if (atomic_compare_exchange_strong(&mid->xleaf[l], &leaf, fresh))
+			leaf = fresh;
+	}
+	return leaf;
+}
+
+/* NULL where the thread has never been. */
+MT_INLINE struct leaf *find_leaf(const struct thread *t, slot_id s, struct mid **mid)
+{
+	*mid = atomic_load_explicit(&t->root[s / (LEAF_SLOTS * MID_LEAVES)], memory_order_acquire);
+	return likely(*mid) ? atomic_load_explicit(&(*mid)->xleaf[s / LEAF_SLOTS % MID_LEAVES],
+						   memory_order_acquire) : NULL;
+}
+
+MT_COLD static void stamp(struct thread *t, struct mid *mid, struct leaf *leaf, uint32_t pass)
+{
+	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
+	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
+	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
+}
+
+MT_INLINE void add(bool shared, _Atomic uint64_t *x, uint64_t n, memory_order order)
+{
+	if (unlikely(shared))
+		atomic_fetch_add_explicit(x, n, order);
+	else
+		atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
+}
+
+/*
+ * Bytes that a thread may hold back before it publishes them: the peak's error is at most this
+ * times the number of threads, and never more than 64 MiB in all.
+ */
+MT_INLINE int64_t step_bytes(void)
+{
+	uint32_t n = atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
+
+	return n <= 1024 ? 64 * 1024 : (64 << 20) / (int64_t)n;
+}
+
+static void raise_peak(int64_t now)
+{
+	uint64_t seen = atomic_load_explicit(&xpeak, memory_order_relaxed);
+
+	while (now > (int64_t)seen)
+		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
+			atomic_store_explicit(&xpeak_ns, mt_prim_coarse_ns() - mt_start_ns,
+					      memory_order_relaxed);
+			return;
+		}
+}
+
+MT_COLD static void publish(int64_t bytes)
+{
+	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
+}
+
+MT_INLINE void balance(struct thread *t, int64_t bytes)
+{
+	if (unlikely(t->shared)) {
+		publish(bytes);
+		return;
+	}
+	t->unpublished += bytes;
+	if (unlikely(t->unpublished >= step_bytes() || t->unpublished <= -step_bytes())) {
+		publish(t->unpublished);
+		t->unpublished = 0;
+	}
+}
+
+/* NULL: there is no memory for them. */
+MT_INLINE struct counts *counters(struct thread *t, slot_id s, struct mid **mid, struct leaf **leaf)
+{
+	*leaf = find_leaf(t, s, mid);
+	if (unlikely(!*leaf)) {
+		if (!make_leaf(t, s))
+			return NULL;
+		*leaf = find_leaf(t, s, mid);
+	}
+	return &(*leaf)->slot[s % LEAF_SLOTS];
+}
+
+MT_INLINE void touch(struct thread *t, struct mid *mid, struct leaf *leaf)
+{
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
+
+	if (unlikely(atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) != pass))
+		stamp(t, mid, leaf, pass);
+}
+
+bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
+{
+	struct mid *mid;
+	struct leaf *leaf;
+	struct counts *c = counters(t, s, &mid, &leaf);
+	bool shared = t->shared;
+
+	if (unlikely(!c))
+		return false;
+	add(shared, &c->xalloc_bytes, bytes, memory_order_relaxed);
+	add(shared, &c->xalloc_blocks, 1, memory_order_relaxed);
+	add(shared, &t->total.xalloc_bytes, bytes, memory_order_relaxed);
+	add(shared, &t->total.xalloc_blocks, 1, memory_order_relaxed);
+	touch(t, mid, leaf);
+	balance(t, (int64_t)bytes);
+	return true;
+}
+
+bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
+{
+	struct mid *mid;
+	struct leaf *leaf;
+	struct counts *c = counters(t, s, &mid, &leaf);
+	bool shared = t->shared;
+
+	if (unlikely(!c))
+		return false;
+	add(shared, &c->xfree_bytes, bytes, memory_order_release);
+	add(shared, &c->xfree_blocks, 1, memory_order_release);
+	add(shared, &t->total.xfree_bytes, bytes, memory_order_release);
+	add(shared, &t->total.xfree_blocks, 1, memory_order_release);
+	touch(t, mid, leaf);
+	balance(t, -(int64_t)bytes);
+	return true;
+}
+
+void mt_slots_sum(slot_id s, struct tally *sum)
+{
+	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	struct mid *mid;
+
+	memset(sum, 0, sizeof(*sum));
+	for (const struct thread *t = first; t; t = t->next) {
+		struct leaf *leaf = find_leaf(t, s, &mid);
+		if (!leaf)
+			continue;
+		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];
+		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
+		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
+	}
+	/* A thread that came meanwhile may have done the allocations: take the list anew. */
+	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	for (const struct thread *t = first; t; t = t->next) {
+		struct leaf *leaf = find_leaf(t, s, &mid);
+		if (!leaf)
+			continue;
+		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];
+		sum->alloc_blocks += atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed);
+		sum->alloc_bytes += atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed);
+	}
+}
+
+/* Sets a bit for each leaf of t that was stamped since `from`. */
+static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
+{
+	for (unsigned m = 0; m < ROOT_MIDS; m++) {
+		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+		if (!mid || atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
+			continue;
+		for (unsigned l = 0; l < MID_LEAVES; l++) {
+			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			unsigned i = m * MID_LEAVES + l;
+			if (leaf && atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
+				dirty[i / 64] |= (uint64_t)1 << i % 64;
+		}
+	}
+}
+
+void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg)
+{
+	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
+	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
+	uint32_t from = all ? 0 : pass - 2;
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	for (; t; t = t->next)
+		if (atomic_load_explicit(&t->xstamp, memory_order_acquire) >= from)
+			collect_thread(t, from, dirty);
+	uint32_t count = mt_slots_count();
+	for (unsigned w = 0; w < LEAVES / 64 && w * 64 * LEAF_SLOTS < count; w++) {
+		for (; dirty[w]; dirty[w] &= dirty[w] - 1) {
+			slot_id s = (w * 64 + (unsigned)__builtin_ctzll(dirty[w])) * LEAF_SLOTS;
+			for (unsigned i = 0; i < LEAF_SLOTS; i++, s++)
+				if (s && s < count)
+					changed(arg, s);
+		}
+	}
+}
+
+void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
+{
+	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);
+	*at_ns = atomic_load_explicit(&xpeak_ns, memory_order_relaxed);
+	*error = (uint64_t)step_bytes() * atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
+}

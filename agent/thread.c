@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thread.c - the state of each thread, from its first hook to its very end, and the thread table.
+ *
+ * A state (struct thread) outlives its thread with all its counters and is continued by a later
+ * one. When is a thread at its end? Not in a pthread_key destructor: others run after it, and
+ * libc frees more when they are done. So each state holds a robust mutex that its thread locks and
+ * never unlocks: the kernel itself marks it when the thread is really gone, nothing runs in the
+ * target, and whoever needs a state next gets it by locking (EOWNERDEAD). Where robust mutexes do
+ * nothing (qemu-user) states are not reused.
+ *
+ * Hooks look at one word, hot->gate, in memory that a fork wipes. It is 0 for a thread without a
+ * state, in a forked child, and while the agent itself allocates; mt_thread_slow() then tells
+ * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
+ * Children that share memory (vfork, posix_spawn) see the parent's gate, which is right: they work
+ * on the parent's heap, by the parent's thread.
+ *
+ * No system calls here on the target's threads but mmap: the tid comes from the thread library.
+ */
+#include "agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <memtop/wire.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOT_BYTES (256 * 1024) /* 16,384 gates; threads beyond them share one state */
+#define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
+
+/* One owner of a state, past or present. */
+struct row {
+	_Atomic int xtid;      /* 0 = not yet published */
+	_Atomic bool xended;
+	struct thread *_Atomic xstate; /* while it runs */
+	char name[16];
+	struct tally done;     /* valid once xended */
+};
+
+static struct hot nobody; /* gate 0: a thread before its first hook */
+MT_TLS struct hot *mt_hot = &nobody;
+static MT_TLS struct thread *self;
+
+struct thread *_Atomic mt_threads;
+_Atomic uint32_t mt_thread_states;
+
+static _Atomic uint64_t *xbirth; /* 0 = we are a forked child; first word of the wiped memory */
+static struct hot *hots;         /* the rest of it */
+static _Atomic uint32_t xhot_count;
+
+static struct row *rows; /* MTW_THREADS_MAX long */
+static _Atomic uint32_t xrow_count = 1;
+static struct thread *_Atomic xcursor; /* where the next search for a dead owner begins */
+
+static struct thread shared_state;
+static struct mid *_Atomic shared_root[ROOT_MIDS];
+
+struct thread *mt_thread_shared(void)
+{
+	return &shared_state;
+}
+
+bool mt_thread_quiet(void)
+{
+	return mt_init_running() || (self && self->quiet);
+}
+
+static void link_state(struct thread *t)
+{
+	t->next = atomic_load_explicit(&mt_threads, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t, memory_order_release,
+						      memory_order_relaxed))
+		;
+	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
+}
+
+bool mt_thread_init(void)
+{
+	if (xbirth)
+		return true;
+	void *wiped = mt_prim_map_wiped(HOT_BYTES);
+	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
+	if (!wiped || !rows)
+		return false;
+	mt_arena_range((uintptr_t)wiped, HOT_BYTES);
+	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows));
+	hots = (struct hot *)wiped + 1;
+	shared_state.shared = true;
+	shared_state.root = shared_root;
+	link_state(&shared_state);
+	xbirth = wiped;
+	atomic_store(xbirth, 1);
+	return true;
+}
+
+bool mt_thread_forked(void)
+{
+	return xbirth && !atomic_load_explicit(xbirth, memory_order_relaxed);
+}
+
+/* The thread library knows, without a system call: the id is part of the thread's cpu clock. */
+int mt_thread_tid(pthread_t thread)
+{
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock))
+		return 0;
+	return ~(clock >> 3);
+}
+
+static void own_tally(const struct thread *t, struct tally *done)
+{
+	const struct counts *c = &t->total;
+
+	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) -
+			    t->base.free_blocks;
+	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) -
+			   t->base.free_bytes;
+	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) -
+			     t->base.alloc_blocks;
+	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) -
+			    t->base.alloc_bytes;
+}
+
+static void add_tally(struct tally *sum, const struct tally *more)
+{
+	sum->alloc_blocks += more->alloc_blocks;
+	sum->alloc_bytes += more->alloc_bytes;
+	sum->free_blocks += more->free_blocks;
+	sum->free_bytes += more->free_bytes;
+}
+
+/* The last owner is gone for good: close its row. Called by whoever has the state next. */
+static void end_owner(struct thread *t)
+{
+	uint32_t index = atomic_load_explicit(&t->xindex, memory_order_relaxed);
+	struct tally done;
+
+	own_tally(t, &done);
+	add_tally(&t->base, &done);
+	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
+	if (!index)
+		return;
+	struct row *r = &rows[index];
+	r->done = done;
+	atomic_store_explicit(&r->xended, true, memory_order_release);
+	atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+}
+
+static bool begin_owner(struct thread *t)
+{
+	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed);
+	int tid = mt_thread_tid(pthread_self());
+
+	do {
+		if (index >= MTW_THREADS_MAX) {
+			index = 0;
+			mt_record_loss(MTW_LOSS_THREADS, 0);
+			break;
+		}
+	} while (!atomic_compare_exchange_weak(&xrow_count, &index, index + 1));
+	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
+	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
+	t->busy_sp = 0;
+	t->deleting = 0;
+	t->quiet = false;
+	t->stack_lo = t->stack_hi = 0;
+	if (index) {
+		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
+		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
+	}
+	return true;
+}
+
+/* A state whose owner the kernel has buried; it is locked for us then. */
+static struct thread *inherit(void)
+{
+	struct thread *t = atomic_load_explicit(&xcursor, memory_order_acquire);
+
+	for (int i = 0; i < SCAN_STATES; i++, t = t->next) {
+		if (!t)
+			t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+		if (!t)
+			return NULL;
+		if (t->shared || pthread_mutex_trylock(&t->alive) != EOWNERDEAD)
+			continue;
+		pthread_mutex_consistent(&t->alive);
+		atomic_store_explicit(&xcursor, t->next, memory_order_release);
+		mt_unwind_thread_end(t);
+		end_owner(t);
+		return t;
+	}
+	atomic_store_explicit(&xcursor, t, memory_order_release);
+	return NULL;
+}
+
+static struct thread *new_state(void)
+{
+	pthread_mutexattr_t attr;
+	uint32_t at = atomic_fetch_add_explicit(&xhot_count, 1, memory_order_relaxed);
+
+	if (at >= HOT_BYTES / sizeof(struct hot) - 1) {
+		atomic_fetch_sub_explicit(&xhot_count, 1, memory_order_relaxed);
+		return NULL;
+	}
+	struct thread *t = mt_arena_alloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	t->root = mt_arena_alloc(ROOT_MIDS * sizeof(*t->root));
+	if (!t->root)
+		return NULL;
+	t->hot = &hots[at];
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&t->alive, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_trylock(&t->alive);
+	begin_owner(t);
+	link_state(t);
+	return t;
+}
+
+struct thread *mt_thread_self(void)
+{
+	struct thread *t = self;
+
+	if (likely(t))
+		return t;
+	if (!xbirth)
+		return &shared_state;
+	t = inherit();
+	if (t)
+		begin_owner(t);
+	else
+		t = new_state();
+	if (!t)
+		return &shared_state;
+	t->hot->thread = t;
+	self = t;
+	mt_hot = t->hot;
+	return t;
+}
+
+struct thread *mt_thread_slow(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
+
+	if (state == AGENT_OFF || (state == AGENT_EARLY && !mt_init_early()))
+		return NULL;
+	if (mt_thread_quiet())
+		return NULL;
+	if (unlikely(mt_thread_forked()))
+		mt_init_forked();
+	struct thread *t = mt_thread_self();
+	state = atomic_load_explicit(&mt_state, memory_order_acquire);
+	if (state == AGENT_DORMANT)
+		mt_init_dormant();
+	else if (state == AGENT_ON && t->hot)
+		t->hot->gate = 1;
+	return t;
+}
+
+/*
+ * In the child: the other threads did not come along, their counts did. Their states are closed
+ * for ever rather than passed on: a mutex that a thread of the parent held proves nothing here.
+ */
+void mt_thread_fork_child(void)
+{
+	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	for (; t; t = t->next) {
+		if (t->shared)
+			continue;
+		t->hot->thread = t;
+		t->hot->gate = 0;
+		if (t == self)
+			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()), memory_order_relaxed);
+		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))
+			end_owner(t);
+	}
+	if (self) {
+		uint32_t index = atomic_load_explicit(&self->xindex, memory_order_relaxed);
+		self->busy_sp = 0;
+		if (index)
+			atomic_store_explicit(&rows[index].xtid, self->xtid, memory_order_release);
+	}
+	atomic_store(xbirth, 1);
+}
+
+static void set_name(struct row *r, const char *name)
+{
+	size_t n = strnlen(name, sizeof(r->name) - 1);
+
+	while (n && name[n - 1] == '\n')
+		n--;
+	memcpy(r->name, name, n);
+	r->name[n] = '\0';
+}
+
+void mt_thread_named(int tid, const char *name)
+{
+	uint32_t count = mt_thread_count();
+
+	if (!tid)
+		tid = mt_thread_tid(pthread_self());
+	for (uint32_t i = count; i-- > 1;) {
+		if (atomic_load_explicit(&rows[i].xtid, memory_order_acquire) != tid)
+			continue;
+		set_name(&rows[i], name);
+		return;
+	}
+}
+
+uint32_t mt_thread_count(void)
+{
+	return rows ? atomic_load_explicit(&xrow_count, memory_order_acquire) : 1;
+}
+
+bool mt_thread_info(uint32_t index, struct thread_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->index = index;
+	if (!index) { /* what threads without an index of their own did */
+		own_tally(&shared_state, &info->done);
+		const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+		for (; t; t = t->next) {
+			struct tally more;
+			own_tally(t, &more);
+			if (!t->shared && !atomic_load_explicit(&t->xindex, memory_order_relaxed))
+				add_tally(&info->done, &more);
+		}
+		return true;
+	}
+	if (index >= mt_thread_count())
+		return false;
+	const struct row *r = &rows[index];
+	info->tid = atomic_load_explicit(&r->xtid, memory_order_acquire);
+	if (!info->tid)
+		return false;
+	memcpy(info->name, r->name, sizeof(info->name));
+	info->name[sizeof(info->name) - 1] = '\0';
+	const struct thread *t = atomic_load_explicit(&r->xstate, memory_order_acquire);
+	info->ended = atomic_load_explicit(&r->xended, memory_order_acquire);
+	if (info->ended || !t)
+		info->done = r->done;
+	else
+		own_tally(t, &info->done);
+	return true;
+}
+
+/* The whole of a small /proc file; the server's own descriptors. */
+static int read_small(const char *path, char *buf, size_t size)
+{
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	long n = mt_prim_call(SYS_read, fd, (long)buf, (long)size - 1, 0, 0, 0);
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	buf[n > 0 ? n : 0] = '\0';
+	return (int)n;
+}
+
+/* Rows below `settled` have ended for good: long-lived servers do not look at them again. */
+void mt_thread_refresh(void)
+{
+	static uint32_t settled = 1;
+	uint32_t count = mt_thread_count();
+	char path[64], name[32];
+
+	for (uint32_t i = settled; i < count; i++) {
+		struct row *r = &rows[i];
+		int tid = atomic_load_explicit(&r->xtid, memory_order_acquire);
+		if (!tid)
+			continue;
+		bool ended = atomic_load_explicit(&r->xended, memory_order_acquire);
+		if (!ended) {
+			mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
+			if (read_small(path, name, sizeof(name)) > 0)
+				set_name(r, name);
+		}
+		if (ended && i == settled)
+			settled++;
+	}
+}
