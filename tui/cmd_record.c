@@ -300,7 +300,7 @@ static const struct option_spec *const options[] = { &opt_output, &opt_agent, &o
 const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
-	.summary = "the same without a screen, into a session file",
+	.summary = "record a program or a live target into a session file",
 	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
 		   "when memtop failed, 126 when the program cannot be executed or watched, 127 when it\n"
 		   "is not found. SIGTERM ends the recording and leaves the program running.\n",
