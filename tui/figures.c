@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * figures.c - see figures.h.
+ */
+#include "figures.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void take_points(struct figures *f, const struct model *m)
+{
+	const struct point *points;
+	size_t n = model_history(m, &points);
+
+	if (n > f->point_room) {
+		f->points = xrealloc(f->points, n * sizeof *f->points);
+		for (size_t i = 0; i < FIGURES_OWNERS; i++)
+			f->owners[i].series = xrealloc(f->owners[i].series, n * sizeof(uint64_t));
+		f->point_room = n;
+	}
+	if (n)
+		memcpy(f->points, points, n * sizeof *points);
+	f->point_count = n;
+}
+
+/* After take_points(): a series runs along the points. */
+static void take_owners(struct figures *f, struct owners *o)
+{
+	const struct owner *list;
+
+	f->owner_total = owners_update(o, &list);
+	f->owner_count = f->owner_total < FIGURES_OWNERS ? f->owner_total : FIGURES_OWNERS;
+	for (size_t i = 0; i < f->owner_count; i++) {
+		struct figure_owner *to = &f->owners[i];
+		to->name = list[i].name;
+		to->letter = list[i].letter;
+		to->module = list[i].module;
+		to->sum = list[i].sum;
+		to->change = list[i].change;
+		to->rate_bytes = list[i].rate_bytes;
+		if (list[i].series && f->point_count)
+			memcpy(to->series, list[i].series, f->point_count * sizeof(uint64_t));
+		else if (f->point_count)
+			memset(to->series, 0, f->point_count * sizeof(uint64_t));
+	}
+}
+
+static void take_marks(struct figures *f, const struct model *m)
+{
+	f->mark_count = 0;
+	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
+		const struct mark *mark = model_mark(m, id);
+		if (!mark || !mark->known || (mark->flags & MTW_MARK_DROPPED))
+			continue;
+		GROW(f->marks, f->mark_room, f->mark_count + 1);
+		f->marks[f->mark_count++] = (struct figure_mark){ id, mark->time_ns };
+	}
+}
+
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct query *q)
+{
+	struct model *m = watch_model(w);
+	struct rates one;
+	uint64_t virt, events, bytes;
+	uint32_t threads;
+
+	f->taken_ns = now_ns();
+	f->totals = *model_totals(m);
+	f->time_ns = model_time(m) > f->totals.time_ns ? model_time(m) : f->totals.time_ns;
+	f->rss_bytes = 0;
+	f->children = 0;
+	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
+	model_rates(m, &one, &f->ten);
+	take_points(f, m);
+	take_owners(f, o);
+	take_marks(f, m);
+	query_verdict(q, &f->verdict);
+	symbols_progress(watch_symbols(w), &f->symbols_done, &f->symbols_asked);
+	f->lost_events = f->truncated = 0;
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		model_loss(m, i, &events, &bytes);
+		f->lost_events += i == MTW_LOSS_SHADOW ? events : 0;
+	}
+	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++)
+		f->truncated += model_truncated(m, i);
+	f->state = model_state(m, &f->status, &f->status_known);
+	f->complete = model_complete(m);
+	f->final = model_final(m);
+}
+
+void figures_release(struct figures *f)
+{
+	for (size_t i = 0; i < FIGURES_OWNERS; i++)
+		free(f->owners[i].series);
+	free(f->points);
+	free(f->marks);
+	memset(f, 0, sizeof *f);
+}
+
+uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point)
+{
+	return point < f->point_count ? f->owners[owner].series[point] : 0;
+}
+
+size_t figures_point_at(const struct figures *f, uint64_t time_ns)
+{
+	size_t low = 0, high = f->point_count; /* points[low - 1] <= time < points[high] */
+
+	while (low < high) {
+		size_t mid = (low + high) / 2;
+		if (f->points[mid].time_ns <= time_ns)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	return low ? low - 1 : SIZE_MAX;
+}

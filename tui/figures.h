@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * figures.h - the numbers of one instant, copied: what the header, the verdict and the graphs show.
+ *
+ * The model's arrays are only good until its next event, the screen is drawn at any time and must show
+ * one instant in all its parts (and the same one while paused): so they are copied here, once per
+ * refresh. Main thread.
+ */
+#ifndef FIGURES_H
+#define FIGURES_H
+
+#include "query.h"
+#include "watch.h"
+
+#define FIGURES_OWNERS 26
+
+struct figure_owner {
+	const char *name;        /* lives as long as the owners object */
+	char letter;
+	uint32_t module;
+	struct tally sum;
+	struct change change;
+	uint64_t rate_bytes;
+	uint64_t *series;        /* one per point; owned */
+};
+
+struct figure_mark { uint32_t id; uint64_t time_ns; };
+
+struct figures {
+	uint64_t taken_ns;       /* now_ns() of the refresh */
+	uint64_t time_ns;        /* the session's time: of the last tick */
+	struct totals totals;
+	uint64_t rss_bytes;
+	uint32_t children;
+	struct rates ten;
+	struct verdict verdict;
+	uint64_t symbols_done, symbols_asked;
+	uint64_t lost_events, truncated;
+	uint32_t state;          /* enum mtw_state */
+	int status;
+	bool status_known, complete, final;
+	struct point *points;    /* owned */
+	size_t point_count, point_room;
+	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
+	size_t owner_count, owner_total;
+	struct figure_mark *marks;
+	size_t mark_count, mark_room;
+};
+
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct query *q);
+void figures_release(struct figures *f);
+/* Live bytes of owner i at a point (its history may be shorter). */
+uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point);
+/* The last point at or before a time; LIST_NONE-like SIZE_MAX before the first. */
+size_t figures_point_at(const struct figures *f, uint64_t time_ns);
+
+#endif

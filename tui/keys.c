@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.c - see keys.h. The table is request.h's; its key strings are parsed once, at first use.
+ */
+#include "keys.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS_PER_REQUEST 4
+
+static const struct request_info infos[REQ_COUNT] = {
+#define X(name, focus, keys, brief, help) [REQ_##name] = { #name, FOCUS_##focus, keys, brief, help },
+	REQUESTS(X)
+#undef X
+};
+
+static const struct {
+	const char *word, *shown;
+	int key;
+} named[] = {
+	{ "Up", "Up", KEY_UP_ },          { "Down", "Down", KEY_DOWN_ },
+	{ "Left", "Left", KEY_LEFT_ },    { "Right", "Right", KEY_RIGHT_ },
+	{ "PgUp", "PgUp", KEY_PGUP },     { "PgDn", "PgDn", KEY_PGDN },
+	{ "Home", "Home", KEY_HOME_ },    { "End", "End", KEY_END_ },
+	{ "BS", "Backspace", KEY_BS },    { "Del", "Del", KEY_DEL },
+	{ "Tab", "Tab", KEY_TAB_ },       { "S-Tab", "S-Tab", KEY_BACKTAB },
+	{ "Enter", "Enter", KEY_RETURN }, { "Space", "Space", ' ' },
+	{ "Esc", "Esc", KEY_ESCAPE },
+};
+#define NAMED (sizeof named / sizeof named[0])
+
+static int parsed[REQ_COUNT][KEYS_PER_REQUEST];
+static bool ready;
+
+int key_parse(const char *name, size_t len)
+{
+	if (len == 1)
+		return (unsigned char)name[0];
+	if (len == 2 && name[0] == '^' && name[1] >= '@' && name[1] <= '_')
+		return name[1] - '@';
+	if (len < 3 || name[0] != '<' || name[len - 1] != '>')
+		return KEY_NOTHING;
+	if (name[1] == 'F' && len <= 5 && name[2] >= '1' && name[2] <= '9') {
+		int n = atoi(name + 2);
+		return n <= 24 ? KEY_FN + n : KEY_NOTHING;
+	}
+	for (size_t i = 0; i < NAMED; i++)
+		if (strlen(named[i].word) == len - 2 && !memcmp(named[i].word, name + 1, len - 2))
+			return named[i].key;
+	return KEY_NOTHING;
+}
+
+static void prepare(void)
+{
+	for (int r = 1; r < REQ_COUNT; r++) {
+		size_t n = 0;
+		for (const char *at = infos[r].keys; *at;) {
+			size_t len = strcspn(at, " ");
+			if (n == KEYS_PER_REQUEST || !(parsed[r][n++] = key_parse(at, len)))
+				BUG("keys of %s: \"%s\"", infos[r].name, infos[r].keys);
+			at += len;
+			at += strspn(at, " ");
+		}
+	}
+	ready = true;
+}
+
+const struct request_info *request_info(enum request r)
+{
+	return &infos[r];
+}
+
+int request_key(enum request r, size_t n)
+{
+	if (!ready)
+		prepare();
+	return n < KEYS_PER_REQUEST ? parsed[r][n] : KEY_NOTHING;
+}
+
+static enum request lookup(enum focus f, int key)
+{
+	for (int r = 1; r < REQ_COUNT; r++)
+		if (infos[r].focus == f)
+			for (size_t n = 0; n < KEYS_PER_REQUEST && parsed[r][n]; n++)
+				if (parsed[r][n] == key)
+					return (enum request)r;
+	return REQ_NONE;
+}
+
+enum request request_of_key(const enum focus *foci, int key)
+{
+	if (!ready)
+		prepare();
+	for (; *foci != FOCUS_NONE; foci++) {
+		enum request r = lookup(*foci, key);
+		if (r)
+			return r;
+	}
+	return lookup(FOCUS_GLOBAL, key);
+}
+
+char *key_label(char *out, int key)
+{
+	for (size_t i = 0; i < NAMED; i++)
+		if (named[i].key == key)
+			return strcpy(out, named[i].shown);
+	if (key > KEY_FN)
+		snprintf(out, 16, "F%d", key - KEY_FN);
+	else if (key < 32)
+		snprintf(out, 16, "^%c", key + '@');
+	else
+		snprintf(out, 16, "%c", key);
+	return out;
+}
+
+const char *focus_title(enum focus f)
+{
+	static const char *const titles[FOCUS_COUNT] = {
+		[FOCUS_GLOBAL] = "Everywhere",
+		[FOCUS_LIST] = "In a list",
+		[FOCUS_TREE] = "In the tree",
+		[FOCUS_SITES] = "In Overview and Sites",
+		[FOCUS_LIBS] = "In Libs",
+		[FOCUS_MARKS] = "In Marks",
+		[FOCUS_GRAPH] = "In a graph",
+		[FOCUS_TEXT] = "On a page of text",
+		[FOCUS_CHOOSER] = "In the list of processes",
+	};
+
+	return titles[f];
+}

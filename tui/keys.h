@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.h - keys as numbers of our own (so that only term.c knows curses), and which request a
+ * key means in a focus.
+ */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include "base.h"
+#include "request.h"
+
+/* Printable keys are their code points, control keys 1..31 and 127. */
+enum key {
+	KEY_NOTHING = 0,
+	KEY_CTRL_C = 3,
+	KEY_TAB_ = 9,
+	KEY_RETURN = 13,
+	KEY_ESCAPE = 27,
+	KEY_SPECIAL = 0x200000, /* beyond Unicode */
+	KEY_UP_ = KEY_SPECIAL, KEY_DOWN_, KEY_LEFT_, KEY_RIGHT_, KEY_PGUP, KEY_PGDN, KEY_HOME_, KEY_END_,
+	KEY_BS, KEY_DEL, KEY_BACKTAB, KEY_RESIZED,
+	KEY_FN /* F1 is KEY_FN + 1 */
+};
+
+struct request_info {
+	const char *name;   /* "MARK_NAMED" */
+	enum focus focus;
+	const char *keys;   /* as in request.h */
+	const char *brief;
+	const char *help;
+};
+
+const struct request_info *request_info(enum request r);
+/* The n-th key of r, KEY_NOTHING past the last. */
+int request_key(enum request r, size_t n);
+/* Of foci[], FOCUS_NONE at the end, the first that knows the key; else FOCUS_GLOBAL's; else REQ_NONE. */
+enum request request_of_key(const enum focus *foci, int key);
+/* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
+int key_parse(const char *name, size_t len);
+/* What a key is called in the last line and on the help page: "Enter", "^L", "s". out[16]. */
+char *key_label(char *out, int key);
+const char *focus_title(enum focus f);
+
+#endif

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * status.c - see status.h. An error stays longer than a remark; a key never removes either, so
+ * that fast typing does not hide what it caused.
+ */
+#include "status.h"
+
+#define SAY_NS 5000000000u
+#define ERROR_NS 10000000000u
+
+static char text[512];
+static enum role role;
+static uint64_t until_ns;
+
+static void set(enum role r, uint64_t span_ns, const char *format, va_list ap)
+{
+	vsnprintf(text, sizeof text, format, ap);
+	role = r;
+	until_ns = now_ns() + span_ns;
+}
+
+void status_say(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	set(ROLE_GOOD, SAY_NS, format, ap);
+	va_end(ap);
+}
+
+int status_error(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	set(ROLE_BAD, ERROR_NS, format, ap);
+	va_end(ap);
+	return -1;
+}
+
+const char *status_text(enum role *r)
+{
+	if (!until_ns || now_ns() > until_ns)
+		return NULL;
+	*r = role;
+	return text;
+}
+
+void status_clear(void)
+{
+	until_ns = 0;
+}

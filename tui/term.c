@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * term.c - see term.h. Raw mode: ^C and ^Z are keys like others, so that the terminal is always
+ * given back in the ordinary course of the loop. curses' own signal handlers, which restore the
+ * terminal from within a handler, are never installed: the caller has the loop's in place
+ * before term_start(), and curses leaves signals alone that are not at their default.
+ */
+#include "term.h"
+
+#include "keys.h"
+#include "text.h"
+
+#include <errno.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+/* After our own: curses defines macros with everyday names. */
+#include <ncursesw/curses.h>
+#include <ncursesw/term.h>
+
+static SCREEN *screen;
+static bool on;
+static int cursor_y = -1, cursor_x;
+
+int term_start(bool ascii, struct err *err)
+{
+	const char *name = getenv("TERM");
+	int known = 0;
+
+	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
+		return err_set(err, 2, "the live view: %s is not a terminal; use memtop record or memtop report",
+			       isatty(STDIN_FILENO) ? "standard output" : "standard input");
+	if (!name || !*name)
+		return err_set(err, 2, "the live view: TERM is not set; set it to your terminal's type "
+			       "(TERM=xterm-256color), or use memtop record or memtop report");
+	setlocale(LC_CTYPE, "");
+	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
+	if (setupterm(name, STDOUT_FILENO, &known) != OK || !cursor_address)
+		return err_set(err, 2, "the live view: TERM is \"%s\", %s; set TERM to a terminal that terminfo "
+			       "knows, or use memtop record or memtop report", name,
+			       known == 1 ? "which cannot place its cursor" : "which terminfo does not know");
+	screen = newterm(NULL, stdout, stdin);
+	if (!screen)
+		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another", name);
+	raw();
+	noecho();
+	nonl();
+	intrflush(stdscr, FALSE);
+	keypad(stdscr, TRUE);
+	nodelay(stdscr, TRUE);
+	set_escdelay(25);
+	curs_set(0);
+	leaveok(stdscr, FALSE);
+	on = true;
+	return 0;
+}
+
+void term_stop(void)
+{
+	if (!on)
+		return;
+	on = false;
+	endwin();
+	delscreen(screen);
+	screen = NULL;
+	fflush(stdout);
+}
+
+bool term_is_on(void)
+{
+	return on;
+}
+
+int term_rows(void)
+{
+	return LINES;
+}
+
+int term_columns(void)
+{
+	return COLS;
+}
+
+void term_resize(void)
+{
+	struct winsize ws;
+
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &ws) == 0 && ws.ws_row && ws.ws_col)
+		resizeterm(ws.ws_row, ws.ws_col);
+	clearok(curscr, TRUE);
+}
+
+static int translate(int k)
+{
+	static const struct { int curses, ours; } map[] = {
+		{ KEY_UP, KEY_UP_ },     { KEY_DOWN, KEY_DOWN_ },   { KEY_LEFT, KEY_LEFT_ },
+		{ KEY_RIGHT, KEY_RIGHT_ }, { KEY_PPAGE, KEY_PGUP }, { KEY_NPAGE, KEY_PGDN },
+		{ KEY_HOME, KEY_HOME_ }, { KEY_END, KEY_END_ },     { KEY_BACKSPACE, KEY_BS },
+		{ KEY_DC, KEY_DEL },     { KEY_BTAB, KEY_BACKTAB }, { KEY_ENTER, KEY_RETURN },
+		{ KEY_RESIZE, KEY_RESIZED },
+	};
+
+	for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
+		if (map[i].curses == k)
+			return map[i].ours;
+	if (k > KEY_F0 && k <= KEY_F0 + 24)
+		return KEY_FN + (k - KEY_F0);
+	return KEY_NOTHING;
+}
+
+int term_key(void)
+{
+	for (;;) {
+		wint_t ch;
+		int rc = get_wch(&ch);
+		if (rc == KEY_CODE_YES) {
+			int key = translate((int)ch);
+			if (key != KEY_NOTHING)
+				return key;
+			continue; /* a key without a meaning here */
+		}
+		if (rc == OK) {
+			if (ch == 127 || ch == 8)
+				return KEY_BS;
+			if (ch == '\n')
+				return KEY_RETURN;
+			if (ch == 0)
+				continue;
+			return (int)ch;
+		}
+		struct pollfd p = { .fd = STDIN_FILENO, .events = POLLIN };
+		if (poll(&p, 1, 0) > 0 && (p.revents & (POLLHUP | POLLERR | POLLNVAL)))
+			return KEY_HANGUP;
+		return KEY_NOTHING;
+	}
+}
+
+void term_flush(bool whole)
+{
+	if (whole)
+		clearok(curscr, TRUE);
+	if (cursor_y >= 0)
+		move(cursor_y, cursor_x);
+	refresh();
+}
+
+void term_cursor(int y, int x)
+{
+	if ((y >= 0) != (cursor_y >= 0))
+		curs_set(y >= 0);
+	cursor_y = y;
+	cursor_x = x;
+}
+
+void term_suspend(void)
+{
+	def_prog_mode();
+	endwin();
+	fflush(stdout);
+	raise(SIGSTOP);
+	reset_prog_mode();
+	term_resize();
+	refresh();
+}

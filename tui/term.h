@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * term.h - the terminal: on, off, keys in, screen out. With theme.c and draw.c the only code that
+ * knows curses. Main thread only; signals reach it through the loop, never in a handler.
+ */
+#ifndef TERM_H
+#define TERM_H
+
+#include "base.h"
+
+/* Takes the terminal. -1 and *err (status 2) when there is none or TERM is not known. */
+int term_start(bool ascii, struct err *err);
+/* Gives it back as it was; fine when it was never taken, or twice. */
+void term_stop(void);
+bool term_is_on(void);
+
+int term_rows(void);
+int term_columns(void);
+/* The window changed (SIGWINCH): take its new size. */
+void term_resize(void);
+/* Next key (keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
+int term_key(void);
+#define KEY_HANGUP (-1)
+/* What was drawn goes to the screen; `whole` repaints what others may have written over. */
+void term_flush(bool whole);
+/* cursor shown at y, x; y < 0 hides it. */
+void term_cursor(int y, int x);
+/* Stops this process like ^Z in a shell; returns when it continues. */
+void term_suspend(void);
+
+#endif

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text.c - see text.h. UTF-8 is decoded here rather than by mbrtowc(): a name that is not UTF-8
+ * must cost one '?' a byte, never the rest of the line, and never depend on a conversion state.
+ */
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <wchar.h>
+
+static bool ascii;
+
+static const char *const glyphs[GLYPH_COUNT][2] = {
+	[GLYPH_OPEN] = { "▼", "-" },       [GLYPH_CLOSED] = { "▶", "+" },
+	[GLYPH_GROWS] = { "▲", "^" },      [GLYPH_SLOWING] = { "◢", "/" },
+	[GLYPH_STEP] = { "▙", "_" },       [GLYPH_SAWTOOTH] = { "~", "~" },
+	[GLYPH_FLAT] = { "─", "=" },       [GLYPH_HLINE] = { "─", "-" },
+	[GLYPH_VLINE] = { "│", "|" },      [GLYPH_TOP_LEFT] = { "┌", "+" },
+	[GLYPH_TOP_RIGHT] = { "┐", "+" },  [GLYPH_LOW_LEFT] = { "└", "+" },
+	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
+	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
+	[GLYPH_DOWN] = { "▼", "v" },
+};
+
+void text_set_ascii(bool on)
+{
+	ascii = on;
+}
+
+bool text_ascii(void)
+{
+	return ascii;
+}
+
+const char *text_glyph(enum glyph g)
+{
+	return glyphs[g][ascii];
+}
+
+const char *text_eighth(unsigned n)
+{
+	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const plain[] = { " ", "_", "_", ".", ".", "-", "=", "*", "#" };
+
+	return (ascii ? plain : blocks)[n > 8 ? 8 : n];
+}
+
+/* One character at s: its bytes (>= 1), and its code point, or -1 when it is not UTF-8. */
+static int decode(const char *s, int32_t *cp)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	int len = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
+		  (p[0] & 0xf8) == 0xf0 ? 4 : 0;
+
+	*cp = -1;
+	if (len == 0)
+		return 1;
+	int32_t v = len == 1 ? p[0] : p[0] & (0x7f >> len);
+	for (int i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 1;
+		v = v << 6 | (p[i] & 0x3f);
+	}
+	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 1;
+	*cp = v;
+	return len;
+}
+
+/* Columns of a code point; -1 = shown as '?', 0 = joins the one before, -2 = dropped. */
+static int columns(int32_t cp)
+{
+	if (cp < 0 || cp == 0x7f || (cp >= 0x80 && cp < 0xa0))
+		return -1;
+	if (cp == '\t')
+		return 1;
+	if (cp < 0x20)
+		return -1;
+	if (cp < 0x7f)
+		return 1;
+	/* marks that reorder or hide what stands beside them */
+	if ((cp >= 0x200b && cp <= 0x200f) || (cp >= 0x202a && cp <= 0x202e) ||
+	    (cp >= 0x2060 && cp <= 0x206f) || cp == 0xfeff)
+		return -2;
+	if (ascii)
+		return -1;
+	int w = wcwidth((wchar_t)cp);
+	return w < 0 ? -1 : w;
+}
+
+int text_width(const char *s)
+{
+	int width = 0;
+
+	while (*s) {
+		int32_t cp;
+		s += decode(s, &cp);
+		int w = columns(cp);
+		width += w == -1 ? 1 : w == -2 ? 0 : w;
+	}
+	return width;
+}
+
+/* Appends cleaned text up to `width` columns; stops before a wide character that does not fit. */
+static int take(char *out, size_t *at, const char *s, int width, int skip)
+{
+	int used = 0;
+
+	while (*s) {
+		int32_t cp;
+		int len = decode(s, &cp), w = columns(cp);
+		int cols = w == -1 ? 1 : w == -2 ? 0 : w;
+		const char *from = s;
+		s += len;
+		if (w == -2)
+			continue;
+		if (skip > 0) {
+			skip -= cols;
+			continue;
+		}
+		if (used + cols > width || *at + (size_t)len >= TEXT_MAX)
+			break;
+		if (w == -1 || cp == '\t')
+			out[(*at)++] = cp == '\t' ? ' ' : '?';
+		else {
+			memcpy(out + *at, from, (size_t)len);
+			*at += (size_t)len;
+		}
+		used += cols;
+	}
+	out[*at] = 0;
+	return used;
+}
+
+int text_clip(char *out, const char *s, int width, enum clip how)
+{
+	size_t at = 0;
+	int whole = s ? text_width(s) : 0;
+
+	out[0] = 0;
+	if (width <= 0 || whole == 0)
+		return 0;
+	if (whole <= width)
+		return take(out, &at, s, width, 0);
+	if (width < 4) /* an ellipsis would say less than the letters */
+		return take(out, &at, s, width, 0);
+	int keep = width - 1, front = how == CLIP_END ? keep : how == CLIP_START ? 0 : (keep + 1) / 2;
+	int used = take(out, &at, s, front, 0);
+	used += take(out, &at, text_glyph(GLYPH_ELLIPSIS), 1, 0);
+	if (keep > front)
+		used += take(out, &at, s, keep - front, whole - (keep - front));
+	return used;
+}
+
+static char *scaled(char *out, double v, double step, const char *units)
+{
+	int i = 0;
+
+	while (v >= step - 0.05 && units[i + 1]) {
+		v /= step;
+		i++;
+	}
+	if (i == 0)
+		snprintf(out, 32, "%.0f", v);
+	else
+		snprintf(out, 32, "%.1f%c", v, units[i]);
+	return out;
+}
+
+char *text_bytes(char *out, uint64_t bytes)
+{
+	return scaled(out, (double)bytes, 1024, " KMGTPE");
+}
+
+char *text_bytes_signed(char *out, int64_t bytes)
+{
+	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
+
+	if (bytes == 0)
+		return strcpy(out, "0");
+	out[0] = bytes < 0 ? '-' : '+';
+	char digits[32];
+	memcpy(out + 1, text_bytes(digits, size), 31);
+	out[31] = 0;
+	return out;
+}
+
+char *text_count(char *out, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
+char *text_short(char *out, double n)
+{
+	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");
+}
+
+char *text_short_signed(char *out, int64_t n)
+{
+	char digits[32];
+
+	if (n == 0)
+		return strcpy(out, "0");
+	text_short(digits, n < 0 ? -(double)n : (double)n);
+	out[0] = n < 0 ? '-' : '+';
+	memcpy(out + 1, digits, 31);
+	out[31] = 0;
+	return out;
+}
+
+char *text_clock(char *out, uint64_t ns)
+{
+	uint64_t s = ns / 1000000000;
+
+	snprintf(out, 32, "%" PRIu64 ":%02u:%02u", s / 3600, (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+	return out;
+}
+
+char *text_span(char *out, uint64_t ns)
+{
+	double s = (double)ns / 1e9;
+
+	if (s < 120)
+		snprintf(out, 32, "%.0f s", floor(s));
+	else if (s < 7200)
+		snprintf(out, 32, "%.0f min", floor(s / 60));
+	else
+		snprintf(out, 32, "%.1f h", s / 3600);
+	return out;
+}

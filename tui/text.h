@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text.h - figures and foreign text as they stand on the screen. Pure functions but for the one
+ * switch between UTF-8 and ASCII; no curses. Main thread only.
+ *
+ * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
+ * through text_clip(), which drops what would move the cursor and counts columns as the terminal will.
+ */
+#ifndef TEXT_H
+#define TEXT_H
+
+#include "base.h"
+
+#define TEXT_MAX 1024 /* bytes of a clipped line, with its end */
+
+enum clip { CLIP_END, CLIP_MIDDLE, CLIP_START };
+
+enum glyph {
+	GLYPH_OPEN, GLYPH_CLOSED, GLYPH_GROWS, GLYPH_SLOWING, GLYPH_STEP, GLYPH_SAWTOOTH, GLYPH_FLAT,
+	GLYPH_HLINE, GLYPH_VLINE, GLYPH_TOP_LEFT, GLYPH_TOP_RIGHT, GLYPH_LOW_LEFT, GLYPH_LOW_RIGHT,
+	GLYPH_ELLIPSIS, GLYPH_DEEPER, GLYPH_DOT, GLYPH_DOWN, GLYPH_COUNT,
+};
+
+void text_set_ascii(bool on);
+bool text_ascii(void);
+const char *text_glyph(enum glyph g);
+/* Eighths of a cell, 0..8, growing from below. */
+const char *text_eighth(unsigned n);
+
+/* Columns that s takes after cleaning. */
+int text_width(const char *s);
+/*
+ * Writes s, cleaned and cut to at most `width` columns, into out[TEXT_MAX]; what was left out
+ * shows as an ellipsis. Returns the columns written.
+ */
+int text_clip(char *out, const char *s, int width, enum clip how);
+
+/* Figures. Each writes into out[32] and returns it. M is MiB. */
+char *text_bytes(char *out, uint64_t bytes);         /* 0 136 20.1K 96.1M 1.2G */
+char *text_bytes_signed(char *out, int64_t bytes);   /* +14.4M -0.2K 0 */
+char *text_count(char *out, uint64_t n);             /* 812,004 */
+char *text_short(char *out, double n);               /* 812 88.2k 1.4m */
+char *text_short_signed(char *out, int64_t n);
+char *text_clock(char *out, uint64_t ns);            /* 0:14:09 */
+char *text_span(char *out, uint64_t ns);             /* 40 s, 5 min, 2.5 h */
+
+#endif

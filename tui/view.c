@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * view.c - lists and tables (see view.h).
+ */
+#include "view.h"
+
+#include <string.h>
+
+#define NAME_MIN 18 /* columns that the flexible column wants before others are shown */
+
+static void keep_in_view(struct list *l)
+{
+	size_t h = l->height > 0 ? (size_t)l->height : 1;
+
+	if (l->at >= l->count)
+		l->at = l->count ? l->count - 1 : 0;
+	if (l->at < l->top)
+		l->top = l->at;
+	if (l->at >= l->top + h)
+		l->top = l->at - h + 1;
+	if (l->top + h > l->count)
+		l->top = l->count > h ? l->count - h : 0;
+}
+
+static size_t find_by_scan(const struct list *l, size_t count, list_id_fn *id, void *arg)
+{
+	if (l->at < count && id(arg, l->at) == l->id)
+		return l->at;
+	for (size_t i = 0; i < count; i++)
+		if (id(arg, i) == l->id)
+			return i;
+	return LIST_NONE;
+}
+
+void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *find, void *arg)
+{
+	size_t line = l->at - l->top, found;
+
+	l->count = count;
+	if (!l->touched) {
+		l->at = l->top = 0;
+	} else if (count) {
+		found = find ? find(arg, l->id) : find_by_scan(l, count, id, arg);
+		if (found != LIST_NONE && found < count) {
+			l->at = found;
+			l->top = found > line ? found - line : 0;
+		}
+	}
+	keep_in_view(l);
+	if (count)
+		l->id = id(arg, l->at);
+}
+
+void list_select(struct list *l, size_t index, list_id_fn *id, void *arg)
+{
+	l->at = index;
+	l->touched = true;
+	keep_in_view(l);
+	if (l->count)
+		l->id = id(arg, l->at);
+}
+
+bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
+{
+	size_t h = l->height > 1 ? (size_t)l->height : 1, last = l->count ? l->count - 1 : 0, step = 0;
+	bool up = r == REQ_UP || r == REQ_PAGE_UP || r == REQ_HALF_UP || r == REQ_FIRST;
+
+	switch (r) {
+	case REQ_UP: case REQ_DOWN: step = 1; break;
+	case REQ_PAGE_UP: case REQ_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case REQ_HALF_UP: case REQ_HALF_DOWN: step = (h + 1) / 2; break;
+	case REQ_FIRST: case REQ_LAST: step = l->count; break;
+	default: return false;
+	}
+	if (up)
+		list_select(l, l->at > step ? l->at - step : 0, id, arg);
+	else
+		list_select(l, last - l->at > step ? l->at + step : last, id, arg);
+	return true;
+}
+
+void list_fit(struct list *l, int height)
+{
+	l->height = height;
+	keep_in_view(l);
+}
+
+/* --- tables */
+
+struct layout {
+	int x[TABLE_COLUMNS_MAX], w[TABLE_COLUMNS_MAX]; /* w 0 = left out */
+};
+
+static void lay_out(const struct table *t, int width, struct layout *lo)
+{
+	bool shown[TABLE_COLUMNS_MAX];
+	int flexible;
+
+	memset(shown, 1, sizeof shown);
+	for (;;) {
+		size_t worst = t->count;
+		flexible = width - 2;
+		for (size_t i = 0; i < t->count; i++) {
+			const struct column *c = &t->columns[i];
+			if (!shown[i] || !c->width)
+				continue;
+			flexible -= 1 + (width >= 110 && c->wide ? c->wide : c->width);
+			if (c->rank && (worst == t->count || c->rank > t->columns[worst].rank))
+				worst = i;
+		}
+		if (flexible >= NAME_MIN || worst == t->count)
+			break;
+		shown[worst] = false;
+	}
+	for (size_t i = 0, x = 1; i < t->count; i++) {
+		const struct column *c = &t->columns[i];
+		lo->w[i] = !shown[i] ? 0 : c->width ? (width >= 110 && c->wide ? c->wide : c->width) : flexible;
+		if (lo->w[i] < 0)
+			lo->w[i] = 0;
+		lo->x[i] = (int)x;
+		x += lo->w[i] ? (size_t)lo->w[i] + 1 : 0;
+	}
+}
+
+static void draw_head(const struct table *t, const struct area *a, const struct layout *lo, int sort)
+{
+	draw_fill(a, 0, 0, -1, ROLE_HEAD);
+	for (size_t i = 0; i < t->count; i++) {
+		const struct column *c = &t->columns[i];
+		bool sorted = c->sort >= 0 && c->sort == sort;
+		char title[64];
+		if (!lo->w[i])
+			continue;
+		snprintf(title, sizeof title, "%s%s", c->title, sorted ? text_glyph(GLYPH_DOWN) : "");
+		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
+		if (c->left)
+			draw_clip(a, 0, lo->x[i], lo->w[i], r, CLIP_END, title);
+		else
+			draw_right(a, 0, lo->x[i], lo->w[i], r, title);
+	}
+}
+
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool focus)
+{
+	struct layout lo;
+
+	lay_out(t, a->w, &lo);
+	draw_head(t, a, &lo, sort);
+	list_fit(l, a->h - 1);
+	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {
+		size_t row = l->top + (size_t)line;
+		bool here = row == l->at;
+		if (here) {
+			draw_overlay(focus ? ROLE_SELECTED : ROLE_SELECTED_IDLE);
+			draw_fill(a, line + 1, 0, -1, ROLE_NORMAL);
+			draw_text(a, line + 1, 0, ROLE_NORMAL, focus ? ">" : " ");
+		} else if (t->dim && t->dim(arg, row)) {
+			draw_overlay(ROLE_DIM);
+		}
+		for (size_t i = 0; i < t->count; i++)
+			if (lo.w[i])
+				t->cell(arg, row, i, a, line + 1, lo.x[i], lo.w[i]);
+		draw_overlay(-1);
+	}
+}
+
+int table_sort_beside(const struct table *t, int sort, int step)
+{
+	int n = (int)t->count, at = -1;
+
+	for (int i = 0; i < n && at < 0; i++)
+		if (t->columns[i].sort >= 0 && t->columns[i].sort == sort)
+			at = i;
+	for (int i = at + step; i >= 0 && i < n; i += step)
+		if (t->columns[i].sort >= 0)
+			return t->columns[i].sort;
+	return sort;
+}
