@@ -32,7 +32,6 @@ struct loop_source {
 	void (*on_fd)(void *arg, unsigned events);
 	void (*on_time)(void *arg);     /* timers and signals */
 	void *arg;
-	bool repeat;
 	unsigned ms;
 };
 
@@ -174,7 +173,6 @@ struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*
 
 	s->on_time = fn;
 	s->arg = arg;
-	s->repeat = repeat;
 	s->ms = ms;
 	arm(s);
 	return s;

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * progcheck.h - whether a program can be watched at all, told before it starts. Any thread.
+ *
+ * A preloaded library is dropped in silence by static and setuid programs, and is a loader's
+ * complaint in a program of another word size: whoever waits for an agent there waits for ever.
+ */
+#ifndef PROGCHECK_H
+#define PROGCHECK_H
+
+#include "base.h"
+
+/* What an ELF file says of itself; class 0 = not an ELF file. */
+struct elf_kind {
+	int class_bits;          /* 32, 64 */
+	int machine;             /* EM_* */
+	int type;                /* ET_* */
+	bool big_endian;
+	char interp[256];        /* PT_INTERP, "" = none */
+	char script[512];        /* "#!" line without the "#!", "" = none */
+	bool text;               /* neither ELF nor "#!", and no NUL in its first bytes */
+};
+
+/* 0, or -errno when the file cannot be read. */
+int progcheck_read(const char *path, struct elf_kind *k);
+const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i386", ... */
+
+/* Where execvp would find `name`; -1 and *err (126 or 127). */
+int progcheck_find(const char *name, char *path, size_t size, struct err *err);
+
+/*
+ * Whether `agent` would be loaded into the program at `path` (as `name` typed by the user). 0, or
+ * -1 and *err with status 126. For scripts their interpreter is what counts.
+ */
+int progcheck(const char *name, const char *path, const char *agent, struct err *err);
+
+#endif
