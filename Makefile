@@ -35,7 +35,7 @@ BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
-TUI_LIBS := -lncursesw -ltinfo
+TUI_LIBS := -lncursesw -ltinfo -lm
 
 all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop.a
 

@@ -39,6 +39,7 @@ struct recording {
 	size_t source_count;
 	char path[PATH_MAX];
 	bool path_made_up;     /* not the user's: must be said */
+	bool created;          /* the file was not there before */
 	pid_t pid;             /* 0 = a TARGET, not a program */
 	bool ended;            /* the program is a zombie */
 	uint64_t ended_ns, link_lost_ns;
@@ -183,14 +184,23 @@ static int finish(struct recording *r, const char *what)
 }
 
 /* Known before the program starts: a recording that cannot be written is not begun. */
-static int check_writable(const char *path, struct err *err)
+static int check_writable(struct recording *r, struct err *err)
 {
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	r->created = access(r->path, F_OK) != 0;
+	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_set(err, STATUS_OURS, "%s: %s; choose another -o", path, strerror(errno));
+		return err_set(err, STATUS_OURS, "%s: %s; choose another -o", r->path, strerror(errno));
 	close(fd);
 	return 0;
+}
+
+/* Nothing was started or reached: no empty file is left behind. */
+static int give_up(const struct recording *r, const struct err *err, int status)
+{
+	if (r->created)
+		unlink(r->path);
+	return args_fail(err, status);
 }
 
 static int record_program(const struct args *a)
@@ -204,8 +214,10 @@ static int record_program(const struct args *a)
 	int status = 0;
 
 	choose_path(&r, a, a->operands[0]);
-	if (check_writable(r.path, &err) || launch(a->operands, &launching, &l, &err))
+	if (check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
+	if (launch(a->operands, &launching, &l, &err))
+		return give_up(&r, &err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	options.record_path = r.path;
 	r.pid = l.pid;
@@ -255,7 +267,7 @@ static int record_target(const struct args *a)
 		return STATUS_USAGE;
 	}
 	choose_path(&r, a, t.text);
-	if (check_writable(r.path, &err))
+	if (check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	options.record_path = r.path;
@@ -267,7 +279,7 @@ static int record_target(const struct args *a)
 		record_loop(&r);
 		status = finish(&r, t.text) ? STATUS_OURS : 0;
 	} else {
-		args_fail(&err, STATUS_UNREACHED);
+		give_up(&r, &err, STATUS_UNREACHED);
 	}
 	if (r.watch)
 		watch_close(r.watch);

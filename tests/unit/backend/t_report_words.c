@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+#include "report.h"
+
+TEST(bytes_have_one_decimal_and_a_unit)
+{
+	static const struct { uint64_t bytes; const char *text; } cases[] = {
+		{ 0, "0" }, { 1, "1" }, { 1023, "1023" }, { 1024, "1.0K" }, { 1536, "1.5K" },
+		{ 1048575, "1.0M" }, { 1048576, "1.0M" }, { 14680064, "14.0M" }, { 1ull << 30, "1.0G" },
+		{ 1000ull << 20, "1.0G" }, { 1ull << 40, "1.0T" }, { UINT64_MAX, "16.0E" },
+	};
+	char buf[REPORT_NUMBER];
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		CHECK_STR(report_bytes(buf, cases[i].bytes), cases[i].text);
+}
+
+TEST(signs_are_always_said)
+{
+	char buf[REPORT_NUMBER];
+
+	CHECK_STR(report_signed(buf, 0), "0");
+	CHECK_STR(report_signed(buf, 2048), "+2.0K");
+	CHECK_STR(report_signed(buf, -2048), "-2.0K");
+	CHECK_STR(report_signed(buf, INT64_MIN), "-8.0E");
+}
+
+TEST(counts_are_grouped)
+{
+	char buf[REPORT_NUMBER];
+
+	CHECK_STR(report_count(buf, 0), "0");
+	CHECK_STR(report_count(buf, 999), "999");
+	CHECK_STR(report_count(buf, 1000), "1,000");
+	CHECK_STR(report_count(buf, 812004), "812,004");
+	CHECK_STR(report_count(buf, UINT64_MAX), "18,446,744,073,709,551,615");
+}
+
+TEST(every_reason_has_words)
+{
+	CHECK(report_truncation(MTW_TRUNC_NONE) == NULL);
+	for (uint32_t i = 1; i <= MTW_TRUNC_COUNT; i++) /* one past: a later agent's */
+		CHECK(report_truncation(i) && *report_truncation(i));
+	for (unsigned i = 0; i <= MTW_LOSS_COUNT; i++)
+		CHECK(report_loss(i) && *report_loss(i));
+	CHECK_STR(report_state(MTW_CUT), "cut");
+	CHECK_STR(report_state(MTW_LINK_LOST), "link_lost");
+}
+
+TEST(formats_are_found)
+{
+	CHECK_STR(export_by_name("json")->name, "json");
+	CHECK(export_by_name("xml") == NULL);
+	CHECK_STR(export_by_path("a.json")->name, "json");
+	CHECK_STR(export_by_path("/x/a.txt")->name, "text");
+	CHECK(export_by_path(".json") == NULL);
+	CHECK(export_by_path("a.mtop") == NULL);
+}
