@@ -16,7 +16,7 @@
 #define WORD_MAX 512
 #define DEPTH_MAX 4096
 
-enum kind { TEXT, BYTES, MILLISECONDS, FLAG, DEPTH, SWITCH };
+enum kind { TEXT, BYTES, MILLISECONDS, DEPTH, SWITCH };
 
 struct option {
 	const char *name;
@@ -52,7 +52,6 @@ static const struct option options[] = {
 	{ "follow", SWITCH, AT(follow_exec), 0, 0, false, "exec" },
 	{ "token_file", TEXT, AT(token_file), 1, sizeof(mt_conf.token_file), false, NULL },
 	{ "run_id", TEXT, AT(run_id), 1, sizeof(mt_conf.run_id), false, NULL },
-	{ "debug", FLAG, AT(debug), 0, 1, false, NULL },
 };
 #define OPTION_COUNT (sizeof(options) / sizeof(options[0]))
 
@@ -134,9 +133,6 @@ static const char *set(const struct option *o, const char *value)
 	case DEPTH:
 		atomic_store_explicit((_Atomic uint32_t *)place(o), (uint32_t)v, memory_order_relaxed);
 		break;
-	case FLAG:
-		*(bool *)place(o) = v != 0;
-		break;
 	case MILLISECONDS:
 		v *= 1000 * 1000;
 		/* fall through */
@@ -188,15 +184,12 @@ static bool set_word(const char *word)
 	const char *wrong = NULL;
 
 	if (!o) {
-		mt_msg("memtop: MEMTOP_OPTIONS: no option is called \"%s\"; running unprofiled", word);
+		mt_msg("MEMTOP_OPTIONS: no option is called \"%s\"; running unprofiled", word);
 		return false;
 	}
-	if (!equals && o->kind == FLAG)
-		wrong = set(o, "1");
-	else
-		wrong = equals ? set(o, equals + 1) : "is missing";
+	wrong = equals ? set(o, equals + 1) : "is missing";
 	if (wrong) {
-		mt_msg("memtop: MEMTOP_OPTIONS: the value in \"%s\" %s; running unprofiled", word, wrong);
+		mt_msg("MEMTOP_OPTIONS: the value in \"%s\" %s; running unprofiled", word, wrong);
 		return false;
 	}
 	return true;
@@ -211,7 +204,7 @@ bool mt_conf_parse(const char *text)
 		if (!set_word(word))
 			return false;
 	if (got < 0)
-		mt_msg("memtop: MEMTOP_OPTIONS: a quote is not closed, or a word is too long; "
+		mt_msg("MEMTOP_OPTIONS: a quote is not closed, or a word is too long; "
 		       "running unprofiled");
 	return got == 0;
 }
@@ -238,8 +231,6 @@ static size_t print_one(char *buf, size_t size, const struct option *o)
 		return *(const char *)place(o) ? print_text(buf, size, o) : 0;
 	case SWITCH:
 		return *(bool *)place(o) ? mt_format(buf, size, "%s=%s", o->name, o->choice) : 0;
-	case FLAG:
-		return *(bool *)place(o) ? mt_format(buf, size, "%s=1", o->name) : 0;
 	case DEPTH:
 		return mt_format(buf, size, "%s=%u", o->name,
 				 atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed));

@@ -1,23 +1,263 @@
 /* SPDX-License-Identifier: MIT
  *
- * server.c - starts the process beside the target that answers viewers.
+ * server.c - the target's side of its server: starts it, and speaks to it.
+ *
+ * The server is not a thread of the C library: a pthread would keep a main that calls pthread_exit
+ * from ending, make unshare(CLONE_NEWUSER) fail, and take glibc's and libstdc++'s single-threaded
+ * short cuts away. It is a process of its own that shares this memory (CLONE_VM without
+ * CLONE_THREAD), with its own descriptors, and with a thread pointer of its own, so that nothing
+ * it touches can be the caller's errno.
+ *
+ * It must not be seen by wait(): a process is cloned that waits for nothing (CLONE_VFORK: we
+ * sleep until it is gone), closes every descriptor it inherited, clones the server and exits. The
+ * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
+ * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
+ *
+ * Where that is refused (qemu-user, process 1 of a container) a raw thread is cloned: everything
+ * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
+ *
+ * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
-#include "agent.h"
+#include "server.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+#define STACK_BYTES (256u << 10)
+#define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
+#define MARK_PATIENCE_NS (200 * MILLI)
+#define EXIT_PATIENCE_NS (2 * SECOND)
+
+static struct shared *shared; /* wiped on fork */
+
+/* The server's block: its stack, then thread-local storage around the thread pointer. */
+struct start {
+	struct server *server;
+	uint8_t *stack;
+	void *tls;
+};
+
+static uint64_t block_signals(void)
+{
+	uint64_t all = ~0ull, old = 0;
+
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&old, sizeof(all), 0, 0);
+	return old;
+}
+
+static void restore_signals(uint64_t old)
+{
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&old, 0, sizeof(old), 0, 0);
+}
+
+/* Sleeps while *word is `is`, at most until the deadline. */
+static void futex_wait(_Atomic uint32_t *word, uint32_t is, uint64_t deadline_ns)
+{
+	while (atomic_load_explicit(word, memory_order_acquire) == is) {
+		uint64_t now = mt_prim_now_ns();
+		if (now >= deadline_ns)
+			return;
+		uint64_t left = deadline_ns - now;
+		struct { int64_t sec, nsec; } ts = { (int64_t)(left / SECOND), (int64_t)(left % SECOND) };
+		mt_prim_call(SYS_futex, (long)word, FUTEX_WAIT, (long)is, (long)&ts, 0, 0);
+	}
+}
+
+/*
+ * Thread-local storage for the server. No code that runs there should use any, but the agent's own
+ * few bytes and libc's header must be readable: as far as the agent's variable lies from the
+ * thread pointer, on both sides.
+ */
+static void *make_tls(void)
+{
+	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
+	uintptr_t ours = (uintptr_t)&mt_hot;
+	size_t half = (ours < self ? self - ours : ours - self) + 16384;
+
+	half = (half + 4095) & ~(size_t)4095;
+	uint8_t *p = serve_map(2 * half);
+	if (!p)
+		return NULL;
+	void **tp = (void **)(p + half);
+	tp[0] = tp; /* x86-64: %fs:0, and the header's self */
+	tp[2] = tp;
+	return tp;
+}
+
+static void close_inherited(void)
+{
+	if (mt_prim_call(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
+		return;
+	uint64_t limit[2] = { 0, 0 }; /* Linux before 5.9 */
+	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
+	uint64_t top = limit[0] < 65536 ? 65536 : limit[0] > 1 << 20 ? 1 << 20 : limit[0];
+	for (uint64_t fd = 0; fd < top; fd++)
+		mt_prim_call(SYS_close, (long)fd, 0, 0, 0, 0, 0);
+}
+
+/* The process in between: lives for some 100 microseconds, while the caller sleeps. */
+static int between(void *arg)
+{
+	struct start *st = arg;
+	struct server *s = st->server;
+
+	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target)
+		return 0; /* killed already */
+	close_inherited();
+	s->pid_fd = (int)mt_prim_call(SYS_pidfd_open, s->target, 0, 0, 0, 0, 0);
+	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
+	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
+	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS, s, NULL, st->tls,
+		  NULL) < 0)
+		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
+	return 0;
+}
+
+/* A subreaper would inherit the server as a child of its own. */
+static bool pause_subreaper(void)
+{
+	int is = 0;
+
+	mt_prim_call(SYS_prctl, PR_GET_CHILD_SUBREAPER, (long)&is, 0, 0, 0, 0);
+	if (is)
+		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0, 0);
+	return is;
+}
+
+static bool start_process(struct start *st)
+{
+	uint8_t *stack = serve_map(16384);
+	if (!stack || st->server->target == 1)
+		return false;
+	bool reaper = pause_subreaper();
+	int pid = clone(between, stack + 16384 - 64, CLONE_VM | CLONE_VFORK, st);
+	if (pid > 0)
+		mt_prim_call(SYS_wait4, pid, 0, __WCLONE, 0, 0, 0);
+	if (reaper)
+		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0);
+	serve_unmap(stack, 16384);
+	uint32_t state = atomic_load(&shared->xstate_futex);
+	return state != SERVER_NONE && state != SERVER_FAILED;
+}
+
+static bool start_thread(struct start *st)
+{
+	struct server *s = st->server;
+
+	s->thread_mode = shared->thread_mode = true;
+	s->pid_fd = -1;
+	atomic_store(&shared->xstate_futex, SERVER_STARTING);
+	int tid = clone(serve_main, st->stack + STACK_BYTES - 64,
+			CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
+				CLONE_SETTLS, s, NULL, st->tls, NULL);
+	return tid > 0;
+}
 
 bool mt_server_start(void)
 {
-	return false;
-}
+	int saved = errno;
+	bool ok = false;
 
-void mt_server_exec_begins(void)
-{
-}
+	serve_forget();
+	struct server *s = serve_map(sizeof(*s));
+	struct start st = { s, serve_map(STACK_BYTES), make_tls() };
 
-void mt_server_exec_failed(void)
-{
+	shared = mt_prim_map_wiped(sizeof(*shared));
+	if (!s || !st.stack || !st.tls || !shared) {
+		mt_msg("memtop: no memory for the server; nobody can watch this process");
+		goto out;
+	}
+	mt_arena_range((uintptr_t)shared, sizeof(*shared));
+	s->shared = shared;
+	s->target = mt_prim_getpid();
+	if (!listen_parse(s))
+		goto out;
+	uint64_t mask = block_signals();
+	ok = start_process(&st) || start_thread(&st);
+	restore_signals(mask);
+	if (!ok) {
+		atomic_store(&shared->xstate_futex, SERVER_FAILED);
+		mt_msg("memtop: the system refuses to start the server; nobody can watch this process");
+		goto out;
+	}
+	if (mt_conf.wait_ns)
+		futex_wait(&shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
+out:
+	errno = saved;
+	return ok;
 }
 
 bool mt_server_running(void)
 {
-	return false;
+	uint32_t state = shared ? atomic_load(&shared->xstate_futex) : SERVER_NONE;
+
+	return state == SERVER_STARTING || state == SERVER_UP;
+}
+
+static void wake_server(void)
+{
+	int pid = atomic_load(&shared->xpid), tid = atomic_load(&shared->xtid);
+
+	if (tid > 0)
+		mt_prim_call(SYS_tgkill, pid, tid, SIGUSR1, 0, 0, 0);
+}
+
+void mt_server_exec_begins(void)
+{
+	if (!mt_server_running() || atomic_exchange(&shared->xexec_futex, EXEC_BEGINS) != EXEC_NONE)
+		return;
+	wake_server();
+	futex_wait(&shared->xexec_futex, EXEC_BEGINS, mt_prim_now_ns() + EXEC_PATIENCE_NS);
+}
+
+void mt_server_exec_failed(void)
+{
+	if (mt_server_running() && atomic_exchange(&shared->xexec_futex, EXEC_NONE) != EXEC_NONE)
+		wake_server();
+}
+
+void mt_server_exit(int status)
+{
+	if (!mt_server_running())
+		return;
+	atomic_store(&shared->xexit, 1u + (uint32_t)(status & 0xff));
+	if (!shared->thread_mode)
+		return;
+	wake_server();
+	futex_wait(&shared->xfinal_futex, 0, mt_prim_now_ns() + EXIT_PATIENCE_NS);
+}
+
+uint32_t mt_server_mark(const char *name)
+{
+	struct mark_request *q = NULL;
+	uint32_t id = 0;
+
+	if (!mt_server_running())
+		return 0;
+	for (int i = 0; i < MARK_REQUESTS && !q; i++) {
+		uint32_t is = REQUEST_FREE;
+		if (atomic_compare_exchange_strong(&shared->mark[i].xstate, &is, REQUEST_FILLING))
+			q = &shared->mark[i];
+	}
+	if (!q)
+		return 0;
+	size_t len = name ? strlen(name) : 0;
+	len = len > MTW_NAME_MAX ? MTW_NAME_MAX : len;
+	memcpy(q->name, name ? name : "", len);
+	q->name[len] = 0;
+	q->epoch = atomic_fetch_add(&mt_epoch, 1);
+	atomic_store(&q->xstate, REQUEST_READY);
+	wake_server();
+	futex_wait(&q->xstate, REQUEST_READY, mt_prim_now_ns() + MARK_PATIENCE_NS);
+	uint32_t is = REQUEST_READY;
+	if (!atomic_compare_exchange_strong(&q->xstate, &is, REQUEST_ABANDONED)) {
+		id = q->id;
+		atomic_store(&q->xstate, REQUEST_FREE);
+	}
+	return id;
 }

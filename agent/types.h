@@ -162,7 +162,6 @@ struct conf {
 	uint64_t tick_ns;
 	uint64_t wait_ns;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
-	bool debug;
 };
 
 enum agent_state {

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * life.c - is the target still there, is it still the same program, and whose is it?
+ *
+ * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
+ * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
+ * it is a zombie; later the pidfd tells, on kernels that can (6.15); else what the program announced
+ * on its way out; else nobody knows, and that is said.
+ *
+ * Exec: the target's memory is then another one: kcmp compares them. Where the kernel lacks that,
+ * an exec that was announced and not taken back within 100 ms is believed.
+ *
+ * User: when the target gives up rights, so does its server (each second).
+ *
+ * Memory of the dead: everything private and anonymous goes at once, so that a viewer on a slow link
+ * does not keep a dead server's gigabytes; what stays is the agent's own, code, and file mappings.
+ */
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/kcmp.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define EXEC_BELIEF_NS (100 * MILLI)
+#define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
+#define PIDFD_GET_INFO_CALL 0xc040ff0bul /* _IOWR(0xff, 11, struct pidfd_info of 64 bytes) */
+#define PIDFD_SAYS_EXIT 8u
+
+struct pidfd_info_v0 {
+	uint64_t mask, cgroup;
+	uint32_t pid, tgid, ppid, ids[8];
+	int32_t exit_code;
+};
+
+/* <0 error, 0 same memory, >0 another */
+static long compare_memory(struct server *s)
+{
+	return mt_prim_call(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM, 0, 0, 0);
+}
+
+static bool read_ids(int pid, uint32_t uid[3], uint32_t gid[3])
+{
+	char text[2048];
+
+	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
+		return false;
+	const char *at[2] = { strstr(text, "\nUid:"), strstr(text, "\nGid:") };
+	for (int k = 0; k < 2; k++) {
+		const char *p = at[k] ? at[k] + 5 : NULL;
+		for (int i = 0; p && i < 3; i++) {
+			uint32_t v = 0;
+			while (*p == '\t' || *p == ' ')
+				p++;
+			while (*p >= '0' && *p <= '9')
+				v = v * 10 + (uint32_t)(*p++ - '0');
+			(k ? gid : uid)[i] = v;
+		}
+		if (!p)
+			return false;
+	}
+	return true;
+}
+
+/* The target's supplementary groups become ours. */
+static void follow_groups(struct server *s)
+{
+	char text[2048];
+	uint32_t group[64];
+	long n = 0;
+
+	if (proc_read(s->target, "status", text, sizeof(text)) <= 0)
+		return;
+	const char *p = strstr(text, "\nGroups:");
+	for (p = p ? p + 8 : ""; *p && *p != '\n' && n < 64; p++) {
+		if (*p < '0' || *p > '9')
+			continue;
+		uint32_t v = 0;
+		for (; *p >= '0' && *p <= '9'; p++)
+			v = v * 10 + (uint32_t)(*p - '0');
+		group[n++] = v;
+		if (*p == '\n' || !*p)
+			break;
+	}
+	mt_prim_call(SYS_setgroups, n, (long)group, 0, 0, 0, 0);
+}
+
+/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
+static void follow_user(struct server *s)
+{
+	uint32_t uid[3], gid[3];
+
+	if (s->thread_mode || !read_ids(s->target, uid, gid))
+		return;
+	if (!memcmp(uid, s->uid, sizeof(uid)) && !memcmp(gid, s->gid, sizeof(gid)))
+		return;
+	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
+	follow_groups(s);
+	mt_prim_call(SYS_setresgid, gid[0], gid[1], gid[2], 0, 0, 0);
+	mt_prim_call(SYS_setresuid, uid[0], uid[1], uid[2], 0, 0, 0);
+	if (dumpable == 1)
+		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
+	memcpy(s->uid, uid, sizeof(uid));
+	memcpy(s->gid, gid, sizeof(gid));
+}
+
+void life_begin(struct server *s)
+{
+	s->kcmp_works = !s->thread_mode && compare_memory(s) == 0;
+	for (int i = 0; i < 3; i++) {
+		uint32_t uid[3], gid[3];
+		mt_prim_call(SYS_getresuid, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
+		mt_prim_call(SYS_getresgid, (long)&gid[0], (long)&gid[1], (long)&gid[2], 0, 0, 0);
+		s->uid[i] = uid[i];
+		s->gid[i] = gid[i];
+	}
+}
+
+static void set_state(struct server *s, unsigned state, unsigned status, bool known)
+{
+	s->state = state;
+	s->state_status = status;
+	s->state_known = known;
+	s->state_ns = serve_now();
+	s->state_serial++;
+}
+
+static void set_wait_status(struct server *s, uint32_t code)
+{
+	if (code & 0x7f)
+		set_state(s, MTW_SIGNALLED, code & 0x7f, true);
+	else
+		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
+}
+
+/* Field 52 of a zombie's stat is its wait status. False: not a zombie (any more), or hidden. */
+static bool zombie_status(struct server *s)
+{
+	char text[1024];
+
+	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
+		return false;
+	char state = proc_state(text);
+	if (state != 'Z' && state != 'X')
+		return false;
+	set_wait_status(s, (uint32_t)proc_field(text, 52));
+	return true;
+}
+
+static bool pidfd_status(struct server *s)
+{
+	struct pidfd_info_v0 info = { .mask = PIDFD_SAYS_EXIT };
+
+	if (s->pid_fd < 0 ||
+	    mt_prim_call(SYS_ioctl, s->pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) != 0 ||
+	    !(info.mask & PIDFD_SAYS_EXIT))
+		return false;
+	set_wait_status(s, (uint32_t)info.exit_code);
+	return true;
+}
+
+static void learn_status(struct server *s)
+{
+	for (int i = 0; i < STATUS_TRIES; i++) {
+		struct { int64_t sec, nsec; } ms = { 0, 1000000 };
+		if (zombie_status(s) || pidfd_status(s))
+			return;
+		mt_prim_call(SYS_nanosleep, (long)&ms, 0, 0, 0, 0, 0);
+	}
+	uint32_t said = atomic_load(&s->shared->xexit);
+	set_state(s, MTW_EXITED, said ? said - 1 : 0, said != 0);
+}
+
+static bool is_gone(struct server *s)
+{
+	char text[1024];
+
+	if (s->pid_fd >= 0) {
+		struct pollfd p = { s->pid_fd, POLLIN, 0 };
+		struct { int64_t sec, nsec; } none = { 0, 0 };
+		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)&none, 0, 8, 0) > 0;
+	}
+	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
+		return mt_prim_call(SYS_kill, s->target, 0, 0, 0, 0, 0) == -ESRCH;
+	/* A zombie leader may have threads that go on; alone it is the end of all. */
+	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
+}
+
+static bool has_execed(struct server *s)
+{
+	char text[1024];
+
+	if (!s->kcmp_works)
+		return s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS;
+	long differ = compare_memory(s);
+	if (differ == 0)
+		return false;
+	if (differ < 0) /* not ours to look at any more: a program with more rights than we have */
+		return s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS;
+	/* A leader that ended before its threads has no memory: that is no exec. */
+	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
+	       proc_state(text) != 'X' && compare_memory(s) > 0;
+}
+
+/* A raw thread keeps the process alive when all others are gone: it must go by itself. */
+static bool thread_mode_over(struct server *s)
+{
+	char text[1024];
+	uint32_t said = atomic_load(&s->shared->xexit);
+
+	if (said) {
+		set_state(s, MTW_EXITED, said - 1, true);
+		return true;
+	}
+	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
+	    proc_field(text, 20) <= 2) {
+		set_state(s, MTW_EXITED, 0, false);
+		return true;
+	}
+	return false;
+}
+
+bool life_check(struct server *s, bool second)
+{
+	if (s->thread_mode)
+		return thread_mode_over(s);
+	if (is_gone(s)) {
+		learn_status(s);
+		return true;
+	}
+	if (has_execed(s) && !is_gone(s)) {
+		set_state(s, MTW_EXECED, 0, true);
+		return true;
+	}
+	if (second)
+		follow_user(s);
+	return false;
+}
+
+/* One line of /proc/PID/maps: private, without a file, not the kernel's, and none of ours. */
+static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
+{
+	const char *mode = strchr(line, ' ');
+	const char *bracket;
+
+	if (!mode || mode[4] != 'p' || (mode[1] == '-' && mode[2] == '-'))
+		return false;
+	const char *inode = strstr(mode + 6, " 00:00 0");
+	if (!inode)
+		return false;
+	bracket = strchr(inode, '[');
+	if (bracket && strncmp(bracket, "[heap]", 6) && strncmp(bracket, "[anon", 5))
+		return false;
+	if (mt_arena_owns(start, end) || serve_owns(start, end))
+		return false;
+	for (uint32_t i = 0; i < mt_maps_count(); i++) {
+		const struct module *m = mt_maps_module(i);
+		uint32_t flags = m ? atomic_load(&m->xflags) : 0;
+		bool needed = flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_VDSO);
+		if (needed && m->start < end && start < m->end + 4096)
+			return false;
+	}
+	uintptr_t mine[] = { (uintptr_t)&mt_conf, (uintptr_t)&mt_state, (uintptr_t)&mt_epoch,
+			     (uintptr_t)&mt_start_ns };
+	for (size_t i = 0; i < sizeof(mine) / sizeof(mine[0]); i++)
+		if (mine[i] >= start && mine[i] < end)
+			return false;
+	return true;
+}
+
+static uintptr_t hex(const char **at)
+{
+	uintptr_t v = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (uintptr_t)(c - 'a' + 10);
+		else
+			return v;
+	}
+}
+
+void life_release(struct server *s)
+{
+	size_t size = 1u << 20;
+
+	if (s->thread_mode)
+		return;
+	/* The list must be whole before the first range goes: unmapping changes what is read. */
+	for (;; size *= 2) {
+		char *text = serve_map(size);
+		if (!text)
+			return;
+		long n = proc_read(mt_prim_getpid(), "maps", text, size);
+		if (n + 1 >= (long)size && size < 64u << 20) {
+			serve_unmap(text, size);
+			continue;
+		}
+		for (char *line = text; *line;) {
+			char *next = strchr(line, '\n');
+			if (!next)
+				break;
+			*next = 0;
+			const char *at = line;
+			uintptr_t start = hex(&at);
+			at += *at == '-';
+			uintptr_t end = hex(&at);
+			if (end > start && of_the_dead(line, start, end))
+				mt_prim_unmap((void *)start, end - start);
+			line = next + 1;
+		}
+		serve_unmap(text, size);
+		return;
+	}
+}

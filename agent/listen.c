@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * listen.c - where viewers find the agent, and who may.
+ *
+ * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback only, and
+ * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer
+ * is sent the greeting and nothing else. Unix sockets: the kernel tells the peer's user, who must be
+ * our own effective one, or root. TCP knows no users, so that one must prove a secret of at
+ * least 128 bits, compared in constant time; it comes from MEMTOP_TOKEN or from a file that only
+ * its owner can read.
+ *
+ * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
+ * process id's former agent may still be about to let go of it.
+ */
+#include "server.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/un.h>
+
+#define RETRY_NS (10 * MILLI)
+#define TOKEN_LEAST 22 /* base64 of 128 bits */
+#define BACKLOG 16
+
+/* %p and %% expanded; false: does not fit. */
+static bool expand(char *to, size_t size, const char *from, int pid)
+{
+	size_t n = 0;
+
+	for (; *from; from++) {
+		if (from[0] == '%' && from[1] == 'p') {
+			n += mt_format(to + n, size - n, "%d", pid);
+			from++;
+		} else {
+			if (from[0] == '%' && from[1] == '%')
+				from++;
+			to[n++] = *from;
+		}
+		if (n + 8 >= size)
+			return false;
+	}
+	to[n] = 0;
+	return n > 0;
+}
+
+static bool make_names(struct server *s, const char *pattern)
+{
+	if (!expand(s->names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern, s->target)) {
+		mt_msg("memtop: listen=%s: the name is too long; use a shorter one", mt_conf.listen);
+		return false;
+	}
+	for (int i = 1; i < LISTEN_NAMES; i++)
+		mt_format(s->names[i], sizeof(s->names[i]), "%s.%d", s->names[0], i + 1);
+	return true;
+}
+
+static bool read_token(struct server *s)
+{
+	const char *path = mt_conf.token_file;
+	size_t len = strlen(mt_conf.token);
+
+	memcpy(s->token, mt_conf.token, len + 1);
+	if (path[0] && !len) {
+		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+		struct stat st;
+		/* newfstatat with an empty path: the one call that all architectures have */
+		long bad = fd < 0 ? fd : mt_prim_call(SYS_newfstatat, fd, (long)"", (long)&st,
+						      AT_EMPTY_PATH, 0, 0);
+		if (!bad && (st.st_mode & 077)) {
+			mt_msg("memtop: token_file=%s: others may read it; use chmod 600", path);
+			bad = -EACCES;
+		} else if (bad) {
+			mt_msg("memtop: token_file=%s: cannot be read; check its name and mode", path);
+		}
+		long n = bad ? -1 : mt_prim_call(SYS_read, fd, (long)s->token, MTW_TOKEN_MAX, 0, 0, 0);
+		if (fd >= 0)
+			mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+		if (n < 0)
+			return false;
+		while (n > 0 && (s->token[n - 1] == '\n' || s->token[n - 1] == '\r'))
+			n--;
+		s->token[n] = 0;
+		len = (size_t)n;
+	}
+	if (len < TOKEN_LEAST) {
+		mt_msg("memtop: listen=%s: TCP needs a token of at least %d characters; "
+		       "set MEMTOP_TOKEN or token_file=", mt_conf.listen, TOKEN_LEAST);
+		return false;
+	}
+	return true;
+}
+
+static bool parse_port(struct server *s, const char *text)
+{
+	unsigned port = 0;
+	const char *at = text;
+
+	for (; *at >= '0' && *at <= '9' && port < 65536; at++)
+		port = port * 10 + (unsigned)(*at - '0');
+	if (at == text || *at || !port || port > 65535) {
+		mt_msg("memtop: listen=%s: not a port; use tcp:PORT, which listens on 127.0.0.1",
+		       mt_conf.listen);
+		return false;
+	}
+	s->port = (int)port;
+	return read_token(s);
+}
+
+bool listen_parse(struct server *s)
+{
+	const char *text = mt_conf.listen;
+
+	if (!strcmp(text, "none"))
+		return false;
+	if (text[0] == '@')
+		return make_names(s, text);
+	if (!strncmp(text, "unix:/", 6))
+		return make_names(s, text + 5);
+	if (!strncmp(text, "tcp:", 4))
+		return parse_port(s, text + 4);
+	mt_msg("memtop: listen=%s: not understood; use @NAME, unix:/PATH or tcp:PORT", text);
+	return false;
+}
+
+static int new_socket(int domain)
+{
+	return (int)mt_prim_call(SYS_socket, domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
+}
+
+static long finish(int fd, const void *addr, size_t len)
+{
+	long err = mt_prim_call(SYS_bind, fd, (long)addr, (long)len, 0, 0, 0);
+
+	return err ? err : mt_prim_call(SYS_listen, fd, BACKLOG, 0, 0, 0, 0);
+}
+
+static socklen_t unix_address(struct sockaddr_un *un, const char *name)
+{
+	size_t len = strlen(name);
+
+	memset(un, 0, sizeof(*un));
+	un->sun_family = AF_UNIX;
+	memcpy(un->sun_path, name, len);
+	if (name[0] == '@')
+		un->sun_path[0] = 0;
+	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] != '@'));
+}
+
+/* A socket file that nobody listens on any more is in the way of its successor. */
+static void remove_stale(const char *path)
+{
+	struct sockaddr_un un;
+	socklen_t len = unix_address(&un, path);
+	int fd = new_socket(AF_UNIX);
+
+	if (fd < 0)
+		return;
+	if (mt_prim_call(SYS_connect, fd, (long)&un, len, 0, 0, 0) == -ECONNREFUSED)
+		mt_prim_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static long bind_unix(int fd, const char *name, bool own_fs)
+{
+	struct sockaddr_un un;
+	socklen_t len = unix_address(&un, name);
+	long mask = 0;
+
+	if (name[0] != '@') {
+		remove_stale(name);
+		if (own_fs) /* a raw thread would change the program's */
+			mask = mt_prim_call(SYS_umask, 0177, 0, 0, 0, 0, 0);
+	}
+	long err = finish(fd, &un, len);
+	if (name[0] != '@') {
+		if (own_fs)
+			mt_prim_call(SYS_umask, mask, 0, 0, 0, 0, 0);
+		if (!err)
+			mt_prim_call(SYS_fchmodat, AT_FDCWD, (long)name, 0600, 0, 0, 0);
+	}
+	return err;
+}
+
+static long bind_tcp(int fd, int port)
+{
+	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	int one = 1;
+
+	mt_prim_call(SYS_setsockopt, fd, SOL_SOCKET, SO_REUSEADDR, (long)&one, sizeof(one), 0);
+	return finish(fd, &in, sizeof(in));
+}
+
+void listen_try(struct server *s, uint64_t now)
+{
+	if (s->listen_fd >= 0 || s->listen_given_up || now < s->listen_next_ns)
+		return;
+	s->listen_next_ns = now + RETRY_NS;
+	/* Until the time is up the first name only, then whichever is free. */
+	int names = s->port || now < s->listen_until_ns ? 1 : LISTEN_NAMES;
+	for (int i = 0; i < names; i++) {
+		int fd = new_socket(s->port ? AF_INET : AF_UNIX);
+		if (fd < 0)
+			return;
+		long err = s->port ? bind_tcp(fd, s->port) : bind_unix(fd, s->names[i], !s->thread_mode);
+		if (!err) {
+			s->listen_fd = fd;
+			s->name_at = i;
+			return;
+		}
+		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	}
+	if (now >= s->listen_until_ns && !s->port)
+		s->listen_given_up = true;
+	if (now >= s->listen_until_ns + 60 * SECOND)
+		s->listen_given_up = true;
+}
+
+void listen_close(struct server *s, bool unlink)
+{
+	const char *name = s->names[s->name_at];
+
+	if (s->listen_fd < 0)
+		return;
+	if (unlink && !s->port && name[0] != '@')
+		mt_prim_call(SYS_unlinkat, AT_FDCWD, (long)name, 0, 0, 0, 0);
+	mt_prim_call(SYS_close, s->listen_fd, 0, 0, 0, 0, 0);
+	s->listen_fd = -1;
+	s->listen_next_ns = 0;
+}
+
+/*
+ * In a user namespace, users from outside all look like the overflow user: whoever the
+ * target is, that number proves nothing there.
+ */
+static bool unmapped(uint32_t uid)
+{
+	char map[64];
+
+	if (uid == UINT32_MAX)
+		return true;
+	if (uid != 65534 && uid != 65535)
+		return false;
+	long n = proc_read(mt_prim_getpid(), "uid_map", map, sizeof(map));
+	return n <= 0 || !strstr(map, " 4294967295");
+}
+
+bool listen_peer_ok(struct server *s, int fd)
+{
+	struct { int pid; uint32_t uid, gid; } peer;
+	socklen_t len = sizeof(peer);
+
+	if (mt_prim_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&len, 0))
+		return false;
+	uint32_t own = (uint32_t)mt_prim_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+	(void)s;
+	return (peer.uid == own || peer.uid == 0) && !unmapped(peer.uid);
+}
+
+bool listen_token_ok(const struct server *s, const char *token, size_t len)
+{
+	size_t want = strlen(s->token);
+	unsigned differ = len != want;
+
+	for (size_t i = 0; i < want; i++)
+		differ |= (unsigned)(uint8_t)s->token[i] ^ (unsigned)(uint8_t)(i < len ? token[i] : 0);
+	return !differ;
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proc.c - what /proc and the kernel's clocks say about the target; read in the server.
+ *
+ * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
+ * hidden gives zeros, which viewers show as unknown.
+ */
+#include "server.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#define CLOCK_OF_THREAD 3L                       /* CLOCK_THREAD_CPUTIME_ID: the server's own */
+#define CLOCK_OF_PROCESS(pid) ((~(long)(pid) << 3) | 2) /* scheduler clock of that process */
+
+long proc_read(int pid, const char *file, char *buf, size_t size)
+{
+	char path[64];
+	size_t n = 0;
+
+	mt_format(path, sizeof(path), "/proc/%d/%s", pid, file);
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	buf[0] = 0;
+	if (fd < 0)
+		return fd;
+	while (n + 1 < size) {
+		long got = mt_prim_call(SYS_read, fd, (long)(buf + n), (long)(size - 1 - n), 0, 0, 0);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	buf[n] = 0;
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return (long)n;
+}
+
+/* Fields are counted from behind the name, which may hold spaces and parentheses. */
+static const char *after_name(const char *stat)
+{
+	const char *at = strrchr(stat, ')');
+
+	return at && at[1] == ' ' ? at + 2 : NULL;
+}
+
+char proc_state(const char *stat)
+{
+	const char *at = after_name(stat);
+
+	return at ? *at : 0;
+}
+
+static uint64_t number(const char *at)
+{
+	uint64_t v = 0;
+
+	while (*at >= '0' && *at <= '9')
+		v = v * 10 + (uint64_t)(*at++ - '0');
+	return v;
+}
+
+uint64_t proc_field(const char *stat, int field)
+{
+	const char *at = after_name(stat);
+
+	for (int i = 3; at && i < field; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? number(at) : 0;
+}
+
+static uint64_t clock_of(long clock)
+{
+	struct { int64_t sec, nsec; } ts = { 0, 0 };
+
+	mt_prim_call(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0);
+	return (uint64_t)ts.sec * SECOND + (uint64_t)ts.nsec;
+}
+
+static uint64_t hook_time(void)
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	uint64_t ns = 0;
+
+	for (; t; t = t->next) {
+		uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+				  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+		if (t->hook_samples)
+			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples * (double)events);
+	}
+	return ns;
+}
+
+void proc_figures(struct server *s)
+{
+	char text[1024];
+	uint64_t rss = s->rss_bytes, virt = s->virtual_bytes, threads = s->thread_count;
+
+	s->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
+	s->hook_ns = hook_time();
+	if (s->over)
+		return; /* the last figures stay */
+	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {
+		const char *second = strchr(text, ' ');
+		virt = number(text) * 4096;
+		rss = second ? number(second + 1) * 4096 : 0;
+	}
+	if (proc_read(s->target, "stat", text, sizeof(text)) > 0)
+		threads = proc_field(text, 20) - s->thread_mode;
+	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target));
+	if (cpu)
+		s->target_cpu_ns = cpu;
+	if (rss != s->rss_bytes || virt != s->virtual_bytes || threads != s->thread_count)
+		s->process_pass = s->pass;
+	s->rss_bytes = rss;
+	s->virtual_bytes = virt;
+	s->thread_count = threads;
+}
+
+void proc_identity(struct server *s)
+{
+	char path[64];
+
+	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->exe, sizeof(s->exe) - 1, 0, 0);
+	s->exe[n > 0 ? n : 0] = 0;
+	n = proc_read(s->target, "cmdline", s->args, sizeof(s->args));
+	s->args_len = n > 0 ? (size_t)n : 0;
+}

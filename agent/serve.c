@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * serve.c - the server's main loop: one thread, one poll, ticks.
+ *
+ * A tick takes everything that changed out of the target (sums.c), keeps marks and history, and
+ * lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
+ * wants (100 ms by default), else every second: then only for history, the clock of ages, and to
+ * learn of modules before they are gone. Between ticks viewers that are still loading are fed as
+ * fast as they acknowledge.
+ *
+ * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
+ * its final tick, or made no progress for a minute -> exit.
+ *
+ * Runs as a process of its own in the target's memory; see server.h for what may be used here.
+ */
+#include "server.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define GREETING_PATIENCE_NS (10 * SECOND)  /* from accept to CLIENT */
+#define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
+#define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
+#define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take what was written */
+#define TICK_LEAST_NS (20 * MILLI)
+
+/* Every mapping of the server's, linked, so that the end of the target spares them. */
+struct mapping {
+	struct mapping *next, *prev;
+	size_t bytes;
+	uint64_t fill[5]; /* the rest of a cache line */
+};
+static struct mapping *mappings;
+
+void *serve_map(size_t bytes)
+{
+	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
+	struct mapping *m = mt_prim_map(bytes, true);
+
+	if (!m)
+		return NULL;
+	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */, 0, 0, 0);
+	m->bytes = bytes;
+	m->next = mappings;
+	if (mappings)
+		mappings->prev = m;
+	mappings = m;
+	return m + 1;
+}
+
+void serve_unmap(void *p, size_t bytes)
+{
+	struct mapping *m = p ? (struct mapping *)p - 1 : NULL;
+
+	(void)bytes;
+	if (!m)
+		return;
+	if (m->prev)
+		m->prev->next = m->next;
+	else
+		mappings = m->next;
+	if (m->next)
+		m->next->prev = m->prev;
+	mt_prim_unmap(m, m->bytes);
+}
+
+bool serve_owns(uintptr_t start, uintptr_t end)
+{
+	for (const struct mapping *m = mappings; m; m = m->next)
+		if ((uintptr_t)m < end && start < (uintptr_t)m + m->bytes)
+			return true;
+	return false;
+}
+
+void serve_forget(void)
+{
+	mappings = NULL;
+}
+
+uint64_t serve_now(void)
+{
+	return mt_prim_now_ns() - mt_start_ns;
+}
+
+static void leave(int status)
+{
+	mt_prim_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+/* A fault of ours ends the server and nothing else: no core, no signal to the target. */
+static void on_fault(int sig)
+{
+	leave(128 + sig);
+}
+
+struct kernel_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint64_t mask;
+};
+
+static void guard_faults(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP };
+	struct kernel_sigaction sa = { on_fault, 0x04000000 /* SA_RESTORER */, NULL, 0 };
+	uint64_t mask = ~0ull, no_core[2] = { 0, 0 };
+
+#if !defined(__x86_64__)
+	sa.flags = 0;
+#endif
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		mt_prim_call(SYS_rt_sigaction, faults[i], (long)&sa, 0, 8, 0, 0);
+		mask &= ~(1ull << (faults[i] - 1));
+	}
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
+}
+
+static void raise_descriptor_limit(void)
+{
+	uint64_t limit[2];
+
+	if (mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0) == 0 &&
+	    limit[0] < 64 && limit[1] > limit[0]) {
+		limit[0] = limit[1] < 64 ? limit[1] : 64;
+		mt_prim_call(SYS_prlimit64, 0, 7, (long)limit, 0, 0, 0);
+	}
+}
+
+/* What a process of its own needs; a raw thread shares these with the program and leaves them. */
+static void settle(struct server *s)
+{
+	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
+	if (s->thread_mode) {
+		/* An own descriptor table, if the system lets us: a shared one would show our sockets. */
+		if (mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0)
+			mt_prim_call(SYS_close_range, 0, ~0u, 0, 0, 0, 0);
+		s->pid_fd = -1;
+		return;
+	}
+	mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	guard_faults();
+	raise_descriptor_limit();
+	uint64_t wake = 1ull << (SIGUSR1 - 1);
+	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
+}
+
+static bool begin(struct server *s)
+{
+	s->listen_fd = s->signal_fd = -1;
+	settle(s);
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		s->viewer[i].index = i;
+		s->viewer[i].fd = -1;
+	}
+	s->scan.viewer = -1;
+	s->scratch = serve_map(SCRATCH_BYTES);
+	if (!s->scratch || !sums_init(s) || !marks_init(s) || !history_init(s) || !batch_init(s))
+		return false;
+	s->start_unix_ns = mt_prim_unix_ns() - serve_now();
+	s->state_known = 1;
+	s->state_serial = 1;
+	s->listen_until_ns = serve_now() + 2 * SECOND;
+	listen_try(s, serve_now());
+	life_begin(s);
+	proc_identity(s);
+	command_options(s);
+	/* The program may change its directory and unmount the old one: do not hold it. */
+	if (!s->thread_mode)
+		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
+	return true;
+}
+
+void serve_tick(struct server *s, bool all)
+{
+	if (!s->over) {
+		mt_maps_refresh();
+		mt_live_advance(serve_now(), false);
+	}
+	marks_requests(s);
+	sums_pass(s, all);
+	sums_modules(s);
+	sums_threads(s);
+	proc_figures(s);
+	history_point(s, s->pass_ns, s->over);
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state == VIEWER_OPEN)
+			encode_pump(s, &s->viewer[i], true);
+}
+
+static uint64_t tick_length(const struct server *s)
+{
+	uint64_t ns = s->history->interval_ns < SECOND ? s->history->interval_ns : SECOND;
+
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		const struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_OPEN && v->tick_ns < ns)
+			ns = v->tick_ns;
+	}
+	return ns < TICK_LEAST_NS ? TICK_LEAST_NS : ns;
+}
+
+static void the_end(struct server *s)
+{
+	s->over = true;
+	s->over_ns = serve_now();
+	s->exec_pending = false;
+	if (s->listen_fd >= 0)
+		viewer_accept(s, s->over_ns); /* one that is just coming has its last chance */
+	listen_close(s, true);
+	serve_tick(s, true);
+	life_release(s);
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		s->viewer[i].since_ns = s->over_ns;
+}
+
+/* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
+static void requests(struct server *s, uint64_t now)
+{
+	uint32_t exec = atomic_load(&s->shared->xexec_futex);
+
+	if (exec == EXEC_BEGINS) {
+		listen_close(s, true);
+		s->exec_pending = true;
+		s->exec_since_ns = now;
+		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
+			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0, 0);
+	}
+	if (s->exec_pending && (exec == EXEC_NONE || now > s->exec_since_ns + 2 * SECOND)) {
+		s->exec_pending = false;
+		atomic_store(&s->shared->xexec_futex, EXEC_NONE);
+		s->listen_until_ns = now + 2 * SECOND;
+	}
+	for (int i = 0; i < MARK_REQUESTS; i++) {
+		uint32_t state = atomic_load(&s->shared->mark[i].xstate);
+		if (state == REQUEST_READY || state == REQUEST_ABANDONED)
+			s->next_tick_ns = 0;
+	}
+	if (s->thread_mode && atomic_load(&s->shared->xexit) && !s->over)
+		s->next_second_ns = s->next_tick_ns = 0;
+}
+
+/* Those who do not come to the point, or do not take what they were sent. */
+static void patience(struct server *s, uint64_t now)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &s->viewer[i];
+		uint64_t limit = s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
+
+		if (v->state == VIEWER_GREETING || v->state == VIEWER_CLIENT)
+			limit = s->over ? ARRIVAL_PATIENCE_NS : GREETING_PATIENCE_NS;
+		if (v->state == VIEWER_CLOSING)
+			limit = CLOSING_PATIENCE_NS;
+		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
+			viewer_close(s, v);
+	}
+}
+
+static int timeout_ms(const struct server *s, uint64_t now)
+{
+	uint64_t until = s->next_tick_ns;
+
+	if (s->over)
+		until = now + 100 * MILLI;
+	if (s->listen_fd < 0 && !s->listen_given_up && !s->over && !s->exec_pending &&
+	    s->listen_next_ns < until)
+		until = s->listen_next_ns;
+	if (s->exec_pending && now + MILLI < until)
+		until = now + MILLI;
+	if (until <= now)
+		return 0;
+	uint64_t ms = (until - now + MILLI - 1) / MILLI;
+	return ms > 1000 ? 1000 : (int)ms;
+}
+
+/* Waits at most so long, and serves whatever is ready. */
+static void poll_once(struct server *s, int ms)
+{
+	struct pollfd fd[VIEWERS_MAX + 3];
+	int viewer[VIEWERS_MAX + 3], n = 0;
+	struct { int64_t sec, nsec; } ts = { ms / 1000, (ms % 1000) * 1000000ll };
+
+	fd[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		const struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_FREE)
+			continue;
+		viewer[n] = i;
+		fd[n++] = (struct pollfd){ v->fd, (short)(POLLIN | (v->out_len ? POLLOUT : 0)), 0 };
+	}
+	if (mt_prim_call(SYS_ppoll, (long)fd, n, (long)&ts, 0, 8, 0) <= 0)
+		return;
+	if (fd[1].revents)
+		s->next_tick_ns = s->next_second_ns = 0;
+	if (fd[2].revents) {
+		uint8_t info[128 * 4];
+		mt_prim_call(SYS_read, s->signal_fd, (long)info, sizeof(info), 0, 0, 0);
+	}
+	for (int i = 3; i < n; i++) {
+		struct viewer *v = &s->viewer[viewer[i]];
+		if (fd[i].revents & (POLLIN | POLLHUP | POLLERR))
+			viewer_read(s, v);
+		if (v->state != VIEWER_FREE && (fd[i].revents & POLLOUT))
+			viewer_write(s, v);
+	}
+	if (fd[0].revents)
+		viewer_accept(s, serve_now());
+}
+
+static void feed(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_OPEN && v->wants)
+			encode_pump(s, v, false);
+	}
+}
+
+static void due(struct server *s)
+{
+	uint64_t now = serve_now();
+
+	requests(s, now);
+	if (!s->over && !s->exec_pending)
+		listen_try(s, now);
+	if (!s->over && (now >= s->next_tick_ns || s->exec_pending)) {
+		bool second = now >= s->next_second_ns;
+		if (second)
+			s->next_second_ns = now + SECOND;
+		if (life_check(s, second)) {
+			the_end(s);
+		} else if (now >= s->next_tick_ns) {
+			serve_tick(s, false);
+			s->next_tick_ns = now + tick_length(s);
+		}
+	}
+	patience(s, now);
+	feed(s);
+}
+
+void serve_breathe(struct server *s)
+{
+	poll_once(s, 0);
+	if (!s->over)
+		due(s);
+}
+
+/* Is anybody left who may still take something? */
+static bool anybody(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state != VIEWER_FREE)
+			return true;
+	return false;
+}
+
+int serve_main(void *arg)
+{
+	struct server *s = arg;
+
+	atomic_store(&s->shared->xtid, mt_prim_gettid());
+	atomic_store(&s->shared->xpid, mt_prim_getpid());
+	if (!begin(s)) {
+		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
+		goto out;
+	}
+	atomic_store(&s->shared->xstate_futex, SERVER_UP);
+	while (!s->over || anybody(s)) {
+		poll_once(s, timeout_ms(s, serve_now()));
+		due(s);
+		scan_run(s);
+	}
+	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
+	atomic_store(&s->shared->xfinal_futex, 1);
+	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
+out:
+	mt_prim_call(s->thread_mode ? SYS_exit : SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	return 0;
+}

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * server.h - the process beside the target: its state, and the map of its files.
+ *
+ *   server.c   target side: starts it, asks it for marks, tells it of exec and exit
+ *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec, uid
+ *   listen.c   socket names and who may connect            proc.c     figures from /proc
+ *   sums.c     counters -> central sums with a change number; threads, modules
+ *   viewer.c   one connection: bytes, frames from it       commands.c what those frames ask for
+ *   encode.c   state -> frames, first the small kinds      batch.c    slots with their paths
+ *   marks.c    epochs with what was live then              history.c  thinned totals
+ *   scan.c     threads and ages out of the live map
+ *
+ * All but server.c run in the server only, which is one thread: no locks, no atomics but in `struct
+ * shared`. It has no thread of the C library's, so nothing here may use errno, stdio, malloc or
+ * any function that reads thread-local storage; memcpy and the like are fine.
+ *
+ * CHANGE NUMBERS. `pass` counts collections. Everything that viewers are told carries the pass in
+ * which it changed; a viewer keeps the pass up to which it was served. No queue can grow.
+ */
+#ifndef MT_SERVER_H
+#define MT_SERVER_H
+
+#include "agent.h"
+#include "memtop/wire.h"
+
+#define VIEWERS_MAX 16
+#define LISTEN_NAMES 8              /* suffixes tried for a name that is taken */
+#define OUT_BYTES (256u << 10)      /* encoded and not yet written, per viewer */
+#define IN_BYTES (MTW_CLIENT_FRAME_MAX + 32u)
+#define SCRATCH_BYTES (192u << 10)  /* one payload while it is made */
+#define SUM_CHUNK 4096u             /* slots in a chunk of sums */
+#define SUM_GROUP 64u               /* slots that share a change number */
+#define SUM_CHUNKS (MTW_SLOTS_MAX / SUM_CHUNK)
+#define GROUPS (MTW_SLOTS_MAX / SUM_GROUP)
+#define NO_OWNER UINT32_MAX
+#define NOTICES 16                  /* kept; a viewer that is further behind misses the oldest */
+#define NOTICE_MAX 200
+#define OPTIONS_MAX 32
+#define HISTORY_POINTS 640
+#define HISTORY_SERIES 32           /* owners followed; the largest 16 are sent */
+#define MARK_REQUESTS 8
+#define SECOND 1000000000ull
+#define MILLI 1000000ull
+
+/* A mark that a thread of the program asks for: it fills one, waits until it is done. */
+enum { REQUEST_FREE, REQUEST_FILLING, REQUEST_READY, REQUEST_DONE, REQUEST_ABANDONED };
+struct mark_request {
+	_Atomic uint32_t xstate;
+	uint32_t id;                  /* answer, valid when DONE */
+	uint64_t epoch;
+	char name[MTW_NAME_MAX + 1];
+};
+
+/* What the server and the target's threads tell each other. On a MADV_WIPEONFORK page: reads as
+ * "no server" in a forked child. The words named x..._futex are slept on. */
+enum { SERVER_NONE, SERVER_STARTING, SERVER_UP, SERVER_FAILED, SERVER_ENDED };
+enum { EXEC_NONE, EXEC_BEGINS, EXEC_RELEASED };
+struct shared {
+	_Atomic uint32_t xstate_futex;   /* SERVER_* */
+	_Atomic uint32_t xexec_futex;    /* EXEC_*: set by the target, RELEASED by the server */
+	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
+	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (thread mode) */
+	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced; 0 = none */
+	_Atomic int xpid, xtid;          /* the server's */
+	bool thread_mode;                /* a raw thread of the target; immutable once UP */
+	struct mark_request mark[MARK_REQUESTS];
+};
+
+/* Central sum of one slot: what a viewer is told. */
+struct sum {
+	struct tally now;
+	uint32_t changed;             /* pass, 0 = never seen */
+	uint32_t owner;               /* module id, NO_OWNER = none but wrappers */
+};
+
+struct sum_chunk {
+	uint32_t changed;             /* newest of its groups */
+	uint32_t group[SUM_CHUNK / SUM_GROUP];
+	struct sum sum[SUM_CHUNK];
+};
+
+struct thread_row {
+	struct thread_info info;
+	uint32_t changed;
+	bool over;                    /* ended, and its last figures are taken */
+};
+
+struct mark {
+	uint32_t id;                  /* 0 = unused */
+	uint32_t flags;               /* MTW_MARK_* */
+	uint32_t changed;             /* serial of the last change, for viewers */
+	uint32_t pass;                /* sums of this pass were kept */
+	uint64_t epoch, time_ns, rss_bytes;
+	struct tally then;            /* of slots with epoch <= this one */
+	uint8_t *live;                /* varints: +slot, blocks, bytes; NULL = none */
+	size_t live_bytes, live_mapped;
+	uint32_t live_version;        /* changes when merged: a viewer under way starts again */
+	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
+};
+
+struct option {
+	char name[MTW_NAME_MAX + 1], value[256], who[MTW_NAME_MAX + 1];
+	uint32_t changed;
+};
+
+struct notice {
+	uint32_t serial;
+	int except;                   /* viewer that is not told, -1 = all are */
+	int only;                     /* viewer that alone is told, -1 = all */
+	char text[NOTICE_MAX];
+};
+
+struct point {
+	uint64_t time_ns, alloc_bytes, alloc_blocks, free_blocks, live_bytes, rss_bytes;
+	uint64_t series[HISTORY_SERIES];
+};
+
+struct history {
+	uint64_t interval_ns, next_ns;
+	uint32_t points, series;
+	uint32_t owner[HISTORY_SERIES];
+	uint64_t largest[HISTORY_SERIES];
+	struct point point[HISTORY_POINTS];
+};
+
+enum viewer_state { VIEWER_FREE, VIEWER_GREETING, VIEWER_CLIENT, VIEWER_OPEN, VIEWER_CLOSING };
+
+struct viewer {
+	enum viewer_state state;
+	int fd, index;
+	bool tcp;                     /* a token is asked for; else credentials were checked */
+	uint64_t since_ns;            /* accepted, or last progress when closing */
+	char who[MTW_NAME_MAX + 1];
+	uint64_t tick_ns;
+
+	uint8_t *map;                 /* everything below that is an array lies in it */
+	size_t map_bytes, accounted;
+	uint8_t *in, *out;
+	size_t in_len, out_at, out_len;      /* out: out_len bytes from out_at wait to be written */
+	uint64_t produced, written, acked;   /* bytes since the greeting */
+	uint64_t window, probe, probe_ns;    /* window grows when `probe` is acknowledged soon */
+
+	/* served so far */
+	bool greeted, hello, history, complete, final;
+	bool wants;                   /* something is left that did not fit */
+	bool quiet;                   /* little was under way when this pump began */
+	uint32_t seq, state_serial, option_serial, notice_serial, process_pass;
+	uint32_t module_pass, module_begun, module_count, module_at;
+	uint32_t thread_pass, thread_begun, thread_at;
+	uint64_t loss[MTW_LOSS_COUNT][2];
+	uint32_t *mark_sent;          /* [MTW_MARKS_MAX] serial of the change that was sent */
+	uint32_t *mark_live;          /* [MTW_MARKS_MAX] 1 + live_version that was sent whole */
+	uint32_t mark_at, mark_version, mark_slot;
+	size_t mark_offset;           /* position in mark_at's live */
+
+	uint64_t *slot_known, *node_known;   /* bitmaps */
+	uint32_t *clean;              /* [GROUPS] pass up to which a group was served */
+	uint32_t sweep, sweep_left;   /* next group, groups left of this round */
+	uint32_t swept;               /* pass of the last whole round with nothing left */
+	uint32_t *list;               /* first state: slots, heaviest first; NULL = done */
+	size_t list_bytes;
+	uint32_t list_count, list_at, list_before, list_limit; /* ids from list_limit on are the sweep's */
+	uint64_t slots_sent;
+	int64_t live_sent;
+};
+
+enum scan_kind { SCAN_THREADS = 0, SCAN_AGES = 1 };
+
+struct scan {
+	int viewer;                   /* -1 = none waits */
+	uint64_t request;
+	enum scan_kind kind;
+	uint64_t *slots;              /* bitmap, NULL = all */
+	size_t slots_bytes;
+	uint8_t *reply;               /* finished payload */
+	size_t reply_mapped, reply_len;
+};
+
+struct server {
+	/* set by the target before the server starts, then immutable */
+	struct shared *shared;
+	int target;                   /* its pid */
+	char names[LISTEN_NAMES][112];/* sun_path of each try, [0] '@' for abstract; "" = no more */
+	int port;                     /* TCP port, 0 = none */
+	char token[MTW_TOKEN_MAX + 1];
+	bool thread_mode;
+
+	/* sockets and life */
+	int listen_fd, pid_fd, signal_fd;
+	int name_at;                  /* of names[]: the one that is bound */
+	bool listen_given_up;
+	uint64_t listen_until_ns;     /* retry the first name so long */
+	uint64_t listen_next_ns;
+	bool over;                    /* the target is gone; state is final */
+	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
+	bool exec_pending, kcmp_works;
+	uint32_t uid[3], gid[3];      /* real, effective, saved: the target's and ours */
+	char exe[MTW_STRING_MAX];
+	char args[16384];             /* NUL-separated */
+	size_t args_len;
+	uint64_t start_unix_ns;
+
+	/* state frames */
+	uint32_t state, state_status, state_known, state_serial;
+	uint64_t state_ns;
+	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
+	uint32_t process_pass;        /* pass in which any of them changed */
+	struct option option[OPTIONS_MAX];
+	uint32_t option_count, option_serial;
+	struct notice notice[NOTICES];
+	uint32_t notice_serial;
+
+	/* sums */
+	uint32_t pass;
+	uint64_t pass_ns;             /* when it was taken, since start */
+	uint64_t totals_ns;
+	struct tally totals;          /* = sum over slots, always */
+	uint64_t peak_bytes, peak_error, peak_ns;
+	uint32_t slot_limit;          /* ids below it may have been seen */
+	uint64_t slots_seen;
+	struct sum_chunk **chunk;     /* [SUM_CHUNKS] */
+	int64_t *module_live;         /* [MTW_MODULES_MAX] by owner */
+	uint32_t *module_changed;     /* [MTW_MODULES_MAX] pass */
+	uint32_t *module_seen;        /* [MTW_MODULES_MAX] what of it may change, folded */
+	uint32_t modules_seen, module_pass; /* pass in which any changed */
+	uint64_t threads_next_ns;     /* names and ends are looked up then */
+	struct thread_row *thread;    /* [MTW_THREADS_MAX] */
+	uint32_t thread_limit, thread_pass; /* pass in which any changed */
+
+	struct mark *mark;            /* [MTW_MARKS_MAX], by id */
+	uint32_t mark_last, mark_serial;
+	size_t mark_bytes;            /* of all live blobs */
+	struct history *history;
+	struct scan scan;
+	bool scanning;
+
+	struct viewer viewer[VIEWERS_MAX];
+	uint8_t *scratch;             /* SCRATCH_BYTES */
+	struct batch *batch;
+	struct tcb *tcb;
+};
+
+/* serve.c */
+int serve_main(void *arg);                          /* never returns to the target's code */
+void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
+void *serve_map(size_t bytes);                      /* private memory of the server; NULL */
+void serve_unmap(void *p, size_t bytes);
+bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
+void serve_forget(void);                            /* in a forked child: they are copies now */
+uint64_t serve_now(void);                           /* ns since the agent started */
+void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
+
+/* listen.c */
+bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */
+void listen_try(struct server *s, uint64_t now);    /* binds when it can; sets listen_fd */
+void listen_close(struct server *s, bool unlink);
+bool listen_peer_ok(struct server *s, int fd);      /* Unix sockets: credentials */
+bool listen_token_ok(const struct server *s, const char *token, size_t len);
+
+/* life.c */
+void life_begin(struct server *s);
+bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
+void life_release(struct server *s);                /* give back the dead target's memory */
+
+/* proc.c */
+long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
+char proc_state(const char *stat);
+void proc_figures(struct server *s);
+void proc_identity(struct server *s);               /* exe, args */
+
+/* sums.c */
+bool sums_init(struct server *s);
+void sums_pass(struct server *s, bool all);
+void sums_threads(struct server *s);
+void sums_modules(struct server *s);
+struct sum *sums_at(struct server *s, slot_id id);  /* NULL = never seen */
+void sums_touch(struct server *s, slot_id id);      /* as if it changed in the pass to come */
+
+/* viewer.c */
+void viewer_accept(struct server *s, uint64_t now);
+void viewer_read(struct server *s, struct viewer *v);
+void viewer_write(struct server *s, struct viewer *v);
+void viewer_close(struct server *s, struct viewer *v);
+void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text);
+void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
+size_t viewer_room(const struct viewer *v);         /* bytes that may be produced now */
+size_t viewer_space(const struct viewer *v);        /* ... that fit, whatever the window says */
+bool viewer_setup(struct server *s, struct viewer *v); /* CLIENT was accepted */
+
+/* commands.c: false = malformed */
+bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
+void command_notice(struct server *s, int except, int only, const char *text);
+void command_options(struct server *s);             /* those in force at the start */
+
+/* encode.c */
+void encode_pump(struct server *s, struct viewer *v, bool tick);
+void encode_hello(struct server *s, struct viewer *v);
+
+/* batch.c: slots and their paths, in frames sorted by id */
+bool batch_init(struct server *s);
+bool batch_list(struct server *s, struct viewer *v);  /* first state; false = out of memory */
+void batch_first(struct server *s, struct viewer *v, size_t room); /* more of the first state */
+bool batch_sweep(struct server *s, struct viewer *v); /* what changed; true = nothing is left */
+void batch_modules(struct server *s, struct viewer *v);
+MT_INLINE bool bit_get(const uint64_t *map, uint32_t i) { return map[i >> 6] >> (i & 63) & 1; }
+MT_INLINE void bit_set(uint64_t *map, uint32_t i) { map[i >> 6] |= 1ull << (i & 63); }
+
+/* marks.c */
+bool marks_init(struct server *s);
+uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch); /* 0 = no more */
+bool marks_drop(struct server *s, uint32_t id);
+bool marks_rename(struct server *s, uint32_t id, const char *name);
+void marks_requests(struct server *s);              /* serve those that the program's threads ask for */
+bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothing is left */
+
+/* history.c */
+bool history_init(struct server *s);
+void history_point(struct server *s, uint64_t now, bool force);
+size_t history_encode(struct server *s, uint8_t *buf, size_t size);
+
+/* scan.c */
+bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_kind kind,
+		struct mtw_in *slots, uint64_t n);
+void scan_run(struct server *s);                    /* when one waits */
+void scan_send(struct server *s);
+void scan_drop(struct server *s, int viewer);
+
+#endif

@@ -1,0 +1,356 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * viewer.c - one connection: greeting, access, bytes in, bytes out.
+ *
+ * Nothing a client sends is trusted: each frame is bounded before it is kept, parsed with mtw_get,
+ * and a malformed one ends the connection with the reason. Nothing a client fails to read is kept
+ * beyond OUT_BYTES; what changed meanwhile is sent later, coalesced (encode.c).
+ *
+ *     unacknowledged = produced - acked <= window        (the first state's head excepted)
+ *
+ * The window starts at MTW_WINDOW_MIN. Each window carries a probe, the moment at which its last
+ * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is halved.
+ * So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
+ */
+#include "server.h"
+
+#include <errno.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+
+#define GROW_NS (150 * MILLI)
+#define SHRINK_NS (600 * MILLI)
+#define REFUSALS 512 /* bytes of a greeting and an ERROR */
+
+/* Parts of a viewer's one mapping, in order. Most of its pages are never touched. */
+#define SLOT_BITS (MTW_SLOTS_MAX / 8)
+#define NODE_BITS (MTW_NODES_MAX / 8)
+#define MAP_BYTES (SLOT_BITS + NODE_BITS + GROUPS * sizeof(uint32_t) + 2 * MTW_MARKS_MAX * sizeof(uint32_t) + \
+		   IN_BYTES + OUT_BYTES)
+
+size_t viewer_space(const struct viewer *v)
+{
+	return OUT_BYTES - v->out_len;
+}
+
+size_t viewer_room(const struct viewer *v)
+{
+	uint64_t under_way = v->produced - v->acked;
+	uint64_t window = under_way < v->window ? v->window - under_way : 0;
+	size_t space = viewer_space(v);
+
+	return window < space ? (size_t)window : space;
+}
+
+static void append(struct viewer *v, const void *p, size_t len)
+{
+	if (v->out_at + v->out_len + len > OUT_BYTES) {
+		memmove(v->out, v->out + v->out_at, v->out_len);
+		v->out_at = 0;
+	}
+	memcpy(v->out + v->out_at + v->out_len, p, len);
+	v->out_len += len;
+}
+
+/* Callers ask for room first; what does not fit all the same is a bug, and is not sent in part. */
+void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len)
+{
+	uint8_t head[20];
+	struct mtw_out o = { head, head + sizeof(head), false };
+
+	mtw_put(&o, type);
+	mtw_put(&o, len);
+	size_t head_len = (size_t)(o.at - head);
+	if (head_len + len > viewer_space(v))
+		return;
+	append(v, head, head_len);
+	append(v, payload, len);
+	v->produced += head_len + len;
+	if (!v->probe) {
+		v->probe = v->produced;
+		v->probe_ns = serve_now();
+	}
+}
+
+static size_t greeting(uint8_t *to)
+{
+	static const uint8_t versions[] = { MTW_VERSION & 0xff, MTW_VERSION >> 8, MTW_VERSION_MIN & 0xff,
+					    MTW_VERSION_MIN >> 8 };
+
+	memcpy(to, MTW_MAGIC, MTW_MAGIC_LEN);
+	memcpy(to + MTW_MAGIC_LEN, versions, sizeof(versions));
+	return MTW_GREETING_LEN;
+}
+
+static size_t error_payload(uint8_t *to, size_t size, unsigned code, const char *text)
+{
+	struct mtw_out o = { to, to + size, false };
+
+	mtw_put(&o, code);
+	mtw_put_string(&o, text);
+	return (size_t)(o.at - to);
+}
+
+/* Whatever was sent is still to be taken; nothing more is read but to see the peer go. */
+static void start_closing(struct viewer *v)
+{
+	v->state = VIEWER_CLOSING;
+	v->since_ns = serve_now();
+	v->wants = false;
+}
+
+void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text)
+{
+	uint8_t payload[REFUSALS];
+
+	viewer_frame(v, MTW_ERROR, payload, error_payload(payload, sizeof(payload), code, text));
+	start_closing(v);
+	viewer_write(s, v);
+}
+
+/* Before there is a viewer: greeting and reason in one piece, and good-bye. */
+static void refuse(int fd, unsigned code, const char *text)
+{
+	uint8_t out[REFUSALS], payload[REFUSALS / 2];
+	size_t len = error_payload(payload, sizeof(payload), code, text);
+	size_t n = greeting(out);
+	struct mtw_out o = { out + n, out + sizeof(out), false };
+
+	mtw_put(&o, MTW_ERROR);
+	mtw_put_bytes(&o, payload, len);
+	mt_prim_call(SYS_sendto, fd, (long)out, o.at - out, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+	mt_prim_call(SYS_shutdown, fd, SHUT_WR, 0, 0, 0, 0);
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+static struct viewer *free_viewer(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state == VIEWER_FREE)
+			return &s->viewer[i];
+	return NULL;
+}
+
+static bool place_arrays(struct viewer *v)
+{
+	uint8_t *at = serve_map(MAP_BYTES);
+
+	if (!at)
+		return false;
+	v->map = at;
+	v->map_bytes = MAP_BYTES;
+	v->slot_known = (uint64_t *)at;
+	at += SLOT_BITS;
+	v->node_known = (uint64_t *)at;
+	at += NODE_BITS;
+	v->clean = (uint32_t *)at;
+	at += GROUPS * sizeof(uint32_t);
+	v->mark_sent = (uint32_t *)at;
+	at += MTW_MARKS_MAX * sizeof(uint32_t);
+	v->mark_live = (uint32_t *)at;
+	at += MTW_MARKS_MAX * sizeof(uint32_t);
+	v->in = at;
+	v->out = at + IN_BYTES;
+	return true;
+}
+
+void viewer_accept(struct server *s, uint64_t now)
+{
+	for (int n = 0; n < VIEWERS_MAX; n++) {
+		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+		if (fd < 0)
+			return;
+		if (!s->port && !listen_peer_ok(s, fd)) {
+			refuse(fd, MTW_E_ACCESS, "this process belongs to another user");
+			continue;
+		}
+		struct viewer *v = free_viewer(s);
+		if (!v || !place_arrays(v)) {
+			refuse(fd, MTW_E_BUSY, "too many viewers watch this process");
+			continue;
+		}
+		v->state = VIEWER_GREETING;
+		v->fd = fd;
+		v->tcp = s->port != 0;
+		v->since_ns = now;
+		v->window = MTW_WINDOW_MIN;
+		uint8_t hello[MTW_GREETING_LEN];
+		append(v, hello, greeting(hello));
+		viewer_write(s, v);
+	}
+}
+
+void viewer_close(struct server *s, struct viewer *v)
+{
+	int index = v->index;
+
+	if (v->state == VIEWER_FREE)
+		return;
+	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
+	if (v->list)
+		serve_unmap(v->list, v->list_bytes);
+	mt_arena_account(-(int64_t)v->accounted);
+	serve_unmap(v->map, v->map_bytes);
+	scan_drop(s, index);
+	memset(v, 0, sizeof(*v));
+	v->index = index;
+	v->fd = -1;
+}
+
+void viewer_write(struct server *s, struct viewer *v)
+{
+	while (v->out_len) {
+		long n = mt_prim_call(SYS_sendto, v->fd, (long)(v->out + v->out_at), (long)v->out_len,
+				      MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+		if (n == -EAGAIN || n == -EINTR)
+			return;
+		if (n <= 0) {
+			viewer_close(s, v);
+			return;
+		}
+		v->out_at += (size_t)n;
+		v->out_len -= (size_t)n;
+		v->since_ns = serve_now();
+		if (!v->out_len)
+			v->out_at = 0;
+	}
+	if (v->state == VIEWER_CLOSING)
+		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
+	if (v->final && v->state == VIEWER_OPEN)
+		start_closing(v), viewer_write(s, v);
+}
+
+static void acknowledge(struct viewer *v, uint64_t bytes)
+{
+	if (bytes > v->produced || bytes < v->acked)
+		return; /* a wrong count harms only its sender: nothing is freed by it */
+	v->acked = bytes;
+	v->since_ns = serve_now();
+	if (!v->probe || bytes < v->probe)
+		return;
+	uint64_t took = serve_now() - v->probe_ns;
+	if (took < GROW_NS && v->window < MTW_WINDOW_MAX)
+		v->window *= 2;
+	if (took > SHRINK_NS && v->window > MTW_WINDOW_MIN)
+		v->window /= 2;
+	v->probe = 0;
+}
+
+bool viewer_setup(struct server *s, struct viewer *v)
+{
+	v->state = VIEWER_OPEN;
+	v->accounted = (s->slot_limit + mt_stacks_count()) / 8 + sizeof(*v) + 65536;
+	mt_arena_account((int64_t)v->accounted);
+	v->wants = true;
+	v->notice_serial = s->notice_serial;
+	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
+		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0, 0, 0);
+	s->next_tick_ns = 0;
+	return true;
+}
+
+static bool hello_from(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	size_t who_len, token_len;
+
+	mtw_get(in); /* features: none yet */
+	const char *who = mtw_get_bytes(in, MTW_NAME_MAX, &who_len);
+	const char *token = mtw_get_bytes(in, MTW_TOKEN_MAX, &token_len);
+	uint64_t tick = mtw_get(in);
+	if (in->bad)
+		return false;
+	if (v->tcp && !listen_token_ok(s, token, token_len)) {
+		viewer_error(s, v, MTW_E_ACCESS, "the token is wrong or missing; set MEMTOP_TOKEN to the agent's");
+		return true;
+	}
+	memcpy(v->who, who, who_len);
+	v->tick_ns = tick ? tick : mt_conf.tick_ns;
+	return viewer_setup(s, v);
+}
+
+/* One frame. False: malformed. */
+static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in)
+{
+	if (v->state == VIEWER_CLIENT)
+		return type == MTW_CLIENT && hello_from(s, v, in);
+	if (type == MTW_ACK) {
+		uint64_t bytes = mtw_get(in);
+		if (!in->bad)
+			acknowledge(v, bytes);
+		return !in->bad;
+	}
+	if (type == MTW_DETACH) {
+		viewer_close(s, v);
+		return true;
+	}
+	return command_run(s, v, type, in);
+}
+
+static bool take_greeting(struct server *s, struct viewer *v)
+{
+	unsigned newest = v->in[8] | (unsigned)v->in[9] << 8;
+	unsigned lowest = v->in[10] | (unsigned)v->in[11] << 8;
+
+	if (memcmp(v->in, MTW_MAGIC, MTW_MAGIC_LEN)) {
+		viewer_close(s, v); /* not a viewer: it would not understand a reason either */
+		return false;
+	}
+	if (newest < MTW_VERSION_MIN || lowest > MTW_VERSION) {
+		viewer_error(s, v, MTW_E_VERSION, "no common version of the protocol; use a memtop of the "
+						  "agent's release");
+		return false;
+	}
+	v->state = VIEWER_CLIENT;
+	return true;
+}
+
+/* Bytes of v->in that were used up. */
+static size_t parse(struct server *s, struct viewer *v)
+{
+	size_t at = 0;
+
+	if (v->state == VIEWER_GREETING) {
+		if (v->in_len < MTW_GREETING_LEN || !take_greeting(s, v))
+			return 0;
+		at = MTW_GREETING_LEN;
+	}
+	while (v->state == VIEWER_CLIENT || v->state == VIEWER_OPEN) {
+		uint64_t type, len;
+		int head = mtw_frame(v->in + at, v->in_len - at, MTW_CLIENT_FRAME_MAX, &type, &len);
+		if (head < 0) {
+			viewer_error(s, v, MTW_E_FRAME, "a frame is too long");
+			break;
+		}
+		if (!head || v->in_len - at - (size_t)head < len)
+			break;
+		struct mtw_in in = { v->in + at + head, v->in + at + head + len, false };
+		bool good = take_frame(s, v, type, &in);
+		at += (size_t)head + len;
+		if (!good && v->state != VIEWER_FREE)
+			viewer_error(s, v, MTW_E_FRAME, "a frame is malformed");
+	}
+	return at;
+}
+
+void viewer_read(struct server *s, struct viewer *v)
+{
+	/* Bounded, so that one who writes without end does not keep the others waiting. */
+	for (int rounds = 0; rounds < 4 && v->state != VIEWER_FREE; rounds++) {
+		long n = mt_prim_call(SYS_recvfrom, v->fd, (long)(v->in + v->in_len),
+				      (long)(IN_BYTES - v->in_len), MSG_DONTWAIT, 0, 0);
+		if (n == -EAGAIN || n == -EINTR)
+			return;
+		if (n <= 0) {
+			viewer_close(s, v);
+			return;
+		}
+		v->in_len += (size_t)n;
+		size_t used = parse(s, v);
+		if (v->state == VIEWER_FREE)
+			return;
+		if (v->state == VIEWER_CLOSING)
+			used = v->in_len; /* discarded */
+		memmove(v->in, v->in + used, v->in_len - used);
+		v->in_len -= used;
+	}
+}
