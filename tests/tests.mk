@@ -34,7 +34,13 @@ $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -g -Itests -o $@ $< -lpthread -ldl
 
-test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX)
+# Preloaded libraries that the scripts of tests/lib use.
+PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
+$(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $< -ldl
+
+test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(PRELOADS)
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
