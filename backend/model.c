@@ -1,38 +1,463 @@
-#include "model.h"
-struct model { struct program p; struct totals t; };
-struct model *model_new(void) { return xcalloc(1, sizeof(struct model)); }
-void model_free(struct model *m) { (void)m; }
-void model_clear(struct model *m) { (void)m; }
-int model_apply(struct model *m, const struct event *e, struct err *err) { (void)m;(void)e;(void)err; return 0; }
-const struct program *model_program(const struct model *m) { return &m->p; }
-const struct totals *model_totals(const struct model *m) { return &m->t; }
-uint32_t model_state(const struct model *m, int *status, bool *known) { (void)m; *status = 0; *known = 0; return 0; }
-void model_set_state(struct model *m, uint32_t state, int status, bool known) { (void)m;(void)state;(void)status;(void)known; }
-bool model_complete(const struct model *m) { (void)m; return 0; }
-bool model_final(const struct model *m) { (void)m; return 0; }
-uint64_t model_time(const struct model *m) { (void)m; return 0; }
-uint64_t model_ticks(const struct model *m) { (void)m; return 0; }
-uint32_t model_node_count(const struct model *m) { (void)m; return 0; }
-const struct node *model_node(const struct model *m, uint32_t id) { (void)m;(void)id; return NULL; }
-uint32_t model_slot_count(const struct model *m) { (void)m; return 0; }
-const struct slot *model_slot(const struct model *m, uint32_t id) { (void)m;(void)id; return NULL; }
-uint32_t model_module_count(const struct model *m) { (void)m; return 0; }
-const struct module *model_module(const struct model *m, uint32_t id) { (void)m;(void)id; return NULL; }
-uint32_t model_thread_count(const struct model *m) { (void)m; return 0; }
-const struct thread *model_thread(const struct model *m, uint32_t index) { (void)m;(void)index; return NULL; }
-uint32_t model_mark_limit(const struct model *m) { (void)m; return 0; }
-const struct mark *model_mark(const struct model *m, uint32_t id) { (void)m;(void)id; return NULL; }
-int model_mark_find(const struct model *m, const char *n) { (void)m;(void)n; return -1; }
-uint32_t model_newest_mark(const struct model *m) { (void)m; return 0; }
-void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes) { (void)m;(void)reason; *events = *bytes = 0; }
-uint64_t model_truncated(const struct model *m, unsigned reason) { (void)m;(void)reason; return 0; }
-size_t model_process(const struct model *m, uint64_t *a, uint64_t *b, uint32_t *c, uint32_t *d) { (void)m; *a=*b=0; *c=*d=0; return 0; }
-const char *model_option(const struct model *m, const char *name) { (void)m;(void)name; return NULL; }
-const struct scan_ages *model_ages(const struct model *m) { (void)m; return NULL; }
-void model_rates(const struct model *m, struct rates *one, struct rates *ten) { (void)m; *one = *ten = (struct rates){0}; }
-int model_set_base(struct model *m, uint32_t mark) { (void)m;(void)mark; return 0; }
-uint32_t model_base(const struct model *m) { (void)m; return 0; }
-int model_between(const struct model *m, uint32_t from, uint32_t to, void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg) { (void)m;(void)from;(void)to;(void)fn;(void)arg; return 0; }
-size_t model_history(const struct model *m, const struct point **points) { (void)m; *points = NULL; return 0; }
-bool model_check(const struct model *m, struct err *err) { (void)m;(void)err; return true; }
-void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg) { (void)m;(void)fn;(void)arg; }
+/* SPDX-License-Identifier: MIT
+ *
+ * model.c - the session's data: life cycle, structure, and read access.
+ *
+ * Modules, nodes, slots, threads and marks are entered when they come: they hold no values yet, so
+ * every sum stays true. Counters and totals wait for the tick (model_tick.c). Everything
+ * that an event claims is checked before anything is written. What is not here: applying a tick
+ * (model_tick.c), marks and the base (model_marks.c), the history (series.c), invariants (model_check.c).
+ */
+#include "model_priv.h"
+
+#include <stdlib.h>
+
+static void free_strings(struct model *m)
+{
+	struct program *p = &m->program;
+
+	free(p->exe);
+	free(p->arch);
+	free(p->agent_version);
+	free(p->options);
+	for (size_t i = 0; i < p->arg_count; i++)
+		free(p->args[i]);
+	free(p->args);
+	*p = (struct program){ 0 };
+	for (size_t i = 0; i < m->option_count; i++) {
+		free(m->options[i].name);
+		free(m->options[i].value);
+	}
+	m->option_count = 0;
+	for (size_t i = 0; i < m->module_count; i++)
+		free(m->modules[i].path);
+}
+
+static void free_ages(struct model *m)
+{
+	free(m->ages.births);
+	free(m->ages.sizes);
+	free(m->ages.threads);
+	m->ages = (struct scan_ages){ 0 };
+	m->have_ages = false;
+}
+
+static void free_chunks(struct model *m)
+{
+	for (size_t i = 0; i < m->node_chunks; i++)
+		free(m->nodes[i]);
+	for (size_t i = 0; i < m->slot_chunks; i++)
+		free(m->slots[i]);
+	free(m->nodes);
+	free(m->slots);
+	m->nodes = NULL;
+	m->slots = NULL;
+	m->node_chunks = m->slot_chunks = 0;
+	m->node_count = m->slot_count = 0;
+	idmap_release(&m->node_ids);
+	idmap_release(&m->slot_ids);
+}
+
+int model_take(struct model *m, uint64_t bytes, struct err *err)
+{
+	uint64_t used = m->bytes + m->node_ids.bytes + m->slot_ids.bytes;
+
+	if (used + bytes > MODEL_BYTES_MAX)
+		return err_set(err, 3, "session: more than %llu GiB of call paths and marks; watch with a depth or size filter",
+			       MODEL_BYTES_MAX >> 30);
+	m->bytes += bytes;
+	return 0;
+}
+
+static struct vnode *new_node(struct model *m, uint32_t id)
+{
+	uint32_t index = m->node_count;
+
+	if (index / CHUNK >= m->node_chunks) {
+		size_t room = m->node_chunks;
+		GROW(m->nodes, room, (size_t)index / CHUNK + 1);
+		for (; m->node_chunks < room; m->node_chunks++)
+			m->nodes[m->node_chunks] = NULL;
+	}
+	if (!m->nodes[index / CHUNK])
+		m->nodes[index / CHUNK] = xcalloc(CHUNK, sizeof(struct vnode));
+	m->node_count++;
+	idmap_set(&m->node_ids, id, index);
+	struct vnode *v = node_at(m, index);
+	v->id = id;
+	v->n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID,
+			      .module = NO_ID, .known = true, .index = index };
+	return v;
+}
+
+static struct vslot *new_slot(struct model *m, uint32_t id)
+{
+	uint32_t index = m->slot_count;
+
+	if (index / CHUNK >= m->slot_chunks) {
+		size_t room = m->slot_chunks;
+		GROW(m->slots, room, (size_t)index / CHUNK + 1);
+		for (; m->slot_chunks < room; m->slot_chunks++)
+			m->slots[m->slot_chunks] = NULL;
+	}
+	if (!m->slots[index / CHUNK])
+		m->slots[index / CHUNK] = xcalloc(CHUNK, sizeof(struct vslot));
+	m->slot_count++;
+	idmap_set(&m->slot_ids, id, index);
+	struct vslot *s = slot_at(m, index);
+	s->id = id;
+	s->s.known = true;
+	return s;
+}
+
+struct model *model_new(void)
+{
+	struct model *m = xcalloc(1, sizeof *m);
+
+	new_node(m, 0);
+	return m;
+}
+
+static void reset(struct model *m)
+{
+	free_strings(m);
+	free_ages(m);
+	free_chunks(m);
+	tick_clear(m);
+	marks_clear(m);
+	series_clear(&m->series);
+	m->module_count = m->thread_count = 0;
+	if (m->module_room)
+		memset(m->modules, 0, m->module_room * sizeof *m->modules);
+	if (m->thread_room)
+		memset(m->threads, 0, m->thread_room * sizeof *m->threads);
+	m->truncated_count = 0;
+	m->totals = (struct totals){ 0 };
+	m->hello = m->complete = m->tick_complete = m->final = m->status_known = false;
+	m->state = MTW_RUNNING;
+	m->status = 0;
+	m->time_ns = m->bytes = 0;
+	memset(m->loss_events, 0, sizeof m->loss_events);
+	memset(m->loss_bytes, 0, sizeof m->loss_bytes);
+	m->rss = m->virt = 0;
+	m->process_threads = m->process_children = 0;
+	m->scan_request = 0;
+}
+
+void model_free(struct model *m)
+{
+	if (!m)
+		return;
+	reset(m);
+	for (size_t i = 0; i < RATE_TICKS; i++)
+		free(m->batches[i].entries);
+	free(m->modules);
+	free(m->threads);
+	free(m->marks);
+	free(m->truncated);
+	free(m->staged);
+	free(m->deltas);
+	free(m->depth_head);
+	free(m->changes);
+	free(m);
+}
+
+void model_clear(struct model *m)
+{
+	reset(m);
+	new_node(m, 0);
+	m->resets++;
+	m->ticks++;
+	model_notify(m, NULL, 0);
+}
+
+static char *own(struct text t)
+{
+	return xstrndup(t.s, t.len);
+}
+
+static int apply_hello(struct model *m, const struct event *e)
+{
+	uint32_t pid = m->program.pid;
+	uint64_t start = m->program.start_unix_ns;
+	bool had = m->hello || start;
+
+	/* A second greeting in one stream: the link was renewed and everything comes again. */
+	if (m->hello)
+		model_clear(m);
+	if (had && (pid != e->u.hello.pid || start != e->u.hello.start_unix_ns))
+		m->base_wanted = 0;
+	struct program *p = &m->program;
+	p->pid = (uint32_t)e->u.hello.pid;
+	p->uid = (uint32_t)e->u.hello.uid;
+	p->word_bits = (uint32_t)e->u.hello.word_bits;
+	p->start_unix_ns = e->u.hello.start_unix_ns;
+	p->tick_ns = e->u.hello.tick_ns;
+	p->exe = own(e->u.hello.exe);
+	p->arch = own(e->u.hello.arch);
+	p->agent_version = own(e->u.hello.agent_version);
+	p->options = own(e->u.hello.options);
+	p->arg_count = e->u.hello.arg_count;
+	p->args = xcalloc(p->arg_count, sizeof *p->args);
+	for (size_t i = 0; i < p->arg_count; i++)
+		p->args[i] = own(e->u.hello.args[i]);
+	m->hello = true;
+	return 0;
+}
+
+static int apply_module(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t id = e->u.module.id;
+
+	if (id >= MTW_MODULES_MAX)
+		return err_set(err, 3, "stream: module %u is out of range; connect again", id);
+	GROW(m->modules, m->module_room, (size_t)id + 1);
+	if (id >= m->module_count)
+		m->module_count = (size_t)id + 1;
+	struct module *x = &m->modules[id];
+	/* Names are kept by others until the module's path changes, so it is replaced only then. */
+	if (!x->path || strlen(x->path) != e->u.module.path.len ||
+	    memcmp(x->path, e->u.module.path.s, e->u.module.path.len)) {
+		free(x->path);
+		x->path = own(e->u.module.path);
+		const char *slash = strrchr(x->path, '/');
+		x->name = slash && slash[1] ? slash + 1 : x->path;
+	}
+	x->known = true;
+	x->flags = e->u.module.flags;
+	x->bias = e->u.module.bias;
+	x->start = e->u.module.start;
+	x->end = e->u.module.end;
+	x->loaded_ns = e->u.module.loaded_ns;
+	x->unloaded_ns = e->u.module.unloaded_ns;
+	x->build_id_len = (uint32_t)e->u.module.build_id.len;
+	memcpy(x->build_id, e->u.module.build_id.s, e->u.module.build_id.len);
+	return 0;
+}
+
+static int apply_node(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t id = e->u.node.id, module = e->u.node.module;
+	struct vnode *parent = node_by_id(m, e->u.node.parent);
+
+	if (id == 0 || id >= MTW_NODES_MAX || !parent)
+		return err_set(err, 3, "stream: node %u has the parent %u, which was never named; connect again",
+			       id, e->u.node.parent);
+	if (module != NO_ID && (module >= m->module_count || !m->modules[module].known))
+		return err_set(err, 3, "stream: node %u lies in module %u, which was never named; connect again",
+			       id, module);
+	struct vnode *v = node_by_id(m, id);
+	if (v) {
+		if (v->n.parent == e->u.node.parent && v->n.module == module &&
+		    v->n.kind == e->u.node.kind && v->n.offset == e->u.node.offset)
+			return 0;
+		return err_set(err, 3, "stream: node %u was named twice, differently; connect again", id);
+	}
+	if (model_take(m, sizeof *v, err))
+		return -1;
+	v = new_node(m, id);
+	v->depth = parent->depth + 1;
+	v->n.depth = v->depth > UINT16_MAX ? UINT16_MAX : (uint16_t)v->depth;
+	v->n.parent = e->u.node.parent;
+	v->n.next_sibling = parent->n.first_child;
+	parent->n.first_child = id;
+	v->n.module = module;
+	v->n.kind = (uint8_t)e->u.node.kind;
+	v->n.offset = e->u.node.offset;
+	if (v->n.kind == MTW_NODE_TRUNCATED) {
+		GROW(m->truncated, m->truncated_room, m->truncated_count + 1);
+		m->truncated[m->truncated_count++] = id;
+	}
+	return 0;
+}
+
+static int apply_slot(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t id = e->u.slot.id;
+	struct vnode *node = node_by_id(m, e->u.slot.node);
+	struct vslot *s = slot_by_id(m, id);
+
+	if (id == 0 || id >= MTW_SLOTS_MAX || !node)
+		return err_set(err, 3, "stream: slot %u belongs to node %u, which was never named; connect again",
+			       id, e->u.slot.node);
+	if (s) {
+		if (s->s.node == e->u.slot.node && s->s.epoch == e->u.slot.epoch)
+			return 0;
+		return err_set(err, 3, "stream: slot %u was named twice, differently; connect again", id);
+	}
+	if (model_take(m, sizeof *s, err))
+		return -1;
+	s = new_slot(m, id);
+	s->s.node = e->u.slot.node;
+	s->s.epoch = e->u.slot.epoch;
+	s->s.next_of_node = node->n.first_slot;
+	node->n.first_slot = id;
+	return 0;
+}
+
+static struct thread *thread_at(struct model *m, uint32_t index)
+{
+	GROW(m->threads, m->thread_room, (size_t)index + 1);
+	if (index >= m->thread_count)
+		m->thread_count = (size_t)index + 1;
+	return &m->threads[index];
+}
+
+static int apply_thread(struct model *m, const struct event *e, struct err *err)
+{
+	if (e->u.thread.index >= MTW_THREADS_MAX)
+		return err_set(err, 3, "stream: thread %u is out of range; connect again", e->u.thread.index);
+	struct thread *t = thread_at(m, e->u.thread.index);
+	size_t len = e->u.thread.name.len;
+	t->known = true;
+	t->ended = e->u.thread.ended;
+	t->tid = e->u.thread.tid;
+	t->done = e->u.thread.done;
+	if (len >= sizeof t->name)
+		len = sizeof t->name - 1;
+	memcpy(t->name, e->u.thread.name.s, len);
+	t->name[len] = 0;
+	return 0;
+}
+
+static int apply_scan_thread(struct model *m, const struct event *e, struct err *err)
+{
+	if (e->u.scan_thread.thread >= MTW_THREADS_MAX)
+		return err_set(err, 3, "stream: a scan names thread %u, which is out of range; connect again",
+			       e->u.scan_thread.thread);
+	if (e->u.scan_thread.request != m->scan_request) {
+		m->scan_request = e->u.scan_thread.request;
+		for (size_t i = 0; i < m->thread_count; i++)
+			m->threads[i].live_blocks = m->threads[i].live_bytes = 0;
+	}
+	struct thread *t = thread_at(m, e->u.scan_thread.thread);
+	t->live_blocks = e->u.scan_thread.blocks;
+	t->live_bytes = e->u.scan_thread.bytes;
+	return 0;
+}
+
+static struct age_cell *copy_cells(const struct age_cell *c, size_t n)
+{
+	struct age_cell *to = xcalloc(n, sizeof *to);
+
+	if (n)
+		memcpy(to, c, n * sizeof *to);
+	return to;
+}
+
+static void apply_ages(struct model *m, const struct event *e)
+{
+	const struct scan_ages *a = &e->u.ages;
+
+	free_ages(m);
+	m->ages = *a;
+	m->ages.births = copy_cells(a->births, a->birth_count);
+	m->ages.sizes = copy_cells(a->sizes, a->size_count);
+	m->ages.threads = copy_cells(a->threads, a->thread_count);
+	m->have_ages = true;
+}
+
+static int apply_option(struct model *m, const struct event *e, struct err *err)
+{
+	char *name = own(e->u.option.name);
+	size_t i = 0;
+
+	while (i < m->option_count && strcmp(m->options[i].name, name))
+		i++;
+	if (i == OPTIONS_MAX) {
+		free(name);
+		return err_set(err, 3, "stream: more than %u options; connect again", OPTIONS_MAX);
+	}
+	if (i == m->option_count) {
+		m->options[m->option_count++] = (struct option){ name, NULL };
+	} else {
+		free(name);
+		free(m->options[i].value);
+	}
+	m->options[i].value = own(e->u.option.value);
+	return 0;
+}
+
+static int apply_totals(struct model *m, const struct event *e, struct err *err)
+{
+	const struct tally *t = &e->u.totals.sum;
+
+	if (t->free_blocks > t->alloc_blocks || t->free_bytes > t->alloc_bytes)
+		return err_set(err, 3, "stream: the totals freed more than was allocated; connect again");
+	m->totals_staged = e->u.totals;
+	m->totals_pending = true;
+	return 0;
+}
+
+static int apply_tick(struct model *m, const struct event *e, struct err *err)
+{
+	if (e->u.tick.time_ns < m->time_ns)
+		return err_set(err, 3, "stream: time goes back; connect again");
+	tick_apply(m, e->u.tick.time_ns, e->u.tick.flags);
+	return 0;
+}
+
+static void apply_notice(struct model *m, const struct event *e)
+{
+	if (!m->on_notice)
+		return;
+	char *text = own(e->u.notice);
+	m->on_notice(m->notice_arg, text);
+	free(text);
+}
+
+static int apply_loss(struct model *m, const struct event *e, struct err *err)
+{
+	unsigned r = e->u.loss.reason;
+
+	if (r >= MTW_LOSS_COUNT)
+		return err_set(err, 3, "stream: loss reason %u is unknown; connect again", r);
+	m->loss_events[r] = e->u.loss.events;
+	m->loss_bytes[r] = e->u.loss.bytes;
+	return 0;
+}
+
+static void apply_process(struct model *m, const struct event *e)
+{
+	m->rss = e->u.process.rss;
+	m->virt = e->u.process.virt;
+	m->process_threads = (uint32_t)e->u.process.threads;
+	m->process_children = (uint32_t)e->u.process.children;
+}
+
+static void apply_history(struct model *m, const struct event *e)
+{
+	if (e->u.history.first)
+		series_start(&m->series, e->u.history.interval_ns, e->u.history.owners, e->u.history.owner_count);
+	series_agent(&m->series, &e->u.history.point, e->u.history.owner_bytes);
+}
+
+int model_apply(struct model *m, const struct event *e, struct err *err)
+{
+	switch (e->type) {
+	case MTW_HELLO: return apply_hello(m, e);
+	case MTW_TOTALS: return apply_totals(m, e, err);
+	case MTW_TICK: return apply_tick(m, e, err);
+	case MTW_STATE:
+		model_set_state(m, e->u.state.state, (int)e->u.state.status, e->u.state.known);
+		return 0;
+	case MTW_MODULE: return apply_module(m, e, err);
+	case MTW_NODES: return apply_node(m, e, err);
+	case MTW_SLOTS: return apply_slot(m, e, err);
+	case MTW_COUNTS: return tick_stage(m, e->u.counts.slot, &e->u.counts.now, err);
+	case MTW_THREAD: return apply_thread(m, e, err);
+	case MTW_PROCESS: apply_process(m, e); return 0;
+	case MTW_MARK: return marks_apply(m, e, err);
+	case MTW_MARK_LIVE: return marks_cell(m, e, err);
+	case MTW_HISTORY: apply_history(m, e); return 0;
+	case MTW_LOSS: return apply_loss(m, e, err);
+	case MTW_OPTION: return apply_option(m, e, err);
+	case MTW_NOTICE: apply_notice(m, e); return 0;
+	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);
+	case MTW_SCAN_AGES: apply_ages(m, e); return 0;
+	case MTW_S_EXIT:
+		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
+		return 0;
+	default: /* for others: ERROR is the connection's, S_SYMBOL the symbols' */
+		return 0;
+	}
+}

@@ -47,6 +47,7 @@ struct node {
 	uint8_t kind;                    /* enum mtw_node */
 	bool known;
 	uint16_t depth;                  /* frames from the root, saturating */
+	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
 	struct tally self, incl;
 	struct change self_change, incl_change; /* against model_base() */
@@ -116,7 +117,10 @@ void model_free(struct model *m);
 void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
-/* Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL. */
+/*
+ * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
+ * below it that never came (ids may be sparse) gives an object whose `known` is false.
+ */
 const struct program *model_program(const struct model *m);
 const struct totals *model_totals(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
@@ -160,6 +164,29 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 /* Points oldest first, thinned, at most 600: the agent's history, then our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */
+
+/* Live bytes of the agent's own owners at the first points of the history: NULL past those; in the order of *modules. */
+size_t model_history_owners(const struct model *m, const uint32_t **modules);
+const uint64_t *model_history_owner_bytes(const struct model *m, size_t point);
+/* Epochs are compared through this: changes when marks came, went or were completed. */
+uint64_t model_marks_generation(const struct model *m);
+uint64_t model_resets(const struct model *m); /* times that the model was cleared */
+
+/*
+ * What a tick changed, for those who keep sums of their own: every node whose values moved, deepest
+ * first, as differences modulo 2^64. NULL: anything may have changed (cleared, another base).
+ */
+struct model_delta {
+	uint32_t node;
+	struct tally self, incl;
+	struct change self_change, incl_change;
+	uint64_t rate_bytes, rate_blocks;
+};
+void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
+void model_off_change(struct model *m, void *arg);
+/* Nodes by dense index, for arrays beside the model's own. */
+uint32_t model_dense_count(const struct model *m);
+const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);
 
 /* Notices from the agent or other viewers; called from model_apply(). */
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);

@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model_marks.c - marks, the base, and what changed between two marks.
+ *
+ * Live at a mark is kept as the agent sends it: a chain, each mark holding the slots that differ
+ * from the chain's mark before. A mark that is dropped, or reduced to its totals, leaves the
+ * chain: its cells move into the next one, where that has none of its own for the slot. So
+ *     live(slot, m) = cell of the newest chain mark <= m that has one, else nothing
+ * holds at every moment, whatever was dropped, and nothing is sent twice.
+ */
+#include "model_priv.h"
+
+#include <stdlib.h>
+
+static bool in_chain(const struct mark *k)
+{
+	return k->known && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+}
+
+static struct mark *chain_next(struct model *m, uint32_t id)
+{
+	for (size_t i = id + 1; i < m->mark_limit; i++)
+		if (in_chain(&m->marks[i]))
+			return &m->marks[i];
+	return NULL;
+}
+
+static void set_text(char *to, size_t room, struct text t)
+{
+	size_t n = t.len < room - 1 ? t.len : room - 1;
+
+	memcpy(to, t.s, n);
+	to[n] = 0;
+}
+
+/* Overlay: `older` moves in below what k has; both sorted by slot. */
+static void merge_cells(struct model *m, struct mark *k, struct mark *older)
+{
+	size_t room = k->cell_count + older->cell_count, n = 0, a = 0, b = 0;
+	struct mark_cell *cells = xmalloc(room * sizeof *cells);
+
+	while (a < k->cell_count || b < older->cell_count) {
+		if (b == older->cell_count ||
+		    (a < k->cell_count && k->cells[a].slot <= older->cells[b].slot)) {
+			b += b < older->cell_count && k->cells[a].slot == older->cells[b].slot;
+			cells[n++] = k->cells[a++];
+		} else {
+			cells[n++] = older->cells[b++];
+		}
+	}
+	m->bytes += (room - k->cell_room) * sizeof *cells;
+	free(k->cells);
+	k->cells = cells;
+	k->cell_count = n;
+	k->cell_room = room;
+}
+
+static void forget_cells(struct model *m, struct mark *k)
+{
+	m->bytes -= k->cell_room * sizeof *k->cells;
+	free(k->cells);
+	k->cells = NULL;
+	k->cell_count = k->cell_room = 0;
+	k->live_known = false;
+}
+
+static void leave_chain(struct model *m, struct mark *k)
+{
+	struct mark *next = chain_next(m, k->id);
+
+	/* One that has not come whole yet will come relative to the new chain. */
+	if (next && next->live_known && k->live_known)
+		merge_cells(m, next, k);
+	forget_cells(m, k);
+}
+
+int marks_apply(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t id = e->u.mark.id;
+
+	if (id == 0 || id >= MTW_MARKS_MAX)
+		return err_set(err, 3, "stream: mark %u is out of range; connect again", id);
+	if (e->u.mark.totals.free_blocks > e->u.mark.totals.alloc_blocks ||
+	    e->u.mark.totals.free_bytes > e->u.mark.totals.alloc_bytes)
+		return err_set(err, 3, "stream: mark %u freed more than was allocated; connect again", id);
+	if (id < m->mark_limit && m->marks[id].known &&
+	    (m->marks[id].epoch != e->u.mark.epoch || (m->marks[id].flags & ~e->u.mark.flags)))
+		return err_set(err, 3, "stream: mark %u changes its epoch or comes back; connect again", id);
+	GROW(m->marks, m->mark_room, (size_t)id + 1);
+	if (id >= m->mark_limit)
+		m->mark_limit = id + 1;
+	struct mark *k = &m->marks[id];
+	bool leaves = in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+	k->id = id;
+	if (leaves)
+		leave_chain(m, k);
+	k->known = true;
+	k->flags = e->u.mark.flags;
+	k->epoch = e->u.mark.epoch;
+	k->time_ns = e->u.mark.time_ns;
+	k->rss_bytes = e->u.mark.rss_bytes;
+	k->totals = e->u.mark.totals;
+	set_text(k->name, sizeof k->name, e->u.mark.name);
+	set_text(k->set_by, sizeof k->set_by, e->u.mark.set_by);
+	m->marks_generation++;
+	if (leaves && m->base == id)
+		model_set_base(m, 0);
+	return 0;
+}
+
+static int compare_cells(const void *a, const void *b)
+{
+	const struct mark_cell *x = a, *y = b;
+
+	return (x->slot > y->slot) - (x->slot < y->slot);
+}
+
+/* Sorted by slot, and one cell a slot: heaviest-first senders need not sort. */
+static void finish_cells(struct mark *k)
+{
+	size_t n = 0;
+
+	for (size_t i = 1; i < k->cell_count; i++)
+		if (k->cells[i].slot <= k->cells[i - 1].slot) {
+			qsort(k->cells, k->cell_count, sizeof *k->cells, compare_cells);
+			break;
+		}
+	for (size_t i = 0; i < k->cell_count; i++) {
+		if (n && k->cells[n - 1].slot == k->cells[i].slot)
+			n--;
+		k->cells[n++] = k->cells[i];
+	}
+	k->cell_count = n;
+	k->live_known = true;
+}
+
+int marks_cell(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t id = e->u.mark_live.mark;
+
+	if (id >= m->mark_limit || !m->marks[id].known)
+		return err_set(err, 3, "stream: live bytes of mark %u, which was never set; connect again", id);
+	struct mark *k = &m->marks[id];
+	if (!in_chain(k))
+		return 0; /* given up or dropped while its cells were under way */
+	if (e->u.mark_live.end) {
+		finish_cells(k);
+		m->marks_generation++;
+		return 0;
+	}
+	if (!slot_by_id(m, e->u.mark_live.slot))
+		return err_set(err, 3, "stream: mark %u names slot %u, which was never named; connect again",
+			       id, e->u.mark_live.slot);
+	if (k->live_known) /* sent anew */
+		forget_cells(m, k);
+	if (k->cell_count == k->cell_room) {
+		size_t before = k->cell_room;
+		if (model_take(m, (before / 2 + 16) * sizeof *k->cells, err))
+			return -1;
+		GROW(k->cells, k->cell_room, k->cell_count + 1);
+	}
+	k->cells[k->cell_count++] = (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
+							e->u.mark_live.bytes };
+	return 0;
+}
+
+void marks_clear(struct model *m)
+{
+	for (size_t i = 0; i < m->mark_limit; i++)
+		free(m->marks[i].cells);
+	if (m->mark_room)
+		memset(m->marks, 0, m->mark_room * sizeof *m->marks);
+	m->mark_limit = 0;
+	m->base = 0;
+	m->base_epoch = 0;
+	m->marks_generation++;
+}
+
+uint64_t model_marks_generation(const struct model *m)
+{
+	return m->marks_generation;
+}
+
+uint32_t model_mark_limit(const struct model *m)
+{
+	return m->mark_limit ? (uint32_t)m->mark_limit : 1;
+}
+
+const struct mark *model_mark(const struct model *m, uint32_t id)
+{
+	static const struct mark none;
+
+	if (id < m->mark_limit)
+		return &m->marks[id];
+	return id < model_mark_limit(m) ? &none : NULL;
+}
+
+int model_mark_find(const struct model *m, const char *name_or_id)
+{
+	const char *digits = name_or_id + (name_or_id[0] == 'm');
+	char *end;
+
+	for (size_t i = 1; i < m->mark_limit; i++)
+		if (m->marks[i].known && !(m->marks[i].flags & MTW_MARK_DROPPED) &&
+		    !strcmp(m->marks[i].name, name_or_id))
+			return (int)i;
+	if (*digits < '0' || *digits > '9')
+		return -1;
+	unsigned long id = strtoul(digits, &end, 10);
+	if (*end || id == 0 || id >= m->mark_limit || !m->marks[id].known ||
+	    (m->marks[id].flags & MTW_MARK_DROPPED))
+		return -1;
+	return (int)id;
+}
+
+uint32_t model_newest_mark(const struct model *m)
+{
+	for (size_t i = m->mark_limit; i-- > 1;)
+		if (m->marks[i].known && !(m->marks[i].flags & MTW_MARK_DROPPED))
+			return (uint32_t)i;
+	return 0;
+}
+
+struct live { uint64_t blocks, bytes; };
+
+/* Live of every slot (by dense index) at a mark; NULL when the mark cannot say. */
+static struct live *live_at(const struct model *m, uint32_t mark)
+{
+	if (mark >= m->mark_limit || !in_chain(&m->marks[mark]))
+		return NULL;
+	for (size_t i = 1; i <= mark; i++)
+		if (in_chain(&m->marks[i]) && !m->marks[i].live_known)
+			return NULL;
+	struct live *live = xcalloc(m->slot_count, sizeof *live);
+	for (size_t i = 1; i <= mark; i++) {
+		const struct mark *k = &m->marks[i];
+		for (size_t c = 0; in_chain(k) && c < k->cell_count; c++) {
+			uint32_t index = idmap_get(&m->slot_ids, k->cells[c].slot);
+			live[index] = (struct live){ k->cells[c].blocks, k->cells[c].bytes };
+		}
+	}
+	/* What was born after the mark was not alive at it, whatever the cells say. */
+	for (uint32_t i = 0; i < m->slot_count; i++)
+		if (slot_at(m, i)->s.epoch > m->marks[mark].epoch)
+			live[i] = (struct live){ 0, 0 };
+	return live;
+}
+
+int model_set_base(struct model *m, uint32_t mark)
+{
+	struct live *live = NULL;
+
+	if (mark && !(live = live_at(m, mark)))
+		return -1;
+	m->base = m->base_wanted = mark;
+	m->base_epoch = mark ? m->marks[mark].epoch : 0;
+	for (uint32_t i = 0; i < m->node_count; i++)
+		node_at(m, i)->n.self_change = node_at(m, i)->n.incl_change = (struct change){ 0 };
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct slot *s = &slot_at(m, i)->s;
+		s->base_blocks = live ? live[i].blocks : 0;
+		s->base_bytes = live ? live[i].bytes : 0;
+		struct change c = slot_change(s);
+		change_add(&node_by_id(m, s->node)->n.self_change, &c);
+	}
+	for (uint32_t i = m->node_count; i-- > 0;) {
+		struct node *n = &node_at(m, i)->n;
+		change_add(&n->incl_change, &n->self_change);
+		if (n->parent != NO_ID)
+			change_add(&node_by_id(m, n->parent)->n.incl_change, &n->incl_change);
+	}
+	free(live);
+	model_notify(m, NULL, 0);
+	return 0;
+}
+
+void marks_rebase(struct model *m)
+{
+	uint32_t wanted = m->base_wanted;
+
+	if (model_set_base(m, wanted))
+		m->base_wanted = wanted; /* its cells are still under way */
+}
+
+uint32_t model_base(const struct model *m)
+{
+	return m->base;
+}
+
+int model_between(const struct model *m, uint32_t from, uint32_t to,
+		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
+{
+	struct live *a = NULL, *b = NULL;
+	int rc = -1;
+
+	if ((from && !(a = live_at(m, from))) || (to && !(b = live_at(m, to))))
+		goto out;
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		const struct vslot *s = slot_at(m, i);
+		struct live x = a ? a[i] : (struct live){ 0, 0 };
+		struct live y = b ? b[i] : (struct live){ live_blocks(&s->s.now), live_bytes(&s->s.now) };
+		struct change c = change_between(x.blocks, x.bytes, y.blocks, y.bytes);
+		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
+			fn(arg, s->id, &c);
+	}
+	rc = 0;
+out:
+	free(a);
+	free(b);
+	return rc;
+}

@@ -1,0 +1,188 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model_priv.h - inside of the model, for model*.c alone.
+ *
+ * Nodes and slots lie in chunks (addresses never move), in the order they came; idmap leads from a
+ * wire id to that dense index. As a parent always comes before its children, one pass over the
+ * dense indices downwards is bottom-up.
+ */
+#ifndef MODEL_PRIV_H
+#define MODEL_PRIV_H
+
+#include "idmap.h"
+#include "model.h"
+#include "series.h"
+#include "wire_read.h"
+
+#define CHUNK 4096u
+#define MODEL_BYTES_MAX (8ull << 30) /* a session that needs more is refused, not served badly */
+#define OPTIONS_MAX 256u
+#define RATE_TICKS 64u
+#define OBSERVERS_MAX 8u
+
+struct vnode {
+	struct node n;
+	uint32_t id;
+	uint32_t depth;    /* true depth: struct node's saturates */
+	uint32_t delta;    /* index + 1 into model.deltas while a tick is applied */
+};
+
+struct vslot {
+	struct slot s;
+	uint32_t id;
+	uint32_t staged;   /* index + 1 into model.staged until the tick */
+};
+
+struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
+
+struct delta { struct model_delta d; uint32_t index, next; }; /* next of the same depth, + 1 */
+
+/* What one tick added to the rates; taken back when it is older than a second. */
+struct rate_batch {
+	uint64_t expire_ns;
+	struct rate_entry { uint32_t index; uint64_t bytes, blocks; } *entries;
+	size_t count, room;
+};
+
+struct option { char *name, *value; };
+
+struct model {
+	struct program program;
+	bool hello;
+	struct totals totals, totals_staged;
+	bool totals_pending;
+	uint32_t state;
+	int status;
+	bool status_known;
+	bool complete, final;
+	bool tick_complete;              /* the last tick had the flag: totals = sum over slots */
+	uint64_t time_ns, ticks, resets;
+	uint64_t bytes;                  /* of everything whose size the peer decides */
+
+	struct idmap node_ids, slot_ids;
+	struct vnode **nodes;
+	struct vslot **slots;
+	size_t node_chunks, slot_chunks; /* room in chunks */
+	uint32_t node_count, slot_count; /* dense */
+	uint32_t *truncated;             /* ids of TRUNCATED nodes */
+	size_t truncated_count, truncated_room;
+
+	struct module *modules;
+	size_t module_count, module_room;
+	struct thread *threads;
+	size_t thread_count, thread_room;
+	struct mark *marks;
+	size_t mark_limit, mark_room;
+	uint64_t marks_generation;
+	uint32_t base, base_wanted;      /* wanted: survives a reconnect to the same program */
+	uint64_t base_epoch;
+
+	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
+	uint64_t rss, virt;
+	uint32_t process_threads, process_children;
+	struct option options[OPTIONS_MAX];
+	size_t option_count;
+	struct scan_ages ages;
+	bool have_ages;
+	uint64_t scan_request;
+
+	struct staged *staged;
+	size_t staged_count, staged_room;
+	struct delta *deltas;
+	size_t delta_count, delta_room;
+	uint32_t *depth_head;            /* per depth: first delta + 1 */
+	size_t depth_room, depth_max;
+	struct model_delta *changes;     /* what observers see */
+	size_t change_room;
+
+	struct rate_batch batches[RATE_TICKS];
+	size_t batch_first, batch_count;
+	struct { uint64_t time_ns; struct tally sum; } ring[256]; /* totals of the last ticks */
+	size_t ring_first, ring_count;
+
+	struct series series;
+
+	struct { void (*fn)(void *, const struct model_delta *, size_t); void *arg; } observers[OBSERVERS_MAX];
+	size_t observer_count;
+	void (*on_notice)(void *arg, const char *text);
+	void *notice_arg;
+};
+
+static inline struct vnode *node_at(const struct model *m, uint32_t index)
+{
+	return &m->nodes[index / CHUNK][index % CHUNK];
+}
+
+static inline struct vslot *slot_at(const struct model *m, uint32_t index)
+{
+	return &m->slots[index / CHUNK][index % CHUNK];
+}
+
+static inline struct vnode *node_by_id(const struct model *m, uint32_t id)
+{
+	uint32_t i = idmap_get(&m->node_ids, id);
+
+	return i == NO_ID ? NULL : node_at(m, i);
+}
+
+static inline struct vslot *slot_by_id(const struct model *m, uint32_t id)
+{
+	uint32_t i = idmap_get(&m->slot_ids, id);
+
+	return i == NO_ID ? NULL : slot_at(m, i);
+}
+
+static inline void tally_add(struct tally *t, const struct tally *d)
+{
+	t->alloc_blocks += d->alloc_blocks;
+	t->alloc_bytes += d->alloc_bytes;
+	t->free_blocks += d->free_blocks;
+	t->free_bytes += d->free_bytes;
+}
+
+static inline struct tally tally_sub(const struct tally *a, const struct tally *b)
+{
+	return (struct tally){ a->alloc_blocks - b->alloc_blocks, a->alloc_bytes - b->alloc_bytes,
+			       a->free_blocks - b->free_blocks, a->free_bytes - b->free_bytes };
+}
+
+static inline void change_add(struct change *t, const struct change *d)
+{
+	t->born_blocks += d->born_blocks;
+	t->born_bytes += d->born_bytes;
+	t->gone_blocks += d->gone_blocks;
+	t->gone_bytes += d->gone_bytes;
+}
+
+static inline struct change change_sub(const struct change *a, const struct change *b)
+{
+	return (struct change){ a->born_blocks - b->born_blocks, a->born_bytes - b->born_bytes,
+				a->gone_blocks - b->gone_blocks, a->gone_bytes - b->gone_bytes };
+}
+
+/* From (blocks, bytes) alive to (blocks, bytes) alive, of one slot. */
+static inline struct change change_between(uint64_t b0, uint64_t y0, uint64_t b1, uint64_t y1)
+{
+	return (struct change){ b1 > b0 ? b1 - b0 : 0, y1 > y0 ? y1 - y0 : 0,
+				b0 > b1 ? b0 - b1 : 0, y0 > y1 ? y0 - y1 : 0 };
+}
+
+static inline struct change slot_change(const struct slot *s)
+{
+	return change_between(s->base_blocks, s->base_bytes, live_blocks(&s->now), live_bytes(&s->now));
+}
+
+/* model.c */
+int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
+void model_notify(struct model *m, const struct model_delta *d, size_t count);
+/* model_tick.c */
+int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
+void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
+void tick_clear(struct model *m);
+/* model_marks.c */
+int marks_apply(struct model *m, const struct event *e, struct err *err);
+int marks_cell(struct model *m, const struct event *e, struct err *err);
+void marks_clear(struct model *m);
+void marks_rebase(struct model *m); /* take up base_wanted when it has become possible */
+
+#endif

@@ -1,0 +1,285 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * model_read.c - read access to the model, observers, and its invariants.
+ */
+#include "model_priv.h"
+
+#include <stdlib.h>
+
+const struct program *model_program(const struct model *m)
+{
+	return &m->program;
+}
+
+const struct totals *model_totals(const struct model *m)
+{
+	return &m->totals;
+}
+
+uint32_t model_state(const struct model *m, int *status, bool *known)
+{
+	if (status)
+		*status = m->status;
+	if (known)
+		*known = m->status_known;
+	return m->state;
+}
+
+/* How a program ended is not forgotten because its link went, or because the agent is less sure. */
+void model_set_state(struct model *m, uint32_t state, int status, bool known)
+{
+	bool ended = m->state == MTW_EXITED || m->state == MTW_SIGNALLED;
+
+	if (ended && (state == MTW_LINK_LOST || state == MTW_CUT || (m->status_known && !known)))
+		return;
+	m->state = state;
+	m->status = status;
+	m->status_known = known;
+}
+
+bool model_complete(const struct model *m)
+{
+	return m->complete;
+}
+
+bool model_final(const struct model *m)
+{
+	return m->final;
+}
+
+uint64_t model_time(const struct model *m)
+{
+	return m->time_ns;
+}
+
+uint64_t model_ticks(const struct model *m)
+{
+	return m->ticks;
+}
+
+uint64_t model_resets(const struct model *m)
+{
+	return m->resets;
+}
+
+uint32_t model_node_count(const struct model *m)
+{
+	return m->node_ids.end;
+}
+
+const struct node *model_node(const struct model *m, uint32_t id)
+{
+	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
+					  .next_sibling = NO_ID, .module = NO_ID };
+	const struct vnode *v = node_by_id(m, id);
+
+	if (v)
+		return &v->n;
+	return id < m->node_ids.end ? &none : NULL;
+}
+
+uint32_t model_dense_count(const struct model *m)
+{
+	return m->node_count;
+}
+
+const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id)
+{
+	const struct vnode *v = node_at(m, index);
+
+	if (id)
+		*id = v->id;
+	return &v->n;
+}
+
+uint32_t model_slot_count(const struct model *m)
+{
+	return m->slot_ids.end;
+}
+
+const struct slot *model_slot(const struct model *m, uint32_t id)
+{
+	static const struct slot none;
+	const struct vslot *s = slot_by_id(m, id);
+
+	if (s)
+		return &s->s;
+	return id < m->slot_ids.end ? &none : NULL;
+}
+
+uint32_t model_module_count(const struct model *m)
+{
+	return (uint32_t)m->module_count;
+}
+
+const struct module *model_module(const struct model *m, uint32_t id)
+{
+	return id < m->module_count ? &m->modules[id] : NULL;
+}
+
+uint32_t model_thread_count(const struct model *m)
+{
+	return (uint32_t)m->thread_count;
+}
+
+const struct thread *model_thread(const struct model *m, uint32_t index)
+{
+	return index < m->thread_count ? &m->threads[index] : NULL;
+}
+
+void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes)
+{
+	*events = reason < MTW_LOSS_COUNT ? m->loss_events[reason] : 0;
+	*bytes = reason < MTW_LOSS_COUNT ? m->loss_bytes[reason] : 0;
+}
+
+uint64_t model_truncated(const struct model *m, unsigned reason)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < m->truncated_count; i++) {
+		const struct node *n = &node_by_id(m, m->truncated[i])->n;
+		if (n->offset == reason)
+			blocks += n->incl.alloc_blocks;
+	}
+	return blocks;
+}
+
+size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children)
+{
+	if (rss)
+		*rss = m->rss;
+	if (virt)
+		*virt = m->virt;
+	if (threads)
+		*threads = m->process_threads;
+	if (children)
+		*children = m->process_children;
+	return m->rss || m->virt || m->process_threads;
+}
+
+const char *model_option(const struct model *m, const char *name)
+{
+	for (size_t i = 0; i < m->option_count; i++)
+		if (!strcmp(m->options[i].name, name))
+			return m->options[i].value;
+	return NULL;
+}
+
+const struct scan_ages *model_ages(const struct model *m)
+{
+	return m->have_ages ? &m->ages : NULL;
+}
+
+size_t model_history(const struct model *m, const struct point **points)
+{
+	*points = m->series.points;
+	return m->series.count;
+}
+
+size_t model_history_owners(const struct model *m, const uint32_t **modules)
+{
+	*modules = m->series.owners;
+	return m->series.owner_count;
+}
+
+const uint64_t *model_history_owner_bytes(const struct model *m, size_t point)
+{
+	return point < m->series.from_agent ? m->series.owner_bytes[point] : NULL;
+}
+
+void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg)
+{
+	m->on_notice = fn;
+	m->notice_arg = arg;
+}
+
+void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg)
+{
+	if (m->observer_count == OBSERVERS_MAX)
+		BUG("more than %u observers of a model", OBSERVERS_MAX);
+	m->observers[m->observer_count].fn = fn;
+	m->observers[m->observer_count++].arg = arg;
+}
+
+void model_off_change(struct model *m, void *arg)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < m->observer_count; i++)
+		if (m->observers[i].arg != arg)
+			m->observers[n++] = m->observers[i];
+	m->observer_count = n;
+}
+
+void model_notify(struct model *m, const struct model_delta *d, size_t count)
+{
+	for (size_t i = 0; i < m->observer_count; i++)
+		m->observers[i].fn(m->observers[i].arg, d, count);
+}
+
+static bool same_tally(const struct tally *a, const struct tally *b)
+{
+	return !memcmp(a, b, sizeof *a);
+}
+
+static bool same_change(const struct change *a, const struct change *b)
+{
+	return !memcmp(a, b, sizeof *a);
+}
+
+static bool check_nodes(const struct model *m, const struct tally *sums, const struct change *moves, struct err *err)
+{
+	for (uint32_t i = 0; i < m->node_count; i++) {
+		const struct vnode *v = node_at(m, i);
+		if (v->n.index != i || idmap_get(&m->node_ids, v->id) != i || v->delta)
+			return err_set(err, 125, "model: node %u is misplaced", v->id) == 0;
+		if (!same_tally(&v->n.incl, &sums[i]) || !same_change(&v->n.incl_change, &moves[i]))
+			return err_set(err, 125, "model: node %u: inclusive sums are wrong", v->id) == 0;
+		uint64_t net = v->n.incl_change.born_bytes - v->n.incl_change.gone_bytes;
+		if (!m->base && net != live_bytes(&v->n.incl))
+			return err_set(err, 125, "model: node %u: net is not live", v->id) == 0;
+	}
+	return true;
+}
+
+bool model_check(const struct model *m, struct err *err)
+{
+	struct tally *sums = xcalloc(m->node_count, sizeof *sums);
+	struct change *moves = xcalloc(m->node_count, sizeof *moves);
+	struct tally all = { 0 };
+	bool ok = true;
+
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		const struct slot *s = &slot_at(m, i)->s;
+		uint32_t index = idmap_get(&m->node_ids, s->node);
+		struct change c = slot_change(s);
+		tally_add(&sums[index], &s->now);
+		change_add(&moves[index], &c);
+		tally_add(&all, &s->now);
+		if (c.born_bytes - c.gone_bytes != live_bytes(&s->now) - s->base_bytes ||
+		    c.born_blocks - c.gone_blocks != live_blocks(&s->now) - s->base_blocks)
+			ok = err_set(err, 125, "model: slot %u: born - gone is not net", slot_at(m, i)->id) == 0;
+	}
+	for (uint32_t i = 0; ok && i < m->node_count; i++)
+		if (!same_tally(&sums[i], &node_at(m, i)->n.self) ||
+		    !same_change(&moves[i], &node_at(m, i)->n.self_change))
+			ok = err_set(err, 125, "model: node %u: own sums are wrong", node_at(m, i)->id) == 0;
+	for (uint32_t i = m->node_count; i-- > 1;) {
+		uint32_t up = idmap_get(&m->node_ids, node_at(m, i)->n.parent);
+		if (up >= i) {
+			ok = err_set(err, 125, "model: node %u comes before its parent", node_at(m, i)->id) == 0;
+			break;
+		}
+		tally_add(&sums[up], &sums[i]);
+		change_add(&moves[up], &moves[i]);
+	}
+	ok = ok && check_nodes(m, sums, moves, err);
+	if (ok && m->tick_complete && !m->totals_pending && !same_tally(&all, &m->totals.sum))
+		ok = err_set(err, 125, "model: totals are not the sum over slots (%llu of %llu bytes allocated)",
+			     (unsigned long long)all.alloc_bytes,
+			     (unsigned long long)m->totals.sum.alloc_bytes) == 0;
+	free(sums);
+	free(moves);
+	return ok;
+}
