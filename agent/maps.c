@@ -1,0 +1,506 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * maps.c - loaded objects, numbered for good.
+ *
+ * A module is one load of one file: its number is never used again, even when the same file comes
+ * back to the same place. Numbers are dense; the table is insert-only and is written by whichever
+ * thread meets a pc in a new object first, with a CAS, in allocations and signal handlers alike.
+ *
+ * On the allocation path the loader is asked with _dl_find_object only, which takes no lock. It
+ * answers with the link_map of what is mapped there now. It is a soft reference: an older libc
+ * lacks it, and then a module is known from the walk of the loader's list that mt_maps_refresh()
+ * does. That walk copies each link_map through mt_prim_readable(), believes it only between two
+ * looks at a consistent list, and is repeated at the next tick otherwise.
+ *
+ * What went is noticed by asking about every module that is still taken for loaded
+ * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
+ * which precedes every load), and at the server's ticks. Only then does the generation change, so
+ * that a program which loads many libraries does not flush the unwinder's caches for each.
+ */
+#include "maps.h"
+
+#include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+
+#include <memtop/wire.h>
+
+#define HINTS 256u /* power of two; link_map -> id */
+#define PAGE ((uintptr_t)4096)
+
+#if defined(DLFO_STRUCT_HAS_EH_DBASE) || defined(_dl_find_object) || __GLIBC_PREREQ(2, 35)
+#define HAVE_FIND_OBJECT 1
+__attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *);
+#endif
+
+/* What is mapped at an address now, as the loader says. */
+struct object {
+	uintptr_t start, end, eh_frame_hdr;
+	const struct link_map *link;
+	/* read from *link, which only a caller that knows it to be alive may do */
+	uintptr_t bias;
+	const char *name;
+};
+
+_Atomic uint32_t mt_maps_suspicion;
+uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
+
+static struct module *_Atomic xmodules[MTW_MODULES_MAX];
+static _Atomic uint32_t xcount;
+static _Atomic uint32_t xgeneration = 1;
+static _Atomic uint32_t xsettled;  /* the suspicion that was last looked into */
+static _Atomic uint32_t xhint[HINTS];
+static _Atomic bool xmissed;       /* a pc was found in no module */
+static char exe_path[MTW_STRING_MAX];
+
+static struct module *module_at(uint32_t id)
+{
+	return atomic_load_explicit(&xmodules[id], memory_order_acquire);
+}
+
+static bool is_gone(const struct module *m)
+{
+	return atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_GONE;
+}
+
+/* --- what the file says */
+
+static const ElfW(Phdr) *headers(uintptr_t start, uintptr_t bias, size_t *count)
+{
+	const ElfW(Ehdr) *elf = (const void *)start;
+	uintptr_t main_headers = getauxval(AT_PHDR);
+
+	*count = 0;
+	/* The first segment of nearly every file starts with the ELF header; the kernel names the
+	   program's own otherwise. */
+	if (!memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_phoff <= PAGE &&
+	    elf->e_phentsize == sizeof(ElfW(Phdr)) && elf->e_phnum < 64) {
+		*count = elf->e_phnum;
+		return (const void *)(start + elf->e_phoff);
+	}
+	if (main_headers >= start && main_headers - start < PAGE * 16 && bias <= start) {
+		*count = getauxval(AT_PHNUM);
+		return (const void *)main_headers;
+	}
+	return NULL;
+}
+
+bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uintptr_t from = m->bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_R) && addr >= from &&
+		    addr < from + ph[i].p_memsz) {
+			*start = from & ~(PAGE - 1);
+			*end = from + ph[i].p_memsz;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_build_id(struct module *m)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (ph[i].p_type != PT_NOTE)
+			continue;
+		const char *at = (const char *)m->bias + ph[i].p_vaddr;
+		const char *end = at + ph[i].p_memsz;
+		if ((uintptr_t)at < m->start || (uintptr_t)end > m->end || at > end)
+			continue;
+		while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			size_t name_len = (note->n_namesz + 3u) & ~3u;
+			size_t len = note->n_descsz;
+			if (name_len > (size_t)(end - name) ||
+			    len > (size_t)(end - name) - name_len)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    !memcmp(name, "GNU", 4)) {
+				m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id)
+									    : (uint32_t)len;
+				memcpy(m->build_id, name + name_len, m->build_id_len);
+				return;
+			}
+			at = name + name_len + ((len + 3u) & ~(size_t)3);
+		}
+	}
+}
+
+static uintptr_t find_eh_frame_hdr(uintptr_t start, uintptr_t bias)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(start, bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (ph[i].p_type == PT_GNU_EH_FRAME)
+			return bias + ph[i].p_vaddr;
+	}
+	return 0;
+}
+
+/* --- what kind it is */
+
+static bool named(const char *base, const char *stem)
+{
+	size_t len = strlen(stem);
+
+	return !strncmp(base, stem, len) && (base[len] == '.' || base[len] == '-' || !base[len]);
+}
+
+static uint32_t kind_of(const char *path)
+{
+	static const char *const libc[] = { "libc", "ld-linux", "ld-linux-x86-64", "ld-linux-aarch64",
+					    "ld", "libpthread", "libdl", "libm", "ld64" };
+	static const char *const cxx[] = { "libstdc++", "libc++", "libc++abi", "libgcc_s" };
+	const char *slash = strrchr(path, '/');
+	const char *base = slash ? slash + 1 : path;
+
+	for (size_t i = 0; i < sizeof(libc) / sizeof(*libc); i++) {
+		if (named(base, libc[i]) && strstr(base, ".so"))
+			return MTW_MODULE_LIBC;
+	}
+	for (size_t i = 0; i < sizeof(cxx) / sizeof(*cxx); i++) {
+		if (named(base, cxx[i]) && strstr(base, ".so"))
+			return MTW_MODULE_CXX;
+	}
+	if (!strncmp(base, "linux-vdso", 10) || !strncmp(base, "linux-gate", 10))
+		return MTW_MODULE_VDSO;
+	return 0;
+}
+
+static bool holds(const struct module *m, const void *p)
+{
+	return (uintptr_t)p >= m->start && (uintptr_t)p < m->end;
+}
+
+static uint32_t flags_of(const struct module *m)
+{
+	uintptr_t entry = getauxval(AT_ENTRY);
+	uint32_t flags = kind_of(m->path);
+
+	if (holds(m, (const void *)entry))
+		flags |= MTW_MODULE_MAIN;
+	if (holds(m, (const void *)&mt_maps_find))
+		flags |= MTW_MODULE_AGENT;
+	if (mt_real.malloc && holds(m, (const void *)(uintptr_t)mt_real.malloc))
+		flags |= MTW_MODULE_ALLOC;
+	return flags;
+}
+
+/* --- what is there now */
+
+/* Asks the loader without a lock, and without touching the link_map that it names. */
+static bool object_at(uintptr_t pc, struct object *o)
+{
+#ifdef HAVE_FIND_OBJECT
+	struct dl_find_object found;
+
+	if (_dl_find_object && _dl_find_object((void *)pc, &found) == 0) {
+		o->start = (uintptr_t)found.dlfo_map_start;
+		o->end = (uintptr_t)found.dlfo_map_end;
+		o->link = found.dlfo_link_map;
+		o->eh_frame_hdr = (uintptr_t)found.dlfo_eh_frame;
+		return true;
+	}
+#endif
+	(void)pc;
+	(void)o;
+	return false;
+}
+
+static bool loader_answers(void)
+{
+#ifdef HAVE_FIND_OBJECT
+	return _dl_find_object != NULL;
+#else
+	return false;
+#endif
+}
+
+static const char *object_path(const struct object *o)
+{
+	uintptr_t entry = getauxval(AT_ENTRY);
+
+	if (entry >= o->start && entry < o->end && exe_path[0])
+		return exe_path;
+	return o->name ? o->name : "";
+}
+
+static bool same_place(const struct module *m, const struct object *o)
+{
+	return m->start == o->start && m->end == o->end && m->link == o->link &&
+	       m->eh_frame_hdr == o->eh_frame_hdr;
+}
+
+static bool same_object(const struct module *m, const struct object *o)
+{
+	return same_place(m, o) && m->bias == o->bias && !strcmp(m->path, object_path(o));
+}
+
+static void set_changed(struct module *m)
+{
+	atomic_store(&m->xchanged, atomic_load_explicit(&mt_pass, memory_order_relaxed));
+}
+
+static uint64_t since_start(void)
+{
+	uint64_t ns = mt_prim_now_ns() - mt_start_ns;
+
+	return ns ? ns : 1;
+}
+
+/* Everybody who sees it gone may say so; the first counts. */
+static void set_gone(struct module *m)
+{
+	uint32_t was = atomic_fetch_or(&m->xflags, MTW_MODULE_GONE);
+
+	if (was & MTW_MODULE_GONE)
+		return;
+	atomic_store(&m->xunloaded_ns, since_start());
+	set_changed(m);
+	atomic_fetch_add(&xgeneration, 1);
+}
+
+static struct module *make_module(const struct object *o)
+{
+	const char *path = object_path(o);
+	size_t len = strnlen(path, MTW_STRING_MAX - 1);
+	struct module *m = mt_arena_alloc(sizeof(*m) + len + 1);
+
+	if (!m)
+		return NULL;
+	m->bias = o->bias;
+	m->start = o->start;
+	m->end = o->end;
+	m->link = o->link;
+	m->eh_frame_hdr = o->eh_frame_hdr;
+	m->loaded_ns = since_start();
+	memcpy(m->path, path, len);
+	read_build_id(m);
+	atomic_store(&m->xflags, flags_of(m));
+	set_changed(m);
+	return m;
+}
+
+static uint32_t hint_of(uintptr_t link)
+{
+	return (uint32_t)((link * 0x9e3779b97f4a7c15u) >> 40) & (HINTS - 1);
+}
+
+static struct module *hinted(const struct object *o)
+{
+	uint32_t id = atomic_load_explicit(&xhint[hint_of((uintptr_t)o->link)],
+					   memory_order_relaxed);
+	struct module *m = module_at(id);
+
+	return m && same_place(m, o) && !is_gone(m) ? m : NULL;
+}
+
+/* Finds the module of `o` among the known, or adds it. */
+static struct module *adopt(const struct object *o)
+{
+	struct module *fresh = NULL;
+
+	for (uint32_t id = 0; id < MTW_MODULES_MAX; id++) {
+		struct module *m = module_at(id);
+		if (!m) {
+			if (!fresh && !(fresh = make_module(o)))
+				return NULL;
+			fresh->id = id;
+			if (atomic_compare_exchange_strong(&xmodules[id], &m, fresh)) {
+				atomic_fetch_add(&xcount, 1);
+				/* Rules of the kind "nothing is here" may be kept for its range. */
+				if (atomic_exchange(&xmissed, false))
+					atomic_fetch_add(&xgeneration, 1);
+				m = fresh;
+			}
+		}
+		if (!is_gone(m) && same_object(m, o)) {
+			atomic_store_explicit(&xhint[hint_of((uintptr_t)o->link)], id,
+					      memory_order_relaxed);
+			return m;
+		}
+		if (!is_gone(m) && m->start < o->end && o->start < m->end)
+			set_gone(m); /* its place was taken */
+	}
+	return NULL;
+}
+
+struct module *mt_maps_find(uintptr_t pc)
+{
+	struct object o;
+
+	if (!loader_answers()) {
+		for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+			struct module *m = module_at(id);
+			if (m && pc >= m->start && pc < m->end && !is_gone(m))
+				return m;
+		}
+		return NULL;
+	}
+	if (atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) !=
+	    atomic_load_explicit(&xsettled, memory_order_relaxed))
+		mt_maps_settle();
+	if (!object_at(pc, &o)) {
+		atomic_store_explicit(&xmissed, true, memory_order_relaxed);
+		return NULL;
+	}
+	struct module *m = hinted(&o);
+	if (likely(m))
+		return m;
+	/* The caller runs in it (or has a false pc), so the link_map is alive. */
+	o.bias = o.link ? o.link->l_addr : o.start;
+	o.name = o.link ? o.link->l_name : "";
+	return adopt(&o);
+}
+
+/* Looks whether everything that is taken for loaded still is. */
+void mt_maps_settle(void)
+{
+	uint32_t seen = atomic_load(&mt_maps_suspicion);
+
+	atomic_store(&xsettled, seen);
+	if (!loader_answers())
+		return;
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		struct object o;
+		if (m && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
+			set_gone(m);
+	}
+}
+
+struct module *mt_maps_module(uint32_t id)
+{
+	return id < mt_maps_count() ? module_at(id) : NULL;
+}
+
+uint32_t mt_maps_count(void)
+{
+	return atomic_load_explicit(&xcount, memory_order_acquire);
+}
+
+uint32_t mt_maps_generation(void)
+{
+	return atomic_load_explicit(&xgeneration, memory_order_acquire);
+}
+
+void mt_maps_invalidate(void)
+{
+	atomic_fetch_add_explicit(&mt_maps_suspicion, 1, memory_order_release);
+}
+
+/* --- the loader's list */
+
+static bool copy_link(const struct link_map *from, struct link_map *to)
+{
+	if (!mt_prim_readable((uintptr_t)from, sizeof(*from)))
+		return false;
+	memcpy(to, from, sizeof(*to));
+	return true;
+}
+
+static bool consistent(void)
+{
+	return __atomic_load_n(&_r_debug.r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
+}
+
+static bool is_known(const struct object *o)
+{
+	if (hinted(o))
+		return true;
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		if (m && !is_gone(m) && same_place(m, o))
+			return true;
+	}
+	return false;
+}
+
+/* An older libc: the bounds come from the file's own headers. */
+static bool object_of_headers(const struct link_map *copy, struct object *o)
+{
+	size_t count;
+
+	if (!copy->l_addr || !mt_prim_readable(copy->l_addr, PAGE))
+		return false;
+	o->start = copy->l_addr;
+	o->end = 0;
+	o->eh_frame_hdr = find_eh_frame_hdr(o->start, copy->l_addr);
+	const ElfW(Phdr) *ph = headers(o->start, copy->l_addr, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (ph[i].p_type == PT_LOAD && copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz > o->end)
+			o->end = copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz;
+	}
+	return o->end != 0;
+}
+
+static void meet_link(const struct link_map *link, const struct link_map *copy)
+{
+	struct object o = { 0 };
+
+	if (loader_answers() ? !object_at((uintptr_t)copy->l_ld, &o) : !object_of_headers(copy, &o))
+		return;
+	o.link = link;
+	if (is_known(&o) || !mt_prim_readable(o.start, PAGE))
+		return;
+	o.bias = copy->l_addr;
+	o.name = copy->l_name && mt_prim_readable((uintptr_t)copy->l_name, 1) ? copy->l_name : "";
+	if (consistent())
+		adopt(&o);
+}
+
+void mt_maps_refresh(void)
+{
+	const struct link_map *at = _r_debug.r_map, *before = NULL;
+	struct link_map copy;
+
+	mt_maps_settle();
+	for (unsigned i = 0; at && i < MTW_MODULES_MAX && consistent(); i++) {
+		if (!copy_link(at, &copy) || copy.l_prev != before)
+			break;
+		meet_link(at, &copy);
+		before = at;
+		at = copy.l_next;
+	}
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		if (m && !is_gone(m) && mt_real.malloc &&
+		    holds(m, (const void *)(uintptr_t)mt_real.malloc) &&
+		    !(atomic_fetch_or(&m->xflags, MTW_MODULE_ALLOC) & MTW_MODULE_ALLOC))
+			set_changed(m);
+	}
+}
+
+void mt_maps_init(void)
+{
+	long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe_path,
+				sizeof(exe_path) - 1, 0, 0);
+	struct object o;
+
+	if (len < 0) {
+		const char *name = (const char *)getauxval(AT_EXECFN);
+		mt_format(exe_path, sizeof(exe_path), "%s", name ? name : "");
+	} else {
+		exe_path[len] = '\0';
+	}
+	uintptr_t base = getauxval(AT_BASE);
+	if (base && object_at(base, &o)) {
+		mt_maps_loader_start = o.start;
+		mt_maps_loader_bytes = o.end - o.start;
+	}
+	if (!loader_answers())
+		mt_maps_refresh();
+}

@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * maps.h - what the unwinder needs of maps.c beyond agent.h.
+ */
+#ifndef MT_MAPS_H
+#define MT_MAPS_H
+
+#include "agent.h"
+
+/*
+ * Counts suspicions that something was loaded or unloaded. A capture that sees it changed calls
+ * mt_maps_settle(), which looks, and changes mt_maps_generation() when something went.
+ */
+extern _Atomic uint32_t mt_maps_suspicion;
+void mt_maps_settle(void);
+
+/* The loader itself: a pc in here as the caller of an allocation means that it is at work. */
+extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
+
+/* The loaded segment of `m` that holds addr, in whole pages; false when there is none. */
+bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end);
+
+#endif

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unwind.h - registers in, frames out: what the engines share.
+ *
+ * An engine is a walk: it lists pcs, innermost first, and says why it stopped; unwind.c interns
+ * such a list as a path of the trie. The cfi engine has a capture of its own besides, which keeps
+ * the thread's last stack and walks only what is new.
+ *
+ * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
+ * for the cfi engine the last stack. Mapped at the first capture, used by its owner only. `walking`
+ * is set for the time of a capture: a signal handler that allocates meanwhile must not touch it.
+ */
+#ifndef MT_UNWIND_H
+#define MT_UNWIND_H
+
+#include "agent.h"
+
+#include <memtop/wire.h>
+
+/* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
+#define PC_EXACT ((uintptr_t)1 << 63)
+
+MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
+/* The address whose rule is asked for: inside the call instruction. */
+MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
+
+#define PC_SETS 512u   /* x 2 ways; powers of two */
+#define EDGE_SETS 512u
+
+struct pc_entry {
+	uintptr_t pc;   /* with PC_EXACT; 0 = empty */
+	uint64_t rule;  /* rule.h; RULE_OWN marks the agent's text */
+	code_id code;   /* 0 = the agent's own, or no room */
+};
+
+struct edge_entry {
+	node_id parent;
+	code_id code; /* 0 = empty */
+	node_id child;
+};
+
+/* Memory that may be read without asking: [lo, hi). */
+struct bounds {
+	uintptr_t lo, hi;
+	bool native; /* the thread's own stack: hi is where it ends */
+};
+
+struct frame; /* unwind_cfi.h */
+struct pair;
+
+struct unwind_cache {
+	_Atomic bool walking;
+	uintptr_t walking_sp;     /* of the capture under way: a lower one than now is stale */
+	uint32_t passes;          /* captures begun: an interrupted one sees it change */
+	uint32_t generation;      /* of the maps when pcs[] was filled */
+	uint32_t suspicion;       /* mt_maps_suspicion then */
+	size_t bytes;             /* of this mapping */
+	struct bounds known[2];   /* the stack met last, and the one before */
+
+	uint32_t capacity;        /* frames that fit */
+	uint32_t depth;           /* limit that the kept stack was taken with */
+	uint32_t count;           /* frames kept, 0 = none */
+	uint32_t base;            /* enum mtw_truncation that the kept stack hangs under */
+	uintptr_t zero_at;        /* the return address of 0 that ends the kept stack; 0 = none */
+	struct frame *frames;     /* 2 * capacity: the kept stack, outermost first, and new ones */
+	struct pair *pairs;       /* 3 * capacity: what to compare, outermost first */
+
+	struct pc_entry pcs[PC_SETS][2];
+	struct edge_entry edges[EDGE_SETS][2];
+};
+
+/* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
+typedef int (*unwind_walk)(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			   unsigned *reason);
+
+int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+		       unsigned *reason);
+int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+		      unsigned *reason);
+int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			     unsigned *reason);
+bool mt_unwind_libunwind_init(void);
+
+node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r);
+void mt_unwind_count_truncated(unsigned reason);
+
+/* unwind_cache.c */
+struct unwind_cache *mt_unwind_cache(struct thread *t); /* made when missing; NULL: no memory */
+void mt_unwind_cache_settle(struct unwind_cache *u);    /* forget what an unload made stale */
+const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
+
+/* unwind_stack.c: where a stack may be read. */
+bool mt_unwind_enter(struct bounds known[2], uintptr_t sp, bool certain);
+bool mt_unwind_extend(struct bounds known[2], uintptr_t addr); /* 8 bytes at addr, outwards */
+
+MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
+{
+	return addr >= b->lo && addr < b->hi && b->hi - addr >= sizeof(uintptr_t);
+}
+
+/* May the word at addr be read? Only a walk that left what it knew pays for the answer. */
+MT_INLINE bool unwind_readable(struct bounds known[2], uintptr_t addr)
+{
+	return likely(unwind_in(&known[0], addr)) || unwind_in(&known[1], addr) ||
+	       mt_unwind_extend(known, addr);
+}
+
+MT_INLINE uint32_t unwind_hash(uint64_t v, uint32_t sets)
+{
+	return (uint32_t)((v * 0x9e3779b97f4a7c15u) >> 40) & (sets - 1);
+}
+
+MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
+{
+	struct pc_entry *set = u->pcs[unwind_hash(pc, PC_SETS)];
+
+	if (likely(set[0].pc == pc))
+		return &set[0];
+	if (set[1].pc == pc)
+		return &set[1];
+	return mt_unwind_pc_slow(u, pc);
+}
+
+/* The child node, 0 when the trie met its cap. */
+MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
+{
+	struct edge_entry *set = u->edges[unwind_hash((uint64_t)parent << 32 | code, EDGE_SETS)];
+
+	if (likely(set[0].code == code && set[0].parent == parent))
+		return set[0].child;
+	if (set[1].code == code && set[1].parent == parent)
+		return set[1].child;
+	return mt_unwind_edge_slow(u, parent, code);
+}
+
+#endif

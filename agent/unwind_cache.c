@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unwind_cache.c - what a thread remembers of pcs and trie edges, and the slow ways to learn them.
+ *
+ * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's entry
+ * stands the shared one (stacks.c keeps the rule with the location), behind an edge the trie.
+ */
+#include "cfi.h"
+#include "maps.h"
+#include "rule.h"
+#include "stacks.h"
+#include "unwind.h"
+#include "unwind_cfi.h"
+
+#include <string.h>
+
+#define LEAST_FRAMES 160u
+#define MOST_FRAMES 8192u
+
+static struct unwind_cache *map_cache(uint32_t frames)
+{
+	size_t bytes = sizeof(struct unwind_cache) + frames * (2 * sizeof(struct frame) +
+							       3 * sizeof(struct pair));
+	struct unwind_cache *u;
+
+	bytes = (bytes + 4095) & ~(size_t)4095;
+	u = mt_prim_map(bytes, false);
+	if (!u)
+		return NULL;
+	u->bytes = bytes;
+	u->capacity = frames;
+	u->frames = (struct frame *)(u + 1);
+	u->pairs = (struct pair *)(u->frames + 2 * (size_t)frames);
+	u->generation = mt_maps_generation();
+	mt_arena_account((int64_t)bytes);
+	mt_arena_range((uintptr_t)u, bytes);
+	return u;
+}
+
+struct unwind_cache *mt_unwind_cache(struct thread *t)
+{
+	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
+	uint32_t wanted = depth < LEAST_FRAMES ? LEAST_FRAMES
+			  : depth > MOST_FRAMES ? MOST_FRAMES
+						: depth;
+
+	if (likely(t->unwind && t->unwind->capacity >= wanted))
+		return t->unwind;
+	/* A deeper limit was set: the smaller one stays mapped, it may be in use further out. */
+	struct unwind_cache *u = map_cache(wanted);
+	if (u)
+		t->unwind = u;
+	return t->unwind;
+}
+
+/* Called when the maps are under suspicion, or their generation changed. */
+void mt_unwind_cache_settle(struct unwind_cache *u)
+{
+	u->suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_acquire);
+	mt_maps_settle();
+	uint32_t generation = mt_maps_generation();
+	if (generation == u->generation)
+		return;
+	u->generation = generation;
+	u->count = 0;
+	memset(u->pcs, 0, sizeof(u->pcs));
+}
+
+static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
+{
+	_Atomic uint64_t *place = code ? mt_stacks_rule(code) : NULL;
+	uint64_t rule = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+
+	if (!rule) {
+		rule = mt_cfi_rule(m, pc_lookup(pc), pc & PC_EXACT);
+		if (place)
+			atomic_store_explicit(place, rule, memory_order_relaxed);
+	}
+	return rule;
+}
+
+const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
+{
+	struct pc_entry *set = u->pcs[unwind_hash(pc, PC_SETS)];
+	struct module *m = mt_maps_find(pc_lookup(pc));
+	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+	/* Linked statically, the agent is part of the program: nothing is skipped then. */
+	bool own = (flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT;
+	struct pc_entry e = { pc, 0, 0 };
+
+	if (!own)
+		e.code = mt_stacks_code_in(pc_bare(pc),
+					   pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
+	e.rule = shared_rule(e.code, m, pc) | (own ? RULE_OWN : 0);
+	set[1] = set[0];
+	set[0] = e;
+	return &set[0];
+}
+
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
+{
+	struct edge_entry *set = u->edges[unwind_hash((uint64_t)parent << 32 | code, EDGE_SETS)];
+	node_id child = mt_stacks_child(parent, code);
+
+	if (child) {
+		set[1] = set[0];
+		set[0] = (struct edge_entry){ parent, code, child };
+	}
+	return child;
+}
