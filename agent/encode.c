@@ -262,6 +262,20 @@ static bool put_slots(struct server *s, struct viewer *v)
 	return swept && !v->list && marks_send(s, v);
 }
 
+/* Passes the window like the answer to a scan; false: there is no room for it yet. */
+static bool put_last_threads(struct server *s, struct viewer *v)
+{
+	if (!s->over || !s->last_threads || v->last_threads)
+		return true;
+	if (viewer_space(v) < s->last_threads_len + SMALL_BYTES) {
+		v->wants = true;
+		return false;
+	}
+	viewer_frame(v, MTW_SCAN_THREADS, s->last_threads, s->last_threads_len);
+	v->last_threads = true;
+	return true;
+}
+
 static void put_tick(struct server *s, struct viewer *v, bool complete)
 {
 	struct mtw_out o = begin(s);
@@ -300,7 +314,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 		return;
 	if (!slots)
 		v->wants = true;
-	v->complete = small && slots;
+	v->complete = small && slots && put_last_threads(s, v);
 	put_tick(s, v, v->complete);
 	viewer_write(s, v);
 }

@@ -5,7 +5,8 @@
  * The map is walked in one go, in the server; every few thousand blocks the clock is looked at, and
  * sockets and ticks get their turn, so that a walk over millions delays nobody. One scan at a time;
  * a second request is answered with a notice. Counters go on meanwhile: the sums of a scan are of its
- * duration, not of one moment, and need not equal TOTALS to the block.
+ * duration, not of one moment, and need not equal TOTALS to the block. The last one, when the target
+ * is gone, belongs to the final state and does equal them.
  */
 #include "server.h"
 
@@ -162,17 +163,17 @@ bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_
 	return true;
 }
 
-static void walk(struct server *s, struct work *w)
+static void walk(struct server *s, struct work *w, const uint64_t *slots)
 {
-	struct scan *scan = &s->scan;
+	bool nested = s->scanning; /* the target ended while one was under way */
 
 	w->s = s;
-	w->slots = scan->slots;
+	w->slots = slots;
 	w->left = BREATH_BLOCKS;
 	w->breath_ns = serve_now();
 	s->scanning = true;
 	mt_live_scan(visit, w);
-	s->scanning = false;
+	s->scanning = nested;
 }
 
 void scan_run(struct server *s)
@@ -189,7 +190,7 @@ void scan_run(struct server *s)
 		scan_drop(s, scan->viewer);
 		return;
 	}
-	walk(s, w);
+	walk(s, w, scan->slots);
 	if (scan->viewer >= 0)
 		scan->reply = serve_map(SCRATCH_BYTES);
 	if (scan->reply) {
@@ -206,6 +207,23 @@ void scan_run(struct server *s)
 	scan->slots = NULL;
 	serve_unmap(w, sizeof(*w));
 	scan_send(s);
+}
+
+void scan_last(struct server *s)
+{
+	struct work *w = serve_map(sizeof(*w));
+
+	if (!w)
+		return;
+	walk(s, w, NULL);
+	s->last_threads = serve_map(SCRATCH_BYTES);
+	if (s->last_threads) {
+		struct mtw_out o = { s->last_threads, s->last_threads + SCRATCH_BYTES, false };
+		mtw_put(&o, 0);
+		put_threads(&o, w);
+		s->last_threads_len = (size_t)(o.at - s->last_threads);
+	}
+	serve_unmap(w, sizeof(*w));
 }
 
 /* A reply passes the window: it was asked for, and is of bounded size. */

@@ -205,6 +205,15 @@ static uint64_t tick_length(const struct server *s)
 	return ns < TICK_LEAST_NS ? TICK_LEAST_NS : ns;
 }
 
+/* Is anybody left who may still take something? */
+static bool anybody(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state != VIEWER_FREE)
+			return true;
+	return false;
+}
+
 static void the_end(struct server *s)
 {
 	s->over = true;
@@ -214,6 +223,8 @@ static void the_end(struct server *s)
 		viewer_accept(s, s->over_ns); /* one that is just coming has its last chance */
 	listen_close(s, true);
 	serve_tick(s, true);
+	if (anybody(s))
+		scan_last(s);
 	life_release(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
@@ -350,15 +361,6 @@ void serve_breathe(struct server *s)
 	poll_once(s, 0);
 	if (!s->over)
 		due(s);
-}
-
-/* Is anybody left who may still take something? */
-static bool anybody(struct server *s)
-{
-	for (int i = 0; i < VIEWERS_MAX; i++)
-		if (s->viewer[i].state != VIEWER_FREE)
-			return true;
-	return false;
 }
 
 int serve_main(void *arg)

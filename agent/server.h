@@ -143,6 +143,7 @@ struct viewer {
 
 	/* served so far */
 	bool greeted, hello, history, complete, final;
+	bool last_threads;            /* sent */
 	bool wants;                   /* something is left that did not fit */
 	bool quiet;                   /* little was under way when this pump began */
 	uint32_t seq, state_serial, option_serial, notice_serial, process_pass;
@@ -234,6 +235,8 @@ struct server {
 	struct history *history;
 	struct scan scan;
 	bool scanning;
+	uint8_t *last_threads;        /* MTW_SCAN_THREADS of the final state, NULL = none */
+	size_t last_threads_len;
 
 	struct viewer viewer[VIEWERS_MAX];
 	uint8_t *scratch;             /* SCRATCH_BYTES */
@@ -324,6 +327,7 @@ size_t history_encode(struct server *s, uint8_t *buf, size_t size);
 bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_kind kind,
 		struct mtw_in *slots, uint64_t n);
 void scan_run(struct server *s);                    /* when one waits */
+void scan_last(struct server *s);                   /* the target is gone: who held what is alive */
 void scan_send(struct server *s);
 void scan_drop(struct server *s, int viewer);
 
