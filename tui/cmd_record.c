@@ -314,7 +314,7 @@ const struct verb verb_record = {
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
 	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
-		   "when memtop failed, 126 when the program cannot be executed or watched, 127 when it\n"
+		   "when recording failed, 126 when the program cannot be executed or watched, 127 when it\n"
 		   "is not found. SIGTERM ends the recording and leaves the program running.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
