@@ -8,8 +8,12 @@
  *   raw    = frames of wire.h in the order they came, MTW_S_* among them
  *   index  = "IDX1" | u32 LE bytes | n x { u64 LE offset, u64 LE first ns, u64 LE last ns } | u32 LE crc32c of those
  *   trailer= u64 LE offset of index | "MEMTOPE\n"
- * Append-only; blocks are closed at least every second. A file cut at any byte reads to its last
- * whole block. Later versions add frame types only.
+ * Append-only; blocks are closed at least every second (whoever writes calls session_flush() when
+ * nothing comes). A file cut at any byte reads to its last whole block. Later versions add frame
+ * types only. MTW_S_TIME is put in and taken out here: a block begins with one.
+ *
+ * Writing fails once and for all: what was whole stays, half a block is cut off again, and every
+ * later call gives the same sentence, which says how much was saved.
  */
 #ifndef SESSION_H
 #define SESSION_H
@@ -24,6 +28,8 @@ int session_frame(struct session_writer *w, uint64_t time_ns, uint64_t type, con
 int session_flush(struct session_writer *w, struct err *err);  /* close the block */
 int session_close(struct session_writer *w, struct err *err);  /* index and trailer; frees */
 uint64_t session_written(const struct session_writer *w);      /* bytes safely in the file */
+/* The session so far as a whole file of its own (index, trailer) at `path`; the writer goes on. */
+int session_copy(struct session_writer *w, const char *path, struct err *err);
 
 struct session_reader *session_open(const char *path, struct err *err);
 /* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is good). */
