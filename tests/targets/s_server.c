@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * s_server.c - a program that does what it is told, one line at a time, for tests of the agent's server.
+ *
+ * Reads commands from descriptor 0 with read(), answers each with one line on descriptor 1 with
+ * write(): no stdio, so that every allocation is one that was asked for.
+ *
+ *   a N SIZE    N blocks at one site          b N SIZE   N blocks at another
+ *   A / B       free all of the first / second site's
+ *   d DEPTH N   N blocks below DEPTH frames, kept
+ *   s N         one block of 64 bytes on each of N different stacks, kept
+ *   m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a pid
+ *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
+ *   p           pthread_exit from main while a thread ends with exit(7)
+ *   u           unshare(CLONE_NEWUSER): "ok" or errno
+ *   i N         setresuid(N, N, N)            r          become a subreaper, then w
+ *   c           close descriptors 3..4095, open /dev/null: its number
+ *   t NAME      rename this thread            e PROG     exec
+ *   D           dumpable?                     T N        N threads that allocate and end
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+extern int memtop_mark(const char *name) __attribute__((weak));
+
+static void *first[1 << 16], *second[1 << 16];
+static int firsts, seconds;
+
+static void answer(const char *text)
+{
+	size_t n = strlen(text);
+
+	if (write(1, text, n) != (ssize_t)n || write(1, "\n", 1) != 1)
+		_exit(99);
+}
+
+static void answer_number(long n)
+{
+	char text[32];
+
+	snprintf(text, sizeof(text), "%ld", n);
+	answer(text);
+}
+
+__attribute__((noinline)) static void alloc_first(int n, size_t size)
+{
+	while (n-- > 0)
+		first[firsts++] = malloc(size);
+}
+
+__attribute__((noinline)) static void alloc_second(int n, size_t size)
+{
+	while (n-- > 0)
+		second[seconds++] = malloc(size);
+}
+
+__attribute__((noinline)) static int below(int depth, int n)
+{
+	if (depth)
+		return below(depth - 1, n) + 1;
+	alloc_first(n, 32);
+	return 0;
+}
+
+/* A stack of its own for each number: its bits choose the functions on the way. */
+static int stack_of(unsigned bits, int left);
+__attribute__((noinline)) static int zero(unsigned bits, int left) { return stack_of(bits, left) + 1; }
+__attribute__((noinline)) static int one(unsigned bits, int left) { return stack_of(bits, left) + 2; }
+__attribute__((noinline)) static int stack_of(unsigned bits, int left)
+{
+	if (!left) {
+		void *volatile keep = malloc(64);
+		return keep != NULL;
+	}
+	return (bits & 1 ? one : zero)(bits >> 1, left - 1) + 1;
+}
+
+static void *ends_with_seven(void *arg)
+{
+	(void)arg;
+	usleep(50000);
+	free(malloc(4321));
+	exit(7);
+}
+
+static void *allocates(void *arg)
+{
+	(void)arg;
+	void *p = malloc(100);
+	void *volatile keep = malloc(200);
+	free(p);
+	return keep;
+}
+
+static void threads(int n)
+{
+	while (n-- > 0) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, allocates, NULL) == 0)
+			pthread_join(t, NULL);
+	}
+}
+
+static void say_wait(void)
+{
+	int status;
+	pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
+
+	if (pid < 0 && errno == ECHILD)
+		answer("ECHILD");
+	else
+		answer_number(pid);
+}
+
+static void close_all(void)
+{
+	for (int fd = 3; fd < 4096; fd++)
+		close(fd);
+	answer_number(open("/dev/null", O_RDONLY));
+}
+
+static void run(char *line)
+{
+	char *rest = strchr(line, ' ');
+	int n = rest ? atoi(rest) : 0;
+	char *more = rest ? strchr(rest + 1, ' ') : NULL;
+	size_t size = more ? (size_t)atol(more) : 0;
+	pthread_t t;
+
+	switch (line[0]) {
+	case 'a': alloc_first(n, size); break;
+	case 'b': alloc_second(n, size); break;
+	case 'A': while (firsts) free(first[--firsts]); break;
+	case 'B': while (seconds) free(second[--seconds]); break;
+	case 'd': below(n, (int)size); break;
+	case 's': for (unsigned i = 0; i < (unsigned)n; i++) stack_of(i, 17); break;
+	case 'm': answer_number(memtop_mark ? memtop_mark(rest ? rest + 1 : "") : -1); return;
+	case 'w': say_wait(); return;
+	case 'x': exit(n);
+	case '_': _exit(n);
+	case 'q': quick_exit(n);
+	case 'k': signal(n, SIG_DFL); raise(n); break;
+	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);
+	case 'u': answer_number(unshare(CLONE_NEWUSER) ? errno : 0); return;
+	case 'i': answer_number(setresgid((gid_t)n, (gid_t)n, (gid_t)n) || setresuid((uid_t)n, (uid_t)n, (uid_t)n) ? errno : 0); return;
+	case 'r': prctl(PR_SET_CHILD_SUBREAPER, 1); say_wait(); return;
+	case 'c': close_all(); return;
+	case 't': prctl(PR_SET_NAME, rest + 1); break;
+	case 'D': answer_number(prctl(PR_SET_DUMPABLE, 1) ? -1 : prctl(PR_GET_DUMPABLE)); return;
+	case 'g': answer_number(prctl(PR_GET_DUMPABLE)); return;
+	case 'e': execl(rest + 1, rest + 1, "s_server", (char *)NULL); answer_number(errno); return;
+	case 'T': threads(n); break;
+	}
+	answer("ok");
+}
+
+int main(void)
+{
+	char buf[4096];
+	size_t have = 0;
+
+	answer("ready");
+	for (;;) {
+		char *end = memchr(buf, '\n', have);
+		if (!end) {
+			ssize_t n = read(0, buf + have, sizeof(buf) - have);
+			if (n <= 0)
+				_exit(0);
+			have += (size_t)n;
+			continue;
+		}
+		*end = 0;
+		run(buf);
+		have -= (size_t)(end + 1 - buf);
+		memmove(buf, end + 1, have);
+	}
+}
