@@ -20,7 +20,7 @@
 #define NODE_BYTES 26u  /* upper bounds of one entry */
 #define SLOT_BYTES 17u
 #define COUNT_BYTES 45u
-#define FRAME_BYTES 64u /* heads of the three frames, and the TICK that follows */
+#define FRAME_BYTES 256u /* heads of the three frames, and the TOTALS and TICK that follow */
 #define CLASSES 256u
 
 struct batch {

@@ -14,7 +14,7 @@
 #include "server.h"
 
 #define PUMP_LEAST 2048u  /* do not begin with less room: a few totals, and a TICK */
-#define TICK_BYTES 64u
+#define TICK_BYTES 256u    /* the closing TOTALS and TICK */
 #define SMALL_BYTES 512u  /* bound of a frame without paths */
 
 #if defined(__x86_64__)
@@ -309,9 +309,12 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_history(s, v);
 	put_notices(s, v);
 	bool small = !v->wants && v->thread_at == 0;
+	uint64_t sent = v->slots_sent;
 	bool slots = put_slots(s, v);
 	if (v->state != VIEWER_OPEN)
 		return;
+	if (v->slots_sent != sent)
+		put_totals(s, v); /* how far loading is, as of this TICK */
 	if (!slots)
 		v->wants = true;
 	v->complete = small && slots && put_last_threads(s, v);

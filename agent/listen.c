@@ -50,7 +50,7 @@ static bool expand(char *to, size_t size, const char *from, int pid)
 static bool make_names(struct server *s, const char *pattern)
 {
 	if (!expand(s->names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern, s->target)) {
-		mt_msg("memtop: listen=%s: the name is too long; use a shorter one", mt_conf.listen);
+		mt_msg("listen=%s: the name is too long; use a shorter one", mt_conf.listen);
 		return false;
 	}
 	for (int i = 1; i < LISTEN_NAMES; i++)
@@ -71,10 +71,10 @@ static bool read_token(struct server *s)
 		long bad = fd < 0 ? fd : mt_prim_call(SYS_newfstatat, fd, (long)"", (long)&st,
 						      AT_EMPTY_PATH, 0, 0);
 		if (!bad && (st.st_mode & 077)) {
-			mt_msg("memtop: token_file=%s: others may read it; use chmod 600", path);
+			mt_msg("token_file=%s: others may read it; use chmod 600", path);
 			bad = -EACCES;
 		} else if (bad) {
-			mt_msg("memtop: token_file=%s: cannot be read; check its name and mode", path);
+			mt_msg("token_file=%s: cannot be read; check its name and mode", path);
 		}
 		long n = bad ? -1 : mt_prim_call(SYS_read, fd, (long)s->token, MTW_TOKEN_MAX, 0, 0, 0);
 		if (fd >= 0)
@@ -87,7 +87,7 @@ static bool read_token(struct server *s)
 		len = (size_t)n;
 	}
 	if (len < TOKEN_LEAST) {
-		mt_msg("memtop: listen=%s: TCP needs a token of at least %d characters; "
+		mt_msg("listen=%s: TCP needs a token of at least %d characters; "
 		       "set MEMTOP_TOKEN or token_file=", mt_conf.listen, TOKEN_LEAST);
 		return false;
 	}
@@ -102,7 +102,7 @@ static bool parse_port(struct server *s, const char *text)
 	for (; *at >= '0' && *at <= '9' && port < 65536; at++)
 		port = port * 10 + (unsigned)(*at - '0');
 	if (at == text || *at || !port || port > 65535) {
-		mt_msg("memtop: listen=%s: not a port; use tcp:PORT, which listens on 127.0.0.1",
+		mt_msg("listen=%s: not a port; use tcp:PORT, which listens on 127.0.0.1",
 		       mt_conf.listen);
 		return false;
 	}
@@ -122,7 +122,7 @@ bool listen_parse(struct server *s)
 		return make_names(s, text + 5);
 	if (!strncmp(text, "tcp:", 4))
 		return parse_port(s, text + 4);
-	mt_msg("memtop: listen=%s: not understood; use @NAME, unix:/PATH or tcp:PORT", text);
+	mt_msg("listen=%s: not understood; use @NAME, unix:/PATH or tcp:PORT", text);
 	return false;
 }
 

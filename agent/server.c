@@ -169,7 +169,7 @@ bool mt_server_start(void)
 
 	shared = mt_prim_map_wiped(sizeof(*shared));
 	if (!s || !st.stack || !st.tls || !shared) {
-		mt_msg("memtop: no memory for the server; nobody can watch this process");
+		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
 	mt_arena_range((uintptr_t)shared, sizeof(*shared));
@@ -182,7 +182,7 @@ bool mt_server_start(void)
 	restore_signals(mask);
 	if (!ok) {
 		atomic_store(&shared->xstate_futex, SERVER_FAILED);
-		mt_msg("memtop: the system refuses to start the server; nobody can watch this process");
+		mt_msg("the system refuses to start the server; nobody can watch this process");
 		goto out;
 	}
 	if (mt_conf.wait_ns)
