@@ -75,9 +75,9 @@ static void put_threads(struct mtw_out *o, struct work *w)
 		}
 	}
 	n = n < THREADS_SENT ? n : THREADS_SENT;
-	mtw_put(o, n + (w->thread[0].blocks != 0));
+	mtw_put(o, n + 1); /* thread 0 always: an answer without a row could not be told from none */
 	for (uint32_t i = 0; i < MTW_THREADS_MAX; i++)
-		if (w->thread[i].blocks)
+		if (!i || w->thread[i].blocks)
 			put_count(o, i, &w->thread[i]);
 }
 

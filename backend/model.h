@@ -146,6 +146,7 @@ uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed 
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
 const struct scan_ages *model_ages(const struct model *m);
+uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* allocation and free rates, per second: over the last second, and over ten */
 struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);

@@ -84,7 +84,7 @@ struct model {
 	size_t option_count;
 	struct scan_ages ages;
 	bool have_ages;
-	uint64_t scan_request;
+	uint64_t scan_request, thread_scans;
 
 	struct staged *staged;
 	size_t staged_count, staged_room;

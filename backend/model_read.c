@@ -166,6 +166,11 @@ const char *model_option(const struct model *m, const char *name)
 	return NULL;
 }
 
+uint64_t model_thread_scans(const struct model *m)
+{
+	return m->thread_scans;
+}
+
 const struct scan_ages *model_ages(const struct model *m)
 {
 	return m->have_ages ? &m->ages : NULL;

@@ -17,7 +17,7 @@
 struct frame_key {
 	const char *function, *module;
 	uint64_t offset;
-	uint32_t node;
+	uint32_t index;
 	uint8_t kind;
 };
 
@@ -40,29 +40,27 @@ static int compare_keys(const void *pa, const void *pb)
 
 static void rank_frames(struct report *r)
 {
-	uint32_t n = model_node_count(r->model), used = 0, rank = 0;
+	uint32_t n = model_dense_count(r->model), used = 0, rank = 0, id;
 	struct frame_key *keys = xcalloc(n + 1, sizeof *keys);
 
 	r->rank = xcalloc(n + 1, sizeof *r->rank);
-	for (uint32_t id = 1; id < n; id++) {
-		const struct node *node = model_node(r->model, id);
+	for (uint32_t i = 1; i < n; i++) {
+		const struct node *node = model_dense(r->model, i, &id);
 
-		if (!node || !node->known)
-			continue;
 		const struct symbol *s = symbols_of_node(r->symbols, id);
 		const struct module *m = model_module(r->model, node->module);
 		keys[used++] = (struct frame_key){
 			.function = s->count ? s->frames[0].function : NULL,
 			.module = m ? m->name : NULL,
 			.offset = node->offset,
-			.node = id,
+			.index = i,
 			.kind = node->kind,
 		};
 	}
 	qsort(keys, used, sizeof *keys, compare_keys);
 	for (uint32_t i = 0; i < used; i++) {
 		rank += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
-		r->rank[keys[i].node] = rank;
+		r->rank[keys[i].index] = rank;
 	}
 	free(keys);
 }
@@ -72,14 +70,15 @@ static const struct report *sorting; /* qsort has no argument; main thread only 
 static int compare_frames(uint32_t a, uint32_t b)
 {
 	while (a != b) {
-		uint32_t ra = sorting->rank[a], rb = sorting->rank[b];
+		const struct node *na = model_node(sorting->model, a), *nb = model_node(sorting->model, b);
+		uint32_t ra = sorting->rank[na->index], rb = sorting->rank[nb->index];
 
 		if (ra != rb)
 			return ra < rb ? -1 : 1;
 		if (!a || !b)
 			break;
-		a = model_node(sorting->model, a)->parent;
-		b = model_node(sorting->model, b)->parent;
+		a = na->parent;
+		b = nb->parent;
 	}
 	return 0;
 }
@@ -118,13 +117,13 @@ static uint32_t truncation_of(const struct model *m, uint32_t leaf)
 
 static void gather_stacks(struct report *r)
 {
-	uint32_t n = model_node_count(r->model);
+	uint32_t n = model_dense_count(r->model), id;
 	size_t room = 0;
 
-	for (uint32_t id = 0; id < n; id++) {
-		const struct node *node = model_node(r->model, id);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct node *node = model_dense(r->model, i, &id);
 
-		if (!node || !node->known || (!node->self.alloc_blocks && !node->self.alloc_bytes))
+		if (!node->self.alloc_blocks && !node->self.alloc_bytes)
 			continue;
 		GROW(r->stacks, room, r->stack_count + 1);
 		struct report_stack *s = &r->stacks[r->stack_count++];
@@ -144,7 +143,8 @@ struct changing {
 static void add_change(void *arg, uint32_t slot, const struct change *c)
 {
 	struct changing *x = arg;
-	struct change *to = &x->of_node[model_slot(x->model, slot)->node];
+	const struct node *node = model_node(x->model, model_slot(x->model, slot)->node);
+	struct change *to = &x->of_node[node->index];
 
 	to->born_blocks += c->born_blocks;
 	to->born_bytes += c->born_bytes;
@@ -155,7 +155,7 @@ static void add_change(void *arg, uint32_t slot, const struct change *c)
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err)
 {
-	uint32_t n = model_node_count(r->model);
+	uint32_t n = model_dense_count(r->model), id;
 	struct changing x = { r->model, xcalloc(n + 1, sizeof *x.of_node) };
 	struct report_stack *list = NULL;
 	size_t room = 0;
@@ -169,15 +169,16 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 		free(x.of_node);
 		return NULL;
 	}
-	for (uint32_t id = 0; id < n; id++) {
-		const struct change *c = &x.of_node[id];
+	for (uint32_t i = 0; i < n; i++) {
+		const struct change *c = &x.of_node[i];
 
 		if (!c->born_blocks && !c->gone_blocks && !c->born_bytes && !c->gone_bytes)
 			continue;
 		GROW(list, room, *count + 1);
+		const struct node *node = model_dense(r->model, i, &id);
 		list[(*count)++] = (struct report_stack){
 			.leaf = id,
-			.sum = model_node(r->model, id)->self,
+			.sum = node->self,
 			.truncated = truncation_of(r->model, id),
 			.change = *c,
 		};
@@ -276,10 +277,12 @@ static void gather_warnings(struct report *r, struct watch *w)
 void report_resolve(struct watch *w)
 {
 	const struct model *m = watch_model(w);
+	uint32_t id;
 
-	for (uint32_t id = 1; id < model_node_count(m); id++)
-		if (model_node(m, id) && model_node(m, id)->known)
-			symbols_of_node(watch_symbols(w), id);
+	for (uint32_t i = 1; i < model_dense_count(m); i++) {
+		model_dense(m, i, &id);
+		symbols_of_node(watch_symbols(w), id);
+	}
 	symbols_wait(watch_symbols(w));
 }
 

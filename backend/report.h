@@ -24,7 +24,7 @@ struct report {
 	struct report_stack *stacks; /* by live bytes, then by frames; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
-	uint32_t *rank;              /* of each node's frame among all frames; owned */
+	uint32_t *rank;              /* of each node's frame among all frames, by dense index; owned */
 	char **warnings;             /* sentences; owned */
 	size_t warning_count, warning_room;
 };
