@@ -80,11 +80,11 @@ static bool set_up(void)
 		return false;
 	mt_maps_init();
 	if (!mt_unwind_init(mt_conf.unwind)) {
-		mt_msg("memtop: unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
+		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
 		return false;
 	}
 	if (!mt_live_init(mt_hooks_cxx_foreign() ? 16 : mt_real_granule())) {
-		mt_msg("memtop: no address space for the live map; running unprofiled");
+		mt_msg("no address space for the live map; running unprofiled");
 		return false;
 	}
 	return true;
@@ -120,8 +120,8 @@ static const char *base_name(const char *path, size_t *len)
 	return slash ? slash + 1 : path;
 }
 
-/* Cuts our entry out of the list in place; what the user put there stays to the byte. */
-static void cut_preload(char *list)
+/* Finds our entry and cuts it out of the list in place; what the user put there stays to the byte. */
+static void cut_preload(char *list, bool remove)
 {
 	Dl_info us;
 
@@ -137,6 +137,8 @@ static void cut_preload(char *list)
 			continue;
 		}
 		preload = keep(at, len);
+		if (!remove)
+			return;
 		char *rest = at + len;
 		if (*rest)
 			rest++; /* one separator goes with it: the one behind, else the one before */
@@ -147,25 +149,26 @@ static void cut_preload(char *list)
 	}
 }
 
-/* True when the variable goes altogether. */
-static bool take_out(char *var, unsigned *count)
+/* Remembers what is ours; true when the variable is to go altogether. */
+static bool take_out(char *var, unsigned *count, bool remove)
 {
 	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
 
 	if (!strncmp(var, ld, sizeof(ld) - 1)) {
 		char *list = var + sizeof(ld) - 1;
 		bool empty = !*list;
-		cut_preload(list);
+		cut_preload(list, remove);
 		return !*list && !empty;
 	}
 	if (strncmp(var, mine, sizeof(mine) - 1))
 		return false;
 	if (*count < SAVED_MAX)
 		saved[(*count)++] = keep(var, strlen(var));
-	return true;
+	return remove;
 }
 
-static void clean_environment(void)
+/* With follow=exec everything stays, so that children have it too. */
+static void clean_environment(bool remove)
 {
 	char **to = environ;
 	unsigned count = 0;
@@ -173,7 +176,7 @@ static void clean_environment(void)
 	if (!to)
 		return;
 	for (char **from = environ; *from; from++)
-		if (!take_out(*from, &count))
+		if (!take_out(*from, &count, remove))
 			*to++ = *from;
 	*to = NULL;
 }
@@ -184,8 +187,7 @@ __attribute__((constructor)) static void begin(void)
 
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
-	if (!mt_conf.follow_exec)
-		clean_environment();
+	clean_environment(!mt_conf.follow_exec);
 	if (atomic_load(&mt_state) == AGENT_ON) {
 		mt_thread_self();
 		mt_thread_named(0, program_invocation_short_name);

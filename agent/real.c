@@ -125,9 +125,17 @@ void *mt_real_next(const char *symbol)
 	return lookup(RTLD_NEXT, symbol);
 }
 
+static bool is_agent(const void *addr)
+{
+	Dl_info a, b;
+
+	return dladdr(addr, &a) && dladdr((void *)mt_real_beside, &b) && a.dli_fbase == b.dli_fbase;
+}
+
 /*
  * A module that came by dlopen(RTLD_LOCAL) has libraries in its scope that RTLD_NEXT does not
- * see. Slow and rare: only when operator new has failed and its handler is wanted.
+ * see. Slow and rare: only when operator new has failed and its handler is wanted. One form of
+ * new may jump to another, whose caller then seems to be us: the first caller is remembered.
  */
 void *mt_real_beside(uintptr_t caller, const char *symbol)
 {
@@ -141,6 +149,9 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	uint32_t gate = t->hot ? t->hot->gate : 0;
 	if (t->hot)
 		t->hot->gate = 0;
+	if (is_agent((void *)caller))
+		caller = t->origin;
+	t->origin = caller;
 	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
 		void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
 		if (handle) {
@@ -151,7 +162,7 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	if (t->hot)
 		t->hot->gate = gate;
 	t->quiet = quiet;
-	return f;
+	return f && !is_agent(f) ? f : NULL;
 }
 
 /* Set what is there; what a libc lacks keeps a substitute. */

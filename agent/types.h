@@ -89,6 +89,7 @@ struct thread {
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0 = not (record.c) */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
+	uintptr_t origin;             /* who called the operator new that failed last */
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
