@@ -3,8 +3,8 @@
  * count_preload.c - the second oracle: forwards the malloc family and counts, nothing else.
  *
  * Counts as valgrind memcheck does: a successful realloc of a block is one free and one allocation
- * of the new size. The counters lie in a shared mapping of the file "counts" beside this library, so
- * that they are right however the program ends. A forked child does not count (its flag page is
+ * of the new size. The counters lie in a shared mapping of the file "counts" beside this library,
+ * so that they are right however the program ends. A forked child does not count (its flag page is
  * wiped); requested sizes of live blocks are not kept, so bytes in use are valgrind's to say.
  * The thread-local variable makes it weigh the same as the agent in a thread's DTV.
  */
@@ -27,10 +27,10 @@ struct counts {
 	_Atomic uint64_t xallocs, xfrees, xbytes;
 };
 
-static struct counts early;               /* before the file is mapped */
+static struct counts early; /* before the file is mapped */
 static struct counts *_Atomic xcounts = &early;
-static bool *active;                      /* on a page that fork wipes; NULL = not set up yet */
-static _Thread_local int inside = 1;      /* initialised: one TLS block, as the agent has */
+static bool *active;		     /* on a page that fork wipes; NULL = not set up yet */
+static _Thread_local int inside = 1; /* initialised: one TLS block, as the agent has */
 
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);

@@ -140,7 +140,7 @@ def _put_history(out, value):
             out += varint(live)
 
 
-def payload(kind, **value):
+def payload(kind, /, **value):
     out = bytearray()
     if kind == NODES:
         _put_nodes(out, value)
@@ -151,7 +151,7 @@ def payload(kind, **value):
     return bytes(out)
 
 
-def frame(kind, **value):
+def frame(kind, /, **value):
     body = payload(kind, **value)
     return varint(kind) + varint(len(body)) + body
 
