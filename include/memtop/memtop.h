@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memtop.h - what a program may tell the agent that watches it.
+ *
+ * The symbols are weak: a program that is not watched pays one test of a pointer, and needs
+ * neither memtop nor a library to link or to run.
+ *
+ *     memtop_set_mark("after login");
+ */
+#ifndef MEMTOP_MEMTOP_H
+#define MEMTOP_MEMTOP_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The agent's own function: use memtop_set_mark(). */
+extern unsigned memtop_mark(const char *name) __attribute__((weak));
+
+/*
+ * Sets a mark, as `s` in the view does: what is allocated from now on can be told from what was
+ * there before. name: up to 64 bytes of text, or NULL. The mark's number, 0 when not watched or
+ * when there are no more marks. Waits a moment for the agent; not for signal handlers.
+ */
+static inline unsigned memtop_set_mark(const char *name)
+{
+	return memtop_mark ? memtop_mark(name) : 0;
+}
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
