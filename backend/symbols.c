@@ -12,3 +12,4 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 void symbols_wait(struct symbols *s) { (void)s; }
 void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg) { (void)s;(void)fn;(void)arg; }
 size_t symbols_warnings(const struct symbols *s, const char *const **sentences) { (void)s;(void)sentences; return 0; }
+void symbols_clear(struct symbols *s) { (void)s; }

@@ -38,6 +38,8 @@ struct symbol_options {
 /* loop may be NULL: then answers are only taken in by symbols_wait(). */
 struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o);
 void symbols_free(struct symbols *s);
+/* Another session's module ids follow: forget every location. Strings stay. */
+void symbols_clear(struct symbols *s);
 /* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
 /* Of a trie node; TRUNCATED and NOWHERE nodes get a describing frame with function NULL. */

@@ -1,26 +1,776 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * watch.c - one target being watched: link or file, model, symbols and the session that is kept.
+ *
+ *   conn or file --frame--> wire_read --event--> model, symbols
+ *                     \--> session (spool or record), with each symbol as it is found
+ *
+ * Every HELLO begins anew: the model forgets all and the full state follows (a reconnect, or another
+ * program after an exec). The names of code stay when it is the same process. A session
+ * file repeats what came, so that reading one takes the same way as the link.
+ *
+ * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
+ * reconnects, and never back.
+ */
 #include "watch.h"
-int target_parse(const char *word, struct target *t, struct err *err) { (void)t; return err_set(err, 2, "%s", word); }
-int target_parse_pid(const char *word, struct target *t, struct err *err) { (void)t; return err_set(err, 2, "%s", word); }
-struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o, struct err *err) { (void)loop;(void)t;(void)o; err_set(err, 3, "not yet"); return NULL; }
-void watch_close(struct watch *w) { (void)w; }
-void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg) { (void)w;(void)fn;(void)arg; }
-struct model *watch_model(struct watch *w) { (void)w; return NULL; }
-struct symbols *watch_symbols(struct watch *w) { (void)w; return NULL; }
-const struct target *watch_target(const struct watch *w) { (void)w; return NULL; }
-bool watch_live(const struct watch *w) { (void)w; return 0; }
-uint64_t watch_stale_ns(const struct watch *w) { (void)w; return 0; }
-const char *watch_problem(const struct watch *w) { (void)w; return NULL; }
-const char *watch_notice(const struct watch *w) { (void)w; return NULL; }
-int watch_loading(const struct watch *w) { (void)w; return 0; }
-size_t watch_warnings(const struct watch *w, const char *const **s) { (void)w;(void)s; return 0; }
-int watch_mark(struct watch *w, const char *name) { (void)w;(void)name; return -1; }
-int watch_drop_mark(struct watch *w, uint32_t id) { (void)w;(void)id; return -1; }
-int watch_rename_mark(struct watch *w, uint32_t id, const char *name) { (void)w;(void)id;(void)name; return -1; }
-int watch_set_option(struct watch *w, const char *name, const char *value) { (void)w;(void)name;(void)value; return -1; }
-int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count) { (void)w;(void)kind;(void)slots;(void)count; return -1; }
-int watch_save(struct watch *w, const char *path, struct err *err) { (void)w;(void)path;(void)err; return -1; }
-const char *watch_spool_path(const struct watch *w) { (void)w; return NULL; }
-int watch_wait_complete(struct watch *w, unsigned t, struct err *err) { (void)w;(void)t;(void)err; return -1; }
-void watch_child_ended(struct watch *w, int s) { (void)w;(void)s; }
-int watch_end_record(struct watch *w, struct err *err) { (void)w;(void)err; return -1; }
+
+#include "conn.h"
+#include "launch.h"
+#include "loop.h"
+#include "spool.h"
+#include "wire_read.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STALE_NS 2000000000ull     /* a link is silent after so long; ticks come ten times a second */
+#define PATIENCE_NS 400000000ull   /* a program that just starts is not a problem yet */
+#define EXEC_NS 10000000000ull     /* a new program's agent answers within this, or has none */
+#define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
+#define KEEP_MS 1000
+#define NAMES_MS 20                /* answers of the symbolizer come in crowds */
+
+struct watch {
+	struct loop *loop;               /* borrowed */
+	struct target target;
+	struct watch_options options;
+	struct model *model;
+	struct symbols *symbols;
+	struct conn *conn;               /* NULL: a file */
+	struct loop_source *timer;       /* each second */
+	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
+	void (*on_change)(void *arg, unsigned bits);
+	void *on_change_arg;
+	unsigned bits;                   /* to be told after this slice */
+	char *problem, *notice;          /* NULL = none */
+	char **warnings;
+	size_t warning_count, warning_room;
+	const char **warning_list;       /* what watch_warnings() returned last */
+
+	struct session_writer *writer;   /* spool or record; NULL = none */
+	char *path;                      /* of it */
+	struct err write_err;            /* text not empty: something was not written */
+
+	uint64_t opened_ns;
+	bool greeted;                    /* HELLO came over this link */
+	bool told_final;
+	uint64_t session_pid, session_start; /* whose names symbols has */
+	uint64_t file_ns, file_at;       /* file time at our clock's file_at; 0 = no HELLO yet */
+	uint64_t replay_ns;              /* reading a file: time of its frame */
+	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
+	uint32_t nodes_asked;            /* names of nodes below were asked for */
+	bool child_ended;
+	uint32_t child_state;
+	int child_status;
+	uint64_t child_ns, scan_request;
+};
+
+static void set_text(char **slot, const char *text)
+{
+	char *copy = text ? xstrdup(text) : NULL;
+
+	free(*slot);
+	*slot = copy;
+}
+
+static void add_warning(struct watch *w, const char *text)
+{
+	for (size_t i = 0; i < w->warning_count; i++)
+		if (!strcmp(w->warnings[i], text))
+			return;
+	GROW(w->warnings, w->warning_room, w->warning_count + 1);
+	w->warnings[w->warning_count++] = xstrdup(text);
+}
+
+static void tell(struct watch *w, unsigned bits)
+{
+	if (bits && w->on_change)
+		w->on_change(w->on_change_arg, bits);
+}
+
+/* --- what is kept */
+
+static uint64_t file_time(const struct watch *w)
+{
+	return w->file_at ? w->file_ns + (now_ns() - w->file_at) : 0;
+}
+
+static void keep_failed(struct watch *w, const struct err *err)
+{
+	if (*w->write_err.text)
+		return;
+	w->write_err = *err;
+	if (w->options.record_path)
+		set_text(&w->problem, err->text);
+	char *text = xasprintf("the session is no longer kept: %s", err->text);
+	set_text(&w->notice, text);
+	add_warning(w, text);
+	free(text);
+	w->bits |= WATCH_NOTICE | WATCH_LINK;
+}
+
+static void keep_frame(struct watch *w, uint64_t type, const uint8_t *payload, size_t len)
+{
+	struct err err = { 0 };
+
+	if (w->writer && !*w->write_err.text && session_frame(w->writer, file_time(w), type, payload, len, &err))
+		keep_failed(w, &err);
+}
+
+static void keep_meta(struct watch *w)
+{
+	uint8_t payload[1024];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, MEMTOP_VERSION);
+	mtw_put_string(&o, w->target.text);
+	mtw_put(&o, unix_now_ns());
+	keep_frame(w, MTW_S_META, payload, (size_t)(o.at - payload));
+}
+
+static void on_names(void *arg)
+{
+	struct watch *w = arg;
+
+	loop_remove(w->names_soon);
+	w->names_soon = NULL;
+	tell(w, WATCH_SYMBOLS);
+}
+
+static void on_symbol(struct watch *w)
+{
+	if (!w->names_soon)
+		w->names_soon = loop_timer(w->loop, NAMES_MS, false, on_names, w);
+}
+
+static void keep_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+	struct watch *w = arg;
+	uint32_t n = sym->count > 64 ? 64 : sym->count;
+
+	on_symbol(w);
+	mtw_put(&o, module);
+	mtw_put(&o, offset);
+	mtw_put(&o, kind == MTW_NODE_SIGNAL);
+	mtw_put(&o, (uint64_t)sym->source);
+	mtw_put(&o, n);
+	/* Outermost first; of a deeper pile than the bound the innermost are left out. */
+	for (uint32_t i = sym->count; i > sym->count - n; i--) {
+		mtw_put_string(&o, sym->frames[i - 1].function);
+		mtw_put_string(&o, sym->frames[i - 1].file);
+		mtw_put(&o, sym->frames[i - 1].line);
+		mtw_put(&o, sym->frames[i - 1].inlined);
+	}
+	if (!o.full)
+		keep_frame(w, MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+}
+
+/* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
+static void ask_for_names(struct watch *w)
+{
+	uint32_t n = model_node_count(w->model);
+
+	if (!w->writer || *w->write_err.text)
+		return;
+	for (; w->nodes_asked < n; w->nodes_asked++) {
+		const struct node *node = model_node(w->model, w->nodes_asked);
+		if (node && node->known && (node->kind == MTW_NODE_CODE || node->kind == MTW_NODE_SIGNAL))
+			symbols_of_node(w->symbols, w->nodes_asked);
+	}
+}
+
+static void open_spool(struct watch *w)
+{
+	const struct program *p = model_program(w->model);
+	char path[4096];
+	struct err err = { 0 };
+
+	if (!w->options.spool || w->writer || *w->write_err.text || !p)
+		return;
+	w->writer = spool_create(p->exe ? p->exe : "program", p->pid, path, sizeof path, &err);
+	if (!w->writer) {
+		keep_failed(w, &err);
+		return;
+	}
+	set_text(&w->path, path);
+	keep_meta(w);
+}
+
+/* --- frames */
+
+static void take_symbol(struct watch *w, const struct event *e)
+{
+	struct symbol_frame frames[64];
+	struct symbol sym = { (int)e->u.s_symbol.source, (uint32_t)e->u.s_symbol.count, frames };
+	char *strings[128];
+	size_t used = 0;
+
+	for (uint32_t i = 0; i < sym.count; i++) {
+		size_t from = sym.count - 1 - i; /* innermost first here */
+		const struct text *fn = &e->u.s_symbol.frames[from].function, *file = &e->u.s_symbol.frames[from].file;
+		frames[i] = (struct symbol_frame){ .line = e->u.s_symbol.frames[from].line,
+						   .inlined = e->u.s_symbol.frames[from].inlined };
+		if (fn->len)
+			frames[i].function = strings[used++] = xstrndup(fn->s, fn->len);
+		if (file->len)
+			frames[i].file = strings[used++] = xstrndup(file->s, file->len);
+	}
+	if (sym.count)
+		symbols_put(w->symbols, e->u.s_symbol.module, e->u.s_symbol.offset,
+			    e->u.s_symbol.kind ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &sym);
+	while (used)
+		free(strings[--used]);
+}
+
+static void take_hello(struct watch *w, const struct event *e)
+{
+	if (model_program(w->model)) {
+		model_clear(w->model);
+		w->nodes_asked = 0;
+	}
+	if (w->session_pid != e->u.hello.pid || w->session_start != e->u.hello.start_unix_ns)
+		symbols_clear(w->symbols);
+	w->session_pid = e->u.hello.pid;
+	w->session_start = e->u.hello.start_unix_ns;
+	w->final_ns = 0;
+	w->told_final = false;
+	w->nodes_asked = 0;
+	if (!w->file_at) {
+		w->file_ns = e->u.hello.now_ns;
+		w->file_at = now_ns();
+	}
+}
+
+static void take_child_state(struct watch *w)
+{
+	w->child_ended = true;
+	model_set_state(w->model, w->child_state, w->child_status, true);
+}
+
+static int on_event(void *arg, const struct event *e, struct err *err)
+{
+	struct watch *w = arg;
+
+	switch (e->type) {
+	case MTW_S_SYMBOL:
+		take_symbol(w, e);
+		return 0;
+	case MTW_S_EXIT:
+		w->child_state = e->u.s_exit.state;
+		w->child_status = (int)e->u.s_exit.status;
+		take_child_state(w);
+		return 0;
+	case MTW_S_NOTE: {
+		char *text = xstrndup(e->u.s_note.s, e->u.s_note.len);
+		add_warning(w, text);
+		free(text);
+		return 0;
+	}
+	case MTW_S_META:
+	case MTW_S_TIME:
+	case MTW_S_EXPECTED:
+		return 0;
+	case MTW_HELLO:
+		take_hello(w, e);
+		break;
+	default:
+		if (!model_program(w->model))
+			return err_set(err, 3, "%s: the stream is broken: state before its HELLO", w->target.text);
+	}
+	int rc = model_apply(w->model, e, err);
+	/* What memtop saw of its own child is certain; the agent may only have guessed. */
+	if (rc == 0 && w->child_ended && (e->type == MTW_STATE || e->type == MTW_TICK))
+		take_child_state(w);
+	return rc;
+}
+
+static int take_frame(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+{
+	struct err why = { 0 };
+	uint64_t ticks = model_ticks(w->model);
+
+	if (wire_read(type, payload, len, on_event, w, &why))
+		return err_set(err, 3, "%s: the stream is broken: %s; the link starts anew", w->target.text, why.text);
+	if (model_ticks(w->model) != ticks)
+		w->bits |= WATCH_TICK;
+	return 0;
+}
+
+/* --- the link */
+
+static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+{
+	struct watch *w = arg;
+
+	if (type >= MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
+		return 0;
+	if (take_frame(w, type, payload, len, err))
+		return -1;
+	if (type == MTW_HELLO) {
+		w->greeted = true;
+		set_text(&w->problem, w->options.record_path && *w->write_err.text ? w->write_err.text : NULL);
+		w->bits |= WATCH_LINK;
+		open_spool(w);
+	}
+	keep_frame(w, type, payload, len);
+	return 0;
+}
+
+static void on_slice(void *arg)
+{
+	struct watch *w = arg;
+	int status;
+	bool known;
+
+	if (w->bits & WATCH_TICK)
+		ask_for_names(w);
+	if (model_final(w->model) && !w->told_final) {
+		w->told_final = true;
+		w->final_ns = now_ns();
+		w->bits |= WATCH_FINAL;
+		if (model_state(w->model, &status, &known) != MTW_EXECED)
+			conn_finish(w->conn);
+	}
+	unsigned bits = w->bits;
+	w->bits = 0;
+	tell(w, bits);
+}
+
+static void on_up(void *arg)
+{
+	(void)arg; /* HELLO is what counts */
+}
+
+static void on_down(void *arg, const char *problem)
+{
+	struct watch *w = arg;
+	bool was = w->greeted;
+
+	w->greeted = false;
+	if (model_final(w->model) && w->final_ns)
+		return; /* after an exec: the new program's agent is awaited, quietly */
+	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
+		return;
+	if (was && !w->child_ended)
+		model_set_state(w->model, MTW_LINK_LOST, 0, false);
+	if (w->problem && !strcmp(w->problem, problem))
+		return;
+	set_text(&w->problem, problem);
+	w->bits |= WATCH_LINK;
+	unsigned bits = w->bits;
+	w->bits = 0;
+	tell(w, bits);
+}
+
+static void on_second(void *arg)
+{
+	struct watch *w = arg;
+	struct err err = { 0 };
+	uint64_t now = now_ns();
+
+	if (w->writer && !*w->write_err.text && session_flush(w->writer, &err))
+		keep_failed(w, &err);
+	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
+			    (w->child_ended && now - w->child_ns > AFTERLIFE_NS)))
+		conn_finish(w->conn);
+	unsigned bits = w->bits;
+	w->bits = 0;
+	if (watch_stale_ns(w))
+		bits |= WATCH_LINK; /* the time since is shown */
+	tell(w, bits);
+}
+
+/* --- opening */
+
+static void on_notice(void *arg, const char *text)
+{
+	struct watch *w = arg;
+
+	set_text(&w->notice, text);
+	w->bits |= WATCH_NOTICE;
+}
+
+/* -p PID: whether there is anything to wait for. */
+static int check_pid(const struct target *t, struct err *err)
+{
+	struct agent_process *list;
+	char path[64], name[64] = "";
+	bool found = false;
+
+	for (size_t i = 0, n = launch_list(&list); i < n; i++)
+		found |= list[i].pid == t->pid;
+	free(list);
+	if (found)
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/comm", t->pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
+	if (!fgets(name, sizeof name, f))
+		name[0] = '\0';
+	fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; start it with memtop run", t->text,
+		       *name ? name : "the process", t->pid);
+}
+
+static void note_cut(struct watch *w, const char *text)
+{
+	int status;
+	bool known;
+
+	add_warning(w, text);
+	set_text(&w->problem, text);
+	if (!model_final(w->model) && !w->child_ended && model_state(w->model, &status, &known) == MTW_RUNNING)
+		model_set_state(w->model, MTW_CUT, 0, false);
+}
+
+static int read_file(struct watch *w, struct err *err)
+{
+	struct session_reader *r = session_open(w->target.name, err);
+	struct err why = { 0 };
+	const uint8_t *payload;
+	uint64_t type;
+	size_t len;
+	int rc;
+
+	if (!r)
+		return -1;
+	while ((rc = session_next(r, &w->replay_ns, &type, &payload, &len, &why)) > 0)
+		if (take_frame(w, type, payload, len, &why)) {
+			rc = -1;
+			break;
+		}
+	if (!model_program(w->model)) {
+		if (rc < 0)
+			*err = why;
+		else
+			err_set(err, 3, "%s: holds no session: %s; record it again", w->target.text,
+				session_cut(r) ? "it was cut before its first block" : "no agent ever answered");
+		err->status = 3;
+		session_reader_free(r);
+		return -1;
+	}
+	if (rc < 0) {
+		note_cut(w, why.text);
+	} else if (session_cut(r)) {
+		char *text = xasprintf("%s: cut: read to its last whole block (%.1f s); the end is missing", w->target.text,
+				       (double)w->replay_ns / 1e9);
+		note_cut(w, text);
+		free(text);
+	}
+	session_reader_free(r);
+	return 0;
+}
+
+static void who_am_i(char *who, size_t size)
+{
+	struct passwd *p = getpwuid(geteuid());
+	char host[64] = "";
+
+	if (gethostname(host, sizeof host - 1))
+		host[0] = '\0';
+	snprintf(who, size, "%.30s@%.30s", p ? p->pw_name : "?", host);
+}
+
+static int connect_target(struct watch *w, struct err *err)
+{
+	const struct conn_events events = { on_frame, on_up, on_down, on_slice, w };
+	char who[MTW_NAME_MAX + 1];
+
+	if (w->target.kind == TARGET_PID && check_pid(&w->target, err))
+		return -1;
+	if (w->options.record_path) {
+		w->writer = session_create(w->options.record_path, 0, err);
+		if (!w->writer)
+			return -1;
+		set_text(&w->path, w->options.record_path);
+		keep_meta(w);
+	}
+	symbols_on_answer(w->symbols, keep_symbol, w);
+	who_am_i(who, sizeof who);
+	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who, w->options.tick_ns, &events);
+	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
+	return 0;
+}
+
+static void on_file_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	(void)module, (void)offset, (void)kind, (void)sym;
+	on_symbol(arg);
+}
+
+struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o, struct err *err)
+{
+	struct watch *w = xcalloc(1, sizeof *w);
+
+	w->loop = loop;
+	w->target = *t;
+	w->options = *o;
+	w->opened_ns = now_ns();
+	w->model = model_new();
+	w->symbols = symbols_new(loop, w->model, &o->symbols);
+	model_on_notice(w->model, on_notice, w);
+	if (t->kind == TARGET_FILE)
+		symbols_on_answer(w->symbols, on_file_symbol, w);
+	if (t->kind == TARGET_FILE ? read_file(w, err) : connect_target(w, err)) {
+		watch_close(w);
+		return NULL;
+	}
+	return w;
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	w->on_change = NULL;
+	loop_remove(w->timer);
+	loop_remove(w->names_soon);
+	w->names_soon = NULL;
+	conn_free(w->conn);
+	symbols_free(w->symbols);
+	model_free(w->model);
+	if (w->writer)
+		session_close(w->writer, NULL);
+	for (size_t i = 0; i < w->warning_count; i++)
+		free(w->warnings[i]);
+	free(w->warnings);
+	free(w->warning_list);
+	free(w->problem);
+	free(w->notice);
+	free(w->path);
+	free(w);
+}
+
+void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg)
+{
+	w->on_change = fn;
+	w->on_change_arg = arg;
+}
+
+/* --- questions */
+
+struct model *watch_model(struct watch *w)
+{
+	return w->model;
+}
+
+struct symbols *watch_symbols(struct watch *w)
+{
+	return w->symbols;
+}
+
+const struct target *watch_target(const struct watch *w)
+{
+	return &w->target;
+}
+
+bool watch_live(const struct watch *w)
+{
+	return w->conn && w->greeted && conn_up(w->conn);
+}
+
+uint64_t watch_stale_ns(const struct watch *w)
+{
+	uint64_t last = w->conn ? conn_last_ns(w->conn) : 0, now = now_ns();
+
+	if (!last || model_final(w->model) || last > now)
+		return 0;
+	return watch_live(w) && now - last < STALE_NS ? 0 : now - last;
+}
+
+const char *watch_problem(const struct watch *w)
+{
+	return w->problem;
+}
+
+const char *watch_notice(const struct watch *w)
+{
+	return w->notice;
+}
+
+int watch_loading(const struct watch *w)
+{
+	const struct totals *t = model_totals(w->model);
+
+	if (!w->conn || model_complete(w->model))
+		return 100;
+	if (!t->slots_total)
+		return 0;
+	uint64_t percent = t->slots_sent * 100 / t->slots_total;
+	return percent > 99 ? 99 : (int)percent;
+}
+
+size_t watch_warnings(const struct watch *w, const char *const **sentences)
+{
+	struct watch *mine = (struct watch *)w; /* only its scratch list */
+	const char *const *symbols = NULL;
+	size_t n = symbols_warnings(w->symbols, &symbols);
+
+	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 1) * sizeof *mine->warning_list);
+	for (size_t i = 0; i < w->warning_count; i++)
+		mine->warning_list[i] = w->warnings[i];
+	for (size_t i = 0; i < n; i++)
+		mine->warning_list[w->warning_count + i] = symbols[i];
+	*sentences = mine->warning_list;
+	return w->warning_count + n;
+}
+
+/* --- commands */
+
+static int send_frame(struct watch *w, uint64_t type, const uint8_t *payload, const struct mtw_out *o)
+{
+	if (!watch_live(w) || o->full)
+		return -1;
+	return conn_send(w->conn, type, payload, (size_t)(o->at - payload));
+}
+
+int watch_mark(struct watch *w, const char *name)
+{
+	uint8_t p[MTW_STRING_MAX + 16];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put_string(&o, name);
+	return send_frame(w, MTW_SET_MARK, p, &o);
+}
+
+int watch_drop_mark(struct watch *w, uint32_t id)
+{
+	uint8_t p[16];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put(&o, id);
+	return send_frame(w, MTW_DROP_MARK, p, &o);
+}
+
+int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
+{
+	uint8_t p[MTW_STRING_MAX + 32];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put(&o, id);
+	mtw_put_string(&o, name);
+	return send_frame(w, MTW_RENAME_MARK, p, &o);
+}
+
+int watch_set_option(struct watch *w, const char *name, const char *value)
+{
+	uint8_t p[2 * MTW_STRING_MAX + 32];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put_string(&o, name);
+	mtw_put_string(&o, value);
+	return send_frame(w, MTW_SET_OPTION, p, &o);
+}
+
+int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count)
+{
+	uint8_t p[MTW_CLIENT_FRAME_MAX];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put(&o, ++w->scan_request);
+	mtw_put(&o, (uint64_t)kind);
+	mtw_put(&o, count);
+	for (size_t i = 0; i < count; i++)
+		mtw_put(&o, slots[i] - (i ? slots[i - 1] : 0));
+	return send_frame(w, MTW_SCAN, p, &o);
+}
+
+/* --- saving and ending */
+
+static int copy_file(const char *from, const char *to, struct err *err)
+{
+	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
+	char buf[65536];
+	size_t n;
+	int rc = 0;
+
+	if (!in || !out) {
+		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from, in ? "written" : "read",
+			     strerror(errno));
+	} else {
+		while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0)
+			if (fwrite(buf, 1, n, out) != n)
+				rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	}
+	if (out && fclose(out) && rc == 0)
+		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	if (in)
+		fclose(in);
+	return rc;
+}
+
+int watch_save(struct watch *w, const char *path, struct err *err)
+{
+	if (!w->conn)
+		return copy_file(w->target.name, path, err);
+	if (!w->writer)
+		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
+			       *w->write_err.text ? w->write_err.text : "no agent answered yet");
+	if (session_copy(w->writer, path, err))
+		return -1;
+	if (!*w->write_err.text)
+		return 0;
+	*err = w->write_err;
+	return -1;
+}
+
+const char *watch_spool_path(const struct watch *w)
+{
+	return w->path;
+}
+
+int watch_end_record(struct watch *w, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (w->writer && !*w->write_err.text)
+		symbols_wait(w->symbols); /* answers go into the file as they come */
+	if (w->writer && session_close(w->writer, &why))
+		keep_failed(w, &why);
+	w->writer = NULL;
+	if (!*w->write_err.text)
+		return 0;
+	*err = w->write_err;
+	return -1;
+}
+
+int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull, now;
+
+	if (!w->conn)
+		return 0;
+	while (!model_complete(w->model) && !model_final(w->model)) {
+		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
+			return err_set(err, 3, "%s", w->problem);
+		if ((now = now_ns()) >= end)
+			return err_set(err, 3, "%s: the first state did not arrive whole within %u s (%d %% of it): %s", w->target.text,
+				       timeout_ms / 1000, watch_loading(w), w->problem ? w->problem : "try again");
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+	return 0;
+}
+
+void watch_child_ended(struct watch *w, int wait_status)
+{
+	uint8_t payload[20];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	w->child_state = WIFSIGNALED(wait_status) ? MTW_SIGNALLED : MTW_EXITED;
+	w->child_status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+	w->child_ns = now_ns();
+	take_child_state(w);
+	mtw_put(&o, w->child_state);
+	mtw_put(&o, (uint64_t)w->child_status);
+	keep_frame(w, MTW_S_EXIT, payload, (size_t)(o.at - payload));
+	tell(w, WATCH_LINK);
+}
