@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * hooks_proc.c - the few calls beside the malloc family that must be seen: loads and unloads,
- * fork, names of threads, and the giving up of rights.
+ * fork, _exit, names of threads, and the giving up of rights.
  *
  * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
  * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
@@ -86,6 +86,27 @@ MT_EXPORT pid_t fork(void)
 	if (pid == 0)
 		mt_init_forked();
 	return pid;
+}
+
+/* In a child of vfork the memory is the parent's, and so would be the farewell. */
+static void say_goodbye(int status)
+{
+	if (mt_server_running() && mt_prim_getpid() == mt_pid)
+		mt_server_exit(status);
+}
+
+MT_EXPORT void _exit(int status)
+{
+	say_goodbye(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+MT_EXPORT void _Exit(int status)
+{
+	say_goodbye(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
 }
 
 MT_EXPORT int prctl(int option, ...)

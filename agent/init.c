@@ -181,6 +181,13 @@ static void clean_environment(bool remove)
 	*to = NULL;
 }
 
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	if (mt_prim_getpid() == mt_pid)
+		mt_server_exit(status);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	int kept = errno;
@@ -192,6 +199,12 @@ __attribute__((constructor)) static void begin(void)
 		mt_thread_self();
 		mt_thread_named(0, program_invocation_short_name);
 		mt_server_start();
+		/*
+		 * A server that is a process reads the last counters when we are gone. One that is a
+		 * thread has to be told; registered this early, this is called last of all.
+		 */
+		if (mt_server_is_thread())
+			on_exit(at_exit, NULL);
 	}
 	errno = kept;
 }

@@ -221,6 +221,11 @@ void mt_server_exec_failed(void)
 		wake_server();
 }
 
+bool mt_server_is_thread(void)
+{
+	return mt_server_running() && shared->thread_mode;
+}
+
 void mt_server_exit(int status)
 {
 	if (!mt_server_running())
