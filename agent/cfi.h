@@ -47,6 +47,8 @@ struct cfi_regs {
 /* MTW_TRUNC_NONE, or why there is no row. */
 unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
 
+void mt_cfi_init(void);
+
 /* The packed rule for a lookup address; never 0. */
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
 

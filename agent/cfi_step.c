@@ -13,6 +13,7 @@
 #include <elf.h>
 #include <link.h>
 #include <string.h>
+#include <ucontext.h>
 
 #define WORD sizeof(uint64_t)
 #define START_BYTES 64 /* the loader's entry code, which has no unwind table */
@@ -129,6 +130,42 @@ static bool is_sigreturn(uintptr_t pc)
 	       !memcmp((const void *)pc, sigreturn, sizeof(sigreturn));
 }
 
+/* What a coroutine of makecontext() returns to: 0 = unknown. The byte before it is nobody's. */
+static uintptr_t coroutine_end;
+
+static void never_run(void)
+{
+}
+
+#if defined(__x86_64__)
+__attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
+
+/* libc does not export its name, but makecontext() puts it under the stack that it makes. */
+void mt_cfi_init(void)
+{
+	ucontext_t context;
+	uint64_t stack[64];
+
+	if (!makecontext)
+		return;
+	memset(&context, 0, sizeof(context));
+	context.uc_stack.ss_sp = stack;
+	context.uc_stack.ss_size = sizeof(stack);
+	makecontext(&context, never_run, 0);
+	coroutine_end = *(const uintptr_t *)context.uc_mcontext.gregs[REG_RSP];
+}
+#else
+void mt_cfi_init(void)
+{
+	(void)never_run;
+}
+#endif
+
+static bool is_coroutine_end(uintptr_t pc, bool exact)
+{
+	return coroutine_end && pc + 1 == coroutine_end && !exact;
+}
+
 /* The loader calls its first function from code without a table: that is a stack's end, too. */
 static bool is_loader_start(const struct module *m, uintptr_t pc)
 {
@@ -141,8 +178,11 @@ static bool is_loader_start(const struct module *m, uintptr_t pc)
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 {
 	struct cfi_row row;
-	unsigned reason = mt_cfi_row(m, pc, &row);
+	unsigned reason;
 
+	if (is_coroutine_end(pc, exact))
+		return rule_pack(RULE_END, 0, 0);
+	reason = mt_cfi_row(m, pc, &row);
 	if (reason == MTW_TRUNC_NONE)
 		return pack(&row, pc);
 	if (!exact && is_sigreturn(pc + 1))
@@ -255,6 +295,9 @@ bool mt_cfi_step(struct bounds known[2], struct cfi_regs *r, unsigned *reason)
 	const struct module *m = mt_maps_find(pc);
 	struct cfi_row row;
 
+	*reason = MTW_TRUNC_NONE;
+	if (is_coroutine_end(pc, exact))
+		return false;
 	*reason = mt_cfi_row(m, pc, &row);
 	if (*reason == MTW_TRUNC_NONE && row.state.how[CFI_RA] == CFI_UNDEFINED && !row.signal)
 		return false;

@@ -9,6 +9,7 @@
  * `passes` moved, and calls its own result truncated.
  */
 #include "unwind.h"
+#include "cfi.h"
 #include "maps.h"
 #include "rule.h"
 #include "stacks.h"
@@ -39,6 +40,7 @@ bool mt_unwind_init(const char *name)
 	bool preset = !name[0] || !strcmp(name, "default");
 
 	mt_stacks_init();
+	mt_cfi_init();
 #if defined(__x86_64__)
 	if (preset || !strcmp(name, "cfi")) {
 		engine = ENGINE_CFI;

@@ -49,7 +49,6 @@ int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *
 {
 	uint64_t context[CONTEXT_WORDS], cursor[CURSOR_WORDS];
 	uintptr_t pc = 0, sp = 0;
-	bool exact = false;
 	int n = 0, left = 1;
 
 	(void)t;
@@ -68,8 +67,8 @@ int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *
 			*reason = MTW_TRUNC_DEPTH;
 			return n;
 		}
-		out[n++] = pc | (exact ? PC_EXACT : 0);
-		exact = lib.is_signal(cursor) > 0;
+		/* It answers so for the frame that a signal interrupted. */
+		out[n++] = pc | (lib.is_signal(cursor) > 0 ? PC_EXACT : 0);
 		left = lib.step(cursor);
 		if (left <= 0 || lib.get(cursor, REG_PC, &pc))
 			break;

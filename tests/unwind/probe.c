@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe.c - one stack, taken four ways: by the incremental capture (its path in the trie), by
+ * the plain walk, by a second capture at once, and by libunwind's unw_step as the judge.
+ *
+ * All four must name the same pcs. Nothing is tolerated: a truncated stack is a difference, too,
+ * except when a signal met a capture of its own thread, where it must say REENTRY.
+ */
+#define UNW_LOCAL_ONLY
+#include "probe.h"
+#include "fakes.h"
+
+#include <libunwind.h>
+#include <memtop/wire.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/time.h>
+#include <ucontext.h>
+
+#define DEEPEST 250
+#define PRINTED 20
+
+static _Atomic long captures, differences, frames, reentries, exacts;
+static pthread_once_t once = PTHREAD_ONCE_INIT;
+static __thread struct thread state;
+static __thread int comparing; /* a storm's signal met the comparison itself: leave it alone */
+
+struct list {
+	int n;
+	uintptr_t pc[DEEPEST + 8];
+	bool exact[DEEPEST + 8];
+};
+
+static void begin(void)
+{
+	mt_maps_init();
+	if (!mt_unwind_init("cfi")) {
+		puts("FAIL no cfi engine");
+		exit(1);
+	}
+}
+
+/* The judge. Starts in probe()'s frame, which `r` is the caller of. */
+static void judge(const struct regs *r, struct list *out)
+{
+	unw_context_t context;
+	unw_cursor_t cursor;
+	unw_word_t pc, sp;
+	bool met = false;
+
+	out->n = 0;
+	unw_getcontext(&context);
+	unw_init_local(&cursor, &context);
+	do {
+		unw_get_reg(&cursor, UNW_REG_IP, &pc);
+		unw_get_reg(&cursor, UNW_REG_SP, &sp);
+		met = met || (pc == r->pc && sp == r->sp);
+		if (met && pc && out->n < DEEPEST) {
+			/* It answers so for the frame that a signal interrupted. */
+			out->exact[out->n] = unw_is_signal_frame(&cursor) > 0;
+			out->pc[out->n++] = pc;
+		}
+	} while (unw_step(&cursor) > 0);
+}
+
+/* Innermost first; returns the reason that the path hangs under. */
+static unsigned path(node_id node, struct list *out)
+{
+	out->n = 0;
+	while (node) {
+		const struct node *n = mt_stacks_node(node);
+		const struct code *c = mt_stacks_code_at(n->code);
+		if (c->kind == MTW_NODE_TRUNCATED)
+			return (unsigned)c->offset;
+		if (out->n < DEEPEST) {
+			out->exact[out->n] = c->kind == MTW_NODE_SIGNAL;
+			out->pc[out->n++] = c->pc;
+		}
+		node = n->parent;
+	}
+	return MTW_TRUNC_NONE;
+}
+
+static bool equal(const struct list *a, const struct list *b, bool kinds)
+{
+	if (a->n != b->n || memcmp(a->pc, b->pc, (size_t)a->n * sizeof(*a->pc)))
+		return false;
+	return !kinds || !memcmp(a->exact, b->exact, (size_t)a->n * sizeof(*a->exact));
+}
+
+static void print(const char *what, const struct list *l)
+{
+	printf("  %-10s", what);
+	for (int i = 0; i < l->n; i++) {
+		struct module *m = mt_maps_find(l->pc[i]);
+		const char *slash = m ? strrchr(m->path, '/') : NULL;
+		printf(" %s%s+%lx", l->exact[i] ? "!" : "", slash ? slash + 1 : "?",
+		       (unsigned long)(l->pc[i] - (m ? m->bias : 0)));
+	}
+	putchar('\n');
+}
+
+static void differ(const char *what, unsigned reason, const struct list *judged,
+		   const struct list *mine)
+{
+	if (atomic_fetch_add(&differences, 1) >= PRINTED)
+		return;
+	printf("difference: %s (truncation %u)\n", what, reason);
+	print("libunwind", judged);
+	print("memtop", mine);
+	fflush(stdout);
+}
+
+static void compare(const struct regs *r)
+{
+	static __thread struct list judged, mine;
+	void *plain[DEEPEST];
+	node_id node = mt_unwind_capture(&state, r);
+	node_id again = mt_unwind_capture(&state, r);
+	unsigned reason = path(node, &mine);
+
+	atomic_fetch_add(&captures, 1);
+	if (reason == MTW_TRUNC_REENTRY && mine.n == 1 && mine.pc[0] == r->pc) {
+		atomic_fetch_add(&reentries, 1);
+		return;
+	}
+	judge(r, &judged);
+	atomic_fetch_add(&frames, judged.n);
+	for (int i = 0; i < judged.n; i++)
+		atomic_fetch_add(&exacts, judged.exact[i]);
+	if (reason || !equal(&judged, &mine, true))
+		differ("capture", reason, &judged, &mine);
+	if (node != again) {
+		path(again, &mine);
+		differ("second capture", 0, &judged, &mine);
+	}
+	mine.n = mt_unwind_frames(&state, r, plain, DEEPEST);
+	memcpy(mine.pc, plain, sizeof(plain));
+	if (!equal(&judged, &mine, false))
+		differ("plain walk", 0, &judged, &mine);
+}
+
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) void probe(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+
+	if (comparing)
+		return;
+	comparing = 1;
+	compare(&r);
+	comparing = 0;
+	__asm__ volatile("" ::: "memory");
+}
+
+unsigned probe_random(unsigned *seed)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return *seed >> 8;
+}
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	probe();
+}
+
+void probe_thread_begin(void)
+{
+	size_t bytes = 256 * 1024;
+	stack_t alternate = { .ss_size = bytes };
+
+	pthread_once(&once, begin);
+	alternate.ss_sp = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaltstack(&alternate, NULL);
+}
+
+void probe_thread_end(void)
+{
+	stack_t alternate, off = { .ss_flags = SS_DISABLE };
+
+	sigaltstack(NULL, &alternate);
+	sigaltstack(&off, NULL);
+	munmap(alternate.ss_sp, alternate.ss_size);
+	mt_unwind_thread_end(&state);
+}
+
+void probe_storm(int per_second)
+{
+	struct sigaction action = { .sa_handler = on_signal, .sa_flags = SA_RESTART | SA_ONSTACK };
+	struct itimerval timer = { { 0, 0 }, { 0, 0 } };
+
+	if (per_second)
+		timer.it_value.tv_usec = timer.it_interval.tv_usec = 1000000 / per_second;
+	sigaction(SIGPROF, &action, NULL);
+	setitimer(ITIMER_PROF, &timer, NULL);
+}
+
+struct coroutine {
+	void (*body)(void *);
+	void *arg;
+};
+
+static void coroutine_start(unsigned low, unsigned high)
+{
+	struct coroutine *c = (struct coroutine *)((uintptr_t)high << 32 | low);
+
+	c->body(c->arg);
+}
+
+/* A stack between two guard pages; unmapped afterwards, so that addresses come again. */
+void probe_coroutine(void (*body)(void *), void *arg)
+{
+	struct coroutine c = { body, arg };
+	size_t bytes = 256 * 1024;
+	ucontext_t here, there;
+	char *stack = mmap(NULL, bytes + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(stack + 4096, bytes, PROT_READ | PROT_WRITE);
+	getcontext(&there);
+	there.uc_stack.ss_sp = stack + 4096;
+	there.uc_stack.ss_size = bytes;
+	there.uc_link = &here;
+	makecontext(&there, (void (*)(void))coroutine_start, 2, (unsigned)(uintptr_t)&c,
+		    (unsigned)((uintptr_t)&c >> 32));
+	swapcontext(&here, &there);
+	munmap(stack, bytes + 8192);
+}
+
+int probe_report(const char *name)
+{
+	long bad = atomic_load(&differences);
+
+	if (!mt_stacks_check()) {
+		puts("the trie is not whole");
+		bad++;
+	}
+	printf("%s %s: %ld captures, %ld frames, %ld interrupted, %ld reentries, %u nodes, %ld differences\n",
+	       bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&frames),
+	       atomic_load(&exacts), atomic_load(&reentries), mt_stacks_count(), bad);
+	fflush(stdout);
+	return bad != 0;
+}
