@@ -80,7 +80,7 @@ class Client:
             data += more
         return data
 
-    def send(self, kind, **value):
+    def send(self, kind, /, **value):
         self.sock.sendall(wire.frame(kind, **value))
 
     def pump(self, seconds=0.05):
