@@ -6,6 +6,7 @@
  * write(): no stdio, so that every allocation is one that was asked for.
  *
  *   a N SIZE    N blocks at one site          b N SIZE   N blocks at another
+ *   f N SIZE    as b, and filled
  *   A / B       free all of the first / second site's
  *   d DEPTH N   N blocks below DEPTH frames, kept
  *   s N         one block of 64 bytes on each of N different stacks, kept
@@ -140,6 +141,7 @@ static void run(char *line)
 	switch (line[0]) {
 	case 'a': alloc_first(n, size); break;
 	case 'b': alloc_second(n, size); break;
+	case 'f': alloc_second(n, size); for (int i = seconds; n--;) memset(second[--i], 1, size); break;
 	case 'A': while (firsts) free(first[--firsts]); break;
 	case 'B': while (seconds) free(second[--seconds]); break;
 	case 'd': below(n, (int)size); break;
