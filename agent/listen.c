@@ -58,12 +58,23 @@ static bool make_names(struct server *s, const char *pattern)
 	return true;
 }
 
+/* Our variables have left the environment by now; init.c kept them. */
+static void token_from_environment(char *to, size_t size)
+{
+	static const char name[] = "MEMTOP_TOKEN=";
+	const char *var;
+
+	for (unsigned i = 0; (var = mt_init_saved(i)); i++)
+		if (!strncmp(var, name, sizeof(name) - 1))
+			mt_format(to, size, "%s", var + sizeof(name) - 1);
+}
+
 static bool read_token(struct server *s)
 {
 	const char *path = mt_conf.token_file;
-	size_t len = strlen(mt_conf.token);
 
-	memcpy(s->token, mt_conf.token, len + 1);
+	token_from_environment(s->token, sizeof(s->token));
+	size_t len = strlen(s->token);
 	if (path[0] && !len) {
 		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 		struct stat st;
