@@ -28,7 +28,7 @@ $(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
 # Programs with known allocations: nothing may be optimised away.
 $(TARGETS_C): $(T)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) -O1 -g -fno-builtin -Itests -o $@ $< -lpthread -ldl
+	$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $< -lpthread -ldl
 
 $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
