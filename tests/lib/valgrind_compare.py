@@ -15,8 +15,8 @@ What makes the comparison fair, so that equal means equal to the last byte:
     allocate_dtv calls calloc(dl_tls_max_dtv_idx + DTV_SURPLUS + 2, 16), 16 bytes more for each loaded
     module with TLS; dlopen(RTLD_GLOBAL) calls malloc in add_to_global_resize with the number of modules.
     So every run preloads FOLDER/stand-in.so: valgrind's is a library with one thread-local variable,
-    the counter's is the counter itself, and memtop's is a link to the agent, which the loader
-    knows by its inode and does not load twice.
+    the counter's is the counter itself, and memtop's, where the agent is that module, a link to a
+    library that is loaded already: the loader knows it by its inode and adds nothing.
   - Python makes integers of addresses, and their size depends on the address: with high=True all runs
     have libraries, heap and threads above 4 GiB (high_heap.c, --aspace-minaddr).
   - A program whose own totals vary between two runs of the same kind is no reference: Varies is raised.
@@ -111,7 +111,7 @@ class Compared:
         return dict(zip(FIELDS, map(int, (*total.groups(), *use.groups()))))
 
     def memtop(self):
-        self._stand_in(harness.AGENT)
+        self._stand_in(PRELOADS[0])
         session = os.path.join(self.folder, "session.mtop")
         if os.path.exists(session):
             os.unlink(session)
