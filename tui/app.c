@@ -1,23 +1,296 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the live view's event wiring.
+ * app.c - the live view's event wiring. Everything that happens comes through the one loop:
+ *
+ *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
+ *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
+ *                 never for more than a fifth of the time however large the tree is
+ *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is restored
+ *
+ * Order changes only here: at most every two seconds, and not within three seconds of a key.
  */
-#include "tui.h"
+#include "app.h"
 
 #include "loop.h"
+#include "term.h"
 
-int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
+#include <inttypes.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define MS 1000000ull
+#define REFRESH_NS (250 * MS)
+#define CLOCK_NS (1000 * MS)
+#define SORT_EVERY_NS (2000 * MS)
+#define SORT_AFTER_KEY_NS (3000 * MS)
+#define TIMER_MS 50
+#define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
+
+struct view *app_view(struct app *a)
 {
-	(void)w;
-	(void)o;
-	loop_run(loop);
+	return a->page ? a->page : a->views[a->current];
+}
+
+static void draw(struct app *a, bool whole)
+{
+	frame_draw(a);
+	term_flush(whole);
+	a->view_ns = now_ns();
+}
+
+void app_refresh(struct app *a, bool resort)
+{
+	uint64_t start = now_ns();
+
+	a->moved = false;
+	figures_take(&a->figures, a->watch, a->owners, a->query);
+	struct view *v = a->views[a->current];
+	if (v->ops->refresh)
+		v->ops->refresh(v, resort);
+	if (a->page && a->page->ops->refresh)
+		a->page->ops->refresh(a->page, resort);
+	if (resort)
+		a->sort_ns = now_ns();
+	a->refresh_cost_ns = now_ns() - start;
+}
+
+void app_act(struct app *a, unsigned bits)
+{
+	if (bits & VIEW_CLOSE)
+		app_close_page(a);
+	if (bits & (VIEW_REFRESH | VIEW_RESORT | VIEW_CLOSE))
+		app_refresh(a, bits & VIEW_RESORT);
+}
+
+void app_show(struct app *a, enum view_id v)
+{
+	if (!a->views[v])
+		return;
+	app_close_page(a);
+	a->current = v;
+	if (a->views[v]->ops->enter)
+		a->views[v]->ops->enter(a->views[v]);
+	a->hits = -1;
+	app_refresh(a, true);
+}
+
+static void view_free(struct view *v)
+{
+	if (v)
+		v->ops->free(v);
+}
+
+void app_open_page(struct app *a, struct view *page)
+{
+	view_free(a->page);
+	a->page = page;
+	if (page->ops->refresh)
+		page->ops->refresh(page, true);
+}
+
+void app_close_page(struct app *a)
+{
+	view_free(a->page);
+	a->page = NULL;
+}
+
+void app_quit(struct app *a, int status)
+{
+	a->quit = true;
+	a->status = status;
+	loop_stop(a->loop);
+}
+
+/* --- events */
+
+static void on_key(struct app *a, int key)
+{
+	struct view *v = app_view(a);
+
+	if (a->prompt.open) {
+		prompt_key(&a->prompt, key);
+		return;
+	}
+	if (key == KEY_CTRL_C) {
+		app_quit(a, 128 + SIGINT);
+		return;
+	}
+	enum request r = request_of_key(v->ops->foci(v), key);
+	if (!r)
+		return;
+	unsigned bits = v->ops->request(v, r);
+	if (request_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
+		bits = action_request(a, r);
+	app_act(a, bits & ~(unsigned)VIEW_IGNORED);
+}
+
+static void on_input(void *arg, unsigned events)
+{
+	struct app *a = arg;
+	uint64_t read_ns[64];
+	size_t n = 0;
+	int key;
+
+	(void)events;
+	while (!a->quit && n < 64 && (key = term_key()) != KEY_NOTHING) {
+		if (key == KEY_HANGUP) {
+			app_quit(a, 128 + SIGHUP);
+			return;
+		}
+		a->key_ns = read_ns[n++] = now_ns();
+		on_key(a, key);
+	}
+	if (n == 0 || a->quit)
+		return;
+	draw(a, false);
+	for (size_t i = 0; a->key_log && i < n; i++)
+		fprintf(a->key_log, "%" PRIu64 " %" PRIu64 "\n", read_ns[i], now_ns());
+	if (a->key_log)
+		fflush(a->key_log);
+}
+
+static void on_timer(void *arg)
+{
+	struct app *a = arg;
+	uint64_t now = now_ns();
+	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS ? a->refresh_cost_ns * REFRESH_SHARE : REFRESH_NS;
+	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
+
+	if (a->moved && !a->paused && now - a->figures.taken_ns >= pause) {
+		app_refresh(a, sort);
+		draw(a, false);
+	} else if (now - a->view_ns >= CLOCK_NS) {
+		draw(a, false);
+	}
+}
+
+static void on_change(void *arg, unsigned bits)
+{
+	struct app *a = arg;
+
+	a->moved = true;
+	if (bits & WATCH_NOTICE && watch_notice(a->watch))
+		status_say("%s", watch_notice(a->watch));
+	if (bits & (WATCH_LINK | WATCH_FINAL))
+		a->figures.taken_ns = 0; /* do not wait for the next turn of the refresh */
+}
+
+static void on_resize(void *arg)
+{
+	term_resize();
+	draw(arg, true);
+}
+
+static void on_suspend(void *arg)
+{
+	term_suspend();
+	draw(arg, true);
+}
+
+static void on_int(void *arg)
+{
+	app_quit(arg, 128 + SIGINT);
+}
+
+static void on_term(void *arg)
+{
+	app_quit(arg, 128 + SIGTERM);
+}
+
+static void on_hup(void *arg)
+{
+	app_quit(arg, 128 + SIGHUP);
+}
+
+static void keep(struct app *a, struct loop_source *s)
+{
+	a->sources[a->source_count++] = s;
+}
+
+static void wire_signals(struct app *a)
+{
+	keep(a, loop_signal(a->loop, SIGINT, on_int, a));
+	keep(a, loop_signal(a->loop, SIGTERM, on_term, a));
+	keep(a, loop_signal(a->loop, SIGHUP, on_hup, a));
+	keep(a, loop_signal(a->loop, SIGTSTP, on_suspend, a));
+	keep(a, loop_signal(a->loop, SIGWINCH, on_resize, a));
+}
+
+static int open_screen(struct app *a, struct err *err)
+{
+	struct err said = { 0 };
+
+	wire_signals(a);
+	if (theme_load(a->options->theme, &a->theme, &said)) {
+		if (a->options->theme)
+			return *err = said, -1;
+		theme_plain(&a->theme); /* no theme files at all: plain, but it works */
+	}
+	theme_use(&a->theme);
+	if (term_start(a->options->ascii, err))
+		return -1;
+	draw_start();
+	if (said.text[0])
+		status_error("%s", said.text);
+	keep(a, loop_fd(a->loop, STDIN_FILENO, LOOP_READ, on_input, a));
+	keep(a, loop_timer(a->loop, TIMER_MS, true, on_timer, a));
 	return 0;
 }
 
-int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
+static void open_views(struct app *a)
 {
-	(void)loop;
-	(void)o;
-	(void)t;
-	return 0;
+	a->views[VIEW_OVERVIEW] = view_overview_new(a);
+	a->views[VIEW_TREE] = view_tree_new(a);
+	a->views[VIEW_SITES] = view_sites_new(a);
+	a->views[VIEW_LIBS] = view_libs_new(a);
+	a->views[VIEW_MARKS] = view_marks_new(a);
+	if (a->options->output_fd >= 0 && a->options->child)
+		a->views[VIEW_OUTPUT] = view_output_new(a);
+}
+
+static void close_app(struct app *a)
+{
+	term_stop();
+	while (a->source_count)
+		loop_remove(a->sources[--a->source_count]);
+	app_close_page(a);
+	for (int i = 0; i < VIEW_COUNT; i++)
+		view_free(a->views[i]);
+	if (a->query)
+		query_free(a->query);
+	if (a->owners)
+		owners_free(a->owners);
+	figures_release(&a->figures);
+	if (a->key_log)
+		fclose(a->key_log);
+}
+
+int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
+{
+	struct app a = { .loop = loop, .watch = w, .options = o, .hits = -1 };
+	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
+	struct err err = { 0 };
+
+	a.model = watch_model(w);
+	a.symbols = watch_symbols(w);
+	a.owners = owners_new(a.model, a.symbols);
+	a.query = query_new(a.model, a.symbols, a.owners);
+	if (log && *log && !(a.key_log = fopen(log, "ae")))
+		err_set(&err, 2, "key log %s: cannot be written", log);
+	else if (open_screen(&a, &err) == 0) {
+		open_views(&a);
+		watch_on_change(w, on_change, &a);
+		app_refresh(&a, true);
+		draw(&a, true);
+		loop_run(loop);
+		watch_on_change(w, NULL, NULL);
+	}
+	close_app(&a);
+	if (err.text[0]) {
+		warn("%s", err.text);
+		return err.status;
+	}
+	return a.status;
 }

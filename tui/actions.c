@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * actions.c - requests that belong to no single view: marks, diff, search, filter, theme, help,
+ * back and quit. Saving and the command line are in save.c and command.c.
+ *
+ * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
+ */
+#include "actions.h"
+
+#include "term.h"
+
+#include <signal.h>
+#include <string.h>
+
+static unsigned said(int rc)
+{
+	(void)rc;
+	return VIEW_DRAW;
+}
+
+/* --- marks and diff */
+
+static int mark_now(struct app *a, const char *name)
+{
+	if (watch_mark(a->watch, name))
+		return status_error("no mark was set: there is no live link to the program");
+	status_say("mark asked for%s%s; d compares with it", *name ? ": " : "", name);
+	return 0;
+}
+
+static void mark_named(void *arg, enum prompt_event e, const char *text)
+{
+	if (e == PROMPT_DONE)
+		mark_now(arg, text);
+}
+
+void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size)
+{
+	const struct mark *m = mark ? model_mark(a->model, mark) : NULL;
+
+	if (!mark)
+		snprintf(out, size, "start");
+	else if (m && m->name[0])
+		snprintf(out, size, "m%u (%s)", mark, m->name);
+	else
+		snprintf(out, size, "m%u", mark);
+}
+
+bool action_diffing(const struct app *a)
+{
+	return model_base(a->model) != 0;
+}
+
+unsigned action_set_base(struct app *a, uint32_t mark)
+{
+	char name[128];
+
+	action_mark_name(a, mark, name, sizeof name);
+	if (model_set_base(a->model, mark))
+		return said(status_error("%s cannot be compared with: only its totals are kept", name));
+	query_set_sort(a->query, mark ? BY_NET : BY_LIVE, false);
+	if (mark)
+		status_say("BORN, GONE, NET since %s; d again: off", name);
+	else
+		status_say("diff off");
+	return VIEW_RESORT;
+}
+
+static unsigned diff(struct app *a)
+{
+	uint32_t newest = model_newest_mark(a->model);
+
+	if (action_diffing(a))
+		return action_set_base(a, 0);
+	if (!newest)
+		return said(status_error("there is no mark to compare with yet; s sets one"));
+	return action_set_base(a, newest);
+}
+
+static unsigned diff_two(struct app *a)
+{
+	if (!model_newest_mark(a->model))
+		return said(status_error("there is no mark to compare with yet; s sets one"));
+	app_show(a, VIEW_MARKS);
+	view_marks_pick(a->views[VIEW_MARKS]);
+	return VIEW_DRAW;
+}
+
+unsigned action_show_node(struct app *a, uint32_t node)
+{
+	app_show(a, VIEW_TREE);
+	view_tree_select_node(a->views[VIEW_TREE], node);
+	return VIEW_DRAW;
+}
+
+/* --- search and filter */
+
+static void searching(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+	struct view *v = app_view(a);
+
+	if (e == PROMPT_CANCELLED) {
+		a->search[0] = 0;
+		a->hits = -1;
+		v->ops->search(v, "", &a->hits_pending);
+		app_refresh(a, false);
+		return;
+	}
+	if (e == PROMPT_CHANGED || strcmp(a->search, text)) {
+		snprintf(a->search, sizeof a->search, "%s", text);
+		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+		app_refresh(a, false);
+		if (a->hits > 0)
+			app_act(a, v->ops->next_hit(v, false));
+	}
+	if (e == PROMPT_DONE && *text) {
+		if (a->hits_pending)
+			status_say("%ld hits, %zu names pending; n next, N previous", a->hits, a->hits_pending);
+		else
+			status_say("%ld hits; n next, N previous", a->hits);
+	}
+}
+
+static unsigned search(struct app *a)
+{
+	struct view *v = app_view(a);
+
+	if (!v->ops->search)
+		return said(status_error("this view has nothing to search"));
+	a->search[0] = 0;
+	a->hits = -1;
+	prompt_line(&a->prompt, "/", "", searching, a);
+	return VIEW_DRAW;
+}
+
+static unsigned next_hit(struct app *a, bool backwards)
+{
+	struct view *v = app_view(a);
+
+	if (!a->search[0] || !v->ops->search)
+		return said(status_error("nothing is searched for; / starts a search"));
+	if (a->hits < 0 || a->hits_pending)
+		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+	if (a->hits == 0)
+		return said(status_error("no hit for \"%s\"", a->search));
+	app_refresh(a, false);
+	return v->ops->next_hit(v, backwards);
+}
+
+int action_set_filter(struct app *a, const char *text)
+{
+	struct err err = { 0 };
+
+	if (query_set_filter(a->query, text, &err))
+		return status_error("%s", err.text);
+	snprintf(a->filter, sizeof a->filter, "%s", text);
+	app_refresh(a, true);
+	return 0;
+}
+
+static void filtering(void *arg, enum prompt_event e, const char *text)
+{
+	if (e == PROMPT_DONE)
+		action_set_filter(arg, text);
+}
+
+/* --- going */
+
+static void leaving(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+
+	if (e != PROMPT_DONE)
+		return;
+	if (*text == 's') {
+		/* it leads a session of its own: all that it started goes with it */
+		if (kill(-a->options->child_pid, SIGTERM))
+			kill(a->options->child_pid, SIGTERM);
+	}
+	app_quit(a, 0);
+}
+
+static void quitting(void *arg, enum prompt_event e, const char *text)
+{
+	(void)text;
+	if (e == PROMPT_DONE)
+		app_quit(arg, 0);
+}
+
+static unsigned back(struct app *a)
+{
+	if (a->page)
+		return VIEW_CLOSE;
+	if (a->current != VIEW_OVERVIEW) {
+		app_show(a, VIEW_OVERVIEW);
+		return VIEW_DRAW;
+	}
+	if (a->options->child && !a->figures.final && a->figures.state == MTW_RUNNING)
+		prompt_ask(&a->prompt, "The program is running.  l: leave it running   s: stop it   Esc: stay", "ls",
+			   leaving, a);
+	else
+		prompt_ask(&a->prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting, a);
+	return VIEW_DRAW;
+}
+
+static unsigned escape(struct app *a)
+{
+	struct view *v = app_view(a);
+
+	status_clear();
+	if (v->ops->escape && v->ops->escape(v))
+		return VIEW_RESORT;
+	if (a->page)
+		return VIEW_CLOSE;
+	if (a->search[0]) {
+		size_t pending;
+		a->search[0] = 0;
+		a->hits = -1;
+		if (v->ops->search)
+			v->ops->search(v, "", &pending);
+		return VIEW_REFRESH;
+	}
+	if (query_zoom(a->query, 0) == 0)
+		return VIEW_RESORT;
+	if (a->filter[0])
+		action_set_filter(a, "");
+	return VIEW_DRAW;
+}
+
+int action_set_theme(struct app *a, const char *name)
+{
+	struct err err = { 0 };
+	struct theme t;
+
+	if (theme_load(name, &t, &err))
+		return status_error("%s", err.text);
+	a->theme = t;
+	theme_use(&t);
+	if (err.text[0])
+		return status_error("%s", err.text);
+	status_say("theme: %s", t.name);
+	return 0;
+}
+
+static unsigned next_theme(struct app *a)
+{
+	const char *const *names;
+	size_t n = theme_names(&names), at = 0;
+
+	if (n == 0)
+		return said(status_error("no theme files were found"));
+	while (at < n && strcmp(names[at], a->theme.name))
+		at++;
+	return said(action_set_theme(a, names[at < n ? (at + 1) % n : 0]));
+}
+
+static unsigned pause_or_go_on(struct app *a)
+{
+	a->paused = !a->paused;
+	if (a->paused)
+		status_say("the display is paused; the data keeps flowing; p goes on");
+	return a->paused ? VIEW_DRAW : VIEW_REFRESH;
+}
+
+unsigned action_request(struct app *a, enum request r)
+{
+	switch (r) {
+	case REQ_OVERVIEW: case REQ_TREE: case REQ_SITES: case REQ_LIBS: case REQ_MARKS: case REQ_OUTPUT:
+		app_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
+		return VIEW_DRAW;
+	case REQ_MARK: return said(mark_now(a, ""));
+	case REQ_MARK_NAMED: prompt_line(&a->prompt, "Name of the mark: ", "", mark_named, a); return VIEW_DRAW;
+	case REQ_DIFF: return diff(a);
+	case REQ_DIFF_TWO: return diff_two(a);
+	case REQ_SEARCH: return search(a);
+	case REQ_NEXT_HIT: return next_hit(a, false);
+	case REQ_PREV_HIT: return next_hit(a, true);
+	case REQ_FILTER: prompt_line(&a->prompt, "Filter: ", a->filter, filtering, a); return VIEW_DRAW;
+	case REQ_SAVE: action_save(a); return VIEW_DRAW;
+	case REQ_PAUSE: return pause_or_go_on(a);
+	case REQ_THEME: return next_theme(a);
+	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
+	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
+	case REQ_COMMAND: action_command(a); return VIEW_DRAW;
+	case REQ_HELP: app_open_page(a, view_help_new(a)); return VIEW_DRAW;
+	case REQ_ESCAPE: return escape(a);
+	case REQ_BACK: return back(a);
+	case REQ_QUIT: app_quit(a, 0); return 0;
+	default: return 0;
+	}
+}

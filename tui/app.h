@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * app.h - one live view: what it watches, which views it has, what the user chose. Main thread.
+ *
+ *   app.c      event wiring: loop -> keys, ticks, signals; when to query, when to draw
+ *   actions.c  requests that belong to no single view: marks, diff, search, filter, save, quit
+ *   frame.c    what is drawn around every view: header, verdict, tabs, last line
+ *
+ * Views may read everything here; they change the base, filter or view only by the functions below.
+ */
+#ifndef APP_H
+#define APP_H
+
+#include "figures.h"
+#include "prompt.h"
+#include "status.h"
+#include "tui.h"
+#include "view.h"
+
+struct loop_source;
+
+enum view_id { VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_OUTPUT, VIEW_COUNT };
+
+struct app {
+	struct loop *loop;
+	struct watch *watch;
+	const struct tui_options *options;
+	struct model *model;     /* borrowed from the watch */
+	struct symbols *symbols; /* borrowed from the watch */
+	struct owners *owners;
+	struct query *query;
+	struct figures figures;
+	struct theme theme;
+
+	struct view *views[VIEW_COUNT]; /* NULL: not in this session */
+	enum view_id current;
+	struct view *page;       /* help or detail, over the current view; NULL = none */
+	struct prompt prompt;
+
+	/* what the user chose */
+	char search[256], filter[256];
+	long hits;               /* of the search; -1 = no search */
+	size_t hits_pending;     /* names that are not known yet */
+	uint64_t window_ns;      /* time in the graphs; 0 = fits itself to the session */
+	bool paused;
+
+	/* when what was done last, now_ns() */
+	uint64_t key_ns, sort_ns, view_ns;
+	uint64_t refresh_cost_ns;/* of the last refresh: a huge tree is queried less often */
+	bool moved;              /* the model changed since the last refresh */
+
+	struct loop_source *sources[10];
+	size_t source_count;
+	FILE *key_log;
+	bool quit;
+	int status;              /* what tui_run() returns */
+};
+
+/* --- app.c */
+struct view *app_view(struct app *a);           /* the page, or the current view */
+void app_refresh(struct app *a, bool resort);   /* query again (does not draw) */
+void app_act(struct app *a, unsigned bits);     /* what a handler returned */
+void app_show(struct app *a, enum view_id v);   /* bring a view to the front */
+void app_open_page(struct app *a, struct view *page); /* takes it */
+void app_close_page(struct app *a);
+void app_quit(struct app *a, int status);
+
+/* --- actions.c */
+unsigned action_request(struct app *a, enum request r);
+/* The base of BORN, GONE, NET: a mark's id, 0 = none. */
+unsigned action_set_base(struct app *a, uint32_t mark);
+bool action_diffing(const struct app *a);
+/* "m2" or "m2 (warm)" */
+void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size);
+/* Shows a trie node in the tree, selected. */
+unsigned action_show_node(struct app *a, uint32_t node);
+
+/* --- frame.c */
+void frame_draw(struct app *a);
+/* Lines of the overview's graphs above the tabs; 0 = the screen is too low for them. */
+int frame_graph_height(void);
+/* Why there is nothing to see, in one sentence. */
+const char *frame_empty_reason(const struct app *a);
+
+/* --- v_*.c: the views' makers */
+struct view *view_overview_new(struct app *a);
+struct view *view_tree_new(struct app *a);
+struct view *view_sites_new(struct app *a);
+struct view *view_libs_new(struct app *a);
+struct view *view_marks_new(struct app *a);
+struct view *view_output_new(struct app *a);
+struct view *view_help_new(struct app *a);
+struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive);
+void view_tree_select_node(struct view *v, uint32_t node);
+void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
+void view_marks_pick(struct view *v);
+
+#endif

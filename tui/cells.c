@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cells.c - see cells.h.
+ */
+#include "cells.h"
+
+#include <string.h>
+
+void cell_text(struct cell c, enum role r, const char *s)
+{
+	draw_clip(c.a, c.y, c.x, c.w, r, CLIP_END, s);
+}
+
+static void right(struct cell c, enum role r, const char *s)
+{
+	draw_right(c.a, c.y, c.x, c.w, r, s);
+}
+
+void cell_bytes(struct cell c, uint64_t bytes)
+{
+	char text[32];
+
+	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text_bytes(text, bytes));
+}
+
+static enum role role_of(int64_t n)
+{
+	return n > 0 ? ROLE_PLUS : n < 0 ? ROLE_MINUS : ROLE_DIM;
+}
+
+void cell_net(struct cell c, int64_t bytes)
+{
+	char text[32];
+
+	right(c, role_of(bytes), text_bytes_signed(text, bytes));
+}
+
+void cell_count(struct cell c, uint64_t n)
+{
+	char text[32];
+
+	text_count(text, n);
+	if (text_width(text) > c.w)
+		text_short(text, (double)n);
+	right(c, n ? ROLE_NUMBER : ROLE_DIM, text);
+}
+
+void cell_count_net(struct cell c, int64_t n)
+{
+	char text[32];
+
+	right(c, role_of(n), text_short_signed(text, n));
+}
+
+void cell_rate(struct cell c, uint64_t per_second)
+{
+	char text[32];
+
+	right(c, per_second ? ROLE_ALLOC : ROLE_DIM, text_short(text, (double)per_second));
+}
+
+void cell_owner(struct cell c, char letter, const char *name)
+{
+	char text[2] = { letter ? letter : ' ', 0 };
+	enum role r = draw_owner_role(letter);
+
+	draw_clip(c.a, c.y, c.x, c.w, r, CLIP_END, text);
+	if (c.w > 2)
+		draw_clip(c.a, c.y, c.x + 2, c.w - 2, r, CLIP_MIDDLE, name);
+}
+
+void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module)
+{
+	char text[2] = { letter ? letter : ' ', 0 }, place[512];
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	draw_clip(c.a, c.y, c.x, c.w, draw_owner_role(letter), CLIP_END, text);
+	if (file && line)
+		snprintf(place, sizeof place, "%.400s:%u", slash ? slash + 1 : file, line);
+	else
+		snprintf(place, sizeof place, "%.400s", file ? (slash ? slash + 1 : file) : module ? module : "");
+	if (c.w > 2)
+		draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_PLACE, CLIP_MIDDLE, place);
+}
+
+void cell_shape(struct cell c, const struct site *s)
+{
+	static const struct { enum role role; enum glyph glyph; const char *name; } looks[] = {
+		[SHAPE_STEADY] = { ROLE_BAD, GLYPH_GROWS, "steady" },
+		[SHAPE_SLOWING] = { ROLE_WARNING, GLYPH_SLOWING, "slowing" },
+		[SHAPE_STEP] = { ROLE_WARNING, GLYPH_STEP, "step" },
+		[SHAPE_SAWTOOTH] = { ROLE_NORMAL, GLYPH_SAWTOOTH, "saw-tooth" },
+		[SHAPE_FLAT] = { ROLE_DIM, GLYPH_FLAT, "flat" },
+		[SHAPE_YOUNG] = { ROLE_DIM, GLYPH_DOT, "too soon" },
+	};
+	char text[32];
+	bool expected = s->flags & ROW_EXPECTED;
+
+	snprintf(text, sizeof text, "%s %s", text_glyph(looks[s->shape].glyph),
+		 expected ? "expected" : looks[s->shape].name);
+	cell_text(c, expected ? ROLE_DIM : looks[s->shape].role, text);
+}
+
+void cell_site(struct cell c, const struct site *s)
+{
+	enum role r = s->flags & ROW_HIT ? ROLE_HIT : ROLE_NAME;
+	const char *name = s->name ? s->name : "?";
+	int wide = text_width(name);
+
+	if (!s->caller || wide + 5 > c.w) {
+		draw_clip(c.a, c.y, c.x, c.w, r, CLIP_MIDDLE, name);
+		return;
+	}
+	draw_clip(c.a, c.y, c.x, wide, r, CLIP_END, name);
+	draw_clip(c.a, c.y, c.x + wide, 3, ROLE_DIM, CLIP_END, " < ");
+	draw_clip(c.a, c.y, c.x + wide + 3, c.w - wide - 3, ROLE_PLACE, CLIP_MIDDLE, s->caller);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cells.h - cells that several tables share. Main thread, while the terminal is on.
+ */
+#ifndef CELLS_H
+#define CELLS_H
+
+#include "draw.h"
+#include "query.h"
+
+struct cell { const struct area *a; int y, x, w; };
+
+void cell_text(struct cell c, enum role r, const char *s);      /* left, cut at its end */
+void cell_bytes(struct cell c, uint64_t bytes);
+void cell_net(struct cell c, int64_t bytes);                    /* signed, red or green */
+void cell_count(struct cell c, uint64_t n);                     /* 812,004 or 812.0k as it fits */
+void cell_count_net(struct cell c, int64_t n);
+void cell_rate(struct cell c, uint64_t per_second);
+void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
+void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);
+void cell_shape(struct cell c, const struct site *s);
+void cell_site(struct cell c, const struct site *s);            /* "call site < caller" */
+
+static inline int64_t net_bytes(const struct change *c)
+{
+	return (int64_t)(c->born_bytes - c->gone_bytes);
+}
+static inline int64_t net_blocks(const struct change *c)
+{
+	return (int64_t)(c->born_blocks - c->gone_blocks);
+}
+
+#endif

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * command.c - the command line: `:` and the name of a request (mark-named is MARK_NAMED), or one of
+ * the few words that take an argument.
+ */
+#include "actions.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static int set_option(struct app *a, const char *text)
+{
+	char name[MTW_NAME_MAX + 1];
+	const char *equals = strchr(text, '=');
+
+	if (!equals || equals == text || equals - text > (long)MTW_NAME_MAX)
+		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64");
+	snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
+	if (watch_set_option(a->watch, name, equals + 1))
+		return status_error("set: there is no live link to the program");
+	status_say("asked for %s", text);
+	return 0;
+}
+
+static bool request_named(const char *word, enum request *r)
+{
+	for (int i = 1; i < REQ_COUNT; i++) {
+		const char *name = request_info((enum request)i)->name, *w = word;
+		while (*name && (tolower((unsigned char)*name) == *w || (*name == '_' && *w == '-'))) {
+			name++;
+			w++;
+		}
+		if (!*name && !*w) {
+			*r = (enum request)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void run_request(struct app *a, enum request r)
+{
+	struct view *v = app_view(a);
+	unsigned bits = v->ops->request(v, r);
+
+	if (bits & VIEW_IGNORED) {
+		if (request_info(r)->focus != FOCUS_GLOBAL) {
+			status_error("%s: not in this view", request_info(r)->name);
+			return;
+		}
+		bits = action_request(a, r);
+	}
+	app_act(a, bits & ~(unsigned)VIEW_IGNORED);
+}
+
+static void commanding(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+	char word[64];
+	enum request r;
+	size_t len = strcspn(text, " ");
+	const char *rest = text + len + strspn(text + len, " ");
+
+	if (e != PROMPT_DONE || !*text)
+		return;
+	snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
+	if (!strcmp(word, "set"))
+		set_option(a, rest);
+	else if (!strcmp(word, "mark") && *rest) {
+		if (watch_mark(a->watch, rest))
+			status_error("no mark was set: there is no live link to the program");
+	} else if (!strcmp(word, "filter"))
+		action_set_filter(a, rest);
+	else if (!strcmp(word, "theme") && *rest)
+		action_set_theme(a, rest);
+	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
+		action_save_as(a, rest);
+	else if (!strcmp(word, "q"))
+		run_request(a, REQ_BACK);
+	else if (request_named(word, &r))
+		run_request(a, r);
+	else
+		status_error(":%s: no such command; there are set, mark, filter, theme, save, and what ? lists", word);
+}
+
+void action_command(struct app *a)
+{
+	prompt_line(&a->prompt, ":", "", commanding, a);
+}

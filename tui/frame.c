@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * frame.c - what stands around every view: the header (what is watched and whether the numbers can be
+ * trusted), the verdict, the totals, the tabs and the last line. Everything comes from
+ * app.figures, so that all lines show one instant. Parts that do not fit are left out whole, the
+ * least important first; warnings are never among them.
+ */
+#include "app.h"
+#include "graph.h"
+#include "term.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct part {
+	enum role role;
+	char text[160];
+};
+
+static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...) PRINTF(4, 5);
+static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(parts[*n].text, sizeof parts[0].text, format, ap);
+	va_end(ap);
+	parts[*n].role = r;
+	return &parts[(*n)++];
+}
+
+/* Draws parts left to right with `gap` columns between, as many as fit; returns the end. */
+static int draw_parts(const struct area *a, int y, int x, int limit, const struct part *parts, size_t n, int gap)
+{
+	for (size_t i = 0; i < n; i++) {
+		int w = text_width(parts[i].text);
+		if (i && x + w > limit)
+			continue;
+		draw_clip(a, y, x, limit - x, parts[i].role, CLIP_END, parts[i].text);
+		x += w + gap;
+	}
+	return x;
+}
+
+static const char *target_name(const struct app *a)
+{
+	const struct program *p = model_program(a->model);
+	const char *slash = p && p->exe ? strrchr(p->exe, '/') : NULL;
+
+	if (p && p->exe && *p->exe)
+		return slash && slash[1] ? slash + 1 : p->exe;
+	return watch_target(a->watch)->text;
+}
+
+static bool sampled(const struct app *a)
+{
+	const char *s = model_option(a->model, "sample");
+
+	return s && strtoull(s, NULL, 10) > 0;
+}
+
+static void add_state(const struct app *a, struct part *parts, size_t *n)
+{
+	const struct figures *f = &a->figures;
+	char clock[32], span[32];
+	int loading = watch_loading(a->watch);
+	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
+	bool file = watch_target(a->watch)->kind == TARGET_FILE;
+
+	text_clock(clock, f->time_ns);
+	if (f->state == MTW_EXITED && f->status_known)
+		add(parts, n, f->status ? ROLE_BAD : ROLE_GOOD, "EXITED %d at %s", f->status, clock);
+	else if (f->state == MTW_EXITED)
+		add(parts, n, ROLE_GOOD, "ENDED at %s", clock);
+	else if (f->state == MTW_SIGNALLED)
+		add(parts, n, ROLE_BAD, "KILLED by SIG%s at %s",
+		    sigabbrev_np(f->status) ? sigabbrev_np(f->status) : "?", clock);
+	else if (f->state == MTW_CUT)
+		add(parts, n, ROLE_WARNING, "CUT FILE to %s", clock);
+	else if (file)
+		add(parts, n, ROLE_GOOD, "FILE %s", clock);
+	else if (!model_program(a->model))
+		add(parts, n, ROLE_WARNING, "WAITING");
+	else if (stale || f->state == MTW_LINK_LOST)
+		add(parts, n, ROLE_BAD, "STALE %s since %s", text_span(span, stale), clock);
+	else
+		add(parts, n, ROLE_GOOD, "LIVE %s", clock);
+	if (f->final && !file)
+		add(parts, n, ROLE_WARNING, "final");
+	if (loading < 100 && model_program(a->model)) {
+		double known = live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
+		add(parts, n, ROLE_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
+	}
+	if (a->paused)
+		add(parts, n, ROLE_WARNING, "PAUSED +%s", text_span(span, now_ns() - f->taken_ns));
+}
+
+static void draw_header(const struct app *a, const struct area *s)
+{
+	const struct program *p = model_program(a->model);
+	const struct figures *f = &a->figures;
+	const struct totals *t = &f->totals;
+	struct part left[8], right[8];
+	size_t n = 0, m = 0;
+	char done[32], asked[32], memory[32];
+
+	draw_fill(s, 0, 0, -1, ROLE_HEADER);
+	if (s->w >= 60)
+		add(left, &n, ROLE_HEADER_STRONG, "memtop");
+	if (p && s->w >= 50)
+		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
+	else
+		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
+	size_t state = n;
+	add_state(a, left, &n);
+	for (size_t i = state; i < n; i++) /* badges on the header's own background */
+		if (left[i].role == ROLE_GOOD)
+			left[i].role = ROLE_HEADER_STRONG;
+	if (f->children)
+		add(right, &m, ROLE_HEADER, "+%u children", f->children);
+	if (f->lost_events)
+		add(right, &m, ROLE_BAD, "%s lost", text_count(done, f->lost_events));
+	else
+		add(right, &m, ROLE_HEADER, "0 lost");
+	if (f->truncated)
+		add(right, &m, ROLE_WARNING, "%s cut stacks", text_short(done, (double)f->truncated));
+	if (t->target_cpu_ns)
+		add(right, &m, ROLE_HEADER, "agent %s %.1f%%", text_bytes(memory, t->agent_memory_bytes),
+		    100.0 * (double)(t->hook_ns + t->agent_cpu_ns) / (double)t->target_cpu_ns);
+	if (sampled(a))
+		add(right, &m, ROLE_WARNING, "~ sampled 1 in %s",
+		    text_bytes(memory, strtoull(model_option(a->model, "sample"), NULL, 10)));
+	else
+		add(right, &m, ROLE_HEADER, "every block");
+	if (f->symbols_done < f->symbols_asked)
+		add(right, &m, ROLE_WARNING, "symbols %s/%s", text_count(done, f->symbols_done),
+		    text_count(asked, f->symbols_asked));
+	if (watch_target(a->watch)->text[0] && !(a->options->child))
+		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
+	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
+	size_t fit = 0;
+	while (fit < m && width + text_width(right[fit].text) + 2 <= s->w - x)
+		width += text_width(right[fit++].text) + 2;
+	x = s->w - width;
+	for (size_t i = fit; p && i-- > 0; x += text_width(right[i].text) + 2)
+		draw_text(s, 0, x + 1, right[i].role, right[i].text);
+}
+
+/* --- the verdict, or what is in its way */
+
+const char *frame_empty_reason(const struct app *a)
+{
+	static char text[600];
+	const char *capture = model_option(a->model, "capture");
+
+	if (!model_program(a->model)) {
+		const char *problem = watch_problem(a->watch);
+		return problem ? problem : "connecting: nothing has answered yet";
+	}
+	if (a->filter[0]) {
+		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)", a->filter);
+		return text;
+	}
+	if (capture && !strcmp(capture, "off"))
+		return "NOT COUNTING: the capture is off (:set capture=on)";
+	if (a->figures.totals.sum.alloc_blocks == 0)
+		return a->figures.final ? "the program ended without an allocation that the agent could see "
+					  "(static, or with an allocator of its own?)" :
+					  "waiting for the first allocation";
+	if (!a->figures.complete)
+		return "loading: the first rows are on their way";
+	return "nothing is live";
+}
+
+static void draw_verdict(const struct app *a, const struct area *s, int y)
+{
+	static const struct { enum role role; enum glyph glyph; } looks[] = {
+		[V_WATCHING] = { ROLE_DIM, GLYPH_DOT },     [V_FLAT] = { ROLE_GOOD, GLYPH_FLAT },
+		[V_GROWING] = { ROLE_BAD, GLYPH_GROWS },    [V_FILLING] = { ROLE_WARNING, GLYPH_SLOWING },
+		[V_STEP] = { ROLE_WARNING, GLYPH_STEP },    [V_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN },
+		[V_ENDED] = { ROLE_NORMAL, GLYPH_DOT },     [V_EMPTY] = { ROLE_DIM, GLYPH_DOT },
+	};
+	const struct verdict *v = &a->figures.verdict;
+	const char *problem = watch_problem(a->watch);
+
+	if (problem && !watch_live(a->watch) && !a->figures.final) {
+		draw_clip(s, y, 1, s->w - 1, ROLE_BAD, CLIP_END, problem);
+		return;
+	}
+	if (!model_program(a->model)) {
+		draw_clip(s, y, 1, s->w - 1, ROLE_WARNING, CLIP_END, frame_empty_reason(a));
+		return;
+	}
+	draw_text(s, y, 1, looks[v->kind].role, text_glyph(looks[v->kind].glyph));
+	draw_clip(s, y, 3, s->w - 3, looks[v->kind].role, CLIP_END, v->text);
+}
+
+static void draw_totals(const struct app *a, const struct area *s, int y)
+{
+	const struct figures *f = &a->figures;
+	const struct totals *t = &f->totals;
+	const char *about = sampled(a) ? "~" : "";
+	uint64_t live = live_bytes(&t->sum);
+	struct part parts[8];
+	size_t n = 0;
+	char one[32], two[32], span[32];
+
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s blocks", about, text_bytes(one, live),
+	    text_count(two, live_blocks(&t->sum)));
+	if (f->rss_bytes)
+		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)", text_bytes(one, f->rss_bytes),
+		    100.0 * (double)live / (double)f->rss_bytes);
+	add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about, text_short(one, f->ten.alloc_blocks),
+	    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
+	add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),
+	    text_bytes(two, (uint64_t)f->ten.free_bytes));
+	if (t->peak_bytes == live)
+		add(parts, &n, ROLE_NUMBER, "Peak %s now", text_bytes(one, t->peak_bytes));
+	else
+		add(parts, &n, ROLE_NUMBER, "Peak %s %s ago", text_bytes(one, t->peak_bytes),
+		    text_span(span, f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
+	draw_parts(s, y, 1, s->w, parts, n, s->w >= 110 ? 4 : 3);
+}
+
+/* One line for the views without a large graph: live over time, and the largest owners. */
+static void draw_strip(const struct app *a, const struct area *s, int y)
+{
+	const struct figures *f = &a->figures;
+	int w = s->w / 3, x = w + 2;
+	char span[32];
+	uint64_t live = live_bytes(&f->totals.sum);
+
+	graph_strip(s, y, 1, w, f, a->window_ns);
+	text_span(span, graph_window(f, a->window_ns));
+	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
+	for (size_t i = 0; i < f->owner_count && live; i++) {
+		char text[96];
+		double part = 100.0 * (double)live_bytes(&f->owners[i].sum) / (double)live;
+		snprintf(text, sizeof text, "%c %.40s %.0f%%", f->owners[i].letter, f->owners[i].name, part);
+		int wide = text_width(text);
+		if (x + wide >= s->w || part < 0.5)
+			break;
+		draw_text(s, y, x, draw_owner_role(f->owners[i].letter), text);
+		x += wide + 2;
+	}
+}
+
+static void draw_tabs(struct app *a, const struct area *s, int y)
+{
+	struct view *v = a->views[a->current];
+	char text[64], caption[640] = "";
+	int x = 0;
+
+	for (int i = 0; i < VIEW_COUNT; i++) {
+		if (!a->views[i])
+			continue;
+		int digit = i == VIEW_OUTPUT ? 8 : i + 1;
+		bool here = i == (int)a->current;
+		const char *name = s->w >= 100 ? a->views[i]->ops->title : s->w >= 60 || here ?
+				   a->views[i]->ops->brief : "";
+		snprintf(text, sizeof text, here ? "[%d %s]" : " %d %s ", digit, name);
+		if (!here && !*name)
+			snprintf(text, sizeof text, " %d", digit);
+		x += draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+	}
+	if (v->ops->caption)
+		v->ops->caption(v, caption, sizeof caption);
+	if (a->filter[0]) {
+		size_t len = strlen(caption);
+		snprintf(caption + len, sizeof caption - len, "%sfilter: %s", len ? "  " : "", a->filter);
+	}
+	int wide = text_width(caption), room = s->w - x - 2;
+	if (wide > room)
+		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_START, caption);
+	else
+		draw_text(s, y, s->w - wide - 1, ROLE_MARK, caption);
+}
+
+/* --- the last line */
+
+static int hint(const struct area *s, int y, int x, enum request r)
+{
+	char key[16];
+	int start = x;
+
+	x += draw_text(s, y, x, ROLE_KEY, key_label(key, request_key(r, 0)));
+	x += 1 + draw_text(s, y, x + 1, ROLE_HINT, request_info(r)->brief);
+	return x - start;
+}
+
+static int hint_width(enum request r)
+{
+	char key[16];
+
+	return text_width(key_label(key, request_key(r, 0))) + 1 + text_width(request_info(r)->brief);
+}
+
+static bool in_foci(const enum focus *foci, enum focus f)
+{
+	for (; *foci != FOCUS_NONE; foci++)
+		if (*foci == f)
+			return true;
+	return false;
+}
+
+static void draw_hints(struct app *a, const struct area *s, int y)
+{
+	const enum focus *foci = app_view(a)->ops->foci(app_view(a));
+	static const enum request last[] = { REQ_HELP, REQ_BACK, REQ_QUIT };
+	int right = s->w;
+
+	draw_fill(s, y, 0, -1, ROLE_HINT);
+	for (size_t i = sizeof last / sizeof last[0]; i-- > 0 && right > s->w - 30;) {
+		right -= hint_width(last[i]) + 2;
+		hint(s, y, right + 1, last[i]);
+	}
+	int x = 1;
+	for (int own = 1; own >= 0; own--)
+		for (int r = 1; r < REQ_COUNT; r++) {
+			const struct request_info *info = request_info((enum request)r);
+			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT;
+			if (!*info->brief || ends || (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
+				continue;
+			if (x + hint_width((enum request)r) > right)
+				continue;
+			x += hint(s, y, x, (enum request)r) + 2;
+		}
+}
+
+static void draw_last_line(struct app *a, const struct area *s, int y, int *cursor_x)
+{
+	enum role r;
+	const char *text = status_text(&r);
+	char hits[128];
+
+	*cursor_x = -1;
+	if (a->prompt.open) {
+		prompt_draw(&a->prompt, s, y, cursor_x);
+		if (a->hits >= 0 && a->search[0] && !a->prompt.answers) {
+			snprintf(hits, sizeof hits, a->hits_pending ? "%ld hits, %zu names pending" : "%ld hits",
+				 a->hits, a->hits_pending);
+			draw_right(s, y, s->w - 30, 29, ROLE_PROMPT, hits);
+		}
+	} else if (text) {
+		draw_fill(s, y, 0, -1, ROLE_NORMAL);
+		draw_clip(s, y, 1, s->w - 1, r, CLIP_END, text);
+	} else {
+		draw_hints(a, s, y);
+	}
+}
+
+int frame_graph_height(void)
+{
+	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 8) * 2 / 5 : 0;
+}
+
+void frame_draw(struct app *a)
+{
+	struct area s = { 0, 0, term_rows(), term_columns() };
+	int y = 0, cursor_x, last = s.h - 1;
+
+	draw_clear();
+	if (s.h < 1 || s.w < 1)
+		return;
+	draw_header(a, &s);
+	y = 1;
+	if (s.h >= 6)
+		draw_verdict(a, &s, y++);
+	if (s.h >= 16)
+		draw_totals(a, &s, y++);
+	if (s.h >= 20 && a->current != VIEW_OVERVIEW && !a->page)
+		draw_strip(a, &s, y++);
+	if (a->page) {
+		if (s.h >= 4)
+			draw_rule(&s, y++, ROLE_BORDER, a->page->ops->title);
+	} else if (s.h >= 5 && a->current != VIEW_OVERVIEW) {
+		draw_tabs(a, &s, y++);
+	}
+	struct area body = area_sub(&s, y, 0, last - y > 0 ? last - y : 0, -1);
+	if (a->current == VIEW_OVERVIEW && !a->page) {
+		/* the overview puts its graphs above the tabs */
+		struct area tabs = area_sub(&body, frame_graph_height(), 0, 1, -1);
+		draw_tabs(a, &tabs, 0);
+	}
+	if (body.h > 0)
+		app_view(a)->ops->draw(app_view(a), &body);
+	if (s.h >= 2)
+		draw_last_line(a, &s, last, &cursor_x);
+	else
+		cursor_x = -1;
+	term_cursor(cursor_x >= 0 ? last : -1, cursor_x);
+}

@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * graph.c - see graph.h. In UTF-8 a filled curve has four steps a row and two columns a cell
+ * (braille); in ASCII one column a cell and three steps. The bands of the owner graph are cells
+ * that carry their owner's letter in both, so that they can be told apart without colour.
+ */
+#include "graph.h"
+
+#include "query.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SECOND 1000000000ull
+#define COLUMNS_MAX 512
+#define LEGEND_WIDTH 31
+#define SCALE_WIDTH 7
+
+static const uint64_t windows[] = { 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800 };
+#define WINDOWS (sizeof windows / sizeof windows[0])
+
+uint64_t graph_window(const struct figures *f, uint64_t window_ns)
+{
+	if (window_ns)
+		return window_ns;
+	for (size_t i = 0; i < WINDOWS; i++)
+		if (windows[i] >= 600 || windows[i] * SECOND >= f->time_ns)
+			return windows[i] * SECOND;
+	return 600 * SECOND;
+}
+
+uint64_t graph_zoom(const struct figures *f, uint64_t window_ns, int step)
+{
+	uint64_t now = graph_window(f, window_ns) / SECOND;
+	size_t at = 0;
+
+	while (at + 1 < WINDOWS && windows[at] < now)
+		at++;
+	if (step > 0 && at + 1 < WINDOWS)
+		at++;
+	if (step < 0 && at > 0)
+		at--;
+	return windows[at] * SECOND;
+}
+
+/* Times of a column: (left, right], session time; false when it lies before the start. */
+static bool column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left, uint64_t *right)
+{
+	int64_t from = (int64_t)f->time_ns - (int64_t)window;
+	int64_t l = from + (int64_t)((double)window * x / w), r = from + (int64_t)((double)window * (x + 1) / w);
+
+	*left = l < 0 ? 0 : (uint64_t)l;
+	*right = r < 0 ? 0 : (uint64_t)r;
+	return r > 0;
+}
+
+/* A cumulative counter at a time, between two points on the straight line. */
+static double counter_at(const struct figures *f, uint64_t t, enum graph_rate which)
+{
+	size_t i = figures_point_at(f, t);
+#define COUNTER(n) (double)(which == GRAPH_ALLOC ? f->points[n].alloc_blocks : f->points[n].free_blocks)
+
+	if (i == SIZE_MAX)
+		return f->point_count ? COUNTER(0) * (double)t / (double)(f->points[0].time_ns + 1) : 0;
+	if (i + 1 >= f->point_count)
+		return COUNTER(i);
+	double span = (double)(f->points[i + 1].time_ns - f->points[i].time_ns);
+	double part = span > 0 ? (double)(t - f->points[i].time_ns) / span : 0;
+	return COUNTER(i) + part * (COUNTER(i + 1) - COUNTER(i));
+#undef COUNTER
+}
+
+/* Largest round number that is not below v: 1, 2 or 5 times a power of the base's. */
+static double round_up(double v, double base)
+{
+	double unit = 1;
+
+	while (unit * base <= v)
+		unit *= base;
+	for (double step = unit; ; step *= 10) {
+		static const double steps[] = { 1, 2, 5 };
+		for (int i = 0; i < 3; i++)
+			if (step * steps[i] >= v)
+				return step * steps[i];
+	}
+}
+
+/* Fills one column's cell row by row: value 0..1 of the height. Two values make one braille cell. */
+static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, double left, double right)
+{
+	static const unsigned dots[2][4] = { { 0x40, 0x04, 0x02, 0x01 }, { 0x80, 0x20, 0x10, 0x08 } };
+	int steps = text_ascii() ? 3 : 4;
+	long l = isnan(left) ? 0 : lround(left * h * steps), rr = isnan(right) ? 0 : lround(right * h * steps);
+
+	for (int row = 0; row < h; row++) { /* from below */
+		long in_l = l - (long)row * steps, in_r = rr - (long)row * steps;
+		char out[8] = "";
+		if (text_ascii()) {
+			long n = in_l > in_r ? in_l : in_r;
+			snprintf(out, sizeof out, "%s", n >= 3 ? "#" : n == 2 ? ":" : n == 1 ? "." : "");
+		} else {
+			unsigned bits = 0;
+			for (long i = 0; i < 4; i++)
+				bits |= (in_l > i ? dots[0][i] : 0) | (in_r > i ? dots[1][i] : 0);
+			unsigned c = 0x2800 + bits;
+			if (bits)
+				snprintf(out, sizeof out, "%c%c%c", 0xe0 | (int)(c >> 12), 0x80 | (int)(c >> 6 & 0x3f),
+					 0x80 | (int)(c & 0x3f));
+		}
+		if (*out)
+			draw_text(a, y0 + h - 1 - row, x, r, out);
+	}
+}
+
+void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns, enum graph_rate which,
+		enum role r, const char *label)
+{
+	uint64_t window = graph_window(f, window_ns), left, right;
+	int w = a->w - SCALE_WIDTH, n = 2 * w;
+	double values[2 * COLUMNS_MAX], most = 0;
+	char number[32];
+
+	if (w < 4 || w > COLUMNS_MAX || a->h < 1)
+		return;
+	for (int i = 0; i < n; i++) {
+		values[i] = NAN;
+		if (!column_time(f, window, i, n, &left, &right) || right <= left || f->point_count == 0)
+			continue;
+		values[i] = (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 /
+			    (double)(right - left);
+		most = values[i] > most ? values[i] : most;
+	}
+	most = round_up(most < 10 ? 10 : most, 1000);
+	for (int x = 0; x < w; x++)
+		fill_cell(a, 0, SCALE_WIDTH + x, a->h, r, values[2 * x] / most, values[2 * x + 1] / most);
+	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_short(number, most));
+	if (a->h > 2)
+		draw_right(a, a->h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
+	int wide = text_width(label);
+	draw_text(a, 0, a->w - wide - 1 > SCALE_WIDTH ? a->w - wide - 1 : SCALE_WIDTH, r, label);
+}
+
+void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values, size_t count)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		least = values[i] < least ? values[i] : least;
+		most = values[i] > most ? values[i] : most;
+	}
+	for (int i = 0; count && i < w; i++) {
+		uint64_t v = values[count <= (size_t)w ? (size_t)i : (size_t)i * count / (size_t)w];
+		if (count <= (size_t)w && (size_t)i >= count)
+			break;
+		unsigned n = most == least ? (most ? 4 : 0) :
+			     1 + (unsigned)((double)(v - least) * 7 / (double)(most - least) + 0.5);
+		draw_text(a, y, x + i, r, text_eighth(n));
+	}
+}
+
+/* Marks as "m1" where they lie. */
+static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window)
+{
+	int free_from = 0;
+
+	for (size_t i = 0; i < f->mark_count; i++) {
+		double age = (double)f->time_ns - (double)f->marks[i].time_ns;
+		int at = w - 1 - (int)(age * w / (double)window);
+		char name[16];
+		int len = snprintf(name, sizeof name, "m%u", f->marks[i].id);
+		if (at < free_from || at + len > w)
+			continue;
+		draw_text(a, y, x + at, ROLE_MARK, name);
+		free_from = at + len + 1;
+	}
+}
+
+void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns)
+{
+	uint64_t window = graph_window(f, window_ns), left, right, most = 1;
+
+	for (size_t i = 0; i < f->point_count; i++)
+		if (f->points[i].time_ns + window >= f->time_ns && f->points[i].live_bytes > most)
+			most = f->points[i].live_bytes;
+	for (int i = 0; i < w; i++) {
+		size_t p = column_time(f, window, i, w, &left, &right) ? figures_point_at(f, right) : SIZE_MAX;
+		if (p != SIZE_MAX)
+			draw_text(a, y, x + i, ROLE_ALLOC,
+				  text_eighth(1 + (unsigned)((double)f->points[p].live_bytes * 7 / (double)most)));
+	}
+	draw_marks(a, y, x, w, f, window);
+}
+
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns)
+{
+	uint64_t s = graph_window(f, window_ns) / SECOND;
+	char from[32], half[32];
+	const char *unit = s % 3600 == 0 ? "h" : s % 60 == 0 && s > 60 ? "m" : "s";
+	double scale = *unit == 'h' ? 3600 : *unit == 'm' ? 60 : 1;
+
+	snprintf(from, sizeof from, "-%g%s", (double)s / scale, unit);
+	snprintf(half, sizeof half, "-%g%s", (double)s / scale / 2, unit);
+	draw_text(a, y, x, ROLE_DIM, from);
+	if (w > 24)
+		draw_text(a, y, x + w / 2 - text_width(half) / 2, ROLE_DIM, half);
+	draw_text(a, y, x + w - 3, ROLE_DIM, "now");
+}
+
+/* --- owners as bands */
+
+struct bands {
+	size_t shown;        /* owners with a band of their own; the rest is one more */
+	int64_t start[FIGURES_OWNERS + 1]; /* live at the window's start */
+};
+
+static uint64_t others_at(const struct figures *f, size_t shown, size_t point)
+{
+	uint64_t sum = 0, live = f->points[point].live_bytes;
+
+	for (size_t i = 0; i < shown; i++)
+		sum += figures_owner_at(f, i, point);
+	return live > sum ? live - sum : 0;
+}
+
+static void draw_legend(const struct area *a, const struct figures *f, const struct bands *b, int y_low)
+{
+	size_t rows = b->shown + (f->owner_total > b->shown), grows = SIZE_MAX;
+	int64_t most = 0;
+
+	for (size_t i = 0; i < b->shown; i++) {
+		int64_t d = (int64_t)live_bytes(&f->owners[i].sum) - b->start[i];
+		if (d > most) {
+			most = d;
+			grows = i;
+		}
+	}
+	for (size_t i = 0; i < rows; i++) {
+		int y = y_low - (int)i;
+		char live[32], delta[32], name[64];
+		bool rest = i == b->shown;
+		uint64_t now = rest ? 0 : live_bytes(&f->owners[i].sum);
+		char letter = rest ? '.' : f->owners[i].letter;
+		if (rest) {
+			uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
+			for (size_t k = 0; k < b->shown; k++)
+				sum += live_bytes(&f->owners[k].sum);
+			now = whole > sum ? whole - sum : 0;
+			snprintf(name, sizeof name, "%zu others", f->owner_total - b->shown);
+		} else {
+			snprintf(name, sizeof name, "%s", f->owners[i].name);
+		}
+		char mark[2] = { letter, 0 };
+		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
+		draw_clip(a, y, 2, a->w - 19, ROLE_NAME, CLIP_END, name);
+		draw_right(a, y, a->w - 17, 7, ROLE_NUMBER, text_bytes(live, now));
+		int64_t d = (int64_t)now - b->start[i];
+		draw_right(a, y, a->w - 10, 8, d > 0 ? ROLE_PLUS : d < 0 ? ROLE_MINUS : ROLE_DIM,
+			   text_bytes_signed(delta, d));
+		if (i == grows)
+			draw_text(a, y, a->w - 1, ROLE_BAD, text_glyph(GLYPH_GROWS));
+	}
+}
+
+/* Which band a height (in bytes) of a point falls into: owner index, shown = others, -1 = above. */
+static int band_at(const struct figures *f, const struct bands *b, size_t point, double bytes)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < b->shown; i++) {
+		sum += (double)figures_owner_at(f, i, point);
+		if (bytes < sum)
+			return (int)i;
+	}
+	return bytes < (double)f->points[point].live_bytes ? (int)b->shown : -1;
+}
+
+static void draw_bands(const struct area *a, const struct figures *f, const struct bands *b, uint64_t window,
+		       double most)
+{
+	uint64_t left, right;
+
+	for (int x = 0; x < a->w; x++) {
+		size_t p = column_time(f, window, x, a->w, &left, &right) ? figures_point_at(f, right) : SIZE_MAX;
+		if (p == SIZE_MAX)
+			continue;
+		for (int row = 0; row < a->h; row++) {
+			int band = band_at(f, b, p, (row + 0.5) * most / a->h);
+			if (band < 0)
+				break;
+			bool rest = band == (int)b->shown;
+			char letter[2] = { rest ? '.' : f->owners[band].letter, 0 };
+			if (rest)
+				draw_text(a, a->h - 1 - row, x, ROLE_DIM, text_glyph(GLYPH_DOT));
+			else if (theme_has_colour())
+				draw_band(a, a->h - 1 - row, x, draw_owner_role(*letter), letter);
+			else
+				draw_text(a, a->h - 1 - row, x, draw_owner_role(*letter), letter);
+		}
+	}
+}
+
+void graph_owners(const struct area *a, const struct figures *f, uint64_t window_ns)
+{
+	uint64_t window = graph_window(f, window_ns), peak = 1;
+	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
+	size_t first = figures_point_at(f, start);
+	bool legend = a->w >= SCALE_WIDTH + LEGEND_WIDTH + 12;
+	struct bands b = { 0 };
+	char number[32];
+
+	for (size_t i = first == SIZE_MAX ? 0 : first; i < f->point_count; i++)
+		peak = f->points[i].live_bytes > peak ? f->points[i].live_bytes : peak;
+	double most = round_up((double)peak, 1024);
+	int plot_h = a->h - 1, rows = plot_h < 1 ? 0 : plot_h;
+	b.shown = f->owner_count <= (size_t)rows ? f->owner_count : rows > 1 ? (size_t)rows - 1 : 0;
+	for (size_t i = 0; first != SIZE_MAX && i < b.shown; i++)
+		b.start[i] = (int64_t)figures_owner_at(f, i, first);
+	if (first != SIZE_MAX)
+		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
+	struct area plot = area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? LEGEND_WIDTH + 1 : 0));
+	draw_bands(&plot, f, &b, window, most);
+	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)most));
+	if (plot_h > 4)
+		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)(most / 2)));
+	draw_right(a, plot_h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
+	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns);
+	draw_marks(a, plot_h, SCALE_WIDTH, plot.w, f, window);
+	if (legend) {
+		struct area side = area_sub(a, 0, a->w - LEGEND_WIDTH, plot_h, LEGEND_WIDTH);
+		draw_legend(&side, f, &b, plot_h - 1);
+	}
+}

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * page.c - see page.h.
+ */
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+void page_clear(struct page *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		free(p->lines[i].text);
+	p->count = 0;
+}
+
+void page_release(struct page *p)
+{
+	page_clear(p);
+	free(p->lines);
+}
+
+void page_add(struct page *p, enum role r, const char *format, ...)
+{
+	char text[2048];
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(text, sizeof text, format, ap);
+	va_end(ap);
+	GROW(p->lines, p->room, p->count + 1);
+	p->lines[p->count++] = (struct page_line){ r, xstrdup(text) };
+}
+
+const enum focus *page_foci(struct view *v)
+{
+	static const enum focus foci[] = { FOCUS_TEXT, FOCUS_NONE };
+
+	(void)v;
+	return foci;
+}
+
+static bool hit(const struct page *p, size_t i)
+{
+	return p->search[0] && strcasestr(p->lines[i].text, p->search);
+}
+
+void page_draw(struct view *v, const struct area *a)
+{
+	struct page *p = (struct page *)v;
+
+	p->height = a->h;
+	if (p->top + (size_t)a->h > p->count)
+		p->top = p->count > (size_t)a->h ? p->count - (size_t)a->h : 0;
+	for (int y = 0; y < a->h && p->top + (size_t)y < p->count; y++) {
+		size_t i = p->top + (size_t)y;
+		draw_text(a, y, 1, hit(p, i) ? ROLE_HIT : p->lines[i].role, p->lines[i].text);
+	}
+	if (p->top + (size_t)a->h < p->count) {
+		char more[64];
+		snprintf(more, sizeof more, " %zu more lines ", p->count - p->top - (size_t)a->h);
+		draw_right(a, a->h - 1, a->w - 24, 23, ROLE_DIM, more);
+	}
+}
+
+bool page_move(enum request r, size_t *top, size_t count, int height)
+{
+	size_t h = height > 1 ? (size_t)height : 1, most = count > h ? count - h : 0, step;
+	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP || r == REQ_TEXT_FIRST;
+
+	switch (r) {
+	case REQ_TEXT_UP: case REQ_TEXT_DOWN: step = 1; break;
+	case REQ_TEXT_PAGE_UP: case REQ_TEXT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case REQ_TEXT_HALF_UP: case REQ_TEXT_HALF_DOWN: step = (h + 1) / 2; break;
+	case REQ_TEXT_FIRST: case REQ_TEXT_LAST: step = count; break;
+	default: return false;
+	}
+	if (up)
+		*top = *top > step ? *top - step : 0;
+	else
+		*top = *top + step < most ? *top + step : most;
+	return true;
+}
+
+unsigned page_request(struct view *v, enum request r)
+{
+	struct page *p = (struct page *)v;
+
+	return page_move(r, &p->top, p->count, p->height) ? VIEW_DRAW : VIEW_IGNORED;
+}
+
+long page_search(struct view *v, const char *text, size_t *pending)
+{
+	struct page *p = (struct page *)v;
+	long hits = 0;
+
+	*pending = 0;
+	snprintf(p->search, sizeof p->search, "%s", text);
+	for (size_t i = 0; i < p->count; i++)
+		hits += hit(p, i);
+	return hits;
+}
+
+unsigned page_next_hit(struct view *v, bool backwards)
+{
+	struct page *p = (struct page *)v;
+
+	for (size_t n = 1; n <= p->count; n++) {
+		size_t i = (p->top + (backwards ? p->count - n : n)) % p->count;
+		if (hit(p, i)) {
+			p->top = i;
+			break;
+		}
+	}
+	return VIEW_DRAW;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_help.c - the keys, made from the table of requests: it lists what there is and nothing else.
+ */
+#include "app.h"
+#include "page.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void refresh(struct view *v, bool resort)
+{
+	(void)v;
+	(void)resort;
+}
+
+static void add_request(struct page *p, enum request r)
+{
+	char keys[96] = "", key[16];
+	int k;
+
+	for (size_t n = 0; (k = request_key(r, n)) != KEY_NOTHING; n++) {
+		size_t len = strlen(keys);
+		snprintf(keys + len, sizeof keys - len, "%s%s", n ? " " : "", key_label(key, k));
+	}
+	page_add(p, ROLE_NORMAL, "  %-22s %s", keys, request_info(r)->help);
+}
+
+static void view_free(struct view *v)
+{
+	page_release((struct page *)v);
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Help",
+	.brief = "Help",
+	.foci = page_foci,
+	.refresh = refresh,
+	.draw = page_draw,
+	.request = page_request,
+	.search = page_search,
+	.next_hit = page_next_hit,
+	.free = view_free,
+};
+
+static void add_words(struct page *p)
+{
+	page_add(p, ROLE_TITLE, "Words");
+	page_add(p, ROLE_NORMAL, "  LIVE   requested bytes that are not freed        BORN  allocated after the base, alive now");
+	page_add(p, ROLE_NORMAL, "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to who allocated");
+	page_add(p, ROLE_NORMAL, "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
+	page_add(p, ROLE_NORMAL, "  The letter before a place is the owner library: the same in graphs and rows.");
+}
+
+struct view *view_help_new(struct app *a)
+{
+	struct page *p = xcalloc(1, sizeof *p);
+
+	p->v = (struct view){ &ops, a };
+	for (int f = 1; f < FOCUS_COUNT; f++) {
+		if (f == FOCUS_CHOOSER)
+			continue;
+		page_add(p, ROLE_TITLE, "%s", focus_title((enum focus)f));
+		for (int r = 1; r < REQ_COUNT; r++)
+			if (request_info((enum request)r)->focus == (enum focus)f &&
+			    (r != REQ_OUTPUT || a->views[VIEW_OUTPUT]))
+				add_request(p, (enum request)r);
+		page_add(p, ROLE_NORMAL, "%s", "");
+	}
+	add_words(p);
+	return &p->v;
+}

@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
+ */
+#include "app.h"
+#include "cells.h"
+#include "graph.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct libs {
+	struct view v;
+	struct list list;
+	struct owner *rows;      /* copies, in this view's order; owned */
+	size_t count, room;
+	bool graph_focus;
+	int sort;
+	bool reverse;
+};
+
+enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
+
+static const struct column columns[] = {
+	[C_LIVE] = { .title = "LIVE", .width = 9, .sort = BY_LIVE },
+	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS },
+	[C_RATE] = { .title = "BYTES/s", .width = 8, .rank = 5, .sort = BY_RATE },
+	[C_NET] = { .title = "NET", .width = 9, .rank = 1, .sort = BY_NET },
+	[C_TREND] = { .title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true },
+	[C_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct libs *)arg)->rows[i].module;
+}
+
+static int64_t value(const struct owner *o, int sort)
+{
+	switch (sort) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&o->sum);
+	case BY_RATE: return (int64_t)o->rate_bytes;
+	case BY_NET: return net_bytes(&o->change);
+	default: return (int64_t)live_bytes(&o->sum);
+	}
+}
+
+static const struct libs *sorting; /* of the qsort in progress */
+
+static int compare(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+	int64_t vx = value(x, sorting->sort), vy = value(y, sorting->sort);
+	int c = sorting->sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+
+	return sorting->reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
+}
+
+static const struct owner *in_list(const struct owner *list, size_t n, uint32_t module)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].module == module)
+			return &list[i];
+	return NULL;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct libs *l = (struct libs *)v;
+	const struct owner *now;
+	size_t n = owners_update(v->app->owners, &now), kept = 0;
+
+	GROW(l->rows, l->room, n + 1);
+	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
+		const struct owner *o = in_list(now, n, l->rows[i].module);
+		if (o)
+			l->rows[kept++] = *o;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!in_list(l->rows, kept, now[i].module))
+			l->rows[kept++] = now[i];
+	l->count = kept;
+	if (resort || !l->list.touched) {
+		sorting = l;
+		qsort(l->rows, l->count, sizeof *l->rows, compare);
+	}
+	list_update(&l->list, l->count, id_of, NULL, l);
+}
+
+static const struct figure_owner *figure_of(const struct libs *l, const struct owner *o)
+{
+	const struct figures *f = &l->v.app->figures;
+
+	for (size_t i = 0; i < f->owner_count; i++)
+		if (f->owners[i].module == o->module)
+			return &f->owners[i];
+	return NULL;
+}
+
+static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
+{
+	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
+	char text[400];
+
+	snprintf(text, sizeof text, "%.300s%s", o->name, tail);
+	cell_owner(c, o->letter, text);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct libs *l = arg;
+	const struct owner *o = &l->rows[row];
+	const struct figure_owner *f;
+	uint64_t all = live_bytes(&l->v.app->figures.totals.sum);
+	struct cell c = { a, y, x, w };
+	char text[32];
+
+	switch (column) {
+	case C_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
+	case C_PART:
+		snprintf(text, sizeof text, "%.0f", all ? 100.0 * (double)live_bytes(&o->sum) / (double)all : 0);
+		draw_right(a, y, x, w, ROLE_DIM, text);
+		break;
+	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
+	case C_RATE: cell_bytes(c, o->rate_bytes); break;
+	case C_NET: cell_net(c, net_bytes(&o->change)); break;
+	case C_TREND:
+		f = figure_of(l, o);
+		if (f)
+			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series, l->v.app->figures.point_count);
+		break;
+	case C_NAME: name_cell(l, o, c); break;
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	return live_bytes(&((struct libs *)arg)->rows[row].sum) == 0;
+}
+
+static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct libs *l = (struct libs *)v;
+	int graph = a->h >= 16 && a->w >= 60 ? a->h / 2 : 0;
+	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
+	char title[64], span[32];
+
+	if (graph) {
+		struct area box = area_sub(a, 0, 0, graph, -1);
+		snprintf(title, sizeof title, "Live by owner library, %s%s",
+			 text_span(span, graph_window(&v->app->figures, v->app->window_ns)),
+			 l->graph_focus ? "  (+ -)" : "");
+		struct area in = draw_box(&box, title, l->graph_focus);
+		graph_owners(&in, &v->app->figures, v->app->window_ns);
+	}
+	table_draw(&table, &list, &l->list, l, l->sort, !l->graph_focus);
+	if (!l->count)
+		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+}
+
+static void caption(struct view *v, char *out, size_t size)
+{
+	struct libs *l = (struct libs *)v;
+	char base[128];
+
+	if (action_diffing(v->app)) {
+		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
+		snprintf(out, size, "%zu libraries  NET since %s", l->count, base);
+	} else {
+		snprintf(out, size, "%zu libraries  NET since start", l->count);
+	}
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct libs *l = (struct libs *)v;
+
+	if (list_request(&l->list, r, id_of, l))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV: l->graph_focus = !l->graph_focus; return VIEW_DRAW;
+	case REQ_ZOOM_IN_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1); return VIEW_DRAW;
+	case REQ_ZOOM_OUT_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1); return VIEW_DRAW;
+	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
+	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
+	case REQ_LIB_TREE: {
+		if (!l->count)
+			return VIEW_DRAW;
+		struct owner o = l->rows[l->list.at];
+		app_show(v->app, VIEW_TREE);
+		view_tree_zoom_owner(v->app->views[VIEW_TREE], o.module, o.name);
+		return VIEW_DRAW;
+	}
+	default: return VIEW_IGNORED;
+	}
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	struct libs *l = (struct libs *)v;
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < l->count && *text; i++)
+		hits += strcasestr(l->rows[i].name, text) != NULL;
+	return hits;
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct libs *l = (struct libs *)v;
+
+	for (size_t n = 1; n <= l->count; n++) {
+		size_t i = (l->list.at + (backwards ? l->count - n : n)) % l->count;
+		if (strcasestr(l->rows[i].name, v->app->search)) {
+			list_select(&l->list, i, id_of, l);
+			break;
+		}
+	}
+	return VIEW_DRAW;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
+	static const enum focus list[] = { FOCUS_LIBS, FOCUS_LIST, FOCUS_NONE };
+
+	return ((struct libs *)v)->graph_focus ? graph : list;
+}
+
+static bool escape(struct view *v)
+{
+	struct libs *l = (struct libs *)v;
+	bool was = l->graph_focus;
+
+	l->graph_focus = false;
+	return was;
+}
+
+static void view_free(struct view *v)
+{
+	free(((struct libs *)v)->rows);
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Libs",
+	.brief = "Libs",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = caption,
+	.search = search,
+	.next_hit = next_hit,
+	.free = view_free,
+};
+
+struct view *view_libs_new(struct app *a)
+{
+	struct libs *l = xcalloc(1, sizeof *l);
+
+	l->v = (struct view){ &ops, a };
+	l->sort = BY_LIVE;
+	return &l->v;
+}

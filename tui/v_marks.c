@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_marks.c - the snapshots of the session, and below them what changed between the two that are
+ * picked (A and B), site by site and interval by interval. Marks belong to the agent: every
+ * viewer sees the same ones, and what is asked for here shows when it has happened.
+ *
+ * BORN, GONE and NET of a row count from the row above it. For two marks they never change, so they
+ * are summed once; those of `now` are summed at each refresh.
+ */
+#include "app.h"
+#include "cells.h"
+#include "marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { C_PICK, C_MARK, C_NAME, C_BY, C_TIME, C_AFTER, C_LIVE, C_NET, C_BORN, C_GONE, C_RSS, C_BLOCKS };
+
+static const struct column columns[] = {
+	[C_PICK] = { .title = "PICK", .width = 4, .rank = 2, .sort = -1, .left = true },
+	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
+	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
+	[C_BY] = { .title = "SET BY", .width = 10, .rank = 9, .sort = -1, .left = true },
+	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
+	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .rank = 1, .sort = -1 },
+	[C_BORN] = { .title = "BORN", .width = 8, .rank = 5, .sort = -1 },
+	[C_GONE] = { .title = "GONE", .width = 8, .rank = 6, .sort = -1 },
+	[C_RSS] = { .title = "RSS", .width = 8, .rank = 7, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 10, .sort = -1 },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct marks *)arg)->rows[i].id;
+}
+
+/* --- rows */
+
+static void sum_change(void *arg, uint32_t slot, const struct change *c)
+{
+	struct change *sum = arg;
+
+	(void)slot;
+	sum->born_blocks += c->born_blocks;
+	sum->born_bytes += c->born_bytes;
+	sum->gone_blocks += c->gone_blocks;
+	sum->gone_bytes += c->gone_bytes;
+}
+
+static void add_row(struct marks *m, const struct mark_row *row)
+{
+	struct mark_row *old = NULL, *to;
+	struct model *model = m->v.app->model;
+
+	for (size_t i = 0; i < m->old_count && !old; i++)
+		if (m->old[i].id == row->id)
+			old = &m->old[i];
+	GROW(m->rows, m->room, m->count + 1);
+	to = &m->rows[m->count];
+	*to = *row;
+	if (m->count > 0) {
+		uint32_t before = m->rows[m->count - 1].id;
+		if (old && old->change_known && old->before == before && row->id != MARK_NOW) {
+			to->change = old->change;
+			to->change_known = true;
+		} else {
+			to->change_known = model_between(model, before, row->id == MARK_NOW ? 0 : row->id,
+							 sum_change, &to->change) == 0;
+		}
+		to->before = before;
+	}
+	m->count++;
+}
+
+static void gather(struct marks *m)
+{
+	const struct figures *f = &m->v.app->figures;
+	struct model *model = m->v.app->model;
+	struct mark_row row = { .id = 0 };
+
+	free(m->old);
+	m->old = m->rows;
+	m->old_count = m->count;
+	m->rows = NULL;
+	m->room = m->count = 0;
+	snprintf(row.name, sizeof row.name, "(the program's start)");
+	add_row(m, &row);
+	for (uint32_t id = 1; id < model_mark_limit(model); id++) {
+		const struct mark *k = model_mark(model, id);
+		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
+			continue;
+		row = (struct mark_row){ .id = id, .time_ns = k->time_ns, .rss_bytes = k->rss_bytes, .sum = k->totals };
+		snprintf(row.name, sizeof row.name, "%s", k->name);
+		snprintf(row.by, sizeof row.by, "%s", k->set_by);
+		add_row(m, &row);
+	}
+	row = (struct mark_row){ .id = MARK_NOW, .time_ns = f->time_ns, .rss_bytes = f->rss_bytes, .sum = f->totals.sum };
+	add_row(m, &row);
+}
+
+static bool is_there(const struct marks *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->rows[i].id == id)
+			return true;
+	return false;
+}
+
+/* What nobody picked: the newest mark against now. */
+static void default_picks(struct marks *m)
+{
+	if (!is_there(m, m->a) || !is_there(m, m->b))
+		m->picked = false;
+	if (m->picked)
+		return;
+	m->b = MARK_NOW;
+	m->a = m->count > 1 ? m->rows[m->count - 2].id : 0;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct marks *m = (struct marks *)v;
+
+	gather(m);
+	default_picks(m);
+	list_update(&m->list, m->count, id_of, NULL, m);
+	marks_lower_refresh(m, resort);
+}
+
+/* --- drawing */
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct marks *m = arg;
+	const struct mark_row *r = &m->rows[row];
+	bool start = r->id == 0, first = row == 0;
+	struct cell c = { a, y, x, w };
+	char text[32];
+
+	switch (column) {
+	case C_PICK:
+		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END, r->id == m->a ? " A" : r->id == m->b ? " B" : "");
+		break;
+	case C_MARK: cell_text(c, ROLE_MARK, marks_label(r->id, text)); break;
+	case C_NAME: cell_text(c, ROLE_NAME, r->name); break;
+	case C_BY: cell_text(c, ROLE_PLACE, r->by); break;
+	case C_TIME: draw_right(a, y, x, w, ROLE_NUMBER, text_clock(text, r->time_ns)); break;
+	case C_AFTER:
+		if (!first)
+			draw_right(a, y, x, w, ROLE_DIM, text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
+		break;
+	case C_LIVE: if (!start) cell_bytes(c, live_bytes(&r->sum)); break;
+	case C_NET:
+		if (!first)
+			cell_net(c, (int64_t)live_bytes(&r->sum) - (int64_t)live_bytes(&m->rows[row - 1].sum));
+		break;
+	case C_BORN: if (r->change_known) cell_bytes(c, r->change.born_bytes); break;
+	case C_GONE: if (r->change_known) cell_bytes(c, r->change.gone_bytes); break;
+	case C_RSS: if (r->rss_bytes) cell_bytes(c, r->rss_bytes); break;
+	case C_BLOCKS: if (!start) cell_count(c, live_blocks(&r->sum)); break;
+	}
+}
+
+static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, NULL, id_of };
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct marks *m = (struct marks *)v;
+	int want = (int)m->count + 1, most = a->h >= 10 ? a->h * 2 / 5 : a->h;
+	int upper = want < most ? want : most;
+	struct area top = area_sub(a, 0, 0, a->h >= 10 ? upper : a->h, -1);
+
+	m->has_lower = a->h >= 10;
+	table_draw(&table, &top, &m->list, m, -2, !m->lower_focus || !m->has_lower);
+	if (!m->has_lower)
+		return;
+	struct area low = area_sub(a, upper, 0, a->h - upper, -1);
+	marks_lower_draw(m, &low);
+}
+
+static void caption(struct view *v, char *out, size_t size)
+{
+	struct marks *m = (struct marks *)v;
+
+	snprintf(out, size, m->count <= 2 ? "no marks yet: s sets one" : "BORN, GONE, NET count from the row above");
+	(void)v;
+}
+
+/* --- keys */
+
+static void renaming(void *arg, enum prompt_event e, const char *text)
+{
+	struct marks *m = arg;
+
+	if (e != PROMPT_DONE)
+		return;
+	if (watch_rename_mark(m->v.app->watch, m->asked, text))
+		status_error("not renamed: there is no live link to the program");
+}
+
+static void deleting(void *arg, enum prompt_event e, const char *text)
+{
+	struct marks *m = arg;
+
+	(void)text;
+	if (e != PROMPT_DONE)
+		return;
+	if (watch_drop_mark(m->v.app->watch, m->asked))
+		status_error("not deleted: there is no live link to the program");
+}
+
+static size_t row_of(const struct marks *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->rows[i].id == id)
+			return i;
+	return 0;
+}
+
+/* First A, then B; a third pick starts again. The earlier one is always A. */
+static unsigned pick(struct marks *m, uint32_t id)
+{
+	if (!m->picked || !m->pick_b) {
+		m->a = id;
+		m->b = MARK_NOW;
+		m->picked = m->pick_b = true;
+	} else {
+		m->b = id;
+		m->pick_b = false;
+	}
+	if (row_of(m, m->a) > row_of(m, m->b)) {
+		uint32_t other = m->a;
+		m->a = m->b;
+		m->b = other;
+	}
+	m->lower.touched = false;
+	return VIEW_RESORT;
+}
+
+static unsigned show_tree(struct marks *m)
+{
+	struct app *a = m->v.app;
+	uint32_t from = m->a;
+
+	if (m->b != MARK_NOW) {
+		status_error("the tree compares with now: pick B at `now`; below is the change from A to B");
+		return VIEW_DRAW;
+	}
+	unsigned bits = action_set_base(a, from);
+	app_show(a, VIEW_TREE);
+	return bits;
+}
+
+static unsigned mark_request(struct marks *m, enum request r)
+{
+	const struct mark_row *row = &m->rows[m->list.at];
+	char label[32], question[96];
+
+	if (r == REQ_PICK)
+		return pick(m, row->id);
+	if (row->id == 0 || row->id == MARK_NOW) {
+		status_error("%s is not a mark that can be changed", marks_label(row->id, label));
+		return VIEW_DRAW;
+	}
+	m->asked = row->id;
+	if (r == REQ_RENAME) {
+		prompt_line(&m->v.app->prompt, "New name: ", row->name, renaming, m);
+	} else {
+		snprintf(question, sizeof question, "Delete %s for all viewers?  y: delete   Esc: keep",
+			 marks_label(row->id, label));
+		prompt_ask(&m->v.app->prompt, question, "y", deleting, m);
+	}
+	return VIEW_DRAW;
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct marks *m = (struct marks *)v;
+
+	switch (r) {
+	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
+		m->lower_focus = !m->lower_focus && m->has_lower;
+		return VIEW_DRAW;
+	case REQ_PICK: case REQ_RENAME: case REQ_DELETE:
+		return m->lower_focus ? VIEW_IGNORED : mark_request(m, r);
+	case REQ_MARK_TREE: return show_tree(m);
+	default: break;
+	}
+	if (m->lower_focus)
+		return marks_lower_request(m, r);
+	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
+}
+
+static bool escape(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+	bool was = m->lower_focus;
+
+	m->lower_focus = false;
+	return was;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus upper[] = { FOCUS_MARKS, FOCUS_LIST, FOCUS_NONE };
+	static const enum focus lower[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
+
+	return ((struct marks *)v)->lower_focus ? lower : upper;
+}
+
+void view_marks_pick(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	m->picked = m->pick_b = m->lower_focus = false;
+	status_say("Space picks A, then B; the change between them is below");
+}
+
+static void view_free(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	free(m->rows);
+	free(m->old);
+	free(m);
+}
+
+static const struct view_ops ops = {
+	.title = "Marks",
+	.brief = "Marks",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = caption,
+	.free = view_free,
+};
+
+struct view *view_marks_new(struct app *a)
+{
+	struct marks *m = xcalloc(1, sizeof *m);
+
+	m->v = (struct view){ &ops, a };
+	return &m->v;
+}

@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_overview.c - the first screen: graphs, then the call sites by the shape of their growth, so that
+ * what looks like a leak stands first without a key pressed. The order is this view's own: shape,
+ * then growth; between two sorts rows keep their place and new ones come last.
+ */
+#include "app.h"
+#include "cells.h"
+#include "graph.h"
+#include "sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct overview {
+	struct sites s;          /* first */
+	size_t *order;           /* line -> index in s.rows */
+	uint32_t *ids;           /* line -> site id: the order that stays */
+	size_t ordered, order_room, id_room;
+	bool graph_focus;
+};
+
+enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_TREND, C_SITE, C_OWNER };
+
+static const struct column columns[] = {
+	[C_SHAPE] = { .title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .rank = 2, .sort = -1 },
+	[C_MIN] = { .title = "/MIN", .width = 9, .rank = 4, .sort = -1 },
+	[C_INTERVALS] = { .title = "GREW IN", .width = 8, .rank = 6, .sort = -1 },
+	[C_TREND] = { .title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true },
+	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
+	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return sites_at(arg, i)->id;
+}
+
+/* --- order */
+
+static int rank_of(const struct site *s)
+{
+	static const int ranks[] = {
+		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
+		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_FLAT] = 5,
+	};
+
+	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
+}
+
+static const struct site *sort_rows; /* of the qsort in progress */
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct site *x = &sort_rows[*(const size_t *)a], *y = &sort_rows[*(const size_t *)b];
+	int64_t nx = x->net_window, ny = y->net_window;
+	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
+
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
+	if (rank_of(x) < 4 && nx != ny)
+		return nx < ny ? 1 : -1;
+	if (lx != ly)
+		return lx < ly ? 1 : -1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+static int by_id(const void *a, const void *b)
+{
+	uint32_t x = sort_rows[*(const size_t *)a].id, y = sort_rows[*(const size_t *)b].id;
+
+	return x < y ? -1 : x > y;
+}
+
+/* Keeps the lines as they are: sites that are still there in their order, then the new ones. */
+static void keep_order(struct overview *o)
+{
+	size_t n = o->s.count, kept = 0;
+	size_t *sorted = xmalloc((n + 1) * sizeof *sorted);
+	bool *placed = xcalloc(n + 1, sizeof *placed);
+
+	for (size_t i = 0; i < n; i++)
+		sorted[i] = i;
+	qsort(sorted, n, sizeof *sorted, by_id);
+	for (size_t line = 0; line < o->ordered; line++) {
+		size_t low = 0, high = n;
+		while (low < high) {
+			size_t mid = (low + high) / 2;
+			if (o->s.rows[sorted[mid]].id < o->ids[line])
+				low = mid + 1;
+			else
+				high = mid;
+		}
+		if (low < n && o->s.rows[sorted[low]].id == o->ids[line] && !placed[sorted[low]]) {
+			placed[sorted[low]] = true;
+			o->order[kept++] = sorted[low];
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!placed[i])
+			o->order[kept++] = i;
+	free(sorted);
+	free(placed);
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct overview *o = (struct overview *)v;
+	struct sites *s = &o->s;
+
+	s->count = query_sites(v->app->query, BY_LIVE, false, resort, &s->rows);
+	GROW(o->order, o->order_room, s->count + 1);
+	GROW(o->ids, o->id_room, s->count + 1);
+	sort_rows = s->rows;
+	if (resort || !s->list.touched) {
+		for (size_t i = 0; i < s->count; i++)
+			o->order[i] = i;
+		qsort(o->order, s->count, sizeof *o->order, by_growth);
+	} else {
+		keep_order(o);
+	}
+	for (size_t i = 0; i < s->count; i++)
+		o->ids[i] = s->rows[o->order[i]].id;
+	o->ordered = s->count;
+	s->order = o->order;
+	list_update(&s->list, s->count, id_of, NULL, s);
+}
+
+/* --- drawing */
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	const struct site *r = sites_at(arg, row);
+	struct cell c = { a, y, x, w };
+	char text[32];
+
+	switch (column) {
+	case C_SHAPE: cell_shape(c, r); break;
+	case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+	case C_NET: cell_net(c, r->net_window); break;
+	case C_MIN: cell_net(c, r->net_per_min); break;
+	case C_INTERVALS:
+		snprintf(text, sizeof text, "%u of %u", r->grew, r->intervals);
+		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM, r->intervals ? text : "-");
+		break;
+	case C_TREND: graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
+				  r->trend_count); break;
+	case C_SITE: cell_site(c, r); break;
+	case C_OWNER: cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?"); break;
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
+}
+
+static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+
+static void draw_graphs(const struct overview *o, const struct area *a)
+{
+	const struct app *app = o->s.v.app;
+	const struct figures *f = &app->figures;
+	int right = a->w / 3 < 24 ? 24 : a->w / 3;
+	char title[96], span[32], label[48], number[32];
+	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right), right_box = area_sub(a, 0, a->w - right, a->h, right);
+
+	text_span(span, graph_window(f, app->window_ns));
+	snprintf(title, sizeof title, "Live by owner library, %s%s", span, o->graph_focus ? "  (+ -)" : "");
+	struct area in = draw_box(&left_box, title, o->graph_focus);
+	graph_owners(&in, f, app->window_ns);
+	snprintf(title, sizeof title, "Calls/s, %s", span);
+	in = draw_box(&right_box, title, false);
+	int half = (in.h - 1) / 2;
+	struct area up = area_sub(&in, 0, 0, half, -1), low = area_sub(&in, half, 0, in.h - 1 - half, -1);
+	snprintf(label, sizeof label, "alloc %s", text_short(number, f->ten.alloc_blocks));
+	graph_rate(&up, f, app->window_ns, GRAPH_ALLOC, ROLE_ALLOC, label);
+	snprintf(label, sizeof label, "free %s", text_short(number, f->ten.free_blocks));
+	graph_rate(&low, f, app->window_ns, GRAPH_FREE, ROLE_FREE, label);
+	graph_axis(&in, in.h - 1, 7, in.w - 7, f, app->window_ns);
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct overview *o = (struct overview *)v;
+	int graphs = frame_graph_height();
+	struct area list = area_sub(a, graphs + 1, 0, a->h - graphs - 1, -1);
+
+	if (graphs > 4) {
+		struct area top = area_sub(a, 0, 0, graphs, -1);
+		draw_graphs(o, &top);
+	}
+	table_draw(&table, &list, &o->s.list, &o->s, -2, !o->graph_focus);
+	if (!o->s.count)
+		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+}
+
+static void caption(struct view *v, char *out, size_t size)
+{
+	const struct sites *s = (struct sites *)v;
+	size_t grow = 0;
+
+	for (size_t i = 0; i < s->count; i++)
+		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
+	snprintf(out, size, "%zu sites, %zu grow steadily", s->count, grow);
+}
+
+/* --- keys */
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct overview *o = (struct overview *)v;
+
+	switch (r) {
+	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
+		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
+		return VIEW_DRAW;
+	case REQ_ZOOM_IN_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1); return VIEW_DRAW;
+	case REQ_ZOOM_OUT_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1); return VIEW_DRAW;
+	case REQ_SORT_LEFT: case REQ_SORT_RIGHT: case REQ_REVERSE:
+		status_say("the overview sorts by shape and growth; Sites (3) by any column");
+		return VIEW_DRAW;
+	default: return sites_request(&o->s, r, id_of);
+	}
+}
+
+static bool escape(struct view *v)
+{
+	struct overview *o = (struct overview *)v;
+	bool was = o->graph_focus;
+
+	o->graph_focus = false;
+	return was;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
+	static const enum focus list[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
+
+	return ((struct overview *)v)->graph_focus ? graph : list;
+}
+
+static void view_free(struct view *v)
+{
+	struct overview *o = (struct overview *)v;
+
+	free(o->order);
+	free(o->ids);
+	free(o);
+}
+
+static const struct view_ops ops = {
+	.title = "Overview",
+	.brief = "Over",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = caption,
+	.search = sites_search,
+	.next_hit = sites_next_hit,
+	.free = view_free,
+};
+
+struct view *view_overview_new(struct app *a)
+{
+	struct overview *o = xcalloc(1, sizeof *o);
+
+	o->s.v = (struct view){ &ops, a };
+	o->s.id = id_of;
+	return &o->s.v;
+}

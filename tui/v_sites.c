@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_sites.c - what allocates, flat: one row per allocating function or line.
+ */
+#include "app.h"
+#include "cells.h"
+#include "sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_SITE, C_AT, C_OWNER };
+
+static const struct column plain_columns[] = {
+	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
+	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
+	[C_ALLOC] = { .title = "IN ALL", .width = 8, .rank = 4, .sort = BY_ALLOC },
+	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
+	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
+	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true },
+};
+
+enum { D_BORN, D_GONE, D_NET, D_LIVE };
+
+static const struct column diff_columns[] = {
+	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
+	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
+	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
+	[D_LIVE] = { .title = "LIVE", .width = 8, .rank = 3, .sort = BY_LIVE },
+	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
+	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
+	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true },
+};
+
+static bool diffing(const struct sites *s)
+{
+	return action_diffing(s->v.app);
+}
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct sites *)arg)->rows[i].id;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct sites *s = (struct sites *)v;
+
+	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse, resort, &s->rows);
+	list_update(&s->list, s->count, id_of, NULL, s);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct sites *s = arg;
+	const struct site *r = &s->rows[row];
+	struct cell c = { a, y, x, w };
+
+	if (column == C_SITE)
+		cell_site(c, r);
+	else if (column == C_AT)
+		cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, NULL);
+	else if (column == C_OWNER)
+		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
+	else if (diffing(s))
+		switch (column) {
+		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
+		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
+		case D_NET: cell_net(c, net_bytes(&r->change)); break;
+		case D_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+		}
+	else
+		switch (column) {
+		case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
+		case C_RATE: cell_rate(c, r->rate_blocks); break;
+		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
+		}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	const struct sites *s = arg;
+
+	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
+}
+
+static const struct table tables[2] = {
+	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
+	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, id_of },
+};
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct sites *s = (struct sites *)v;
+
+	table_draw(&tables[diffing(s)], a, &s->list, s, s->sort[diffing(s)], true);
+	if (!s->count)
+		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+}
+
+static void caption(struct view *v, char *out, size_t size)
+{
+	struct sites *s = (struct sites *)v;
+	char base[128], count[32];
+
+	action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
+	if (diffing(s))
+		snprintf(out, size, "%s sites  since %s", text_count(count, s->count), base);
+	else
+		snprintf(out, size, "%s sites", text_count(count, s->count));
+}
+
+/* --- shared with the overview (sites.h) */
+
+unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
+{
+	struct app *a = s->v.app;
+
+	if (list_request(&s->list, r, id, s))
+		return VIEW_DRAW;
+	const struct site *site = sites_selected(s);
+	if (!site)
+		return VIEW_IGNORED;
+	switch (r) {
+	case REQ_SITE_TREE: return action_show_node(a, site->leaf);
+	case REQ_SITE_DETAIL: app_open_page(a, view_detail_new(a, site->leaf, false)); return VIEW_DRAW;
+	case REQ_EXPECT:
+		query_site_expect(a->query, site->id, !(site->flags & ROW_EXPECTED));
+		return VIEW_REFRESH;
+	case REQ_SITE_ZOOM:
+		if (!site->owner)
+			return VIEW_DRAW;
+		app_show(a, VIEW_TREE);
+		view_tree_zoom_owner(a->views[VIEW_TREE], site->owner->module, site->owner->name);
+		return VIEW_DRAW;
+	default: return VIEW_IGNORED;
+	}
+}
+
+const struct site *sites_at(const struct sites *s, size_t i)
+{
+	return &s->rows[s->order ? s->order[i] : i];
+}
+
+const struct site *sites_selected(const struct sites *s)
+{
+	return s->list.at < s->count ? sites_at(s, s->list.at) : NULL;
+}
+
+static bool matches(const struct site *r, const char *text)
+{
+	return *text && ((r->name && strcasestr(r->name, text)) || (r->caller && strcasestr(r->caller, text)) ||
+			 (r->function && strcasestr(r->function, text)));
+}
+
+long sites_search(struct view *v, const char *text, size_t *pending)
+{
+	struct sites *s = (struct sites *)v;
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < s->count; i++) {
+		hits += matches(&s->rows[i], text);
+		*pending += (s->rows[i].flags & ROW_PENDING) != 0;
+	}
+	return hits;
+}
+
+unsigned sites_next_hit(struct view *v, bool backwards)
+{
+	struct sites *s = (struct sites *)v;
+
+	for (size_t n = 1; n <= s->count; n++) {
+		size_t i = (s->list.at + (backwards ? s->count - n : n)) % s->count;
+		if (matches(sites_at(s, i), v->app->search)) {
+			list_select(&s->list, i, s->id, s);
+			break;
+		}
+	}
+	return VIEW_DRAW;
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct sites *s = (struct sites *)v;
+	int *sort = &s->sort[diffing(s)];
+
+	switch (r) {
+	case REQ_SORT_LEFT: *sort = table_sort_beside(&tables[diffing(s)], *sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: *sort = table_sort_beside(&tables[diffing(s)], *sort, 1); return VIEW_RESORT;
+	case REQ_REVERSE: s->reverse = !s->reverse; return VIEW_RESORT;
+	default: return sites_request(s, r, id_of);
+	}
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static void view_free(struct view *v)
+{
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Sites",
+	.brief = "Sites",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.caption = caption,
+	.search = sites_search,
+	.next_hit = sites_next_hit,
+	.free = view_free,
+};
+
+struct view *view_sites_new(struct app *a)
+{
+	struct sites *s = xcalloc(1, sizeof *s);
+
+	s->v = (struct view){ &ops, a };
+	s->sort[0] = BY_LIVE;
+	s->sort[1] = BY_NET;
+	s->id = id_of;
+	return &s->v;
+}

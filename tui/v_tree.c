@@ -1,0 +1,462 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_tree.c - the call tree of live memory, from the program's entry down or from the allocation
+ * up. Rows, their order and what is open belong to query.c; here is what they look like and
+ * which key does what. With a base the columns are BORN, GONE, NET instead of LIVE.
+ */
+#include "app.h"
+#include "cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN_ALL_MAX 5000
+#define CRUMBS_MAX 8
+
+struct tree {
+	struct view v;
+	struct list list;
+	const struct row *rows;  /* of the query, until the next query_rows() */
+	size_t count;
+	int sort[2];             /* by column: plain, diff */
+	bool reverse;
+	bool opened;             /* the heaviest path was opened once */
+	size_t crumb_count;
+	char crumbs[CRUMBS_MAX][64];
+};
+
+enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT };
+
+static const struct column plain_columns[] = {
+	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
+	[C_SELF] = { .title = "SELF", .width = 8, .rank = 4, .sort = BY_SELF },
+	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
+	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+};
+
+enum { D_BORN, D_GONE, D_NET, D_BLOCKS, D_NAME, D_AT };
+
+static const struct column diff_columns[] = {
+	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
+	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
+	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
+	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
+	[D_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[D_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+};
+
+static bool diffing(const struct tree *t)
+{
+	return action_diffing(t->v.app);
+}
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct tree *)arg)->rows[i].id;
+}
+
+static size_t find(void *arg, uint64_t id)
+{
+	return query_index(((struct tree *)arg)->v.app->query, (row_id)id);
+}
+
+static const struct row *selected(const struct tree *t)
+{
+	return t->count ? &t->rows[t->list.at] : NULL;
+}
+
+static void fetch(struct tree *t, bool resort)
+{
+	struct query *q = t->v.app->query;
+
+	query_set_sort(q, (enum query_column)t->sort[diffing(t)], t->reverse);
+	t->count = query_rows(q, resort, &t->rows);
+	list_update(&t->list, t->count, id_of, find, t);
+}
+
+static void select_id(struct tree *t, row_id id)
+{
+	size_t i = query_index(t->v.app->query, id);
+
+	if (i != SIZE_MAX && i < t->count)
+		list_select(&t->list, i, id_of, t);
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct tree *t = (struct tree *)v;
+
+	fetch(t, resort);
+	if (!t->opened && t->count && v->app->figures.complete) {
+		t->opened = true;
+		if (t->list.touched)
+			return;
+		row_id end = query_open_heaviest(v->app->query, t->rows[0].id);
+		fetch(t, true);
+		if (end) {
+			select_id(t, end);
+			t->list.top = 0;
+			list_fit(&t->list, t->list.height);
+		}
+	}
+}
+
+/* --- drawing */
+
+static void name_cell(const struct tree *t, const struct row *r, struct cell c)
+{
+	char tail[48] = "", deeper[24];
+	int indent = (int)r->depth * 2, most = c.w / 3;
+	enum role role = r->flags & ROW_HIT ? ROLE_HIT : r->flags & ROW_PENDING ? ROLE_DIM : ROLE_NAME;
+
+	if (indent > most) { /* deeper than there is room for: say how deep */
+		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), r->depth);
+		draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper);
+		indent = most > text_width(deeper) ? most : text_width(deeper) + 1;
+	}
+	c.x += indent;
+	c.w -= indent;
+	const char *sign = r->flags & (ROW_LEAF | ROW_REST) ? " " :
+			   text_glyph(r->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_CLOSED);
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, sign);
+	if (r->folded > 1)
+		snprintf(tail, sizeof tail, " (%u)", r->folded);
+	else if (r->paths > 1 && !(r->flags & ROW_OPEN))
+		snprintf(tail, sizeof tail, " (%u paths)", r->paths);
+	if (r->flags & ROW_INLINED)
+		strcat(tail, " inlined");
+	int room = c.w - 2, wide = text_width(tail);
+	if (wide > room / 2)
+		tail[0] = 0, wide = 0;
+	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, r->folded > 1 ? CLIP_START : CLIP_MIDDLE, r->name);
+	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
+	(void)t;
+}
+
+static void place_cell(const struct tree *t, const struct row *r, struct cell c)
+{
+	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+
+	if (r->flags & ROW_REST)
+		return;
+	cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, m ? m->name : NULL);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct tree *t = arg;
+	const struct row *r = &t->rows[row];
+	struct cell c = { a, y, x, w };
+
+	if (column == C_NAME) {
+		name_cell(t, r, c);
+	} else if (column == C_AT) {
+		place_cell(t, r, c);
+	} else if (diffing(t)) {
+		switch (column) {
+		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
+		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
+		case D_NET: cell_net(c, net_bytes(&r->change)); break;
+		case D_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
+		}
+	} else {
+		switch (column) {
+		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
+		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
+		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
+		case C_RATE: cell_rate(c, r->rate_blocks); break;
+		}
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	const struct tree *t = arg;
+
+	return t->rows[row].flags & ROW_ZERO;
+}
+
+static const struct table tables[2] = {
+	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
+	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, id_of },
+};
+
+/* What the selected row is, in words. */
+static void draw_panel(const struct tree *t, const struct area *a)
+{
+	const struct row *r = selected(t);
+	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+	char title[700], one[32], two[32], three[32];
+	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
+
+	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
+	draw_rule(a, 0, ROLE_BORDER, title);
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s blocks%s%s.  Allocated in all: %s.  Now: %s calls/s.",
+		    text_bytes(one, bytes), text_count(two, blocks), blocks ? ", mean " : "",
+		    blocks ? text_bytes(three, bytes / blocks) : "", text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
+		    text_short((char[32]){ 0 }, (double)r->rate_blocks));
+	if (diffing(t)) {
+		char base[128];
+		action_mark_name(t->v.app, model_base(t->v.app->model), base, sizeof base);
+		draw_printf(a, 2, 1, ROLE_NORMAL, "%s blocks born since %s and alive, %s of those before it freed since.",
+			    text_count(one, r->change.born_blocks), base, text_count(two, r->change.gone_blocks));
+	} else if (r->file) {
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
+	} else if (m && m->path) {
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
+			    r->flags & ROW_PENDING ? "  (its names are being looked up)" : "  (no line information)");
+	}
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct tree *t = (struct tree *)v;
+	int panel = a->h >= 14 && t->count ? 3 : 0;
+	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
+
+	table_draw(&tables[diffing(t)], &list, &t->list, t, t->sort[diffing(t)], true);
+	if (!t->count)
+		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+	if (panel) {
+		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
+		draw_panel(t, &low);
+	}
+}
+
+static void caption(struct view *v, char *out, size_t size)
+{
+	struct tree *t = (struct tree *)v;
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->crumb_count && n < size; i++)
+		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " > " : "in ", t->crumbs[i]);
+	if (n < size && query_inverted(v->app->query))
+		n += (size_t)snprintf(out + n, size - n, "%sinverted: from the allocation up", n ? "  " : "");
+	if (n < size && diffing(t)) {
+		char base[128];
+		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
+		snprintf(out + n, size - n, "%ssince %s", n ? "  " : "", base);
+	}
+}
+
+/* --- keys */
+
+static unsigned go_left(struct tree *t, const struct row *r)
+{
+	struct query *q = t->v.app->query;
+
+	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF)) {
+		query_open(q, r->id, false);
+		return VIEW_REFRESH;
+	}
+	size_t parent = r->parent ? query_index(q, r->parent) : SIZE_MAX;
+	if (parent < t->count)
+		list_select(&t->list, parent, id_of, t);
+	return VIEW_DRAW;
+}
+
+static unsigned go_right(struct tree *t, const struct row *r)
+{
+	row_id id = r->id;
+
+	if (r->flags & ROW_LEAF)
+		return VIEW_DRAW;
+	if (!(r->flags & ROW_OPEN)) {
+		query_open(t->v.app->query, id, true);
+		fetch(t, false);
+	}
+	size_t at = t->list.at + 1;
+	if (at < t->count && t->rows[at].parent == id)
+		list_select(&t->list, at, id_of, t);
+	return VIEW_DRAW;
+}
+
+static unsigned toggle(struct tree *t, const struct row *r)
+{
+	if (r->flags & ROW_LEAF) {
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true));
+		return VIEW_DRAW;
+	}
+	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
+	return VIEW_REFRESH;
+}
+
+static unsigned open_all(struct tree *t, const struct row *r)
+{
+	size_t left = query_open_below(t->v.app->query, r->id, true, OPEN_ALL_MAX);
+	char count[32];
+
+	if (left)
+		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX, text_count(count, left));
+	return VIEW_REFRESH;
+}
+
+static void push_crumb(struct tree *t, const char *name)
+{
+	if (t->crumb_count < CRUMBS_MAX)
+		snprintf(t->crumbs[t->crumb_count++], sizeof t->crumbs[0], "%.60s", name);
+}
+
+static unsigned zoom(struct tree *t, const struct row *r, bool library)
+{
+	struct query *q = t->v.app->query;
+	int rc = library ? (r->owner ? query_zoom_owner(q, r->owner->module) : -1) : query_zoom(q, r->id);
+
+	if (rc)
+		status_error("cannot zoom into this row");
+	else
+		push_crumb(t, library ? r->owner->name : r->name);
+	t->list.touched = false;
+	return VIEW_RESORT;
+}
+
+static unsigned zoom_out(struct tree *t)
+{
+	if (query_zoom(t->v.app->query, 0))
+		return VIEW_DRAW;
+	t->crumb_count -= t->crumb_count > 0;
+	return VIEW_RESORT;
+}
+
+static unsigned sort_beside(struct tree *t, int step)
+{
+	int *sort = &t->sort[diffing(t)];
+
+	*sort = table_sort_beside(&tables[diffing(t)], *sort, step);
+	return VIEW_RESORT;
+}
+
+static unsigned row_request(struct tree *t, const struct row *r, enum request req)
+{
+	struct query *q = t->v.app->query;
+
+	t->list.touched = true;
+	t->list.id = r->id;
+	switch (req) {
+	case REQ_TREE_TOGGLE: return toggle(t, r);
+	case REQ_TREE_RIGHT: return go_right(t, r);
+	case REQ_TREE_LEFT: return go_left(t, r);
+	case REQ_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
+	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
+	case REQ_TREE_LESS: query_open(q, r->id, false); return VIEW_REFRESH;
+	case REQ_TREE_ALL: return open_all(t, r);
+	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
+	case REQ_TREE_HEAVY: {
+		row_id end = query_open_heaviest(q, r->id);
+		fetch(t, false);
+		select_id(t, end);
+		return VIEW_DRAW;
+	}
+	case REQ_ZOOM: return zoom(t, r, false);
+	case REQ_ZOOM_LIB: return zoom(t, r, true);
+	case REQ_DETAIL: app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true)); return VIEW_DRAW;
+	default: return VIEW_IGNORED;
+	}
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct tree *t = (struct tree *)v;
+
+	if (list_request(&t->list, r, id_of, t))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_SORT_LEFT: return sort_beside(t, -1);
+	case REQ_SORT_RIGHT: return sort_beside(t, 1);
+	case REQ_REVERSE: t->reverse = !t->reverse; return VIEW_RESORT;
+	case REQ_ZOOM_OUT: return zoom_out(t);
+	case REQ_INVERT:
+		query_set_inverted(v->app->query, !query_inverted(v->app->query));
+		t->list.touched = t->opened = false;
+		return VIEW_RESORT;
+	default: break;
+	}
+	const struct row *row = selected(t);
+	return row ? row_request(t, row, r) : VIEW_IGNORED;
+}
+
+static bool escape(struct view *v)
+{
+	struct tree *t = (struct tree *)v;
+
+	return t->crumb_count && zoom_out(t) == VIEW_RESORT;
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	return (long)query_search(v->app->query, text, pending);
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct tree *t = (struct tree *)v;
+	const struct row *r = selected(t);
+	row_id id = query_search_next(v->app->query, r ? r->id : 0, backwards);
+
+	fetch(t, false);
+	if (id)
+		select_id(t, id);
+	return VIEW_DRAW;
+}
+
+void view_tree_select_node(struct view *v, uint32_t node)
+{
+	struct tree *t = (struct tree *)v;
+	row_id id = query_open_node(v->app->query, node);
+
+	t->opened = true;
+	fetch(t, true);
+	if (id)
+		select_id(t, id);
+	else
+		status_error("the call path is not in the tree as it is filtered or zoomed now");
+}
+
+void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
+{
+	struct tree *t = (struct tree *)v;
+
+	if (query_zoom_owner(v->app->query, module) == 0)
+		push_crumb(t, name);
+	t->list.touched = t->opened = false;
+	refresh(v, true);
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_TREE, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static void view_free(struct view *v)
+{
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Tree",
+	.brief = "Tree",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = caption,
+	.search = search,
+	.next_hit = next_hit,
+	.free = view_free,
+};
+
+struct view *view_tree_new(struct app *a)
+{
+	struct tree *t = xcalloc(1, sizeof *t);
+
+	t->v = (struct view){ &ops, a };
+	t->sort[0] = BY_LIVE;
+	t->sort[1] = BY_NET;
+	return &t->v;
+}
