@@ -83,6 +83,7 @@ struct sum_chunk {
 struct thread_row {
 	struct thread_info info;
 	uint32_t changed;
+	bool gone;                    /* the kernel knows no such thread any more */
 	bool over;                    /* ended, and its last figures are taken */
 };
 
@@ -218,6 +219,7 @@ struct server {
 	uint64_t totals_ns;
 	struct tally totals;          /* = sum over slots, always */
 	uint64_t peak_bytes, peak_error, peak_ns;
+	uint64_t seen_peak, seen_peak_ns; /* largest live of all passes */
 	uint32_t slot_limit;          /* ids below it may have been seen */
 	uint64_t slots_seen;
 	struct sum_chunk **chunk;     /* [SUM_CHUNKS] */

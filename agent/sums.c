@@ -14,6 +14,9 @@
  */
 #include "server.h"
 
+#include <errno.h>
+#include <sys/syscall.h>
+
 static uint32_t owner_of(slot_id id)
 {
 	const struct slot *slot = mt_slots_at(id);
@@ -119,6 +122,16 @@ void sums_pass(struct server *s, bool all)
 	s->pass_ns = serve_now();
 	mt_slots_collect(all, changed, s);
 	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
+	/* Threads publish in steps; what a pass saw is exact, and may be more. */
+	uint64_t live = s->totals.alloc_bytes - s->totals.free_bytes;
+	if (live > s->seen_peak) {
+		s->seen_peak = live;
+		s->seen_peak_ns = s->pass_ns;
+	}
+	if (s->seen_peak > s->peak_bytes) {
+		s->peak_bytes = s->seen_peak;
+		s->peak_ns = s->seen_peak_ns;
+	}
 }
 
 /* A module that came, went or was flagged. Ids are never reused, and appear in order. */
@@ -142,11 +155,18 @@ void sums_modules(struct server *s)
 	s->modules_seen = count;
 }
 
+/* thread.c learns of an end when the state finds its next owner; the kernel knows at once. */
+static bool is_gone(const struct server *s, int tid)
+{
+	return tid && mt_prim_call(SYS_tgkill, s->target, tid, 0, 0, 0, 0) == -ESRCH;
+}
+
 void sums_threads(struct server *s)
 {
+	bool look = s->pass_ns >= s->threads_next_ns && !s->over;
 	uint32_t count;
 
-	if (s->pass_ns >= s->threads_next_ns || s->over) {
+	if (look) {
 		s->threads_next_ns = s->pass_ns + SECOND;
 		mt_thread_refresh();
 	}
@@ -157,6 +177,10 @@ void sums_threads(struct server *s)
 		struct thread_info now;
 		if (row->over || !mt_thread_info(i, &now))
 			continue;
+		if (look && !row->gone && !now.ended)
+			row->gone = is_gone(s, now.tid);
+		row->over = now.ended;
+		now.ended |= row->gone;
 		if (i == 0 && !now.done.alloc_blocks && !now.done.free_blocks)
 			continue; /* nobody is without an index */
 		if (!row->changed || memcmp(&row->info.done, &now.done, sizeof(now.done)) ||
@@ -165,7 +189,6 @@ void sums_threads(struct server *s)
 			row->changed = s->pass;
 			s->thread_pass = s->pass;
 		}
-		row->over = now.ended;
 	}
 	s->thread_limit = count;
 }

@@ -154,7 +154,6 @@ struct block {
 struct conf {
 	char listen[256];
 	char unwind[16];
-	char token[257];
 	char token_file[256];
 	char run_id[65];          /* set by memtop run, lets it recognise its own child */
 	_Atomic uint32_t xdepth;  /* frames kept */
