@@ -222,9 +222,9 @@ static void the_end(struct server *s)
 	if (s->listen_fd >= 0)
 		viewer_accept(s, s->over_ns); /* one that is just coming has its last chance */
 	listen_close(s, true);
-	serve_tick(s, true);
 	if (anybody(s))
-		scan_last(s);
+		scan_last(s); /* first: the tick sends the final state */
+	serve_tick(s, true);
 	life_release(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
