@@ -274,7 +274,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 	warn_emergency_pool(r);
 }
 
-void report_resolve(struct watch *w)
+static void resolve(struct watch *w)
 {
 	const struct model *m = watch_model(w);
 	uint32_t id;
@@ -292,7 +292,7 @@ struct report *report_new(struct watch *w)
 
 	r->model = watch_model(w);
 	r->symbols = watch_symbols(w);
-	report_resolve(w);
+	resolve(w);
 	r->owners = owners_new(r->model, r->symbols);
 	rank_frames(r);
 	gather_stacks(r);

@@ -29,11 +29,7 @@ struct report {
 	size_t warning_count, warning_room;
 };
 
-/* Asks for the names of all stacks and waits for them: owners depend on them, and a session file that
- * has them opens where the binaries are not. */
-void report_resolve(struct watch *w);
-
-/* Resolves, then gathers. */
+/* Waits for the names of all stacks (their owners depend on them), then gathers. */
 struct report *report_new(struct watch *w);
 void report_free(struct report *r);
 

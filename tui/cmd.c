@@ -7,6 +7,7 @@
 #include "launch.h"
 #include "loop.h"
 
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,21 @@ bool cmd_terminal(struct err *err, int status, const char *what, const char *ins
 		return false;
 	}
 	return true;
+}
+
+static void no_op(int signum)
+{
+	(void)signum;
+}
+
+void cmd_survive_sigpipe(void)
+{
+	struct sigaction sa;
+
+	if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
+		sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
+		sigaction(SIGPIPE, &sa, NULL);
+	}
 }
 
 struct tui_options cmd_tui_options(const struct args *a)
@@ -52,6 +68,7 @@ int cmd_view(const struct args *a, const struct target *t)
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
+	cmd_survive_sigpipe();
 	args_symbols(a, &options.symbols);
 	struct watch *w = watch_open(loop, t, &options, &err);
 	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);

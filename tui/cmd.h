@@ -13,6 +13,13 @@
 /* Whether a screen can be shown; else *err says why and names `instead`, the verb that needs none. */
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead);
 
+/*
+ * For verbs that must not end when a reader of their output does: what they record or show goes on. Caught
+ * rather than ignored: a handler does not survive exec, so that a program started by run or record
+ * finds what we found.
+ */
+void cmd_survive_sigpipe(void);
+
 struct tui_options cmd_tui_options(const struct args *a);
 
 struct launched;

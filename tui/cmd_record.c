@@ -15,7 +15,6 @@
 
 #include "launch.h"
 #include "loop.h"
-#include "report.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -121,8 +120,8 @@ static bool over(struct recording *r)
 	uint64_t now = now_ns();
 	bool live = watch_live(r->watch);
 
+	r->connected = r->connected || model_ticks(watch_model(r->watch));
 	if (live) {
-		r->connected = true;
 		r->link_lost_ns = 0;
 	} else if (!r->link_lost_ns) {
 		r->link_lost_ns = now;
@@ -173,7 +172,6 @@ static int finish(struct recording *r, const char *what)
 		     problem ? problem : "its agent never answered");
 	else if (!r->stop && !model_final(watch_model(r->watch)))
 		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
-	report_resolve(r->watch);
 	if (watch_end_record(r->watch, &err)) {
 		warn("%s", err.text);
 		return -1;
@@ -297,6 +295,7 @@ static int record_run(const struct args *a)
 		warn("--for: a program is recorded until it ends; use timeout %s PROG", a->seconds);
 		return STATUS_USAGE;
 	}
+	cmd_survive_sigpipe();
 	return a->program ? record_program(a) : record_target(a);
 }
 

@@ -86,6 +86,8 @@ static int report_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
 	struct watch *w = cmd_open_whole(loop, &t, a, &err);
+	if (w && t.kind == TARGET_FILE && watch_problem(w))
+		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
 	int rc = w ? write_report(f, w, a, &err) : -1;
 
 	if (rc)

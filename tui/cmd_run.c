@@ -108,6 +108,7 @@ static int run_run(const struct args *a)
 	}
 	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
 		return args_fail(&err, STATUS_OURS);
+	cmd_survive_sigpipe();
 	launching.output_fd = output_file(&err);
 	if (launching.output_fd < 0 || launch(a->operands, &launching, &l, &err))
 		return args_fail(&err, STATUS_OURS);

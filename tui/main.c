@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <locale.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,26 +49,7 @@ static const struct verb *find_verb(const char *word)
 	return NULL;
 }
 
-static void no_op(int signum)
-{
-	(void)signum;
-}
-
-/*
- * Writing to a peer that went is an error to be handled, not our end. Caught rather than ignored:
- * a handler does not survive exec, so that a program started by run or record finds what we found.
- */
-static void survive_sigpipe(void)
-{
-	struct sigaction sa;
-
-	if (sigaction(SIGPIPE, NULL, &sa) == 0 && sa.sa_handler == SIG_DFL) {
-		sa = (struct sigaction){ .sa_handler = no_op, .sa_flags = SA_RESTART };
-		sigaction(SIGPIPE, &sa, NULL);
-	}
-}
-
-/* A report into a pipe that nobody reads any more, or a full disk, is a failure, not a success. */
+/* Output that a full disk did not take is a failure, not a success. */
 static int flush_output(int status)
 {
 	if (fflush(stdout) == 0 && !ferror(stdout))
@@ -90,7 +70,6 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 
 	setlocale(LC_ALL, "");
-	survive_sigpipe();
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();
 		return flush_output(0);
