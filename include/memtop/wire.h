@@ -81,7 +81,8 @@
 /*
  * Frame types. A payload is the listed fields in order; v = varint, s = string, z = zigzag varint,
  * b = string of raw bytes. "n x { ... }" is a varint count and that many groups. Ids marked with
- * a delta (+id) are written as the difference to the one before in the frame (the first to 0).
+ * a delta (+id) are written as the difference to the one before in the frame (the first to 0), and
+ * ascend; a node's parent has the lower id, so it precedes the node within a frame, too.
  */
 enum mtw_type {
 	/* agent to client */
@@ -124,8 +125,11 @@ enum mtw_type {
 	 * v freed_blocks, v freed_bytes, v rss_bytes. Sent again when renamed or dropped. */
 	MTW_MARK_LIVE = 13,
 	/* v mark id, v flags (1 = last part), n x { +slot, v live_blocks, v live_bytes }: live of
-	 * each slot at the mark, where it differs from the mark before (by id, of those that were
-	 * not dropped; the first differs from nothing allocated) */
+	 * each slot at the mark, where it differs from the mark before (by id, of those that were neither
+	 * dropped nor reduced to their totals; the first differs from nothing allocated; entries that
+	 * repeat the same are allowed). A mark that is dropped or reduced leaves its entries to the next
+	 * one, under those that the next has itself: the reader merges, and whatever it has not taken
+	 * whole comes anew, merged. */
 	MTW_HISTORY = 14,
 	/* v interval_ns, owners: n x { v module }, points: n x { v time_ns, v live_bytes, v live_blocks,
 	 * v allocated_bytes, v allocated_blocks, v freed_blocks, v rss_bytes, then v live_bytes per owner }.
