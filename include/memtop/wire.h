@@ -24,7 +24,8 @@
  *
  * 3. STATE. Counters are cumulative; a tick sends what changed since this client last took
  *    something, so a slow link gets the same final numbers, later. Frames between two TICK
- *    frames belong together: a reader applies them as one step. Ids are never reused within a
+ *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the last
+ *    counts), and nothing follows a TICK that says FINAL. Ids are never reused within a
  *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
  *
  *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
