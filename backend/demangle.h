@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * demangle.h - names as people write them. No state; any thread. Results are the caller's.
+ */
+#ifndef MEMTOP_DEMANGLE_H /* libiberty has the shorter one */
+#define MEMTOP_DEMANGLE_H
+
+/* C++ and Rust names demangled, others copied. */
+char *demangle(const char *raw);
+/* Of a demangled name: without return type, template arguments and parameters. Never empty. */
+char *demangle_short(const char *full);
+
+#endif
