@@ -208,7 +208,8 @@ static int take_frames(struct conn *c, struct err *err)
 		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_FRAME_MAX, &type, &len);
 		if (head < 0)
 			return err_set(err, 3, "%s: the agent's stream is broken: a frame of impossible length after %llu bytes; "
-				       "reconnecting", c->target.text, (unsigned long long)c->received);
+				       "check what is there", c->target.text,
+				       (unsigned long long)(c->received - (c->in_end - c->in_at)));
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
 			return 0;
 		const uint8_t *payload = c->in + c->in_at + head;
@@ -268,7 +269,7 @@ static void on_readable(struct conn *c)
 			err_set(&err, 3, "%s: the link broke before an agent's greeting: %s; check the %s", c->target.text,
 				strerror(errno), c->target.kind == TARGET_TCP ? "forward" : "name");
 		else
-			err_set(&err, 3, "%s: the link broke: %s; reconnecting", c->target.text,
+			err_set(&err, 3, "%s: the link broke: %s; check that the program runs and the link stands", c->target.text,
 				n ? strerror(errno) : "the other end closed it");
 		lost(c, &err);
 		return;

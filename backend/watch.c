@@ -282,7 +282,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		break;
 	default:
 		if (!model_program(w->model))
-			return err_set(err, 3, "%s: the stream is broken: state before its HELLO", w->target.text);
+			return err_set(err, 3, "%s: state before its HELLO", w->target.text);
 	}
 	int rc = model_apply(w->model, e, err);
 	/* What memtop saw of its own child is certain; the agent may only have guessed. */
@@ -297,7 +297,7 @@ static int take_frame(struct watch *w, uint64_t type, const uint8_t *payload, si
 	uint64_t ticks = model_ticks(w->model);
 
 	if (wire_read(type, payload, len, on_event, w, &why))
-		return err_set(err, 3, "%s: the stream is broken: %s; the link starts anew", w->target.text, why.text);
+		return err_set(err, 3, "%s: the stream is broken: %s; use the same memtop on both sides", w->target.text, why.text);
 	if (model_ticks(w->model) != ticks)
 		w->bits |= WATCH_TICK;
 	return 0;
