@@ -34,13 +34,19 @@ $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -g -Itests -o $@ $< -lpthread -ldl
 
+# Libraries that s_owners loads: libs/NAME.cc is libNAME.so beside it.
+TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(T)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))
+$(TARGET_LIBS): $(T)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs/owns.h
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O2 -g -fno-builtin -fPIC -shared -o $@ $<
+
 # Preloaded libraries that the scripts of tests/lib use.
 PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $< -ldl
 
-test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(PRELOADS)
+test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
