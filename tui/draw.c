@@ -203,8 +203,7 @@ struct area draw_box(const struct area *a, const char *title, bool focus)
 	}
 	line_of(a, a->h - 1, r, text_glyph(GLYPH_LOW_LEFT), text_glyph(GLYPH_LOW_RIGHT));
 	if (title && *title) {
-		if (focus)
-			draw_text(a, 0, 1, r, ">");
+		draw_text(a, 0, 1, r, focus ? ">" : " ");
 		int used = draw_clip(a, 0, 2, a->w - 4, focus ? ROLE_BORDER_FOCUS : ROLE_TITLE, CLIP_END, title);
 		draw_text(a, 0, 2 + used, r, " ");
 	}

@@ -126,7 +126,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->truncated)
-		add(right, &m, ROLE_WARNING, "%s cut stacks", text_short(done, (double)f->truncated));
+		add(right, &m, ROLE_WARNING, "%s in cut stacks", text_short(done, (double)f->truncated));
 	if (t->target_cpu_ns)
 		add(right, &m, ROLE_HEADER, "agent %s %.1f%%", text_bytes(memory, t->agent_memory_bytes),
 		    100.0 * (double)(t->hook_ns + t->agent_cpu_ns) / (double)t->target_cpu_ns);

@@ -71,7 +71,7 @@ static double counter_at(const struct figures *f, uint64_t t, enum graph_rate wh
 #undef COUNTER
 }
 
-/* Largest round number that is not below v: 1, 2 or 5 times a power of the base's. */
+/* Smallest round number that is not below v: one or two digits in units of the base. */
 static double round_up(double v, double base)
 {
 	double unit = 1;
@@ -79,8 +79,8 @@ static double round_up(double v, double base)
 	while (unit * base <= v)
 		unit *= base;
 	for (double step = unit; ; step *= 10) {
-		static const double steps[] = { 1, 2, 5 };
-		for (int i = 0; i < 3; i++)
+		static const double steps[] = { 1, 1.5, 2, 3, 4, 5, 6, 8 };
+		for (int i = 0; i < 8; i++)
 			if (step * steps[i] >= v)
 				return step * steps[i];
 	}

@@ -1,58 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
  * v_tree.c - the call tree of live memory, from the program's entry down or from the allocation
- * up. Rows, their order and what is open belong to query.c; here is what they look like and
- * which key does what. With a base the columns are BORN, GONE, NET instead of LIVE.
+ * up. Rows, their order and what is open belong to query.c; what they look like is v_tree_rows.c;
+ * here is which key does what.
  */
 #include "app.h"
-#include "cells.h"
+#include "tree.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define OPEN_ALL_MAX 5000
-#define CRUMBS_MAX 8
 
-struct tree {
-	struct view v;
-	struct list list;
-	const struct row *rows;  /* of the query, until the next query_rows() */
-	size_t count;
-	int sort[2];             /* by column: plain, diff */
-	bool reverse;
-	bool opened;             /* the heaviest path was opened once */
-	size_t crumb_count;
-	char crumbs[CRUMBS_MAX][64];
-};
-
-enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT };
-
-static const struct column plain_columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
-	[C_SELF] = { .title = "SELF", .width = 8, .rank = 4, .sort = BY_SELF },
-	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
-	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
-};
-
-enum { D_BORN, D_GONE, D_NET, D_BLOCKS, D_NAME, D_AT };
-
-static const struct column diff_columns[] = {
-	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
-	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
-	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
-	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
-	[D_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
-	[D_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
-};
-
-static bool diffing(const struct tree *t)
-{
-	return action_diffing(t->v.app);
-}
-
-static uint64_t id_of(void *arg, size_t i)
+uint64_t tree_id(void *arg, size_t i)
 {
 	return ((struct tree *)arg)->rows[i].id;
 }
@@ -62,7 +22,7 @@ static size_t find(void *arg, uint64_t id)
 	return query_index(((struct tree *)arg)->v.app->query, (row_id)id);
 }
 
-static const struct row *selected(const struct tree *t)
+const struct row *tree_selected(const struct tree *t)
 {
 	return t->count ? &t->rows[t->list.at] : NULL;
 }
@@ -71,9 +31,9 @@ static void fetch(struct tree *t, bool resort)
 {
 	struct query *q = t->v.app->query;
 
-	query_set_sort(q, (enum query_column)t->sort[diffing(t)], t->reverse);
+	query_set_sort(q, (enum query_column)t->sort[tree_diffing(t)], t->reverse);
 	t->count = query_rows(q, resort, &t->rows);
-	list_update(&t->list, t->count, id_of, find, t);
+	list_update(&t->list, t->count, tree_id, find, t);
 }
 
 static void select_id(struct tree *t, row_id id)
@@ -81,7 +41,7 @@ static void select_id(struct tree *t, row_id id)
 	size_t i = query_index(t->v.app->query, id);
 
 	if (i != SIZE_MAX && i < t->count)
-		list_select(&t->list, i, id_of, t);
+		list_select(&t->list, i, tree_id, t);
 }
 
 static void refresh(struct view *v, bool resort)
@@ -103,125 +63,18 @@ static void refresh(struct view *v, bool resort)
 	}
 }
 
-/* --- drawing */
-
-static void name_cell(const struct tree *t, const struct row *r, struct cell c)
-{
-	char tail[48] = "", deeper[24];
-	int indent = (int)r->depth * 2, most = c.w / 3;
-	enum role role = r->flags & ROW_HIT ? ROLE_HIT : r->flags & ROW_PENDING ? ROLE_DIM : ROLE_NAME;
-
-	if (indent > most) { /* deeper than there is room for: say how deep */
-		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), r->depth);
-		draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper);
-		indent = most > text_width(deeper) ? most : text_width(deeper) + 1;
-	}
-	c.x += indent;
-	c.w -= indent;
-	const char *sign = r->flags & (ROW_LEAF | ROW_REST) ? " " :
-			   text_glyph(r->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_CLOSED);
-	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, sign);
-	if (r->folded > 1)
-		snprintf(tail, sizeof tail, " (%u)", r->folded);
-	else if (r->paths > 1 && !(r->flags & ROW_OPEN))
-		snprintf(tail, sizeof tail, " (%u paths)", r->paths);
-	if (r->flags & ROW_INLINED)
-		strcat(tail, " inlined");
-	int room = c.w - 2, wide = text_width(tail);
-	if (wide > room / 2)
-		tail[0] = 0, wide = 0;
-	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, r->folded > 1 ? CLIP_START : CLIP_MIDDLE, r->name);
-	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
-	(void)t;
-}
-
-static void place_cell(const struct tree *t, const struct row *r, struct cell c)
-{
-	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
-
-	if (r->flags & ROW_REST)
-		return;
-	cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, m ? m->name : NULL);
-}
-
-static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
-{
-	struct tree *t = arg;
-	const struct row *r = &t->rows[row];
-	struct cell c = { a, y, x, w };
-
-	if (column == C_NAME) {
-		name_cell(t, r, c);
-	} else if (column == C_AT) {
-		place_cell(t, r, c);
-	} else if (diffing(t)) {
-		switch (column) {
-		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
-		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
-		case D_NET: cell_net(c, net_bytes(&r->change)); break;
-		case D_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
-		}
-	} else {
-		switch (column) {
-		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
-		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
-		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
-		case C_RATE: cell_rate(c, r->rate_blocks); break;
-		}
-	}
-}
-
-static bool dim(void *arg, size_t row)
-{
-	const struct tree *t = arg;
-
-	return t->rows[row].flags & ROW_ZERO;
-}
-
-static const struct table tables[2] = {
-	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
-	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, id_of },
-};
-
-/* What the selected row is, in words. */
-static void draw_panel(const struct tree *t, const struct area *a)
-{
-	const struct row *r = selected(t);
-	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
-	char title[700], one[32], two[32], three[32];
-	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
-
-	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
-	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s blocks%s%s.  Allocated in all: %s.  Now: %s calls/s.",
-		    text_bytes(one, bytes), text_count(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
-		    text_short((char[32]){ 0 }, (double)r->rate_blocks));
-	if (diffing(t)) {
-		char base[128];
-		action_mark_name(t->v.app, model_base(t->v.app->model), base, sizeof base);
-		draw_printf(a, 2, 1, ROLE_NORMAL, "%s blocks born since %s and alive, %s of those before it freed since.",
-			    text_count(one, r->change.born_blocks), base, text_count(two, r->change.gone_blocks));
-	} else if (r->file) {
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
-	} else if (m && m->path) {
-		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
-			    r->flags & ROW_PENDING ? "  (its names are being looked up)" : "  (no line information)");
-	}
-}
-
 static void draw(struct view *v, const struct area *a)
 {
 	struct tree *t = (struct tree *)v;
 	int panel = a->h >= 14 && t->count ? 3 : 0;
 	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
 
-	table_draw(&tables[diffing(t)], &list, &t->list, t, t->sort[diffing(t)], true);
+	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], true);
 	if (!t->count)
 		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
 	if (panel) {
 		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
-		draw_panel(t, &low);
+		tree_panel(t, &low);
 	}
 }
 
@@ -234,7 +87,7 @@ static void caption(struct view *v, char *out, size_t size)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " > " : "in ", t->crumbs[i]);
 	if (n < size && query_inverted(v->app->query))
 		n += (size_t)snprintf(out + n, size - n, "%sinverted: from the allocation up", n ? "  " : "");
-	if (n < size && diffing(t)) {
+	if (n < size && tree_diffing(t)) {
 		char base[128];
 		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
 		snprintf(out + n, size - n, "%ssince %s", n ? "  " : "", base);
@@ -253,7 +106,7 @@ static unsigned go_left(struct tree *t, const struct row *r)
 	}
 	size_t parent = r->parent ? query_index(q, r->parent) : SIZE_MAX;
 	if (parent < t->count)
-		list_select(&t->list, parent, id_of, t);
+		list_select(&t->list, parent, tree_id, t);
 	return VIEW_DRAW;
 }
 
@@ -269,7 +122,7 @@ static unsigned go_right(struct tree *t, const struct row *r)
 	}
 	size_t at = t->list.at + 1;
 	if (at < t->count && t->rows[at].parent == id)
-		list_select(&t->list, at, id_of, t);
+		list_select(&t->list, at, tree_id, t);
 	return VIEW_DRAW;
 }
 
@@ -322,9 +175,9 @@ static unsigned zoom_out(struct tree *t)
 
 static unsigned sort_beside(struct tree *t, int step)
 {
-	int *sort = &t->sort[diffing(t)];
+	int *sort = &t->sort[tree_diffing(t)];
 
-	*sort = table_sort_beside(&tables[diffing(t)], *sort, step);
+	*sort = table_sort_beside(tree_table(t), *sort, step);
 	return VIEW_RESORT;
 }
 
@@ -360,7 +213,7 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct tree *t = (struct tree *)v;
 
-	if (list_request(&t->list, r, id_of, t))
+	if (list_request(&t->list, r, tree_id, t))
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_SORT_LEFT: return sort_beside(t, -1);
@@ -373,7 +226,7 @@ static unsigned request(struct view *v, enum request r)
 		return VIEW_RESORT;
 	default: break;
 	}
-	const struct row *row = selected(t);
+	const struct row *row = tree_selected(t);
 	return row ? row_request(t, row, r) : VIEW_IGNORED;
 }
 
@@ -392,7 +245,7 @@ static long search(struct view *v, const char *text, size_t *pending)
 static unsigned next_hit(struct view *v, bool backwards)
 {
 	struct tree *t = (struct tree *)v;
-	const struct row *r = selected(t);
+	const struct row *r = tree_selected(t);
 	row_id id = query_search_next(v->app->query, r ? r->id : 0, backwards);
 
 	fetch(t, false);

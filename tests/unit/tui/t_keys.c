@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include "keys.h"
+
+TEST(every_key_string_names_keys)
+{
+	for (int r = 1; r < REQ_COUNT; r++)
+		CHECK(request_key((enum request)r, 0) != KEY_NOTHING);
+}
+
+TEST(no_two_requests_of_a_focus_share_a_key)
+{
+	int shared = 0;
+
+	for (int a = 1; a < REQ_COUNT; a++)
+		for (int b = a + 1; b < REQ_COUNT; b++) {
+			const struct request_info *x = request_info((enum request)a), *y = request_info((enum request)b);
+			if (x->focus != y->focus)
+				continue;
+			for (size_t i = 0; request_key((enum request)a, i); i++)
+				for (size_t j = 0; request_key((enum request)b, j); j++)
+					if (request_key((enum request)a, i) == request_key((enum request)b, j)) {
+						printf("  %s and %s share key %d\n", x->name, y->name,
+						       request_key((enum request)a, i));
+						shared++;
+					}
+		}
+	CHECK_EQ(shared, 0);
+}
+
+TEST(every_request_has_help_and_a_title)
+{
+	for (int r = 1; r < REQ_COUNT; r++) {
+		CHECK(request_info((enum request)r)->help[0]);
+		CHECK(focus_title(request_info((enum request)r)->focus) != NULL);
+	}
+}
+
+TEST(inner_focus_goes_before_outer_and_global_comes_last)
+{
+	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
+	static const enum focus tree[] = { FOCUS_TREE, FOCUS_LIST, FOCUS_NONE };
+
+	CHECK_EQ(request_of_key(graph, '+'), REQ_ZOOM_IN_TIME);
+	CHECK_EQ(request_of_key(tree, '+'), REQ_TREE_MORE);
+	CHECK_EQ(request_of_key(tree, 'j'), REQ_DOWN);
+	CHECK_EQ(request_of_key(graph, 'j'), REQ_NONE);
+	CHECK_EQ(request_of_key(graph, 's'), REQ_MARK);
+	CHECK_EQ(request_of_key(tree, KEY_FN + 1), REQ_HELP);
+}
+
+TEST(names_of_keys)
+{
+	static const struct { const char *name; int key; } table[] = {
+		{ "s", 's' }, { "^L", 12 }, { "<F5>", KEY_FN + 5 }, { "<F12>", KEY_FN + 12 }, { "<Up>", KEY_UP_ },
+		{ "<Space>", ' ' }, { "<", '<' }, { "<F25>", KEY_NOTHING }, { "<Nope>", KEY_NOTHING }, { "ab", KEY_NOTHING },
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)
+		CHECK_EQ(key_parse(table[i].name, strlen(table[i].name)), table[i].key);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+#include "check.h"
+
+#include "text.h"
+
+#include <locale.h>
+
+static char out[TEXT_MAX];
+
+static void utf8(void)
+{
+	CHECK(setlocale(LC_CTYPE, "C.UTF-8") != NULL);
+	text_set_ascii(false);
+}
+
+TEST(short_text_is_left_alone)
+{
+	utf8();
+	CHECK_EQ(text_clip(out, "malloc", 10, CLIP_END), 6);
+	CHECK_STR(out, "malloc");
+}
+
+TEST(clips_at_the_end_the_middle_and_the_start)
+{
+	utf8();
+	CHECK_EQ(text_clip(out, "abcdefghij", 6, CLIP_END), 6);
+	CHECK_STR(out, "abcde…");
+	CHECK_EQ(text_clip(out, "abcdefghij", 6, CLIP_MIDDLE), 6);
+	CHECK_STR(out, "abc…ij");
+	CHECK_EQ(text_clip(out, "abcdefghij", 6, CLIP_START), 6);
+	CHECK_STR(out, "…fghij");
+	CHECK_EQ(text_clip(out, "abcdefghij", 0, CLIP_END), 0);
+	CHECK_STR(out, "");
+	CHECK_EQ(text_clip(out, "abcdefghij", 2, CLIP_END), 2);
+	CHECK_STR(out, "ab");
+}
+
+TEST(wide_characters_are_never_halved)
+{
+	utf8();
+	CHECK_EQ(text_width("日本語"), 6);
+	CHECK_EQ(text_clip(out, "日本語日本語", 6, CLIP_END), 5); /* two of them and the ellipsis */
+	CHECK_STR(out, "日本…");
+	CHECK_EQ(text_clip(out, "日本", 3, CLIP_END), 2);
+	CHECK_STR(out, "日");
+}
+
+TEST(control_characters_and_escapes_do_not_get_through)
+{
+	utf8();
+	text_clip(out, "a\033[31mred\x07\n\x9b" "b", 40, CLIP_END);
+	CHECK_STR(out, "a?[31mred???b");
+	text_clip(out, "x\xe2\x80\xaey", 40, CLIP_END); /* right-to-left override */
+	CHECK_STR(out, "xy");
+	text_clip(out, "\xc2\x9b", 40, CLIP_END); /* CSI as one character */
+	CHECK_STR(out, "?");
+}
+
+TEST(what_is_not_utf8_costs_a_mark_each)
+{
+	utf8();
+	CHECK_EQ(text_clip(out, "a\xff\xc3z", 40, CLIP_END), 4);
+	CHECK_STR(out, "a??z");
+	text_clip(out, "\xc0\xaf\xed\xa0\x80", 40, CLIP_END); /* overlong, surrogate */
+	CHECK_STR(out, "?????");
+}
+
+TEST(ascii_has_no_other_characters)
+{
+	text_set_ascii(true);
+	text_clip(out, "größe日", 40, CLIP_END);
+	CHECK_STR(out, "gr??e?");
+	for (int g = 0; g < GLYPH_COUNT; g++)
+		for (const char *s = text_glyph((enum glyph)g); *s; s++)
+			CHECK((unsigned char)*s < 127);
+	for (unsigned n = 0; n <= 8; n++)
+		CHECK(text_eighth(n)[1] == 0);
+}
+
+TEST(long_text_stays_within_its_buffer)
+{
+	char *s = malloc(100001);
+
+	utf8();
+	memset(s, 'x', 100000);
+	s[100000] = 0;
+	CHECK(text_clip(out, s, 100000, CLIP_END) < TEXT_MAX);
+	CHECK(strlen(out) < TEXT_MAX);
+	free(s);
+}
+
+TEST(figures)
+{
+	char t[32];
+
+	CHECK_STR(text_bytes(t, 0), "0");
+	CHECK_STR(text_bytes(t, 1023), "1023");
+	CHECK_STR(text_bytes(t, 1024), "1.0K");
+	CHECK_STR(text_bytes(t, 1048576), "1.0M");
+	CHECK_STR(text_bytes(t, 1048575), "1.0M");
+	CHECK_STR(text_bytes(t, 101606195), "96.9M");
+	CHECK_STR(text_bytes_signed(t, 14 * 1048576), "+14.0M");
+	CHECK_STR(text_bytes_signed(t, -2048), "-2.0K");
+	CHECK_STR(text_bytes_signed(t, 0), "0");
+	CHECK_STR(text_count(t, 0), "0");
+	CHECK_STR(text_count(t, 999), "999");
+	CHECK_STR(text_count(t, 812004), "812,004");
+	CHECK_STR(text_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
+	CHECK_STR(text_short(t, 88210), "88.2k");
+	CHECK_STR(text_short_signed(t, -1500), "-1.5k");
+	CHECK_STR(text_clock(t, 849000000000ull), "0:14:09");
+	CHECK_STR(text_span(t, 40000000000ull), "40 s");
+	CHECK_STR(text_span(t, 300000000000ull), "5 min");
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tree.h - the Tree view's two halves: v_tree.c (keys, selection) and v_tree_rows.c (drawing).
+ */
+#ifndef TREE_H
+#define TREE_H
+
+#include "query.h"
+#include "view.h"
+
+#define CRUMBS_MAX 8
+
+struct tree {
+	struct view v;
+	struct list list;
+	const struct row *rows;  /* of the query, until the next query_rows() */
+	size_t count;
+	int sort[2];             /* by column: plain, diff */
+	bool reverse;
+	bool opened;             /* the heaviest path was opened once */
+	size_t crumb_count;
+	char crumbs[CRUMBS_MAX][64];
+};
+
+uint64_t tree_id(void *arg, size_t i);
+const struct row *tree_selected(const struct tree *t); /* NULL = no row */
+bool tree_diffing(const struct tree *t);
+/* The columns that are shown now. */
+const struct table *tree_table(const struct tree *t);
+/* The selected row in words, in three lines. */
+void tree_panel(const struct tree *t, const struct area *a);
+
+#endif

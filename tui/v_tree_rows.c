@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_tree_rows.c - what rows of the tree look like. With a base the columns are BORN, GONE, NET instead
+ * of LIVE. Deep rows keep most of the name column: indentation takes a third of it at most.
+ */
+#include "tree.h"
+
+#include "app.h"
+#include "cells.h"
+
+#include <string.h>
+
+enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT };
+
+static const struct column plain_columns[] = {
+	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
+	[C_SELF] = { .title = "SELF", .width = 8, .rank = 4, .sort = BY_SELF },
+	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
+	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+};
+
+enum { D_BORN, D_GONE, D_NET, D_BLOCKS, D_NAME, D_AT };
+
+static const struct column diff_columns[] = {
+	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
+	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
+	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
+	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
+	[D_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[D_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+};
+
+bool tree_diffing(const struct tree *t)
+{
+	return action_diffing(t->v.app);
+}
+
+static void name_cell(const struct tree *t, const struct row *r, struct cell c)
+{
+	char tail[48] = "", deeper[24];
+	int indent = (int)r->depth * 2, most = c.w / 3;
+	enum role role = r->flags & ROW_HIT ? ROLE_HIT : r->flags & ROW_PENDING ? ROLE_DIM : ROLE_NAME;
+
+	if (indent > most) { /* deeper than there is room for: say how deep */
+		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), r->depth);
+		draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper);
+		indent = most > text_width(deeper) ? most : text_width(deeper) + 1;
+	}
+	c.x += indent;
+	c.w -= indent;
+	const char *sign = r->flags & (ROW_LEAF | ROW_REST) ? " " :
+			   text_glyph(r->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_CLOSED);
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, sign);
+	if (r->folded > 1)
+		snprintf(tail, sizeof tail, " (%u)", r->folded);
+	else if (r->paths > 1 && !(r->flags & ROW_OPEN))
+		snprintf(tail, sizeof tail, " (%u paths)", r->paths);
+	if (r->flags & ROW_INLINED)
+		strcat(tail, " inlined");
+	int room = c.w - 2, wide = text_width(tail);
+	if (wide > room / 2)
+		tail[0] = 0, wide = 0;
+	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, r->folded > 1 ? CLIP_START : CLIP_MIDDLE, r->name);
+	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
+	(void)t;
+}
+
+static void place_cell(const struct tree *t, const struct row *r, struct cell c)
+{
+	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+
+	if (r->flags & ROW_REST)
+		return;
+	cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, m ? m->name : NULL);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct tree *t = arg;
+	const struct row *r = &t->rows[row];
+	struct cell c = { a, y, x, w };
+
+	if (column == C_NAME) {
+		name_cell(t, r, c);
+	} else if (column == C_AT) {
+		place_cell(t, r, c);
+	} else if (tree_diffing(t)) {
+		switch (column) {
+		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
+		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
+		case D_NET: cell_net(c, net_bytes(&r->change)); break;
+		case D_BLOCKS: cell_count_net(c, net_blocks(&r->change)); break;
+		}
+	} else {
+		switch (column) {
+		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
+		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
+		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
+		case C_RATE: cell_rate(c, r->rate_blocks); break;
+		}
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	const struct tree *t = arg;
+
+	return t->rows[row].flags & ROW_ZERO;
+}
+
+static const struct table tables[2] = {
+	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id },
+	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id },
+};
+
+const struct table *tree_table(const struct tree *t)
+{
+	return &tables[tree_diffing(t)];
+}
+
+/* What the selected row is, in words. */
+void tree_panel(const struct tree *t, const struct area *a)
+{
+	const struct row *r = tree_selected(t);
+	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+	char title[700], one[32], two[32], three[32];
+	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
+
+	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
+	draw_rule(a, 0, ROLE_BORDER, title);
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s blocks%s%s.  Allocated in all: %s.  Now: %s calls/s.",
+		    text_bytes(one, bytes), text_count(two, blocks), blocks ? ", mean " : "",
+		    blocks ? text_bytes(three, bytes / blocks) : "", text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
+		    text_short((char[32]){ 0 }, (double)r->rate_blocks));
+	if (tree_diffing(t)) {
+		char base[128];
+		action_mark_name(t->v.app, model_base(t->v.app->model), base, sizeof base);
+		draw_printf(a, 2, 1, ROLE_NORMAL, "%s blocks born since %s and alive, %s of those before it freed since.",
+			    text_count(one, r->change.born_blocks), base, text_count(two, r->change.gone_blocks));
+	} else if (r->file) {
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
+	} else if (m && m->path) {
+		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
+			    r->flags & ROW_PENDING ? "  (its names are being looked up)" : "  (no line information)");
+	}
+}
+
