@@ -190,7 +190,7 @@ static void put_process(struct server *s, struct viewer *v)
 	mtw_put(&o, s->rss_bytes);
 	mtw_put(&o, s->virtual_bytes);
 	mtw_put(&o, s->thread_count);
-	mtw_put(&o, 0); /* children that count by themselves: not known here */
+	mtw_put(&o, s->children);
 	send(s, v, MTW_PROCESS, &o);
 	v->process_pass = s->pass;
 }

@@ -91,10 +91,30 @@ static uint64_t hook_time(void)
 	return ns;
 }
 
+/* Children of the main thread that still run the same program: they count by themselves. */
+static uint64_t count_children(struct server *s)
+{
+	char file[48], list[4096], path[64], exe[512];
+	uint64_t n = 0;
+
+	mt_format(file, sizeof(file), "task/%d/children", s->target);
+	if (proc_read(s->target, file, list, sizeof(list)) <= 0)
+		return 0;
+	for (const char *at = list; *at >= '0' && *at <= '9';) {
+		mt_format(path, sizeof(path), "/proc/%d/exe", (int)number(at));
+		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe), 0, 0);
+		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len);
+		at = strchr(at, ' ');
+		at = at ? at + 1 : "";
+	}
+	return n;
+}
+
 void proc_figures(struct server *s)
 {
 	char text[1024];
 	uint64_t rss = s->rss_bytes, virt = s->virtual_bytes, threads = s->thread_count;
+	uint64_t children = s->children;
 
 	s->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
 	s->hook_ns = hook_time();
@@ -107,14 +127,20 @@ void proc_figures(struct server *s)
 	}
 	if (proc_read(s->target, "stat", text, sizeof(text)) > 0)
 		threads = proc_field(text, 20) - s->thread_mode;
+	if (s->pass_ns >= s->children_next_ns) {
+		s->children_next_ns = s->pass_ns + SECOND;
+		children = count_children(s);
+	}
 	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target));
 	if (cpu)
 		s->target_cpu_ns = cpu;
-	if (rss != s->rss_bytes || virt != s->virtual_bytes || threads != s->thread_count)
+	if (rss != s->rss_bytes || virt != s->virtual_bytes || threads != s->thread_count ||
+	    children != s->children)
 		s->process_pass = s->pass;
 	s->rss_bytes = rss;
 	s->virtual_bytes = virt;
 	s->thread_count = threads;
+	s->children = children;
 }
 
 void proc_identity(struct server *s)

@@ -207,6 +207,7 @@ struct server {
 	uint32_t state, state_status, state_known, state_serial;
 	uint64_t state_ns;
 	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
+	uint64_t children, children_next_ns;
 	uint32_t process_pass;        /* pass in which any of them changed */
 	struct option option[OPTIONS_MAX];
 	uint32_t option_count, option_serial;

@@ -119,7 +119,8 @@ enum mtw_type {
 	/* v index, v tid, v flags (1 = ended), s name, v allocated_blocks, v allocated_bytes,
 	 * v freed_blocks, v freed_bytes (done BY this thread) */
 	MTW_PROCESS = 11,
-	/* v rss_bytes, v virtual_bytes, v threads, v children (that count without a server) */
+	/* v rss_bytes, v virtual_bytes, v threads, v children (that were forked and run the
+	 * same program: they count by themselves) */
 	MTW_MARK = 12,
 	/* v id, v epoch (blocks of this epoch and before were born before the mark), v flags
 	 * (MTW_MARK_*), v time_ns, s name, s set_by, v allocated_blocks, v allocated_bytes,

@@ -17,6 +17,7 @@
  *   i N         setresuid(N, N, N)            r          become a subreaper, then w
  *   c           close descriptors 3..4095, open /dev/null: its number
  *   t NAME      rename this thread            e PROG     exec
+ *   F N         fork N children that wait for the end of their parent
  *   D           dumpable?                     T N        N threads that allocate and end
  */
 #include <errno.h>
@@ -112,6 +113,16 @@ static void threads(int n)
 	}
 }
 
+static void forks(int n)
+{
+	while (n-- > 0)
+		if (fork() == 0) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			pause();
+			_exit(0);
+		}
+}
+
 static void say_wait(void)
 {
 	int status;
@@ -162,6 +173,7 @@ static void run(char *line)
 	case 'g': answer_number(prctl(PR_GET_DUMPABLE)); return;
 	case 'e': execl(rest + 1, rest + 1, "s_server", (char *)NULL); answer_number(errno); return;
 	case 'T': threads(n); break;
+	case 'F': forks(n); break;
 	}
 	answer("ok");
 }
