@@ -227,7 +227,11 @@ bool life_check(struct server *s, bool second)
 	if (s->thread_mode)
 		return thread_mode_over(s);
 	if (is_gone(s)) {
-		learn_status(s);
+		/* An exec under way and not taken back has come off: that is another program's end. */
+		if (atomic_load(&s->shared->xexec_futex) != EXEC_NONE)
+			set_state(s, MTW_EXECED, 0, true);
+		else
+			learn_status(s);
 		return true;
 	}
 	if (has_execed(s) && !is_gone(s)) {

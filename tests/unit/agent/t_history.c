@@ -9,6 +9,7 @@ static struct server *make(void)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
+	serve_forget(); /* those of this program's own server did not come along the fork */
 	s->module_live = calloc(MTW_MODULES_MAX, sizeof(*s->module_live));
 	CHECK(history_init(s));
 	return s;
