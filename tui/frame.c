@@ -172,6 +172,8 @@ const char *frame_empty_reason(const struct app *a)
 					  "waiting for the first allocation";
 	if (!a->figures.complete)
 		return "loading: the first rows are on their way";
+	if (live_blocks(&a->figures.totals.sum))
+		return "no rows yet";
 	return "nothing is live";
 }
 
@@ -222,7 +224,14 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	else
 		add(parts, &n, ROLE_NUMBER, "Peak %s %s ago", text_bytes(one, t->peak_bytes),
 		    text_span(span, f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
-	draw_parts(s, y, 1, s->w, parts, n, s->w >= 110 ? 4 : 3);
+	int gap = 4, width = 1;
+	for (size_t i = 0; i < n; i++)
+		width += text_width(parts[i].text) + (i ? gap : 0);
+	while (gap > 2 && width > s->w) {
+		gap--;
+		width -= (int)n - 1;
+	}
+	draw_parts(s, y, 1, s->w, parts, n, gap);
 }
 
 /* One line for the views without a large graph: live over time, and the largest owners. */
@@ -274,7 +283,7 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 	}
 	int wide = text_width(caption), room = s->w - x - 2;
 	if (wide > room)
-		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_START, caption);
+		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_END, caption);
 	else
 		draw_text(s, y, s->w - wide - 1, ROLE_MARK, caption);
 }
@@ -354,7 +363,7 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 
 int frame_graph_height(void)
 {
-	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 8) * 2 / 5 : 0;
+	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
 }
 
 void frame_draw(struct app *a)

@@ -14,7 +14,9 @@
 
 #define SECOND 1000000000ull
 #define COLUMNS_MAX 512
-#define LEGEND_WIDTH 31
+#define LEGEND_MIN 18
+#define LEGEND_MAX 44
+#define LEGEND_DELTA 30 /* from this width on the change over the window is shown too */
 #define SCALE_WIDTH 7
 
 static const uint64_t windows[] = { 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800 };
@@ -137,8 +139,10 @@ void graph_rate(const struct area *a, const struct figures *f, uint64_t window_n
 	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_short(number, most));
 	if (a->h > 2)
 		draw_right(a, a->h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
-	int wide = text_width(label);
-	draw_text(a, 0, a->w - wide - 1 > SCALE_WIDTH ? a->w - wide - 1 : SCALE_WIDTH, r, label);
+	char spaced[64];
+	snprintf(spaced, sizeof spaced, " %s", label);
+	int at = a->w - text_width(spaced);
+	draw_text(a, 0, at > SCALE_WIDTH ? at : SCALE_WIDTH, r, spaced);
 }
 
 void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values, size_t count)
@@ -252,11 +256,16 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
-		draw_clip(a, y, 2, a->w - 19, ROLE_NAME, CLIP_END, name);
-		draw_right(a, y, a->w - 17, 7, ROLE_NUMBER, text_bytes(live, now));
-		int64_t d = (int64_t)now - b->start[i];
-		draw_right(a, y, a->w - 10, 8, d > 0 ? ROLE_PLUS : d < 0 ? ROLE_MINUS : ROLE_DIM,
-			   text_bytes_signed(delta, d));
+		int room = a->w - 2 - 1; /* letter and space; arrow */
+		if (a->w >= LEGEND_DELTA) {
+			int64_t d = (int64_t)now - b->start[i];
+			room -= 9;
+			draw_right(a, y, 2 + room, 8, d > 0 ? ROLE_PLUS : d < 0 ? ROLE_MINUS : ROLE_DIM,
+				   text_bytes_signed(delta, d));
+		}
+		room -= 8;
+		draw_right(a, y, 2 + room, 7, ROLE_NUMBER, text_bytes(live, now));
+		draw_clip(a, y, 2, room - 1, ROLE_NAME, CLIP_MIDDLE, name);
 		if (i == grows)
 			draw_text(a, y, a->w - 1, ROLE_BAD, text_glyph(GLYPH_GROWS));
 	}
@@ -305,7 +314,8 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 	uint64_t window = graph_window(f, window_ns), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = figures_point_at(f, start);
-	bool legend = a->w >= SCALE_WIDTH + LEGEND_WIDTH + 12;
+	int side_w = a->w * 2 / 5 < LEGEND_MAX ? a->w * 2 / 5 : LEGEND_MAX;
+	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };
 	char number[32];
 
@@ -318,7 +328,7 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 		b.start[i] = (int64_t)figures_owner_at(f, i, first);
 	if (first != SIZE_MAX)
 		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
-	struct area plot = area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? LEGEND_WIDTH + 1 : 0));
+	struct area plot = area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));
 	draw_bands(&plot, f, &b, window, most);
 	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)most));
 	if (plot_h > 4)
@@ -327,7 +337,7 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns);
 	draw_marks(a, plot_h, SCALE_WIDTH, plot.w, f, window);
 	if (legend) {
-		struct area side = area_sub(a, 0, a->w - LEGEND_WIDTH, plot_h, LEGEND_WIDTH);
+		struct area side = area_sub(a, 0, a->w - side_w, plot_h, side_w);
 		draw_legend(&side, f, &b, plot_h - 1);
 	}
 }

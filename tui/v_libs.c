@@ -36,12 +36,16 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct libs *)arg)->rows[i].module;
 }
 
-static int64_t value(const struct owner *o, int sort)
+static bool net_of(const struct libs *l, const struct owner *o, int64_t *net);
+
+static int64_t value(const struct libs *l, const struct owner *o, int sort)
 {
+	int64_t net;
+
 	switch (sort) {
 	case BY_BLOCKS: return (int64_t)live_blocks(&o->sum);
 	case BY_RATE: return (int64_t)o->rate_bytes;
-	case BY_NET: return net_bytes(&o->change);
+	case BY_NET: return net_of(l, o, &net) ? net : 0;
 	default: return (int64_t)live_bytes(&o->sum);
 	}
 }
@@ -51,7 +55,7 @@ static const struct libs *sorting; /* of the qsort in progress */
 static int compare(const void *a, const void *b)
 {
 	const struct owner *x = a, *y = b;
-	int64_t vx = value(x, sorting->sort), vy = value(y, sorting->sort);
+	int64_t vx = value(sorting, x, sorting->sort), vy = value(sorting, y, sorting->sort);
 	int c = sorting->sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
 
 	return sorting->reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
@@ -98,6 +102,23 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 	return NULL;
 }
 
+/* With a base: against it. Without: over the time of the graph, as far as the history knows the owner. */
+static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
+{
+	const struct figures *f = &l->v.app->figures;
+	const struct figure_owner *known = figure_of(l, o);
+	uint64_t window = graph_window(f, l->v.app->window_ns);
+	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
+
+	*net = net_bytes(&o->change);
+	if (action_diffing(l->v.app))
+		return true;
+	*net = (int64_t)live_bytes(&o->sum);
+	if (known && first != SIZE_MAX)
+		*net -= (int64_t)known->series[first];
+	return known != NULL;
+}
+
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
 	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
@@ -116,6 +137,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	uint64_t all = live_bytes(&l->v.app->figures.totals.sum);
 	struct cell c = { a, y, x, w };
 	char text[32];
+	int64_t net;
 
 	switch (column) {
 	case C_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
@@ -125,7 +147,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
 	case C_RATE: cell_bytes(c, o->rate_bytes); break;
-	case C_NET: cell_net(c, net_bytes(&o->change)); break;
+	case C_NET:
+		if (net_of(l, o, &net))
+			cell_net(c, net);
+		break;
 	case C_TREND:
 		f = figure_of(l, o);
 		if (f)
@@ -171,7 +196,8 @@ static void caption(struct view *v, char *out, size_t size)
 		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
 		snprintf(out, size, "%zu libraries  NET since %s", l->count, base);
 	} else {
-		snprintf(out, size, "%zu libraries  NET since start", l->count);
+		snprintf(out, size, "%zu libraries  NET over %s", l->count,
+			 text_span(base, graph_window(&v->app->figures, v->app->window_ns)));
 	}
 }
 

@@ -85,7 +85,7 @@ static void gather(struct marks *m)
 	m->old_count = m->count;
 	m->rows = NULL;
 	m->room = m->count = 0;
-	snprintf(row.name, sizeof row.name, "(the program's start)");
+	snprintf(row.name, sizeof row.name, "(program start)");
 	add_row(m, &row);
 	for (uint32_t id = 1; id < model_mark_limit(model); id++) {
 		const struct mark *k = model_mark(model, id);
