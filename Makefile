@@ -95,7 +95,7 @@ install: all
 	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
-	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/wire.h
+	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
 
 format:
 	clang-format -i agent/*.[ch] backend/*.[ch] tui/*.[ch] include/memtop/*.h $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])

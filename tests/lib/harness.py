@@ -54,7 +54,8 @@ def run_one(function):
         except Skip as why:
             result("SKIP", name, why)
         except AssertionError as why:
-            lines = str(why).splitlines() or [traceback.format_exc().splitlines()[-2]]
+            place = traceback.extract_tb(why.__traceback__)[-1]
+            lines = str(why).splitlines() or [f"line {place.lineno}: {place.line}"]
             result("FAIL", name, lines[0])
             for line in lines[1:]:
                 print("  | " + line)
