@@ -4,7 +4,7 @@
  *
  * The address is the key. The address space is cut into regions of 16 MiB; a root array has one
  * pair of pointers per region, and each leaf one entry per granule, so that a lookup is two loads
- * and an entry is replaced by one atomic exchange. No lock, no resize, and the order of entries
+ * and a change one store. No lock, no resize, and the order of entries
  * is that of the heap, so neighbours share cache lines as their blocks do. Everything is reserved
  * lazily: 4 MiB of addresses for the small leaf of a region that is used (8 MiB with granules of
  * 16), 256 KiB for its large leaf, and pages only where blocks are.
@@ -13,6 +13,10 @@
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
  *               granule; bits 3..9 of the address are kept, so that a neighbour is not mistaken for it.
  *   odd map     the same once more for blocks at address % 16 == 8, made when the first appears
+ *
+ * An entry belongs to whoever owns the block: the thread that malloc just gave it to, or the one
+ * that frees it. So it is loaded and stored, which costs a tenth of an atomic exchange; two threads
+ * that free one block at the same time count it twice, before libc ends the program for it.
  *
  * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
  * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
@@ -223,9 +227,11 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	struct region *r = region_of(addr);
 	struct large *l = large_at(r, addr);
 	_Atomic uint64_t *e = small_at(r, addr);
-	uint64_t stale = atomic_exchange_explicit(&l->xmeta, 0, memory_order_acquire);
+	uint64_t stale = atomic_load_explicit(&l->xmeta, memory_order_relaxed);
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
+	if (unlikely(stale))
+		atomic_store_explicit(&l->xmeta, 0, memory_order_seq_cst); /* never old meta, new size */
 	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
 	if (unlikely(stale)) {
@@ -233,8 +239,9 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 		return true;
 	}
 	if (e && unlikely(atomic_load_explicit(e, memory_order_relaxed))) {
-		*old = unpack_small(atomic_exchange_explicit(e, 0, memory_order_acquire));
-		return old->slot != 0;
+		*old = unpack_small(atomic_load_explicit(e, memory_order_relaxed));
+		atomic_store_explicit(e, 0, memory_order_relaxed);
+		return true;
 	}
 	return false;
 }
@@ -245,8 +252,8 @@ static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint
 	if (unlikely(size >= LARGE_MIN))
 		return enter_large(addr, size, pack_large(addr, slot, tick, thread), old);
 	_Atomic uint64_t *e = small_at(region_of(addr), addr);
-	uint64_t stale = atomic_exchange_explicit(e, pack_small(size, slot, tick, thread),
-						  memory_order_acq_rel);
+	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
+	atomic_store_explicit(e, pack_small(size, slot, tick, thread), memory_order_release);
 	if (likely(!stale))
 		return false;
 	*old = unpack_small(stale);
@@ -279,9 +286,7 @@ static struct block take_large(struct region *r, uintptr_t addr)
 	if (!meta || (meta & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
 		return none;
 	uint64_t size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
-	if (!atomic_compare_exchange_strong_explicit(&l->xmeta, &meta, 0, memory_order_acq_rel,
-						     memory_order_relaxed))
-		return none; /* a double free lost the race */
+	atomic_store_explicit(&l->xmeta, 0, memory_order_release);
 	return unpack_large(meta, size);
 }
 
@@ -295,11 +300,10 @@ struct block mt_live_take(const void *p)
 		return none;
 	_Atomic uint64_t *e = small_at(r, addr);
 	if (likely(e)) {
-		/* Blocks are freed by one thread, so a plain load and store would do for a
-		 * correct program; the exchange keeps double frees from counting twice. */
-		if (likely(atomic_load_explicit(e, memory_order_relaxed))) {
-			uint64_t v = atomic_exchange_explicit(e, 0, memory_order_acq_rel);
-			return v ? unpack_small(v) : none;
+		uint64_t v = atomic_load_explicit(e, memory_order_acquire);
+		if (likely(v)) {
+			atomic_store_explicit(e, 0, memory_order_relaxed);
+			return unpack_small(v);
 		}
 	}
 	return take_large(r, addr);
