@@ -393,6 +393,8 @@ unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row)
 	if (!run(&p))
 		return MTW_TRUNC_BAD_CFI;
 	row->signal = fde.cie.signal;
+	row->from = fde.start;
+	row->to = fde.end;
 	row->end = fde.code.end > fde.cie.code.end ? fde.code.end : fde.cie.code.end;
 	return MTW_TRUNC_NONE;
 }

@@ -36,6 +36,7 @@ struct cfi_row {
 	struct cfi_state state;
 	bool signal;             /* frame of a signal handler's return */
 	const uint8_t *end;      /* of the memory that expressions lie in */
+	uintptr_t from, to;      /* the code that the FDE is about */
 };
 
 /* All registers of a frame, as far as they are known. */

@@ -130,20 +130,24 @@ static bool is_sigreturn(uintptr_t pc)
 	       !memcmp((const void *)pc, sigreturn, sizeof(sigreturn));
 }
 
-/* What a coroutine of makecontext() returns to: 0 = unknown. The byte before it is nobody's. */
-static uintptr_t coroutine_end;
+/*
+ * What a coroutine of makecontext() returns to: it ends the stack. Its table does not say so; it
+ * is called from nowhere, so that the byte before it is nobody's. 0 = unknown.
+ */
+static uintptr_t coroutine_end, coroutine_end_bytes;
+
+#if defined(__x86_64__)
+__attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
 
 static void never_run(void)
 {
 }
 
-#if defined(__x86_64__)
-__attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
-
 /* libc does not export its name, but makecontext() puts it under the stack that it makes. */
 void mt_cfi_init(void)
 {
 	ucontext_t context;
+	struct cfi_row row;
 	uint64_t stack[64];
 
 	if (!makecontext)
@@ -153,17 +157,20 @@ void mt_cfi_init(void)
 	context.uc_stack.ss_size = sizeof(stack);
 	makecontext(&context, never_run, 0);
 	coroutine_end = *(const uintptr_t *)context.uc_mcontext.gregs[REG_RSP];
+	coroutine_end_bytes = 1;
+	if (mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
+	    row.from == coroutine_end)
+		coroutine_end_bytes = row.to - row.from;
 }
 #else
 void mt_cfi_init(void)
 {
-	(void)never_run;
 }
 #endif
 
 static bool is_coroutine_end(uintptr_t pc, bool exact)
 {
-	return coroutine_end && pc + 1 == coroutine_end && !exact;
+	return pc + !exact - coroutine_end < coroutine_end_bytes;
 }
 
 /* The loader calls its first function from code without a table: that is a stack's end, too. */

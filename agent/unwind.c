@@ -111,11 +111,11 @@ static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
 }
 
 /* Is the mark that a capture is under way left over from one that never came back? */
-static MT_COLD bool stale(const struct unwind_cache *u, const struct regs *r)
+static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const struct regs *r)
 {
 	for (int i = 0; i < 2; i++) {
-		if (unwind_in(&u->known[i], u->walking_sp) && unwind_in(&u->known[i], r->sp))
-			return u->walking_sp <= r->sp;
+		if (unwind_in(&u->known[i], walking) && unwind_in(&u->known[i], r->sp))
+			return walking <= r->sp;
 	}
 	return false;
 }
@@ -127,10 +127,10 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 
 	if (unlikely(!u))
 		return capture_caller(r, MTW_TRUNC_EARLY);
-	if (unlikely(atomic_load_explicit(&u->walking, memory_order_relaxed)) && !stale(u, r))
+	uintptr_t walking = atomic_load_explicit(&u->xwalking, memory_order_relaxed);
+	if (unlikely(walking) && !stale(u, walking, r))
 		return capture_caller(r, MTW_TRUNC_REENTRY);
-	u->walking_sp = r->sp;
-	atomic_store_explicit(&u->walking, true, memory_order_relaxed);
+	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	uint32_t pass = ++u->passes;
 	/* The loader allocates before it maps anything: what it replaced is gone by now. */
@@ -146,7 +146,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		node = capture_caller(r, MTW_TRUNC_REENTRY);
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(&u->walking, false, memory_order_relaxed);
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
 	return node;
 }
 
@@ -174,7 +174,7 @@ void mt_unwind_thread_end(struct thread *t)
 		return;
 	u->count = 0;
 	memset(u->known, 0, sizeof(u->known));
-	atomic_store_explicit(&u->walking, false, memory_order_relaxed);
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
 }
 
 void mt_unwind_count_truncated(unsigned reason)

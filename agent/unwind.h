@@ -7,7 +7,7 @@
  * the thread's last stack and walks only what is new.
  *
  * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
- * for the cfi engine the last stack. Mapped at the first capture, used by its owner only. `walking`
+ * for the cfi engine the last stack. Mapped at the first capture, used by its owner only. xwalking
  * is set for the time of a capture: a signal handler that allocates meanwhile must not touch it.
  */
 #ifndef MT_UNWIND_H
@@ -42,15 +42,14 @@ struct edge_entry {
 /* Memory that may be read without asking: [lo, hi). */
 struct bounds {
 	uintptr_t lo, hi;
-	bool native; /* the thread's own stack: hi is where it ends */
+	bool native; /* the main stack: hi is where it ends */
 };
 
 struct frame; /* unwind_cfi.h */
 struct pair;
 
 struct unwind_cache {
-	_Atomic bool walking;
-	uintptr_t walking_sp;     /* of the capture under way: a lower one than now is stale */
+	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
 	uint32_t passes;          /* captures begun: an interrupted one sees it change */
 	uint32_t generation;      /* of the maps when pcs[] was filled */
 	uint32_t suspicion;       /* mt_maps_suspicion then */
@@ -93,6 +92,7 @@ node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code
 /* unwind_stack.c: where a stack may be read. */
 bool mt_unwind_enter(struct bounds known[2], uintptr_t sp, bool certain);
 bool mt_unwind_extend(struct bounds known[2], uintptr_t addr); /* 8 bytes at addr, outwards */
+bool mt_unwind_native(const struct bounds *b);          /* the stack that the thread began on */
 
 MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 {

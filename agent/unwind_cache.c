@@ -16,6 +16,7 @@
 
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
+#define SLACK 64 /* a capture that was interrupted by one of its own may write a frame's pairs too many */
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
@@ -23,7 +24,7 @@ static struct unwind_cache *map_cache(uint32_t frames)
 							       3 * sizeof(struct pair));
 	struct unwind_cache *u;
 
-	bytes = (bytes + 4095) & ~(size_t)4095;
+	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
 	u = mt_prim_map(bytes, false);
 	if (!u)
 		return NULL;

@@ -160,7 +160,7 @@ static MT_COLD enum left leave_rare(struct walk *w, struct frame *f, uint64_t ru
 static MT_COLD unsigned broken_reason(const struct walk *w, const struct frame *f)
 {
 	const struct bounds *b = &w->u->known[0];
-	bool foreign = !b->native && f->sp >= b->lo && f->sp <= b->hi && b->hi - f->sp < 256;
+	bool foreign = !mt_unwind_native(b) && f->sp >= b->lo && f->sp <= b->hi && b->hi - f->sp < 256;
 
 	return foreign ? MTW_TRUNC_SWITCHED : MTW_TRUNC_BAD_CFI;
 }
@@ -293,12 +293,12 @@ static void make_pairs(struct unwind_cache *u, uint32_t i)
 	f->pairs = count;
 }
 
-/* Numbers the kept frames from `from` on; 0 when the trie is full, and nothing is kept then. */
-static bool number(struct unwind_cache *u, uint32_t from)
+/* Numbers the kept frames from `from` on; false when the trie is full. */
+static bool number(struct unwind_cache *u, uint32_t from, node_id *result)
 {
 	node_id node = from ? u->frames[from - 1].node : u->base ? mt_stacks_truncated(u->base) : 0;
 
-	for (uint32_t i = from; i < u->count; i++) {
+	for (uint32_t i = from, end = u->count; i < end; i++) {
 		struct frame *f = &u->frames[i];
 		if (!f->own) {
 			node = likely(f->code) ? unwind_edge(u, node, f->code) : 0;
@@ -308,6 +308,7 @@ static bool number(struct unwind_cache *u, uint32_t from)
 		f->node = node;
 		make_pairs(u, i);
 	}
+	*result = node;
 	return true;
 }
 
@@ -343,6 +344,7 @@ static __attribute__((noinline)) node_id capture_new(struct unwind_cache *u, con
 {
 	struct walk w = { .u = u, .r = r, .fresh = u->frames + u->capacity, .depth = depth };
 	struct frame at = { .pc = r->pc, .sp = r->sp, .bp = r->fp };
+	node_id node;
 
 	if (u->depth != depth)
 		u->count = 0;
@@ -352,11 +354,11 @@ static __attribute__((noinline)) node_id capture_new(struct unwind_cache *u, con
 		return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
 	int32_t met = walk(&w, at);
 	uint32_t from = keep(&w, (uint32_t)(met + 1));
-	if (unlikely(!number(u, from)))
+	if (unlikely(!number(u, from, &node)))
 		return give_up(u);
 	if (unlikely(u->base))
 		mt_unwind_count_truncated(u->base);
-	return u->frames[u->count - 1].node;
+	return node;
 }
 
 node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r)

@@ -2,10 +2,10 @@
  *
  * unwind_stack.c - which part of a stack may be read, known without /proc and mostly without asking.
  *
- * From a live stack pointer outwards a stack is mapped to its end. The end is known for the main
- * thread (__libc_stack_end) and for threads of libc, whose control block lies at the top of their
- * stack. On any other stack (coroutines, sigaltstack) it is felt for, page by page, with
- * mt_prim_readable(), once: what was found stays known until the thread runs elsewhere.
+ * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is known
+ * (__libc_stack_end). On any other stack it is felt for with mt_prim_readable(), one page of
+ * frames after the other, once: what was found stays known until the thread runs elsewhere. Not more
+ * than a frame reaches is asked about, since the question brings the pages in.
  *
  * A stack pointer is `certain` when somebody runs on it now; one that was read from memory is asked
  * about first.
@@ -15,7 +15,6 @@
 #define PAGE ((uintptr_t)4096)
 /* The kernel keeps other mappings at least 128 MiB away from the end of the main stack. */
 #define MAIN_SPAN ((uintptr_t)96 << 20)
-#define THREAD_SPAN ((uintptr_t)64 << 20)
 #define REACH ((uintptr_t)1 << 20) /* a frame larger than this is taken for a false rule */
 
 extern void *__libc_stack_end __attribute__((weak));
@@ -45,7 +44,6 @@ bool mt_unwind_enter(struct bounds known[2], uintptr_t sp, bool certain)
 	uintptr_t at = sp - sizeof(uintptr_t); /* the return address of the callee */
 	uintptr_t lo = page_of(at);
 	uintptr_t main_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
 
 	if (unwind_in(&known[0], at))
 		return true;
@@ -66,11 +64,16 @@ bool mt_unwind_enter(struct bounds known[2], uintptr_t sp, bool certain)
 	}
 	if (deepen(&known[0], lo) || deepen(&known[1], lo))
 		return mt_unwind_enter(known, sp, certain);
-	if (at < control && control - at < THREAD_SPAN && mt_prim_readable(lo, control - lo))
-		remember(known, lo, control, true);
-	else
-		remember(known, lo, lo + PAGE, false);
+	remember(known, lo, lo + PAGE, false);
 	return true;
+}
+
+/* A thread of libc has its control block at the top of its stack. */
+bool mt_unwind_native(const struct bounds *b)
+{
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+
+	return b->native || (control >= b->lo && control < b->hi + PAGE);
 }
 
 bool mt_unwind_extend(struct bounds known[2], uintptr_t addr)
