@@ -31,6 +31,7 @@
 #define CHUNK_SLOTS (1u << CHUNK_SHIFT)
 #define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
+#define STEP_MAX (64 * 1024)
 
 _Atomic uint64_t mt_epoch;
 _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
@@ -155,23 +156,21 @@ MT_COLD static void stamp(struct thread *t, struct mid *mid, struct leaf *leaf, 
 	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
 }
 
-MT_INLINE void add(bool shared, _Atomic uint64_t *x, uint64_t n, memory_order order)
+/* The owner's addition: nobody else writes. */
+MT_INLINE void add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 {
-	if (unlikely(shared))
-		atomic_fetch_add_explicit(x, n, order);
-	else
-		atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
+	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
 }
 
 /*
  * Bytes that a thread may hold back before it publishes them: the peak's error is at most this
  * times the number of threads, and never more than 64 MiB in all.
  */
-MT_INLINE int64_t step_bytes(void)
+static int64_t step_bytes(void)
 {
 	uint32_t n = atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
 
-	return n <= 1024 ? 64 * 1024 : (64 << 20) / (int64_t)n;
+	return n <= 1024 ? STEP_MAX : (64 << 20) / (int64_t)n;
 }
 
 static void raise_peak(int64_t now)
@@ -191,17 +190,19 @@ MT_COLD static void publish(int64_t bytes)
 	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
 }
 
+/* More threads than usual make the step smaller: known when they publish, not at each event. */
+MT_COLD static void balance_slow(struct thread *t)
+{
+	publish(t->unpublished);
+	t->unpublished = 0;
+	t->step = step_bytes();
+}
+
 MT_INLINE void balance(struct thread *t, int64_t bytes)
 {
-	if (unlikely(t->shared)) {
-		publish(bytes);
-		return;
-	}
 	t->unpublished += bytes;
-	if (unlikely(t->unpublished >= step_bytes() || t->unpublished <= -step_bytes())) {
-		publish(t->unpublished);
-		t->unpublished = 0;
-	}
+	if (unlikely((uint64_t)(t->unpublished + t->step) > 2 * (uint64_t)t->step))
+		balance_slow(t);
 }
 
 /* NULL: there is no memory for them. */
@@ -224,21 +225,36 @@ MT_INLINE void touch(struct thread *t, struct mid *mid, struct leaf *leaf)
 		stamp(t, mid, leaf, pass);
 }
 
+/* Several threads may be here at once; only the state that has no owner comes this way. */
+MT_COLD static void count_shared(struct thread *t, struct counts *c, bool alloc, size_t bytes)
+{
+	struct counts *all[2] = { c, &t->total };
+
+	for (int i = 0; i < 2; i++) {
+		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
+		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, 1);
+	}
+	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
+}
+
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 {
 	struct mid *mid;
 	struct leaf *leaf;
 	struct counts *c = counters(t, s, &mid, &leaf);
-	bool shared = t->shared;
 
 	if (unlikely(!c))
 		return false;
-	add(shared, &c->xalloc_bytes, bytes, memory_order_relaxed);
-	add(shared, &c->xalloc_blocks, 1, memory_order_relaxed);
-	add(shared, &t->total.xalloc_bytes, bytes, memory_order_relaxed);
-	add(shared, &t->total.xalloc_blocks, 1, memory_order_relaxed);
+	if (unlikely(t->shared)) {
+		count_shared(t, c, true, bytes);
+	} else {
+		add(&c->xalloc_bytes, bytes, memory_order_relaxed);
+		add(&c->xalloc_blocks, 1, memory_order_relaxed);
+		add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
+		add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
+		balance(t, (int64_t)bytes);
+	}
 	touch(t, mid, leaf);
-	balance(t, (int64_t)bytes);
 	return true;
 }
 
@@ -247,16 +263,19 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 	struct mid *mid;
 	struct leaf *leaf;
 	struct counts *c = counters(t, s, &mid, &leaf);
-	bool shared = t->shared;
 
 	if (unlikely(!c))
 		return false;
-	add(shared, &c->xfree_bytes, bytes, memory_order_release);
-	add(shared, &c->xfree_blocks, 1, memory_order_release);
-	add(shared, &t->total.xfree_bytes, bytes, memory_order_release);
-	add(shared, &t->total.xfree_blocks, 1, memory_order_release);
+	if (unlikely(t->shared)) {
+		count_shared(t, c, false, bytes);
+	} else {
+		add(&c->xfree_bytes, bytes, memory_order_release);
+		add(&c->xfree_blocks, 1, memory_order_release);
+		add(&t->total.xfree_bytes, bytes, memory_order_release);
+		add(&t->total.xfree_blocks, 1, memory_order_release);
+		balance(t, -(int64_t)bytes);
+	}
 	touch(t, mid, leaf);
-	balance(t, -(int64_t)bytes);
 	return true;
 }
 

@@ -82,6 +82,7 @@ struct thread {
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
 	struct mid *_Atomic *root;    /* ROOT_MIDS pointers, mapped lazily */
 	int64_t unpublished;          /* live bytes not yet added to the global balance (peak) */
+	int64_t step;                 /* at which they are: 0 = at once, then as slots.c computes */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
 	uintptr_t stack_lo, stack_hi; /* bounds of the stack met last; 0 = unknown */
 	struct counts total;          /* done through this set by all of its owners */
