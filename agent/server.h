@@ -23,11 +23,9 @@
 
 #include "agent.h"
 #include "memtop/wire.h"
+#include "viewer.h"
 
-#define VIEWERS_MAX 16
 #define LISTEN_NAMES 8              /* suffixes tried for a name that is taken */
-#define OUT_BYTES (256u << 10)      /* encoded and not yet written, per viewer */
-#define IN_BYTES (MTW_CLIENT_FRAME_MAX + 32u)
 #define SCRATCH_BYTES (192u << 10)  /* one payload while it is made */
 #define SUM_CHUNK 4096u             /* slots in a chunk of sums */
 #define SUM_GROUP 64u               /* slots that share a change number */
@@ -123,48 +121,6 @@ struct history {
 	uint32_t owner[HISTORY_SERIES];
 	uint64_t largest[HISTORY_SERIES];
 	struct point point[HISTORY_POINTS];
-};
-
-enum viewer_state { VIEWER_FREE, VIEWER_GREETING, VIEWER_CLIENT, VIEWER_OPEN, VIEWER_CLOSING };
-
-struct viewer {
-	enum viewer_state state;
-	int fd, index;
-	bool tcp;                     /* a token is asked for; else credentials were checked */
-	uint64_t since_ns;            /* accepted, or last progress when closing */
-	char who[MTW_NAME_MAX + 1];
-	uint64_t tick_ns;
-
-	uint8_t *map;                 /* everything below that is an array lies in it */
-	size_t map_bytes, accounted;
-	uint8_t *in, *out;
-	size_t in_len, out_at, out_len;      /* out: out_len bytes from out_at wait to be written */
-	uint64_t produced, written, acked;   /* bytes since the greeting */
-	uint64_t window, probe, probe_ns;    /* window grows when `probe` is acknowledged soon */
-
-	/* served so far */
-	bool greeted, hello, history, complete, final;
-	bool last_threads;            /* sent */
-	bool wants;                   /* something is left that did not fit */
-	bool quiet;                   /* little was under way when this pump began */
-	uint32_t seq, state_serial, option_serial, notice_serial, process_pass;
-	uint32_t module_pass, module_begun, module_count, module_at;
-	uint32_t thread_pass, thread_begun, thread_at;
-	uint64_t loss[MTW_LOSS_COUNT][2];
-	uint32_t *mark_sent;          /* [MTW_MARKS_MAX] serial of the change that was sent */
-	uint32_t *mark_live;          /* [MTW_MARKS_MAX] 1 + live_version that was sent whole */
-	uint32_t mark_at, mark_version, mark_slot;
-	size_t mark_offset;           /* position in mark_at's live */
-
-	uint64_t *slot_known, *node_known;   /* bitmaps */
-	uint32_t *clean;              /* [GROUPS] pass up to which a group was served */
-	uint32_t sweep, sweep_left;   /* next group, groups left of this round */
-	uint32_t swept;               /* pass of the last whole round with nothing left */
-	uint32_t *list;               /* first state: slots, heaviest first; NULL = done */
-	size_t list_bytes;
-	uint32_t list_count, list_at, list_before, list_limit; /* ids from list_limit on are the sweep's */
-	uint64_t slots_sent;
-	int64_t live_sent;
 };
 
 enum scan_kind { SCAN_THREADS = 0, SCAN_AGES = 1 };
@@ -283,17 +239,6 @@ void sums_threads(struct server *s);
 void sums_modules(struct server *s);
 struct sum *sums_at(struct server *s, slot_id id);  /* NULL = never seen */
 void sums_touch(struct server *s, slot_id id);      /* as if it changed in the pass to come */
-
-/* viewer.c */
-void viewer_accept(struct server *s, uint64_t now);
-void viewer_read(struct server *s, struct viewer *v);
-void viewer_write(struct server *s, struct viewer *v);
-void viewer_close(struct server *s, struct viewer *v);
-void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text);
-void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
-size_t viewer_room(const struct viewer *v);         /* bytes that may be produced now */
-size_t viewer_space(const struct viewer *v);        /* ... that fit, whatever the window says */
-bool viewer_setup(struct server *s, struct viewer *v); /* CLIENT was accepted */
 
 /* commands.c: false = malformed */
 bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
