@@ -143,7 +143,8 @@ enum mtw_type {
 	MTW_NOTICE = 17,
 	/* s sentence for the person at the viewer */
 	MTW_SCAN_THREADS = 18,
-	/* v request id, n x { v thread index, v live_blocks, v live_bytes }: by allocating thread */
+	/* v request id (0: not asked for, part of the final state), n x { v thread index,
+	 * v live_blocks, v live_bytes }: by allocating thread */
 	MTW_SCAN_AGES = 19,
 	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes } by
 	 * birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
