@@ -1,15 +1,486 @@
-/* SPDX-License-Identifier: MIT */
+/* SPDX-License-Identifier: MIT
+ *
+ * symbols.c - the main thread's book of names: what is known, what was asked for.
+ *
+ *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until symbols_clear()
+ *   an entry with a job waits for a better answer; asked = entries that had a job, done = final answers
+ *
+ * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others. Answers are
+ * taken in slices of ANSWERS_MAX, between the loop's other work. Strings are interned: the same
+ * file and function names come thousands of times.
+ */
 #include "symbols.h"
-static struct symbol_frame frame = { NULL, "?", NULL, 0, false };
-static struct symbol none = { SYMBOL_PENDING, 1, &frame };
-struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o) { (void)loop;(void)m;(void)o; return NULL; }
-void symbols_free(struct symbols *s) { (void)s; }
-const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind) { (void)s;(void)module;(void)offset;(void)kind; return &none; }
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t node) { (void)s;(void)node; return &none; }
-uint64_t symbols_generation(const struct symbols *s) { (void)s; return 0; }
-void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked) { (void)s; *done = *asked = 0; }
-void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym) { (void)s;(void)module;(void)offset;(void)kind;(void)sym; }
-void symbols_wait(struct symbols *s) { (void)s; }
-void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg) { (void)s;(void)fn;(void)arg; }
-size_t symbols_warnings(const struct symbols *s, const char *const **sentences) { (void)s;(void)sentences; return 0; }
-void symbols_clear(struct symbols *s) { (void)s; }
+
+#include "demangle.h"
+#include "loop.h"
+#include "sym.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define ANSWERS_MAX 400 /* one slice: under a millisecond */
+
+struct entry {
+	uint32_t module;
+	uint8_t signal;                  /* offset is the instruction itself, not a return address */
+	uint64_t offset;
+	struct symbol sym;               /* frames: malloc'ed, or &placeholder */
+	struct symbol_frame placeholder;
+	struct sym_job *job;             /* not finally answered; the worker's */
+	bool asked;
+};
+
+/* Shared with a wake-up under way: outlives the book when it must. Main thread, but for the pointer in flight. */
+struct mail {
+	struct loop *loop;
+	struct symbols *book;            /* NULL: the book is gone, nobody reads this any more */
+	int in_flight;                   /* atomically: posts not run yet */
+};
+
+struct symbols {
+	struct loop *loop;
+	const struct model *model;
+	struct symdw_places places;
+	char *sysroot, **dirs;           /* owned; places points to them */
+	struct sym_worker *worker;
+	struct mail *mail;
+	struct entry **table;            /* open addressing, a power of two */
+	size_t room, used;
+	struct entry **of_node;          /* by node id; checked against the node when used */
+	size_t of_node_room;
+	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
+	size_t files_room;
+	char **strings;                  /* interned, open addressing */
+	size_t strings_room, strings_used;
+	struct entry special[MTW_TRUNC_COUNT + 1];
+	uint64_t generation, asked, done;
+	void (*on_answer)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
+	void *on_answer_arg;
+	char **warnings;
+	size_t warning_count, warning_room;
+};
+
+/* --- strings */
+
+static uint64_t hash_bytes(const char *s, size_t len)
+{
+	uint64_t h = 0xcbf29ce484222325u;
+
+	while (len--)
+		h = (h ^ (uint8_t)*s++) * 0x100000001b3u;
+	return h ^ h >> 29;
+}
+
+static void strings_grow(struct symbols *s)
+{
+	size_t old_room = s->strings_room;
+	char **old = s->strings;
+
+	s->strings_room = old_room ? old_room * 2 : 1024;
+	s->strings = xcalloc(s->strings_room, sizeof *s->strings);
+	for (size_t i = 0; i < old_room; i++) {
+		if (!old[i])
+			continue;
+		size_t at = hash_bytes(old[i], strlen(old[i])) & (s->strings_room - 1);
+		while (s->strings[at])
+			at = (at + 1) & (s->strings_room - 1);
+		s->strings[at] = old[i];
+	}
+	free(old);
+}
+
+static const char *intern(struct symbols *s, const char *text)
+{
+	if (!text)
+		return NULL;
+	if (s->strings_used * 2 >= s->strings_room)
+		strings_grow(s);
+	size_t at = hash_bytes(text, strlen(text)) & (s->strings_room - 1);
+	while (s->strings[at]) {
+		if (!strcmp(s->strings[at], text))
+			return s->strings[at];
+		at = (at + 1) & (s->strings_room - 1);
+	}
+	s->strings_used++;
+	return s->strings[at] = xstrdup(text);
+}
+
+static const char *intern_short(struct symbols *s, const char *function)
+{
+	char *brief = demangle_short(function);
+	const char *name = intern(s, brief);
+
+	free(brief);
+	return name;
+}
+
+/* --- entries */
+
+static size_t hash_place(uint32_t module, uint64_t offset, unsigned signal)
+{
+	uint64_t h = (offset * 2 + signal) * 0x9e3779b97f4a7c15u + module * 0xc2b2ae3d27d4eb4fu;
+
+	return (size_t)(h ^ h >> 32);
+}
+
+static void table_grow(struct symbols *s)
+{
+	size_t old_room = s->room;
+	struct entry **old = s->table;
+
+	s->room = old_room ? old_room * 2 : 1024;
+	s->table = xcalloc(s->room, sizeof *s->table);
+	for (size_t i = 0; i < old_room; i++) {
+		if (!old[i])
+			continue;
+		size_t at = hash_place(old[i]->module, old[i]->offset, old[i]->signal) & (s->room - 1);
+		while (s->table[at])
+			at = (at + 1) & (s->room - 1);
+		s->table[at] = old[i];
+	}
+	free(old);
+}
+
+/* What is shown while nothing is known. */
+static void set_placeholder(struct symbols *s, struct entry *e)
+{
+	const struct module *m = model_module(s->model, e->module);
+	char *name;
+
+	if (m && m->known)
+		name = xasprintf("%s+0x%llx", m->name && *m->name ? m->name : "[unnamed]", (unsigned long long)e->offset);
+	else
+		name = xasprintf("0x%llx", (unsigned long long)e->offset);
+	e->placeholder = (struct symbol_frame){ .name = intern(s, name) };
+	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
+	free(name);
+}
+
+static struct entry *entry_of(struct symbols *s, uint32_t module, uint64_t offset, unsigned signal)
+{
+	if (s->used * 2 >= s->room)
+		table_grow(s);
+	size_t at = hash_place(module, offset, signal) & (s->room - 1);
+	for (; s->table[at]; at = (at + 1) & (s->room - 1)) {
+		struct entry *e = s->table[at];
+		if (e->module == module && e->offset == offset && e->signal == signal)
+			return e;
+	}
+	struct entry *e = xcalloc(1, sizeof *e);
+	e->module = module;
+	e->offset = offset;
+	e->signal = (uint8_t)signal;
+	set_placeholder(s, e);
+	s->table[at] = e;
+	s->used++;
+	return e;
+}
+
+static void free_frames(struct entry *e)
+{
+	if (e->sym.frames != &e->placeholder)
+		free((void *)e->sym.frames);
+}
+
+static void set_frames(struct symbols *s, struct entry *e, int source, const struct symdw_frame *from, size_t count)
+{
+	struct symbol_frame *frames = xcalloc(count ? count : 1, sizeof *frames);
+
+	for (size_t i = 0; i < count; i++) {
+		frames[i].function = intern(s, from[i].function);
+		frames[i].name = from[i].function ? intern_short(s, frames[i].function) : e->placeholder.name;
+		frames[i].file = intern(s, from[i].file);
+		frames[i].line = from[i].line;
+		frames[i].inlined = from[i].inlined && i + 1 < count;
+	}
+	free_frames(e);
+	e->sym = (struct symbol){ source, (uint32_t)count, frames };
+}
+
+/* --- asking */
+
+static struct sym_file *file_of(struct symbols *s, uint32_t id)
+{
+	const struct module *m = model_module(s->model, id);
+	const struct program *p = model_program(s->model);
+
+	if (!m || !m->known)
+		return NULL;
+	GROW(s->files, s->files_room, (size_t)id + 1);
+	/* A module may be told again, with its path or build-id. */
+	if (s->files[id].file && s->files[id].path == m->path && s->files[id].build_id_len == m->build_id_len)
+		return s->files[id].file;
+	struct symdw_where where = { m->path ? m->path : "", m->build_id, m->build_id_len, (m->flags & MTW_MODULE_VDSO) != 0,
+				     p ? p->pid : 0 };
+	s->files[id].file = sym_file_new(s->worker, &where);
+	s->files[id].path = m->path;
+	s->files[id].build_id_len = m->build_id_len;
+	return s->files[id].file;
+}
+
+/* Names that a session brought are taken as they are, unless there is reason to hope for more. */
+static bool worth_asking(const struct symbols *s, const struct entry *e)
+{
+	if (e->asked)
+		return false;
+	return e->sym.source <= SYMBOL_NONE || (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count));
+}
+
+static void ask(struct symbols *s, struct entry *e)
+{
+	struct sym_file *file;
+
+	if (e->job) {
+		sym_hurry(s->worker, e->job);
+		return;
+	}
+	if (!worth_asking(s, e) || !(file = file_of(s, e->module)))
+		return;
+	e->asked = true;
+	e->job = xcalloc(1, sizeof *e->job);
+	e->job->file = file;
+	/* A return address points behind its call. */
+	e->job->pc = e->offset - !e->signal;
+	e->job->owner = e;
+	s->asked++;
+	sym_ask(s->worker, e->job);
+}
+
+const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind)
+{
+	struct entry *e = entry_of(s, module, offset, kind == MTW_NODE_SIGNAL);
+
+	ask(s, e);
+	return &e->sym;
+}
+
+static const struct symbol *special(struct symbols *s, unsigned which)
+{
+	static const char *const names[MTW_TRUNC_COUNT + 1] = {
+		[MTW_TRUNC_NONE] = "[cut off]",
+		[MTW_TRUNC_NO_CFI] = "[cut off: no unwind table]",
+		[MTW_TRUNC_BAD_CFI] = "[cut off: a wrong unwind table]",
+		[MTW_TRUNC_DEPTH] = "[cut off: depth limit]",
+		[MTW_TRUNC_NODES] = "[cut off: memory limit of stacks]",
+		[MTW_TRUNC_REENTRY] = "[cut off: in a signal handler]",
+		[MTW_TRUNC_SWITCHED] = "[cut off: a stack without an end]",
+		[MTW_TRUNC_EARLY] = "[cut off: before the agent was ready]",
+		[MTW_TRUNC_COUNT] = "[generated code]",
+	};
+	struct entry *e = &s->special[which];
+
+	if (!e->sym.frames) {
+		e->placeholder.name = names[which];
+		e->sym = (struct symbol){ SYMBOL_NONE, 1, &e->placeholder };
+	}
+	return &e->sym;
+}
+
+const struct symbol *symbols_of_node(struct symbols *s, uint32_t id)
+{
+	const struct node *n = model_node(s->model, id);
+
+	if (!n || !n->known)
+		return special(s, MTW_TRUNC_NONE);
+	if (n->kind == MTW_NODE_TRUNCATED)
+		return special(s, n->offset < MTW_TRUNC_COUNT ? (unsigned)n->offset : MTW_TRUNC_NONE);
+	if (n->kind == MTW_NODE_NOWHERE)
+		return special(s, MTW_TRUNC_COUNT);
+	GROW(s->of_node, s->of_node_room, (size_t)id + 1);
+	struct entry *e = s->of_node[id];
+	unsigned signal = n->kind == MTW_NODE_SIGNAL;
+	if (!e || e->module != n->module || e->offset != n->offset || e->signal != signal)
+		e = s->of_node[id] = entry_of(s, n->module, n->offset, signal);
+	ask(s, e);
+	return &e->sym;
+}
+
+/* --- answers */
+
+static void add_warning(struct symbols *s, const char *text)
+{
+	for (size_t i = 0; i < s->warning_count; i++)
+		if (!strcmp(s->warnings[i], text))
+			return;
+	GROW(s->warnings, s->warning_room, s->warning_count + 1);
+	s->warnings[s->warning_count++] = xstrdup(text);
+}
+
+static void take(struct symbols *s, struct sym_answer *a)
+{
+	struct entry *e = a->job->owner;
+	int before;
+
+	if (a->final)
+		s->done++;
+	if (!e) { /* forgotten meanwhile */
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+		return;
+	}
+	before = e->sym.source;
+	if (a->problem && before <= SYMBOL_NONE)
+		add_warning(s, a->problem);
+	if (a->count && a->source > before)
+		set_frames(s, e, a->source, a->frames, a->count);
+	if (a->final) {
+		free(a->job);
+		e->job = NULL;
+		if (e->sym.source == SYMBOL_PENDING)
+			e->sym.source = SYMBOL_NONE;
+	}
+	if (e->sym.source != before) {
+		s->generation++;
+		if (s->on_answer)
+			s->on_answer(s->on_answer_arg, e->module, e->offset,
+				     e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &e->sym);
+	}
+	sym_answer_free(a);
+}
+
+static void on_mail(void *arg)
+{
+	struct mail *mail = arg;
+	struct symbols *s = mail->book;
+	int left = __atomic_sub_fetch(&mail->in_flight, 1, __ATOMIC_ACQ_REL);
+	struct sym_answer *a;
+
+	if (!s) {
+		if (!left)
+			free(mail);
+		return;
+	}
+	for (int n = 0; n < ANSWERS_MAX; n++) {
+		a = sym_take(s->worker, false);
+		if (!a)
+			return;
+		take(s, a);
+	}
+	__atomic_add_fetch(&mail->in_flight, 1, __ATOMIC_ACQ_REL);
+	loop_post(s->loop, on_mail, mail);
+}
+
+/* The symbolizer's thread. */
+static void wake(void *arg)
+{
+	struct mail *mail = arg;
+
+	if (!mail->loop)
+		return;
+	__atomic_add_fetch(&mail->in_flight, 1, __ATOMIC_ACQ_REL);
+	loop_post(mail->loop, on_mail, mail);
+}
+
+void symbols_wait(struct symbols *s)
+{
+	struct sym_answer *a;
+
+	while ((a = sym_take(s->worker, true)))
+		take(s, a);
+}
+
+void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	struct entry *e = entry_of(s, module, offset, kind == MTW_NODE_SIGNAL);
+	struct symdw_frame frames[SYMDW_FRAMES_MAX];
+	size_t n = sym->count < SYMDW_FRAMES_MAX ? sym->count : SYMDW_FRAMES_MAX;
+
+	if (sym->source < e->sym.source)
+		return;
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct symdw_frame){ (char *)sym->frames[i].function, (char *)sym->frames[i].file,
+						  sym->frames[i].line, sym->frames[i].inlined };
+	if (n && sym->source > SYMBOL_NONE)
+		set_frames(s, e, sym->source, frames, n);
+	s->generation++;
+}
+
+/* --- life */
+
+struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o)
+{
+	struct symbols *s = xcalloc(1, sizeof *s);
+	const char *delay = getenv("MEMTOP_TEST_SYMBOL_DELAY");
+	unsigned delay_ms = o->delay_ms ? o->delay_ms : delay ? (unsigned)strtoul(delay, NULL, 10) : 0;
+
+	s->loop = loop;
+	s->model = m;
+	s->sysroot = o->sysroot ? xstrdup(o->sysroot) : NULL;
+	s->dirs = xcalloc(o->dir_count, sizeof *s->dirs);
+	for (size_t i = 0; i < o->dir_count; i++)
+		s->dirs[i] = xstrdup(o->dirs[i]);
+	s->places = (struct symdw_places){ s->sysroot, (const char *const *)s->dirs, o->dir_count };
+	s->mail = xcalloc(1, sizeof *s->mail);
+	s->mail->loop = loop;
+	s->mail->book = s;
+	s->worker = sym_worker_new(&s->places, delay_ms, wake, s->mail);
+	return s;
+}
+
+void symbols_clear(struct symbols *s)
+{
+	for (size_t i = 0; i < s->room; i++) {
+		struct entry *e = s->table[i];
+		if (!e)
+			continue;
+		if (e->job)
+			e->job->owner = NULL; /* its answer is dropped when it comes */
+		free_frames(e);
+		free(e);
+	}
+	free(s->table);
+	free(s->of_node);
+	free(s->files);
+	s->table = NULL;
+	s->of_node = NULL;
+	s->files = NULL;
+	s->room = s->used = s->of_node_room = s->files_room = 0;
+	s->generation++;
+}
+
+void symbols_free(struct symbols *s)
+{
+	if (!s)
+		return;
+	symbols_clear(s);
+	sym_worker_free(s->worker); /* from here on nobody posts */
+	s->mail->book = NULL;
+	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
+		free(s->mail);
+	for (size_t i = 0; i < s->strings_room; i++)
+		free(s->strings[i]);
+	for (size_t i = 0; i < s->warning_count; i++)
+		free(s->warnings[i]);
+	for (size_t i = 0; i < s->places.dir_count; i++)
+		free(s->dirs[i]);
+	free(s->strings);
+	free(s->warnings);
+	free(s->dirs);
+	free(s->sysroot);
+	free(s);
+}
+
+uint64_t symbols_generation(const struct symbols *s)
+{
+	return s->generation;
+}
+
+void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)
+{
+	*done = s->done;
+	*asked = s->asked;
+}
+
+void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+							 const struct symbol *sym), void *arg)
+{
+	s->on_answer = fn;
+	s->on_answer_arg = arg;
+}
+
+size_t symbols_warnings(const struct symbols *s, const char *const **sentences)
+{
+	*sentences = (const char *const *)s->warnings;
+	return s->warning_count;
+}

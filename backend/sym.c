@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sym.c - the symbolizer's thread.
+ *
+ * Two queues, both last in first out, since what was asked for last is what is on the screen: first all names from
+ * symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
+ * once). A location that is drawn again is moved to the front. Under the tests' delay the order is
+ * first in first out, else the newest would hold back all others.
+ *
+ * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's.
+ */
+#include "sym.h"
+
+#include "symbols.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STAGES 2
+
+struct sym_worker {
+	const struct symdw_places *places; /* borrowed, immutable */
+	uint64_t delay_ns;
+	void (*wake)(void *arg);
+	void *arg;
+	pthread_t thread;
+	struct sym_file *files;          /* main thread makes them, freed at the end */
+	pthread_mutex_t lock;            /* guards what follows */
+	pthread_cond_t work, done;
+	struct sym_job *queues[STAGES];
+	struct sym_answer *answers, **answers_tail;
+	size_t open;                     /* jobs without a final answer */
+	bool stop;
+};
+
+static void push(struct sym_worker *w, struct sym_job *job)
+{
+	struct sym_job **head = &w->queues[job->stage];
+
+	job->next = *head;
+	job->link = head;
+	if (job->next)
+		job->next->link = &job->next;
+	*head = job;
+}
+
+static void unlink_job(struct sym_job *job)
+{
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+	job->link = NULL;
+}
+
+static struct timespec clock_at(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+}
+
+/* The next job, taken out; NULL when there is none that may be done yet. Locked. */
+static struct sym_job *pick(struct sym_worker *w, uint64_t *until_ns)
+{
+	*until_ns = 0;
+	for (int stage = 0; stage < STAGES; stage++) {
+		struct sym_job *job = w->queues[stage];
+		if (!job)
+			continue;
+		while (w->delay_ns && job->next)
+			job = job->next;
+		uint64_t due = job->asked_ns + w->delay_ns;
+		if (w->delay_ns && now_ns() < due) {
+			if (!*until_ns || due < *until_ns)
+				*until_ns = due;
+			continue;
+		}
+		unlink_job(job);
+		return job;
+	}
+	return NULL;
+}
+
+static struct sym_answer *answer_new(struct sym_job *job, int source, const struct symdw_frame *frames, size_t count)
+{
+	struct sym_answer *a = xcalloc(1, sizeof *a + count * sizeof *frames);
+
+	a->job = job;
+	a->source = source;
+	a->count = count;
+	if (count)
+		memcpy(a->frames, frames, count * sizeof *frames);
+	return a;
+}
+
+/* Not locked: the slow part. */
+static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
+{
+	struct sym_file *file = job->file;
+	struct symdw_frame frames[SYMDW_FRAMES_MAX];
+	struct sym_answer *a;
+	char *problem = NULL;
+
+	if (!file->tried) {
+		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, file->pid };
+		file->tried = true;
+		file->opened = symdw_open(&where, w->places, &problem);
+	}
+	if (job->stage == 0) {
+		size_t n = symdw_table(file->opened, job->pc, frames);
+		a = answer_new(job, n ? SYMBOL_TABLE : SYMBOL_NONE, frames, n);
+	} else {
+		size_t n = symdw_lines(file->opened, job->pc, frames, SYMDW_FRAMES_MAX);
+		a = answer_new(job, n ? SYMBOL_DWARF : SYMBOL_NONE, frames, n);
+		a->final = true;
+	}
+	a->problem = problem;
+	return a;
+}
+
+/* Locked. Returns whether somebody is to be woken. */
+static bool give(struct sym_worker *w, struct sym_answer *a)
+{
+	bool first = !w->answers;
+
+	*w->answers_tail = a;
+	w->answers_tail = &a->next;
+	if (a->final) {
+		w->open--;
+	} else {
+		a->job->stage++;
+		push(w, a->job);
+	}
+	pthread_cond_signal(&w->done);
+	return first;
+}
+
+static void *worker(void *arg)
+{
+	struct sym_worker *w = arg;
+	uint64_t until;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop) {
+		struct sym_job *job = pick(w, &until);
+		if (!job && until) {
+			struct timespec t = clock_at(until);
+			pthread_cond_timedwait(&w->work, &w->lock, &t);
+			continue;
+		}
+		if (!job) {
+			pthread_cond_wait(&w->work, &w->lock);
+			continue;
+		}
+		pthread_mutex_unlock(&w->lock);
+		struct sym_answer *a = work_on(w, job);
+		pthread_mutex_lock(&w->lock);
+		if (give(w, a)) {
+			pthread_mutex_unlock(&w->lock);
+			w->wake(w->arg);
+			pthread_mutex_lock(&w->lock);
+		}
+	}
+	pthread_mutex_unlock(&w->lock);
+	return NULL;
+}
+
+struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg)
+{
+	struct sym_worker *w = xcalloc(1, sizeof *w);
+	pthread_condattr_t attr;
+	sigset_t all, old;
+
+	w->places = places;
+	w->delay_ns = delay_ms * 1000000ull;
+	w->wake = wake;
+	w->arg = arg;
+	w->answers_tail = &w->answers;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_cond_init(&w->done, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->work, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&w->thread, NULL, worker, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		die(125, "symbols: no thread for them: %s; raise the limit of processes", strerror(rc));
+	return w;
+}
+
+void sym_worker_free(struct sym_worker *w)
+{
+	struct sym_answer *a;
+
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+	pthread_join(w->thread, NULL);
+	while ((a = sym_take(w, false))) {
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+	}
+	for (int stage = 0; stage < STAGES; stage++)
+		while (w->queues[stage]) {
+			struct sym_job *job = w->queues[stage];
+			unlink_job(job);
+			free(job);
+		}
+	while (w->files) {
+		struct sym_file *next = w->files->next;
+		symdw_close(w->files->opened);
+		free(w->files->path);
+		free(w->files);
+		w->files = next;
+	}
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->work);
+	pthread_cond_destroy(&w->done);
+	free(w);
+}
+
+/* The same file is opened once, however often it was loaded. */
+struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
+{
+	for (struct sym_file *f = w->files; f; f = f->next)
+		if (!strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
+		    !memcmp(f->build_id, where->build_id, f->build_id_len) && f->pid == where->pid)
+			return f;
+	struct sym_file *f = xcalloc(1, sizeof *f);
+	f->path = xstrdup(where->path);
+	f->build_id_len = where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
+	if (f->build_id_len)
+		memcpy(f->build_id, where->build_id, f->build_id_len);
+	f->vdso = where->vdso;
+	f->pid = where->pid;
+	f->next = w->files;
+	w->files = f;
+	return f;
+}
+
+void sym_ask(struct sym_worker *w, struct sym_job *job)
+{
+	job->asked_ns = now_ns();
+	job->stage = 0;
+	pthread_mutex_lock(&w->lock);
+	push(w, job);
+	w->open++;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void sym_hurry(struct sym_worker *w, struct sym_job *job)
+{
+	if (w->delay_ns)
+		return;
+	pthread_mutex_lock(&w->lock);
+	if (job->link && job->link != &w->queues[job->stage]) {
+		unlink_job(job);
+		push(w, job);
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+struct sym_answer *sym_take(struct sym_worker *w, bool wait)
+{
+	pthread_mutex_lock(&w->lock);
+	while (wait && !w->answers && w->open)
+		pthread_cond_wait(&w->done, &w->lock);
+	struct sym_answer *a = w->answers;
+	if (a) {
+		w->answers = a->next;
+		if (!w->answers)
+			w->answers_tail = &w->answers;
+	}
+	pthread_mutex_unlock(&w->lock);
+	return a;
+}
+
+void sym_answer_free(struct sym_answer *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		free(a->frames[i].function);
+		free(a->frames[i].file);
+	}
+	free(a->problem);
+	free(a);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sym.h - the symbolizer's thread: takes self-contained jobs, gives answers. Called on the main
+ * thread but for sym.c's own worker.
+ *
+ * A job is answered twice: by the symbol table, then finally (by DWARF where there is any). It
+ * belongs to the worker from sym_ask() until its final answer was taken, then to the caller again.
+ */
+#ifndef SYM_H
+#define SYM_H
+
+#include "sym_dw.h"
+
+struct sym_file {                /* a module's file; jobs refer to it, so it lives as long as the worker */
+	struct sym_file *next;
+	char *path;              /* owned */
+	uint8_t build_id[64];
+	size_t build_id_len;
+	bool vdso;
+	unsigned pid;
+	struct symdw_file *opened; /* worker only */
+	bool tried;              /* worker only */
+};
+
+struct sym_job {
+	struct sym_file *file;   /* borrowed */
+	uint64_t pc;             /* ELF address of the instruction */
+	void *owner;             /* the caller's */
+	/* the worker's: */
+	struct sym_job *next, **link; /* in a queue; link NULL = being worked on */
+	int stage;
+	uint64_t asked_ns;
+};
+
+struct sym_answer {
+	struct sym_answer *next;
+	struct sym_job *job;
+	bool final;
+	int source;              /* enum symbol_source */
+	size_t count;
+	char *problem;           /* a sentence about the file, once; NULL = none */
+	struct symdw_frame frames[];
+};
+
+struct sym_worker;
+/* wake: called by the worker, when answers wait where none did. places is borrowed. */
+struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg);
+/* Waits for the location at hand, drops the rest. Jobs not answered finally are freed. */
+void sym_worker_free(struct sym_worker *w);
+struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
+void sym_ask(struct sym_worker *w, struct sym_job *job); /* takes a malloc'ed job, as the next to do */
+void sym_hurry(struct sym_worker *w, struct sym_job *job); /* it is looked at again: before the others */
+/* The oldest answer, the caller's to sym_answer_free(), or NULL; wait: blocks while a job is open. */
+struct sym_answer *sym_take(struct sym_worker *w, bool wait);
+void sym_answer_free(struct sym_answer *a);
+
+#endif
