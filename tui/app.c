@@ -44,7 +44,7 @@ void app_refresh(struct app *a, bool resort)
 {
 	uint64_t start = now_ns();
 
-	a->moved = false;
+	a->moved = a->due = false;
 	figures_take(&a->figures, a->watch, a->owners, a->query);
 	struct view *v = a->views[a->current];
 	if (v->ops->refresh)
@@ -158,7 +158,7 @@ static void on_timer(void *arg)
 	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS ? a->refresh_cost_ns * REFRESH_SHARE : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
-	if (a->moved && !a->paused && now - a->figures.taken_ns >= pause) {
+	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
 		app_refresh(a, sort);
 		draw(a, false);
 	} else if (now - a->view_ns >= CLOCK_NS) {
@@ -174,7 +174,7 @@ static void on_change(void *arg, unsigned bits)
 	if (bits & WATCH_NOTICE && watch_notice(a->watch))
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))
-		a->figures.taken_ns = 0; /* do not wait for the next turn of the refresh */
+		a->due = true;
 }
 
 static void on_resize(void *arg)

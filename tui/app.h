@@ -48,6 +48,7 @@ struct app {
 	uint64_t key_ns, sort_ns, view_ns;
 	uint64_t refresh_cost_ns;/* of the last refresh: a huge tree is queried less often */
 	bool moved;              /* the model changed since the last refresh */
+	bool due;                /* ... in a way that does not wait for its turn */
 
 	struct loop_source *sources[10];
 	size_t source_count;

@@ -31,7 +31,7 @@ class Terminal:
         options = ["-f", "/dev/null", "-u"]
         # one start of the server: options must hold before the pane's program runs
         line = ["new-session", "-d", "-x", str(width), "-y", str(height), "sleep 86400", ";",
-                "set", "-g", "default-terminal", term, ";", "set", "-g", "remain-on-exit", "on", ";",
+                "set", "-g", "default-terminal", term or "tmux-256color", ";", "set", "-g", "remain-on-exit", "on", ";",
                 "set", "-g", "status", "off", ";", "set", "-g", "escape-time", "10", ";",
                 "set", "-g", "window-size", "manual", ";", "set", "-g", "mouse", "on"]
         self._tmux(*options, *line, env=variables)
@@ -141,9 +141,9 @@ class Terminal:
         """Exit status once the program ended (128+N for a signal), else None."""
         flag, status, number = self._tmux(
             "display", "-p", "#{pane_dead}/#{pane_dead_status}/#{pane_dead_signal}").strip().split("/")
-        if flag != "1":
+        if flag != "1" or not (status or number):  # closed, but not reaped yet
             return None
-        return int(status) if status else 128 + int(number or 0)
+        return int(status) if status else 128 + int(number)
 
     def wait_exit(self, seconds=10):
         end = time.monotonic() + seconds
