@@ -57,10 +57,14 @@ void warn(const char *format, ...)
 	va_end(args);
 }
 
+void (*bug_restore)(void);
+
 void bug_at(const char *file, int line, const char *format, ...)
 {
 	va_list args;
 
+	if (bug_restore)
+		bug_restore();
 	fprintf(stderr, "memtop: internal error at %s:%d: ", file, line);
 	va_start(args, format);
 	vfprintf(stderr, format, args);

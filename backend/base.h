@@ -28,6 +28,9 @@ void warn(const char *format, ...) PRINTF(1, 2); /* "memtop: ..." on stderr; nev
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
 void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4) __attribute__((noreturn));
 
+/* Called before BUG() speaks, NULL = nothing: a screen gives the terminal back. */
+extern void (*bug_restore)(void);
+
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes);
 void *xrealloc(void *p, size_t bytes);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * save.c - w: the session or a report into a file; the ending of its name says which. A report is
+ * save.c - w: the session or a report into a file; the ending of its name says which. It is
  * written beside its name and renamed when it is whole, so that a full disk leaves no half of one.
  */
 #include "actions.h"
@@ -17,21 +17,29 @@
 static int write_report(struct app *a, const struct export_format *format, const char *path, struct err *err)
 {
 	struct export_options o = { .from = model_base(a->model), .changes = model_base(a->model) != 0 };
-	char *part = xasprintf("%s.part", path);
-	FILE *out = fopen(part, "we");
-	int rc = -1;
+	FILE *out = fopen(path, "we");
+	int rc;
 
-	if (!out) {
-		err_set(err, 3, "%s: %s", path, strerror(errno));
-	} else {
-		rc = format->write(a->watch, a->query, &o, out, err);
-		if (fclose(out) && rc == 0)
-			rc = err_set(err, 3, "%s: %s", path, strerror(errno));
-		if (rc == 0 && rename(part, path))
-			rc = err_set(err, 3, "%s: %s", path, strerror(errno));
-		if (rc)
-			unlink(part);
-	}
+	if (!out)
+		return err_set(err, 3, "%s: %s", path, strerror(errno));
+	rc = format->write(a->watch, a->query, &o, out, err);
+	if (fclose(out) && rc == 0)
+		rc = err_set(err, 3, "%s: %s", path, strerror(errno));
+	return rc;
+}
+
+/* format NULL: the session. */
+static int write_whole(struct app *a, const struct export_format *format, const char *path, struct err *err)
+{
+	char *part = xasprintf("%s.part", path);
+	int rc;
+
+	unlink(part);
+	rc = format ? write_report(a, format, part, err) : watch_save(a->watch, part, err);
+	if (rc == 0 && rename(part, path))
+		rc = err_set(err, 3, "%s: %s", path, strerror(errno));
+	if (rc)
+		unlink(part);
 	free(part);
 	return rc;
 }
@@ -41,17 +49,12 @@ void action_save_as(struct app *a, const char *path)
 	struct err err = { 0 };
 	const char *dot = strrchr(path, '.');
 	const struct export_format *format = export_by_path(path);
-	int rc;
 
-	if (dot && !strcmp(dot, ".mtop")) {
-		rc = watch_save(a->watch, path, &err);
-	} else if (format) {
-		rc = write_report(a, format, path, &err);
-	} else {
+	if (!format && (!dot || strcmp(dot, ".mtop"))) {
 		status_error("%s: which format? end the name in .mtop, .json or .txt", path);
 		return;
 	}
-	if (rc)
+	if (write_whole(a, format, path, &err))
 		status_error("%s", err.text[0] ? err.text : "not saved");
 	else
 		status_say("saved: %s", path);

@@ -57,6 +57,7 @@ int term_start(bool ascii, struct err *err)
 	curs_set(0);
 	leaveok(stdscr, FALSE);
 	on = true;
+	bug_restore = term_stop;
 	return 0;
 }
 
@@ -65,6 +66,7 @@ void term_stop(void)
 	if (!on)
 		return;
 	on = false;
+	bug_restore = NULL;
 	endwin();
 	delscreen(screen);
 	screen = NULL;

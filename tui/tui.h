@@ -12,7 +12,7 @@
 #include <sys/types.h>
 
 struct tui_options {
-	const char *theme;       /* name in themes/ or a path; NULL = config file, else dark */
+	const char *theme;       /* name in themes/ or a path; NULL = dark */
 	bool ascii;              /* --ascii; else as the locale says */
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */
