@@ -4,7 +4,7 @@
 
 TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5.4 jq libxml2-utils git gawk \
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
-	openssh-client gdb strace curl
+	openssh-client gdb strace curl qemu-user-static
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
@@ -44,7 +44,7 @@ $(TARGET_LIBS): $(T)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs
 PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $< -ldl
+	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
 test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
 

@@ -12,7 +12,7 @@ PROGRAM = os.path.join(TARGETS, "s_server")
 class Obedient:
     def __init__(self, options="", watched=True, environment=None, command=(), wait=True, **named):
         options = options or "listen=@memtop-test.%p"
-        argv = [*command, PROGRAM]
+        argv = [*command, *([] if command and command[-1].endswith("s_server") else [PROGRAM])]
         io = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **named}
         self.process = run_watched(argv, options, environment, **io) if watched else start(argv, **io)
         self.pid = self.process.pid
