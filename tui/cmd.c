@@ -6,6 +6,7 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "term.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,10 @@ bool cmd_terminal(struct err *err, int status, const char *what, const char *ins
 	}
 	if (!term || !*term) {
 		err_set(err, status, "%s: TERM is not set; set it (TERM=xterm) or use %s", what, instead);
+		return false;
+	}
+	if (term_check(err)) {
+		err->status = status;
 		return false;
 	}
 	return true;

@@ -27,7 +27,7 @@ static SCREEN *screen;
 static bool on;
 static int cursor_y = -1, cursor_x;
 
-int term_start(bool ascii, struct err *err)
+int term_check(struct err *err)
 {
 	const char *name = getenv("TERM");
 	int known = 0;
@@ -38,15 +38,22 @@ int term_start(bool ascii, struct err *err)
 	if (!name || !*name)
 		return err_set(err, 2, "the live view: TERM is not set; set it to your terminal's type "
 			       "(TERM=xterm-256color), or use memtop record or memtop report");
-	setlocale(LC_CTYPE, "");
-	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
 	if (setupterm(name, STDOUT_FILENO, &known) != OK || !cursor_address)
 		return err_set(err, 2, "the live view: TERM is \"%s\", %s; set TERM to a terminal that terminfo "
 			       "knows, or use memtop record or memtop report", name,
 			       known == 1 ? "which cannot place its cursor" : "which terminfo does not know");
+	return 0;
+}
+
+int term_start(bool ascii, struct err *err)
+{
+	if (term_check(err))
+		return -1;
+	setlocale(LC_CTYPE, "");
+	text_set_ascii(ascii || strcmp(nl_langinfo(CODESET), "UTF-8"));
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
-		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another", name);
+		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another", getenv("TERM"));
 	raw();
 	noecho();
 	nonl();

@@ -8,6 +8,8 @@
 
 #include "base.h"
 
+/* 0 when there is a terminal of a known kind; else -1 and *err. Changes nothing. */
+int term_check(struct err *err);
 /* Takes the terminal. -1 and *err (status 2) when there is none or TERM is not known. */
 int term_start(bool ascii, struct err *err);
 /* Gives it back as it was; fine when it was never taken, or twice. */
