@@ -7,8 +7,8 @@
  * it is a zombie; later the pidfd tells, on kernels that can (6.15); else what the program announced
  * on its way out; else nobody knows, and that is said.
  *
- * Exec: the target's memory is then another one: kcmp compares them. Where the kernel lacks that,
- * an exec that was announced and not taken back within 100 ms is believed.
+ * Exec: the target's memory is then another one: kcmp compares them. Where that is forbidden, an
+ * exec that was announced and not taken back within 100 ms is believed, and another file noticed.
  *
  * User: when the target gives up rights, so does its server (each second).
  *
@@ -97,9 +97,12 @@ static void follow_user(struct server *s)
 	if (!memcmp(uid, s->uid, sizeof(uid)) && !memcmp(gid, s->gid, sizeof(gid)))
 		return;
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-	follow_groups(s);
-	mt_prim_call(SYS_setresgid, gid[0], gid[1], gid[2], 0, 0, 0);
-	mt_prim_call(SYS_setresuid, uid[0], uid[1], uid[2], 0, 0, 0);
+	/* Twice: rights that are given up go last, rights that come back are needed first. */
+	for (int i = 0; i < 2; i++) {
+		follow_groups(s);
+		mt_prim_call(SYS_setresgid, gid[0], gid[1], gid[2], 0, 0, 0);
+		mt_prim_call(SYS_setresuid, uid[0], uid[1], uid[2], 0, 0, 0);
+	}
 	if (dumpable == 1)
 		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
 	memcpy(s->uid, uid, sizeof(uid));
@@ -188,12 +191,25 @@ static bool is_gone(struct server *s)
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
 }
 
-static bool has_execed(struct server *s)
+/* A container may forbid kcmp: then an exec that nobody announced shows by its file at least. */
+static bool other_file(struct server *s)
+{
+	char path[64], exe[MTW_STRING_MAX];
+
+	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe) - 1, 0, 0);
+	exe[n > 0 ? n : 0] = 0;
+	/* " (deleted)" is appended when the file is replaced: no exec. */
+	return n > 0 && s->exe[0] && strncmp(exe, s->exe, strlen(s->exe));
+}
+
+static bool has_execed(struct server *s, bool second)
 {
 	char text[1024];
 
 	if (!s->kcmp_works)
-		return s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS;
+		return (s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS) ||
+		       (second && other_file(s));
 	long differ = compare_memory(s);
 	if (differ == 0)
 		return false;
@@ -234,7 +250,7 @@ bool life_check(struct server *s, bool second)
 			learn_status(s);
 		return true;
 	}
-	if (has_execed(s) && !is_gone(s)) {
+	if (has_execed(s, second) && !is_gone(s)) {
 		set_state(s, MTW_EXECED, 0, true);
 		return true;
 	}
