@@ -187,6 +187,8 @@ bool mt_init_early(void);                           /* first hook, before the co
 bool mt_init_running(void);                         /* ... which is what happens now */
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
+void mt_init_forks(void);                           /* it forks a child itself: a master? */
+void mt_init_daemon(void);                          /* daemon() has returned in the child */
 void mt_init_seal(void);                            /* the process gives up rights: never start a server later */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */

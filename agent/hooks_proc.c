@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * hooks_proc.c - the few calls beside the malloc family that must be seen: loads and unloads,
- * fork, _exit, names of threads, and the giving up of rights.
+ * fork, daemon, _exit, names of threads, and the giving up of rights.
  *
  * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
  * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
@@ -41,6 +41,7 @@ static void *(*real_dlopen)(const char *, int) = no_dlopen;
 static void *(*real_dlmopen)(Lmid_t, const char *, int) = no_dlmopen;
 static int (*real_dlclose)(void *);
 static pid_t (*real_fork)(void);
+static int (*real_daemon)(int, int);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
 
@@ -55,6 +56,7 @@ void mt_hooks_proc_init(void)
 		real_dlmopen = (void *(*)(Lmid_t, const char *, int))f;
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
+	real_daemon = (int (*)(int, int))mt_real_next("daemon");
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
 }
@@ -81,11 +83,22 @@ MT_EXPORT int dlclose(void *handle)
 
 MT_EXPORT pid_t fork(void)
 {
+	mt_init_forks();
 	pid_t pid = real_fork ? real_fork() : _Fork();
 
 	if (pid == 0)
 		mt_init_forked();
 	return pid;
+}
+
+/* It forks inside libc, and its parent goes at once. */
+MT_EXPORT int daemon(int no_chdir, int no_close)
+{
+	int rc = real_daemon ? real_daemon(no_chdir, no_close) : -1;
+
+	if (!rc)
+		mt_init_daemon();
+	return rc;
 }
 
 /* In a child of vfork the memory is the parent's, and so would be the farewell. */

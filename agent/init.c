@@ -7,8 +7,8 @@
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by. It
- * stays as it is once it has begun to give up rights: a filter that kills must not meet
+ * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, and
+ * at its parent when it forks itself (masters that hardly allocate). It stays as it is once it has begun to give up rights: a filter that kills must not meet
  * a server's system calls.
  *
  * Before main our entries leave `environ`: the program's children are none of our business, and
@@ -24,7 +24,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DORMANT_EVENTS 64                       /* hooks between two looks at the clock */
+#define DORMANT_EVENTS 16                       /* hooks between two looks at the clock */
 #define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
 #define SAVED_MAX 32
@@ -243,6 +243,21 @@ MT_COLD static void wake_up(void)
 		return;
 	mt_pid = own_pid;
 	mt_server_start();
+}
+
+void mt_init_daemon(void)
+{
+	if (mt_thread_forked())
+		mt_init_forked();
+	wake_up();
+}
+
+void mt_init_forks(void)
+{
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
+	    !mt_thread_forked() && !atomic_load_explicit(&xsealed, memory_order_relaxed) &&
+	    mt_prim_getpid() == own_pid && parent_gone())
+		wake_up();
 }
 
 void mt_init_dormant(void)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_fork.c - children of every kind that allocate. Usage: s_fork [daemon|worker HOW].
+ * s_fork.c - children of every kind that allocate. Usage: s_fork [daemon|libc-daemon|worker HOW].
  * Without arguments: fork, _Fork, raw clone, vfork and posix_spawn children, one after the other,
- * each checked; ends by itself. "daemon": forks twice and lets the parents go; "worker": one child
+ * each checked; ends by itself. "daemon": forks twice and lets the parents go, "libc-daemon" leaves that to daemon(); "worker": one child
  * made by HOW (fork, _Fork, clone). Both then allocate 1,000 blocks of 100 bytes, print the child's
  * pid, and allocate and free one block again and again until stdin ends.
  */
@@ -114,6 +114,8 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		return everything();
 	some();
+	if (!strcmp(argv[1], "libc-daemon"))
+		return daemon(1, 1) ? 1 : linger();
 	if (!strcmp(argv[1], "daemon")) {
 		if (fork())
 			_exit(0);
