@@ -29,6 +29,7 @@
 
 #define POLL_MS 200
 #define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
+#define EXEC_MS 1500     /* after an exec: so long the new program's agent may take to speak */
 #define SILENCE_MS 5000  /* ... and one that says nothing more has nothing more to say */
 
 struct recording {
@@ -41,7 +42,7 @@ struct recording {
 	bool created;          /* the file was not there before */
 	pid_t pid;             /* 0 = a TARGET, not a program */
 	bool ended;            /* the program is a zombie */
-	uint64_t ended_ns, link_lost_ns;
+	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
 	bool stop;             /* a signal or --for asked us to end */
 	bool connected;        /* at any time */
 };
@@ -114,6 +115,15 @@ static void listen_to_signals(struct recording *r)
 	add(r, loop_timer(r->loop, POLL_MS, true, on_poll, r));
 }
 
+/* The last that came was an exec: the new program's agent may be about to speak. */
+static bool execed(const struct recording *r)
+{
+	int status;
+	bool known;
+
+	return model_state(watch_model(r->watch), &status, &known) == MTW_EXECED;
+}
+
 /* Whether nothing more can come. */
 static bool over(struct recording *r)
 {
@@ -130,8 +140,12 @@ static bool over(struct recording *r)
 		return true;
 	if (r->pid && !r->ended)
 		return false;
-	if (model_final(watch_model(r->watch)))
+	if (!model_final(watch_model(r->watch)))
+		r->exec_ns = 0;
+	else if (!execed(r))
 		return true;
+	else
+		return now - (r->exec_ns ? r->exec_ns : (r->exec_ns = now)) > EXEC_MS * 1000000ull;
 	if (r->pid && !r->connected)
 		return now - r->ended_ns > GREETING_MS * 1000000ull;
 	if (live)
