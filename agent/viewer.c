@@ -214,10 +214,15 @@ void viewer_write(struct server *s, struct viewer *v)
 		if (!v->out_len)
 			v->out_at = 0;
 	}
-	if (v->state == VIEWER_CLOSING)
-		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
 	if (v->final && v->state == VIEWER_OPEN)
-		start_closing(v), viewer_write(s, v);
+		start_closing(v);
+	if (v->state != VIEWER_CLOSING)
+		return;
+	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes in. */
+	if (v->tcp)
+		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
+	else
+		viewer_close(s, v);
 }
 
 static void acknowledge(struct viewer *v, uint64_t bytes)
