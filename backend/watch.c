@@ -745,15 +745,20 @@ int watch_end_record(struct watch *w, struct err *err)
 
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 {
-	uint64_t end = now_ns() + timeout_ms * 1000000ull, now;
+	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
 
 	if (!w->conn)
 		return 0;
 	while (!model_complete(w->model) && !model_final(w->model)) {
+		/* a slow link is no reason to give up while the state still grows */
+		uint64_t got = model_node_count(w->model) + (uint64_t)model_slot_count(w->model);
+		if (got != seen)
+			end = now_ns() + timeout_ms * 1000000ull;
+		seen = got;
 		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
 			return err_set(err, 3, "%s", w->problem);
 		if ((now = now_ns()) >= end)
-			return err_set(err, 3, "%s: the first state did not arrive whole within %u s (%d %% of it): %s", w->target.text,
+			return err_set(err, 3, "%s: nothing new for %u s, and the first state is not whole (%d %% of it): %s", w->target.text,
 				       timeout_ms / 1000, watch_loading(w), w->problem ? w->problem : "try again");
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
 	}
