@@ -6,6 +6,7 @@
  * of the new size. The counters lie in a shared mapping of the file "counts" beside this library,
  * so that they are right however the program ends. A forked child does not count (its flag page is
  * wiped); requested sizes of live blocks are not kept, so bytes in use are valgrind's to say.
+ * Operator new is counted with what was asked for: libstdc++ rounds sizes up before it calls malloc.
  * The thread-local variable makes it weigh the same as the agent in a thread's DTV.
  */
 #include <dlfcn.h>
@@ -30,7 +31,7 @@ struct counts {
 static struct counts early; /* before the file is mapped */
 static struct counts *_Atomic xcounts = &early;
 static bool *active;		     /* on a page that fork wipes; NULL = not set up yet */
-static _Thread_local int inside = 1; /* initialised: one TLS block, as the agent has */
+static _Thread_local int inside; /* in an operator new: it counts, what it calls does not */
 
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);
@@ -84,7 +85,7 @@ static bool ready(void)
 
 static void born(void *p, size_t size)
 {
-	if (!p || (active && !*active))
+	if (!p || inside || (active && !*active))
 		return;
 	struct counts *c = xcounts;
 	c->xallocs++;
@@ -122,7 +123,6 @@ __attribute__((constructor)) static void set_up(void)
 	}
 	close(fd);
 	errno = error;
-	inside = 0;
 }
 
 EXPORT void *malloc(size_t size)
@@ -196,3 +196,53 @@ EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 		born(*out, size);
 	return rc;
 }
+
+EXPORT void *valloc(size_t size);
+EXPORT void *valloc(size_t size)
+{
+	ready();
+	void *p = real_memalign((size_t)sysconf(_SC_PAGESIZE), size);
+	born(p, size);
+	return p;
+}
+
+/* Counted with the pages that it gives, as valgrind does. */
+EXPORT void *pvalloc(size_t size);
+EXPORT void *pvalloc(size_t size)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+
+	return memalign(page, (size + page - 1) / page * page);
+}
+
+/* The real operator new of libstdc++, which calls malloc or aligned_alloc; an exception passes through. */
+static void leave(int *kept)
+{
+	inside = *kept;
+}
+
+#define OPERATOR_NEW(symbol, parameters, ...)                                                      \
+	EXPORT void *symbol parameters;                                                            \
+	EXPORT void *symbol parameters                                                             \
+	{                                                                                          \
+		static void *(*real) parameters;                                                   \
+		if (!real)                                                                         \
+			real = (void *(*) parameters)dlsym(RTLD_NEXT, #symbol);                    \
+		void *p;                                                                           \
+		{                                                                                  \
+			__attribute__((cleanup(leave))) int kept = inside;                         \
+			inside = 1;                                                                \
+			p = real(__VA_ARGS__);                                                     \
+		}                                                                                  \
+		born(p, size);                                                                     \
+		return p;                                                                          \
+	}
+
+OPERATOR_NEW(_Znwm, (size_t size), size)
+OPERATOR_NEW(_Znam, (size_t size), size)
+OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), size, tag)
+OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), size, tag)
+OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), size, align)
+OPERATOR_NEW(_ZnamSt11align_val_t, (size_t size, size_t align), size, align)
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size, align, tag)
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size, align, tag)

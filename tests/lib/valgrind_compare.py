@@ -17,8 +17,9 @@ What makes the comparison fair, so that equal means equal to the last byte:
     So every run preloads FOLDER/stand-in.so: valgrind's is a library with one thread-local variable,
     the counter's is the counter itself, and memtop's, where the agent is that module, a link to a
     library that is loaded already: the loader knows it by its inode and adds nothing.
-  - Python makes integers of addresses, and their size depends on the address: with high=True all runs
-    have libraries, heap and threads above 4 GiB (high_heap.c, --aspace-minaddr).
+  - Python makes integers of addresses, and their size depends on the address: with preload "high_heap"
+    all runs have libraries, heap and threads above 4 GiB (and valgrind gets --aspace-minaddr). libxml2
+    seeds its tables with the time of day: with "fixed_time" it stands still.
   - A program whose own totals vary between two runs of the same kind is no reference: Varies is raised.
   - bash keeps pids as text: runs whose pids differ in their number of digits are made again.
 
@@ -52,13 +53,13 @@ class Varies(Exception):
 class Compared:
     """One program in one folder. figures() of each run is a dict of FIELDS."""
 
-    def __init__(self, argv, folder, cwd=None, environment=None, seconds=120, high=False):
+    def __init__(self, argv, folder, cwd=None, environment=None, seconds=120, preload=()):
         self.argv, self.folder, self.cwd, self.seconds = list(map(str, argv)), folder, cwd, seconds
         if not cwd:  # an empty one: python reads the names in it
             self.cwd = os.path.join(folder, "empty")
             os.makedirs(self.cwd, exist_ok=True)
-        self.valgrind_options = ["--aspace-minaddr=0x100000000"] if high else []
-        self.preload = [os.path.join(harness.BUILD, "tests/lib/high_heap.so")] if high else []
+        self.valgrind_options = ["--aspace-minaddr=0x100000000"] if "high_heap" in preload else []
+        self.preload = [os.path.join(harness.BUILD, f"tests/lib/{name}.so") for name in preload]
         self.extra = environment or {}
         self.stand_in = os.path.join(folder, "stand-in.so")
         self.status = {}
@@ -198,12 +199,12 @@ def main():
     a = argparse.ArgumentParser(description="one program under valgrind, memtop and a counter")
     a.add_argument("--twice", action="store_true", help="two valgrind runs, to see whether it varies")
     a.add_argument("--oracles", action="store_true", help="valgrind and the counter only")
-    a.add_argument("--high", action="store_true", help="heap above 4 GiB in all runs")
+    a.add_argument("--preload", action="append", default=[], help="high_heap, fixed_time: in all runs")
     a.add_argument("--keep", help="folder that stays")
     a.add_argument("argv", nargs="+")
     args = a.parse_args()
     folder = args.keep or os.path.join("/tmp", f"memtop-compare-{os.getpid()}")
-    run = Compared(args.argv, folder, high=args.high)
+    run = Compared(args.argv, folder, preload=args.preload)
     try:
         if args.oracles:
             print("valgrind", run.steady(run.valgrind) if args.twice else run.valgrind())
