@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * api.c - the memtop_* functions that a program may call; include/memtop/memtop.h is their contract.
+ * api.c - the memtop_* functions that a program may call; their contract is in memtop/memtop.h.
  * Called on the program's threads, at any time; without a server they do nothing.
  */
 #include "agent.h"

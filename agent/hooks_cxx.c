@@ -4,10 +4,10 @@
  *
  * Which operator new lies behind us decides how (looked up once, at start):
  *   PLAIN      libstdc++'s, libc++'s, or none yet (a C program may load a C++ plugin later, with
- *              its library in a scope that we cannot see). They are malloc with a handler and an exception, so
- *              we call the real malloc ourselves and count what was asked for: new(0) is a block
- *              of 0 bytes, an aligned new counts its size before rounding. Only when malloc fails is the
- *              real operator asked, for its handler and its bad_alloc.
+ *              its library in a scope that we cannot see). They are malloc with a handler and an
+ *              exception, so we call the real malloc ourselves and count what was asked for:
+ *              new(0) is a block of 0 bytes, an aligned new counts its size before rounding.
+ *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
  *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
  *   OTHER      somebody's replacement: called, and counted here unless it came to the malloc hook.
  * A replacement inside the program itself binds before us and is seen through its malloc.
@@ -22,7 +22,8 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum kind { PLAIN, ALLOCATOR, OTHER };
-enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT, NEWS };
+enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT,
+	    NEWS };
 enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
 	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
 

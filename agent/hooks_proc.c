@@ -5,8 +5,8 @@
  *
  * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
  * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
- * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may be called
- * through; children that come about in other ways are found by their wiped gate (thread.c).
+ * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may
+ * be called through; children that come about in other ways are found by their wiped gate (thread.c).
  */
 #include "hooks.h"
 

@@ -8,8 +8,8 @@
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
  * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, and
- * at its parent when it forks itself (masters that hardly allocate). It stays as it is once it has begun to give up rights: a filter that kills must not meet
- * a server's system calls.
+ * at its parent when it forks itself (masters that hardly allocate). It stays as it is once it has
+ * begun to give up rights: a filter that kills must not meet a server's system calls.
  *
  * Before main our entries leave `environ`: the program's children are none of our business, and
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
@@ -121,7 +121,7 @@ static const char *base_name(const char *path, size_t *len)
 	return slash ? slash + 1 : path;
 }
 
-/* Finds our entry and cuts it out of the list in place; what the user put there stays to the byte. */
+/* Finds our entry and cuts it out of the list in place; the user's own stay to the byte. */
 static void cut_preload(char *list, bool remove)
 {
 	Dl_info us;

@@ -11,7 +11,7 @@
  *
  *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
- *               granule; bits 3..9 of the address are kept, so that a neighbour is not mistaken for it.
+ *               granule; bits 3..9 of the address are kept, so that no neighbour is taken for it.
  *   odd map     the same once more for blocks at address % 16 == 8, made when the first appears
  *
  * An entry belongs to whoever owns the block: the thread that malloc just gave it to, or the one
@@ -344,7 +344,8 @@ static void scan_large(struct large *leaf, void (*visit)(void *, const struct bl
 	}
 }
 
-static void scan_small(_Atomic uint64_t *leaf, void (*visit)(void *, const struct block *), void *arg)
+static void scan_small(_Atomic uint64_t *leaf, void (*visit)(void *, const struct block *),
+		       void *arg)
 {
 	size_t count = small_bytes() / sizeof(*leaf);
 
