@@ -56,9 +56,14 @@ check: test-deps
 	@$(MAKE) --no-print-directory WERROR=1 all test-programs
 	@tests/run.sh $(B)
 
+# The same with the slow programs, twice as many runs of each, and the fuzzers' long lists.
+check-long: test-deps
+	@$(MAKE) --no-print-directory WERROR=1 all test-programs
+	@LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B)
+
 check-unit check-run check-tui: check-%: all test-programs
 	@tests/run.sh $(B) $*
 
 -include $(wildcard $(T)/*/*.d)
 
-.PHONY: check check-unit check-run check-tui test-programs test-deps
+.PHONY: check check-long check-unit check-run check-tui test-programs test-deps
