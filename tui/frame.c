@@ -72,30 +72,30 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 
 	text_clock(clock, f->time_ns);
 	if (f->state == MTW_EXITED && f->status_known)
-		add(parts, n, f->status ? ROLE_BAD : ROLE_GOOD, "EXITED %d at %s", f->status, clock);
+		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s", f->status, clock);
 	else if (f->state == MTW_EXITED)
-		add(parts, n, ROLE_GOOD, "ENDED at %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG, "ENDED at %s", clock);
 	else if (f->state == MTW_SIGNALLED)
-		add(parts, n, ROLE_BAD, "KILLED by SIG%s at %s",
+		add(parts, n, ROLE_HEADER_BAD, "KILLED by SIG%s at %s",
 		    sigabbrev_np(f->status) ? sigabbrev_np(f->status) : "?", clock);
 	else if (f->state == MTW_CUT)
-		add(parts, n, ROLE_WARNING, "CUT FILE to %s", clock);
+		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
-		add(parts, n, ROLE_GOOD, "FILE %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG, "FILE %s", clock);
 	else if (!model_program(a->model))
-		add(parts, n, ROLE_WARNING, "WAITING");
+		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
 	else if (stale || f->state == MTW_LINK_LOST)
-		add(parts, n, ROLE_BAD, "STALE %s since %s", text_span(span, stale), clock);
+		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
-		add(parts, n, ROLE_GOOD, "LIVE %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
 	if (f->final && !file)
-		add(parts, n, ROLE_WARNING, "final");
+		add(parts, n, ROLE_HEADER_WARNING, "final");
 	if (loading < 100 && model_program(a->model)) {
 		double known = live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
-		add(parts, n, ROLE_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
+		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
 	}
 	if (a->paused)
-		add(parts, n, ROLE_WARNING, "PAUSED +%s", text_span(span, now_ns() - f->taken_ns));
+		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s", text_span(span, now_ns() - f->taken_ns));
 }
 
 static void draw_header(const struct app *a, const struct area *s)
@@ -114,30 +114,26 @@ static void draw_header(const struct app *a, const struct area *s)
 		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
 	else
 		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
-	size_t state = n;
 	add_state(a, left, &n);
-	for (size_t i = state; i < n; i++) /* badges on the header's own background */
-		if (left[i].role == ROLE_GOOD)
-			left[i].role = ROLE_HEADER_STRONG;
 	if (f->children)
 		add(right, &m, ROLE_HEADER, "+%u children", f->children);
 	if (f->lost_events)
-		add(right, &m, ROLE_BAD, "%s lost", text_count(done, f->lost_events));
+		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->truncated)
-		add(right, &m, ROLE_WARNING, "%s in cut stacks", text_short(done, (double)f->truncated));
+		add(right, &m, ROLE_HEADER_WARNING, "%s in cut stacks", text_short(done, (double)f->truncated));
+	if (sampled(a))
+		add(right, &m, ROLE_HEADER_WARNING, "~ sampled 1 in %s",
+		    text_bytes(memory, strtoull(model_option(a->model, "sample"), NULL, 10)));
+	if (f->symbols_done < f->symbols_asked)
+		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s", text_count(done, f->symbols_done),
+		    text_count(asked, f->symbols_asked));
 	if (t->target_cpu_ns)
 		add(right, &m, ROLE_HEADER, "agent %s %.1f%%", text_bytes(memory, t->agent_memory_bytes),
 		    100.0 * (double)(t->hook_ns + t->agent_cpu_ns) / (double)t->target_cpu_ns);
-	if (sampled(a))
-		add(right, &m, ROLE_WARNING, "~ sampled 1 in %s",
-		    text_bytes(memory, strtoull(model_option(a->model, "sample"), NULL, 10)));
-	else
+	if (!sampled(a))
 		add(right, &m, ROLE_HEADER, "every block");
-	if (f->symbols_done < f->symbols_asked)
-		add(right, &m, ROLE_WARNING, "symbols %s/%s", text_count(done, f->symbols_done),
-		    text_count(asked, f->symbols_asked));
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
 	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
@@ -219,7 +215,7 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
 	add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),
 	    text_bytes(two, (uint64_t)f->ten.free_bytes));
-	if (t->peak_bytes == live)
+	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
 		add(parts, &n, ROLE_NUMBER, "Peak %s now", text_bytes(one, t->peak_bytes));
 	else
 		add(parts, &n, ROLE_NUMBER, "Peak %s %s ago", text_bytes(one, t->peak_bytes),

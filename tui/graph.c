@@ -314,7 +314,7 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 	uint64_t window = graph_window(f, window_ns), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = figures_point_at(f, start);
-	int side_w = a->w * 2 / 5 < LEGEND_MAX ? a->w * 2 / 5 : LEGEND_MAX;
+	int side_w = a->w * 9 / 20 < LEGEND_MAX ? a->w * 9 / 20 : LEGEND_MAX;
 	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };
 	char number[32];

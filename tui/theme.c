@@ -29,7 +29,7 @@ void theme_plain(struct theme *t)
 	snprintf(t->name, sizeof t->name, "plain");
 	for (int r = 0; r < ROLE_COUNT; r++)
 		t->styles[r] = (struct style){ COLOUR_DEFAULT, COLOUR_DEFAULT, 0 };
-	static const int bold[] = { ROLE_HEADER_STRONG, ROLE_BAD, ROLE_HEAD_SORTED, ROLE_BORDER_FOCUS,
+	static const int bold[] = { ROLE_HEADER_STRONG, ROLE_HEADER_WARNING, ROLE_HEADER_BAD, ROLE_BAD, ROLE_HEAD_SORTED, ROLE_BORDER_FOCUS,
 				    ROLE_KEY, ROLE_PLUS, ROLE_WARNING };
 	for (size_t i = 0; i < sizeof bold / sizeof bold[0]; i++)
 		t->styles[bold[i]].attrs = STYLE_BOLD;

@@ -12,6 +12,7 @@
 
 #define ROLES(X)                                                                                   \
 	X(NORMAL, "normal") X(DIM, "dim") X(HEADER, "header") X(HEADER_STRONG, "header-strong")    \
+	X(HEADER_WARNING, "header-warning") X(HEADER_BAD, "header-bad")                            \
 	X(GOOD, "good") X(BAD, "bad") X(WARNING, "warning") X(TAB, "tab") X(TAB_ACTIVE, "tab-active")  \
 	X(HEAD, "column-head") X(HEAD_SORTED, "column-sorted") X(SELECTED, "selected")             \
 	X(SELECTED_IDLE, "selected-idle") X(NUMBER, "number") X(PLUS, "plus") X(MINUS, "minus")    \
