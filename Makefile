@@ -17,8 +17,8 @@ B ?= build/$(VARIANT)
 WARN := -Wall -Wextra -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla $(if $(WERROR),-Werror,)
 CSTD := -std=c11 -D_GNU_SOURCE
 OPT := $(if $(DEBUG),-O0 -DMT_DEBUG=1,-O2) -g
-SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
 comma := ,
+SAN := $(if $(ASAN),-fsanitize=address$(comma)undefined -fno-sanitize-recover=undefined,)
 CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERSION)"' -DMEMTOP_PREFIX='"$(PREFIX)"' $(CFLAGS)
 
 # The agent is a guest in other people's processes: libc only, nothing exported but agent.map's list.
