@@ -97,7 +97,8 @@ static int compare_stacks(const void *pa, const void *pb)
 static void sort_stacks(const struct report *r, struct report_stack *stacks, size_t n)
 {
 	sorting = r;
-	qsort(stacks, n, sizeof *stacks, compare_stacks);
+	if (n)
+		qsort(stacks, n, sizeof *stacks, compare_stacks);
 	sorting = NULL;
 }
 

@@ -70,6 +70,12 @@ struct watch {
 	uint64_t child_ns, scan_request;
 };
 
+/* Whether a program is known: a model begins with one that has no pid. */
+static bool has_hello(const struct watch *w)
+{
+	return model_program(w->model)->pid != 0;
+}
+
 static void set_text(char **slot, const char *text)
 {
 	char *copy = text ? xstrdup(text) : NULL;
@@ -192,7 +198,7 @@ static void open_spool(struct watch *w)
 	char path[4096];
 	struct err err = { 0 };
 
-	if (!w->options.spool || w->writer || *w->write_err.text || !p)
+	if (!w->options.spool || w->writer || *w->write_err.text)
 		return;
 	w->writer = spool_create(p->exe ? p->exe : "program", p->pid, path, sizeof path, &err);
 	if (!w->writer) {
@@ -231,7 +237,7 @@ static void take_symbol(struct watch *w, const struct event *e)
 
 static void take_hello(struct watch *w, const struct event *e)
 {
-	if (model_program(w->model)) {
+	if (has_hello(w)) {
 		model_clear(w->model);
 		w->nodes_asked = 0;
 	}
@@ -281,7 +287,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		take_hello(w, e);
 		break;
 	default:
-		if (!model_program(w->model))
+		if (!has_hello(w))
 			return err_set(err, 3, "%s: state before its HELLO", w->target.text);
 	}
 	int rc = model_apply(w->model, e, err);
@@ -448,7 +454,7 @@ static int read_file(struct watch *w, struct err *err)
 			rc = -1;
 			break;
 		}
-	if (!model_program(w->model)) {
+	if (!has_hello(w)) {
 		if (rc < 0)
 			*err = why;
 		else
