@@ -6,6 +6,16 @@
 
 #include <string.h>
 
+static const char *prefix = "";
+
+const char *cells_prefix(const char *now)
+{
+	const char *was = prefix;
+
+	prefix = now;
+	return was;
+}
+
 void cell_text(struct cell c, enum role r, const char *s)
 {
 	draw_clip(c.a, c.y, c.x, c.w, r, CLIP_END, s);
@@ -13,7 +23,10 @@ void cell_text(struct cell c, enum role r, const char *s)
 
 static void right(struct cell c, enum role r, const char *s)
 {
-	draw_right(c.a, c.y, c.x, c.w, r, s);
+	char text[48];
+
+	snprintf(text, sizeof text, "%s%s", strcmp(s, "0") ? prefix : "", s);
+	draw_right(c.a, c.y, c.x, c.w, r, text);
 }
 
 void cell_bytes(struct cell c, uint64_t bytes)

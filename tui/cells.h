@@ -10,6 +10,12 @@
 
 struct cell { const struct area *a; int y, x, w; };
 
+/*
+ * What stands before every sum until it is set again: "~" (sampled), GLYPH_AT_LEAST (still loading, so
+ * the sum is a lower bound), or "". Returns what it was.
+ */
+const char *cells_prefix(const char *prefix);
+
 void cell_text(struct cell c, enum role r, const char *s);      /* left, cut at its end */
 void cell_bytes(struct cell c, uint64_t bytes);
 void cell_net(struct cell c, int64_t bytes);                    /* signed, red or green */

@@ -6,6 +6,7 @@
  * least important first; warnings are never among them.
  */
 #include "app.h"
+#include "cells.h"
 #include "graph.h"
 #include "term.h"
 
@@ -368,6 +369,8 @@ void frame_draw(struct app *a)
 	int y = 0, cursor_x, last = s.h - 1;
 
 	draw_clear();
+	cells_prefix(sampled(a) ? "~" : a->figures.complete || !model_program(a->model) ? "" :
+		     text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;
 	draw_header(a, &s);

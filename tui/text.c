@@ -21,7 +21,7 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
 	[GLYPH_TOP_RIGHT] = { "┐", "+" },  [GLYPH_LOW_LEFT] = { "└", "+" },
 	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
 	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
-	[GLYPH_DOWN] = { "▼", "v" },
+	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_AT_LEAST] = { "≥", ">" },
 };
 
 void text_set_ascii(bool on)

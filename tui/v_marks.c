@@ -173,7 +173,11 @@ static void draw(struct view *v, const struct area *a)
 	struct area top = area_sub(a, 0, 0, a->h >= 10 ? upper : a->h, -1);
 
 	m->has_lower = a->h >= 10;
+	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
+	if (*prefix == '~')
+		cells_prefix(prefix);
 	table_draw(&table, &top, &m->list, m, -2, !m->lower_focus || !m->has_lower);
+	cells_prefix(prefix);
 	if (!m->has_lower)
 		return;
 	struct area low = area_sub(a, upper, 0, a->h - upper, -1);
