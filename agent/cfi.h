@@ -54,10 +54,10 @@ void mt_cfi_init(void);
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
 
 /* Replaces `r` by its caller's. false: *reason says why, or NONE at the end of the stack. */
-bool mt_cfi_step(struct bounds known[2], struct cfi_regs *r, unsigned *reason);
+bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason);
 
 /* cfi_expr.c: a DWARF expression (its length first). false: cannot be computed. */
-bool mt_cfi_eval(struct bounds known[2], const uint8_t *expr, const uint8_t *end,
+bool mt_cfi_eval(struct known *known, const uint8_t *expr, const uint8_t *end,
 		 const struct cfi_regs *r, const uint64_t *initial, uint64_t *result);
 
 /* A position in tables that are not to be trusted; after an overrun everything reads 0. */

@@ -15,7 +15,7 @@ struct machine {
 	struct cfi_cursor code;
 	const uint8_t *begin;
 	const struct cfi_regs *r;
-	struct bounds *known;
+	struct known *known;
 	uint64_t stack[STACK_MAX];
 	unsigned depth;
 	bool failed;
@@ -208,7 +208,7 @@ static void execute(struct machine *m, uint8_t op)
 	}
 }
 
-bool mt_cfi_eval(struct bounds known[2], const uint8_t *expr, const uint8_t *end,
+bool mt_cfi_eval(struct known *known, const uint8_t *expr, const uint8_t *end,
 		 const struct cfi_regs *r, const uint64_t *initial, uint64_t *result)
 {
 	struct machine m = { .code = { expr, end, false }, .r = r, .known = known };

@@ -201,7 +201,7 @@ uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 
 /* --- the full step */
 
-static bool load(struct bounds known[2], uint64_t addr, uint64_t *value)
+static bool load(struct known *known, uint64_t addr, uint64_t *value)
 {
 	if ((addr & (WORD - 1)) || !unwind_readable(known, addr))
 		return false;
@@ -209,7 +209,7 @@ static bool load(struct bounds known[2], uint64_t addr, uint64_t *value)
 	return true;
 }
 
-static bool step_signal(struct bounds known[2], struct cfi_regs *r)
+static bool step_signal(struct known *known, struct cfi_regs *r)
 {
 	/* In the order of a ucontext from r8 on; the pc last. */
 	static const uint8_t order[] = { 8, 9, 10, 11, 12, 13, 14, 15, 5, 4, 6, 3, 1, 0, 2, 7, 16 };
@@ -226,7 +226,7 @@ static bool step_signal(struct bounds known[2], struct cfi_regs *r)
 	return mt_unwind_enter(known, r->value[CFI_SP], false);
 }
 
-static bool find_cfa(struct bounds known[2], const struct cfi_regs *r, const struct cfi_row *row,
+static bool find_cfa(struct known *known, const struct cfi_regs *r, const struct cfi_row *row,
 		     uint64_t *cfa)
 {
 	const struct cfi_state *s = &row->state;
@@ -240,7 +240,7 @@ static bool find_cfa(struct bounds known[2], const struct cfi_regs *r, const str
 }
 
 /* One register of the caller into `next`; an unknown one is left out. */
-static void recover(struct bounds known[2], const struct cfi_regs *r, const struct cfi_row *row,
+static void recover(struct known *known, const struct cfi_regs *r, const struct cfi_row *row,
 		    uint64_t cfa, unsigned reg, struct cfi_regs *next)
 {
 	const struct cfi_state *s = &row->state;
@@ -270,16 +270,17 @@ static void recover(struct bounds known[2], const struct cfi_regs *r, const stru
 	next->known |= ok ? 1u << reg : 0;
 }
 
-static bool step_row(struct bounds known[2], struct cfi_regs *r, const struct cfi_row *row)
+static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_row *row)
 {
 	struct cfi_regs next = { .known = 0 };
 	uint64_t cfa;
 
 	if (!find_cfa(known, r, row, &cfa) || (cfa & (WORD - 1)))
 		return false;
-	/* Only a computed one may lead to another stack, or inwards. */
-	if (row->state.cfa_how == CFI_OFFSET ? cfa <= r->value[CFI_SP]
-					     : !mt_unwind_enter(known, cfa, false))
+	/* By the stack's own registers only outwards; others may lead to another stack, and inwards. */
+	bool common = row->state.cfa_how == CFI_OFFSET &&
+		      (row->state.cfa_reg == CFI_SP || row->state.cfa_reg == CFI_BP);
+	if (common ? cfa <= r->value[CFI_SP] : !mt_unwind_enter(known, cfa, false))
 		return false;
 	for (unsigned reg = 0; reg < CFI_REGS; reg++)
 		recover(known, r, row, cfa, reg, &next);
@@ -292,10 +293,10 @@ static bool step_row(struct bounds known[2], struct cfi_regs *r, const struct cf
 		return false;
 	next.value[CFI_RA] &= ~PC_EXACT;
 	*r = next;
-	return true;
+	return common || mt_unwind_enter(known, r->value[CFI_SP], false);
 }
 
-bool mt_cfi_step(struct bounds known[2], struct cfi_regs *r, unsigned *reason)
+bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 {
 	uintptr_t pc = pc_lookup(r->value[CFI_RA]);
 	bool exact = r->value[CFI_RA] & PC_EXACT;

@@ -16,6 +16,7 @@
 
 #include <string.h>
 
+#define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
 
 enum engine { ENGINE_CFI, ENGINE_LIST, ENGINE_CALLER };
@@ -113,8 +114,10 @@ static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
 /* Is the mark that a capture is under way left over from one that never came back? */
 static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const struct regs *r)
 {
-	for (int i = 0; i < 2; i++) {
-		if (unwind_in(&u->known[i], walking) && unwind_in(&u->known[i], r->sp))
+	for (int i = 0; i < KNOWN; i++) {
+		const struct bounds *b = &u->known.at[i];
+		uintptr_t below = b->native ? NATIVE_BELOW : 0; /* not yet met, but of the same stack */
+		if (unwind_in(b, r->sp) && walking < b->hi && walking >= b->lo - below)
 			return walking <= r->sp;
 	}
 	return false;
@@ -173,7 +176,7 @@ void mt_unwind_thread_end(struct thread *t)
 	if (!u)
 		return;
 	u->count = 0;
-	memset(u->known, 0, sizeof(u->known));
+	memset(&u->known, 0, sizeof(u->known));
 	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
 }
 

@@ -42,7 +42,17 @@ struct edge_entry {
 /* Memory that may be read without asking: [lo, hi). */
 struct bounds {
 	uintptr_t lo, hi;
-	bool native; /* the main stack: hi is where it ends */
+	bool native; /* the stack that the thread began on: stays as long as the thread */
+};
+
+#define KNOWN 4
+
+/* The stacks met last, newest first. What is not native holds for one capture only. */
+struct known {
+	struct bounds at[KNOWN];
+	bool foreign; /* one of them is not native */
+	bool spilled; /* one was pushed out */
+	bool main;    /* this thread was seen on the main stack: it has no other native one */
 };
 
 struct frame; /* unwind_cfi.h */
@@ -54,7 +64,7 @@ struct unwind_cache {
 	uint32_t generation;      /* of the maps when pcs[] was filled */
 	uint32_t suspicion;       /* mt_maps_suspicion then */
 	size_t bytes;             /* of this mapping */
-	struct bounds known[2];   /* the stack met last, and the one before */
+	struct known known;
 
 	uint32_t capacity;        /* frames that fit */
 	uint32_t depth;           /* limit that the kept stack was taken with */
@@ -90,9 +100,9 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
 
 /* unwind_stack.c: where a stack may be read. */
-bool mt_unwind_enter(struct bounds known[2], uintptr_t sp, bool certain);
-bool mt_unwind_extend(struct bounds known[2], uintptr_t addr); /* 8 bytes at addr, outwards */
-bool mt_unwind_native(const struct bounds *b);          /* the stack that the thread began on */
+bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain); /* its stack becomes the first */
+bool mt_unwind_reach(struct known *known, uintptr_t addr);  /* the word at addr, outside of the first */
+bool mt_unwind_renew(struct known *known, uintptr_t sp);    /* a capture begins; false: some are gone */
 
 MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 {
@@ -100,10 +110,9 @@ MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 }
 
 /* May the word at addr be read? Only a walk that left what it knew pays for the answer. */
-MT_INLINE bool unwind_readable(struct bounds known[2], uintptr_t addr)
+MT_INLINE bool unwind_readable(struct known *known, uintptr_t addr)
 {
-	return likely(unwind_in(&known[0], addr)) || unwind_in(&known[1], addr) ||
-	       mt_unwind_extend(known, addr);
+	return likely(unwind_in(&known->at[0], addr)) || mt_unwind_reach(known, addr);
 }
 
 MT_INLINE uint32_t unwind_hash(uint64_t v, uint32_t sets)

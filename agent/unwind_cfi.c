@@ -78,18 +78,18 @@ MT_INLINE enum left leave_fast(struct unwind_cache *u, struct frame *f, uint64_t
 		cfa = f->bp + (uintptr_t)rule_cfa(rule);
 	} else {
 		f->word = f->bp + (uintptr_t)rule_cfa(rule);
-		if ((f->word & (WORD - 1)) || !unwind_readable(u->known, f->word))
+		if ((f->word & (WORD - 1)) || !unwind_readable(&u->known, f->word))
 			return LEFT_BROKEN;
 		cfa = word_at(f->word);
 	}
-	if (unlikely(cfa <= f->sp || (cfa & (WORD - 1)) || !unwind_readable(u->known, cfa - WORD)))
+	if (unlikely(cfa <= f->sp || (cfa & (WORD - 1)) || !unwind_readable(&u->known, cfa - WORD)))
 		return LEFT_BROKEN;
 	to->pc = pc_bare(word_at(cfa - WORD));
 	to->sp = cfa;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		slot = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
-		if (unlikely((slot & (WORD - 1)) || !unwind_readable(u->known, slot)))
+		if (unlikely((slot & (WORD - 1)) || !unwind_readable(&u->known, slot)))
 			return LEFT_BROKEN;
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
@@ -101,21 +101,21 @@ static MT_COLD enum left leave_signal(struct unwind_cache *u, struct frame *f, s
 {
 	uintptr_t context = f->sp;
 
-	if ((context & (WORD - 1)) || !unwind_readable(u->known, context + UC_BP) ||
-	    !unwind_readable(u->known, context + UC_PC))
+	if ((context & (WORD - 1)) || !unwind_readable(&u->known, context + UC_BP) ||
+	    !unwind_readable(&u->known, context + UC_PC))
 		return LEFT_BROKEN;
 	f->leave = LEAVE_SIGNAL;
 	f->bp_slot = context + UC_BP;
 	to->bp = word_at(context + UC_BP);
 	to->sp = word_at(context + UC_SP);
 	to->pc = word_at(context + UC_PC) | PC_EXACT;
-	return mt_unwind_enter(u->known, to->sp, false) ? LEFT_ON : LEFT_BROKEN;
+	return mt_unwind_enter(&u->known, to->sp, false) ? LEFT_ON : LEFT_BROKEN;
 }
 
 /* With all registers, from the innermost frame on: the only way to know the others. */
 static MT_COLD enum left leave_slow(struct walk *w, struct frame *f, struct frame *to)
 {
-	struct bounds *known = w->u->known;
+	struct known *known = &w->u->known;
 	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
 
 	regs.value[CFI_RA] = w->r->pc;
@@ -159,8 +159,8 @@ static MT_COLD enum left leave_rare(struct walk *w, struct frame *f, uint64_t ru
 /* Why a rule led to nowhere: off the end of a stack that is not the thread's own, or false. */
 static MT_COLD unsigned broken_reason(const struct walk *w, const struct frame *f)
 {
-	const struct bounds *b = &w->u->known[0];
-	bool foreign = !mt_unwind_native(b) && f->sp >= b->lo && f->sp <= b->hi && b->hi - f->sp < 256;
+	const struct bounds *b = &w->u->known.at[0];
+	bool foreign = !b->native && f->sp >= b->lo && f->sp <= b->hi && b->hi - f->sp < 256;
 
 	return foreign ? MTW_TRUNC_SWITCHED : MTW_TRUNC_BAD_CFI;
 }
@@ -349,8 +349,8 @@ static __attribute__((noinline)) node_id capture_new(struct unwind_cache *u, con
 	if (u->depth != depth)
 		u->count = 0;
 	u->depth = depth;
-	if (unlikely(!unwind_in(&u->known[0], r->sp - WORD) &&
-		     !mt_unwind_enter(u->known, r->sp, true)))
+	if (unlikely(!unwind_in(&u->known.at[0], r->sp - WORD) &&
+		     !mt_unwind_enter(&u->known, r->sp, true)))
 		return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
 	int32_t met = walk(&w, at);
 	uint32_t from = keep(&w, (uint32_t)(met + 1));
@@ -367,6 +367,8 @@ node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r)
 
 	if (unlikely(depth > u->capacity))
 		depth = u->capacity;
+	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
+		u->count = 0;
 	if (u->count) {
 		const struct frame *top = &u->frames[u->count - 1];
 		if (top->sp == r->sp && top->pc == r->pc && (top->bp == r->fp || !top->bp_used) &&
@@ -383,7 +385,7 @@ node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r)
 int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 		       unsigned *reason)
 {
-	struct bounds known[2] = { { 0, 0, false }, { 0, 0, false } };
+	struct known known = { .foreign = false };
 	struct cfi_regs regs = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
 	int n = 0;
 
@@ -392,7 +394,7 @@ int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, i
 	regs.value[CFI_SP] = r->sp;
 	regs.value[CFI_BP] = r->fp;
 	*reason = MTW_TRUNC_BAD_CFI;
-	if (!mt_unwind_enter(known, r->sp, true))
+	if (!mt_unwind_enter(&known, r->sp, true))
 		return 0;
 	do {
 		if (n == max) {
@@ -400,6 +402,6 @@ int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, i
 			return n;
 		}
 		out[n++] = regs.value[CFI_RA];
-	} while (mt_cfi_step(known, &regs, reason));
+	} while (mt_cfi_step(&known, &regs, reason));
 	return n;
 }

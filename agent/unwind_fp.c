@@ -18,13 +18,13 @@
 int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 		      unsigned *reason)
 {
-	struct bounds known[2] = { { 0, 0, false }, { 0, 0, false } };
+	struct known known = { .foreign = false };
 	uintptr_t sp = r->sp, fp = r->fp;
 	int n = 0;
 
 	(void)t;
 	*reason = MTW_TRUNC_NONE;
-	if (!mt_unwind_enter(known, sp, true)) {
+	if (!mt_unwind_enter(&known, sp, true)) {
 		*reason = MTW_TRUNC_BAD_CFI;
 		return 0;
 	}
@@ -36,8 +36,8 @@ int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, in
 		out[n++] = pc;
 		if (!fp)
 			break;
-		if (fp < sp || (fp & (sizeof(uintptr_t) - 1)) || !unwind_readable(known, fp) ||
-		    !unwind_readable(known, fp + sizeof(uintptr_t))) {
+		if (fp < sp || (fp & (sizeof(uintptr_t) - 1)) || !unwind_readable(&known, fp) ||
+		    !unwind_readable(&known, fp + sizeof(uintptr_t))) {
 			*reason = MTW_TRUNC_BAD_CFI;
 			break;
 		}

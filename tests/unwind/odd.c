@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * odd.c - stacks that no compiler makes: tables that lie, stacks that end nowhere or at a guard page,
+ * stacks that were unmapped, marks left behind. The unwinder must not fault, must say that it gave
+ * up, must keep what it had, and must be right again afterwards.
+ */
+#include "check.h"
+#include "fakes.h"
+#include "unwind.h"
+
+#include <memtop/wire.h>
+#include <sys/mman.h>
+
+#define MANY 512
+
+static struct thread state;
+
+struct list {
+	int n;
+	void *pc[MANY];
+	unsigned reason;
+};
+
+static struct list taken;
+
+static void path(node_id node, struct list *out)
+{
+	out->n = 0;
+	out->reason = MTW_TRUNC_NONE;
+	while (node && out->n < MANY) {
+		const struct node *n = mt_stacks_node(node);
+		const struct code *c = mt_stacks_code_at(n->code);
+		if (c->kind == MTW_NODE_TRUNCATED) {
+			out->reason = (unsigned)c->offset;
+			return;
+		}
+		out->pc[out->n++] = (void *)c->pc;
+		node = n->parent;
+	}
+}
+
+/* Captures, twice the same; the plain walk must agree as far as the capture got. */
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) void take(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	static void *plain[MANY];
+	node_id node = mt_unwind_capture(&state, &r);
+	int n = mt_unwind_frames(&state, &r, plain, MANY);
+
+	path(node, &taken);
+	CHECK_EQ(mt_unwind_capture(&state, &r), node);
+	CHECK(taken.n >= (taken.reason != MTW_TRUNC_NODES) && taken.n <= n);
+	CHECK(!memcmp(taken.pc, plain, (size_t)taken.n * sizeof(*plain)));
+	if (taken.reason == MTW_TRUNC_NONE)
+		CHECK_EQ(taken.n, n);
+}
+
+static void begin(void)
+{
+	mt_maps_init();
+	CHECK(mt_unwind_init("cfi"));
+}
+
+/* A function with a frame of 24 bytes that calls take(), and a table that says `cfi` of it. */
+#define FALSE_TABLE(name, before, cfi, after)                                                      \
+	void name(void);                                                                           \
+	__asm__(".text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" before           \
+		"sub $24, %rsp\n" cfi "call take\nadd $24, %rsp\n" after "ret\n.cfi_endproc\n.size " \
+		#name ", .-" #name "\n")
+
+#define PUSH_BP(value) "push %rbp\nsub $8, %rsp\nmov $" value ", %rbp\n"
+#define POP_BP "add $8, %rsp\npop %rbp\n"
+
+FALSE_TABLE(true_table, "", ".cfi_def_cfa_offset 32\n", "");
+FALSE_TABLE(inward, "", ".cfi_def_cfa %rsp, -64\n", "");
+FALSE_TABLE(standing, "", ".cfi_def_cfa %rsp, 0\n", "");
+FALSE_TABLE(crooked, "", ".cfi_def_cfa %rsp, 29\n", "");
+FALSE_TABLE(off_the_end, "", ".cfi_def_cfa %rsp, 0x7ffff0\n", "");
+FALSE_TABLE(far_away, "", ".cfi_def_cfa %rsp, 0x7ffffff0\n", "");
+FALSE_TABLE(low_bp, PUSH_BP("16"), ".cfi_def_cfa %rbp, 16\n", POP_BP);
+FALSE_TABLE(wild_bp, "push %rbp\nsub $8, %rsp\nmovabs $0x7fff00000ff0, %rbp\n", ".cfi_def_cfa %rbp, 16\n", POP_BP);
+FALSE_TABLE(wild_slot, "", ".cfi_def_cfa_offset 32\n.cfi_offset %rbp, -0x700000\n", "");
+FALSE_TABLE(unknown_register, "", ".cfi_def_cfa %r15, 8\n", "");
+FALSE_TABLE(no_such_register, "", ".cfi_def_cfa 40, 8\n", "");
+/* const8u 0x1000; deref */
+FALSE_TABLE(wild_word, "", ".cfi_escape 0x0f, 10, 0x0e, 0, 0x10, 0, 0, 0, 0, 0, 0, 0x06\n", "");
+/* deref of an over-aligned frame's word, with bp = 24 */
+FALSE_TABLE(wild_drap, PUSH_BP("24"), ".cfi_escape 0x0f, 3, 0x76, 0x78, 0x06\n", POP_BP);
+/* skip -3: for ever */
+FALSE_TABLE(endless, "", ".cfi_escape 0x0f, 3, 0x2f, 0xfd, 0xff\n", "");
+/* breg7 8; lit0; div */
+FALSE_TABLE(division, "", ".cfi_escape 0x0f, 4, 0x77, 8, 0x30, 0x1b\n", "");
+/* pops of an empty stack */
+FALSE_TABLE(underflow, "", ".cfi_escape 0x0f, 2, 0x13, 0x22\n", "");
+FALSE_TABLE(restore_nothing, "", ".cfi_escape 0x0b\n", "");
+FALSE_TABLE(wild_return, "", ".cfi_def_cfa_offset 32\n.cfi_offset %rip, 0x7f0000\n", "");
+FALSE_TABLE(no_cfa, "", ".cfi_escape 0x0f, 0\n", "");
+
+static void check_whole(void)
+{
+	true_table();
+	CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+	CHECK(taken.n >= 5);
+}
+
+#define FALSE_CASE(name)                                                                           \
+	{                                                                                          \
+#name, name                                                                        \
+	}
+
+TEST(false_tables)
+{
+	static const struct {
+		const char *name;
+		void (*run)(void);
+	} cases[] = {
+		FALSE_CASE(inward),	 FALSE_CASE(standing),	       FALSE_CASE(crooked),
+		FALSE_CASE(off_the_end), FALSE_CASE(far_away),	       FALSE_CASE(low_bp),
+		FALSE_CASE(wild_bp),	 FALSE_CASE(unknown_register), FALSE_CASE(no_such_register),
+		FALSE_CASE(wild_word),	 FALSE_CASE(wild_drap),	       FALSE_CASE(endless),
+		FALSE_CASE(division),	 FALSE_CASE(underflow),	       FALSE_CASE(restore_nothing),
+		FALSE_CASE(wild_return), FALSE_CASE(no_cfa),	       FALSE_CASE(wild_slot),
+	};
+
+	begin();
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		check_whole();
+		cases[i].run();
+		if (taken.reason == MTW_TRUNC_NONE || taken.n != 1)
+			printf("  %s: reason %u, %d frames\n", cases[i].name, taken.reason, taken.n);
+		CHECK(taken.reason == MTW_TRUNC_BAD_CFI || taken.reason == MTW_TRUNC_NO_CFI ||
+		      taken.reason == MTW_TRUNC_SWITCHED);
+		uint64_t before = mt_unwind_truncated(taken.reason);
+		cases[i].run();
+		CHECK(mt_unwind_truncated(taken.reason) > before);
+		check_whole();
+	}
+}
+
+/* CFA in rbx, as in the loader's lazy binding; what is called saves rbx. */
+__asm__(".text\n.type by_rbx, @function\nby_rbx:\n.cfi_startproc\npush %rbx\n"
+	".cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
+	"and $-64, %rsp\nsub $192, %rsp\ncall uses_rbx\nmov %rbx, %rsp\n.cfi_def_cfa_register %rsp\n"
+	"pop %rbx\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n.size by_rbx, .-by_rbx\n");
+void by_rbx(void);
+
+__attribute__((noinline)) void uses_rbx(void)
+{
+	__asm__ volatile("xor %%ebx, %%ebx" : : : "rbx");
+	take();
+	__asm__ volatile("mov $7, %%ebx" : : : "rbx");
+}
+
+TEST(other_registers)
+{
+	begin();
+	for (int i = 0; i < 3; i++) {
+		check_whole();
+		int n = taken.n; /* true_table, check_whole, and what called it */
+		by_rbx();
+		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+		CHECK_EQ(taken.n, n); /* uses_rbx, by_rbx instead */
+	}
+}
+
+/* Runs fn on a stack whose first word lies under `top`; the table does not know of the switch. */
+__asm__(".text\n.type switch_blindly, @function\nswitch_blindly:\n.cfi_startproc\npush %rbp\n"
+	".cfi_def_cfa_offset 16\n.cfi_offset %rbp, -16\nmov %rsp, %rbp\nmov %rsi, %rsp\n"
+	"call *%rdi\nmov %rbp, %rsp\npop %rbp\nret\n.cfi_endproc\n");
+void switch_blindly(void (*fn)(void), void *top);
+
+__attribute__((noinline)) static void leaf(void)
+{
+	take();
+	__asm__ volatile("");
+}
+
+static char *map_stack(char *at, size_t bytes)
+{
+	char *stack = mmap(at, bytes + 8192, PROT_NONE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | (at ? MAP_FIXED_NOREPLACE : 0), -1, 0);
+
+	CHECK(stack != MAP_FAILED);
+	CHECK(!mprotect(stack + 4096, bytes, PROT_READ | PROT_WRITE));
+	return stack;
+}
+
+TEST(guard_page)
+{
+	size_t bytes = 65536;
+
+	begin();
+	char *stack = map_stack(NULL, bytes);
+	for (int i = 0; i < 4; i++) {
+		switch_blindly(leaf, stack + 4096 + bytes);
+		CHECK_EQ(taken.reason, MTW_TRUNC_SWITCHED);
+		CHECK_EQ(taken.n, 2); /* leaf, switch_blindly */
+		check_whole();
+	}
+}
+
+/* The same addresses again, with less behind them each time. */
+TEST(unmapped_stacks)
+{
+	char *place = map_stack(NULL, 1 << 20);
+
+	begin();
+	munmap(place, (1 << 20) + 8192);
+	for (size_t pages = 64; pages >= 2; pages /= 2) {
+		char *stack = map_stack(place, pages * 4096);
+		for (size_t top = pages; top >= 2; top--) {
+			switch_blindly(leaf, stack + 4096 + top * 4096);
+			switch_blindly(leaf, stack + 4096 + top * 4096 - 512);
+		}
+		munmap(stack, pages * 4096 + 8192);
+		if (pages & 16)
+			check_whole();
+	}
+	check_whole();
+}
+
+static unsigned seed = 5;
+
+static unsigned random_below(unsigned n)
+{
+	seed = seed * 1664525u + 1013904223u;
+	return (seed >> 8) % n;
+}
+
+static unsigned limit;
+static int cut, uncut, budget; /* takes left in this climb */
+
+__attribute__((noinline, optimize("no-omit-frame-pointer"))) static void take_cut(void)
+{
+	uintptr_t *frame = __builtin_frame_address(0);
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	static void *plain[MANY];
+	struct list mine;
+
+	path(mt_unwind_capture(&state, &r), &mine);
+	int n = mt_unwind_frames(&state, &r, plain, MANY);
+	bool whole = n <= (int)limit;
+	CHECK_EQ(mine.reason, whole ? MTW_TRUNC_NONE : MTW_TRUNC_DEPTH);
+	CHECK_EQ(mine.n, whole ? n : (int)limit);
+	CHECK(!memcmp(mine.pc, plain, (size_t)mine.n * sizeof(*plain)));
+	cut += !whole;
+	uncut += whole;
+	__asm__ volatile("");
+}
+
+#define CLIMBER(name, other)                                                                       \
+	__attribute__((noinline)) static void name(int deeper)                                     \
+	{                                                                                          \
+		volatile char room[64 + 16 * (__LINE__ % 3)] = { 0 };                              \
+		(void)room[1];                                                                     \
+		take_cut();                                                                        \
+		while (deeper > 0 && budget-- > 0 && random_below(8)) {                            \
+			if (random_below(2))                                                       \
+				name(deeper - 1);                                                  \
+			else                                                                       \
+				other(deeper - 1);                                                 \
+			deeper -= 1 + (int)random_below(4);                                        \
+			take_cut();                                                                \
+		}                                                                                  \
+	}
+static void climb_b(int deeper);
+CLIMBER(climb_a, climb_b)
+CLIMBER(climb_b, climb_a)
+
+TEST(depth_limit)
+{
+	begin();
+	for (int i = 0; i < 10 || cut < 300 || uncut < 300; i++) {
+		limit = 1 + random_below(40);
+		atomic_store(&mt_conf.xdepth, limit);
+		for (int n = 0; n < 4; n++) {
+			budget = 100;
+			climb_a(30);
+		}
+	}
+	CHECK(mt_stacks_check());
+}
+
+/* More than what was mapped at first; and recursion far past any limit. */
+__attribute__((noinline)) static int descend(int n)
+{
+	if (n == 0)
+		take_cut();
+	else
+		descend(n - 1);
+	__asm__ volatile("");
+	return n;
+}
+
+TEST(deep_recursion)
+{
+	begin();
+	for (limit = 8; limit <= 400; limit += 49) {
+		atomic_store(&mt_conf.xdepth, limit);
+		for (int n = 480; n > 0; n = n * 3 / 4)
+			descend(n);
+	}
+}
+
+/* A handler left a capture by siglongjmp: the mark is further in than we are, and means nothing. */
+TEST(stale_mark)
+{
+	char here;
+
+	begin();
+	check_whole();
+	for (uintptr_t in = 1024; in < 4096; in += 512) { /* further in than check_whole() gets */
+		atomic_store(&state.unwind->xwalking, (uintptr_t)&here - in);
+		check_whole();
+		CHECK_EQ(atomic_load(&state.unwind->xwalking), 0);
+	}
+	atomic_store(&state.unwind->xwalking, (uintptr_t)&here + 64);
+	true_table();
+	CHECK_EQ(taken.reason, MTW_TRUNC_REENTRY);
+	CHECK_EQ(taken.n, 1);
+	atomic_store(&state.unwind->xwalking, 0);
+	check_whole();
+}
+
+TEST(trie_full)
+{
+	begin();
+	for (volatile int round = 0; round < 2; round++) { /* one call, one return address */
+		check_whole(); /* the second time its nodes are there */
+		mt_conf.max_memory = 1;
+		for (code_id code = 1; mt_stacks_child(1, code); code++)
+			CHECK(code < 20000);
+	}
+	uint64_t before = mt_unwind_truncated(MTW_TRUNC_NODES);
+	by_rbx();
+	CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
+	CHECK(mt_unwind_truncated(MTW_TRUNC_NODES) > before);
+}
