@@ -10,13 +10,16 @@ static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_re
 static void (*real_free)(void *);
 static char early[4096] __attribute__((aligned(16))); /* dlsym allocates before the names are known */
 static size_t early_used;
+static int finding;
 
 static void find(void)
 {
+	finding = 1;
 	real_malloc = (void *(*)(size_t))dlsym(RTLD_NEXT, "malloc");
 	real_calloc = (void *(*)(size_t, size_t))dlsym(RTLD_NEXT, "calloc");
 	real_realloc = (void *(*)(void *, size_t))dlsym(RTLD_NEXT, "realloc");
 	real_free = (void (*)(void *))dlsym(RTLD_NEXT, "free");
+	finding = 0;
 }
 
 static void *early_alloc(size_t n)
@@ -36,8 +39,11 @@ void *malloc(size_t n)
 
 void *calloc(size_t n, size_t size)
 {
-	if (__builtin_expect(!real_calloc, 0))
-		return early_alloc(n * size);
+	if (__builtin_expect(!real_calloc, 0)) {
+		if (finding)
+			return early_alloc(n * size);
+		find();
+	}
 	return real_calloc(n, size);
 }
 
