@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_maps.c - modules: who they are, and that a place that is used again is somebody else.
+ */
+#include "check.h"
+#include "maps.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <memtop/wire.h>
+
+#define LIBRARY "libz.so.1"
+#define OTHER "libexpat.so.1"
+
+static struct module *of(const void *p)
+{
+	return mt_maps_find((uintptr_t)p);
+}
+
+TEST(the_program_and_libc)
+{
+	char self[4096];
+	ssize_t len = readlink("/proc/self/exe", self, sizeof(self) - 1);
+
+	mt_maps_init();
+	CHECK(len > 0);
+	self[len] = '\0';
+	struct module *program = of((void *)&mt_maps_init), *libc = of((void *)dlsym(RTLD_DEFAULT, "puts"));
+	CHECK(program && libc);
+	CHECK_STR(program->path, self);
+	CHECK(program->xflags & MTW_MODULE_MAIN);
+	CHECK(program->xflags & MTW_MODULE_AGENT);
+	CHECK(libc->xflags & MTW_MODULE_LIBC);
+	CHECK(!(libc->xflags & MTW_MODULE_MAIN));
+	CHECK(program->build_id_len == 20 && libc->build_id_len == 20);
+	CHECK(program->eh_frame_hdr >= program->start && program->eh_frame_hdr < program->end);
+	CHECK(libc->bias == libc->start);
+	CHECK(of((void *)&mt_maps_init) == program);
+	CHECK(mt_maps_find(64) == NULL);
+	CHECK(mt_maps_module(program->id) == program);
+	CHECK(mt_maps_module(mt_maps_count()) == NULL);
+}
+
+TEST(refresh_meets_all_that_is_loaded)
+{
+	mt_maps_init();
+	CHECK(dlopen(LIBRARY, RTLD_NOW));
+	mt_maps_refresh();
+	bool met = false;
+	for (uint32_t i = 0; i < mt_maps_count(); i++)
+		met |= strstr(mt_maps_module(i)->path, LIBRARY) != NULL;
+	CHECK(met);
+	uint32_t count = mt_maps_count();
+	mt_maps_refresh();
+	CHECK_EQ(mt_maps_count(), count);
+}
+
+static struct module *load(const char *name, const char *symbol, void **handle)
+{
+	*handle = dlopen(name, RTLD_NOW);
+	CHECK(*handle);
+	return of(dlsym(*handle, symbol));
+}
+
+/* The same file at the same place again and again: a module of its own each time. */
+TEST(reloads_are_other_modules)
+{
+	void *handle;
+	int same_place = 0;
+	struct module *last = NULL;
+
+	mt_maps_init();
+	for (int i = 0; i < 20; i++) {
+		struct module *m = load(LIBRARY, "zlibVersion", &handle);
+		CHECK(m && m != last);
+		CHECK(!(m->xflags & MTW_MODULE_GONE));
+		if (last) {
+			CHECK(m->id > last->id);
+			CHECK(last->xflags & MTW_MODULE_GONE);
+			CHECK(last->xunloaded_ns != 0);
+			same_place += last->start == m->start;
+		}
+		uint32_t generation = mt_maps_generation();
+		mt_maps_invalidate();
+		dlclose(handle);
+		mt_maps_settle();
+		CHECK(mt_maps_generation() != generation);
+		CHECK(mt_maps_find(m->start + 64) == NULL);
+		last = m;
+	}
+	CHECK(same_place > 0);
+}
+
+TEST(another_file_in_the_same_place)
+{
+	void *handle;
+
+	mt_maps_init();
+	for (int i = 0; i < 10; i++) {
+		struct module *a = load(LIBRARY, "zlibVersion", &handle);
+		dlclose(handle);
+		mt_maps_invalidate();
+		struct module *b = load(OTHER, "XML_ParserCreate", &handle);
+		CHECK(a && b && a != b);
+		CHECK(strstr(b->path, OTHER) != NULL);
+		CHECK(a->xflags & MTW_MODULE_GONE);
+		dlclose(handle);
+		mt_maps_invalidate();
+	}
+}
+
+TEST(segments)
+{
+	uintptr_t start, end;
+
+	mt_maps_init();
+	struct module *m = of((void *)&mt_maps_init);
+	CHECK(mt_maps_segment(m, (uintptr_t)&mt_maps_init, &start, &end));
+	CHECK(start <= (uintptr_t)&mt_maps_init && end > (uintptr_t)&mt_maps_init);
+	CHECK(!mt_maps_segment(m, m->end + 4096, &start, &end));
+}
