@@ -212,10 +212,12 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)", text_bytes(one, f->rss_bytes),
 		    100.0 * (double)live / (double)f->rss_bytes);
-	add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about, text_short(one, f->ten.alloc_blocks),
-	    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
-	add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),
-	    text_bytes(two, (uint64_t)f->ten.free_bytes));
+	if (!f->final) { /* nothing is per second any more */
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about, text_short(one, f->ten.alloc_blocks),
+		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
+		add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),
+		    text_bytes(two, (uint64_t)f->ten.free_bytes));
+	}
 	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
 		add(parts, &n, ROLE_NUMBER, "Peak %s now", text_bytes(one, t->peak_bytes));
 	else
