@@ -214,10 +214,8 @@ static void frame(const struct page *p, const struct frame_out *f)
 		put_clean(p, f->function);
 	else if (f->has_offset)
 		fprintf(p->out, "0x%llx", (unsigned long long)f->offset);
-	else if (f->address)
-		fprintf(p->out, "0x%llx", (unsigned long long)f->address);
 	else
-		fputs("(the rest of the stack is missing)", p->out);
+		fprintf(p->out, "0x%llx", (unsigned long long)f->address);
 	if (f->file) {
 		fputs("  ", p->out);
 		put_clean(p, slash ? slash + 1 : f->file);
@@ -236,7 +234,8 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
 
 	for (size_t i = 0; i < shown; i++)
-		frame(p, &frames[i]);
+		if (frames[i].has_offset || frames[i].address || frames[i].module) /* not what stands for the rest */
+			frame(p, &frames[i]);
 	if (n > shown)
 		fprintf(p->out, "             ... %zu frames more\n", n - shown);
 	if (s->truncated)
