@@ -114,11 +114,25 @@ static void add_place(char *text, size_t size, char *place)
 	snprintf(text + used, size - used, "|%s|%s\n", place, last + 1);
 }
 
+/*
+ * "f inlined at file:12:3 in g" says where the innermost inlined function was called, and so does
+ * the second frame's own line. Where two calls claim one pc eu-addr2line names one in each; what it says first is
+ * what binutils' addr2line says too, and counts.
+ */
+static void take_first_word(char *place, size_t size, const char *inlined_at, size_t frame)
+{
+	const char *in = *inlined_at ? strstr(inlined_at, " in ") : NULL;
+
+	if (frame == 1 && in && !strncmp(inlined_at, " inlined at ", 12))
+		snprintf(place, size, "%.*s", (int)(in - inlined_at - 12), inlined_at + 12);
+}
+
 /* Reads the answers of eu-addr2line -a for the pcs in order and compares. Returns frames that were inlined. */
 static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint64_t high)
 {
 	char command[1024], line[8192], theirs[65536] = "", mine[65536];
-	size_t inlined = 0, answers = 0;
+	char inlined_at[8192] = "";
+	size_t inlined = 0, answers = 0, frame = 0;
 	uint64_t pc = 0;
 
 	snprintf(command, sizeof command, "for a in $(seq %llu %llu); do printf '0x%%x\\n' $a; done | eu-addr2line -a -i -f -C -e %s",
@@ -136,18 +150,21 @@ static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint
 				}
 			}
 			pc = strtoull(line, NULL, 16);
-			theirs[0] = '\0';
+			theirs[0] = inlined_at[0] = '\0';
+			frame = 0;
 			continue;
 		}
 		chomp(line);
 		char *at = strstr(line, " inlined ");
 		if (at) {
+			strcpy(inlined_at, at);
 			*at = '\0';
 			inlined++;
 		}
 		snprintf(theirs + strlen(theirs), sizeof theirs - strlen(theirs), "%s", line);
 		CHECK(fgets(line, sizeof line, p) != NULL);
 		chomp(line);
+		take_first_word(line, sizeof line, inlined_at, frame++);
 		add_place(theirs, sizeof theirs, line);
 	}
 	pclose(p); /* its status only says that some address has no unit */
