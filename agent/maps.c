@@ -47,11 +47,11 @@ struct object {
 };
 
 _Atomic uint32_t mt_maps_suspicion;
+_Atomic uint32_t mt_maps_changes = 1;
 uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
 static struct module *_Atomic xmodules[MTW_MODULES_MAX];
 static _Atomic uint32_t xcount;
-static _Atomic uint32_t xgeneration = 1;
 static _Atomic uint32_t xsettled;  /* the suspicion that was last looked into */
 static _Atomic uint32_t xhint[HINTS];
 static _Atomic bool xmissed;       /* a pc was found in no module */
@@ -270,7 +270,7 @@ static void set_gone(struct module *m)
 		return;
 	atomic_store(&m->xunloaded_ns, since_start());
 	set_changed(m);
-	atomic_fetch_add(&xgeneration, 1);
+	atomic_fetch_add(&mt_maps_changes, 1);
 }
 
 static struct module *make_module(const struct object *o)
@@ -323,7 +323,7 @@ static struct module *adopt(const struct object *o)
 				atomic_fetch_add(&xcount, 1);
 				/* Rules of the kind "nothing is here" may be kept for its range. */
 				if (atomic_exchange(&xmissed, false))
-					atomic_fetch_add(&xgeneration, 1);
+					atomic_fetch_add(&mt_maps_changes, 1);
 				m = fresh;
 			}
 		}
@@ -394,7 +394,7 @@ uint32_t mt_maps_count(void)
 
 uint32_t mt_maps_generation(void)
 {
-	return atomic_load_explicit(&xgeneration, memory_order_acquire);
+	return atomic_load_explicit(&mt_maps_changes, memory_order_acquire);
 }
 
 void mt_maps_invalidate(void)

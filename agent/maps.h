@@ -12,6 +12,7 @@
  * mt_maps_settle(), which looks, and changes mt_maps_generation() when something went.
  */
 extern _Atomic uint32_t mt_maps_suspicion;
+extern _Atomic uint32_t mt_maps_changes; /* what mt_maps_generation() returns */
 void mt_maps_settle(void);
 
 /* The loader itself: a pc in here as the caller of an allocation means that it is at work. */

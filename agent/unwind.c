@@ -125,11 +125,15 @@ static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const
 
 node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 {
-	struct unwind_cache *u = mt_unwind_cache(t);
+	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
+	struct unwind_cache *u = t->unwind;
 	node_id node;
 
-	if (unlikely(!u))
-		return capture_caller(r, MTW_TRUNC_EARLY);
+	if (unlikely(!u || depth > u->capacity)) {
+		u = mt_unwind_cache(t, depth);
+		if (!u)
+			return capture_caller(r, MTW_TRUNC_EARLY);
+	}
 	uintptr_t walking = atomic_load_explicit(&u->xwalking, memory_order_relaxed);
 	if (unlikely(walking) && !stale(u, walking, r))
 		return capture_caller(r, MTW_TRUNC_REENTRY);
@@ -141,7 +145,8 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		mt_maps_invalidate();
 	if (unlikely(u->suspicion !=
 			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
-		     u->generation != mt_maps_generation()))
+		     u->generation !=
+			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
 	node = likely(engine == ENGINE_CFI) ? mt_unwind_cfi_capture(u, r) : capture_list(t, u, r);
 	if (unlikely(u->passes != pass)) {

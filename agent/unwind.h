@@ -25,7 +25,7 @@ MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
 MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
 
 #define PC_SETS 512u   /* x 2 ways; powers of two */
-#define EDGE_SETS 512u
+#define EDGE_SETS 1024u
 
 struct pc_entry {
 	uintptr_t pc;   /* with PC_EXACT; 0 = empty */
@@ -94,7 +94,8 @@ node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r);
 void mt_unwind_count_truncated(unsigned reason);
 
 /* unwind_cache.c */
-struct unwind_cache *mt_unwind_cache(struct thread *t); /* made when missing; NULL: no memory */
+/* Made when missing or too small for `depth`; NULL: no memory. */
+struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
 void mt_unwind_cache_settle(struct unwind_cache *u);    /* forget what an unload made stale */
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);

@@ -38,16 +38,15 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	return u;
 }
 
-struct unwind_cache *mt_unwind_cache(struct thread *t)
+struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
 {
-	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	uint32_t wanted = depth < LEAST_FRAMES ? LEAST_FRAMES
 			  : depth > MOST_FRAMES ? MOST_FRAMES
 						: depth;
 
-	if (likely(t->unwind && t->unwind->capacity >= wanted))
-		return t->unwind;
-	/* A deeper limit was set: the smaller one stays mapped, it may be in use further out. */
+	if (t->unwind && t->unwind->capacity >= wanted)
+		return t->unwind; /* deeper than we go: the engine cuts */
+	/* A smaller one stays mapped: it may be in use further out. */
 	struct unwind_cache *u = map_cache(wanted);
 	if (u)
 		t->unwind = u;

@@ -2,17 +2,18 @@
 # SPDX-License-Identifier: MIT
 """Writes a random program of many functions that call each other and probe() in every odd way.
 
-    gen.py SEED FUNCTIONS [c++] [rbp] > program.c
+    gen.py SEED FUNCTIONS [c++] [rbp] [tight] > program.c
 
 Same seed, same program. `c++` adds exceptions; `rbp` makes functions that use rbp as a general
-register (only where the compiler does without a frame pointer). What a program then does is
-chosen by its own generator, from its argument.
+register (only where the compiler does without a frame pointer). `tight`: shallow trees of direct
+calls from frames of slightly different sizes, many over-aligned, so that the same frame is often met
+again with another one further out. What a program then does is chosen by its own generator.
 """
 import random
 import sys
 
 seed, count = int(sys.argv[1]), int(sys.argv[2])
-cxx, rbp = "c++" in sys.argv[3:], "rbp" in sys.argv[3:]
+cxx, rbp, tight = ("c++" in sys.argv[3:], "rbp" in sys.argv[3:], "tight" in sys.argv[3:])
 rnd = random.Random(seed)
 
 HEAD = r"""
@@ -103,6 +104,23 @@ if cxx:
     for name in ("jump", "throwjump"):
         del ACTIONS[name]
 
+if tight:
+    for name in ("sort", "search", "jump", "throwjump", "signal", "altstack", "coroutine", "tail", "big",
+                 "try", "throw", "plain", "twice"):
+        ACTIONS.pop(name, None)
+    ACTIONS = {name: text.replace("pick(depth)", "CALL").replace("depth < 24", "depth < DEEP")
+               for name, text in ACTIONS.items()}
+    # Sizes that differ by little: an inner frame then often lies where another one's lay before.
+    ACTIONS["alloca"] = "\t{ char *m = (char *)alloca(16 + 16 * next(6)); touch(m); v += CALL; touch(m); }"
+    ACTIONS["hub"] = "\tfor (int i = 0; depth < DEEP && i < 4; i++) v += table[next(COUNT)](v, depth + 1);"
+    for size in range(8, 120, 16):
+        ACTIONS[f"room{size}"] = "\t{ char m[%d]; touch(m); v += CALL; touch(m); }" % size
+    for i in range(4):
+        ACTIONS[f"wide{i}"] = ACTIONS["aligned%d" % (32, 128)[i % 2]]
+        ACTIONS[f"alloca{i}"] = ACTIONS["alloca"]
+        ACTIONS[f"hub{i}"] = ACTIONS["hub"]
+        ACTIONS[f"saves{i}"] = ACTIONS["saves"]
+
 # longjmp over a handler or a sort leaves their depth behind, so those are restored at setjmp.
 TAIL = r"""
 static void run(unsigned from, long budget)
@@ -113,7 +131,7 @@ static void run(unsigned from, long budget)
 	jump = NULL;
 	while (left > 0) {
 		START_TRY
-		pick(next(14));
+		pick(FROM);
 		probe();
 		END_TRY
 	}
@@ -166,9 +184,21 @@ if cxx:
     print("struct guard { guard() { tries++; } ~guard() { tries--; probe(); } };")
 names = sorted(ACTIONS)
 for i in range(count):
+    print(f"NOINLINE unsigned f{i}(unsigned v, int depth);")
+
+
+def direct(text):
+    """Each CALL becomes a call of its own: to one function for ever, or from one place to any."""
+    while "CALL" in text:
+        callee = rnd.choice((f"f{rnd.randrange(count)}", f"table[next({count})]")) + "(v, depth + 1)"
+        text = text.replace("CALL", f"(depth < DEEP && left-- > 0 && next(4) ? {callee} : 0)", 1)
+    return text.replace("DEEP", "7")
+
+
+for i in range(count):
     body = []
-    for name in rnd.sample(names, rnd.choice((1, 1, 2, 2, 3))):
-        text = ACTIONS[name].replace("SELF", f"f{i}").replace("COUNT", str(count))
+    for name in rnd.sample(names, 1 if tight else rnd.choice((1, 1, 2, 2, 3))):
+        text = direct(ACTIONS[name].replace("SELF", f"f{i}").replace("COUNT", str(count)))
         if name == "rbp" and any("alloca" in b or "aligned" in b or "m[" in b or "try" in b for b in body):
             continue
         if body and any("%%ebp" in b for b in body) and ("alloca" in text or "aligned" in text or "m[" in text or "try" in text):
@@ -176,10 +206,9 @@ for i in range(count):
         body.append(text)
     if rnd.random() < 0.6:
         body.insert(rnd.randrange(len(body) + 1), "\tprobe();")
-    print(f"NOINLINE unsigned f{i}(unsigned v, int depth);")
     print(f"NOINLINE unsigned f{i}(unsigned v, int depth)\n{{\n" + "\n".join(body) + "\n\treturn v;\n}\n")
 print("function table[] = {" + ", ".join(f"f{i}" for i in range(count)) + "};")
-tail = TAIL.replace("SEEDu", f"{seed}u")
+tail = TAIL.replace("SEEDu", f"{seed}u").replace("FROM", "(int)next(8)" if tight else "(int)next(14)")
 if cxx:
     tail = tail.replace("START_TRY", "try {").replace("END_TRY", "} catch (int) { probe(); }")
 else:

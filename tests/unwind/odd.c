@@ -8,6 +8,7 @@
 #include "fakes.h"
 #include "unwind.h"
 
+#include <alloca.h>
 #include <memtop/wire.h>
 #include <sys/mman.h>
 
@@ -336,4 +337,116 @@ TEST(trie_full)
 	by_rbx();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
 	CHECK(mt_unwind_truncated(MTW_TRUNC_NODES) > before);
+}
+
+/*
+ * The same inner frames in the same place, with others further out: callers whose frames differ by
+ * multiples of 16 bytes, made up for by the padding of an over-aligned frame or by an alloca. What
+ * the old return addresses held is still there, so only the word that the aligned frame's CFA is read
+ * from, or the saved rbp, tells.
+ */
+__attribute__((noinline)) static void touch(void *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+__attribute__((noinline)) static void wide(unsigned n)
+{
+	__attribute__((aligned(256))) char m[256];
+
+	touch(alloca(16 + n % 2)); /* makes the compiler keep the caller's sp in a word of the frame */
+	touch(m);
+	take();
+	touch(m);
+}
+
+__attribute__((noinline)) static void saves_rbp(void)
+{
+	__asm__ volatile("xor %%ebp, %%ebp" : : : "rbp", "rbx");
+	take();
+	__asm__ volatile("mov $3, %%ebp" : : : "rbp", "rbx");
+}
+
+__attribute__((noinline)) static void sliding(unsigned n)
+{
+	touch(alloca(16 * n));
+	saves_rbp();
+	__asm__ volatile("");
+}
+
+__attribute__((noinline)) static void sliding_leaf(unsigned n)
+{
+	touch(alloca(16 * n));
+	take();
+	__asm__ volatile("");
+}
+
+static void (*callee)(unsigned);
+
+/* Needs no rbp itself, and leads to one who saves it. */
+__attribute__((noinline)) static void neutral(unsigned n)
+{
+	char m[40];
+
+	(void)n;
+	touch(m);
+	saves_rbp();
+	touch(m);
+}
+
+__attribute__((noinline)) static void sliding_caller(unsigned n)
+{
+	touch(alloca(16 * n));
+	callee(n);
+	__asm__ volatile("");
+}
+
+#define ROOM(k)                                                                                    \
+	__attribute__((noinline)) static void room##k(unsigned n)                                  \
+	{                                                                                          \
+		char m[16 * (k) + 8];                                                              \
+		touch(m);                                                                          \
+		callee(n);                                                                         \
+		/* No call here: it would write over the return address that was left behind. */  \
+		__asm__ volatile("" : : "r"(m) : "memory");                                        \
+	}
+ROOM(0) ROOM(1) ROOM(2) ROOM(3) ROOM(4) ROOM(5) ROOM(6) ROOM(7) ROOM(8) ROOM(9) ROOM(10) ROOM(11)
+
+static void (*const rooms[])(unsigned) = { room0, room1, room2, room3, room4, room5,
+					   room6, room7, room8, room9, room10, room11 };
+
+static void slide(void (*what)(unsigned))
+{
+	begin();
+	callee = what;
+	for (int i = 0; i < 20000; i++)
+		rooms[random_below(12)](random_below(12));
+}
+
+/* rbp did not matter when the inner frames were kept; now somebody further out needs it. */
+TEST(same_place_other_need_of_rbp)
+{
+	void (*outer[14])(unsigned);
+
+	begin();
+	callee = neutral;
+	memcpy(outer, rooms, sizeof(rooms));
+	outer[12] = outer[13] = sliding_caller;
+	for (int i = 0; i < 20000; i++)
+		outer[random_below(14)](random_below(12));
+}
+
+TEST(same_place_other_cfa_word)
+{
+	slide(wide);
+}
+
+TEST(same_place_other_saved_rbp)
+{
+	slide(sliding);
+}
+
+TEST(same_place_other_rbp)
+{
+	slide(sliding_leaf);
 }
