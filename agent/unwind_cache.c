@@ -16,7 +16,7 @@
 
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
-#define SLACK 64 /* a capture that was interrupted by one of its own may write a frame's pairs too many */
+#define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {

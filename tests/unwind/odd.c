@@ -80,7 +80,8 @@ FALSE_TABLE(crooked, "", ".cfi_def_cfa %rsp, 29\n", "");
 FALSE_TABLE(off_the_end, "", ".cfi_def_cfa %rsp, 0x7ffff0\n", "");
 FALSE_TABLE(far_away, "", ".cfi_def_cfa %rsp, 0x7ffffff0\n", "");
 FALSE_TABLE(low_bp, PUSH_BP("16"), ".cfi_def_cfa %rbp, 16\n", POP_BP);
-FALSE_TABLE(wild_bp, "push %rbp\nsub $8, %rsp\nmovabs $0x7fff00000ff0, %rbp\n", ".cfi_def_cfa %rbp, 16\n", POP_BP);
+FALSE_TABLE(wild_bp, "push %rbp\nsub $8, %rsp\nmovabs $0x7fff00000ff0, %rbp\n",
+	    ".cfi_def_cfa %rbp, 16\n", POP_BP);
 FALSE_TABLE(wild_slot, "", ".cfi_def_cfa_offset 32\n.cfi_offset %rbp, -0x700000\n", "");
 FALSE_TABLE(unknown_register, "", ".cfi_def_cfa %r15, 8\n", "");
 FALSE_TABLE(no_such_register, "", ".cfi_def_cfa 40, 8\n", "");

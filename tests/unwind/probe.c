@@ -291,8 +291,8 @@ int probe_report(const char *name)
 		puts("the trie is not whole");
 		bad++;
 	}
-	printf("%s %s: %ld captures, %ld frames, %ld interrupted, %ld reentries, %u nodes, %ld differences\n",
-	       bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&frames),
+	printf("%s %s: %ld captures, %ld frames, %ld interrupted, %ld reentries, %u nodes, "
+	       "%ld differences\n", bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&frames),
 	       atomic_load(&exacts), atomic_load(&reentries), mt_stacks_count(), bad);
 	fflush(stdout);
 	return bad != 0;

@@ -25,7 +25,8 @@ TEST(the_program_and_libc)
 	mt_maps_init();
 	CHECK(len > 0);
 	self[len] = '\0';
-	struct module *program = of((void *)&mt_maps_init), *libc = of((void *)dlsym(RTLD_DEFAULT, "puts"));
+	struct module *program = of((void *)&mt_maps_init);
+	struct module *libc = of(dlsym(RTLD_DEFAULT, "puts"));
 	CHECK(program && libc);
 	CHECK_STR(program->path, self);
 	CHECK(program->xflags & MTW_MODULE_MAIN);

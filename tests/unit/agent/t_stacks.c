@@ -77,7 +77,8 @@ static void *build(void *arg)
 
 	pthread_barrier_wait(&start);
 	for (int i = 0; i < NODES; i++) {
-		uint32_t parent = i && random_below(&seed, 8) ? mine[random_below(&seed, (uint32_t)i)] : 0;
+		bool inner = i && random_below(&seed, 8);
+		node_id parent = inner ? mine[random_below(&seed, (uint32_t)i)] : 0;
 		mine[i] = mt_stacks_child(parent, codes[random_below(&seed, 5000)]);
 	}
 	return NULL;
