@@ -52,6 +52,7 @@ struct node {
 	struct tally self, incl;
 	struct change self_change, incl_change; /* against model_base() */
 	uint64_t rate_bytes, rate_blocks;       /* inclusive allocation rate, per second (mean of the last second) */
+	uint64_t self_rate_bytes, self_rate_blocks;
 	uint64_t changed_ns;             /* time of the tick that changed incl last */
 };
 
@@ -181,7 +182,7 @@ struct model_delta {
 	uint32_t node;
 	struct tally self, incl;
 	struct change self_change, incl_change;
-	uint64_t rate_bytes, rate_blocks;
+	uint64_t rate_bytes, rate_blocks, self_rate_bytes, self_rate_blocks;
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);

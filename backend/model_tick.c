@@ -55,6 +55,14 @@ static struct delta *delta_of(struct model *m, uint32_t index)
 	return d;
 }
 
+static void rate_add(struct model_delta *d, uint64_t bytes, uint64_t blocks)
+{
+	d->rate_bytes += bytes;
+	d->rate_blocks += blocks;
+	d->self_rate_bytes += bytes;
+	d->self_rate_blocks += blocks;
+}
+
 static void take_staged(struct model *m, struct rate_batch *batch, double weight)
 {
 	for (size_t i = 0; i < m->staged_count; i++) {
@@ -77,8 +85,7 @@ static void take_staged(struct model *m, struct rate_batch *batch, double weight
 		struct rate_entry *r = &batch->entries[batch->count++];
 		*r = (struct rate_entry){ index, (uint64_t)((double)grown.alloc_bytes * weight),
 					  (uint64_t)((double)grown.alloc_blocks * weight) };
-		d->d.rate_bytes += r->bytes;
-		d->d.rate_blocks += r->blocks;
+		rate_add(&d->d, r->bytes, r->blocks);
 	}
 	m->staged_count = 0;
 }
@@ -92,8 +99,7 @@ static void expire_rates(struct model *m, uint64_t now)
 			break;
 		for (size_t i = 0; i < b->count; i++) {
 			struct delta *d = delta_of(m, b->entries[i].index);
-			d->d.rate_bytes -= b->entries[i].bytes;
-			d->d.rate_blocks -= b->entries[i].blocks;
+			rate_add(&d->d, 0 - b->entries[i].bytes, 0 - b->entries[i].blocks);
 		}
 		b->count = 0;
 		m->batch_first = (m->batch_first + 1) % RATE_TICKS;
@@ -137,6 +143,8 @@ static size_t walk_up(struct model *m, uint64_t now)
 			change_add(&v->n.incl_change, &d.incl_change);
 			v->n.rate_bytes += d.rate_bytes;
 			v->n.rate_blocks += d.rate_blocks;
+			v->n.self_rate_bytes += d.self_rate_bytes;
+			v->n.self_rate_blocks += d.self_rate_blocks;
 			v->n.changed_ns = now;
 			GROW(m->changes, m->change_room, n + 1);
 			m->changes[n++] = d;

@@ -1,10 +1,427 @@
-#include "owner.h"
-struct owners { struct owner u; };
-struct owners *owners_new(const struct model *m, struct symbols *s) { (void)m;(void)s; struct owners *o = xcalloc(1, sizeof *o); o->u.module = OWNER_UNKNOWN; o->u.name = "[unknown]"; o->u.letter='?'; return o; }
-void owners_free(struct owners *o) { (void)o; }
-int owners_add_wrapper(struct owners *o, const char *p) { (void)o;(void)p; return 0; }
-size_t owners_update(struct owners *o, const struct owner **list) { (void)o; *list = NULL; return 0; }
-const struct owner *owners_of_node(struct owners *o, uint32_t node) { (void)node; return &o->u; }
-bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f) { (void)o;(void)module;(void)f; return false; }
-uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *i) { (void)o; *i = 0; return leaf; }
-bool owners_direct(struct owners *o, int on) { (void)o;(void)on; return false; }
+/* SPDX-License-Identifier: MIT
+ *
+ * owner.c - whose memory is it? The table of wrappers itself is in wrappers.c.
+ *
+ * A node's owner is kept once it was asked for; sums follow the model's deltas. When names
+ * arrive, only locations whose judgement (wrapper or not) turned are looked at again: their
+ * nodes, and below these the paths of wrappers that ended there. So
+ *     sum over owners = totals, at each tick, whatever is known of names.
+ */
+#include "owner_priv.h"
+
+#include "series.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define UNASKED 0u
+#define FRESH UINT32_MAX /* has counters, waits in the list of fresh nodes */
+
+struct held {
+	struct owner pub;
+	uint64_t series[SERIES_MAX + 1];
+};
+
+struct owners {
+	const struct model *m;
+	struct names *names;
+	struct held **held;      /* 0 = unknown; then in order of appearance */
+	size_t held_count, held_room;
+	uint32_t *of_lib;        /* lib -> held index, 0 = none yet */
+	size_t lib_room;
+	uint32_t *of_node;       /* dense index -> held index + 1, UNASKED or FRESH */
+	size_t node_room;
+	uint32_t *fresh;
+	size_t fresh_count, fresh_room;
+	bool stale;              /* sums must be made anew */
+	bool direct;
+	uint64_t version;
+	const struct owner **list;    /* sorted */
+	struct owner *copies;         /* in that order: what owners_update() lends */
+	size_t list_room, copies_room;
+	unsigned letters;        /* given out */
+	uint64_t times[SERIES_MAX + 1]; /* of the columns in series */
+	size_t columns;
+};
+
+static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
+{
+	GROW(o->held, o->held_room, o->held_count + 1);
+	struct held *h = xcalloc(1, sizeof *h);
+	h->pub.module = module;
+	h->pub.name = name;
+	h->pub.letter = '?';
+	h->pub.series = h->series;
+	o->held[o->held_count] = h;
+	return (uint32_t)o->held_count++;
+}
+
+static void on_change(void *arg, const struct model_delta *d, size_t count)
+{
+	struct owners *o = arg;
+
+	if (!d) {
+		o->stale = true;
+		return;
+	}
+	GROW(o->of_node, o->node_room, model_dense_count(o->m));
+	for (size_t i = 0; i < count; i++) {
+		const struct tally *t = &d[i].self;
+		const struct change *c = &d[i].self_change;
+		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes))
+			continue;
+		uint32_t index = model_node(o->m, d[i].node)->index;
+		uint32_t h = o->of_node[index];
+		if (h == UNASKED) {
+			o->of_node[index] = FRESH;
+			GROW(o->fresh, o->fresh_room, o->fresh_count + 1);
+			o->fresh[o->fresh_count++] = index;
+		}
+		if (h == UNASKED || h == FRESH)
+			continue;
+		struct owner *w = &o->held[h - 1]->pub;
+		w->sum.alloc_blocks += t->alloc_blocks;
+		w->sum.alloc_bytes += t->alloc_bytes;
+		w->sum.free_blocks += t->free_blocks;
+		w->sum.free_bytes += t->free_bytes;
+		w->change.born_blocks += c->born_blocks;
+		w->change.born_bytes += c->born_bytes;
+		w->change.gone_blocks += c->gone_blocks;
+		w->change.gone_bytes += c->gone_bytes;
+		w->rate_bytes += d[i].self_rate_bytes;
+	}
+}
+
+/* Adds (or with sign -1 takes away) all that a node allocated itself. */
+static void book(struct owner *w, const struct node *n, uint64_t sign)
+{
+	w->sum.alloc_blocks += sign * n->self.alloc_blocks;
+	w->sum.alloc_bytes += sign * n->self.alloc_bytes;
+	w->sum.free_blocks += sign * n->self.free_blocks;
+	w->sum.free_bytes += sign * n->self.free_bytes;
+	w->change.born_blocks += sign * n->self_change.born_blocks;
+	w->change.born_bytes += sign * n->self_change.born_bytes;
+	w->change.gone_blocks += sign * n->self_change.gone_blocks;
+	w->change.gone_bytes += sign * n->self_change.gone_bytes;
+	w->rate_bytes += sign * n->self_rate_bytes;
+}
+
+struct owners *owners_new(const struct model *m, struct symbols *s)
+{
+	struct owners *o = xcalloc(1, sizeof *o);
+
+	o->m = m;
+	o->names = names_new(m, s);
+	o->stale = true;
+	new_held(o, OWNER_UNKNOWN, "[unknown]");
+	/* Observing does not change what the model says. */
+	model_on_change((struct model *)m, on_change, o);
+	return o;
+}
+
+void owners_free(struct owners *o)
+{
+	if (!o)
+		return;
+	model_off_change((struct model *)o->m, o);
+	for (size_t i = 0; i < o->held_count; i++)
+		free(o->held[i]);
+	names_free(o->names);
+	free(o->held);
+	free(o->of_lib);
+	free(o->of_node);
+	free(o->fresh);
+	free(o->list);
+	free(o->copies);
+	free(o);
+}
+
+static uint32_t held_of_module(struct owners *o, uint32_t module)
+{
+	uint32_t lib = names_lib_of(o->names, module);
+
+	if (lib == NO_ID)
+		return 0;
+	GROW(o->of_lib, o->lib_room, (size_t)lib + 1);
+	if (!o->of_lib[lib])
+		o->of_lib[lib] = new_held(o, module, names_lib(o->names, lib)->name);
+	o->held[o->of_lib[lib]]->pub.module = names_lib(o->names, lib)->newest;
+	return o->of_lib[lib];
+}
+
+static uint32_t parent_index(const struct owners *o, uint32_t index)
+{
+	uint32_t parent = model_dense(o->m, index, NULL)->parent;
+
+	return parent == NO_ID ? 0 : model_node(o->m, parent)->index;
+}
+
+static bool passes(struct owners *o, const struct name_loc *l)
+{
+	if (!o->direct)
+		return l->wrapper;
+	const struct module *x = l->module == NO_ID ? NULL : model_module(o->m, l->module);
+
+	return x && (x->flags & MTW_MODULE_AGENT);
+}
+
+static uint32_t find_owner(struct owners *o, uint32_t index)
+{
+	for (; index; index = parent_index(o, index)) {
+		const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, index));
+		if (l->kind == MTW_NODE_TRUNCATED)
+			return 0;
+		if (!passes(o, l))
+			return held_of_module(o, l->module);
+	}
+	return 0;
+}
+
+static void assign(struct owners *o, uint32_t index)
+{
+	const struct node *n = model_dense(o->m, index, NULL);
+	uint32_t before = o->of_node[index], now = find_owner(o, index) + 1;
+
+	if (before == now)
+		return;
+	if (before != UNASKED && before != FRESH)
+		book(&o->held[before - 1]->pub, n, (uint64_t)-1);
+	book(&o->held[now - 1]->pub, n, 1);
+	o->of_node[index] = now;
+}
+
+/* A location's judgement turned: everything that its nodes end, or ended, is assigned anew. */
+static void reassign(struct owners *o, uint32_t loc)
+{
+	uint32_t *stack = NULL;
+	size_t room = 0, count = 0;
+
+	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID; i = names_next_node(o->names, i)) {
+		GROW(stack, room, count + 1);
+		stack[count++] = i;
+	}
+	while (count) {
+		uint32_t index = stack[--count];
+		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
+			assign(o, index);
+		uint32_t child = model_dense(o->m, index, NULL)->first_child;
+		for (; child != NO_ID; child = model_node(o->m, child)->next_sibling) {
+			uint32_t c = model_node(o->m, child)->index;
+			if (!passes(o, names_loc(o->names, names_loc_of(o->names, c))))
+				continue;
+			GROW(stack, room, count + 1);
+			stack[count++] = c;
+		}
+	}
+	free(stack);
+}
+
+static void make_anew(struct owners *o)
+{
+	uint32_t count = model_dense_count(o->m);
+
+	for (size_t i = 0; i < o->held_count; i++) {
+		o->held[i]->pub.sum = (struct tally){ 0 };
+		o->held[i]->pub.change = (struct change){ 0 };
+		o->held[i]->pub.rate_bytes = 0;
+	}
+	memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
+	o->fresh_count = 0;
+	for (uint32_t i = 1; i < count; i++) {
+		const struct node *n = model_dense(o->m, i, NULL);
+		if (n->self.alloc_blocks | n->self.alloc_bytes)
+			assign(o, i);
+	}
+	o->stale = false;
+	o->version++;
+}
+
+void owners_refresh(struct owners *o)
+{
+	const uint32_t *changed;
+
+	if (names_update(o->names))
+		o->stale = true;
+	GROW(o->of_node, o->node_room, model_dense_count(o->m));
+	size_t count = names_refresh(o->names, &changed);
+	o->version += count != 0;
+	if (o->stale) {
+		make_anew(o);
+		return;
+	}
+	/* Judging may ask for more names, but answers only come with the next refresh. */
+	for (size_t i = 0; i < count; i++)
+		reassign(o, changed[i]);
+	for (size_t i = 0; i < o->fresh_count; i++)
+		assign(o, o->fresh[i]);
+	o->version += o->fresh_count != 0;
+	o->fresh_count = 0;
+}
+
+uint64_t owners_version(const struct owners *o)
+{
+	return o->version;
+}
+
+struct names *owners_names(struct owners *o)
+{
+	return o->names;
+}
+
+const struct owner *owners_of_index(struct owners *o, uint32_t index)
+{
+	uint32_t h = index < o->node_room ? o->of_node[index] : UNASKED;
+
+	if (h != UNASKED && h != FRESH)
+		return &o->held[h - 1]->pub;
+	/* A node without counters of its own: asked about now and then, not kept. */
+	return &o->held[find_owner(o, index)]->pub;
+}
+
+const struct owner *owners_of_node(struct owners *o, uint32_t node)
+{
+	const struct node *n = model_node(o->m, node);
+
+	owners_refresh(o);
+	return n && n->known ? owners_of_index(o, n->index) : &o->held[0]->pub;
+}
+
+int owners_add_wrapper(struct owners *o, const char *pattern)
+{
+	o->stale = true;
+	return names_add_wrapper(o->names, pattern);
+}
+
+bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f)
+{
+	const struct module *x = module == NO_ID ? NULL : model_module(o->m, module);
+
+	return x && wrappers_match(names_wrappers(o->names), x->flags, f->function, f->name);
+}
+
+uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
+{
+	const struct node *n = model_node(o->m, leaf);
+
+	*frame_index = 0;
+	owners_refresh(o);
+	for (uint32_t index = n && n->known ? n->index : 0; index; index = parent_index(o, index)) {
+		const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, index));
+		for (uint32_t i = 0; !l->wrapper && i < l->count; i++) {
+			if (names_fn(o->names, l->frames[i].fn)->wrapper)
+				continue;
+			*frame_index = i;
+			uint32_t id;
+			model_dense(o->m, index, &id);
+			return id;
+		}
+	}
+	return leaf;
+}
+
+bool owners_direct(struct owners *o, int on)
+{
+	if (on >= 0 && o->direct != (on != 0)) {
+		o->direct = on != 0;
+		o->stale = true;
+	}
+	return o->direct;
+}
+
+/* --- the list, its letters, and the history by owner */
+
+static int heavier(const void *a, const void *b)
+{
+	const struct owner *x = *(const struct owner *const *)a, *y = *(const struct owner *const *)b;
+	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
+
+	if (lx != ly)
+		return lx < ly ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static size_t column_of(const struct owners *o, uint64_t time_ns)
+{
+	size_t lo = 0, hi = o->columns;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (o->times[mid] < time_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < o->columns && o->times[lo] == time_ns ? lo : SIZE_MAX;
+}
+
+/* What an owner held at point p: a column kept from then, the agent's own figure, or now. */
+static void fill_columns(struct owners *o, const struct point *points, size_t count)
+{
+	const uint32_t *modules;
+	size_t from_agent = model_history_owners(o->m, &modules);
+	uint64_t (*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
+
+	for (size_t p = 0; p < count; p++) {
+		size_t column = p + 1 < count ? column_of(o, points[p].time_ns) : SIZE_MAX;
+		const uint64_t *bytes = model_history_owner_bytes(o->m, p);
+		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++)
+			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
+							: live_bytes(&o->held[h]->pub.sum);
+		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
+			made[held_of_module(o, modules[k])][p] += bytes[k];
+	}
+	for (size_t h = 0; h < o->held_count; h++)
+		memcpy(o->held[h]->series, made[h], count * sizeof(uint64_t));
+	for (size_t p = 0; p < count; p++)
+		o->times[p] = points[p].time_ns;
+	o->columns = count;
+	free(made);
+}
+
+static void update_series(struct owners *o)
+{
+	const struct point *points;
+	const uint32_t *modules;
+	size_t count = model_history(o->m, &points);
+	size_t owners = model_history_owners(o->m, &modules);
+
+	/* So that no owner appears while columns are made. */
+	for (size_t k = 0; k < owners; k++)
+		held_of_module(o, modules[k]);
+	bool same = count == o->columns && count && points[count - 1].time_ns == o->times[count - 1] &&
+		    points[0].time_ns == o->times[0];
+	if (same) {
+		for (size_t h = 0; h < o->held_count; h++)
+			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
+		return;
+	}
+	fill_columns(o, points, count);
+}
+
+static char letter(unsigned n)
+{
+	return n < 26 ? (char)('A' + n) : n < 52 ? (char)('a' + n - 26) : '.';
+}
+
+size_t owners_update(struct owners *o, const struct owner **list)
+{
+	size_t count = 0;
+
+	owners_refresh(o);
+	GROW(o->list, o->list_room, o->held_count);
+	for (size_t i = 0; i < o->held_count; i++)
+		if (o->held[i]->pub.sum.alloc_blocks)
+			o->list[count++] = &o->held[i]->pub;
+	qsort(o->list, count, sizeof *o->list, heavier);
+	for (size_t i = 0; i < count; i++) {
+		struct owner *w = (struct owner *)o->list[i];
+		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
+			w->letter = letter(o->letters++);
+	}
+	update_series(o);
+	GROW(o->copies, o->copies_room, count + 1);
+	for (size_t i = 0; i < count; i++)
+		o->copies[i] = *o->list[i];
+	*list = o->copies;
+	return count;
+}

@@ -1,24 +1,101 @@
-#include "query.h"
-struct query { int x; };
-struct query *query_new(struct model *m, struct symbols *s, struct owners *o) { (void)m;(void)s;(void)o; return xcalloc(1, sizeof(struct query)); }
-void query_free(struct query *q) { (void)q; }
-void query_set_inverted(struct query *q, bool on) { (void)q;(void)on; }
-bool query_inverted(const struct query *q) { (void)q; return false; }
-void query_set_sort(struct query *q, enum query_column by, bool reverse) { (void)q;(void)by;(void)reverse; }
-int query_set_filter(struct query *q, const char *text, struct err *err) { (void)q;(void)text;(void)err; return 0; }
-int query_zoom(struct query *q, row_id id) { (void)q;(void)id; return 0; }
-int query_zoom_owner(struct query *q, uint32_t module) { (void)q;(void)module; return 0; }
-size_t query_rows(struct query *q, bool resort, const struct row **rows) { (void)q;(void)resort; *rows = NULL; return 0; }
-size_t query_index(const struct query *q, row_id id) { (void)q;(void)id; return SIZE_MAX; }
-int query_open(struct query *q, row_id id, bool open) { (void)q;(void)id;(void)open; return 0; }
-size_t query_open_below(struct query *q, row_id id, bool open, size_t limit) { (void)q;(void)id;(void)open;(void)limit; return 0; }
-row_id query_open_heaviest(struct query *q, row_id id) { (void)q; return id; }
-void query_unfold(struct query *q, row_id id) { (void)q;(void)id; }
-row_id query_open_node(struct query *q, uint32_t node) { (void)q;(void)node; return 0; }
-size_t query_search(struct query *q, const char *text, size_t *pending) { (void)q;(void)text; *pending = 0; return 0; }
-row_id query_search_next(struct query *q, row_id from, bool backwards) { (void)q;(void)backwards; return from; }
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites) { (void)q;(void)by;(void)reverse;(void)resort; *sites = NULL; return 0; }
-void query_site_expect(struct query *q, uint32_t site, bool on) { (void)q;(void)site;(void)on; }
-void query_verdict(struct query *q, struct verdict *v) { (void)q; v->kind = V_EMPTY; v->text[0] = 0; v->site = 0; }
-size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct interval_row **rows) { (void)q;(void)from;(void)to; *rows = NULL; return 0; }
-size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max) { (void)q;(void)leaf;(void)out;(void)max; return 0; }
+/* SPDX-License-Identifier: MIT
+ *
+ * query.c - the life of a query, and single stacks. Trees are in query_tree.c (rows and their
+ * values), query_rows.c (what is on screen) and query_find.c (search, opening a path); call sites
+ * in query_sites.c and query_intervals.c; the verdict in query_verdict.c.
+ */
+#include "query_priv.h"
+
+#include <stdlib.h>
+
+static void on_change(void *arg, const struct model_delta *d, size_t count)
+{
+	struct query *q = arg;
+
+	(void)count;
+	q->seen_changes++;
+	q->stale |= !d;
+}
+
+struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
+{
+	struct query *q = xcalloc(1, sizeof *q);
+
+	q->m = m;
+	q->s = s;
+	q->o = o;
+	q->n = owners_names(o);
+	q->by = BY_LIVE;
+	q->zoom_owner = NO_ID;
+	q->stamp = 1;
+	q->resets = model_resets(m);
+	tree_clear(q);
+	model_on_change(m, on_change, q);
+	return q;
+}
+
+void query_free(struct query *q)
+{
+	if (!q)
+		return;
+	model_off_change(q->m, q);
+	sites_free(q);
+	tree_clear(q);
+	for (size_t i = 0; i < q->row_count; i++)
+		free(q->rows[i]);
+	for (size_t i = 0; i < q->text_count; i++)
+		free(q->texts[i]);
+	free(q->rows);
+	free(q->texts);
+	free(q->out);
+	free(q->place);
+	free(q->search);
+	free(q->hit_of_fn);
+	filter_release(&q->filter);
+	free(q);
+}
+
+void value_add(struct value *v, const struct value *d)
+{
+	v->tally.alloc_blocks += d->tally.alloc_blocks;
+	v->tally.alloc_bytes += d->tally.alloc_bytes;
+	v->tally.free_blocks += d->tally.free_blocks;
+	v->tally.free_bytes += d->tally.free_bytes;
+	v->change.born_blocks += d->change.born_blocks;
+	v->change.born_bytes += d->change.born_bytes;
+	v->change.gone_blocks += d->change.gone_blocks;
+	v->change.gone_bytes += d->change.gone_bytes;
+	v->rate_bytes += d->rate_bytes;
+	v->rate_blocks += d->rate_blocks;
+}
+
+size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)
+{
+	const struct node *n = model_node(q->m, leaf);
+	size_t count = 0;
+
+	for (uint32_t id = leaf; n && n->known && id != 0; id = n->parent, n = model_node(q->m, id)) {
+		if (n->kind == MTW_NODE_TRUNCATED)
+			break;
+		const struct symbol *s = symbols_of_node(q->s, id);
+		const struct module *x = n->module == NO_ID ? NULL : model_module(q->m, n->module);
+		size_t frames = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
+		for (size_t i = 0; i < frames && count < max; i++) {
+			const struct symbol_frame *f = i < s->count ? &s->frames[i] : NULL;
+			out[count++] = (struct frame_out){
+				.function = f ? f->function : NULL,
+				.file = f ? f->file : NULL,
+				.line = f ? f->line : 0,
+				.inlined = f && f->inlined,
+				.module = x ? x->name : NULL,
+				.module_id = n->module,
+				.offset = n->offset,
+				.has_offset = x != NULL,
+				.address = x ? x->bias + n->offset : n->offset,
+			};
+		}
+		if (n->parent == NO_ID)
+			break;
+	}
+	return count;
+}

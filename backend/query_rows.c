@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * query_rows.c - the rows that are on screen: order, folding, what is open.
+ *
+ * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which is
+ * itself a row with a number, so that it can be selected and opened. Sorting happens only when the
+ * caller says so: between, rows keep their order and new ones come last.
+ */
+#include "query_priv.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define REST_MIN 3u   /* fewer small children are shown */
+#define DEPTH_MAX 2000u
+
+void query_set_inverted(struct query *q, bool on)
+{
+	if (q->inverted == on)
+		return;
+	q->inverted = on;
+	q->zoom_depth = 0;
+	q->stale = true;
+}
+
+bool query_inverted(const struct query *q)
+{
+	return q->inverted;
+}
+
+void query_set_sort(struct query *q, enum query_column by, bool reverse)
+{
+	q->by = by;
+	q->reverse = reverse;
+}
+
+static int64_t key_of(const struct query *q, const struct trow *r)
+{
+	const struct value *v = &r->incl;
+	const struct change *c = &v->change;
+
+	switch (q->by) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&v->tally);
+	case BY_NET: return (int64_t)(c->born_bytes - c->gone_bytes);
+	case BY_BORN: return (int64_t)c->born_bytes;
+	case BY_GONE: return (int64_t)c->gone_bytes;
+	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
+	case BY_RATE: return (int64_t)v->rate_bytes;
+	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
+	default: return (int64_t)live_bytes(&v->tally);
+	}
+}
+
+static const char *short_name(const struct query *q, const struct trow *r)
+{
+	return r->fn == NO_ID ? "" : names_fn(q->n, r->fn)->name;
+}
+
+static struct query *sorting; /* qsort has no argument; main thread only */
+
+static int by_key(const void *a, const void *b)
+{
+	const uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
+	const struct trow *x = sorting->rows[na], *y = sorting->rows[nb];
+	int order = 0;
+
+	if (sorting->by == BY_NAME) {
+		order = strcmp(short_name(sorting, x), short_name(sorting, y));
+	} else {
+		int64_t kx = key_of(sorting, x), ky = key_of(sorting, y);
+		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
+		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
+	}
+	if (sorting->reverse)
+		order = -order;
+	return order ? order : na < nb ? -1 : 1;
+}
+
+/* What makes a row worth a line of its own, whatever it is sorted by. */
+static uint64_t weight(const struct query *q, const struct trow *r)
+{
+	const struct value *v = &r->incl;
+	uint64_t w = live_bytes(&v->tally);
+
+	if (model_base(q->m)) {
+		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
+		w = w > v->change.born_bytes ? w : v->change.born_bytes;
+	}
+	if (q->by == BY_RATE && v->rate_bytes > w)
+		w = v->rate_bytes;
+	if (q->by == BY_ALLOC && v->tally.alloc_bytes > w)
+		w = v->tally.alloc_bytes;
+	return w;
+}
+
+static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
+{
+	struct trow *r = q->rows[parent];
+
+	if (!r->rest_row) {
+		struct trow *rest = xcalloc(1, sizeof *rest);
+		GROW(q->rows, q->row_room, q->row_count + 1);
+		*rest = (struct trow){ .parent = parent, .fn = NO_ID, .rest = true, .built = true };
+		q->rows[q->row_count] = rest;
+		r->rest_row = (uint32_t)q->row_count++;
+	}
+	struct trow *rest = q->rows[r->rest_row];
+	rest->incl = rest->self = (struct value){ 0 };
+	rest->valued = q->stamp;
+	rest->heaviest = count; /* of a rest row: how many it stands for */
+	return r->rest_row;
+}
+
+static const char *keep_text(struct query *q, char *text)
+{
+	GROW(q->texts, q->text_room, q->text_count + 1);
+	return q->texts[q->text_count++] = text;
+}
+
+static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t *folded)
+{
+	char *text = NULL;
+	size_t len = 0;
+	FILE *f = open_memstream(&text, &len);
+
+	*folded = 0;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "", short_name(q, q->rows[at]));
+		++*folded;
+		if (at == tail)
+			break;
+	}
+	fclose(f);
+	return text;
+}
+
+static bool is_hit(struct query *q, uint32_t fn)
+{
+	if (!q->search || fn == NO_ID)
+		return false;
+	GROW(q->hit_of_fn, q->hit_room, (size_t)fn + 1);
+	if (!q->hit_of_fn[fn]) {
+		const struct name_fn *x = names_fn(q->n, fn);
+		q->hit_of_fn[fn] = text_has(x->function, q->search) || text_has(x->name, q->search) ? 2 : 1;
+	}
+	return q->hit_of_fn[fn] == 2;
+}
+
+static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
+{
+	const struct trow *r = q->rows[tail];
+	uint32_t flags = 0;
+
+	if (r->rest)
+		return ROW_REST;
+	if (!r->child_count)
+		flags |= ROW_LEAF;
+	else if (r->open)
+		flags |= ROW_OPEN;
+	if (!live_blocks(&r->incl.tally))
+		flags |= ROW_ZERO;
+	const struct member *m = &r->members[0];
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
+	if (l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL)
+		flags |= ROW_PENDING;
+	if (l->kind == MTW_NODE_TRUNCATED)
+		flags |= ROW_TRUNCATED;
+	if (m->frame < l->count && l->frames[m->frame].inlined)
+		flags |= ROW_INLINED;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		flags |= is_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
+		if (at == tail)
+			return flags;
+	}
+}
+
+static void fill_place(struct query *q, struct row *out, const struct trow *r)
+{
+	const struct member *m = &r->members[0];
+
+	for (size_t i = 0; i < r->member_count; i++)
+		if (r->members[i].leaf == r->heaviest)
+			m = &r->members[i];
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
+	const struct name_frame *f = &l->frames[m->frame < l->count ? m->frame : 0];
+	out->function = names_fn(q->n, f->fn)->function;
+	out->file = f->file;
+	out->line = f->line;
+	out->module = l->module;
+	model_dense(q->m, m->leaf, &out->node);
+	out->owner = owners_of_index(q->o, m->leaf);
+}
+
+static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent, uint32_t depth)
+{
+	GROW(q->out, q->out_room, q->out_count + 1);
+	GROW(q->place, q->place_room, q->row_count + 1);
+	struct trow *r = q->rows[tail];
+	struct row *out = &q->out[q->out_count];
+
+	*out = (struct row){ .id = head, .parent = shown_parent, .depth = depth, .folded = 1 };
+	q->rows[head]->tail = tail;
+	out->flags = flags_of(q, head, tail);
+	out->incl = r->incl.tally;
+	out->self = r->self.tally;
+	out->change = r->incl.change;
+	out->rate_bytes = r->incl.rate_bytes;
+	out->rate_blocks = r->incl.rate_blocks;
+	out->paths = r->rest ? r->heaviest : (uint32_t)r->member_count;
+	out->module = NO_ID;
+	if (r->rest) {
+		out->name = keep_text(q, xasprintf("... %u more", r->heaviest));
+		out->owner = NULL;
+		model_dense(q->m, 0, &out->node);
+	} else {
+		out->name = head == tail ? short_name(q, r) : keep_text(q, chain_name(q, head, tail, &out->folded));
+		fill_place(q, out, r);
+	}
+	q->place[head] = (uint32_t)++q->out_count;
+}
+
+static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
+
+static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
+{
+	uint32_t tail = tree_tail(q, child);
+
+	tree_build(q, tail);
+	tree_value(q, tail);
+	emit(q, child, tail, shown, depth);
+	if (q->rows[tail]->open)
+		walk(q, tail, child, depth + 1, resort);
+}
+
+static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
+{
+	tree_build(q, row);
+	struct trow *r = q->rows[row];
+	uint64_t floor = live_bytes(&tree_total(q)->tally) / 1000 + 1;
+	uint32_t small = 0;
+
+	if (depth > DEPTH_MAX)
+		return;
+	for (size_t i = 0; i < r->child_count; i++) {
+		tree_value(q, r->children[i]);
+		small += weight(q, q->rows[r->children[i]]) < floor;
+	}
+	if (resort && r->child_count > 1) {
+		sorting = q;
+		qsort(r->children, r->child_count, sizeof *r->children, by_key);
+	}
+	bool fold = small >= REST_MIN && !r->more && !q->search;
+	struct value rest = { 0 };
+	for (size_t i = 0; i < r->child_count; i++) {
+		struct trow *c = q->rows[r->children[i]];
+		/* An open one stays until it is closed, and so does one that was let go to zero. */
+		if (fold && !c->open && weight(q, c) < floor) {
+			value_add(&rest, &c->incl);
+			continue;
+		}
+		small -= weight(q, c) < floor;
+		/* Nothing ever came through here with this filter. */
+		if (!c->incl.tally.alloc_blocks)
+			continue;
+		show(q, r->children[i], shown, depth, resort);
+	}
+	if (fold && small) {
+		uint32_t number = rest_row(q, row, small);
+		q->rows[number]->incl = rest;
+		if (rest.tally.alloc_blocks)
+			emit(q, number, number, shown, depth);
+	}
+}
+
+size_t query_rows(struct query *q, bool resort, const struct row **rows)
+{
+	tree_refresh(q);
+	for (size_t i = 0; i < q->text_count; i++)
+		free(q->texts[i]);
+	q->text_count = 0;
+	q->out_count = 0;
+	GROW(q->place, q->place_room, q->row_count + 1);
+	memset(q->place, 0, q->place_room * sizeof *q->place);
+	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q);
+	/* The rows above must be current for those below to be. */
+	uint32_t path[DEPTH_MAX];
+	size_t n = 0;
+	for (uint32_t at = top; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
+		path[n++] = at;
+	while (n)
+		tree_build(q, path[--n]);
+	if (q->rows[top]->gone) {
+		q->zoom_depth = 0;
+		top = tree_root(q);
+	}
+	if (q->zoom_depth)
+		show(q, top, 0, 0, resort);
+	else
+		walk(q, top, 0, 0, resort);
+	*rows = q->out;
+	return q->out_count;
+}
+
+size_t query_index(const struct query *q, row_id id)
+{
+	return id < q->place_room && q->place[id] ? q->place[id] - 1 : SIZE_MAX;
+}

@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * query_sites.c - call sites: stacks joined by the function that allocates.
+ *
+ * The site of a stack is its innermost frame that is no allocation wrapper (owner.h). Which site a
+ * node belongs to is kept; values are summed anew once a tick, by one pass over the nodes.
+ */
+#include "query_sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static struct query_site *new_site(struct site_table *t, uint32_t fn)
+{
+	struct query_site *s = xcalloc(1, sizeof *s);
+
+	GROW(t->sites, t->room, t->count + 1);
+	t->sites[t->count++] = s;
+	s->pub.id = (uint32_t)t->count;
+	map_set(&t->by_fn, fn, s->pub.id);
+	return s;
+}
+
+static void forget(struct site_table *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		free(t->sites[i]->mark_live);
+		free(t->sites[i]->net);
+		free(t->sites[i]);
+	}
+	t->count = t->order_count = t->sample_count = t->mark_count = 0;
+	map_clear(&t->by_fn);
+	if (t->node_room)
+		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
+}
+
+void sites_free(struct query *q)
+{
+	struct site_table *t = q->sites;
+
+	if (!t)
+		return;
+	forget(t);
+	map_release(&t->by_fn);
+	free(t->sites);
+	free(t->of_node);
+	free(t->marks);
+	free(t->out);
+	free(t->order);
+	free(t->rows);
+	free(t);
+	q->sites = NULL;
+}
+
+/* A new site that only got its name now goes on with what was seen under the old one. */
+static void assign(struct query *q, struct site_table *t, uint32_t index, uint32_t before)
+{
+	uint32_t id, frame, site_index;
+
+	model_dense(q->m, index, &id);
+	site_index = model_node(q->m, owners_site(q->o, id, &frame))->index;
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site_index));
+	uint32_t fn = l->frames[frame < l->count ? frame : 0].fn;
+	uint32_t number = map_get(&t->by_fn, fn, 0);
+	if (!number) {
+		struct query_site *s = new_site(t, fn);
+		number = s->pub.id;
+		if (before)
+			memcpy(s->samples, t->sites[before - 1]->samples, sizeof s->samples);
+	}
+	t->of_node[index] = number;
+}
+
+/* "call site < caller", place and owner, from the stack that holds most. */
+static void describe(struct query *q, struct query_site *s)
+{
+	uint32_t frame, site = owners_site(q->o, s->pub.leaf, &frame);
+	const struct node *n = model_node(q->m, site);
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
+	const struct name_frame *f = &l->frames[frame < l->count ? frame : 0];
+
+	s->pub.name = names_fn(q->n, f->fn)->name;
+	s->pub.function = names_fn(q->n, f->fn)->function;
+	s->pub.file = f->file;
+	s->pub.line = f->line;
+	s->pub.module = n->module;
+	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
+	s->pub.caller = NULL;
+	s->pub.flags &= ROW_EXPECTED;
+	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
+	s->pub.flags |= live_blocks(&s->sum.tally) ? 0 : ROW_ZERO;
+	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
+	if (frame + 1 < l->count) {
+		s->pub.caller = names_fn(q->n, l->frames[frame + 1].fn)->name;
+	} else if (n->parent != NO_ID && model_node(q->m, n->parent)->index) {
+		l = names_loc(q->n, names_loc_of(q->n, model_node(q->m, n->parent)->index));
+		s->pub.caller = names_fn(q->n, l->frames[0].fn)->name;
+	}
+}
+
+static void sum_up(struct query *q, struct site_table *t)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	for (size_t i = 0; i < t->count; i++) {
+		t->sites[i]->sum = (struct value){ 0 };
+		t->sites[i]->most = t->sites[i]->pub.stacks = 0;
+	}
+	GROW(t->of_node, t->node_room, (size_t)count + 1);
+	bool anew = t->version != owners_version(q->o);
+	t->version = owners_version(q->o);
+	for (uint32_t i = 1; i < count; i++) {
+		if (!model_dense(q->m, i, NULL)->self.alloc_blocks)
+			continue;
+		if (!t->of_node[i] || anew)
+			assign(q, t, i, t->of_node[i]);
+		struct query_site *s = t->sites[t->of_node[i] - 1];
+		const struct value *v = filter_self(q, i);
+		value_add(&s->sum, v);
+		if (!s->pub.stacks++ || live_bytes(&v->tally) > s->most) {
+			s->most = live_bytes(&v->tally);
+			model_dense(q->m, i, &s->pub.leaf);
+		}
+	}
+}
+
+struct site_table *sites_table(struct query *q)
+{
+	struct site_table *t = q->sites;
+
+	tree_refresh(q);
+	if (!t) {
+		t = q->sites = xcalloc(1, sizeof *t);
+		t->resets = q->resets;
+	}
+	if (t->resets != q->resets) {
+		forget(t);
+		t->resets = q->resets;
+		t->stamp = 0;
+	}
+	if (t->stamp == q->stamp && t->version == owners_version(q->o))
+		return t;
+	t->stamp = q->stamp;
+	sum_up(q, t);
+	growth_update(q, t);
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		s->pub.sum = s->sum.tally;
+		s->pub.change = s->sum.change;
+		s->pub.rate_bytes = s->sum.rate_bytes;
+		s->pub.rate_blocks = s->sum.rate_blocks;
+		if (s->pub.stacks)
+			describe(q, s);
+	}
+	return t;
+}
+
+uint32_t sites_of_index(struct query *q, uint32_t index)
+{
+	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+}
+
+static struct { enum query_column by; bool reverse; struct site_table *t; } sorting; /* main thread only */
+
+static int64_t key_of(const struct site *s)
+{
+	switch (sorting.by) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&s->sum);
+	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
+	case BY_BORN: return (int64_t)s->change.born_bytes;
+	case BY_GONE: return (int64_t)s->change.gone_bytes;
+	case BY_RATE: return (int64_t)s->rate_bytes;
+	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
+	default: return (int64_t)live_bytes(&s->sum);
+	}
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
+	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
+	int64_t kx = key_of(x), ky = key_of(y);
+	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name) : kx < ky ? 1 : kx > ky ? -1 : 0;
+
+	if (!order)
+		order = live_bytes(&x->sum) < live_bytes(&y->sum) ? 1 : live_bytes(&x->sum) > live_bytes(&y->sum) ? -1 : 0;
+	if (sorting.reverse)
+		order = -order;
+	return order ? order : na < nb ? -1 : 1;
+}
+
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites)
+{
+	struct site_table *t = sites_table(q);
+	size_t n = 0;
+
+	GROW(t->order, t->order_room, t->count + 1);
+	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
+		t->order[t->order_count] = (uint32_t)t->order_count + 1;
+	if (resort) {
+		sorting.by = by;
+		sorting.reverse = reverse;
+		sorting.t = t;
+		/* Sites without a stack have no name to compare. */
+		size_t with = 0;
+		for (size_t i = 0; i < t->order_count; i++)
+			if (t->sites[t->order[i] - 1]->pub.stacks) {
+				uint32_t swap = t->order[with];
+				t->order[with++] = t->order[i];
+				t->order[i] = swap;
+			}
+		qsort(t->order, with, sizeof *t->order, by_key);
+	}
+	GROW(t->out, t->out_room, t->order_count + 1);
+	for (size_t i = 0; i < t->order_count; i++) {
+		const struct query_site *s = t->sites[t->order[i] - 1];
+		if (s->pub.stacks && s->sum.tally.alloc_blocks)
+			t->out[n++] = s->pub;
+	}
+	*sites = t->out;
+	return n;
+}
+
+void query_site_expect(struct query *q, uint32_t site, bool on)
+{
+	struct site_table *t = sites_table(q);
+
+	if (site && site <= t->count) {
+		struct site *s = &t->sites[site - 1]->pub;
+		s->flags = on ? s->flags | ROW_EXPECTED : s->flags & ~(unsigned)ROW_EXPECTED;
+	}
+}
+
+uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **site)
+{
+	struct site_table *t = sites_table(q);
+	uint32_t best = 0;
+
+	*net = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->net_window > *net) {
+			*net = s->net_window;
+			*site = s;
+			best = s->id;
+		}
+	}
+	return best;
+}
