@@ -158,9 +158,11 @@ MT_INLINE struct thread *mt_thread_enter(void)
 }
 
 /* record.c: what hooks call. */
-void mt_record_alloc(struct thread *t, void *p, size_t bytes, const struct regs *r);
-bool mt_record_free(struct thread *t, void *p);     /* false: not the real allocator's: leave it */
-bool mt_record_take(struct thread *t, void *p, struct block *b); /* realloc: retire, count later */
+/* The caller's pc, sp and fp as in struct regs. Returns p. */
+void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+void mt_record_free(struct thread *t, void *p);     /* and then lets the real allocator free it */
+/* realloc: retire, count later. false: not the real allocator's: leave it */
+bool mt_record_take(struct thread *t, void *p, struct block *b);
 void mt_record_gone(struct thread *t, const struct block *b);    /* ... it was freed */
 void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
 void mt_record_loss(unsigned reason, uint64_t bytes);

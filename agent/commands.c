@@ -155,6 +155,7 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 		command_notice(s, -1, v->index, text);
 		return true;
 	}
+	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
 	keep_option(s, name, value, who(v));
 	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);
 	command_notice(s, v->index, -1, text);

@@ -67,9 +67,7 @@ MT_EXPORT void *malloc(size_t n)
 	if (unlikely(!t))
 		return mt_hooks_plain_malloc(n);
 	void *p = mt_real.malloc(n);
-	if (likely(p))
-		mt_record_alloc(t, p, n, CALLER);
-	return p;
+	return likely(p) ? RECORD(t, p, n) : NULL;
 }
 
 MT_INLINE void any_free(void *p)
@@ -79,8 +77,8 @@ MT_INLINE void any_free(void *p)
 	struct thread *t = mt_thread_enter();
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);
-	else if (likely(mt_record_free(t, p)))
-		mt_real.free(p);
+	else
+		mt_record_free(t, p);
 }
 
 MT_EXPORT void free(void *p)
@@ -95,9 +93,7 @@ MT_EXPORT void *calloc(size_t n, size_t size)
 	if (unlikely(!t))
 		return plain_calloc(n, size);
 	void *p = mt_real.calloc(n, size);
-	if (likely(p))
-		mt_record_alloc(t, p, n * size, CALLER);
-	return p;
+	return likely(p) ? RECORD(t, p, n * size) : NULL;
 }
 
 /* The old block is out of the map before the real call, for its address may be reused within it. */
@@ -111,7 +107,7 @@ static void *counted_realloc(struct thread *t, void *p, size_t n, const struct r
 	fresh = mt_real.realloc(p, n);
 	if (likely(fresh)) {
 		mt_record_gone(t, &old);
-		mt_record_alloc(t, fresh, n, caller);
+		mt_record_alloc(t, fresh, n, caller->pc, caller->sp, caller->fp);
 	} else if (n) {
 		mt_record_restore(t, p, &old);
 	} else {
@@ -129,9 +125,7 @@ static void *any_realloc(void *p, size_t n, const struct regs *caller)
 	if (p)
 		return counted_realloc(t, p, n, caller);
 	p = mt_real.realloc(NULL, n);
-	if (likely(p))
-		mt_record_alloc(t, p, n, caller);
-	return p;
+	return likely(p) ? mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp) : NULL;
 }
 
 MT_EXPORT void *realloc(void *p, size_t n)
@@ -158,7 +152,7 @@ MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)
 		return (*out = mt_real_boot_alloc(n, align)) ? 0 : ENOMEM;
 	int error = mt_real.posix_memalign(out, align, n);
 	if (likely(!error && t && *out))
-		mt_record_alloc(t, *out, n, CALLER);
+		RECORD(t, *out, n);
 	return error;
 }
 
@@ -169,9 +163,7 @@ MT_EXPORT void *aligned_alloc(size_t align, size_t n)
 	if (unlikely(!t))
 		return mt_hooks_plain_aligned(align, n);
 	void *p = mt_real.aligned_alloc(align, n);
-	if (likely(p))
-		mt_record_alloc(t, p, n, CALLER);
-	return p;
+	return likely(p) ? RECORD(t, p, n) : NULL;
 }
 
 MT_EXPORT void *memalign(size_t align, size_t n)
@@ -181,9 +173,7 @@ MT_EXPORT void *memalign(size_t align, size_t n)
 	if (unlikely(!t))
 		return mt_hooks_plain_aligned(align, n);
 	void *p = mt_real.memalign(align, n);
-	if (likely(p))
-		mt_record_alloc(t, p, n, CALLER);
-	return p;
+	return likely(p) ? RECORD(t, p, n) : NULL;
 }
 
 MT_EXPORT void *valloc(size_t n)
@@ -191,9 +181,7 @@ MT_EXPORT void *valloc(size_t n)
 	struct thread *t = mt_thread_enter();
 	void *p = mt_real.valloc(n);
 
-	if (likely(p && t))
-		mt_record_alloc(t, p, n, CALLER);
-	return p;
+	return likely(p && t) ? RECORD(t, p, n) : p;
 }
 
 MT_EXPORT void *pvalloc(size_t n)
@@ -201,9 +189,7 @@ MT_EXPORT void *pvalloc(size_t n)
 	struct thread *t = mt_thread_enter();
 	void *p = mt_real.pvalloc(n);
 
-	if (likely(p && t))
-		mt_record_alloc(t, p, n, CALLER);
-	return p;
+	return likely(p && t) ? RECORD(t, p, n) : p;
 }
 
 MT_EXPORT void cfree(void *p)

@@ -7,13 +7,14 @@
 
 #include "agent.h"
 
-/* The registers of the hook's caller, as its unwind rules want them. Needs a frame pointer. */
-#define CALLER                                                                                     \
-	(&(struct regs){                                                                           \
-		.pc = (uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)),       \
-		.sp = (uintptr_t)__builtin_dwarf_cfa(),                                            \
-		.fp = *(const uintptr_t *)__builtin_frame_address(0),                              \
-	})
+/* pc, sp and fp of the hook's caller, as its unwind rules want them. Needs a frame pointer. */
+#define CALLER_PC ((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
+#define CALLER_SP ((uintptr_t)__builtin_dwarf_cfa())
+#define CALLER_FP (*(const uintptr_t *)__builtin_frame_address(0))
+#define CALLER (&(struct regs){ .pc = CALLER_PC, .sp = CALLER_SP, .fp = CALLER_FP })
+
+/* The end of a hook that has a block to count. */
+#define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
 /* hooks.c: the call, when mt_thread_enter() said that it is not to be counted. */
 void *mt_hooks_plain_malloc(size_t n);

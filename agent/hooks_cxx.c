@@ -109,7 +109,7 @@ MT_COLD static void *foreign_new(enum form f, size_t n, uintptr_t a, uintptr_t b
 	void *p = call_new(f, n, a, b, caller);
 
 	if (p && t && atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) == before)
-		mt_record_alloc(t, p, n, caller);
+		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
 	return p;
 }
 
@@ -137,7 +137,7 @@ MT_INLINE void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintpt
 	if (unlikely(!p))
 		return call_new(f, n, a, b, caller);
 	if (likely(t))
-		mt_record_alloc(t, p, n, caller);
+		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
 	return p;
 }
 
@@ -188,7 +188,8 @@ MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t 
 	struct block known;
 
 	if (t && mt_live_peek(p, &known)) {
-		mt_record_free(t, p);
+		mt_record_take(t, p, &known);
+		mt_record_gone(t, &known);
 		t->deleting = (uintptr_t)p;
 	}
 	if (real_delete[g])
@@ -210,8 +211,8 @@ MT_INLINE void any_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 	struct thread *t = mt_thread_enter();
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);
-	else if (likely(mt_record_free(t, p)))
-		mt_real.free(p);
+	else
+		mt_record_free(t, p);
 }
 
 MT_EXPORT void _ZdlPv(void *p)

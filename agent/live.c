@@ -20,41 +20,18 @@
  *
  * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
  * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
+ * The path that every small block takes is in live_fast.h.
  * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
  * reads meta twice).
  */
-#include "agent.h"
+#include "live_fast.h"
 
 #include <string.h>
 
-#define REGION_SHIFT 24
-#if defined(__x86_64__)
-#define ADDRESS_BITS 47
-#else
-#define ADDRESS_BITS 48
-#endif
 #define REGIONS ((size_t)1 << (ADDRESS_BITS - REGION_SHIFT))
-#define LARGE_SHIFT 10
-#define LARGE_MIN ((size_t)1 << LARGE_SHIFT)
 #define LARGE_COUNT ((size_t)1 << (REGION_SHIFT - LARGE_SHIFT))
 
 #define TICKS 65536
-
-/* A large block. xmeta: slot 24 | tick 16 | thread 14 | address bits 3..9. */
-struct large {
-	_Atomic uint64_t xmeta; /* 0 = none */
-	_Atomic uint64_t xsize;
-};
-
-struct region {
-	_Atomic uint64_t *_Atomic xsmall; /* NULL until used */
-	struct large *_Atomic xlarge;
-};
-
-/* One map. There are two: `even` and, from the first odd block on, `odd`. */
-struct shadow {
-	struct region *_Atomic xroot; /* REGIONS long */
-};
 
 /* Leaves in the order of their making: what a scan walks, instead of the root. */
 struct used {
@@ -63,21 +40,13 @@ struct used {
 	bool large;
 };
 
-static struct shadow even, odd;
+struct shadow mt_live_even;
+static struct shadow odd;
 static struct used *_Atomic xused;
-static unsigned granule_shift = 4;
+unsigned mt_live_granule_shift = 4;
 
-static _Atomic uint32_t xtick;
-static uint64_t *tick_start; /* TICKS long; written by the server before xtick */
-
-MT_INLINE uintptr_t plain_address(const void *p)
-{
-#if defined(__aarch64__)
-	return (uintptr_t)p & (((uintptr_t)1 << 56) - 1); /* without its tag */
-#else
-	return (uintptr_t)p;
-#endif
-}
+_Atomic uint32_t mt_live_xtick;
+static uint64_t *tick_start; /* TICKS long; written by the server before mt_live_xtick */
 
 static struct region *new_root(struct shadow *s)
 {
@@ -95,9 +64,9 @@ static struct region *new_root(struct shadow *s)
 
 bool mt_live_init(unsigned granule_bytes)
 {
-	granule_shift = (unsigned)__builtin_ctz(granule_bytes);
+	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
 	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
-	if (!tick_start || !new_root(&even))
+	if (!tick_start || !new_root(&mt_live_even))
 		return false;
 	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
 	return true;
@@ -106,7 +75,7 @@ bool mt_live_init(unsigned granule_bytes)
 /* The region of an address; NULL: outside the known address space, or no root. */
 MT_INLINE struct region *region_of(uintptr_t addr)
 {
-	struct shadow *s = likely(!(addr & 8)) ? &even : &odd;
+	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &odd;
 	struct region *root = atomic_load_explicit(&s->xroot, memory_order_acquire);
 
 	if (unlikely(!root || addr >> ADDRESS_BITS))
@@ -118,14 +87,14 @@ MT_INLINE _Atomic uint64_t *small_at(struct region *r, uintptr_t addr)
 {
 	_Atomic uint64_t *leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
 
-	return leaf ? leaf + ((addr & (((uintptr_t)1 << REGION_SHIFT) - 1)) >> granule_shift) : NULL;
+	return leaf ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
 }
 
 MT_INLINE struct large *large_at(struct region *r, uintptr_t addr)
 {
 	struct large *leaf = atomic_load_explicit(&r->xlarge, memory_order_acquire);
 
-	return leaf ? leaf + ((addr & (((uintptr_t)1 << REGION_SHIFT) - 1)) >> LARGE_SHIFT) : NULL;
+	return leaf ? leaf + ((addr & REGION_MASK) >> LARGE_SHIFT) : NULL;
 }
 
 static void remember(struct region *r, bool large)
@@ -144,7 +113,7 @@ static void remember(struct region *r, bool large)
 
 static size_t small_bytes(void)
 {
-	return sizeof(uint64_t) << (REGION_SHIFT - granule_shift);
+	return sizeof(uint64_t) << (REGION_SHIFT - mt_live_granule_shift);
 }
 
 /* max_memory= bounds what the map may take; 0 leaves it to the system. */
@@ -194,18 +163,6 @@ bool mt_live_ready(const void *p, size_t size)
 		return true;
 	}
 	return make_leaf(addr, size >= LARGE_MIN);
-}
-
-MT_INLINE uint64_t pack_small(size_t size, slot_id slot, uint32_t tick, uint32_t thread)
-{
-	return (uint64_t)size << 54 | (uint64_t)slot << 30 | (uint64_t)tick << 14 | thread;
-}
-
-MT_INLINE struct block unpack_small(uint64_t e)
-{
-	struct block b = { e >> 54, e >> 30 & 0xffffff, e >> 14 & 0xffff, e & 0x3fff };
-
-	return b;
 }
 
 MT_INLINE uint64_t pack_large(uintptr_t addr, slot_id slot, uint32_t tick, uint32_t thread)
@@ -263,7 +220,7 @@ static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint
 /* Call mt_live_ready() first. */
 bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, struct block *old)
 {
-	uint32_t tick = atomic_load_explicit(&xtick, memory_order_relaxed);
+	uint32_t tick = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
 	uint32_t thread = atomic_load_explicit(&t->xindex, memory_order_relaxed);
 
 	return enter(plain_address(p), size, slot, tick, thread, old);
@@ -372,7 +329,7 @@ void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg)
 
 uint32_t mt_live_tick(void)
 {
-	return atomic_load_explicit(&xtick, memory_order_acquire);
+	return atomic_load_explicit(&mt_live_xtick, memory_order_acquire);
 }
 
 uint64_t mt_live_tick_ns(uint32_t tick)
@@ -390,10 +347,10 @@ static uint64_t tick_length_ns(uint32_t n)
 
 void mt_live_advance(uint64_t now_ns, bool mark)
 {
-	uint32_t n = atomic_load_explicit(&xtick, memory_order_relaxed);
+	uint32_t n = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
 
 	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
 		return;
 	tick_start[n + 1] = now_ns;
-	atomic_store_explicit(&xtick, n + 1, memory_order_release);
+	atomic_store_explicit(&mt_live_xtick, n + 1, memory_order_release);
 }

@@ -21,8 +21,10 @@
  * full collection that every final state is made of.
  *
  * Peak: threads add their balance to a global one in steps; see step_bytes().
+ *
+ * What each event runs lies in slots_fast.h.
  */
-#include "agent.h"
+#include "slots_fast.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -77,7 +79,7 @@ static slot_id new_slot(node_id node, uint64_t epoch)
 	return id;
 }
 
-MT_COLD static slot_id slot_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
+MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
 {
 	slot_id id = new_slot(node, epoch);
 
@@ -101,7 +103,7 @@ slot_id mt_slots_of(node_id node)
 
 	if (likely(seen >> 24 == epoch && seen & 0xffffff))
 		return seen & 0xffffff;
-	return slot_slow(node, n, seen, epoch);
+	return mt_slots_of_slow(node, n, seen, epoch);
 }
 
 const struct slot *mt_slots_at(slot_id id)
@@ -120,7 +122,7 @@ uint32_t mt_slots_count(void)
 /* The set of t down to a leaf. Several threads may race only on the shared state. */
 MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 {
-	uint32_t m = s / (LEAF_SLOTS * MID_LEAVES), l = s / LEAF_SLOTS % MID_LEAVES;
+	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
 	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 
 	if (!mid) {
@@ -141,25 +143,14 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	return leaf;
 }
 
-/* NULL where the thread has never been. */
-MT_INLINE struct leaf *find_leaf(const struct thread *t, slot_id s, struct mid **mid)
+static void stamp(struct thread *t, slot_id s, struct leaf *leaf)
 {
-	*mid = atomic_load_explicit(&t->root[s / (LEAF_SLOTS * MID_LEAVES)], memory_order_acquire);
-	return likely(*mid) ? atomic_load_explicit(&(*mid)->xleaf[s / LEAF_SLOTS % MID_LEAVES],
-						   memory_order_acquire) : NULL;
-}
+	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
 
-MT_COLD static void stamp(struct thread *t, struct mid *mid, struct leaf *leaf, uint32_t pass)
-{
 	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
 	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
-}
-
-/* The owner's addition: nobody else writes. */
-MT_INLINE void add(_Atomic uint64_t *x, uint64_t n, memory_order order)
-{
-	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
 }
 
 /*
@@ -191,102 +182,77 @@ MT_COLD static void publish(int64_t bytes)
 }
 
 /* More threads than usual make the step smaller: known when they publish, not at each event. */
-MT_COLD static void balance_slow(struct thread *t)
+MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s, struct leaf *leaf)
 {
-	publish(t->unpublished);
-	t->unpublished = 0;
-	t->step = step_bytes();
-}
+	int64_t live = slots_live(t), step = step_bytes();
 
-MT_INLINE void balance(struct thread *t, int64_t bytes)
-{
-	t->unpublished += bytes;
-	if (unlikely((uint64_t)(t->unpublished + t->step) > 2 * (uint64_t)t->step))
-		balance_slow(t);
-}
-
-/* NULL: there is no memory for them. */
-MT_INLINE struct counts *counters(struct thread *t, slot_id s, struct mid **mid, struct leaf **leaf)
-{
-	*leaf = find_leaf(t, s, mid);
-	if (unlikely(!*leaf)) {
-		if (!make_leaf(t, s))
-			return NULL;
-		*leaf = find_leaf(t, s, mid);
-	}
-	return &(*leaf)->slot[s % LEAF_SLOTS];
-}
-
-MT_INLINE void touch(struct thread *t, struct mid *mid, struct leaf *leaf)
-{
-	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
-
-	if (unlikely(atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) != pass))
-		stamp(t, mid, leaf, pass);
+	if (!slots_stamped(leaf))
+		stamp(t, s, leaf);
+	if (live <= t->publish_above && live >= t->publish_below)
+		return;
+	publish(live - t->published);
+	t->published = live;
+	t->publish_above = live + step;
+	t->publish_below = live - step;
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
-MT_COLD static void count_shared(struct thread *t, struct counts *c, bool alloc, size_t bytes)
+MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc, size_t bytes)
 {
-	struct counts *all[2] = { c, &t->total };
+	struct counts *all[2] = { &leaf->slot[s % LEAF_SLOTS], &t->total };
 
 	for (int i = 0; i < 2; i++) {
 		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
 		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, 1);
 	}
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
+	if (!slots_stamped(leaf))
+		stamp(t, s, leaf);
+}
+
+/* NULL: there is no memory for it. */
+static struct leaf *find_leaf(struct thread *t, slot_id s)
+{
+	struct leaf *leaf = slots_leaf(t, s);
+
+	return likely(leaf) ? leaf : make_leaf(t, s);
 }
 
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 {
-	struct mid *mid;
-	struct leaf *leaf;
-	struct counts *c = counters(t, s, &mid, &leaf);
+	struct leaf *leaf = find_leaf(t, s);
+	uint64_t blocks;
 
-	if (unlikely(!c))
+	if (unlikely(!leaf))
 		return false;
-	if (unlikely(t->shared)) {
-		count_shared(t, c, true, bytes);
-	} else {
-		add(&c->xalloc_bytes, bytes, memory_order_relaxed);
-		add(&c->xalloc_blocks, 1, memory_order_relaxed);
-		add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
-		add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
-		balance(t, (int64_t)bytes);
-	}
-	touch(t, mid, leaf);
+	if (unlikely(t->shared))
+		count_shared(t, s, leaf, true, bytes);
+	else if (!slots_count_alloc(t, s, leaf, bytes, &blocks))
+		mt_slots_after_slow(t, s, leaf);
 	return true;
 }
 
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 {
-	struct mid *mid;
-	struct leaf *leaf;
-	struct counts *c = counters(t, s, &mid, &leaf);
+	struct leaf *leaf = find_leaf(t, s);
+	uint64_t blocks;
 
-	if (unlikely(!c))
+	if (unlikely(!leaf))
 		return false;
-	if (unlikely(t->shared)) {
-		count_shared(t, c, false, bytes);
-	} else {
-		add(&c->xfree_bytes, bytes, memory_order_release);
-		add(&c->xfree_blocks, 1, memory_order_release);
-		add(&t->total.xfree_bytes, bytes, memory_order_release);
-		add(&t->total.xfree_blocks, 1, memory_order_release);
-		balance(t, -(int64_t)bytes);
-	}
-	touch(t, mid, leaf);
+	if (unlikely(t->shared))
+		count_shared(t, s, leaf, false, bytes);
+	else if (!slots_count_free(t, s, leaf, bytes, &blocks))
+		mt_slots_after_slow(t, s, leaf);
 	return true;
 }
 
 void mt_slots_sum(slot_id s, struct tally *sum)
 {
 	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	struct mid *mid;
 
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = first; t; t = t->next) {
-		struct leaf *leaf = find_leaf(t, s, &mid);
+		const struct leaf *leaf = slots_leaf(t, s);
 		if (!leaf)
 			continue;
 		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];
@@ -296,7 +262,7 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	/* A thread that came meanwhile may have done the allocations: take the list anew. */
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
-		struct leaf *leaf = find_leaf(t, s, &mid);
+		const struct leaf *leaf = slots_leaf(t, s);
 		if (!leaf)
 			continue;
 		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];

@@ -56,7 +56,6 @@ static _Atomic uint32_t xrow_count = 1;
 static struct thread *_Atomic xcursor; /* where the next search for a dead owner begins */
 
 static struct thread shared_state;
-static struct mid *_Atomic shared_root[ROOT_MIDS];
 
 struct thread *mt_thread_shared(void)
 {
@@ -89,7 +88,7 @@ bool mt_thread_init(void)
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows));
 	hots = (struct hot *)wiped + 1;
 	shared_state.shared = true;
-	shared_state.root = shared_root;
+	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	link_state(&shared_state);
 	xbirth = wiped;
 	atomic_store(xbirth, 1);
@@ -165,9 +164,9 @@ static bool begin_owner(struct thread *t)
 	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
 	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
 	t->busy_sp = 0;
+	t->hit.sp = 0;
 	t->deleting = 0;
 	t->quiet = false;
-	t->stack_lo = t->stack_hi = 0;
 	if (index) {
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
 		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
@@ -208,9 +207,6 @@ static struct thread *new_state(void)
 	}
 	struct thread *t = mt_arena_alloc(sizeof(*t));
 	if (!t)
-		return NULL;
-	t->root = mt_arena_alloc(ROOT_MIDS * sizeof(*t->root));
-	if (!t->root)
 		return NULL;
 	t->hot = &hots[at];
 	pthread_mutexattr_init(&attr);

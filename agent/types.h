@@ -70,6 +70,22 @@ struct mid {
 };
 
 /*
+ * What the last allocation was booked to. The next one of the same stack and epoch goes there, too,
+ * without asking anybody: unwind_fast.h, record.c.
+ */
+struct hit {
+	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
+	uintptr_t pc, fp;
+	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
+	const struct pair *innermost; /* of those to compare: this one and what lies before it */
+	uint32_t pairs;        /* how many */
+	uint32_t suspicion, changes; /* of the maps then */
+	slot_id slot;
+	uint64_t epoch;
+	struct leaf *leaf;     /* counters of slot */
+};
+
+/*
  * A thread's own state. Outlives the thread: at thread end it goes to a free list with all its
  * counters, and a later thread continues in it (under a new index for ages and names).
  * Never unmapped. Owner thread writes; the server reads what has an x.
@@ -80,20 +96,20 @@ struct thread {
 	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
 	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
-	struct mid *_Atomic *root;    /* ROOT_MIDS pointers, mapped lazily */
-	int64_t unpublished;          /* live bytes not yet added to the global balance (peak) */
-	int64_t step;                 /* at which they are: 0 = at once, then as slots.c computes */
+	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
+	int64_t publish_above, publish_below; /* live bytes at which the rest is added */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
-	uintptr_t stack_lo, stack_hi; /* bounds of the stack met last; 0 = unknown */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0 = not (record.c) */
+	struct hit hit;
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
+	struct mid *_Atomic root[ROOT_MIDS]; /* made where it was; last, for most of it is never touched */
 };
 
 /*

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unwind_fast.h - is this the stack of the last allocation?
+ *
+ * The cfi engine keeps the thread's last stack as pairs: each word that a walk would read, and what
+ * it was (unwind_cfi.c says why equal pairs mean an equal stack). A struct hit remembers where they
+ * are together with all that was concluded from them. It is looked at under the guard of record.c, so that no
+ * capture can be under way.
+ */
+#ifndef MT_UNWIND_FAST_H
+#define MT_UNWIND_FAST_H
+
+#include "maps.h"
+#include "unwind.h"
+#include "unwind_cfi.h"
+
+MT_INLINE bool pair_holds(const struct pair *p)
+{
+	return likely(*(const uintptr_t *)p->at == p->is);
+}
+
+/* From the inside out: the first difference ends it, nothing is read that a walk would not read. */
+MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
+{
+	for (; n >= 4; n -= 4, p -= 4)
+		if (!(pair_holds(p) && pair_holds(p - 1) && pair_holds(p - 2) && pair_holds(p - 3)))
+			return false;
+	for (; n; n--, p--)
+		if (!pair_holds(p))
+			return false;
+	return true;
+}
+
+/* 4 instructions a frame; some 20 besides. */
+MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp, uint64_t epoch)
+{
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask) && h->epoch == epoch &&
+		      h->suspicion == atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) &&
+		      h->changes == atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)) &&
+	       unwind_pairs_hold(h->innermost, h->pairs);
+}
+
+/*
+ * After a capture: the stack into `h`, unless more than its pairs must be looked at next time. A truncated one
+ * is counted each time, a foreign one may be unmapped, and the loader announces what it does.
+ */
+MT_INLINE bool unwind_remember(struct hit *h, const struct unwind_cache *u, const struct regs *r)
+{
+	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
+		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
+		return false;
+	const struct frame *top = &u->frames[u->count - 1];
+	if (unlikely(top->sp != r->sp || top->pc != r->pc))
+		return false;
+	h->pc = r->pc;
+	h->fp = top->bp;
+	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;
+	h->innermost = &u->pairs[top->pairs] - 1;
+	h->pairs = top->pairs;
+	h->suspicion = u->suspicion;
+	h->changes = u->generation;
+	h->sp = r->sp;
+	return true;
+}
+
+#endif
