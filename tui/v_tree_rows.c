@@ -37,9 +37,22 @@ bool tree_diffing(const struct tree *t)
 	return action_diffing(t->v.app);
 }
 
-static void name_cell(const struct tree *t, const struct row *r, struct cell c)
+/* The end of a chain "a > b > c" that fits: whole names, what was left out as an ellipsis. */
+static const char *chain_end(const char *name, int width, char *out, size_t size)
 {
-	char tail[48] = "", deeper[24];
+	const char *rest = name, *next;
+
+	while (text_width(rest) + (rest == name ? 0 : 4) > width && (next = strstr(rest, " > ")))
+		rest = next + 3;
+	if (rest == name)
+		return name;
+	snprintf(out, size, "%s > %s", text_glyph(GLYPH_ELLIPSIS), rest);
+	return out;
+}
+
+static void name_cell(const struct row *r, struct cell c)
+{
+	char tail[48] = "", deeper[24], chain[TEXT_MAX];
 	int indent = (int)r->depth * 2, most = c.w / 3;
 	enum role role = r->flags & ROW_HIT ? ROLE_HIT : r->flags & ROW_PENDING ? ROLE_DIM : ROLE_NAME;
 
@@ -62,9 +75,9 @@ static void name_cell(const struct tree *t, const struct row *r, struct cell c)
 	int room = c.w - 2, wide = text_width(tail);
 	if (wide > room / 2)
 		tail[0] = 0, wide = 0;
-	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, r->folded > 1 ? CLIP_START : CLIP_MIDDLE, r->name);
+	const char *name = r->folded > 1 ? chain_end(r->name, room - wide, chain, sizeof chain) : r->name;
+	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, CLIP_MIDDLE, name);
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
-	(void)t;
 }
 
 static void place_cell(const struct tree *t, const struct row *r, struct cell c)
@@ -83,7 +96,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct cell c = { a, y, x, w };
 
 	if (column == C_NAME) {
-		name_cell(t, r, c);
+		name_cell(r, c);
 	} else if (column == C_AT) {
 		place_cell(t, r, c);
 	} else if (tree_diffing(t)) {
