@@ -117,7 +117,7 @@ static void totals(const struct page *p)
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
 		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
-	fprintf(p->out, "agent      %9s, %.1f %% of the program's cpu time\n",
+	fprintf(p->out, "agent      %9s, %.1f %% of one core\n",
 		report_bytes(a, t->agent_memory_bytes), report_overhead_percent(p->report->model));
 }
 

@@ -56,9 +56,8 @@ const char *report_loss(unsigned reason)
 double report_overhead_percent(const struct model *m)
 {
 	const struct totals *t = model_totals(m);
-	uint64_t ours = t->agent_cpu_ns + t->hook_ns;
 
-	return t->target_cpu_ns ? 100.0 * (double)ours / (double)t->target_cpu_ns : 0;
+	return t->time_ns ? 100.0 * (double)(t->agent_cpu_ns + t->hook_ns) / (double)t->time_ns : 0;
 }
 
 uint64_t report_lost(const struct model *m, uint64_t *bytes)

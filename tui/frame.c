@@ -130,9 +130,9 @@ static void draw_header(const struct app *a, const struct area *s)
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s", text_count(done, f->symbols_done),
 		    text_count(asked, f->symbols_asked));
-	if (t->target_cpu_ns)
+	if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s %.1f%%", text_bytes(memory, t->agent_memory_bytes),
-		    100.0 * (double)(t->hook_ns + t->agent_cpu_ns) / (double)t->target_cpu_ns);
+		    report_overhead_percent(a->model));
 	if (!sampled(a))
 		add(right, &m, ROLE_HEADER, "every block");
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
