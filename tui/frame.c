@@ -8,6 +8,7 @@
 #include "app.h"
 #include "cells.h"
 #include "graph.h"
+#include "report.h"
 #include "term.h"
 
 #include <inttypes.h>
