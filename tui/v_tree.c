@@ -57,8 +57,7 @@ static void refresh(struct view *v, bool resort)
 		fetch(t, true);
 		if (end) {
 			select_id(t, end);
-			t->list.top = 0;
-			list_fit(&t->list, t->list.height);
+			t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
 		}
 	}
 }
@@ -155,12 +154,19 @@ static void push_crumb(struct tree *t, const char *name)
 static unsigned zoom(struct tree *t, const struct row *r, bool library)
 {
 	struct query *q = t->v.app->query;
-	int rc = library ? (r->owner ? query_zoom_owner(q, r->owner->module) : -1) : query_zoom(q, r->id);
+	char name[64];
+	int rc = -1;
 
+	/* the row is the query's: it is gone once the query changes */
+	snprintf(name, sizeof name, "%.60s", library && r->owner ? r->owner->name : r->name);
+	if (!library)
+		rc = query_zoom(q, r->id);
+	else if (r->owner)
+		rc = query_zoom_owner(q, r->owner->module);
 	if (rc)
 		status_error("cannot zoom into this row");
 	else
-		push_crumb(t, library ? r->owner->name : r->name);
+		push_crumb(t, name);
 	t->list.touched = false;
 	return VIEW_RESORT;
 }

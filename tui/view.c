@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-#define NAME_MIN 18 /* columns that the flexible column wants before others are shown */
+#define NAME_MIN 28 /* columns that the flexible column wants before others are shown */
 
 static void keep_in_view(struct list *l)
 {
