@@ -19,6 +19,9 @@
 /* The one macro for thread-local storage; a platform without initial-exec TLS replaces it. */
 #define MT_TLS __thread __attribute__((tls_model("initial-exec")))
 
+/* Data of the agent's own is reached without a detour through the table of what others may define. */
+#pragma GCC visibility push(hidden)
+
 /* prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
 void *mt_prim_map(size_t bytes, bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
 void *mt_prim_map_wiped(size_t bytes);              /* ... WIPEONFORK */
@@ -152,9 +155,9 @@ bool mt_thread_info(uint32_t index, struct thread_info *info);
 /* The state of the calling thread, or NULL when nothing is to be counted. */
 MT_INLINE struct thread *mt_thread_enter(void)
 {
-	const struct hot *h = mt_hot;
+	struct thread *t = mt_hot->open;
 
-	return likely(h->gate) ? h->thread : mt_thread_slow();
+	return likely(t) ? t : mt_thread_slow();
 }
 
 /* record.c: what hooks call. */
@@ -194,5 +197,7 @@ void mt_init_daemon(void);                          /* daemon() has returned in 
 void mt_init_seal(void);                            /* the process gives up rights: never start a server later */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */
+
+#pragma GCC visibility pop
 
 #endif

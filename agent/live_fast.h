@@ -34,9 +34,11 @@ struct shadow {
 	struct region *_Atomic xroot;
 };
 
+#pragma GCC visibility push(hidden)
 extern struct shadow mt_live_even;
 extern unsigned mt_live_granule_shift;  /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
+#pragma GCC visibility pop
 
 MT_INLINE uintptr_t plain_address(const void *p)
 {
@@ -67,20 +69,25 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 
 	if (unlikely(addr & (8 | ~(uintptr_t)0 << ADDRESS_BITS)))
 		return NULL;
-	const struct region *r = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed) +
-				 (addr >> REGION_SHIFT);
+	struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
+	const struct region *r = &root[addr >> REGION_SHIFT];
 	leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
 	return likely(leaf) ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
 }
 
+/* The part of a small entry that one thread's blocks of one slot share. */
+MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
+{
+	return pack_small(0, slot, 0, atomic_load_explicit(&t->xindex, memory_order_relaxed));
+}
+
 /* Returns what was there: not 0 = a block that was freed past us. */
-MT_INLINE uint64_t live_put(_Atomic uint64_t *e, const struct thread *t, size_t size, slot_id slot)
+MT_INLINE uint64_t live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
 {
 	uint32_t tick = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
-	uint32_t thread = atomic_load_explicit(&t->xindex, memory_order_relaxed);
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 
-	atomic_store_explicit(e, pack_small(size, slot, tick, thread), memory_order_release);
+	atomic_store_explicit(e, pack_small(size, 0, tick, 0) | mark, memory_order_release);
 	return stale;
 }
 

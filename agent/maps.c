@@ -271,6 +271,7 @@ static void set_gone(struct module *m)
 	atomic_store(&m->xunloaded_ns, since_start());
 	set_changed(m);
 	atomic_fetch_add(&mt_maps_changes, 1);
+	mt_maps_invalidate(); /* who watches suspicions alone misses no change */
 }
 
 static struct module *make_module(const struct object *o)

@@ -11,6 +11,7 @@
  * Counts suspicions that something was loaded or unloaded. A capture that sees it changed calls
  * mt_maps_settle(), which looks, and changes mt_maps_generation() when something went.
  */
+#pragma GCC visibility push(hidden)
 extern _Atomic uint32_t mt_maps_suspicion;
 extern _Atomic uint32_t mt_maps_changes; /* what mt_maps_generation() returns */
 void mt_maps_settle(void);
@@ -20,5 +21,7 @@ extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
 /* The loaded segment of `m` that holds addr, in whole pages; false when there is none. */
 bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end);
+
+#pragma GCC visibility pop
 
 #endif

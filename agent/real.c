@@ -146,9 +146,9 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	void *f = NULL;
 
 	t->quiet = !t->shared;
-	uint32_t gate = t->hot ? t->hot->gate : 0;
+	struct thread *open = t->hot ? t->hot->open : NULL;
 	if (t->hot)
-		t->hot->gate = 0;
+		t->hot->open = NULL;
 	if (is_agent((void *)caller))
 		caller = t->origin;
 	t->origin = caller;
@@ -160,7 +160,7 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 		}
 	}
 	if (t->hot)
-		t->hot->gate = gate;
+		t->hot->open = open;
 	t->quiet = quiet;
 	return f && !is_agent(f) ? f : NULL;
 }

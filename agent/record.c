@@ -161,27 +161,27 @@ MT_INLINE _Atomic uint64_t *small_place(const void *p, size_t bytes)
 	return likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
 }
 
-MT_COLD static void *alloc_after(struct thread *t, void *p, slot_id slot, struct leaf *leaf, uint64_t stale)
+MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 {
 	struct block old = unpack_small(stale);
 
-	mt_slots_after_slow(t, slot, leaf);
+	mt_slots_after_slow(t, t->hit.slot);
 	if (stale)
 		heal(t, &old);
 	guard_out(t, 0);
 	return p;
 }
 
-/* Counted, then entered; the end of an event. */
-MT_INLINE void *book(struct thread *t, void *p, size_t bytes, slot_id slot, struct leaf *leaf,
-		     _Atomic uint64_t *e)
+/* Counted, then entered: the block is one of t->hit.slot. */
+MT_INLINE void *book(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
 {
+	struct hit *h = &t->hit;
 	uint64_t blocks;
-	bool usual = slots_count_alloc(t, slot, leaf, bytes, &blocks);
-	uint64_t stale = live_put(e, t, bytes, slot);
+	bool usual = slots_count_alloc(t, h->leaf, h->counts, bytes, &blocks);
+	uint64_t stale = live_put(e, bytes, h->mark);
 
 	if (unlikely(!usual || stale))
-		return alloc_after(t, p, slot, leaf, stale);
+		return alloc_after(t, p, stale);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = timed_after(blocks);
 	return p;
@@ -207,9 +207,11 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	}
 	h->epoch = epoch;
 	h->slot = slot;
+	h->mark = live_mark(t, slot);
 	h->leaf = leaf;
+	h->counts = slots_counts(leaf, slot);
 	unwind_remember(h, t->unwind, r);
-	return book(t, p, bytes, slot, leaf, e);
+	return book(t, p, bytes, e);
 }
 
 /* The guard is not simply open. */
@@ -253,7 +255,7 @@ void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uin
 	_Atomic uint64_t *e = small_place(p, bytes);
 	if (unlikely(!e || !unwind_hits(&t->hit, pc, sp, fp, epoch)))
 		return alloc_new_at(t, p, bytes, pc, sp, fp);
-	return book(t, p, bytes, t->hit.slot, t->hit.leaf, e);
+	return book(t, p, bytes, e);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */
@@ -284,7 +286,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 /* A large block, an unknown one, one whose slot the thread has not met; or the guard is not open. */
 static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 {
-	uintptr_t sp = (uintptr_t)__builtin_frame_address(0);
+	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
 	bool timed = t->busy_sp == TIMED;
 	uint64_t begin = timed ? mt_prim_now_ns() : 0;
 
@@ -297,9 +299,9 @@ static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-MT_COLD static void free_after(struct thread *t, void *p, slot_id slot, struct leaf *leaf)
+MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
 {
-	mt_slots_after_slow(t, slot, leaf);
+	mt_slots_after_slow(t, slot);
 	guard_out(t, 0);
 	mt_real.free(p);
 }
@@ -315,11 +317,11 @@ void mt_record_free(struct thread *t, void *p)
 		free_slow(t, p);
 		return;
 	}
-	t->busy_sp = (uintptr_t)__builtin_frame_address(0);
+	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
-	if (unlikely(!slots_count_free(t, b.slot, leaf, b.size, &blocks))) {
-		free_after(t, p, b.slot, leaf);
+	if (unlikely(!slots_count_free(t, leaf, slots_counts(leaf, b.slot), b.size, &blocks))) {
+		free_after(t, p, b.slot);
 		return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
@@ -336,7 +338,7 @@ bool mt_record_take(struct thread *t, void *p, struct block *b)
 void mt_record_gone(struct thread *t, const struct block *b)
 {
 	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_frame_address(0), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
 
 	if (b->slot)
 		count_free(c, b);
@@ -346,7 +348,7 @@ void mt_record_gone(struct thread *t, const struct block *b)
 void mt_record_restore(struct thread *t, void *p, const struct block *b)
 {
 	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_frame_address(0), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
 	struct block old;
 
 	if (b->slot && mt_live_restore(t, p, b, &old))

@@ -182,8 +182,9 @@ MT_COLD static void publish(int64_t bytes)
 }
 
 /* More threads than usual make the step smaller: known when they publish, not at each event. */
-MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s, struct leaf *leaf)
+MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 {
+	struct leaf *leaf = slots_leaf(t, s);
 	int64_t live = slots_live(t), step = step_bytes();
 
 	if (!slots_stamped(leaf))
@@ -199,7 +200,7 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s, struct leaf *leaf)
 /* Several threads may be here at once; only the state that has no owner comes this way. */
 MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc, size_t bytes)
 {
-	struct counts *all[2] = { &leaf->slot[s % LEAF_SLOTS], &t->total };
+	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
 
 	for (int i = 0; i < 2; i++) {
 		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
@@ -227,8 +228,8 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, true, bytes);
-	else if (!slots_count_alloc(t, s, leaf, bytes, &blocks))
-		mt_slots_after_slow(t, s, leaf);
+	else if (!slots_count_alloc(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+		mt_slots_after_slow(t, s);
 	return true;
 }
 
@@ -241,8 +242,8 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, false, bytes);
-	else if (!slots_count_free(t, s, leaf, bytes, &blocks))
-		mt_slots_after_slow(t, s, leaf);
+	else if (!slots_count_free(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+		mt_slots_after_slow(t, s);
 	return true;
 }
 
@@ -252,20 +253,20 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = first; t; t = t->next) {
-		const struct leaf *leaf = slots_leaf(t, s);
+		struct leaf *leaf = slots_leaf(t, s);
 		if (!leaf)
 			continue;
-		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];
+		const struct counts *c = slots_counts(leaf, s);
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
 	}
 	/* A thread that came meanwhile may have done the allocations: take the list anew. */
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
-		const struct leaf *leaf = slots_leaf(t, s);
+		struct leaf *leaf = slots_leaf(t, s);
 		if (!leaf)
 			continue;
-		const struct counts *c = &leaf->slot[s % LEAF_SLOTS];
+		const struct counts *c = slots_counts(leaf, s);
 		sum->alloc_blocks += atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed);
 		sum->alloc_bytes += atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed);
 	}

@@ -10,8 +10,8 @@
 
 #define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
 
-/* Stamps the leaf, tells the balance. */
-void mt_slots_after_slow(struct thread *t, slot_id s, struct leaf *leaf);
+/* Stamps the leaf of slot s, tells the balance. */
+void mt_slots_after_slow(struct thread *t, slot_id s);
 slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
 
 /* NULL where the thread has never been. */
@@ -21,6 +21,11 @@ MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)
 
 	return likely(mid) ? atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES],
 						  memory_order_acquire) : NULL;
+}
+
+MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
+{
+	return &leaf->slot[s % LEAF_SLOTS];
 }
 
 /* Nobody else writes. Returns the sum. */
@@ -50,11 +55,9 @@ MT_INLINE int64_t slots_live(const struct thread *t)
  * By the state's owner. True: the usual; false: mt_slots_after_slow() is to follow. *blocks = how
  * many the thread has allocated.
  */
-MT_INLINE bool slots_count_alloc(struct thread *t, slot_id s, struct leaf *leaf, size_t bytes,
+MT_INLINE bool slots_count_alloc(struct thread *t, struct leaf *leaf, struct counts *c, size_t bytes,
 				 uint64_t *blocks)
 {
-	struct counts *c = &leaf->slot[s % LEAF_SLOTS];
-
 	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);
 	slots_add(&c->xalloc_blocks, 1, memory_order_relaxed);
 	slots_add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
@@ -62,11 +65,9 @@ MT_INLINE bool slots_count_alloc(struct thread *t, slot_id s, struct leaf *leaf,
 	return likely(slots_live(t) <= t->publish_above) && slots_stamped(leaf);
 }
 
-MT_INLINE bool slots_count_free(struct thread *t, slot_id s, struct leaf *leaf, size_t bytes,
+MT_INLINE bool slots_count_free(struct thread *t, struct leaf *leaf, struct counts *c, size_t bytes,
 				uint64_t *blocks)
 {
-	struct counts *c = &leaf->slot[s % LEAF_SLOTS];
-
 	slots_add(&c->xfree_bytes, bytes, memory_order_release);
 	slots_add(&c->xfree_blocks, 1, memory_order_release);
 	slots_add(&t->total.xfree_bytes, bytes, memory_order_release);

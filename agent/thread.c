@@ -9,10 +9,10 @@
  * target, and whoever needs a state next gets it by locking (EOWNERDEAD). Where robust mutexes do
  * nothing (qemu-user) states are not reused.
  *
- * Hooks look at one word, hot->gate, in memory that a fork wipes. It is 0 for a thread without a
+ * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
  * state, in a forked child, and while the agent itself allocates; mt_thread_slow() then tells
  * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
- * Children that share memory (vfork, posix_spawn) see the parent's gate, which is right: they work
+ * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
  * on the parent's heap, by the parent's thread.
  *
  * No system calls here on the target's threads but mmap: the tid comes from the thread library.
@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOT_BYTES (256 * 1024) /* 16,384 gates; threads beyond them share one state */
+#define HOT_BYTES (128 * 1024) /* 16,384 gates; threads beyond them share one state */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -40,7 +40,7 @@ struct row {
 	struct tally done;     /* valid once xended */
 };
 
-static struct hot nobody; /* gate 0: a thread before its first hook */
+static struct hot nobody; /* closed: a thread before its first hook */
 MT_TLS struct hot *mt_hot = &nobody;
 static MT_TLS struct thread *self;
 
@@ -234,7 +234,6 @@ struct thread *mt_thread_self(void)
 		t = new_state();
 	if (!t)
 		return &shared_state;
-	t->hot->thread = t;
 	self = t;
 	mt_hot = t->hot;
 	return t;
@@ -255,7 +254,7 @@ struct thread *mt_thread_slow(void)
 	if (state == AGENT_DORMANT)
 		mt_init_dormant();
 	else if (state == AGENT_ON && t->hot)
-		t->hot->gate = 1;
+		t->hot->open = t;
 	return t;
 }
 
@@ -270,8 +269,7 @@ void mt_thread_fork_child(void)
 	for (; t; t = t->next) {
 		if (t->shared)
 			continue;
-		t->hot->thread = t;
-		t->hot->gate = 0;
+		t->hot->open = NULL;
 		if (t == self)
 			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()), memory_order_relaxed);
 		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))

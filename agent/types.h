@@ -60,13 +60,13 @@ struct tally {
 
 /* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the collector's pass in which it last changed. */
 struct leaf {
-	_Atomic uint32_t xstamp;
 	struct counts slot[LEAF_SLOTS];
+	_Atomic uint32_t xstamp;
 };
 
 struct mid {
-	_Atomic uint32_t xstamp;
 	struct leaf *_Atomic xleaf[MID_LEAVES];
+	_Atomic uint32_t xstamp;
 };
 
 /*
@@ -79,10 +79,12 @@ struct hit {
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
 	const struct pair *innermost; /* of those to compare: this one and what lies before it */
 	uint32_t pairs;        /* how many */
-	uint32_t suspicion, changes; /* of the maps then */
-	slot_id slot;
+	uint32_t suspicion;    /* of the maps then */
 	uint64_t epoch;
-	struct leaf *leaf;     /* counters of slot */
+	slot_id slot;
+	uint64_t mark;         /* of the blocks' entries in the live map, but size and tick */
+	struct leaf *leaf;     /* which holds ... */
+	struct counts *counts; /* ... those of slot */
 };
 
 /*
@@ -114,12 +116,11 @@ struct thread {
 
 /*
  * What the hooks look at first, through one initial-exec TLS pointer. Lies in a MADV_WIPEONFORK
- * mapping: in a forked child `gate` reads 0, and the first hook takes the slow branch. A thread
- * that has no state yet points at a static object whose gate is 0.
+ * mapping: in a forked child `open` reads NULL, and the first hook takes the slow branch. A thread
+ * that has no state yet points at a static object that is never open.
  */
 struct hot {
-	uint32_t gate;          /* 0 = slow branch (not ready, forked, disabled); else go */
-	struct thread *thread;
+	struct thread *open;    /* its state; NULL = slow branch (not ready, forked, disabled) */
 };
 
 /* One interned code location: what a trie edge is labelled with. Immutable once published. */

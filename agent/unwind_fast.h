@@ -25,18 +25,16 @@ MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 	for (; n >= 4; n -= 4, p -= 4)
 		if (!(pair_holds(p) && pair_holds(p - 1) && pair_holds(p - 2) && pair_holds(p - 3)))
 			return false;
-	for (; n; n--, p--)
-		if (!pair_holds(p))
-			return false;
-	return true;
+	if (n & 2 && !(pair_holds(p) && pair_holds(p - 1)))
+		return false;
+	return !(n & 1) || pair_holds(p - (n & 2));
 }
 
 /* 4 instructions a frame; some 20 besides. */
 MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp, uint64_t epoch)
 {
 	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask) && h->epoch == epoch &&
-		      h->suspicion == atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) &&
-		      h->changes == atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)) &&
+		      h->suspicion == atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
 	       unwind_pairs_hold(h->innermost, h->pairs);
 }
 
@@ -58,7 +56,7 @@ MT_INLINE bool unwind_remember(struct hit *h, const struct unwind_cache *u, cons
 	h->innermost = &u->pairs[top->pairs] - 1;
 	h->pairs = top->pairs;
 	h->suspicion = u->suspicion;
-	h->changes = u->generation;
+	atomic_signal_fence(memory_order_release);
 	h->sp = r->sp;
 	return true;
 }
