@@ -10,6 +10,7 @@
 #include "log.h"
 #include "tile.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -105,11 +106,25 @@ static void *work(void *arg)
 	return NULL;
 }
 
+/* A signal of the set, or -1 when the time is over: a debugger that attaches interrupts the wait. */
+static int wait_until(const sigset_t *set, time_t seconds)
+{
+	struct timespec now, left = { .tv_sec = seconds };
+	int signum;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	time_t end = now.tv_sec + seconds;
+	while ((signum = sigtimedwait(set, NULL, &left)) < 0 && errno == EINTR) {
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		left.tv_sec = end > now.tv_sec ? end - now.tv_sec : 0;
+	}
+	return signum;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t workers[WORKERS], logger;
-	int seconds = argc > 1 ? atoi(argv[1]) : 1800, signum;
-	struct timespec end = { .tv_sec = seconds > 0 ? seconds : 1 };
+	int signum, seconds = argc > 1 ? atoi(argv[1]) : 1800;
 	sigset_t set;
 
 	sigemptyset(&set);
@@ -119,8 +134,8 @@ int main(int argc, char **argv)
 	for (uintptr_t i = 0; i < WORKERS; i++)
 		pthread_create(&workers[i], NULL, work, (void *)(i + 1));
 	pthread_create(&logger, NULL, log_thread, NULL);
-	printf("mapd: serving tiles for %d s\n", (int)end.tv_sec);
-	signum = sigtimedwait(&set, NULL, &end);
+	printf("mapd: serving tiles for %d s\n", seconds);
+	signum = wait_until(&set, seconds);
 	ending = true;
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
