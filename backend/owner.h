@@ -3,9 +3,9 @@
  * owner.h - whose memory is it? Main thread only.
  *
  * The owner of a stack is the module of the innermost frame that is not an allocation wrapper:
- * the agent, libc's malloc family, strdup and stdio, operator new/delete, std:: allocators and
- * containers (inlined ones too), and a list that users extend. See owner.c for the table. A stack of
- * nothing but wrappers, or a truncated one that shows none, belongs to OWNER_UNKNOWN.
+ * the agent, libc with its loader, the C++ runtime, std:: allocators and containers (inlined ones
+ * too), and a list that users extend. See wrappers.c for the table. A stack of nothing but wrappers,
+ * or a truncated one that shows none, belongs to OWNER_UNKNOWN.
  * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
  */
 #ifndef OWNER_H

@@ -240,25 +240,37 @@ static void warn_counts(struct report *r)
 	}
 }
 
-/* libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. */
+static uint32_t flags_of_node(const struct report *r, const struct node *n)
+{
+	const struct module *m = n->module == NO_ID ? NULL : model_module(r->model, n->module);
+
+	return m ? m->flags : 0;
+}
+
+/*
+ * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is the
+ * one block that the C++ runtime allocates from its own static initialisers, which the loader runs:
+ * that shows without names, too.
+ */
 static void warn_emergency_pool(struct report *r)
 {
 	char n[REPORT_NUMBER];
 
 	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
-		for (uint32_t id = r->stacks[i].leaf; id; id = model_node(r->model, id)->parent) {
-			const struct node *node = model_node(r->model, id);
-			const struct module *m = model_module(r->model, node->module);
-			const struct symbol *s = symbols_of_node(r->symbols, id);
+		const struct node *node = model_node(r->model, r->stacks[i].leaf);
 
-			if (!m || !(m->flags & MTW_MODULE_CXX) || !s->count || !s->frames[0].function ||
-			    !strstr(s->frames[s->count - 1].function, "eh_alloc"))
-				continue;
-			add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
-						 "not a leak.",
-						 report_count(n, live_bytes(&r->stacks[i].sum))));
-			return;
-		}
+		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
+			node = model_node(r->model, node->parent);
+		if (live_blocks(&r->stacks[i].sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
+			continue;
+		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
+			node = model_node(r->model, node->parent);
+		if (!(flags_of_node(r, node) & MTW_MODULE_LIBC))
+			continue;
+		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
+					 "not a leak.",
+					 report_count(n, live_bytes(&r->stacks[i].sum))));
+		return;
 	}
 }
 

@@ -2,15 +2,16 @@
  *
  * wrappers.c - the table of allocation wrappers.
  *
- * Four kinds, in the order in which they are asked:
- *   1. whole modules: the agent and the C++ runtime never want memory for themselves that a
- *      person could act on; what they allocate is their caller's (a std::string's bytes);
+ * Three kinds, in the order in which they are asked:
+ *   1. whole modules: the agent, the C library with its loader, and the C++ runtime want no memory
+ *      for themselves that a person could act on; what they allocate is their caller's (strdup's
+ *      text, stdout's buffer, what dlopen() keeps, a std::string's bytes). Judged by module, so that a
+ *      stripped libc and one with its internal names (__GI___strdup) have the same owners, and so does
+ *      the agent's own history. What nobody called for (libstdc++'s pool for exceptions, made by its
+ *      static initialiser) is [unknown]'s;
  *   2. names that allocate wherever they are (malloc in any allocator, operator new, everything of
  *      std:: that a template put into the program's own module, the well-known x/g_/Py/sqlite families);
- *   3. names of the C library that hand memory to their caller (strdup, getline) or buffer for it
- *      (stdio), asked only in its modules; there an unknown name counts too, for a
- *      stripped libc has names for its exported functions alone;
- *   4. the user's patterns.
+ *   3. the user's patterns.
  * A demangled template instance begins with its return type, which may well begin with std::; so C++
  * names are compared from the qualified name on.
  */
@@ -47,33 +48,6 @@ static const char *const anywhere[] = {
 	/* C++ */
 	"operator new*", "operator delete*", "std::*", "__gnu_cxx::*", "__cxxabiv1::*", "<std::*",
 	"__cxa_*",
-	NULL,
-};
-
-static const char *const libc_names[] = {
-	"strdup", "strndup", "__strdup", "__strndup", "wcsdup", "__wcsdup", "asprintf", "vasprintf", "__asprintf",
-	"___asprintf_chk", "__asprintf_chk", "__vasprintf_chk", "getline", "__getline", "getdelim", "__getdelim",
-	"getwline", "open_memstream", "open_wmemstream", "fmemopen", "fopencookie",
-	/* stdio: buffers are made at the first use of a stream */
-	"fopen*", "_IO_*", "__fopen*", "fdopen", "freopen*", "popen", "tmpfile*", "setvbuf", "setbuf*", "setlinebuf",
-	"printf", "fprintf", "vprintf", "vfprintf", "dprintf", "vdprintf", "__printf_*", "__fprintf_*",
-	"__vprintf_*", "__vfprintf_*", "__dprintf_*", "__vdprintf_*", "vsnprintf", "snprintf", "__snprintf_*",
-	"__vsnprintf_*", "sprintf", "vsprintf", "__sprintf_*", "__vsprintf_*", "puts", "fputs*", "putc*", "fputc*",
-	"putchar*", "fputw*", "fwrite*", "fread*", "fgets*", "__fgets*", "fgetc*", "getc*", "getchar*", "fgetw*",
-	"ungetc", "ungetwc", "scanf", "fscanf", "vscanf", "vfscanf", "sscanf", "vsscanf", "__isoc*scanf", "fseek*",
-	"ftell*", "fflush*", "rewind", "perror", "error", "error_at_line", "warn", "vwarn", "warnx", "vwarnx",
-	"fwprintf", "wprintf", "vfwprintf", "__overflow", "__uflow", "__underflow", "__wuflow", "__woverflow",
-	"psignal", "fclose",
-	/* memory that is handed to the caller */
-	"realpath*", "__realpath*", "canonicalize_file_name", "getcwd", "__getcwd*", "get_current_dir_name",
-	"opendir", "fdopendir", "scandir*", "glob*", "wordexp", "regcomp", "regexec", "re_compile_*", "re_search*",
-	"re_match*", "getaddrinfo", "getifaddrs", "newlocale", "duplocale", "setlocale", "iconv_open", "tsearch",
-	"__tsearch", "hcreate*", "hsearch*", "qsort", "qsort_r", "__qsort_r", "backtrace_symbols", "argz_*",
-	"envz_*", "obstack_*", "_obstack_*", "setenv", "putenv", "__add_to_environ", "getgrouplist", "initgroups",
-	"posix_spawn*", "pthread_create*", "__pthread_create*", "_dl_allocate_tls*", "pthread_setspecific",
-	"__pthread_setspecific", "pthread_getattr_np", "pthread_attr_*", "atexit", "__cxa_atexit", "on_exit",
-	"__new_exitfn", "__libc_alloc*", "__libc_dynarray*", "__libc_scratch*", "sem_open", "catopen", "bindtextdomain",
-	"fts_*", "getmntent*", "__getmntent*", "setmntent*", "timer_create", "mtrace",
 	NULL,
 };
 
@@ -136,15 +110,13 @@ static bool listed(const char *const *list, const char *name)
 
 bool wrappers_match(const struct wrappers *w, uint32_t module_flags, const char *function, const char *name)
 {
-	if (module_flags & (MTW_MODULE_AGENT | MTW_MODULE_CXX))
+	if (module_flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX))
 		return true;
 	if (!function || !*function)
-		return module_flags & MTW_MODULE_LIBC;
+		return false;
 	const char *qualified = wrappers_qualified(function);
 	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's C++. */
 	if (listed(anywhere, qualified) || listed(anywhere, function))
-		return true;
-	if ((module_flags & MTW_MODULE_LIBC) && listed(libc_names, function))
 		return true;
 	for (size_t i = 0; i < w->count; i++)
 		if (!fnmatch(w->patterns[i], function, 0) || !fnmatch(w->patterns[i], qualified, 0) ||
