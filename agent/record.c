@@ -105,22 +105,21 @@ MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
 	return mt_slots_alloc(t, 1, bytes) ? 1 : 0;
 }
 
-MT_COLD static void enter(struct thread *t, const struct thread *owner, void *p, size_t bytes,
-			  node_id node)
+/* Any block, by any thread's state. */
+static void enter(struct thread *t, const struct thread *owner, void *p, size_t bytes, slot_id slot)
 {
-	slot_id slot = mt_slots_of(node);
 	struct block old;
 
-	if (!mt_live_ready(p, bytes)) {
+	if (unlikely(!mt_live_ready(p, bytes))) {
 		mt_record_loss(MTW_LOSS_SHADOW, bytes);
 		return;
 	}
-	if (!mt_slots_alloc(t, slot, bytes)) {
+	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
 		slot = count_in_root(t, bytes);
 		if (!slot)
 			return;
 	}
-	if (mt_live_enter(owner, p, bytes, slot, &old))
+	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
 		heal(t, &old);
 }
 
@@ -155,12 +154,6 @@ MT_INLINE uintptr_t timed_after(uint64_t events)
 	return events % TIMED_EVERY ? 0 : TIMED;
 }
 
-/* Where p's entry goes when that is the usual place, else NULL. */
-MT_INLINE _Atomic uint64_t *small_place(const void *p, size_t bytes)
-{
-	return likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
-}
-
 MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 {
 	struct block old = unpack_small(stale);
@@ -172,11 +165,23 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 	return p;
 }
 
+/* The last allocation's slot, but not a small block, or the first in its region. */
+static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
+{
+	enter(t, t, p, bytes, t->hit.slot);
+	guard_out(t, timed_after(atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed)));
+	return p;
+}
+
 /* Counted, then entered: the block is one of t->hit.slot. */
-MT_INLINE void *book(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
+MT_INLINE void *book(struct thread *t, void *p, size_t bytes)
 {
 	struct hit *h = &t->hit;
+	_Atomic uint64_t *e = likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
 	uint64_t blocks;
+
+	if (unlikely(!e))
+		return alloc_large(t, p, bytes);
 	bool usual = slots_count_alloc(t, h->leaf, h->counts, bytes, &blocks);
 	uint64_t stale = live_put(e, bytes, h->mark);
 
@@ -187,21 +192,21 @@ MT_INLINE void *book(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *
 	return p;
 }
 
-/* Another stack than the last, or a block that is not small. The guard is set. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 const struct regs *r)
+/* Another stack than the last. The guard is set. */
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+						 uintptr_t sp, uintptr_t fp)
 {
+	struct regs r = { pc, sp, fp };
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	_Atomic uint64_t *e = small_place(p, bytes);
 	struct hit *h = &t->hit;
 
 	h->sp = 0;
-	node_id node = mt_unwind_capture(t, r);
+	node_id node = mt_unwind_capture(t, &r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
-	if (unlikely(seen >> 24 != epoch || !slot || !leaf || !e)) {
-		enter(t, t, p, bytes, node);
+	if (unlikely(seen >> 24 != epoch || !slot || !leaf)) {
+		enter(t, t, p, bytes, mt_slots_of(node));
 		guard_out(t, 0);
 		return p;
 	}
@@ -210,52 +215,38 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	h->mark = live_mark(t, slot);
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
-	unwind_remember(h, t->unwind, r);
-	return book(t, p, bytes, e);
+	unwind_remember(h, t->unwind, &r);
+	return book(t, p, bytes);
 }
 
 /* The guard is not simply open. */
-MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, const struct regs *r)
+MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+				   uintptr_t fp)
 {
 	if (t->busy_sp == TIMED) {
 		uint64_t begin = mt_prim_now_ns();
 		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, r->pc, r->sp, r->fp);
+		mt_record_alloc(t, p, bytes, pc, sp, fp);
 		add_sample(t, begin);
-	} else if (!t->shared && !nested(t, r->sp)) {
+	} else if (!t->shared && !nested(t, sp)) {
 		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, r->pc, r->sp, r->fp);
+		mt_record_alloc(t, p, bytes, pc, sp, fp);
 	} else {
-		enter(mt_thread_shared(), t, p, bytes,
-		      mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY));
+		node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	}
 	return p;
 }
 
-MT_COLD static void *alloc_guarded_at(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-				      uintptr_t sp, uintptr_t fp)
-{
-	return alloc_guarded(t, p, bytes, &(struct regs){ pc, sp, fp });
-}
-
-static __attribute__((noinline)) void *alloc_new_at(struct thread *t, void *p, size_t bytes,
-						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp });
-}
-
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-
 	if (unlikely(t->busy_sp))
-		return alloc_guarded_at(t, p, bytes, pc, sp, fp);
+		return alloc_guarded(t, p, bytes, pc, sp, fp);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	_Atomic uint64_t *e = small_place(p, bytes);
-	if (unlikely(!e || !unwind_hits(&t->hit, pc, sp, fp, epoch)))
-		return alloc_new_at(t, p, bytes, pc, sp, fp);
-	return book(t, p, bytes, e);
+	if (unlikely(!unwind_hits(&t->hit, pc, sp, fp)))
+		return alloc_new(t, p, bytes, pc, sp, fp);
+	return book(t, p, bytes);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */

@@ -28,7 +28,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define HOT_BYTES (128 * 1024) /* 16,384 gates; threads beyond them share one state */
+#define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */

@@ -31,9 +31,10 @@ MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 }
 
 /* 4 instructions a frame; some 20 besides. */
-MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp, uint64_t epoch)
+MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask) && h->epoch == epoch &&
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask) &&
+		      h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed) &&
 		      h->suspicion == atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
 	       unwind_pairs_hold(h->innermost, h->pairs);
 }
