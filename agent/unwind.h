@@ -110,6 +110,12 @@ MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 	return addr >= b->lo && addr < b->hi && b->hi - addr >= sizeof(uintptr_t);
 }
 
+/* The same for an aligned address; bounds are aligned themselves. */
+MT_INLINE bool unwind_word_in(const struct bounds *b, uintptr_t addr)
+{
+	return addr >= b->lo && addr < b->hi;
+}
+
 /* May the word at addr be read? Only a walk that left what it knew pays for the answer. */
 MT_INLINE bool unwind_readable(struct known *known, uintptr_t addr)
 {

@@ -42,9 +42,9 @@ static const uintptr_t never = 0;
 struct walk {
 	struct unwind_cache *u;
 	const struct regs *r;
-	struct frame *fresh; /* innermost first */
-	uint32_t count;      /* of fresh frames */
-	uint32_t depth;      /* limit */
+	struct frame *next;  /* where the next fresh frame goes: they lie innermost first */
+	struct frame *full;  /* ... which is the limit */
+	uint32_t depth;      /* the limit as a number */
 	unsigned base;       /* why the walk ended */
 	uintptr_t zero_at;   /* where a return address of 0 ended it; 0 = it ended otherwise */
 };
@@ -54,6 +54,14 @@ enum left { LEFT_ON, LEFT_LAST, LEFT_BROKEN };
 static uintptr_t word_at(uintptr_t addr)
 {
 	return *(const uintptr_t *)addr;
+}
+
+/* An address that a rule came to: a word that may be read? */
+MT_INLINE bool is_word(struct unwind_cache *u, uintptr_t addr)
+{
+	if (unlikely(addr & (WORD - 1)))
+		return false;
+	return likely(unwind_word_in(&u->known.at[0], addr)) || mt_unwind_reach(&u->known, addr);
 }
 
 /* Index of the innermost pair below `count` that differs, or -1. */
@@ -78,18 +86,18 @@ MT_INLINE enum left leave_fast(struct unwind_cache *u, struct frame *f, uint64_t
 		cfa = f->bp + (uintptr_t)rule_cfa(rule);
 	} else {
 		f->word = f->bp + (uintptr_t)rule_cfa(rule);
-		if ((f->word & (WORD - 1)) || !unwind_readable(&u->known, f->word))
+		if (!is_word(u, f->word))
 			return LEFT_BROKEN;
 		cfa = word_at(f->word);
 	}
-	if (unlikely(cfa <= f->sp || (cfa & (WORD - 1)) || !unwind_readable(&u->known, cfa - WORD)))
+	if (unlikely(cfa <= f->sp || !is_word(u, cfa - WORD)))
 		return LEFT_BROKEN;
 	to->pc = pc_bare(word_at(cfa - WORD));
 	to->sp = cfa;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		slot = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
-		if (unlikely((slot & (WORD - 1)) || !unwind_readable(&u->known, slot)))
+		if (unlikely(!is_word(u, slot)))
 			return LEFT_BROKEN;
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
@@ -168,7 +176,7 @@ static MT_COLD unsigned broken_reason(const struct walk *w, const struct frame *
 /* Adds `at` to the fresh frames and leaves it; `at` becomes its caller. */
 MT_INLINE enum left advance(struct walk *w, struct frame *at)
 {
-	struct frame *f = &w->fresh[w->count++];
+	struct frame *f = w->next++;
 	struct pc_entry e = *unwind_pc(w->u, at->pc);
 	enum left left;
 
@@ -199,11 +207,11 @@ static bool take_shapes(struct walk *w, int32_t from, int32_t to, struct frame *
 	uintptr_t bp = at->bp;
 
 	for (int32_t i = from; i > to; i--) {
-		if (w->count == w->depth) {
+		if (w->next == w->full) {
 			w->base = MTW_TRUNC_DEPTH;
 			return false;
 		}
-		struct frame *f = &w->fresh[w->count++];
+		struct frame *f = w->next++;
 		*f = kept[i];
 		f->bp = bp;
 		if (f->bp_slot)
@@ -224,30 +232,45 @@ static int32_t owner_of(const struct frame *kept, int32_t i, int32_t pair)
 }
 
 /*
+ * The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the outermost
+ * frame, of those that keep their shape, whose caller is to be found anew; its index is returned, -1 at the limit.
+ */
+static bool meets(struct walk *w, int32_t i, struct frame *at, int32_t *to)
+{
+	struct unwind_cache *u = w->u;
+	const struct frame *kept = u->frames;
+	int32_t pair = differing(u, kept[i].pairs);
+	bool cut = u->base == MTW_TRUNC_DEPTH && i + 1 < w->full - w->next;
+
+	*to = pair < 0 ? 0 : owner_of(kept, i, pair);
+	if (pair < 0 && !cut)
+		return true;
+	if (!take_shapes(w, i, *to, at))
+		*to = -1;
+	return false;
+}
+
+/*
  * Walks until the stack ends (returns -1) or until a kept frame is met below which everything
  * holds (returns its index).
  */
 static int32_t walk(struct walk *w, struct frame at)
 {
-	struct unwind_cache *u = w->u;
-	const struct frame *kept = u->frames;
-	int32_t i = (int32_t)u->count - 1;
+	const struct frame *kept = w->u->frames, *k = kept + w->u->count;
 
 	for (;;) {
-		while (i >= 0 && kept[i].sp < at.sp)
-			i--;
-		if (i >= 0 && kept[i].sp == at.sp && kept[i].pc == at.pc &&
-		    (kept[i].bp == at.bp || !kept[i].bp_used)) {
-			int32_t pair = differing(u, kept[i].pairs);
-			bool cut = u->base == MTW_TRUNC_DEPTH && (uint32_t)i + 1 + w->count < w->depth;
-			if (pair < 0 && !cut)
+		while (k > kept && k[-1].sp < at.sp)
+			k--;
+		if (k > kept && k[-1].sp == at.sp && k[-1].pc == at.pc &&
+		    (k[-1].bp == at.bp || !k[-1].bp_used)) {
+			int32_t i = (int32_t)(k - kept) - 1, to;
+			if (meets(w, i, &at, &to))
 				return i;
-			int32_t to = pair < 0 ? 0 : owner_of(kept, i, pair);
-			if (!take_shapes(w, i, to, &at))
+			if (to < 0)
 				return -1;
-			i = to - 1;
+			k = kept + to;
 		}
-		if (unlikely(w->count == w->depth)) {
+		if (unlikely(w->next == w->full)) {
 			w->base = MTW_TRUNC_DEPTH;
 			return -1;
 		}
@@ -256,16 +279,14 @@ static int32_t walk(struct walk *w, struct frame at)
 	}
 }
 
-static void add_pair(struct unwind_cache *u, uint32_t *count, uintptr_t at, uintptr_t is)
+MT_INLINE void add_pair(struct unwind_cache *u, uint32_t *count, uintptr_t at, uintptr_t is)
 {
 	u->pairs[(*count)++] = (struct pair){ at, is };
 }
 
 /* What to compare for frame i, and whether its bp matters. The word that is read first goes last. */
-static void make_pairs(struct unwind_cache *u, uint32_t i)
+MT_INLINE void make_pairs(struct unwind_cache *u, struct frame *f, const struct frame *outer)
 {
-	struct frame *f = &u->frames[i];
-	const struct frame *outer = i ? f - 1 : NULL;
 	uint32_t count = outer ? outer->pairs : 0;
 	bool outer_bp = outer && outer->bp_used;
 
@@ -296,17 +317,18 @@ static void make_pairs(struct unwind_cache *u, uint32_t i)
 /* Numbers the kept frames from `from` on; false when the trie is full. */
 static bool number(struct unwind_cache *u, uint32_t from, node_id *result)
 {
-	node_id node = from ? u->frames[from - 1].node : u->base ? mt_stacks_truncated(u->base) : 0;
+	struct frame *f = u->frames + from, *end = u->frames + u->count;
+	const struct frame *outer = from ? f - 1 : NULL;
+	node_id node = outer ? outer->node : u->base ? mt_stacks_truncated(u->base) : 0;
 
-	for (uint32_t i = from, end = u->count; i < end; i++) {
-		struct frame *f = &u->frames[i];
+	for (; f < end; outer = f++) {
 		if (!f->own) {
 			node = likely(f->code) ? unwind_edge(u, node, f->code) : 0;
 			if (unlikely(!node))
 				return false;
 		}
 		f->node = node;
-		make_pairs(u, i);
+		make_pairs(u, f, outer);
 	}
 	*result = node;
 	return true;
@@ -316,7 +338,9 @@ static bool number(struct unwind_cache *u, uint32_t from, node_id *result)
 static uint32_t keep(struct walk *w, uint32_t same)
 {
 	struct unwind_cache *u = w->u;
-	uint32_t total = same + w->count, cut = total > w->depth ? total - w->depth : 0;
+	const struct frame *fresh = u->frames + u->capacity, *from = w->next;
+	uint32_t count = (uint32_t)(w->next - fresh), total = same + count;
+	uint32_t cut = total > w->depth ? total - w->depth : 0;
 
 	if (same == 0 || cut) {
 		u->base = cut ? MTW_TRUNC_DEPTH : w->base;
@@ -326,9 +350,9 @@ static uint32_t keep(struct walk *w, uint32_t same)
 		memmove(u->frames, u->frames + cut, (same - cut) * sizeof(*u->frames));
 		same -= cut;
 	}
-	for (uint32_t i = 0; i < w->count; i++)
-		u->frames[same + i] = w->fresh[w->count - 1 - i];
-	u->count = same + w->count;
+	for (struct frame *to = u->frames + same; from > fresh; to++)
+		*to = *--from;
+	u->count = same + count;
 	return cut ? 0 : same;
 }
 
@@ -342,7 +366,8 @@ static MT_COLD node_id give_up(struct unwind_cache *u)
 static __attribute__((noinline)) node_id capture_new(struct unwind_cache *u, const struct regs *r,
 						     uint32_t depth)
 {
-	struct walk w = { .u = u, .r = r, .fresh = u->frames + u->capacity, .depth = depth };
+	struct frame *fresh = u->frames + u->capacity;
+	struct walk w = { .u = u, .r = r, .next = fresh, .full = fresh + depth, .depth = depth };
 	struct frame at = { .pc = r->pc, .sp = r->sp, .bp = r->fp };
 	node_id node;
 
@@ -369,15 +394,6 @@ node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r)
 		depth = u->capacity;
 	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
 		u->count = 0;
-	if (u->count) {
-		const struct frame *top = &u->frames[u->count - 1];
-		if (top->sp == r->sp && top->pc == r->pc && (top->bp == r->fp || !top->bp_used) &&
-		    u->depth == depth && differing(u, top->pairs) < 0) {
-			if (unlikely(u->base))
-				mt_unwind_count_truncated(u->base);
-			return top->node;
-		}
-	}
 	return capture_new(u, r, depth);
 }
 

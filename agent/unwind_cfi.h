@@ -7,7 +7,7 @@
 
 #include "agent.h"
 
-/* One frame: where it is, how it was left, what it is called. */
+/* One frame: where it is, how it was left, what it is called. One cache line. */
 struct frame {
 	uintptr_t pc;      /* with PC_EXACT */
 	uintptr_t sp;      /* as this frame sees it when the call returns */
@@ -21,6 +21,7 @@ struct frame {
 	bool uses_bp;      /* its rule computes from bp */
 	bool bp_used;      /* its bp has an influence on a frame further out */
 	bool own;          /* the agent's text: has no node of its own */
+	uint64_t unused;
 };
 
 enum frame_leave {
