@@ -162,7 +162,8 @@ MT_INLINE struct thread *mt_thread_enter(void)
 
 /* record.c: what hooks call. */
 /* The caller's pc, sp and fp as in struct regs. Returns p. */
-void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+		      uintptr_t fp);
 void mt_record_free(struct thread *t, void *p);     /* and then lets the real allocator free it */
 /* realloc: retire, count later. false: not the real allocator's: leave it */
 bool mt_record_take(struct thread *t, void *p, struct block *b);
@@ -170,7 +171,6 @@ void mt_record_gone(struct thread *t, const struct block *b);    /* ... it was f
 void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
 void mt_record_loss(unsigned reason, uint64_t bytes);
 void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
-void mt_record_totals(struct tally *sum);           /* over all threads: freed first */
 
 /*
  * server.c: starts the process beside the target, and speaks to it for the target's threads.
@@ -194,7 +194,10 @@ void mt_init_forked(void);                          /* first thing in a forked c
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
-void mt_init_seal(void);                            /* the process gives up rights: never start a server later */
+enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
+void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
+bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
+void mt_init_exits(int status);                     /* _exit() or exit() is under way */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */
 

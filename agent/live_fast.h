@@ -29,7 +29,7 @@ struct region {
 	struct large *_Atomic xlarge;
 };
 
-/* One map: for even addresses, there from the start, and for odd ones, from the first odd block on. */
+/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
 struct shadow {
 	struct region *_Atomic xroot;
 };

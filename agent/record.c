@@ -27,7 +27,7 @@
 #include <string.h>
 
 #define TIMED_EVERY 1024u
-#define TIMED ((uintptr_t)1)   /* in busy_sp: nobody is inside, and the next event is one to be timed */
+#define TIMED ((uintptr_t)1)   /* in busy_sp: nobody is inside, and the next event is timed */
 #define TIMED_MAX_NS 20000u
 
 static struct {
@@ -148,7 +148,7 @@ MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 	t->hook_samples++;
 }
 
-/* What guard_out leaves behind: of all events one in TIMED_EVERY is followed by one that is timed. */
+/* What guard_out leaves behind: one event in TIMED_EVERY is followed by one that is timed. */
 MT_INLINE uintptr_t timed_after(uint64_t events)
 {
 	return events % TIMED_EVERY ? 0 : TIMED;
@@ -169,7 +169,8 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
 {
 	enter(t, t, p, bytes, t->hit.slot);
-	guard_out(t, timed_after(atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed)));
+	uint64_t blocks = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
+	guard_out(t, timed_after(blocks));
 	return p;
 }
 
@@ -193,8 +194,8 @@ MT_INLINE void *book(struct thread *t, void *p, size_t bytes)
 }
 
 /* Another stack than the last. The guard is set. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-						 uintptr_t sp, uintptr_t fp)
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
+						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	struct regs r = { pc, sp, fp };
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
@@ -220,8 +221,8 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 }
 
 /* The guard is not simply open. */
-MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-				   uintptr_t fp)
+MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+				   uintptr_t sp, uintptr_t fp)
 {
 	if (t->busy_sp == TIMED) {
 		uint64_t begin = mt_prim_now_ns();
@@ -238,7 +239,8 @@ MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uint
 	return p;
 }
 
-void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+		      uintptr_t fp)
 {
 	if (unlikely(t->busy_sp))
 		return alloc_guarded(t, p, bytes, pc, sp, fp);
@@ -274,7 +276,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 	return pass_on;
 }
 
-/* A large block, an unknown one, one whose slot the thread has not met; or the guard is not open. */
+/* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
 static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
@@ -345,20 +347,4 @@ void mt_record_restore(struct thread *t, void *p, const struct block *b)
 	if (b->slot && mt_live_restore(t, p, b, &old))
 		heal(c, &old);
 	guard_out(c, after);
-}
-
-void mt_record_totals(struct tally *sum)
-{
-	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-
-	memset(sum, 0, sizeof(*sum));
-	for (const struct thread *t = first; t; t = t->next) {
-		sum->free_blocks += atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
-		sum->free_bytes += atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
-	}
-	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	for (const struct thread *t = first; t; t = t->next) {
-		sum->alloc_blocks += atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
-		sum->alloc_bytes += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
-	}
 }

@@ -198,7 +198,8 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
-MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc, size_t bytes)
+MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc,
+				 size_t bytes)
 {
 	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
 

@@ -55,8 +55,8 @@ MT_INLINE int64_t slots_live(const struct thread *t)
  * By the state's owner. True: the usual; false: mt_slots_after_slow() is to follow. *blocks = how
  * many the thread has allocated.
  */
-MT_INLINE bool slots_count_alloc(struct thread *t, struct leaf *leaf, struct counts *c, size_t bytes,
-				 uint64_t *blocks)
+MT_INLINE bool slots_count_alloc(struct thread *t, struct leaf *leaf, struct counts *c,
+				 size_t bytes, uint64_t *blocks)
 {
 	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);
 	slots_add(&c->xalloc_blocks, 1, memory_order_relaxed);

@@ -104,14 +104,14 @@ struct thread {
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
-	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0 = not (record.c) */
+	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, 1 = not */
 	struct hit hit;
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
-	struct mid *_Atomic root[ROOT_MIDS]; /* made where it was; last, for most of it is never touched */
+	struct mid *_Atomic root[ROOT_MIDS]; /* NULL where it never was */
 };
 
 /*

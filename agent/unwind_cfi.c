@@ -232,8 +232,8 @@ static int32_t owner_of(const struct frame *kept, int32_t i, int32_t pair)
 }
 
 /*
- * The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the outermost
- * frame, of those that keep their shape, whose caller is to be found anew; its index is returned, -1 at the limit.
+ * The walk is at the kept frame i: do it and all further out hold? Otherwise *at becomes the last
+ * one that does, *to is its index, and its caller is to be found anew; -1 when the limit was met.
  */
 static bool meets(struct walk *w, int32_t i, struct frame *at, int32_t *to)
 {
@@ -284,7 +284,7 @@ MT_INLINE void add_pair(struct unwind_cache *u, uint32_t *count, uintptr_t at, u
 	u->pairs[(*count)++] = (struct pair){ at, is };
 }
 
-/* What to compare for frame i, and whether its bp matters. The word that is read first goes last. */
+/* What to compare for a frame, and whether its bp matters. The word that is read first goes last. */
 MT_INLINE void make_pairs(struct unwind_cache *u, struct frame *f, const struct frame *outer)
 {
 	uint32_t count = outer ? outer->pairs : 0;

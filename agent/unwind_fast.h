@@ -4,8 +4,8 @@
  *
  * The cfi engine keeps the thread's last stack as pairs: each word that a walk would read, and what
  * it was (unwind_cfi.c says why equal pairs mean an equal stack). A struct hit remembers where they
- * are together with all that was concluded from them. It is looked at under the guard of record.c, so that no
- * capture can be under way.
+ * are, together with all that was concluded from them. It is looked at under the guard of record.c,
+ * so that no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
 #define MT_UNWIND_FAST_H
@@ -33,15 +33,18 @@ MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 /* 4 instructions a frame; some 20 besides. */
 MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask) &&
-		      h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed) &&
-		      h->suspicion == atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
+
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask)) &&
+	       likely(h->epoch == epoch && h->suspicion == suspicion) &&
 	       unwind_pairs_hold(h->innermost, h->pairs);
 }
 
 /*
- * After a capture: the stack into `h`, unless more than its pairs must be looked at next time. A truncated one
- * is counted each time, a foreign one may be unmapped, and the loader announces what it does.
+ * After a capture: the stack into `h`, unless more than its pairs must be looked at next time. A
+ * truncated one is counted each time, a foreign one may be unmapped, and what the loader does is
+ * announced by its allocations.
  */
 MT_INLINE bool unwind_remember(struct hit *h, const struct unwind_cache *u, const struct regs *r)
 {

@@ -1,8 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: MIT
 # Instructions that the program's own threads execute for one malloc+free pair, by callgrind: plain,
-# and with the agent. The figure repeats, whatever else the machine does. A pair's cost is the difference of two
-# runs of unlike length, so start-up does not count.
+# and with the agent. The figure repeats, whatever else the machine does. A pair's cost is the
+# difference of two runs of unlike length, so start-up does not count.
 # Usage: BUILD=build/release tests/bench/instructions.sh
 set -eu
 cd "$(dirname "$0")/../.."
@@ -12,9 +12,11 @@ gcc -std=gnu11 -O2 -fno-builtin -o "$BUILD/bench/pairs" tests/bench/pairs.c
 
 total() { # options pairs depth fresh
 	local vars=()
-	[ "$1" = plain ] || vars=(LD_PRELOAD="$PWD/$BUILD/libmemtop-agent.so" MEMTOP_OPTIONS="listen=none,$1")
+	[ "$1" = plain ] ||
+		vars=(LD_PRELOAD="$PWD/$BUILD/libmemtop-agent.so" MEMTOP_OPTIONS="listen=none,$1")
 	valgrind --tool=callgrind --trace-children=yes --callgrind-out-file=/dev/null \
-		env "${vars[@]}" "$BUILD/bench/pairs" "${@:2}" 2>&1 | sed -n 's/.*Collected : //p' | tail -1
+		env "${vars[@]}" "$BUILD/bench/pairs" "${@:2}" 2>&1 |
+		sed -n 's/.*Collected : //p' | tail -1
 }
 
 printf '%-16s %14s %14s %20s\n' "per pair" "depth 10" "depth 30" "depth 10, 3 fresh"

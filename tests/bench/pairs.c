@@ -2,8 +2,8 @@
  *
  * pairs.c - malloc and free in a loop. Usage: pairs PAIRS DEPTH [FRESH]
  *
- * The stack at malloc has DEPTH frames, counted from _start to malloc's caller. The innermost FRESH of them
- * are entered anew for each pair, each through one of eight functions by chance.
+ * The stack at malloc has DEPTH frames, counted from _start to malloc's caller. FRESH of them, next
+ * to the innermost, are entered anew for each pair, each through one of eight functions by chance.
  */
 #include <stdlib.h>
 

@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_record.c - where events are booked: the slot of the last stack as long as it is the same, the
+ * thread's own counters unless it is in the middle of something. The test's own malloc is watched.
+ */
+#include "agent.h"
+#include "check.h"
+
+#include <memtop/wire.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+
+#define KEEP __attribute__((noinline, noipa))
+#define HERE __asm__ volatile("" ::: "memory")
+
+/*
+ * One place that allocates, and two ways to it. Loops count in volatiles: a call that the compiler
+ * writes down twice is two places.
+ */
+KEEP static struct block allocate(size_t bytes)
+{
+	struct block b = { 0, 0, 0, 0 };
+	void *p = malloc(bytes);
+
+	mt_live_peek(p, &b);
+	free(p);
+	return b;
+}
+
+KEEP static struct block one_way(size_t bytes)
+{
+	struct block b = allocate(bytes);
+
+	HERE;
+	return b;
+}
+
+KEEP static struct block other_way(size_t bytes)
+{
+	struct block b = allocate(bytes);
+
+	HERE;
+	return b;
+}
+
+TEST(one_stack_is_one_slot)
+{
+	static struct block (*const ways[2])(size_t) = { one_way, other_way };
+	slot_id slot[2] = { 0, 0 };
+
+	for (volatile unsigned i = 0; i < 40; i++) {
+		size_t bytes = i % 3 == 2 ? 5000 + i : 50 + i; /* large ones between small ones */
+		struct block b = ways[i / 4 % 2](bytes);
+		slot_id *s = &slot[i / 4 % 2];
+		CHECK(b.slot != 0);
+		CHECK(!*s || *s == b.slot);
+		CHECK_EQ(b.size, bytes);
+		CHECK_EQ(b.thread, mt_thread_self()->xindex);
+		*s = b.slot;
+	}
+	CHECK(slot[0] != slot[1]);
+	CHECK(mt_slots_at(slot[0])->node != mt_slots_at(slot[1])->node);
+}
+
+TEST(an_epoch_ends_what_is_remembered)
+{
+	slot_id last = 0;
+	node_id node = 0;
+
+	for (volatile int i = 0; i < 12; i++) {
+		atomic_fetch_add(&mt_epoch, i % 4 == 0);
+		slot_id s = one_way(60).slot;
+		CHECK_EQ(mt_slots_at(s)->epoch, atomic_load(&mt_epoch));
+		CHECK(i % 4 == 0 ? s != last : s == last);
+		CHECK(!node || node == mt_slots_at(s)->node);
+		node = mt_slots_at(s)->node;
+		last = s;
+	}
+}
+
+TEST(a_suspicion_changes_nothing_by_itself)
+{
+	slot_id last = 0;
+
+	for (volatile int i = 0; i < 6; i++) {
+		slot_id s = one_way(70).slot;
+		CHECK(!last || s == last);
+		last = s;
+		mt_maps_invalidate();
+	}
+}
+
+/* Small and large blocks by turns, all from one place: its slot. */
+KEEP static slot_id many(int n)
+{
+	slot_id s = 0;
+
+	for (volatile int i = 0; i < n; i++)
+		s = one_way(i % 2 ? 3000 : 80).slot;
+	return s;
+}
+
+TEST(counters_follow_each_event)
+{
+	struct thread *t = mt_thread_self();
+	struct tally sum[2];
+	uint64_t all[2];
+
+	for (volatile int i = 0; i < 2; i++) {
+		mt_slots_sum(many(10000), &sum[i]);
+		all[i] = t->total.xalloc_blocks;
+	}
+	CHECK_EQ(sum[1].alloc_blocks - sum[0].alloc_blocks, 10000);
+	CHECK_EQ(sum[1].free_blocks - sum[0].free_blocks, 10000);
+	CHECK_EQ(sum[1].alloc_bytes - sum[0].alloc_bytes, 5000 * 3080);
+	CHECK_EQ(sum[1].free_bytes - sum[0].free_bytes, 5000 * 3080);
+	CHECK_EQ(all[1] - all[0], 10000);
+	CHECK(t->hook_samples > 0); /* some were timed */
+}
+
+/* What a block from here is booked to: 1 = the thread's own state, 2 = the shared one. */
+KEEP static int booked(struct thread *t)
+{
+	struct counts *mine = &t->total, *shared = &mt_thread_shared()->total;
+	uint64_t mine_before = mine->xalloc_blocks, shared_before = shared->xalloc_blocks;
+	void *p = malloc(40);
+	int where = (mine->xalloc_blocks != mine_before) + 2 * (shared->xalloc_blocks != shared_before);
+
+	free(p);
+	return where;
+}
+
+static volatile int in_handler;
+
+/* As if the signal had come in the middle of an event further out. */
+static void handle(int signal)
+{
+	struct thread *t = mt_thread_self();
+	uintptr_t kept = t->busy_sp;
+
+	(void)signal;
+	in_handler = booked(t);
+	CHECK_EQ(t->busy_sp, kept);
+}
+
+#define PAGES ((size_t)64 << 12)
+
+/* The thread's stack, and above it, where position alone would mislead, the handler's. */
+static void *on_two_stacks(void *memory)
+{
+	struct thread *t = mt_thread_self();
+	stack_t stack = { .ss_sp = (char *)memory + 2 * PAGES, .ss_size = PAGES };
+	struct sigaction action = { .sa_handler = handle, .sa_flags = SA_ONSTACK };
+
+	CHECK_EQ(booked(t), 1);
+	sigaltstack(&stack, NULL);
+	sigaction(SIGUSR1, &action, NULL);
+	t->busy_sp = (uintptr_t)__builtin_frame_address(0);
+	raise(SIGUSR1);
+	t->busy_sp = 0;
+	CHECK_EQ(in_handler, 2);
+	CHECK_EQ(booked(t), 1);
+	return NULL;
+}
+
+TEST(a_handler_on_its_own_stack_is_nested)
+{
+	char *memory = mmap(NULL, 3 * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			    -1, 0);
+	pthread_attr_t attr;
+	pthread_t thread;
+
+	CHECK(memory != MAP_FAILED);
+	mprotect(memory + PAGES, PAGES, PROT_NONE);
+	pthread_attr_init(&attr);
+	pthread_attr_setstack(&attr, memory, PAGES);
+	CHECK_EQ(pthread_create(&thread, &attr, on_two_stacks, memory), 0);
+	pthread_join(thread, NULL);
+}
+
+TEST(a_guard_that_was_left_behind_is_seen)
+{
+	struct thread *t = mt_thread_self();
+
+	CHECK_EQ(booked(t), 1);
+	t->busy_sp = (uintptr_t)__builtin_frame_address(0) - 4096; /* its frame is gone */
+	CHECK_EQ(booked(t), 1);
+	CHECK(t->busy_sp <= 1);
+	t->busy_sp = (uintptr_t)__builtin_frame_address(0) + 4096; /* this one is alive */
+	CHECK_EQ(booked(t), 2);
+	t->busy_sp = 0;
+}
