@@ -44,7 +44,7 @@ struct row {
 };
 
 /* One function (or line) that allocates. */
-enum shape { SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG };
+enum shape { SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG, SHAPE_SHRINKING };
 struct site {
 	uint32_t id;                 /* stable */
 	uint32_t leaf;               /* heaviest stack's leaf node */

@@ -1,45 +1,66 @@
 /* SPDX-License-Identifier: MIT
  *
- * query_growth.c - how call sites grew: samples over time, live at marks, and their shape.
+ * query_growth.c - how call sites and the whole heap grew, interval by interval, and their shape.
  *
- * Intervals are those between the user's marks when there are three or more, the last one still
- * running; else between our own samples, taken every five seconds at first and thinned by doubling,
- * joined to at most six. What came before the first of them does not count: a program that starts
- * up grows.
+ * One rule for all rows and for the verdict, so that they cannot disagree: intervals lie between
+ * the user's marks when there are three or more (the last one still runs), else between our own
+ * samples of the last ten minutes, taken every five seconds at first and then every ten, joined to
+ * at most six. A program's first five seconds do not count: a program that starts up grows.
+ *
+ * Samples are of all stacks, whatever the filter shows: a filter typed in is no growth.
  */
 #include "query_sites.h"
 
 #include <string.h>
 
-#define FIRST_INTERVAL_NS (5ull * 1000 * 1000 * 1000)
+#define NS 1000000000ull
+#define FIRST_INTERVAL_NS (5 * NS)
+#define LAST_INTERVAL_NS (10 * NS)
+#define START_UP_NS (5 * NS)
+#define MARKS_APART_NS (5 * NS)  /* of marks closer than this the first one is taken */
 
-static uint64_t site_live(const struct query_site *s)
+static uint64_t live_now(const struct query *q)
 {
-	return live_bytes(&s->sum.tally);
+	return live_bytes(&model_totals(q->m)->sum);
+}
+
+/* Keeps every second sample while they are dense, then lets the oldest eighth go. */
+static void make_room(struct site_table *t)
+{
+	bool thin = t->interval_ns < LAST_INTERVAL_NS;
+	size_t kept = thin ? SAMPLES / 2 : SAMPLES - SAMPLES / 8;
+
+	for (size_t k = 0; k < kept; k++) {
+		size_t from = thin ? 2 * k + 1 : k + SAMPLES / 8;
+		t->times[k] = t->times[from];
+		t->totals[k] = t->totals[from];
+		for (size_t i = 0; i < t->count; i++)
+			t->sites[i]->samples[k] = t->sites[i]->samples[from];
+	}
+	t->sample_count = kept;
+	t->interval_ns = LAST_INTERVAL_NS;
 }
 
 static void take_sample(struct query *q, struct site_table *t)
 {
 	uint64_t now = model_time(q->m);
 
-	if (!t->interval_ns || !t->sample_count)
+	if (!t->sample_count)
 		t->interval_ns = FIRST_INTERVAL_NS;
-	if (t->sample_count && now < t->times[t->sample_count - 1] + t->interval_ns)
+	else if (now < t->times[t->sample_count - 1] + t->interval_ns)
 		return;
-	if (t->sample_count == SAMPLES) {
-		for (size_t k = 0; k < SAMPLES / 2; k++) {
-			t->times[k] = t->times[2 * k + 1];
-			for (size_t i = 0; i < t->count; i++)
-				t->sites[i]->samples[k] = t->sites[i]->samples[2 * k + 1];
-		}
-		t->sample_count = SAMPLES / 2;
-		t->interval_ns *= 2;
-	}
+	if (!model_complete(q->m))
+		return;
+	if (t->sample_count == SAMPLES)
+		make_room(t);
 	t->times[t->sample_count] = now;
+	t->totals[t->sample_count] = live_now(q);
 	for (size_t i = 0; i < t->count; i++)
-		t->sites[i]->samples[t->sample_count] = site_live(t->sites[i]);
+		t->sites[i]->samples[t->sample_count] = t->sites[i]->live;
 	t->sample_count++;
 }
+
+/* --- marks */
 
 struct at_mark { struct query *q; size_t mark; };
 
@@ -50,7 +71,23 @@ static void undo(void *arg, uint32_t slot, const struct change *c)
 	uint32_t number = n ? sites_of_index(a->q, n->index) : 0;
 
 	if (number)
-		a->q->sites->sites[number - 1]->mark_live[a->mark] -= (int64_t)(c->born_bytes - c->gone_bytes);
+		a->q->sites->sites[number - 1]->mark_live[a->mark] += c->gone_bytes - c->born_bytes;
+}
+
+/* The newest marks that intervals can lie between, oldest first. */
+static void choose_marks(const struct query *q, struct site_table *t)
+{
+	t->mark_count = 0;
+	for (uint32_t id = 1; id < model_mark_limit(q->m); id++) {
+		const struct mark *k = model_mark(q->m, id);
+		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) || !k->live_known)
+			continue;
+		if (t->mark_count && k->time_ns < model_mark(q->m, t->marks[t->mark_count - 1])->time_ns + MARKS_APART_NS)
+			continue;
+		if (t->mark_count == MARK_INTERVALS)
+			memmove(t->marks, t->marks + 1, --t->mark_count * sizeof *t->marks);
+		t->marks[t->mark_count++] = id;
+	}
 }
 
 /* live at a mark = live now - net since. */
@@ -61,78 +98,106 @@ static void take_marks(struct query *q, struct site_table *t)
 	if (generation == t->marks_generation)
 		return;
 	t->marks_generation = generation;
-	t->mark_count = 0;
-	for (uint32_t id = 1; id < model_mark_limit(q->m); id++) {
-		const struct mark *k = model_mark(q->m, id);
-		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) || !k->live_known)
-			continue;
-		GROW(t->marks, t->mark_room, t->mark_count + 1);
-		t->marks[t->mark_count++] = id;
-	}
-	if (t->mark_count < 3)
-		return;
-	for (size_t k = 0; k < t->mark_count; k++) {
-		for (size_t i = 0; i < t->count; i++) {
-			struct query_site *s = t->sites[i];
-			GROW(s->mark_live, s->mark_room, t->mark_count);
-			s->mark_live[k] = (int64_t)site_live(s);
-		}
+	choose_marks(q, t);
+	for (size_t k = 0; t->mark_count >= 3 && k < t->mark_count; k++) {
+		for (size_t i = 0; i < t->count; i++)
+			t->sites[i]->mark_live[k] = t->sites[i]->live;
 		struct at_mark a = { q, k };
 		model_between(q->m, t->marks[k], 0, undo, &a);
 	}
 }
 
-/* Net of each of the joined intervals between samples; the last ends now. Returns how many. */
-static size_t sample_nets(const struct site_table *t, const struct query_site *s, int64_t *net, uint64_t *from_ns)
-{
-	size_t steps = t->sample_count < 2 ? 0 : t->sample_count - 1; /* from sample 1 to now */
-	size_t n = steps < SHAPE_INTERVALS ? steps : SHAPE_INTERVALS;
+/* --- intervals */
 
-	for (size_t i = 0; i < n; i++) {
-		size_t a = 1 + i * steps / n, b = 1 + (i + 1) * steps / n;
-		uint64_t end = b == t->sample_count ? site_live(s) : s->samples[b];
-		net[i] = (int64_t)(end - s->samples[a]);
+static void between_marks(const struct query *q, struct site_table *t)
+{
+	struct growth *g = &t->growth;
+	size_t n = t->mark_count;
+
+	g->by_marks = true;
+	for (size_t k = 0; k < n; k++) {
+		g->edge[k] = (uint32_t)k;
+		g->at_ns[k] = model_mark(q->m, t->marks[k])->time_ns;
 	}
-	*from_ns = n ? t->times[1] : 0;
-	return n;
+	/* The one that runs is too short to be compared at first: it then belongs to the one before. */
+	uint64_t now = model_time(q->m), mean = (g->at_ns[n - 1] - g->at_ns[0]) / (n - 1);
+	if (n > 3 && now - g->at_ns[n - 1] < mean / 4)
+		n--;
+	g->count = n;
+	g->at_ns[n] = now;
 }
 
-static size_t mark_nets(const struct query *q, const struct site_table *t, const struct query_site *s, int64_t *net,
-			size_t max, uint64_t *from_ns)
+static void between_samples(const struct query *q, struct site_table *t)
 {
-	size_t first = t->mark_count > max ? t->mark_count - max : 0, n = 0;
+	struct growth *g = &t->growth;
+	size_t first = 0;
+	uint64_t now = model_time(q->m);
 
-	for (size_t k = first; k < t->mark_count; k++) {
-		int64_t end = k + 1 < t->mark_count ? s->mark_live[k + 1] : (int64_t)site_live(s);
-		net[n++] = end - s->mark_live[k];
+	g->by_marks = false;
+	while (first < t->sample_count && t->times[first] < START_UP_NS)
+		first++;
+	size_t steps = first < t->sample_count ? t->sample_count - 1 - first : 0;
+	g->count = steps < SHAPE_INTERVALS ? steps : SHAPE_INTERVALS;
+	for (size_t i = 0; i <= g->count && first < t->sample_count; i++) {
+		g->edge[i] = (uint32_t)(first + (g->count ? i * steps / g->count : 0));
+		g->at_ns[i] = t->times[g->edge[i]];
 	}
-	*from_ns = model_mark(q->m, t->marks[first])->time_ns;
-	return n;
+	uint64_t from = first < t->sample_count ? t->times[first] : now < START_UP_NS ? START_UP_NS : now;
+	uint64_t ready = from + 3 * FIRST_INTERVAL_NS;
+	g->needed_ns = ready > now ? ready - now : 0;
+}
+
+static uint64_t whole_at(const struct query *q, const struct site_table *t, size_t i)
+{
+	const struct growth *g = &t->growth;
+
+	if (!g->by_marks)
+		return t->totals[g->edge[i]];
+	return i == g->count ? live_now(q) : live_bytes(&model_mark(q->m, t->marks[g->edge[i]])->totals);
+}
+
+static uint64_t site_at(const struct site_table *t, const struct query_site *s, size_t i)
+{
+	const struct growth *g = &t->growth;
+
+	if (!g->by_marks)
+		return s->samples[g->edge[i]];
+	return i == g->count ? s->live : s->mark_live[g->edge[i]];
 }
 
 static void shape_site(const struct query *q, const struct site_table *t, struct query_site *s)
 {
-	int64_t net[32], total = 0;
-	uint64_t from_ns;
-	bool by_marks = t->mark_count >= 3 && s->mark_room >= t->mark_count;
-	size_t n = by_marks ? mark_nets(q, t, s, net, 32, &from_ns) : sample_nets(t, s, net, &from_ns);
+	const struct growth *g = &t->growth;
+	int64_t net[MARK_INTERVALS], total = 0;
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < g->count; i++) {
+		net[i] = (int64_t)(site_at(t, s, i + 1) - site_at(t, s, i));
 		total += net[i];
-	double minutes = (double)(model_time(q->m) - from_ns) / 6e10;
-	s->pub.shape = shape_of(net, n, live_bytes(&model_totals(q->m)->sum), &s->pub.grew);
-	s->pub.intervals = (uint32_t)n;
+	}
+	double minutes = g->count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
+	s->pub.shape = shape_of(net, g->ns, g->count, live_now(q), &s->pub.grew);
+	s->pub.intervals = (uint32_t)g->count;
 	s->pub.net_window = total;
-	s->pub.net_per_min = n && minutes > 0 ? (int64_t)((double)total / minutes) : 0;
-	s->samples[t->sample_count] = site_live(s);
+	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)total / minutes) : 0;
+	s->samples[t->sample_count] = s->live;
 	s->pub.trend = s->samples;
 	s->pub.trend_count = (uint32_t)t->sample_count + 1;
 }
 
 void growth_update(struct query *q, struct site_table *t)
 {
+	struct growth *g = &t->growth;
+
 	take_sample(q, t);
 	take_marks(q, t);
+	if (t->mark_count >= 3)
+		between_marks(q, t);
+	else
+		between_samples(q, t);
+	for (size_t i = 0; i < g->count; i++) {
+		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
+		g->net[i] = (int64_t)(whole_at(q, t, i + 1) - whole_at(q, t, i));
+	}
 	for (size_t i = 0; i < t->count; i++)
 		shape_site(q, t, t->sites[i]);
 }

@@ -36,10 +36,16 @@ static int grew_first(const void *a, const void *b)
 	return tx < ty ? 1 : tx > ty ? -1 : x->site.id < y->site.id ? -1 : 1;
 }
 
+static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise)
+{
+	return mark ? model_mark(q->m, mark)->time_ns : otherwise;
+}
+
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct interval_row **rows)
 {
 	struct site_table *t = sites_table(q);
 	uint32_t ends[64];
+	uint64_t ns[64];
 	size_t count = 0, n = 0;
 
 	*rows = t->rows;
@@ -58,6 +64,7 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct
 		struct column k = { q, i };
 		if (model_between(q->m, ends[i], ends[i + 1], book, &k))
 			return 0;
+		ns[i] = time_of(q, ends[i + 1], model_time(q->m)) - time_of(q, ends[i], 0);
 	}
 	GROW(t->rows, t->row_room, t->count + 1);
 	for (size_t i = 0; i < t->count; i++) {
@@ -67,7 +74,7 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct
 			changed |= r.net[k] != 0;
 		if (!changed || !r.site.stacks)
 			continue;
-		r.site.shape = shape_of(r.net, count, live_bytes(&model_totals(q->m)->sum), &r.site.grew);
+		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &r.site.grew);
 		r.site.intervals = (uint32_t)count;
 		t->rows[n++] = r;
 	}

@@ -115,7 +115,7 @@ bool text_has(const char *text, const char *part); /* without case; NULL text ha
 void sites_free(struct query *q);
 uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **site); /* 0 = none */
 /* query_shape.c */
-enum shape shape_of(const int64_t *net, size_t count, uint64_t live, uint32_t *grew);
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew);
 
 void value_add(struct value *v, const struct value *d);
 

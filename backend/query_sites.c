@@ -24,11 +24,11 @@ static struct query_site *new_site(struct site_table *t, uint32_t fn)
 static void forget(struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
-		free(t->sites[i]->mark_live);
 		free(t->sites[i]->net);
 		free(t->sites[i]);
 	}
 	t->count = t->order_count = t->sample_count = t->mark_count = 0;
+	t->marks_generation = 0;
 	map_clear(&t->by_fn);
 	if (t->node_room)
 		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
@@ -44,7 +44,6 @@ void sites_free(struct query *q)
 	map_release(&t->by_fn);
 	free(t->sites);
 	free(t->of_node);
-	free(t->marks);
 	free(t->out);
 	free(t->order);
 	free(t->rows);
@@ -52,7 +51,22 @@ void sites_free(struct query *q)
 	q->sites = NULL;
 }
 
-/* A new site that only got its name now goes on with what was seen under the old one. */
+/*
+ * A stack whose name arrived moves to the site of that name, and takes its part of what was seen at
+ * the old one along: names that come late look like no growth.
+ */
+static void inherit(struct query_site *to, struct query_site *from, uint64_t live)
+{
+	double part = live >= from->unmoved ? 1 : (double)live / (double)from->unmoved;
+
+	from->unmoved -= live < from->unmoved ? live : from->unmoved;
+	for (size_t i = 0; i <= SAMPLES; i++) {
+		uint64_t moved = part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
+		to->samples[i] += moved;
+		from->samples[i] -= moved;
+	}
+}
+
 static void assign(struct query *q, struct site_table *t, uint32_t index, uint32_t before)
 {
 	uint32_t id, frame, site_index;
@@ -62,12 +76,11 @@ static void assign(struct query *q, struct site_table *t, uint32_t index, uint32
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site_index));
 	uint32_t fn = l->frames[frame < l->count ? frame : 0].fn;
 	uint32_t number = map_get(&t->by_fn, fn, 0);
-	if (!number) {
-		struct query_site *s = new_site(t, fn);
-		number = s->pub.id;
-		if (before)
-			memcpy(s->samples, t->sites[before - 1]->samples, sizeof s->samples);
-	}
+	if (!number)
+		number = new_site(t, fn)->pub.id;
+	if (before && before != number)
+		inherit(t->sites[number - 1], t->sites[before - 1],
+			live_bytes(&model_dense(q->m, index, NULL)->self));
 	t->of_node[index] = number;
 }
 
@@ -104,19 +117,22 @@ static void sum_up(struct query *q, struct site_table *t)
 
 	for (size_t i = 0; i < t->count; i++) {
 		t->sites[i]->sum = (struct value){ 0 };
-		t->sites[i]->most = t->sites[i]->pub.stacks = 0;
+		t->sites[i]->unmoved = t->sites[i]->live;
+		t->sites[i]->live = t->sites[i]->most = t->sites[i]->pub.stacks = 0;
 	}
 	GROW(t->of_node, t->node_room, (size_t)count + 1);
 	bool anew = t->version != owners_version(q->o);
 	t->version = owners_version(q->o);
 	for (uint32_t i = 1; i < count; i++) {
-		if (!model_dense(q->m, i, NULL)->self.alloc_blocks)
+		const struct tally *all = &model_dense(q->m, i, NULL)->self;
+		if (!all->alloc_blocks)
 			continue;
 		if (!t->of_node[i] || anew)
 			assign(q, t, i, t->of_node[i]);
 		struct query_site *s = t->sites[t->of_node[i] - 1];
 		const struct value *v = filter_self(q, i);
 		value_add(&s->sum, v);
+		s->live += live_bytes(all);
 		if (!s->pub.stacks++ || live_bytes(&v->tally) > s->most) {
 			s->most = live_bytes(&v->tally);
 			model_dense(q->m, i, &s->pub.leaf);

@@ -8,18 +8,31 @@
 
 #include "query_priv.h"
 
-#define SAMPLES 24u        /* of each site's live bytes, thinned by doubling */
+#define SAMPLES 64u        /* of each site's live bytes: some ten minutes */
 #define SHAPE_INTERVALS 6u /* that samples are joined to */
+#define MARK_INTERVALS 12u /* between marks, the newest ones */
 
 struct query_site {
 	struct site pub;
-	struct value sum;
+	struct value sum;            /* of the stacks that pass the filter */
+	uint64_t live;               /* of all its stacks, whatever the filter */
 	uint64_t most;               /* live bytes of the heaviest stack */
+	uint64_t unmoved;            /* live bytes of stacks that did not move to another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
-	int64_t *mark_live;          /* live at table.marks */
-	size_t mark_room;
+	uint64_t mark_live[MARK_INTERVALS]; /* live at table.marks */
 	int64_t *net;                /* scratch of query_intervals() */
 	size_t net_room;
+};
+
+/* The intervals that growth is judged by: the same for every site and for the whole. */
+struct growth {
+	size_t count;                /* intervals; 0 = nothing yet */
+	bool by_marks;
+	uint32_t edge[MARK_INTERVALS + 1]; /* sample, or index in table.marks, where each begins; the end */
+	uint64_t at_ns[MARK_INTERVALS + 1]; /* their times */
+	uint64_t ns[MARK_INTERVALS]; /* lengths */
+	int64_t net[MARK_INTERVALS]; /* of the whole heap */
+	uint64_t needed_ns;          /* until there are three intervals */
 };
 
 struct site_table {
@@ -29,11 +42,13 @@ struct site_table {
 	uint32_t *of_node;           /* dense index -> site number, 0 = not asked */
 	size_t node_room;
 	uint64_t version, stamp, resets;
-	uint64_t times[SAMPLES + 1], interval_ns;
+	uint64_t times[SAMPLES], interval_ns;
+	uint64_t totals[SAMPLES];    /* live bytes of the whole heap at these times */
 	size_t sample_count;
-	uint32_t *marks;             /* ids of the marks that intervals are made of */
-	size_t mark_count, mark_room;
+	uint32_t marks[MARK_INTERVALS]; /* the newest marks that lie far enough from each other */
+	size_t mark_count;
 	uint64_t marks_generation;
+	struct growth growth;
 	struct site *out;            /* what query_sites() lends */
 	uint32_t *order;
 	size_t out_room, order_room, order_count;

@@ -2,8 +2,10 @@
  *
  * query_verdict.c - is it growing, how fast, and where, in one line of words.
  *
- * Judged by the total live bytes over the last ten minutes, cut in six intervals of which the
- * first does not count when it begins with the program; named is the site that grew most.
+ * Judged by the same intervals as every call site's shape (query_growth.c), so that the line and the
+ * rows below it say the same. The call site that grew most is named, by file and line where these
+ * are known. Only while these are too few, and the agent was there before us, its
+ * history of the last ten minutes is judged; it knows libraries, not call sites, and the line says so.
  */
 #include "query_sites.h"
 #include "report.h"
@@ -12,10 +14,112 @@
 
 #define NS 1000000000ull
 #define WINDOW_NS (600 * NS)
-#define NEEDED_NS (20 * NS)
+#define HISTORY_NEEDED_NS (60 * NS)
+#define START_UP_NS (5 * NS)
 
-/* Live bytes at a time, by the last point before it. */
-static uint64_t live_at(const struct point *p, size_t count, uint64_t time_ns)
+static void say(struct verdict *v, const char *format, ...) PRINTF(2, 3);
+static void say(struct verdict *v, const char *format, ...)
+{
+	size_t len = strlen(v->text);
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(v->text + len, sizeof v->text - len, format, ap);
+	va_end(ap);
+}
+
+static void span(char out[24], uint64_t ns)
+{
+	uint64_t s = (ns + NS / 2) / NS;
+
+	if (s < 120)
+		snprintf(out, 24, "%u s", (unsigned)s);
+	else
+		snprintf(out, 24, "%u min", (unsigned)((s + 30) / 60));
+}
+
+/* How much of it, never more than all. */
+static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
+{
+	say(v, ".  %u %% of it: ", whole && part < whole ? (unsigned)((double)part / (double)whole * 100) : 100);
+}
+
+static void say_site(struct verdict *v, const struct site *s)
+{
+	const char *slash = s->file ? strrchr(s->file, '/') : NULL;
+
+	say(v, "%.60s", s->name);
+	if (s->file && s->line)
+		say(v, " %.40s:%u", slash ? slash + 1 : s->file, s->line);
+	else if (s->caller)
+		say(v, " < %.40s", s->caller);
+	if (s->owner)
+		say(v, "  %.40s", s->owner->name);
+	v->site = s->id;
+}
+
+static void say_kind(struct verdict *v, enum shape shape, const struct growth *g, int64_t total)
+{
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
+	char number[REPORT_NUMBER], time[24];
+	size_t largest = 0;
+
+	report_signed(number, length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0);
+	span(time, length);
+	for (size_t i = 0; i < g->count; i++)
+		largest = g->net[i] > g->net[largest] ? i : largest;
+	switch (shape) {
+	case SHAPE_STEADY:
+		v->kind = V_GROWING;
+		say(v, "GROWING %s/min for %s, steady", number, time);
+		return;
+	case SHAPE_SLOWING:
+		v->kind = V_FILLING;
+		say(v, "FILLING %s/min for %s, slowing (a cache?)", number, time);
+		return;
+	case SHAPE_STEP:
+		v->kind = V_STEP;
+		uint64_t s = g->at_ns[largest + 1] / NS;
+		say(v, "STEP %s before %u:%02u:%02u", report_signed(number, g->net[largest]), (unsigned)(s / 3600),
+		    (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+		return;
+	case SHAPE_SAWTOOTH:
+		v->kind = total > 0 ? V_GROWING : V_FLAT;
+		say(v, "UP AND DOWN, %s/min over %s", number, time);
+		return;
+	default:
+		v->kind = shape == SHAPE_SHRINKING ? V_SHRINKING : V_FLAT;
+		say(v, "%s %s/min over %s", shape == SHAPE_SHRINKING ? "SHRINKING" : "FLAT", number, time);
+	}
+}
+
+static int64_t judge(struct query *q, struct verdict *v, const struct growth *g)
+{
+	int64_t total = 0;
+	uint32_t grew;
+
+	for (size_t i = 0; i < g->count; i++)
+		total += g->net[i];
+	enum shape shape = shape_of(g->net, g->ns, g->count, live_bytes(&model_totals(q->m)->sum), &grew);
+	say_kind(v, shape, g, total);
+	return shape == SHAPE_FLAT ? 0 : total;
+}
+
+static void by_sites(struct query *q, struct verdict *v)
+{
+	const struct site *s = NULL;
+	int64_t most, total = judge(q, v, &q->sites->growth);
+
+	if (total > 0 && sites_top_growing(q, &most, &s)) {
+		say_share(v, (uint64_t)most, (uint64_t)total);
+		say_site(v, s);
+	}
+}
+
+/* --- what the agent saw before we came */
+
+/* The last point not after a time; 0 when all are. */
+static size_t point_at(const struct point *p, size_t count, uint64_t time_ns)
 {
 	size_t lo = 0, hi = count;
 
@@ -26,71 +130,58 @@ static uint64_t live_at(const struct point *p, size_t count, uint64_t time_ns)
 		else
 			hi = mid;
 	}
-	return lo ? p[lo - 1].live_bytes : 0;
+	return lo ? lo - 1 : 0;
 }
 
-static void span(char out[24], uint64_t ns)
+static void say_owner(struct query *q, struct verdict *v, size_t from, size_t to, int64_t total)
 {
-	if (ns < 120 * NS)
-		snprintf(out, 24, "%u s", (unsigned)(ns / NS));
-	else
-		snprintf(out, 24, "%u min", (unsigned)(ns / NS / 60));
-}
+	const struct owner *list, *best = NULL;
+	size_t n = owners_update(q->o, &list);
+	int64_t most = 0;
 
-/* ".  94 % of it: f < g  lib" */
-static void blame(struct query *q, struct verdict *v, int64_t net)
-{
-	const struct site *s = NULL;
-	int64_t most;
-	size_t len = strlen(v->text);
-
-	v->site = sites_top_growing(q, &most, &s);
-	if (!v->site || net <= 0)
+	for (size_t i = 0; i < n; i++) {
+		int64_t net = list[i].series ? (int64_t)(list[i].series[to] - list[i].series[from]) : 0;
+		if (net > most) {
+			most = net;
+			best = &list[i];
+		}
+	}
+	if (!best)
 		return;
-	int share = most >= net ? 100 : (int)(most * 100 / net);
-	snprintf(v->text + len, sizeof v->text - len, ".  %d %% of it: %.60s%s%.40s  %.40s", share, s->name,
-		 s->caller ? " < " : "", s->caller ? s->caller : "", s->owner ? s->owner->name : "");
+	say_share(v, (uint64_t)most, (uint64_t)total);
+	say(v, "%.40s", best->name);
 }
 
-static void judge(struct query *q, struct verdict *v, const struct point *p, size_t count, uint64_t from, uint64_t now)
+/* False: it does not reach back far enough to say anything. */
+static bool by_history(struct query *q, struct verdict *v)
 {
-	int64_t net[SHAPE_INTERVALS], total = 0;
-	uint64_t live = live_bytes(&model_totals(q->m)->sum);
-	uint32_t grew;
-	char rate[REPORT_NUMBER], time[24];
+	struct growth g = { .count = SHAPE_INTERVALS };
+	const struct point *p;
+	size_t count = model_history(q->m, &p), at[SHAPE_INTERVALS + 1];
+	uint64_t now = model_time(q->m), from = now > WINDOW_NS ? now - WINDOW_NS : 0;
 
+	if (!count)
+		return false;
+	from = from < p[0].time_ns ? p[0].time_ns : from;
+	from = from < START_UP_NS ? START_UP_NS : from;
+	if (now < from + HISTORY_NEEDED_NS)
+		return false;
+	for (size_t i = 0; i <= SHAPE_INTERVALS; i++) {
+		g.at_ns[i] = from + (now - from) * i / SHAPE_INTERVALS;
+		at[i] = point_at(p, count, g.at_ns[i]);
+	}
 	for (size_t i = 0; i < SHAPE_INTERVALS; i++) {
-		uint64_t a = from + (now - from) * i / SHAPE_INTERVALS, b = from + (now - from) * (i + 1) / SHAPE_INTERVALS;
-		uint64_t end = i + 1 == SHAPE_INTERVALS ? live : live_at(p, count, b);
-		net[i] = (int64_t)(end - live_at(p, count, a));
-		total += net[i];
+		g.ns[i] = g.at_ns[i + 1] - g.at_ns[i];
+		g.net[i] = (int64_t)(p[at[i + 1]].live_bytes - p[at[i]].live_bytes);
 	}
-	report_signed(rate, (int64_t)((double)total / ((double)(now - from) / (60.0 * (double)NS))));
-	span(time, now - from);
-	switch (shape_of(net, SHAPE_INTERVALS, live, &grew)) {
-	case SHAPE_STEADY:
-		v->kind = V_GROWING;
-		snprintf(v->text, sizeof v->text, "GROWING %s/min for %s, steady", rate, time);
-		break;
-	case SHAPE_SLOWING:
-		v->kind = V_FILLING;
-		snprintf(v->text, sizeof v->text, "FILLING %s/min for %s, slowing (a cache?)", rate, time);
-		break;
-	case SHAPE_STEP:
-		v->kind = V_STEP;
-		snprintf(v->text, sizeof v->text, "STEP %s within the last %s", report_signed(rate, total), time);
-		break;
-	case SHAPE_SAWTOOTH:
-		v->kind = total > 0 ? V_GROWING : V_FLAT;
-		snprintf(v->text, sizeof v->text, "UP AND DOWN, %s/min over %s", rate, time);
-		break;
-	default:
-		v->kind = total < 0 && (uint64_t)-total > live / 1000 + 4096 ? V_SHRINKING : V_FLAT;
-		snprintf(v->text, sizeof v->text, "%s %s/min over %s", v->kind == V_FLAT ? "FLAT" : "SHRINKING", rate, time);
-		return;
-	}
-	blame(q, v, total);
+	int64_t total = judge(q, v, &g);
+	if (total > 0)
+		say_owner(q, v, at[0], at[SHAPE_INTERVALS], total);
+	say(v, "; call sites in %u s", (unsigned)(q->sites->growth.needed_ns / NS + 1));
+	return true;
 }
+
+/* --- */
 
 static void ended(struct query *q, struct verdict *v)
 {
@@ -99,54 +190,38 @@ static void ended(struct query *q, struct verdict *v)
 	char bytes[REPORT_NUMBER], blocks[REPORT_NUMBER];
 	uint32_t state = model_state(q->m, &status, &known);
 	const struct tally *sum = &model_totals(q->m)->sum;
-	const struct site *top;
+	const struct site *top = NULL;
 
 	v->kind = V_ENDED;
-	size_t n = query_sites(q, BY_LIVE, false, true, &top);
-	int len = snprintf(v->text, sizeof v->text, "%s", state == MTW_SIGNALLED ? "KILLED" :
-			   state == MTW_EXECED ? "REPLACED by another program" : state == MTW_EXITED ? "EXITED" :
-			   "ENDED");
+	for (size_t i = 0; i < q->sites->count; i++) {
+		const struct site *s = &q->sites->sites[i]->pub;
+		if (s->stacks && live_bytes(&s->sum) && (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
+			top = s;
+	}
+	say(v, "%s", state == MTW_SIGNALLED ? "KILLED" : state == MTW_EXECED ? "REPLACED by another program" :
+		     state == MTW_EXITED ? "EXITED" : "ENDED");
 	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
-		len += snprintf(v->text + len, sizeof v->text - (size_t)len, " (%s %d)",
-				state == MTW_EXITED ? "status" : "signal", status);
-	len += snprintf(v->text + len, sizeof v->text - (size_t)len, ", %s alive at the end in %s blocks",
-			report_bytes(bytes, live_bytes(sum)), report_count(blocks, live_blocks(sum)));
-	if (n && live_bytes(&top[0].sum)) {
-		uint64_t share = live_bytes(&top[0].sum) * 100 / live_bytes(sum);
-		snprintf(v->text + len, sizeof v->text - (size_t)len, ".  %u %% of it: %.60s%s%.40s  %.40s",
-			 (unsigned)share, top[0].name, top[0].caller ? " < " : "",
-			 top[0].caller ? top[0].caller : "", top[0].owner ? top[0].owner->name : "");
-		v->site = top[0].id;
+		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
+	say(v, ", %s alive at the end in %s block%s", report_bytes(bytes, live_bytes(sum)),
+	    report_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
+	if (top) {
+		say_share(v, live_bytes(&top->sum), live_bytes(sum));
+		say_site(v, top);
 	}
 }
 
 void query_verdict(struct query *q, struct verdict *v)
 {
-	const struct point *p;
-	size_t count = model_history(q->m, &p);
-	uint64_t now = model_time(q->m);
-
 	*v = (struct verdict){ .kind = V_EMPTY };
-	sites_table(q);
+	const struct growth *g = &sites_table(q)->growth;
 	if (model_final(q->m)) {
 		ended(q, v);
-		return;
-	}
-	if (!count || !model_totals(q->m)->sum.alloc_blocks) {
-		snprintf(v->text, sizeof v->text, "waiting for the first allocation");
-		return;
-	}
-	uint64_t from = now > WINDOW_NS ? now - WINDOW_NS : 0;
-	if (from < p[0].time_ns)
-		from = p[0].time_ns;
-	/* A program that starts up grows: its first seconds say nothing. */
-	if (from < 5 * NS)
-		from = now < 5 * NS ? now : 5 * NS;
-	if (now < from + NEEDED_NS) {
+	} else if (!model_totals(q->m)->sum.alloc_blocks) {
+		say(v, "waiting for the first allocation");
+	} else if (g->count >= 3) {
+		by_sites(q, v);
+	} else if (!by_history(q, v)) {
 		v->kind = V_WATCHING;
-		snprintf(v->text, sizeof v->text, "watching, %u s more needed",
-			 (unsigned)((from + NEEDED_NS - now + NS - 1) / NS));
-		return;
+		say(v, "watching, %u s more needed", (unsigned)(g->needed_ns / NS + 1));
 	}
-	judge(q, v, p, count, from, now);
 }

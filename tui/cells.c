@@ -82,18 +82,25 @@ void cell_owner(struct cell c, char letter, const char *name)
 		draw_clip(c.a, c.y, c.x + 2, c.w - 2, r, CLIP_MIDDLE, name);
 }
 
+void cell_file(struct cell c, const char *file, uint32_t line)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+	char place[512];
+
+	if (!file)
+		return;
+	snprintf(place, sizeof place, line ? "%.400s:%u" : "%.400s", slash ? slash + 1 : file, line);
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_PLACE, CLIP_MIDDLE, place);
+}
+
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module)
 {
-	char text[2] = { letter ? letter : ' ', 0 }, place[512];
-	const char *slash = file ? strrchr(file, '/') : NULL;
+	char text[2] = { letter ? letter : ' ', 0 };
+	struct cell place = { c.a, c.y, c.x + 2, c.w - 2 };
 
 	draw_clip(c.a, c.y, c.x, c.w, draw_owner_role(letter), CLIP_END, text);
-	if (file && line)
-		snprintf(place, sizeof place, "%.400s:%u", slash ? slash + 1 : file, line);
-	else
-		snprintf(place, sizeof place, "%.400s", file ? (slash ? slash + 1 : file) : module ? module : "");
 	if (c.w > 2)
-		draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_PLACE, CLIP_MIDDLE, place);
+		cell_file(place, file ? file : module, file ? line : 0);
 }
 
 void cell_shape(struct cell c, const struct site *s)
@@ -105,6 +112,7 @@ void cell_shape(struct cell c, const struct site *s)
 		[SHAPE_SAWTOOTH] = { ROLE_NORMAL, GLYPH_SAWTOOTH, "saw-tooth" },
 		[SHAPE_FLAT] = { ROLE_DIM, GLYPH_FLAT, "flat" },
 		[SHAPE_YOUNG] = { ROLE_DIM, GLYPH_DOT, "too soon" },
+		[SHAPE_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN, "shrinking" },
 	};
 	char text[32];
 	bool expected = s->flags & ROW_EXPECTED;

@@ -50,10 +50,12 @@ static int draw_parts(const struct area *a, int y, int x, int limit, const struc
 static const char *target_name(const struct app *a)
 {
 	const struct program *p = model_program(a->model);
-	const char *slash = p && p->exe ? strrchr(p->exe, '/') : NULL;
+	/* As it was called: /usr/bin/redis-server may be a link to another name. */
+	const char *name = p && p->arg_count && p->args[0][0] ? p->args[0] : p ? p->exe : NULL;
+	const char *slash = name ? strrchr(name, '/') : NULL;
 
-	if (p && p->exe && *p->exe)
-		return slash && slash[1] ? slash + 1 : p->exe;
+	if (name && *name)
+		return slash && slash[1] ? slash + 1 : name;
 	return watch_target(a->watch)->text;
 }
 
@@ -124,7 +126,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->truncated)
-		add(right, &m, ROLE_HEADER_WARNING, "%s in cut stacks", text_short(done, (double)f->truncated));
+		add(right, &m, ROLE_HEADER_WARNING, "%s blocks in cut stacks", text_short(done, (double)f->truncated));
 	if (sampled(a))
 		add(right, &m, ROLE_HEADER_WARNING, "~ sampled 1 in %s",
 		    text_bytes(memory, strtoull(model_option(a->model, "sample"), NULL, 10)));
@@ -208,8 +210,8 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	size_t n = 0;
 	char one[32], two[32], span[32];
 
-	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s blocks", about, text_bytes(one, live),
-	    text_count(two, live_blocks(&t->sum)));
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s", about, text_bytes(one, live),
+	    text_blocks(two, live_blocks(&t->sum)));
 	if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)", text_bytes(one, f->rss_bytes),
 		    100.0 * (double)live / (double)f->rss_bytes);
@@ -257,6 +259,8 @@ static void draw_strip(const struct app *a, const struct area *s, int y)
 	}
 }
 
+#define CAPTION_MIN 24 /* columns below which a part of it says nothing */
+
 static void draw_tabs(struct app *a, const struct area *s, int y)
 {
 	struct view *v = a->views[a->current];
@@ -282,9 +286,9 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 		snprintf(caption + len, sizeof caption - len, "%sfilter: %s", len ? "  " : "", a->filter);
 	}
 	int wide = text_width(caption), room = s->w - x - 2;
-	if (wide > room)
+	if (wide > room && room >= CAPTION_MIN)
 		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_END, caption);
-	else
+	else if (wide <= room)
 		draw_text(s, y, s->w - wide - 1, ROLE_MARK, caption);
 }
 

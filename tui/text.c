@@ -204,7 +204,18 @@ char *text_count(char *out, uint64_t n)
 
 char *text_short(char *out, double n)
 {
+	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they go. */
+	if (n >= 1e6 && n < 1e9) {
+		text_count(out, (uint64_t)(n / 1000 + 0.5));
+		return strcat(out, "k");
+	}
 	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");
+}
+
+char *text_blocks(char *out, uint64_t n)
+{
+	text_count(out, n);
+	return strcat(out, n == 1 ? " block" : " blocks");
 }
 
 char *text_short_signed(char *out, int64_t n)

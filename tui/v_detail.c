@@ -130,8 +130,8 @@ static void add_figures(struct detail *d, const struct node *n)
 	const struct change *c = d->inclusive ? &n->incl_change : &n->self_change;
 	char a[32], b[32], e[32], f[32];
 
-	page_add(&d->p, ROLE_NORMAL, "Live %s in %s blocks.  Allocated in all %s in %s calls, freed %s.",
-		 text_bytes(a, live_bytes(t)), text_count(b, live_blocks(t)), text_bytes(e, t->alloc_bytes),
+	page_add(&d->p, ROLE_NORMAL, "Live %s in %s.  Allocated in all %s in %s calls, freed %s.",
+		 text_bytes(a, live_bytes(t)), text_blocks(b, live_blocks(t)), text_bytes(e, t->alloc_bytes),
 		 text_count(f, t->alloc_blocks), text_bytes((char[32]){ 0 }, t->free_bytes));
 	if (action_diffing(d->p.v.app)) {
 		char base[128];

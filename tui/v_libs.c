@@ -194,9 +194,9 @@ static void caption(struct view *v, char *out, size_t size)
 
 	if (action_diffing(v->app)) {
 		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
-		snprintf(out, size, "%zu libraries  NET since %s", l->count, base);
+		snprintf(out, size, "%zu librar%s  NET since %s", l->count, l->count == 1 ? "y" : "ies", base);
 	} else {
-		snprintf(out, size, "%zu libraries  NET over %s", l->count,
+		snprintf(out, size, "%zu librar%s  NET over %s", l->count, l->count == 1 ? "y" : "ies",
 			 text_span(base, graph_window(&v->app->figures, v->app->window_ns)));
 	}
 }

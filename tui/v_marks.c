@@ -188,7 +188,7 @@ static void caption(struct view *v, char *out, size_t size)
 {
 	struct marks *m = (struct marks *)v;
 
-	snprintf(out, size, m->count <= 2 ? "no marks yet: s sets one" : "BORN, GONE, NET count from the row above");
+	snprintf(out, size, m->count <= 2 ? "no marks yet: s sets one" : "NET since the row above");
 	(void)v;
 }
 

@@ -20,7 +20,7 @@ struct overview {
 	bool graph_focus;
 };
 
-enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_TREND, C_SITE, C_OWNER };
+enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
 static const struct column columns[] = {
 	[C_SHAPE] = { .title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true },
@@ -30,6 +30,7 @@ static const struct column columns[] = {
 	[C_INTERVALS] = { .title = "GREW IN", .width = 8, .rank = 6, .sort = -1 },
 	[C_TREND] = { .title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true },
 	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
+	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
 	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true },
 };
 
@@ -44,7 +45,7 @@ static int rank_of(const struct site *s)
 {
 	static const int ranks[] = {
 		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
-		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_FLAT] = 5,
+		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
 	};
 
 	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
@@ -148,6 +149,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_TREND: graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
 				  r->trend_count); break;
 	case C_SITE: cell_site(c, r); break;
+	case C_PLACE: cell_file(c, r->file, r->line); break;
 	case C_OWNER: cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?"); break;
 	}
 }
@@ -204,7 +206,8 @@ static void caption(struct view *v, char *out, size_t size)
 
 	for (size_t i = 0; i < s->count; i++)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
-	snprintf(out, size, "%zu sites, %zu grow steadily", s->count, grow);
+	snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count, s->count == 1 ? "" : "s",
+		 grow, grow == 1 ? "s" : "");
 }
 
 /* --- keys */

@@ -143,10 +143,10 @@ void tree_panel(const struct tree *t, const struct area *a)
 
 	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s blocks%s%s.  Allocated in all: %s.  Now: %s calls/s.",
-		    text_bytes(one, bytes), text_count(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
-		    text_short((char[32]){ 0 }, (double)r->rate_blocks));
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s%s%s.  Now %s calls/s, %s in all.",
+		    text_bytes(one, bytes), text_blocks(two, blocks), blocks ? ", mean " : "",
+		    blocks ? text_bytes(three, bytes / blocks) : "", text_short((char[32]){ 0 }, (double)r->rate_blocks),
+		    text_bytes((char[32]){ 0 }, r->incl.alloc_bytes));
 	if (tree_diffing(t)) {
 		char base[128];
 		action_mark_name(t->v.app, model_base(t->v.app->model), base, sizeof base);

@@ -107,6 +107,10 @@ TEST(figures)
 	CHECK_STR(text_count(t, 812004), "812,004");
 	CHECK_STR(text_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
 	CHECK_STR(text_short(t, 88210), "88.2k");
+	CHECK_STR(text_short(t, 999940), "999.9k");
+	CHECK_STR(text_short(t, 2912400), "2,912k");
+	CHECK_STR(text_blocks(t, 1), "1 block");
+	CHECK_STR(text_blocks(t, 1204), "1,204 blocks");
 	CHECK_STR(text_short_signed(t, -1500), "-1.5k");
 	CHECK_STR(text_clock(t, 849000000000ull), "0:14:09");
 	CHECK_STR(text_span(t, 40000000000ull), "40 s");
