@@ -46,7 +46,15 @@ $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
-test-programs: $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
+# The decoder, the model, the queries and the session reader under sanitizers, in one piece.
+FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/query*.c backend/session_*.c) \
+	$(addprefix backend/,wire_read.c series.c idmap.c map.c base.c names.c owner.c wrappers.c report_words.c)
+$(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*.h) include/memtop/wire.h
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
+		-o $@ $(FUZZ_SRC) -lzstd
+
+test-programs: $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
