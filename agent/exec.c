@@ -64,7 +64,7 @@ static bool wanted(void)
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !*mt_init_preload())
 		return false;
-	return mt_conf.follow_exec || (state == AGENT_ON && mt_prim_getpid() == mt_pid);
+	return mt_conf.follow_exec || (state == AGENT_ON && mt_init_watched());
 }
 
 /* Sizes of what fill() writes: pointers, and the text of LD_PRELOAD. */
@@ -118,7 +118,7 @@ static void fill(char **out, char *text, char *const *envp)
 
 static void begin(void)
 {
-	if (mt_prim_getpid() == mt_pid)
+	if (mt_init_watched())
 		mt_server_exec_begins();
 }
 
@@ -127,7 +127,7 @@ static int failed(bool ours, int rc)
 {
 	int saved = errno;
 
-	if (ours && mt_prim_getpid() == mt_pid)
+	if (ours && mt_init_watched())
 		mt_server_exec_failed();
 	errno = saved;
 	return rc;

@@ -22,13 +22,16 @@
 
 #define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
 
-static void *no_dlopen(const char *file, int mode)
-{
-	(void)file;
-	(void)mode;
-	return NULL;
-}
+/* NULL until looked up: another library's constructor may come here before anything of ours ran. */
+static void *(*real_dlopen)(const char *, int);
+static void *(*real_dlmopen)(Lmid_t, const char *, int);
+static int (*real_dlclose)(void *);
+static pid_t (*real_fork)(void);
+static int (*real_daemon)(int, int);
+static int (*real_prctl)(int, ...);
+static int (*real_setname)(pthread_t, const char *);
 
+/* What stands for a libc without dlmopen. */
 static void *no_dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	(void)ns;
@@ -37,44 +40,54 @@ static void *no_dlmopen(Lmid_t ns, const char *file, int mode)
 	return NULL;
 }
 
-static void *(*real_dlopen)(const char *, int) = no_dlopen;
-static void *(*real_dlmopen)(Lmid_t, const char *, int) = no_dlmopen;
-static int (*real_dlclose)(void *);
-static pid_t (*real_fork)(void);
-static int (*real_daemon)(int, int);
-static int (*real_prctl)(int, ...);
-static int (*real_setname)(pthread_t, const char *);
-
 void mt_hooks_proc_init(void)
 {
-	void *f = mt_real_next("dlopen");
+	void *f = mt_real_next("dlmopen");
 
-	if (f)
-		real_dlopen = (void *(*)(const char *, int))f;
-	f = mt_real_next("dlmopen");
-	if (f)
-		real_dlmopen = (void *(*)(Lmid_t, const char *, int))f;
+	real_dlmopen = f ? (void *(*)(Lmid_t, const char *, int))f : no_dlmopen;
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
 	real_daemon = (int (*)(int, int))mt_real_next("daemon");
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
+	real_dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
+}
+
+/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
+MT_COLD static void find(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!real_dlopen)
+		mt_hooks_proc_init();
+	errno = kept;
+}
+
+MT_INLINE void found(void)
+{
+	if (unlikely(!real_dlopen))
+		find();
 }
 
 JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
 {
+	found();
 	mt_maps_invalidate();
 	return real_dlopen(file, mode);
 }
 
 JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
+	found();
 	mt_maps_invalidate();
 	return real_dlmopen(ns, file, mode);
 }
 
 MT_EXPORT int dlclose(void *handle)
 {
+	found();
 	mt_maps_invalidate();
 	int rc = real_dlclose ? real_dlclose(handle) : -1;
 	mt_maps_invalidate();
@@ -83,6 +96,7 @@ MT_EXPORT int dlclose(void *handle)
 
 MT_EXPORT pid_t fork(void)
 {
+	found();
 	mt_init_forks();
 	pid_t pid = real_fork ? real_fork() : _Fork();
 
@@ -94,6 +108,7 @@ MT_EXPORT pid_t fork(void)
 /* It forks inside libc, and its parent goes at once. */
 MT_EXPORT int daemon(int no_chdir, int no_close)
 {
+	found();
 	int rc = real_daemon ? real_daemon(no_chdir, no_close) : -1;
 
 	if (!rc)
@@ -101,23 +116,16 @@ MT_EXPORT int daemon(int no_chdir, int no_close)
 	return rc;
 }
 
-/* In a child of vfork the memory is the parent's, and so would be the farewell. */
-static void say_goodbye(int status)
-{
-	if (mt_server_running() && mt_prim_getpid() == mt_pid)
-		mt_server_exit(status);
-}
-
 MT_EXPORT void _exit(int status)
 {
-	say_goodbye(status);
+	mt_init_exits(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
 
 MT_EXPORT void _Exit(int status)
 {
-	say_goodbye(status);
+	mt_init_exits(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
 }
@@ -132,7 +140,7 @@ MT_EXPORT int prctl(int option, ...)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
-		mt_init_seal();
+		mt_init_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
 	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
 			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 	if (option == PR_SET_NAME && !rc)
@@ -142,6 +150,7 @@ MT_EXPORT int prctl(int option, ...)
 
 MT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
 {
+	found();
 	int rc = real_setname ? real_setname(thread, name) : ENOSYS;
 
 	if (!rc)

@@ -9,7 +9,8 @@
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
  * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, and
  * at its parent when it forks itself (masters that hardly allocate). It stays as it is once it has
- * begun to give up rights: a filter that kills must not meet a server's system calls.
+ * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
+ * as a getpid of ours.
  *
  * Before main our entries leave `environ`: the program's children are none of our business, and
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
@@ -42,7 +43,7 @@ static int parent_pid;         /* who forked us */
 static uint64_t forked_ns;
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
-static _Atomic bool xsealed;
+static _Atomic int xsealed;    /* enum seal: the highest so far */
 
 bool mt_init_running(void)
 {
@@ -73,9 +74,9 @@ static bool set_up(void)
 {
 	mt_start_ns = mt_prim_now_ns();
 	mt_pid = own_pid = mt_prim_getpid();
+	mt_hooks_proc_init();
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
 		return false;
-	mt_hooks_proc_init();
 	mt_hooks_cxx_init();
 	if (!mt_conf_parse(options_text()))
 		return false;
@@ -182,11 +183,29 @@ static void clean_environment(bool remove)
 	*to = NULL;
 }
 
+static enum seal seal(void)
+{
+	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
+}
+
+/* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
+bool mt_init_watched(void)
+{
+	return seal() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
+}
+
+void mt_init_exits(int status)
+{
+	bool needed = mt_server_is_thread(); /* else the kernel tells our server, too, in most cases */
+
+	if (mt_server_running() && (needed || seal() == SEAL_NONE) && mt_init_watched())
+		mt_server_exit(status);
+}
+
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
-	if (mt_prim_getpid() == mt_pid)
-		mt_server_exit(status);
+	mt_init_exits(status);
 }
 
 __attribute__((constructor)) static void begin(void)
@@ -210,9 +229,10 @@ __attribute__((constructor)) static void begin(void)
 	errno = kept;
 }
 
-void mt_init_seal(void)
+void mt_init_seal(enum seal to)
 {
-	atomic_store_explicit(&xsealed, true, memory_order_relaxed);
+	if (to > seal())
+		atomic_store_explicit(&xsealed, to, memory_order_relaxed);
 }
 
 /* In the child, by its only thread: from the fork hook, or from the first hook after. */
@@ -223,7 +243,7 @@ void mt_init_forked(void)
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
 	parent_pid = own_pid;
-	own_pid = mt_prim_getpid();
+	own_pid = seal() == SEAL_NONE ? mt_prim_getpid() : 0; /* only needed to wake */
 	forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
@@ -249,13 +269,14 @@ void mt_init_daemon(void)
 {
 	if (mt_thread_forked())
 		mt_init_forked();
-	wake_up();
+	if (seal() == SEAL_NONE)
+		wake_up();
 }
 
 void mt_init_forks(void)
 {
 	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
-	    !mt_thread_forked() && !atomic_load_explicit(&xsealed, memory_order_relaxed) &&
+	    !mt_thread_forked() && seal() == SEAL_NONE &&
 	    mt_prim_getpid() == own_pid && parent_gone())
 		wake_up();
 }
@@ -266,7 +287,7 @@ void mt_init_dormant(void)
 		return;
 	uint64_t now = mt_prim_coarse_ns();
 	if (now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS ||
-	    atomic_load_explicit(&xsealed, memory_order_relaxed))
+	    seal() != SEAL_NONE)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
 	if (now - forked_ns > DORMANT_LIFE_NS || parent_gone())

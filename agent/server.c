@@ -28,6 +28,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+/* The kernel clears xtid at the server's end, however it comes: its number may be somebody else's then. */
+#define ITS_END CLONE_CHILD_CLEARTID
 #define STACK_BYTES (256u << 10)
 #define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
 #define MARK_PATIENCE_NS (200 * MILLI)
@@ -112,8 +114,8 @@ static int between(void *arg)
 	s->pid_fd = (int)mt_prim_call(SYS_pidfd_open, s->target, 0, 0, 0, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS, s, NULL, st->tls,
-		  NULL) < 0)
+	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END,
+		  s, NULL, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
 }
@@ -154,7 +156,7 @@ static bool start_thread(struct start *st)
 	atomic_store(&shared->xstate_futex, SERVER_STARTING);
 	int tid = clone(serve_main, st->stack + STACK_BYTES - 64,
 			CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-				CLONE_SETTLS, s, NULL, st->tls, NULL);
+				CLONE_SETTLS | ITS_END, s, NULL, st->tls, &shared->xtid);
 	return tid > 0;
 }
 
@@ -196,7 +198,7 @@ bool mt_server_running(void)
 {
 	uint32_t state = shared ? atomic_load(&shared->xstate_futex) : SERVER_NONE;
 
-	return state == SERVER_STARTING || state == SERVER_UP;
+	return state == SERVER_STARTING || (state == SERVER_UP && atomic_load(&shared->xtid));
 }
 
 static void wake_server(void)
