@@ -255,7 +255,9 @@ static int by_low(const void *a, const void *b)
 
 	if (x->low != y->low)
 		return x->low < y->low ? -1 : 1;
-	return (x->high < y->high) - (x->high > y->high); /* of nested ones the outer first */
+	if (x->high != y->high)
+		return x->high < y->high ? 1 : -1; /* of nested ones the outer first */
+	return x->die < y->die ? 1 : -1;           /* of two names for one function the first is taken */
 }
 
 static void add_ranges(struct range **list, size_t *room, size_t *count, Dwarf_Die *die, bool nested)
