@@ -141,7 +141,10 @@ class Terminal:
         """Exit status once the program ended (128+N for a signal), else None."""
         flag, status, number = self._tmux(
             "display", "-p", "#{pane_dead}/#{pane_dead_status}/#{pane_dead_signal}").strip().split("/")
-        if flag != "1" or not (status or number):  # closed, but not reaped yet
+        if flag != "1":
+            return None
+        if not (status or number):  # closed, but not reaped yet: another child's end makes tmux look again
+            self._tmux("run-shell", "true")
             return None
         return int(status) if status else 128 + int(number)
 
