@@ -25,7 +25,8 @@
 #define GREETING_PATIENCE_NS (10 * SECOND)  /* from accept to CLIENT */
 #define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
 #define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
-#define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take what was written */
+#define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take a reason that was written */
+#define LAST_PATIENCE_NS (15 * SECOND)      /* ... the final state: from one ACK to the next */
 #define TICK_LEAST_NS (20 * MILLI)
 
 /* Every mapping of the server's, linked, so that the end of the target spares them. */
@@ -266,7 +267,7 @@ static void patience(struct server *s, uint64_t now)
 		if (v->state == VIEWER_GREETING || v->state == VIEWER_CLIENT)
 			limit = s->over ? ARRIVAL_PATIENCE_NS : GREETING_PATIENCE_NS;
 		if (v->state == VIEWER_CLOSING)
-			limit = CLOSING_PATIENCE_NS;
+			limit = v->final ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}

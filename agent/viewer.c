@@ -227,10 +227,10 @@ void viewer_write(struct server *s, struct viewer *v)
 
 static void acknowledge(struct viewer *v, uint64_t bytes)
 {
-	if (bytes > v->produced || bytes < v->acked)
+	if (bytes > v->produced || bytes <= v->acked)
 		return; /* a wrong count harms only its sender: nothing is freed by it */
 	v->acked = bytes;
-	v->since_ns = serve_now();
+	v->since_ns = serve_now(); /* progress, also of what TCP still holds for a slow peer */
 	if (!v->probe || bytes < v->probe)
 		return;
 	uint64_t took = serve_now() - v->probe_ns;
@@ -288,6 +288,8 @@ static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct
 		viewer_close(s, v);
 		return true;
 	}
+	if (v->state == VIEWER_CLOSING)
+		return true; /* it has not read yet that there is nothing left to command */
 	return command_run(s, v, type, in);
 }
 
@@ -309,6 +311,13 @@ static bool take_greeting(struct server *s, struct viewer *v)
 	return true;
 }
 
+/* Whether its frames are read. After the final tick they are for the ACKs in them: closing a TCP
+ * socket that more comes in to would throw away what the peer has not got yet. */
+static bool heard(const struct viewer *v)
+{
+	return v->state == VIEWER_CLIENT || v->state == VIEWER_OPEN || (v->state == VIEWER_CLOSING && v->final);
+}
+
 /* Bytes of v->in that were used up. */
 static size_t parse(struct server *s, struct viewer *v)
 {
@@ -319,7 +328,7 @@ static size_t parse(struct server *s, struct viewer *v)
 			return 0;
 		at = MTW_GREETING_LEN;
 	}
-	while (v->state == VIEWER_CLIENT || v->state == VIEWER_OPEN) {
+	while (heard(v)) {
 		uint64_t type, len;
 		int head = mtw_frame(v->in + at, v->in_len - at, MTW_CLIENT_FRAME_MAX, &type, &len);
 		if (head < 0) {
@@ -353,7 +362,7 @@ void viewer_read(struct server *s, struct viewer *v)
 		size_t used = parse(s, v);
 		if (v->state == VIEWER_FREE)
 			return;
-		if (v->state == VIEWER_CLOSING)
+		if (v->state == VIEWER_CLOSING && !v->final)
 			used = v->in_len; /* discarded */
 		memmove(v->in, v->in + used, v->in_len - used);
 		v->in_len -= used;
