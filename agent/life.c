@@ -26,6 +26,7 @@
 
 #define EXEC_BELIEF_NS (100 * MILLI)
 #define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
+#define TASK_EXITING 4u             /* PF_EXITING of field 9 in /proc/PID/stat */
 #define PIDFD_GET_INFO_CALL 0xc040ff0bul /* _IOWR(0xff, 11, struct pidfd_info of 64 bytes) */
 #define PIDFD_SAYS_EXIT 8u
 
@@ -215,9 +216,9 @@ static bool has_execed(struct server *s, bool second)
 		return false;
 	if (differ < 0) /* not ours to look at any more: a program with more rights than we have */
 		return s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS;
-	/* A leader that ended before its threads has no memory: that is no exec. */
+	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that is no exec. */
 	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
-	       proc_state(text) != 'X' && compare_memory(s) > 0;
+	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) && compare_memory(s) > 0;
 }
 
 /* A raw thread keeps the process alive when all others are gone: it must go by itself. */
