@@ -157,8 +157,12 @@ static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
-	while (!over(r))
-		loop_once(r->loop, POLL_MS);
+	/* What has come counts, however late we look: no patience is over while something waits to be read. */
+	bool done = over(r), ran = true;
+	while (!done || (ran && !r->stop)) {
+		ran = loop_once(r->loop, done ? 0 : POLL_MS);
+		done = over(r);
+	}
 	for (size_t i = 0; i < r->source_count; i++)
 		loop_remove(r->sources[i]);
 }
