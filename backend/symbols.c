@@ -54,6 +54,7 @@ struct symbols {
 	size_t strings_room, strings_used;
 	struct entry special[MTW_TRUNC_COUNT + 1];
 	uint64_t generation, asked, done;
+	bool frozen;                     /* symbols_freeze() */
 	void (*on_answer)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
 	void *on_answer_arg;
 	char **warnings;
@@ -230,6 +231,8 @@ static void ask(struct symbols *s, struct entry *e)
 {
 	struct sym_file *file;
 
+	if (s->frozen)
+		return;
 	if (e->job) {
 		sym_hurry(s->worker, e->job);
 		return;
@@ -376,8 +379,13 @@ void symbols_wait(struct symbols *s)
 {
 	struct sym_answer *a;
 
-	while ((a = sym_take(s->worker, true)))
+	while (!s->frozen && (a = sym_take(s->worker, true)))
 		take(s, a);
+}
+
+void symbols_freeze(struct symbols *s)
+{
+	s->frozen = true;
 }
 
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)

@@ -49,6 +49,8 @@ void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym); /* from a file; copies */
 /* Block until all that was asked for is answered (reports). */
 void symbols_wait(struct symbols *s);
+/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited for. */
+void symbols_freeze(struct symbols *s);
 /* Called for each new answer (the session file stores it). */
 void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg);
 /* Modules whose file was missing or of another build-id, as sentences. */

@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - the parts of actions.c, save.c and command.c that call each other. Main thread.
+ * actions.h - the parts of actions.c, save.c, saver.c and command.c that call each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
 #define ACTIONS_H
 
 #include "app.h"
+#include "export.h"
 
 void action_save(struct app *a);                           /* save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* save.c */
+void saver_start(struct app *a, const struct export_format *format, const char *path); /* saver.c: a report */
+void saver_stop(void);                                     /* saver.c: leaves no half of one */
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);

@@ -9,7 +9,7 @@
  *
  * Order changes only here: at most every two seconds, and not within three seconds of a key.
  */
-#include "app.h"
+#include "actions.h"
 
 #include "loop.h"
 #include "term.h"
@@ -253,6 +253,7 @@ static void open_views(struct app *a)
 static void close_app(struct app *a)
 {
 	term_stop();
+	saver_stop();
 	while (a->source_count)
 		loop_remove(a->sources[--a->source_count]);
 	app_close_page(a);

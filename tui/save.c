@@ -2,10 +2,9 @@
  *
  * save.c - w: the session or a report into a file; the ending of its name says which. It is
  * written beside its name and renamed when it is whole, so that a full disk leaves no half of one.
+ * The session is copied as it lies on the disk; reports take longer: saver.c.
  */
 #include "actions.h"
-
-#include "export.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -14,28 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-static int write_report(struct app *a, const struct export_format *format, const char *path, struct err *err)
-{
-	struct export_options o = { .from = model_base(a->model), .changes = model_base(a->model) != 0 };
-	FILE *out = fopen(path, "we");
-	int rc;
-
-	if (!out)
-		return err_set(err, 3, "%s: %s", path, strerror(errno));
-	rc = format->write(a->watch, a->query, &o, out, err);
-	if (fclose(out) && rc == 0)
-		rc = err_set(err, 3, "%s: %s", path, strerror(errno));
-	return rc;
-}
-
-/* format NULL: the session. */
-static int write_whole(struct app *a, const struct export_format *format, const char *path, struct err *err)
+static int write_session(struct app *a, const char *path, struct err *err)
 {
 	char *part = xasprintf("%s.part", path);
 	int rc;
 
 	unlink(part);
-	rc = format ? write_report(a, format, part, err) : watch_save(a->watch, part, err);
+	rc = watch_save(a->watch, part, err);
 	if (rc == 0 && rename(part, path))
 		rc = err_set(err, 3, "%s: %s", path, strerror(errno));
 	if (rc)
@@ -54,7 +38,9 @@ void action_save_as(struct app *a, const char *path)
 		status_error("%s: which format? end the name in .mtop, .json or .txt", path);
 		return;
 	}
-	if (write_whole(a, format, path, &err))
+	if (format)
+		saver_start(a, format, path);
+	else if (write_session(a, path, &err))
 		status_error("%s", err.text[0] ? err.text : "not saved");
 	else
 		status_say("saved: %s", path);

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * saver.c - writes a report while the view goes on.
+ *
+ * A report wants the name of every stack, and of a large program it takes seconds to make. So the
+ * names are asked for in slices between the keys, and when they are there a forked child, which
+ * has the model as it was at that instant, writes the file and says through a pipe what failed. The
+ * child has one thread: it never asks the symbolizer, touches no terminal, and ends by _exit.
+ *
+ * One report at a time. It is written beside its name and renamed when it is whole.
+ */
+#include "actions.h"
+
+#include "loop.h"
+#include "symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLICE_MS 20
+#define SLICE_NODES 20000u
+
+static struct {
+	struct app *app;                 /* NULL: nothing is being saved */
+	const struct export_format *format;
+	char path[PATH_MAX], part[PATH_MAX + 8];
+	uint32_t asked;                  /* nodes whose names were asked for */
+	struct loop_source *timer, *reader;
+	int fd;                          /* the child's words; -1: it was not started */
+	pid_t pid;
+	char said[256];
+	size_t said_len;
+} job;
+
+static void finish(void)
+{
+	loop_remove(job.timer);
+	loop_remove(job.reader);
+	if (job.fd >= 0)
+		close(job.fd);
+	job.timer = job.reader = NULL;
+	job.fd = -1;
+	job.app->due = job.app->moved = true;
+	job.app = NULL;
+}
+
+void saver_stop(void)
+{
+	if (!job.app)
+		return;
+	if (job.fd >= 0) {
+		kill(job.pid, SIGKILL);
+		waitpid(job.pid, NULL, 0);
+	}
+	unlink(job.part);
+	finish();
+}
+
+/* --- the child */
+
+static int write_report(struct err *err)
+{
+	struct app *a = job.app;
+	struct export_options o = { .from = model_base(a->model), .changes = model_base(a->model) != 0 };
+
+	unlink(job.part);
+	FILE *out = fopen(job.part, "we");
+	if (!out)
+		return err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	int rc = job.format->write(a->watch, a->query, &o, out, err);
+	if (fclose(out) && rc == 0)
+		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	if (rc == 0 && rename(job.part, job.path))
+		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	if (rc)
+		unlink(job.part);
+	return rc;
+}
+
+static _Noreturn void child(int fd)
+{
+	struct err err = { 0 };
+	sigset_t all;
+
+	/* Handlers of the loop would write into the parent's pipes. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	symbols_freeze(job.app->symbols);
+	if (write_report(&err)) {
+		const char *text = err.text[0] ? err.text : "not saved";
+		if (write(fd, text, strlen(text)) < 0)
+			_exit(2);
+		_exit(1);
+	}
+	_exit(0);
+}
+
+/* --- the view's side */
+
+static void on_words(void *arg, unsigned events)
+{
+	ssize_t n = read(job.fd, job.said + job.said_len, sizeof job.said - 1 - job.said_len);
+	int status = 0;
+
+	(void)arg;
+	(void)events;
+	if (n > 0) {
+		job.said_len += (size_t)n;
+		return;
+	}
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	job.said[job.said_len] = '\0';
+	waitpid(job.pid, &status, 0);
+	if (status == 0)
+		status_say("saved: %s", job.path);
+	else
+		status_error("%s", job.said_len ? job.said : "not saved: the writer was killed");
+	finish();
+}
+
+static void start_child(void)
+{
+	int ends[2] = { -1, -1 };
+
+	if (pipe2(ends, O_CLOEXEC) || (job.pid = fork()) < 0) {
+		status_error("%s: not saved: %s", job.path, strerror(errno));
+		if (ends[0] >= 0) {
+			close(ends[0]);
+			close(ends[1]);
+		}
+		finish();
+		return;
+	}
+	if (job.pid == 0)
+		child(ends[1]);
+	close(ends[1]);
+	job.fd = ends[0];
+	loop_remove(job.timer);
+	job.timer = NULL;
+	job.reader = loop_fd(job.app->loop, job.fd, LOOP_READ, on_words, NULL);
+}
+
+static void on_slice(void *arg)
+{
+	struct app *a = job.app;
+	uint32_t count = model_dense_count(a->model), id, left = SLICE_NODES;
+	uint64_t done, asked;
+	char one[32], two[32];
+
+	(void)arg;
+	if (job.asked > count) /* another session meanwhile */
+		job.asked = 0;
+	for (; job.asked < count && left; job.asked++, left--)
+		if (job.asked && model_dense(a->model, job.asked, &id))
+			symbols_of_node(a->symbols, id);
+	symbols_progress(a->symbols, &done, &asked);
+	if (job.asked == count && done == asked) {
+		start_child();
+		return;
+	}
+	status_say("saving %s: names %s of %s", job.path, text_count(one, done), text_count(two, asked));
+}
+
+void saver_start(struct app *a, const struct export_format *format, const char *path)
+{
+	if (job.app) {
+		status_error("%s is still being written; %s: not saved", job.path, path);
+		return;
+	}
+	job.app = a;
+	job.format = format;
+	snprintf(job.path, sizeof job.path, "%s", path);
+	snprintf(job.part, sizeof job.part, "%s.part", job.path);
+	job.asked = 0;
+	job.said_len = 0;
+	job.fd = -1;
+	job.timer = loop_timer(a->loop, SLICE_MS, true, on_slice, NULL);
+	on_slice(NULL);
+}
