@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * made.h - sessions made by hand, event by event, and symbols that answer when the test says so. For
+ * the tests of the model, the owners and the queries. Include it once, after check.h if at all; it
+ * stands in for symbols.c.
+ */
+#ifndef MADE_H
+#define MADE_H
+
+#include "symbols.h"
+#include "wire_read.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- events; all are expected to be taken */
+
+static struct err made_err;
+
+static void made_apply(struct model *m, const struct event *e)
+{
+	if (model_apply(m, e, &made_err)) {
+		printf("  event %u: %s\n", e->type, made_err.text);
+		fflush(stdout);
+		_exit(1);
+	}
+}
+
+static inline struct text made_text(const char *s)
+{
+	return (struct text){ s, strlen(s) };
+}
+
+static inline void made_module(struct model *m, uint32_t id, const char *path, uint32_t flags)
+{
+	struct event e = { .type = MTW_MODULE };
+
+	e.u.module.id = id;
+	e.u.module.flags = flags;
+	e.u.module.path = made_text(path);
+	e.u.module.build_id = made_text("");
+	made_apply(m, &e);
+}
+
+static inline void made_node(struct model *m, uint32_t id, uint32_t parent, uint32_t module, uint64_t offset)
+{
+	struct event e = { .type = MTW_NODES };
+
+	e.u.node.id = id;
+	e.u.node.parent = parent;
+	e.u.node.module = module;
+	e.u.node.offset = offset;
+	made_apply(m, &e);
+}
+
+static inline void made_truncated(struct model *m, uint32_t id, uint64_t reason)
+{
+	struct event e = { .type = MTW_NODES };
+
+	e.u.node.id = id;
+	e.u.node.kind = MTW_NODE_TRUNCATED;
+	e.u.node.module = NO_ID;
+	e.u.node.offset = reason;
+	made_apply(m, &e);
+}
+
+static inline void made_slot(struct model *m, uint32_t id, uint32_t node, uint64_t epoch)
+{
+	struct event e = { .type = MTW_SLOTS };
+
+	e.u.slot.id = id;
+	e.u.slot.node = node;
+	e.u.slot.epoch = epoch;
+	made_apply(m, &e);
+}
+
+/* Cumulative: blocks and bytes allocated, freed. */
+static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint64_t ay, uint64_t fb, uint64_t fy)
+{
+	struct event e = { .type = MTW_COUNTS };
+
+	e.u.counts.slot = slot;
+	e.u.counts.now = (struct tally){ ab, ay, fb, fy };
+	made_apply(m, &e);
+}
+
+static inline void made_totals(struct model *m, const struct tally *sum)
+{
+	struct event e = { .type = MTW_TOTALS };
+
+	e.u.totals.sum = *sum;
+	made_apply(m, &e);
+}
+
+static inline void made_mark(struct model *m, uint32_t id, uint64_t epoch, uint64_t time_ns, uint32_t flags, const char *name)
+{
+	struct event e = { .type = MTW_MARK };
+
+	e.u.mark.id = id;
+	e.u.mark.epoch = epoch;
+	e.u.mark.time_ns = time_ns;
+	e.u.mark.flags = flags;
+	e.u.mark.name = made_text(name);
+	e.u.mark.set_by = made_text("test");
+	made_apply(m, &e);
+}
+
+static inline void made_cell(struct model *m, uint32_t mark, uint32_t slot, uint64_t blocks, uint64_t bytes)
+{
+	struct event e = { .type = MTW_MARK_LIVE };
+
+	e.u.mark_live.mark = mark;
+	e.u.mark_live.slot = slot;
+	e.u.mark_live.blocks = blocks;
+	e.u.mark_live.bytes = bytes;
+	made_apply(m, &e);
+}
+
+static inline void made_cells_end(struct model *m, uint32_t mark)
+{
+	struct event e = { .type = MTW_MARK_LIVE };
+
+	e.u.mark_live.mark = mark;
+	e.u.mark_live.end = true;
+	made_apply(m, &e);
+}
+
+static inline void made_tick(struct model *m, uint64_t time_ns, uint32_t flags)
+{
+	struct event e = { .type = MTW_TICK };
+
+	e.u.tick.time_ns = time_ns;
+	e.u.tick.flags = flags;
+	made_apply(m, &e);
+}
+
+/* A complete tick whose totals are the sum over all slots, as an agent sends it. */
+static inline void made_tick_whole(struct model *m, const struct tally *sum, uint64_t time_ns)
+{
+	made_totals(m, sum);
+	made_tick(m, time_ns, MTW_TICK_COMPLETE);
+}
+
+/* --- symbols: pending until told */
+
+#define MADE_FRAMES 4u
+
+struct made_name {
+	uint32_t module;
+	uint64_t offset;
+	struct symbol symbol;
+	struct symbol_frame frames[MADE_FRAMES];
+};
+
+struct symbols {
+	const struct model *m;
+	struct made_name *names;
+	size_t count, room;
+	uint64_t generation;
+	struct symbol_frame described;
+	struct symbol describing;
+};
+
+static inline struct made_name *made_find(struct symbols *s, uint32_t module, uint64_t offset)
+{
+	for (size_t i = 0; i < s->count; i++)
+		if (s->names[i].module == module && s->names[i].offset == offset)
+			return &s->names[i];
+	return NULL;
+}
+
+/* frames: "f", or innermost first "inlined<inlined<f"; the strings must stay. */
+static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset, const char *frames)
+{
+	struct made_name *n = made_find(s, module, offset);
+	char *text = strdup(frames), *save = NULL;
+	uint32_t count = 0, line = 10;
+
+	if (!n) {
+		GROW(s->names, s->room, s->count + 1);
+		n = &s->names[s->count++];
+		n->module = module;
+		n->offset = offset;
+	}
+	for (char *f = strtok_r(text, "<", &save); f && count < MADE_FRAMES; f = strtok_r(NULL, "<", &save))
+		n->frames[count++] = (struct symbol_frame){ f, f, "made.c", line++, true };
+	n->frames[count - 1].inlined = false;
+	n->symbol = (struct symbol){ SYMBOL_DWARF, count, NULL };
+	s->generation++;
+}
+
+uint64_t symbols_generation(const struct symbols *s)
+{
+	return s->generation;
+}
+
+const struct symbol *symbols_of_node(struct symbols *s, uint32_t node)
+{
+	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL };
+	const struct node *n = model_node(s->m, node);
+
+	if (n->kind >= MTW_NODE_NOWHERE) {
+		s->described = (struct symbol_frame){ .name = "[described]" };
+		s->describing = (struct symbol){ SYMBOL_NONE, 1, &s->described };
+		return &s->describing;
+	}
+	struct made_name *x = made_find(s, n->module, n->offset);
+	if (!x)
+		return &pending;
+	x->symbol.frames = x->frames; /* names may have moved */
+	return &x->symbol;
+}
+
+#endif

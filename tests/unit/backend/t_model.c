@@ -1,0 +1,455 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_model.c - the session's sums: by hand, and under random sessions against plain arrays.
+ */
+#include "check.h"
+#include "made.h"
+
+#define TICK 100000000ull
+
+static void must_hold(const struct model *m)
+{
+	struct err err = { 0 };
+
+	if (!model_check(m, &err)) {
+		printf("  %s\n", err.text);
+		fflush(stdout);
+		_exit(1);
+	}
+}
+
+/* main (1) > a (2), b (3) > c (4); slots 1..3 at a, c, c's second epoch */
+static struct model *family(void)
+{
+	struct model *m = model_new();
+
+	made_module(m, 0, "/bin/family", MTW_MODULE_MAIN);
+	made_node(m, 1, 0, 0, 0x10);
+	made_node(m, 2, 1, 0, 0x20);
+	made_node(m, 3, 1, 0, 0x30);
+	made_node(m, 4, 3, 0, 0x40);
+	made_slot(m, 1, 2, 0);
+	made_slot(m, 2, 4, 0);
+	return m;
+}
+
+static void tick(struct model *m, uint64_t number)
+{
+	made_tick(m, number * TICK, 0);
+	must_hold(m);
+}
+
+TEST(inclusive_sums_by_hand)
+{
+	struct model *m = family();
+
+	made_counts(m, 1, 10, 1000, 4, 400);
+	made_counts(m, 2, 5, 50, 0, 0);
+	CHECK_EQ(live_bytes(&model_node(m, 0)->incl), 0); /* held back until the tick */
+	tick(m, 1);
+	CHECK_EQ(live_bytes(&model_node(m, 2)->self), 600);
+	CHECK_EQ(live_bytes(&model_node(m, 3)->self), 0);
+	CHECK_EQ(live_bytes(&model_node(m, 3)->incl), 50);
+	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 650);
+	CHECK_EQ(live_blocks(&model_node(m, 0)->incl), 11);
+	CHECK_EQ(model_node(m, 0)->incl.alloc_bytes, 1050);
+	CHECK_EQ(model_node(m, 4)->depth, 3);
+	made_counts(m, 2, 6, 60, 1, 10);
+	made_counts(m, 2, 7, 70, 2, 20); /* twice in a step: the last counts */
+	tick(m, 2);
+	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 650);
+	CHECK_EQ(model_node(m, 1)->incl.alloc_bytes, 1070);
+	CHECK_EQ(model_node(m, 1)->changed_ns, 2 * TICK);
+	CHECK_EQ(model_node(m, 2)->changed_ns, TICK);
+	model_free(m);
+}
+
+TEST(born_gone_and_net_since_a_mark)
+{
+	struct model *m = family();
+
+	made_counts(m, 1, 10, 1000, 0, 0);
+	tick(m, 1);
+	made_mark(m, 1, 0, TICK, 0, "first");
+	made_cell(m, 1, 1, 10, 1000);
+	made_cells_end(m, 1);
+	made_slot(m, 3, 2, 1);
+	made_counts(m, 1, 10, 1000, 3, 300);
+	made_counts(m, 3, 2, 222, 0, 0);
+	tick(m, 2);
+	CHECK_EQ(model_set_base(m, 1), 0);
+	must_hold(m);
+	const struct change *c = &model_node(m, 2)->self_change;
+	CHECK_EQ(c->born_bytes, 222);
+	CHECK_EQ(c->born_blocks, 2);
+	CHECK_EQ(c->gone_bytes, 300);
+	CHECK_EQ(model_node(m, 0)->incl_change.gone_blocks, 3);
+	CHECK_EQ(model_mark_find(m, "first"), 1);
+	CHECK_EQ(model_mark_find(m, "m1"), 1);
+	CHECK_EQ(model_mark_find(m, "2"), -1);
+	CHECK_EQ(model_set_base(m, 0), 0);
+	CHECK_EQ(model_node(m, 0)->incl_change.born_bytes - model_node(m, 0)->incl_change.gone_bytes, 922);
+	CHECK_EQ(model_set_base(m, 7), -1);
+	model_free(m);
+}
+
+static void refused(struct model *m, const struct event *e, const char *because)
+{
+	struct err err = { 0 };
+	uint64_t live = live_bytes(&model_node(m, 0)->incl);
+	uint32_t nodes = model_dense_count(m);
+
+	if (!model_apply(m, e, &err) || !strstr(err.text, because)) {
+		printf("  event %u must be refused because of \"%s\", not \"%s\"\n", e->type, because, err.text);
+		fflush(stdout);
+		_exit(1);
+	}
+	CHECK_EQ(err.status, 3);
+	CHECK_EQ(live_bytes(&model_node(m, 0)->incl), live);
+	CHECK_EQ(model_dense_count(m), nodes);
+	must_hold(m);
+}
+
+TEST(hostile_ids_and_counters)
+{
+	struct model *m = family();
+	struct event e = { .type = MTW_NODES };
+
+	made_counts(m, 1, 10, 1000, 1, 100);
+	tick(m, 1);
+	e.u.node.id = 9;
+	e.u.node.parent = 8;
+	refused(m, &e, "parent");
+	e.u.node.parent = 9; /* its own */
+	refused(m, &e, "parent");
+	e.u.node.id = MTW_NODES_MAX;
+	e.u.node.parent = 1;
+	refused(m, &e, "node");
+	e.u.node.id = 0;
+	refused(m, &e, "node 0");
+	e.u.node.id = 9;
+	e.u.node.module = 1;
+	refused(m, &e, "module 1");
+	e.u.node.id = 4; /* known as something else */
+	e.u.node.module = 0;
+	refused(m, &e, "twice");
+	e = (struct event){ .type = MTW_SLOTS };
+	e.u.slot.id = MTW_SLOTS_MAX;
+	e.u.slot.node = 1;
+	refused(m, &e, "slot");
+	e.u.slot.id = 9;
+	e.u.slot.node = 77;
+	refused(m, &e, "node 77");
+	e.u.slot.id = 1;
+	e.u.slot.node = 1;
+	refused(m, &e, "twice");
+	e = (struct event){ .type = MTW_COUNTS };
+	e.u.counts.slot = 9;
+	refused(m, &e, "slot 9");
+	e.u.counts.slot = 1;
+	e.u.counts.now = (struct tally){ 9, 1000, 1, 100 };
+	refused(m, &e, "shrink");
+	e.u.counts.now = (struct tally){ 10, 1000, 11, 100 };
+	refused(m, &e, "freed more");
+	e = (struct event){ .type = MTW_TICK };
+	e.u.tick.time_ns = TICK - 1;
+	refused(m, &e, "time goes back");
+	e = (struct event){ .type = MTW_MARK_LIVE };
+	e.u.mark_live.mark = 3;
+	refused(m, &e, "mark 3");
+	e = (struct event){ .type = MTW_MARK };
+	e.u.mark.id = MTW_MARKS_MAX;
+	refused(m, &e, "out of range");
+	e = (struct event){ .type = MTW_TOTALS };
+	e.u.totals.sum = (struct tally){ 1, 1, 2, 1 };
+	refused(m, &e, "freed more");
+	e = (struct event){ .type = MTW_MODULE };
+	e.u.module.id = MTW_MODULES_MAX;
+	refused(m, &e, "out of range");
+	model_free(m);
+}
+
+TEST(sparse_ids_cost_little)
+{
+	struct model *m = family();
+
+	made_node(m, MTW_NODES_MAX - 1, 4, 0, 0x50);
+	made_slot(m, MTW_SLOTS_MAX - 1, MTW_NODES_MAX - 1, 0);
+	made_counts(m, MTW_SLOTS_MAX - 1, 1, 7, 0, 0);
+	tick(m, 1);
+	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 7);
+	CHECK(!model_node(m, 5000)->known);
+	CHECK(model_node(m, MTW_NODES_MAX) == NULL);
+	CHECK_EQ(model_dense_count(m), 6);
+	model_free(m);
+}
+
+TEST(history_thins_and_keeps_its_ends)
+{
+	struct model *m = family();
+	const struct point *p;
+	size_t n = 0;
+
+	for (uint64_t i = 1; i <= 5000; i++) {
+		struct tally sum = { i, i * 10, 0, 0 };
+		made_counts(m, 1, i, i * 10, 0, 0);
+		made_totals(m, &sum);
+		made_tick(m, i * TICK, MTW_TICK_COMPLETE);
+		n = model_history(m, &p);
+		CHECK(n <= 600);
+		CHECK_EQ(p[n - 1].time_ns, i * TICK);
+		CHECK_EQ(p[n - 1].live_bytes, i * 10);
+		CHECK_EQ(p[0].time_ns, TICK);
+	}
+	for (size_t i = 1; i < n; i++)
+		CHECK(p[i].time_ns > p[i - 1].time_ns && p[i].live_bytes == p[i].time_ns / TICK * 10);
+	CHECK(n > 250);
+	must_hold(m);
+	model_free(m);
+}
+
+TEST(rates_are_of_the_last_second)
+{
+	struct model *m = family();
+	struct tally sum = { 0 };
+
+	made_tick_whole(m, &sum, TICK);
+	for (uint64_t i = 1; i <= 30; i++) {
+		sum = (struct tally){ i, i * 100, 0, 0 };
+		made_counts(m, 2, i, i * 100, 0, 0);
+		made_tick_whole(m, &sum, (i + 1) * TICK);
+	}
+	CHECK_EQ(model_node(m, 1)->rate_bytes, 1000);
+	CHECK_EQ(model_node(m, 1)->rate_blocks, 10);
+	CHECK_EQ(model_node(m, 4)->self_rate_bytes, 1000);
+	for (uint64_t i = 32; i <= 43; i++)
+		made_tick_whole(m, &sum, i * TICK);
+	CHECK_EQ(model_node(m, 1)->rate_bytes, 0);
+	model_free(m);
+}
+
+/* --- random sessions */
+
+#define NODES 60u
+#define SLOTS 400u
+#define MARKS 12u
+
+static uint64_t seed;
+
+static uint32_t below(uint32_t n)
+{
+	seed ^= seed << 13;
+	seed ^= seed >> 7;
+	seed ^= seed << 17;
+	return (uint32_t)(seed >> 24) % n;
+}
+
+struct plain {
+	struct model *m;
+	uint32_t nodes, slots, marks, parent[NODES + 1];
+	uint64_t epoch, time;
+	struct { uint32_t node; uint64_t epoch; struct tally t; bool dirty; } slot[SLOTS + 1];
+	struct { bool gone; uint64_t epoch; uint64_t blocks[SLOTS + 1], bytes[SLOTS + 1]; } mark[MARKS + 1];
+	struct tally total;
+};
+
+static uint32_t slot_of(struct plain *p, uint32_t node)
+{
+	for (uint32_t i = 1; i <= p->slots; i++)
+		if (p->slot[i].node == node && p->slot[i].epoch == p->epoch)
+			return i;
+	if (p->slots == SLOTS)
+		return 0;
+	uint32_t id = ++p->slots;
+	p->slot[id].node = node;
+	p->slot[id].epoch = p->epoch;
+	made_slot(p->m, id, node, p->epoch);
+	return id;
+}
+
+static void allocate(struct plain *p)
+{
+	uint32_t s = slot_of(p, 1 + below(p->nodes));
+	uint64_t bytes = below(1000);
+
+	if (!s)
+		return;
+	p->slot[s].t.alloc_blocks++;
+	p->slot[s].t.alloc_bytes += bytes;
+	p->total.alloc_blocks++;
+	p->total.alloc_bytes += bytes;
+	p->slot[s].dirty = true;
+}
+
+static void release(struct plain *p)
+{
+	uint32_t s = p->slots ? 1 + below(p->slots) : 0;
+	struct tally *t = &p->slot[s].t;
+
+	if (!s || !live_blocks(t))
+		return;
+	uint64_t bytes = live_blocks(t) == 1 ? live_bytes(t) : below((uint32_t)live_bytes(t) + 1);
+	t->free_blocks++;
+	t->free_bytes += bytes;
+	p->total.free_blocks++;
+	p->total.free_bytes += bytes;
+	p->slot[s].dirty = true;
+}
+
+static void step(struct plain *p)
+{
+	if (p->nodes < NODES && below(3) == 0) {
+		uint32_t id = ++p->nodes;
+		p->parent[id] = below(id);
+		made_node(p->m, id, p->parent[id], 0, id * 16);
+	}
+	for (uint32_t n = below(40); p->nodes && n; n--)
+		below(5) < 3 ? allocate(p) : release(p);
+	for (uint32_t i = 1; i <= p->slots; i++)
+		if (p->slot[i].dirty) {
+			const struct tally *t = &p->slot[i].t;
+			made_counts(p->m, i, t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes);
+			p->slot[i].dirty = false;
+		}
+	made_tick_whole(p->m, &p->total, p->time += TICK);
+}
+
+/* As the agent sends one: what differs from the newest mark that is left. */
+static void set_mark(struct plain *p)
+{
+	if (p->marks == MARKS)
+		return;
+	uint32_t id = ++p->marks, before = 0;
+
+	for (uint32_t i = 1; i < id; i++)
+		before = p->mark[i].gone ? before : i;
+	p->mark[id].epoch = p->epoch;
+	made_mark(p->m, id, p->epoch++, p->time, 0, "mark");
+	for (uint32_t i = 1; i <= p->slots; i++) {
+		uint64_t blocks = live_blocks(&p->slot[i].t), bytes = live_bytes(&p->slot[i].t);
+		p->mark[id].blocks[i] = blocks;
+		p->mark[id].bytes[i] = bytes;
+		bool same = before ? p->mark[before].blocks[i] == blocks && p->mark[before].bytes[i] == bytes
+				   : !blocks && !bytes;
+		if (!same || below(10) == 0)
+			made_cell(p->m, id, i, blocks, bytes);
+	}
+	made_cells_end(p->m, id);
+}
+
+static void drop_mark(struct plain *p)
+{
+	uint32_t id = p->marks ? 1 + below(p->marks) : 0;
+
+	if (!id || p->mark[id].gone)
+		return;
+	p->mark[id].gone = true;
+	made_mark(p->m, id, p->mark[id].epoch, p->time, below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY, "mark");
+}
+
+static struct change seen[SLOTS + 1];
+
+static void see(void *arg, uint32_t slot, const struct change *c)
+{
+	(void)arg;
+	seen[slot] = *c;
+}
+
+static void live_at(const struct plain *p, uint32_t mark, bool now, uint32_t slot, uint64_t *blocks, uint64_t *bytes)
+{
+	*blocks = now ? live_blocks(&p->slot[slot].t) : mark ? p->mark[mark].blocks[slot] : 0;
+	*bytes = now ? live_bytes(&p->slot[slot].t) : mark ? p->mark[mark].bytes[slot] : 0;
+}
+
+static void compare_between(const struct plain *p, uint32_t from, uint32_t to)
+{
+	uint64_t a, b, x, y;
+
+	memset(seen, 0, sizeof seen);
+	CHECK_EQ(model_between(p->m, from, to, see, NULL), 0);
+	for (uint32_t i = 1; i <= p->slots; i++) {
+		live_at(p, from, false, i, &a, &x);
+		live_at(p, to, to == 0, i, &b, &y);
+		CHECK_EQ(seen[i].born_blocks - seen[i].gone_blocks, b - a);
+		CHECK_EQ(seen[i].born_bytes - seen[i].gone_bytes, y - x);
+		CHECK(!seen[i].born_bytes || !seen[i].gone_bytes);
+		/* What existed at the mark can only go, what did not can only come. */
+		if (from && p->slot[i].epoch <= p->mark[from].epoch)
+			CHECK(!seen[i].born_blocks && !seen[i].born_bytes);
+		if (from && p->slot[i].epoch > p->mark[from].epoch)
+			CHECK(!seen[i].gone_blocks && !seen[i].gone_bytes);
+	}
+}
+
+static void compare_nodes(const struct plain *p, uint32_t base)
+{
+	int64_t net[NODES + 1] = { 0 };
+	uint64_t live[NODES + 1] = { 0 }, a, x, born = 0, gone = 0;
+
+	CHECK_EQ(model_set_base(p->m, base), 0);
+	must_hold(p->m);
+	for (uint32_t i = 1; i <= p->slots; i++) {
+		live_at(p, base, false, i, &a, &x);
+		live[p->slot[i].node] += live_bytes(&p->slot[i].t);
+		net[p->slot[i].node] += (int64_t)(live_bytes(&p->slot[i].t) - x);
+		born += !base || p->slot[i].epoch > p->mark[base].epoch ? live_bytes(&p->slot[i].t) : 0;
+		gone += base && p->slot[i].epoch <= p->mark[base].epoch ? x - live_bytes(&p->slot[i].t) : 0;
+	}
+	for (uint32_t n = p->nodes; n > 0; n--) {
+		const struct node *x_node = model_node(p->m, n);
+		CHECK_EQ(live_bytes(&x_node->incl), live[n]);
+		CHECK_EQ(x_node->incl_change.born_bytes - x_node->incl_change.gone_bytes, net[n]);
+		live[p->parent[n]] += live[n];
+		net[p->parent[n]] += net[n];
+	}
+	CHECK_EQ(live_bytes(&model_node(p->m, 0)->incl), live_bytes(&p->total));
+	CHECK_EQ(model_node(p->m, 0)->incl_change.born_bytes, born);
+	CHECK_EQ(model_node(p->m, 0)->incl_change.gone_bytes, gone);
+}
+
+static void compare(const struct plain *p)
+{
+	for (uint32_t from = 0; from <= p->marks; from++) {
+		if (from && p->mark[from].gone) {
+			CHECK_EQ(model_between(p->m, from, 0, see, NULL), -1);
+			continue;
+		}
+		compare_between(p, from, 0);
+		compare_nodes(p, from);
+		for (uint32_t to = from + 1; to <= p->marks; to++)
+			if (!p->mark[to].gone)
+				compare_between(p, from, to);
+	}
+}
+
+static void random_session(uint64_t number)
+{
+	struct plain *p = calloc(1, sizeof *p);
+
+	seed = number * 2654435761u + 1;
+	p->m = model_new();
+	made_module(p->m, 0, "/bin/random", MTW_MODULE_MAIN);
+	for (int i = 0; i < 120; i++) {
+		step(p);
+		must_hold(p->m);
+		if (below(10) == 0)
+			set_mark(p);
+		if (below(40) == 0)
+			drop_mark(p);
+		if (i % 30 == 29)
+			compare(p);
+		if (below(10) == 0 && p->marks && !p->mark[p->marks].gone)
+			CHECK_EQ(model_set_base(p->m, p->marks), 0);
+		must_hold(p->m);
+	}
+	CHECK(p->marks > 2);
+	model_free(p->m);
+	free(p);
+}
+
+TEST(random_sessions)
+{
+	for (uint64_t number = 1; number <= 40; number++) {
+		random_session(number);
+	}
+}
