@@ -11,8 +11,8 @@
  *
  * mt_record_alloc() and mt_record_free() are the path of every event, in one line each: they end by
  * tail calls where anything is unusual, so that the usual needs no registers saved. An allocation
- * of the same stack as the thread's last one (struct hit) asks neither the trie nor the counters'
- * tree. Measured: see tests/bench/instructions.sh.
+ * of the same stack as the thread's last one, or one of its recent ones (struct hit), asks neither
+ * the trie nor the counters' tree. Measured: see tests/bench/instructions.sh.
  *
  * Order: counted, then entered; taken out, then counted. See slots.c for why.
  *
@@ -158,7 +158,7 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 {
 	struct block old = unpack_small(stale);
 
-	mt_slots_after_slow(t, t->hit.slot);
+	mt_slots_after_slow(t, t->last->slot);
 	if (stale)
 		heal(t, &old);
 	guard_out(t, 0);
@@ -168,16 +168,15 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 /* The last allocation's slot, but not a small block, or the first in its region. */
 static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
 {
-	enter(t, t, p, bytes, t->hit.slot);
+	enter(t, t, p, bytes, t->last->slot);
 	uint64_t blocks = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
 	guard_out(t, timed_after(blocks));
 	return p;
 }
 
-/* Counted, then entered: the block is one of t->hit.slot. */
-MT_INLINE void *book(struct thread *t, void *p, size_t bytes)
+/* Counted, then entered. */
+MT_INLINE void *book(struct thread *t, struct hit *h, void *p, size_t bytes)
 {
-	struct hit *h = &t->hit;
 	_Atomic uint64_t *e = likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
 	uint64_t blocks;
 
@@ -193,16 +192,29 @@ MT_INLINE void *book(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Another stack than the last. The guard is set. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
+MT_COLD static bool make_hits(struct thread *t)
 {
-	struct regs r = { pc, sp, fp };
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	struct hit *h = &t->hit;
+	struct hit *hits = mt_prim_map(HITS * sizeof(*hits), false);
 
-	h->sp = 0;
-	node_id node = mt_unwind_capture(t, &r);
+	if (!hits)
+		return false;
+	mt_arena_account(HITS * sizeof(*hits));
+	mt_arena_range((uintptr_t)hits, HITS * sizeof(*hits));
+	t->hits = hits;
+	return true;
+}
+
+/* A stack that was not met lately. */
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
+						 const struct regs *r)
+{
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+
+	if (t->deep) {
+		t->deep->sp = 0;
+		t->deep = NULL;
+	}
+	node_id node = mt_unwind_capture(t, r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
@@ -211,13 +223,31 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		guard_out(t, 0);
 		return p;
 	}
+	bool plain = unwind_is_plain(t->unwind, r) && (likely(t->hits) || make_hits(t));
+	struct hit *h = plain ? unwind_hit_set(t, r->pc, r->sp) + t->turn++ % HIT_WAYS : &t->none;
+	h->sp = 0;
+	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
 	h->mark = live_mark(t, slot);
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
-	unwind_remember(h, t->unwind, &r);
-	return book(t, p, bytes);
+	if (likely(plain))
+		unwind_remember(t, h);
+	t->last = h;
+	return book(t, h, p, bytes);
+}
+
+/* Another stack than the last. The guard is set. */
+static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
+
+	if (unlikely(!h))
+		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp });
+	t->last = h;
+	return book(t, h, p, bytes);
 }
 
 /* The guard is not simply open. */
@@ -246,9 +276,9 @@ void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uin
 		return alloc_guarded(t, p, bytes, pc, sp, fp);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!unwind_hits(&t->hit, pc, sp, fp)))
-		return alloc_new(t, p, bytes, pc, sp, fp);
-	return book(t, p, bytes);
+	if (unlikely(!unwind_hits(t->last, pc, sp, fp)))
+		return alloc_other(t, p, bytes, pc, sp, fp);
+	return book(t, t->last, p, bytes);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */

@@ -164,7 +164,10 @@ static bool begin_owner(struct thread *t)
 	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
 	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
 	t->busy_sp = 0;
-	t->hit.sp = 0;
+	if (t->hits)
+		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
+	t->last = &t->none;
+	t->deep = NULL;
 	t->deleting = 0;
 	t->quiet = false;
 	if (index) {

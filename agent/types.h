@@ -69,9 +69,19 @@ struct mid {
 	_Atomic uint32_t xstamp;
 };
 
+/* A word that a walk of the stack read, and what it was. */
+struct pair {
+	uintptr_t at, is;
+};
+
+#define HIT_PAIRS 33 /* makes a hit 640 bytes */
+#define HIT_SETS 16
+#define HIT_WAYS 4
+#define HITS (HIT_SETS * HIT_WAYS)
+
 /*
- * What the last allocation was booked to. The next one of the same stack and epoch goes there, too,
- * without asking anybody: unwind_fast.h, record.c.
+ * A stack that was met lately, and what its allocation was booked to. The next one of the same
+ * stack and epoch goes there, too, without asking anybody: unwind_fast.h, record.c.
  */
 struct hit {
 	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
@@ -85,6 +95,8 @@ struct hit {
 	uint64_t mark;         /* of the blocks' entries in the live map, but size and tick */
 	struct leaf *leaf;     /* which holds ... */
 	struct counts *counts; /* ... those of slot */
+	uint64_t unused[2];
+	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
 
 /*
@@ -105,7 +117,11 @@ struct thread {
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, 1 = not */
-	struct hit hit;
+	struct hit *last;             /* the last allocation's */
+	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
+	struct hit none;              /* the last one's when it cannot be remembered */
+	struct hit *deep;             /* the one whose pairs lie with the kept stack; NULL = none */
+	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */
 	bool shared;                  /* written by anybody: counters need atomic additions */

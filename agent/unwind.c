@@ -135,8 +135,11 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 			return capture_caller(r, MTW_TRUNC_EARLY);
 	}
 	uintptr_t walking = atomic_load_explicit(&u->xwalking, memory_order_relaxed);
-	if (unlikely(walking) && !stale(u, walking, r))
-		return capture_caller(r, MTW_TRUNC_REENTRY);
+	if (unlikely(walking)) {
+		if (!stale(u, walking, r))
+			return capture_caller(r, MTW_TRUNC_REENTRY);
+		u->count = 0; /* it may have ended in the middle of keeping its stack */
+	}
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
 	uint32_t pass = ++u->passes;

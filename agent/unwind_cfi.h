@@ -31,9 +31,4 @@ enum frame_leave {
 	LEAVE_LAST,      /* the outermost one that is known */
 };
 
-/* The word at `at` was `is`. */
-struct pair {
-	uintptr_t at, is;
-};
-
 #endif

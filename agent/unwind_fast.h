@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * unwind_fast.h - is this the stack of the last allocation?
+ * unwind_fast.h - is this the stack of the last allocation, or of one not long ago?
  *
  * The cfi engine keeps the thread's last stack as pairs: each word that a walk would read, and what
- * it was (unwind_cfi.c says why equal pairs mean an equal stack). A struct hit remembers where they
- * are, together with all that was concluded from them. It is looked at under the guard of record.c,
- * so that no capture can be under way.
+ * it was (unwind_cfi.c says why equal pairs mean an equal stack; what was captured since then does
+ * not matter). A struct hit has a copy of them, together with all that was concluded from them.
+ * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
+ * looked at under the guard of record.c, so that no capture can be under way.
  */
 #ifndef MT_UNWIND_FAST_H
 #define MT_UNWIND_FAST_H
@@ -13,6 +14,8 @@
 #include "maps.h"
 #include "unwind.h"
 #include "unwind_cfi.h"
+
+#include <string.h>
 
 MT_INLINE bool pair_holds(const struct pair *p)
 {
@@ -41,28 +44,59 @@ MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uint
 	       unwind_pairs_hold(h->innermost, h->pairs);
 }
 
+/* The first of the ways where a stack would be. */
+MT_INLINE struct hit *unwind_hit_set(const struct thread *t, uintptr_t pc, uintptr_t sp)
+{
+	return &t->hits[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS * HIT_WAYS];
+}
+
+/* NULL: not met lately. */
+MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintptr_t sp,
+				    uintptr_t fp)
+{
+	struct hit *h = unwind_hit_set(t, pc, sp);
+
+	for (struct hit *end = h + HIT_WAYS; h < end; h++)
+		if (unwind_hits(h, pc, sp, fp))
+			return h;
+	return NULL;
+}
+
 /*
- * After a capture: the stack into `h`, unless more than its pairs must be looked at next time. A
- * truncated one is counted each time, a foreign one may be unmapped, and what the loader does is
- * announced by its allocations.
+ * After a capture: may the stack be remembered? Not if more than its pairs must be looked at next
+ * time: a truncated one is counted each time, a foreign one may be unmapped, and what the loader
+ * does is announced by its allocations.
  */
-MT_INLINE bool unwind_remember(struct hit *h, const struct unwind_cache *u, const struct regs *r)
+MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *r)
 {
 	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
 		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		return false;
 	const struct frame *top = &u->frames[u->count - 1];
-	if (unlikely(top->sp != r->sp || top->pc != r->pc))
-		return false;
-	h->pc = r->pc;
+	return likely(top->sp == r->sp && top->pc == r->pc);
+}
+
+/* The stack that was just captured, into `h`. */
+MT_INLINE void unwind_remember(struct thread *t, struct hit *h)
+{
+	const struct unwind_cache *u = t->unwind;
+	const struct frame *top = &u->frames[u->count - 1];
+	const struct pair *pairs = u->pairs;
+
+	if (likely(top->pairs <= HIT_PAIRS)) {
+		memcpy(h->own, pairs, top->pairs * sizeof(*pairs));
+		pairs = h->own;
+	} else {
+		t->deep = h;
+	}
+	h->innermost = &pairs[top->pairs] - 1;
+	h->pairs = top->pairs;
+	h->pc = top->pc;
 	h->fp = top->bp;
 	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;
-	h->innermost = &u->pairs[top->pairs] - 1;
-	h->pairs = top->pairs;
 	h->suspicion = u->suspicion;
 	atomic_signal_fence(memory_order_release);
-	h->sp = r->sp;
-	return true;
+	h->sp = top->sp;
 }
 
 #endif

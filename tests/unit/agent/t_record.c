@@ -64,6 +64,31 @@ TEST(one_stack_is_one_slot)
 	CHECK(mt_slots_at(slot[0])->node != mt_slots_at(slot[1])->node);
 }
 
+/* More frames than a hit has room for, and their last call in two places. */
+KEEP static struct block deep(int frames, bool other)
+{
+	struct block b = frames ? deep(frames - 1, other) : other ? other_way(90) : one_way(90);
+
+	HERE;
+	return b;
+}
+
+TEST(deep_stacks_alternate_with_shallow_ones)
+{
+	slot_id slot[8] = { 0 };
+
+	for (volatile unsigned i = 0; i < 64; i++) {
+		unsigned kind = i * 5 / 3 % 8;
+		slot_id s = deep(kind & 4 ? 80 : (int)(kind & 2), kind & 1).slot;
+		CHECK(s != 0 && (!slot[kind] || slot[kind] == s));
+		slot[kind] = s;
+	}
+	CHECK(slot[4] == slot[6] && slot[5] == slot[7]);
+	for (unsigned i = 0; i < 6; i++)
+		for (unsigned j = 0; j < i; j++)
+			CHECK(slot[i] != slot[j]);
+}
+
 TEST(an_epoch_ends_what_is_remembered)
 {
 	slot_id last = 0;
