@@ -16,6 +16,9 @@
 /* The end of a hook that has a block to count. */
 #define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
+/* A hook that enters the real function by a jump, also in debug builds. */
+#define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
+
 /* hooks.c: the call, when mt_thread_enter() said that it is not to be counted. */
 void *mt_hooks_plain_malloc(size_t n);
 void *mt_hooks_plain_aligned(size_t align, size_t n);
@@ -26,5 +29,6 @@ void mt_hooks_cxx_init(void);
 bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc does */
 /* hooks_proc.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);
+void mt_hooks_wait_init(void);
 
 #endif

@@ -20,8 +20,6 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
-
 /* NULL until looked up: another library's constructor may come here before anything of ours ran. */
 static void *(*real_dlopen)(const char *, int);
 static void *(*real_dlmopen)(Lmid_t, const char *, int);

@@ -8,7 +8,7 @@
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
  * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, and
- * at its parent when it forks itself (masters that hardly allocate). It stays as it is once it has
+ * at its parent when it waits or forks itself (those that hardly allocate). It stays as it is once it has
  * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
  * as a getpid of ours.
  *
@@ -75,6 +75,7 @@ static bool set_up(void)
 	mt_start_ns = mt_prim_now_ns();
 	mt_pid = own_pid = mt_prim_getpid();
 	mt_hooks_proc_init();
+	mt_hooks_wait_init();
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
 		return false;
 	mt_hooks_cxx_init();
@@ -259,6 +260,8 @@ MT_COLD static void wake_up(void)
 {
 	int dormant = AGENT_DORMANT;
 
+	if (mt_prim_getpid() != own_pid) /* its child of vfork */
+		return;
 	if (!atomic_compare_exchange_strong(&mt_state, &dormant, AGENT_ON))
 		return;
 	mt_pid = own_pid;
@@ -278,6 +281,15 @@ void mt_init_forks(void)
 	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
 	    !mt_thread_forked() && seal() == SEAL_NONE &&
 	    mt_prim_getpid() == own_pid && parent_gone())
+		wake_up();
+}
+
+void mt_init_waits(void)
+{
+	if (mt_thread_forked())
+		mt_init_forked();
+	if (seal() == SEAL_NONE &&
+	    (parent_gone() || mt_prim_coarse_ns() - forked_ns > DORMANT_LIFE_NS))
 		wake_up();
 }
 
