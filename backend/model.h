@@ -175,14 +175,15 @@ uint64_t model_marks_generation(const struct model *m);
 uint64_t model_resets(const struct model *m); /* times that the model was cleared */
 
 /*
- * What a tick changed, for those who keep sums of their own: every node whose values moved, deepest
- * first, as differences modulo 2^64. NULL: anything may have changed (cleared, another base).
+ * What a tick changed, for those who keep sums of their own: every node whose own values moved (not
+ * its ancestors), once, as differences modulo 2^64. NULL: anything may have changed (cleared,
+ * another base).
  */
 struct model_delta {
 	uint32_t node;
-	struct tally self, incl;
-	struct change self_change, incl_change;
-	uint64_t rate_bytes, rate_blocks, self_rate_bytes, self_rate_blocks;
+	struct tally self;
+	struct change self_change;
+	uint64_t self_rate_bytes, self_rate_blocks;
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);

@@ -35,7 +35,15 @@ struct vslot {
 
 struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
 
-struct delta { struct model_delta d; uint32_t index, next; }; /* next of the same depth, + 1 */
+/* What a node gets in this tick; next of the same depth, + 1. */
+struct delta {
+	struct model_delta d;
+	struct tally incl;
+	struct change incl_change;
+	uint64_t rate_bytes, rate_blocks;
+	uint32_t index, next;
+	bool own;          /* d is not empty: the node's own values move */
+};
 
 /* What one tick added to the rates; taken back when it is older than a second. */
 struct rate_batch {

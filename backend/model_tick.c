@@ -4,7 +4,8 @@
  *
  * Each changed slot's difference is added to its node; then the touched nodes are walked from the
  * deepest level up, each giving its sum to its parent. So a node that a thousand changed slots
- * share is touched once. The cost is that of the union of the changed paths.
+ * share is touched once. The cost is that of the union of the changed paths; when these are a good
+ * part of all (a first state), one pass over all nodes is cheaper and does the same.
  *
  * Rates are sums of the last second's differences, on the same walk: a tick's share is added
  * when it comes and taken back a second later. Ticks that are longer than a second (slow links) count
@@ -55,12 +56,13 @@ static struct delta *delta_of(struct model *m, uint32_t index)
 	return d;
 }
 
-static void rate_add(struct model_delta *d, uint64_t bytes, uint64_t blocks)
+static void rate_add(struct delta *d, uint64_t bytes, uint64_t blocks)
 {
 	d->rate_bytes += bytes;
 	d->rate_blocks += blocks;
-	d->self_rate_bytes += bytes;
-	d->self_rate_blocks += blocks;
+	d->d.self_rate_bytes += bytes;
+	d->d.self_rate_blocks += blocks;
+	d->own = true;
 }
 
 static void take_staged(struct model *m, struct rate_batch *batch, double weight)
@@ -75,17 +77,18 @@ static void take_staged(struct model *m, struct rate_batch *batch, double weight
 		struct change moved = change_sub(&after, &before);
 		uint32_t index = idmap_get(&m->node_ids, s->s.node);
 		struct delta *d = delta_of(m, index);
+		d->own = true;
 		tally_add(&d->d.self, &grown);
-		tally_add(&d->d.incl, &grown);
+		tally_add(&d->incl, &grown);
 		change_add(&d->d.self_change, &moved);
-		change_add(&d->d.incl_change, &moved);
+		change_add(&d->incl_change, &moved);
 		if (!batch || !grown.alloc_blocks || grown.alloc_bytes >> 62 || grown.alloc_blocks >> 62)
 			continue;
 		GROW(batch->entries, batch->room, batch->count + 1);
 		struct rate_entry *r = &batch->entries[batch->count++];
 		*r = (struct rate_entry){ index, (uint64_t)((double)grown.alloc_bytes * weight),
 					  (uint64_t)((double)grown.alloc_blocks * weight) };
-		rate_add(&d->d, r->bytes, r->blocks);
+		rate_add(d, r->bytes, r->blocks);
 	}
 	m->staged_count = 0;
 }
@@ -99,7 +102,7 @@ static void expire_rates(struct model *m, uint64_t now)
 			break;
 		for (size_t i = 0; i < b->count; i++) {
 			struct delta *d = delta_of(m, b->entries[i].index);
-			rate_add(&d->d, 0 - b->entries[i].bytes, 0 - b->entries[i].blocks);
+			rate_add(d, 0 - b->entries[i].bytes, 0 - b->entries[i].blocks);
 		}
 		b->count = 0;
 		m->batch_first = (m->batch_first + 1) % RATE_TICKS;
@@ -126,38 +129,85 @@ static struct rate_batch *new_batch(struct model *m, uint64_t now, double *weigh
 	return b;
 }
 
-/* From the deepest level up; m->changes has them in that order. */
-static size_t walk_up(struct model *m, uint64_t now)
+static void take_self(struct node *n, const struct model_delta *d)
 {
-	size_t n = 0;
+	tally_add(&n->self, &d->self);
+	change_add(&n->self_change, &d->self_change);
+	n->self_rate_bytes += d->self_rate_bytes;
+	n->self_rate_blocks += d->self_rate_blocks;
+}
 
+/* From the deepest level up, nodes on changed paths only. */
+static void walk_up(struct model *m, uint64_t now)
+{
 	for (size_t depth = m->depth_max + 1; m->delta_count && depth-- > 0;) {
 		for (uint32_t i = m->depth_head[depth]; i;) {
-			struct model_delta d = m->deltas[i - 1].d;
-			struct vnode *v = node_at(m, m->deltas[i - 1].index);
-			i = m->deltas[i - 1].next;
+			struct delta d = m->deltas[i - 1]; /* what it is in may move */
+			struct vnode *v = node_at(m, d.index);
+			i = d.next;
 			v->delta = 0;
-			tally_add(&v->n.self, &d.self);
+			if (d.own)
+				take_self(&v->n, &d.d);
 			tally_add(&v->n.incl, &d.incl);
-			change_add(&v->n.self_change, &d.self_change);
 			change_add(&v->n.incl_change, &d.incl_change);
 			v->n.rate_bytes += d.rate_bytes;
 			v->n.rate_blocks += d.rate_blocks;
-			v->n.self_rate_bytes += d.self_rate_bytes;
-			v->n.self_rate_blocks += d.self_rate_blocks;
 			v->n.changed_ns = now;
-			GROW(m->changes, m->change_room, n + 1);
-			m->changes[n++] = d;
 			if (v->n.parent == NO_ID)
 				continue;
 			struct delta *up = delta_of(m, idmap_get(&m->node_ids, v->n.parent));
-			tally_add(&up->d.incl, &d.incl);
-			change_add(&up->d.incl_change, &d.incl_change);
-			up->d.rate_bytes += d.rate_bytes;
-			up->d.rate_blocks += d.rate_blocks;
+			tally_add(&up->incl, &d.incl);
+			change_add(&up->incl_change, &d.incl_change);
+			up->rate_bytes += d.rate_bytes;
+			up->rate_blocks += d.rate_blocks;
 		}
 		m->depth_head[depth] = 0;
 	}
+}
+
+/* All inclusive sums anew: children come after their parents, so backwards is bottom-up. */
+static void sum_all(struct model *m, uint64_t now)
+{
+	for (size_t i = 0; i < m->delta_count; i++) {
+		struct vnode *v = node_at(m, m->deltas[i].index);
+		take_self(&v->n, &m->deltas[i].d);
+		m->depth_head[v->depth] = 0;
+	}
+	for (uint32_t i = 0; i < m->node_count; i++) {
+		struct node *n = &node_at(m, i)->n;
+		n->incl = n->self;
+		n->incl_change = n->self_change;
+		n->rate_bytes = n->self_rate_bytes;
+		n->rate_blocks = n->self_rate_blocks;
+	}
+	for (uint32_t i = m->node_count; i-- > 0;) {
+		struct vnode *v = node_at(m, i);
+		struct vnode *up = v->n.parent == NO_ID ? NULL : node_by_id(m, v->n.parent);
+		if (v->delta)
+			v->n.changed_ns = now;
+		if (up) {
+			tally_add(&up->n.incl, &v->n.incl);
+			change_add(&up->n.incl_change, &v->n.incl_change);
+			up->n.rate_bytes += v->n.rate_bytes;
+			up->n.rate_blocks += v->n.rate_blocks;
+			up->delta |= v->delta;
+		}
+		v->delta = 0;
+	}
+}
+
+/* Returns how many entries of m->changes there are. */
+static size_t take_deltas(struct model *m, uint64_t now)
+{
+	size_t n = 0;
+
+	GROW(m->changes, m->change_room, m->delta_count + 1);
+	for (size_t i = 0; i < m->delta_count; i++)
+		m->changes[n++] = m->deltas[i].d;
+	if (m->delta_count > m->node_count / 8)
+		sum_all(m, now);
+	else
+		walk_up(m, now);
 	m->delta_count = m->depth_max = 0;
 	return n;
 }
@@ -186,7 +236,7 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 	expire_rates(m, time_ns);
 	struct rate_batch *batch = new_batch(m, time_ns, &weight);
 	take_staged(m, batch, weight);
-	size_t changed = walk_up(m, time_ns);
+	size_t changed = take_deltas(m, time_ns);
 	m->time_ns = time_ns;
 	if (m->totals_pending) {
 		m->totals = m->totals_staged;
