@@ -206,8 +206,8 @@ char *text_short(char *out, double n)
 {
 	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they go. */
 	if (n >= 1e6 && n < 1e9) {
-		text_count(out, (uint64_t)(n / 1000 + 0.5));
-		return strcat(out, "k");
+		snprintf(out, 32, "%.0fk", n / 1000);
+		return out;
 	}
 	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");
 }

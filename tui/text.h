@@ -40,7 +40,7 @@ int text_clip(char *out, const char *s, int width, enum clip how);
 char *text_bytes(char *out, uint64_t bytes);         /* 0 136 20.1K 96.1M 1.2G */
 char *text_bytes_signed(char *out, int64_t bytes);   /* +14.4M -0.2K 0 */
 char *text_count(char *out, uint64_t n);             /* 812,004 */
-char *text_short(char *out, double n);               /* 812 88.2k 2,900k */
+char *text_short(char *out, double n);               /* 812 88.2k 2900k */
 char *text_blocks(char *out, uint64_t n);            /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);
 char *text_clock(char *out, uint64_t ns);            /* 0:14:09 */

@@ -108,7 +108,7 @@ TEST(figures)
 	CHECK_STR(text_count(t, UINT64_MAX), "18,446,744,073,709,551,615");
 	CHECK_STR(text_short(t, 88210), "88.2k");
 	CHECK_STR(text_short(t, 999940), "999.9k");
-	CHECK_STR(text_short(t, 2912400), "2,912k");
+	CHECK_STR(text_short(t, 2912400), "2912k");
 	CHECK_STR(text_blocks(t, 1), "1 block");
 	CHECK_STR(text_blocks(t, 1204), "1,204 blocks");
 	CHECK_STR(text_short_signed(t, -1500), "-1.5k");

@@ -1,0 +1,215 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""keytime.py - from a key to its answer on the screen, measured from outside.
+
+A pseudo-terminal, a small VT100 that keeps the screen, and a program that is sent one key after the
+other, each when the answer to the last one is on the screen: the tab of the view that it opens, the
+selection on another line, the help page. Thinks for a random while between keys, so that keys meet
+every phase of the program's own work.
+
+    keytime.py [--keys 500] [--size 120x36] -- build/release/memtop :9001
+
+Prints one line a kind of key and one for all: p50, p99 and the longest in milliseconds.
+"""
+import argparse
+import codecs
+import fcntl
+import os
+import pty
+import random
+import re
+import select
+import signal
+import struct
+import sys
+import termios
+import time
+
+
+class Screen:
+    """What a VT100 shows, as far as ncurses uses one."""
+
+    ESCAPE = re.compile(r"\x1b(\[\??([0-9;]*)([A-Za-z])|[()][A-Z0-9]|[=>78M])")
+
+    def __init__(self, width, height):
+        self.width, self.height = width, height
+        self.cells = [[" "] * width for _ in range(height)]
+        self.x = self.y = 0
+        self.rest = ""
+        self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
+
+    def lines(self):
+        return ["".join(row).rstrip() for row in self.cells]
+
+    def feed(self, data):
+        text = self.rest + self.decode(data)
+        at = 0
+        while at < len(text):
+            c = text[at]
+            if c == "\x1b":
+                m = self.ESCAPE.match(text, at)
+                if not m:
+                    if len(text) - at > 32:
+                        raise ValueError(f"escape sequence {text[at:at + 32]!r}")
+                    break
+                self.escape(m)
+                at = m.end()
+                continue
+            at += 1
+            if c == "\r":
+                self.x = 0
+            elif c == "\n":
+                self.y = min(self.y + 1, self.height - 1)
+            elif c == "\b":
+                self.x = max(self.x - 1, 0)
+            elif c >= " ":
+                if self.x >= self.width:
+                    self.x, self.y = 0, min(self.y + 1, self.height - 1)
+                self.cells[self.y][self.x] = c
+                self.x += 1
+        self.rest = text[at:]
+
+    def escape(self, m):
+        kind = m.group(3)
+        if not kind:
+            if m.group(0) == "\x1bM":
+                self.y = max(self.y - 1, 0)
+            return
+        numbers = [int(n or 0) for n in m.group(2).split(";")]
+        first = max(numbers[0], 1)
+        if kind == "H":
+            self.y = min(first, self.height) - 1
+            self.x = min(max(numbers[1] if len(numbers) > 1 else 1, 1), self.width) - 1
+        elif kind in "ABCD":
+            dx, dy = {"A": (0, -1), "B": (0, 1), "C": (1, 0), "D": (-1, 0)}[kind]
+            self.x = min(max(self.x + dx * first, 0), self.width - 1)
+            self.y = min(max(self.y + dy * first, 0), self.height - 1)
+        elif kind == "K":
+            cut = range(self.x + 1) if numbers[0] == 1 else range(self.x, self.width)
+            for x in cut:
+                if x < self.width:
+                    self.cells[self.y][x] = " "
+        elif kind == "J":
+            for y in range(self.y, self.height):
+                for x in range(self.x if y == self.y else 0, self.width):
+                    self.cells[y][x] = " "
+        elif kind not in "mrhl":
+            raise ValueError(f"escape sequence {m.group(0)!r}")
+
+
+class Driven:
+    """A program on a pseudo-terminal."""
+
+    def __init__(self, command, width, height):
+        self.screen = Screen(width, height)
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="vt100", LC_ALL="C.UTF-8")
+            os.execvp(command[0], command)
+        fcntl.ioctl(self.fd, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
+        os.kill(self.pid, signal.SIGWINCH)
+
+    def read(self, seconds):
+        if select.select([self.fd], [], [], max(seconds, 0))[0]:
+            self.screen.feed(os.read(self.fd, 65536))
+
+    def wait(self, test, seconds=10):
+        """Seconds until test(lines) holds; None: it did not in time."""
+        start = time.monotonic()
+        while not test(self.screen.lines()):
+            left = start + seconds - time.monotonic()
+            if left <= 0:
+                return None
+            self.read(left)
+        return time.monotonic() - start
+
+    def think(self, seconds):
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            self.read(left)
+
+    def press(self, key, test):
+        os.write(self.fd, key.encode())
+        return self.wait(test)
+
+    def close(self):
+        os.kill(self.pid, signal.SIGTERM)
+        end = time.monotonic() + 10
+        while os.waitpid(self.pid, os.WNOHANG)[0] == 0:
+            if time.monotonic() > end:
+                os.kill(self.pid, signal.SIGKILL)
+            try:
+                self.read(0.05)
+            except OSError:
+                time.sleep(0.01)
+        os.close(self.fd)
+
+
+VIEWS = {"1": "[1 Over", "2": "[2 Tree", "3": "[3 Sites", "4": "[4 Libs", "5": "[5 Marks"}
+
+
+def shows(text):
+    return lambda lines: any(text in line for line in lines)
+
+
+def selection(lines):
+    return next((y for y, line in enumerate(lines) if line.startswith(">")), None)
+
+
+def measure(driven, keys, seed=1):
+    """[(kind, seconds or None)] for `keys` keys."""
+    rng = random.Random(seed)
+    times = []
+    view = "1"
+
+    def press(kind, key, test):
+        driven.think(rng.uniform(0, 0.03))
+        before = driven.screen.lines()
+        times.append((kind, driven.press(key, test)))
+        if times[-1][1] is None:
+            print("\n".join([f"no answer to {key}; before:", *before, "after:", *driven.screen.lines()]))
+
+    while len(times) < keys:
+        view = rng.choice([v for v in VIEWS if v != view])
+        press("to " + VIEWS[view].split()[1], view, shows(VIEWS[view]))
+        # the tree selects a row with parents above it, the others their first row
+        for key in "kjkj" if view == "2" else "jkjk":
+            before = selection(driven.screen.lines())
+            press("move", key, lambda lines, b=before: selection(lines) not in (b, None))
+        press("help", "?", shows("Help ─"))
+        press("close", "q", shows(VIEWS[view]))
+    return times
+
+
+def report(times):
+    kinds = sorted({kind for kind, _ in times})
+    for kind in [*kinds, "all"]:
+        some = sorted(1000 * s for k, s in times if s is not None and kind in (k, "all"))
+        if some:
+            print(f"{kind:10} {len(some):5} keys  p50 {some[len(some) // 2]:7.1f}  p99 {some[len(some) * 99 // 100]:7.1f}"
+                  f"  max {some[-1]:7.1f} ms")
+
+
+def main():
+    a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    a.add_argument("--keys", type=int, default=500)
+    a.add_argument("--size", default="120x36")
+    a.add_argument("command", nargs="+")
+    o = a.parse_args()
+    width, height = map(int, o.size.split("x"))
+    driven = Driven(o.command, width, height)
+    try:
+        loaded = lambda lines: selection(lines) is not None and "loading" not in lines[0]  # noqa: E731
+        if driven.wait(shows("[1 Over")) is None or driven.wait(loaded, 60) is None:
+            sys.exit("keytime: no first screen\n" + "\n".join(driven.screen.lines()))
+        times = measure(driven, o.keys)
+    finally:
+        driven.close()
+    report(times)
+    unanswered = sum(s is None for _, s in times)
+    print(f"{unanswered} of {len(times)} keys unanswered")
+    sys.exit(1 if unanswered else 0)
+
+
+if __name__ == "__main__":
+    main()
