@@ -35,8 +35,7 @@ struct owners {
 	size_t fresh_count, fresh_room;
 	bool stale;              /* sums must be made anew */
 	bool direct;
-	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
-	void *move_arg;
+	uint64_t version;
 	const struct owner **list;    /* sorted */
 	struct owner *copies;         /* in that order: what owners_update() lends */
 	size_t list_room, copies_room;
@@ -166,12 +165,6 @@ static bool passes(struct owners *o, const struct name_loc *l)
 	return x && (x->flags & MTW_MODULE_AGENT);
 }
 
-static void tell(struct owners *o, const uint32_t *indices, size_t count)
-{
-	if (o->on_move)
-		o->on_move(o->move_arg, indices, count);
-}
-
 static uint32_t find_owner(struct owners *o, uint32_t index)
 {
 	for (; index; index = parent_index(o, index)) {
@@ -200,8 +193,8 @@ static void assign(struct owners *o, uint32_t index)
 /* A location's judgement turned: everything that its nodes end, or ended, is assigned anew. */
 static void reassign(struct owners *o, uint32_t loc)
 {
-	uint32_t *stack = NULL, *moved = NULL;
-	size_t room = 0, count = 0, moved_room = 0, moved_count = 0;
+	uint32_t *stack = NULL;
+	size_t room = 0, count = 0;
 
 	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID; i = names_next_node(o->names, i)) {
 		GROW(stack, room, count + 1);
@@ -209,24 +202,17 @@ static void reassign(struct owners *o, uint32_t loc)
 	}
 	while (count) {
 		uint32_t index = stack[--count];
-		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH) {
+		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
 			assign(o, index);
-			GROW(moved, moved_room, moved_count + 1);
-			moved[moved_count++] = index;
-		}
 		uint32_t child = model_dense(o->m, index, NULL)->first_child;
 		for (; child != NO_ID; child = model_node(o->m, child)->next_sibling) {
 			uint32_t c = model_node(o->m, child)->index;
-			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
-			if (!passes(o, l) && !l->wrapper) /* sites go by wrappers, whatever owners go by */
+			if (!passes(o, names_loc(o->names, names_loc_of(o->names, c))))
 				continue;
 			GROW(stack, room, count + 1);
 			stack[count++] = c;
 		}
 	}
-	if (moved_count)
-		tell(o, moved, moved_count);
-	free(moved);
 	free(stack);
 }
 
@@ -247,7 +233,7 @@ static void make_anew(struct owners *o)
 			assign(o, i);
 	}
 	o->stale = false;
-	tell(o, NULL, 0);
+	o->version++;
 }
 
 void owners_refresh(struct owners *o)
@@ -258,6 +244,7 @@ void owners_refresh(struct owners *o)
 		o->stale = true;
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	size_t count = names_refresh(o->names, &changed);
+	o->version += count != 0;
 	if (o->stale) {
 		make_anew(o);
 		return;
@@ -267,13 +254,13 @@ void owners_refresh(struct owners *o)
 		reassign(o, changed[i]);
 	for (size_t i = 0; i < o->fresh_count; i++)
 		assign(o, o->fresh[i]);
+	o->version += o->fresh_count != 0;
 	o->fresh_count = 0;
 }
 
-void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg)
+uint64_t owners_version(const struct owners *o)
 {
-	o->on_move = fn;
-	o->move_arg = arg;
+	return o->version;
 }
 
 struct names *owners_names(struct owners *o)
@@ -345,7 +332,7 @@ bool owners_direct(struct owners *o, int on)
 
 static int heavier(const void *a, const void *b)
 {
-	const struct owner *x = a, *y = b;
+	const struct owner *x = *(const struct owner *const *)a, *y = *(const struct owner *const *)b;
 	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
 
 	if (lx != ly)
@@ -416,29 +403,25 @@ static char letter(unsigned n)
 	return n < 26 ? (char)('A' + n) : n < 52 ? (char)('a' + n - 26) : '.';
 }
 
-static struct owner *held_by_module(struct owners *o, uint32_t module)
-{
-	return &o->held[module == OWNER_UNKNOWN ? 0 : held_of_module(o, module)]->pub;
-}
-
 size_t owners_update(struct owners *o, const struct owner **list)
 {
 	size_t count = 0;
 
 	owners_refresh(o);
-	update_series(o);
 	GROW(o->list, o->list_room, o->held_count);
 	for (size_t i = 0; i < o->held_count; i++)
 		if (o->held[i]->pub.sum.alloc_blocks)
-			o->list[count++] = o->held[i]->pub;
+			o->list[count++] = &o->held[i]->pub;
 	qsort(o->list, count, sizeof *o->list, heavier);
-	/* Letters in the order of weight at first sight, then for ever. */
 	for (size_t i = 0; i < count; i++) {
-		struct owner *w = held_by_module(o, o->list[i].module);
+		struct owner *w = (struct owner *)o->list[i];
 		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
 			w->letter = letter(o->letters++);
-		o->list[i].letter = w->letter;
 	}
-	*list = o->list;
+	update_series(o);
+	GROW(o->copies, o->copies_room, count + 1);
+	for (size_t i = 0; i < count; i++)
+		o->copies[i] = *o->list[i];
+	*list = o->copies;
 	return count;
 }
