@@ -3,21 +3,19 @@
  * watch.c - one target being watched: link or file, model, symbols and the session that is kept.
  *
  *   conn or file --frame--> wire_read --event--> model, symbols
- *                     \--> session (spool or record), with each symbol as it is found
+ *                     \--> keep (spool or record), with each symbol as it is found
  *
  * Every HELLO begins anew: the model forgets all and the full state follows (a reconnect, or another
  * program after an exec). The names of code stay when it is the same process. A session
  * file repeats what came, so that reading one takes the same way as the link.
- *
- * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
- * reconnects, and never back.
  */
 #include "watch.h"
 
+#include "ask.h"
 #include "conn.h"
+#include "keep.h"
 #include "launch.h"
 #include "loop.h"
-#include "spool.h"
 #include "wire_read.h"
 
 #include <errno.h>
@@ -52,15 +50,13 @@ struct watch {
 	size_t warning_count, warning_room;
 	const char **warning_list;       /* what watch_warnings() returned last */
 
-	struct session_writer *writer;   /* spool or record; NULL = none */
-	char *path;                      /* of it */
-	struct err write_err;            /* text not empty: something was not written */
+	struct keep keep;                /* spool or record */
+	bool told_not_kept;
 
 	uint64_t opened_ns;
 	bool greeted;                    /* HELLO came over this link */
 	bool told_final;
 	uint64_t session_pid, session_start; /* whose names symbols has */
-	uint64_t file_ns, file_at;       /* file time at our clock's file_at; 0 = no HELLO yet */
 	uint64_t replay_ns;              /* reading a file: time of its frame */
 	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
 	uint32_t nodes_asked;            /* names of nodes below were asked for */
@@ -101,42 +97,19 @@ static void tell(struct watch *w, unsigned bits)
 
 /* --- what is kept */
 
-static uint64_t file_time(const struct watch *w)
+/* Once something could not be written; watching goes on. */
+static void check_kept(struct watch *w)
 {
-	return w->file_at ? w->file_ns + (now_ns() - w->file_at) : 0;
-}
-
-static void keep_failed(struct watch *w, const struct err *err)
-{
-	if (*w->write_err.text)
+	if (!*w->keep.failed.text || w->told_not_kept)
 		return;
-	w->write_err = *err;
+	w->told_not_kept = true;
 	if (w->options.record_path)
-		set_text(&w->problem, err->text);
-	char *text = xasprintf("the session is no longer kept: %s", err->text);
+		set_text(&w->problem, w->keep.failed.text);
+	char *text = xasprintf("the session is no longer kept: %s", w->keep.failed.text);
 	set_text(&w->notice, text);
 	add_warning(w, text);
 	free(text);
 	w->bits |= WATCH_NOTICE | WATCH_LINK;
-}
-
-static void keep_frame(struct watch *w, uint64_t type, const uint8_t *payload, size_t len)
-{
-	struct err err = { 0 };
-
-	if (w->writer && !*w->write_err.text && session_frame(w->writer, file_time(w), type, payload, len, &err))
-		keep_failed(w, &err);
-}
-
-static void keep_meta(struct watch *w)
-{
-	uint8_t payload[1024];
-	struct mtw_out o = { payload, payload + sizeof payload, false };
-
-	mtw_put_string(&o, MEMTOP_VERSION);
-	mtw_put_string(&o, w->target.text);
-	mtw_put(&o, unix_now_ns());
-	keep_frame(w, MTW_S_META, payload, (size_t)(o.at - payload));
 }
 
 static void on_names(void *arg)
@@ -154,28 +127,13 @@ static void on_symbol(struct watch *w)
 		w->names_soon = loop_timer(w->loop, NAMES_MS, false, on_names, w);
 }
 
-static void keep_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
 {
-	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
-	struct mtw_out o = { payload, payload + sizeof payload, false };
 	struct watch *w = arg;
-	uint32_t n = sym->count > 64 ? 64 : sym->count;
 
 	on_symbol(w);
-	mtw_put(&o, module);
-	mtw_put(&o, offset);
-	mtw_put(&o, kind == MTW_NODE_SIGNAL);
-	mtw_put(&o, (uint64_t)sym->source);
-	mtw_put(&o, n);
-	/* Outermost first; of a deeper pile than the bound the innermost are left out. */
-	for (uint32_t i = sym->count; i > sym->count - n; i--) {
-		mtw_put_string(&o, sym->frames[i - 1].function);
-		mtw_put_string(&o, sym->frames[i - 1].file);
-		mtw_put(&o, sym->frames[i - 1].line);
-		mtw_put(&o, sym->frames[i - 1].inlined);
-	}
-	if (!o.full)
-		keep_frame(w, MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+	keep_symbol(&w->keep, module, offset, kind, sym);
+	check_kept(w);
 }
 
 /* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
@@ -183,30 +141,13 @@ static void ask_for_names(struct watch *w)
 {
 	uint32_t n = model_node_count(w->model);
 
-	if (!w->writer || *w->write_err.text)
+	if (!keep_open(&w->keep))
 		return;
 	for (; w->nodes_asked < n; w->nodes_asked++) {
 		const struct node *node = model_node(w->model, w->nodes_asked);
 		if (node && node->known && (node->kind == MTW_NODE_CODE || node->kind == MTW_NODE_SIGNAL))
 			symbols_of_node(w->symbols, w->nodes_asked);
 	}
-}
-
-static void open_spool(struct watch *w)
-{
-	const struct program *p = model_program(w->model);
-	char path[4096];
-	struct err err = { 0 };
-
-	if (!w->options.spool || w->writer || *w->write_err.text)
-		return;
-	w->writer = spool_create(p->exe ? p->exe : "program", p->pid, path, sizeof path, &err);
-	if (!w->writer) {
-		keep_failed(w, &err);
-		return;
-	}
-	set_text(&w->path, path);
-	keep_meta(w);
 }
 
 /* --- frames */
@@ -248,10 +189,7 @@ static void take_hello(struct watch *w, const struct event *e)
 	w->final_ns = 0;
 	w->told_final = false;
 	w->nodes_asked = 0;
-	if (!w->file_at) {
-		w->file_ns = e->u.hello.now_ns;
-		w->file_at = now_ns();
-	}
+	keep_clock(&w->keep, e->u.hello.now_ns);
 }
 
 static void take_child_state(struct watch *w)
@@ -321,11 +259,14 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		return -1;
 	if (type == MTW_HELLO) {
 		w->greeted = true;
-		set_text(&w->problem, w->options.record_path && *w->write_err.text ? w->write_err.text : NULL);
+		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
 		w->bits |= WATCH_LINK;
-		open_spool(w);
+		const struct program *p = model_program(w->model);
+		if (w->options.spool)
+			keep_spool(&w->keep, p->exe ? p->exe : "program", p->pid, w->target.text);
 	}
-	keep_frame(w, type, payload, len);
+	keep_frame(&w->keep, type, payload, len);
+	check_kept(w);
 	return 0;
 }
 
@@ -378,11 +319,10 @@ static void on_down(void *arg, const char *problem)
 static void on_second(void *arg)
 {
 	struct watch *w = arg;
-	struct err err = { 0 };
 	uint64_t now = now_ns();
 
-	if (w->writer && !*w->write_err.text && session_flush(w->writer, &err))
-		keep_failed(w, &err);
+	keep_flush(&w->keep);
+	check_kept(w);
 	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
 			    (w->child_ended && now - w->child_ns > AFTERLIFE_NS)))
 		conn_finish(w->conn);
@@ -493,14 +433,10 @@ static int connect_target(struct watch *w, struct err *err)
 
 	if (w->target.kind == TARGET_PID && check_pid(&w->target, err))
 		return -1;
-	if (w->options.record_path) {
-		w->writer = session_create(w->options.record_path, 0, err);
-		if (!w->writer)
-			return -1;
-		set_text(&w->path, w->options.record_path);
-		keep_meta(w);
-	}
-	symbols_on_answer(w->symbols, keep_symbol, w);
+	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
+		return -1;
+	check_kept(w);
+	symbols_on_answer(w->symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
 	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who, w->options.tick_ns, &events);
 	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
@@ -544,15 +480,13 @@ void watch_close(struct watch *w)
 	conn_free(w->conn);
 	symbols_free(w->symbols);
 	model_free(w->model);
-	if (w->writer)
-		session_close(w->writer, NULL);
+	keep_release(&w->keep);
 	for (size_t i = 0; i < w->warning_count; i++)
 		free(w->warnings[i]);
 	free(w->warnings);
 	free(w->warning_list);
 	free(w->problem);
 	free(w->notice);
-	free(w->path);
 	free(w);
 }
 
@@ -632,62 +566,29 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences)
 
 /* --- commands */
 
-static int send_frame(struct watch *w, uint64_t type, const uint8_t *payload, const struct mtw_out *o)
-{
-	if (!watch_live(w) || o->full)
-		return -1;
-	return conn_send(w->conn, type, payload, (size_t)(o->at - payload));
-}
-
 int watch_mark(struct watch *w, const char *name)
 {
-	uint8_t p[MTW_STRING_MAX + 16];
-	struct mtw_out o = { p, p + sizeof p, false };
-
-	mtw_put_string(&o, name);
-	return send_frame(w, MTW_SET_MARK, p, &o);
+	return watch_live(w) ? ask_mark(w->conn, name) : -1;
 }
 
 int watch_drop_mark(struct watch *w, uint32_t id)
 {
-	uint8_t p[16];
-	struct mtw_out o = { p, p + sizeof p, false };
-
-	mtw_put(&o, id);
-	return send_frame(w, MTW_DROP_MARK, p, &o);
+	return watch_live(w) ? ask_drop_mark(w->conn, id) : -1;
 }
 
 int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
 {
-	uint8_t p[MTW_STRING_MAX + 32];
-	struct mtw_out o = { p, p + sizeof p, false };
-
-	mtw_put(&o, id);
-	mtw_put_string(&o, name);
-	return send_frame(w, MTW_RENAME_MARK, p, &o);
+	return watch_live(w) ? ask_rename_mark(w->conn, id, name) : -1;
 }
 
 int watch_set_option(struct watch *w, const char *name, const char *value)
 {
-	uint8_t p[2 * MTW_STRING_MAX + 32];
-	struct mtw_out o = { p, p + sizeof p, false };
-
-	mtw_put_string(&o, name);
-	mtw_put_string(&o, value);
-	return send_frame(w, MTW_SET_OPTION, p, &o);
+	return watch_live(w) ? ask_set_option(w->conn, name, value) : -1;
 }
 
 int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count)
 {
-	uint8_t p[MTW_CLIENT_FRAME_MAX];
-	struct mtw_out o = { p, p + sizeof p, false };
-
-	mtw_put(&o, ++w->scan_request);
-	mtw_put(&o, (uint64_t)kind);
-	mtw_put(&o, count);
-	for (size_t i = 0; i < count; i++)
-		mtw_put(&o, slots[i] - (i ? slots[i - 1] : 0));
-	return send_frame(w, MTW_SCAN, p, &o);
+	return watch_live(w) ? ask_scan(w->conn, ++w->scan_request, kind, slots, count) : -1;
 }
 
 /* --- saving and ending */
@@ -718,35 +619,19 @@ int watch_save(struct watch *w, const char *path, struct err *err)
 {
 	if (!w->conn)
 		return copy_file(w->target.name, path, err);
-	if (!w->writer)
-		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
-			       *w->write_err.text ? w->write_err.text : "no agent answered yet");
-	if (session_copy(w->writer, path, err))
-		return -1;
-	if (!*w->write_err.text)
-		return 0;
-	*err = w->write_err;
-	return -1;
+	return keep_copy(&w->keep, path, err);
 }
 
 const char *watch_spool_path(const struct watch *w)
 {
-	return w->path;
+	return w->keep.path;
 }
 
 int watch_end_record(struct watch *w, struct err *err)
 {
-	struct err why = { 0 };
-
-	if (w->writer && !*w->write_err.text)
+	if (keep_open(&w->keep))
 		symbols_wait(w->symbols); /* answers go into the file as they come */
-	if (w->writer && session_close(w->writer, &why))
-		keep_failed(w, &why);
-	w->writer = NULL;
-	if (!*w->write_err.text)
-		return 0;
-	*err = w->write_err;
-	return -1;
+	return keep_end(&w->keep, err);
 }
 
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
@@ -773,15 +658,11 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 
 void watch_child_ended(struct watch *w, int wait_status)
 {
-	uint8_t payload[20];
-	struct mtw_out o = { payload, payload + sizeof payload, false };
-
 	w->child_state = WIFSIGNALED(wait_status) ? MTW_SIGNALLED : MTW_EXITED;
 	w->child_status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 	w->child_ns = now_ns();
 	take_child_state(w);
-	mtw_put(&o, w->child_state);
-	mtw_put(&o, (uint64_t)w->child_status);
-	keep_frame(w, MTW_S_EXIT, payload, (size_t)(o.at - payload));
+	keep_exit(&w->keep, w->child_state, w->child_status);
+	check_kept(w);
 	tell(w, WATCH_LINK);
 }

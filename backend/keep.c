@@ -1,0 +1,140 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keep.c - what a live watch writes while it runs.
+ *
+ * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
+ * reconnects and another program after an exec, and never back.
+ */
+#include "keep.h"
+
+#include "spool.h"
+
+#include <stdlib.h>
+
+static void put_meta(struct keep *k, const char *target)
+{
+	uint8_t payload[1024];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, MEMTOP_VERSION);
+	mtw_put_string(&o, target);
+	mtw_put(&o, unix_now_ns());
+	keep_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));
+}
+
+int keep_record(struct keep *k, const char *path, const char *target, struct err *err)
+{
+	k->writer = session_create(path, 0, err);
+	if (!k->writer)
+		return -1;
+	k->path = xstrdup(path);
+	put_meta(k, target);
+	return 0;
+}
+
+void keep_spool(struct keep *k, const char *exe, unsigned pid, const char *target)
+{
+	char path[4096];
+
+	if (k->writer || *k->failed.text)
+		return;
+	k->writer = spool_create(exe, pid, path, sizeof path, &k->failed);
+	if (!k->writer)
+		return;
+	k->path = xstrdup(path);
+	put_meta(k, target);
+}
+
+bool keep_open(const struct keep *k)
+{
+	return k->writer && !*k->failed.text;
+}
+
+void keep_clock(struct keep *k, uint64_t agent_ns)
+{
+	if (k->base_at)
+		return;
+	k->base_ns = agent_ns;
+	k->base_at = now_ns();
+}
+
+void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len)
+{
+	uint64_t time_ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
+
+	if (keep_open(k))
+		session_frame(k->writer, time_ns, type, payload, len, &k->failed);
+}
+
+void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+	uint32_t n = sym->count > 64 ? 64 : sym->count;
+
+	mtw_put(&o, module);
+	mtw_put(&o, offset);
+	mtw_put(&o, kind == MTW_NODE_SIGNAL);
+	mtw_put(&o, (uint64_t)sym->source);
+	mtw_put(&o, n);
+	/* Outermost first; of a deeper pile than the bound the innermost are left out. */
+	for (uint32_t i = sym->count; i > sym->count - n; i--) {
+		mtw_put_string(&o, sym->frames[i - 1].function);
+		mtw_put_string(&o, sym->frames[i - 1].file);
+		mtw_put(&o, sym->frames[i - 1].line);
+		mtw_put(&o, sym->frames[i - 1].inlined);
+	}
+	if (!o.full)
+		keep_frame(k, MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+}
+
+void keep_exit(struct keep *k, uint32_t state, int status)
+{
+	uint8_t payload[20];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, state);
+	mtw_put(&o, (uint64_t)status);
+	keep_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
+}
+
+void keep_flush(struct keep *k)
+{
+	if (keep_open(k))
+		session_flush(k->writer, &k->failed);
+}
+
+static int say_failed(const struct keep *k, struct err *err)
+{
+	if (!*k->failed.text)
+		return 0;
+	*err = k->failed;
+	return -1;
+}
+
+int keep_copy(struct keep *k, const char *path, struct err *err)
+{
+	if (!k->writer)
+		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
+			       *k->failed.text ? k->failed.text : "no agent answered yet");
+	return session_copy(k->writer, path, err) ? -1 : say_failed(k, err);
+}
+
+int keep_end(struct keep *k, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
+		k->failed = why;
+	k->writer = NULL;
+	return say_failed(k, err);
+}
+
+void keep_release(struct keep *k)
+{
+	if (k->writer)
+		session_close(k->writer, NULL);
+	k->writer = NULL;
+	free(k->path);
+	k->path = NULL;
+}

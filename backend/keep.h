@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keep.h - the session of a live watch as it is written: into the spool, or to record's file. Main
+ * thread only.
+ *
+ * Nothing is open at first; keep_frame() and its like do nothing then. The first failure is kept
+ * in `failed` and ends the writing: a full disk must not end the watching.
+ */
+#ifndef KEEP_H
+#define KEEP_H
+
+#include "session.h"
+#include "symbols.h"
+
+struct keep {
+	struct session_writer *writer;   /* NULL = nothing is kept */
+	char *path;                      /* of it, owned; stays after keep_end() */
+	struct err failed;               /* text not empty: something was not written */
+	uint64_t base_ns, base_at;       /* file time at our clock's base_at; 0 = no HELLO yet */
+};
+
+int keep_record(struct keep *k, const char *path, const char *target, struct err *err);
+void keep_spool(struct keep *k, const char *exe, unsigned pid, const char *target); /* tells by k->failed */
+bool keep_open(const struct keep *k);            /* frames go into a file */
+void keep_clock(struct keep *k, uint64_t agent_ns); /* the agent's clock, at its first HELLO */
+void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len);
+void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
+void keep_exit(struct keep *k, uint32_t state, int status);
+void keep_flush(struct keep *k);
+int keep_copy(struct keep *k, const char *path, struct err *err); /* whole, at path; -1 also when the end is missing */
+int keep_end(struct keep *k, struct err *err);   /* -1 and *err when anything was not written, now or before */
+void keep_release(struct keep *k);
+
+#endif
