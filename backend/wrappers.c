@@ -116,7 +116,7 @@ bool wrappers_match(const struct wrappers *w, uint32_t module_flags, const char 
 		return false;
 	const char *qualified = wrappers_qualified(function);
 	/* C names carry neither parameters nor versions: malloc(unsigned long) is somebody's C++. */
-	if (listed(anywhere, qualified) || listed(anywhere, function))
+	if (listed(anywhere, qualified))
 		return true;
 	for (size_t i = 0; i < w->count; i++)
 		if (!fnmatch(w->patterns[i], function, 0) || !fnmatch(w->patterns[i], qualified, 0) ||
