@@ -142,7 +142,9 @@ static void between_samples(const struct query *q, struct site_table *t)
 		g->edge[i] = (uint32_t)(first + (g->count ? i * steps / g->count : 0));
 		g->at_ns[i] = t->times[g->edge[i]];
 	}
-	uint64_t from = first < t->sample_count ? t->times[first] : now < START_UP_NS ? START_UP_NS : now;
+	/* None yet: the first one that counts is the next. */
+	uint64_t next = t->sample_count ? t->times[t->sample_count - 1] + t->interval_ns : now;
+	uint64_t from = first < t->sample_count ? t->times[first] : next < START_UP_NS ? START_UP_NS : next;
 	uint64_t ready = from + 3 * FIRST_INTERVAL_NS;
 	g->needed_ns = ready > now ? ready - now : 0;
 }

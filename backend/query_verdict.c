@@ -199,7 +199,7 @@ static void ended(struct query *q, struct verdict *v)
 			top = s;
 	}
 	say(v, "%s", state == MTW_SIGNALLED ? "KILLED" : state == MTW_EXECED ? "REPLACED by another program" :
-		     state == MTW_EXITED ? "EXITED" : "ENDED");
+		     state == MTW_EXITED ? "EXITED" : state == MTW_CUT ? "CUT OFF" : "ENDED");
 	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
 		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
 	say(v, ", %s alive at the end in %s block%s", report_bytes(bytes, live_bytes(sum)),
@@ -214,7 +214,7 @@ void query_verdict(struct query *q, struct verdict *v)
 {
 	*v = (struct verdict){ .kind = V_EMPTY };
 	const struct growth *g = &sites_table(q)->growth;
-	if (model_final(q->m)) {
+	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
 		ended(q, v);
 	} else if (!model_totals(q->m)->sum.alloc_blocks) {
 		say(v, "waiting for the first allocation");

@@ -97,6 +97,11 @@ void figures_release(struct figures *f)
 	memset(f, 0, sizeof *f);
 }
 
+bool figures_over(const struct figures *f)
+{
+	return f->final || f->state == MTW_CUT;
+}
+
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point)
 {
 	return point < f->point_count ? f->owners[owner].series[point] : 0;

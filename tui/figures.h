@@ -48,6 +48,8 @@ struct figures {
 };
 
 void figures_take(struct figures *f, struct watch *w, struct owners *o, struct query *q);
+/* The program ended, or its record does: nothing is per second any more. */
+bool figures_over(const struct figures *f);
 void figures_release(struct figures *f);
 /* Live bytes of owner i at a point (its history may be shorter). */
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point);

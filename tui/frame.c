@@ -188,7 +188,7 @@ static void draw_verdict(const struct app *a, const struct area *s, int y)
 	const struct verdict *v = &a->figures.verdict;
 	const char *problem = watch_problem(a->watch);
 
-	if (problem && !watch_live(a->watch) && !a->figures.final) {
+	if (problem && !watch_live(a->watch) && !a->figures.final && a->figures.state != MTW_CUT) {
 		draw_clip(s, y, 1, s->w - 1, ROLE_BAD, CLIP_END, problem);
 		return;
 	}
@@ -215,7 +215,7 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)", text_bytes(one, f->rss_bytes),
 		    100.0 * (double)live / (double)f->rss_bytes);
-	if (!f->final) { /* nothing is per second any more */
+	if (!figures_over(f)) {
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about, text_short(one, f->ten.alloc_blocks),
 		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
 		add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),

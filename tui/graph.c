@@ -164,16 +164,20 @@ void graph_spark(const struct area *a, int y, int x, int w, enum role r, const u
 }
 
 /* Marks as "m1" where they lie. */
-static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window)
+static int mark_column(const struct figures *f, size_t mark, int w, uint64_t window)
+{
+	return w - 1 - (int)(((double)f->time_ns - (double)f->marks[mark].time_ns) * w / (double)window);
+}
+
+static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window, int limit)
 {
 	int free_from = 0;
 
 	for (size_t i = 0; i < f->mark_count; i++) {
-		double age = (double)f->time_ns - (double)f->marks[i].time_ns;
-		int at = w - 1 - (int)(age * w / (double)window);
+		int at = mark_column(f, i, w, window);
 		char name[16];
 		int len = snprintf(name, sizeof name, "m%u", f->marks[i].id);
-		if (at < free_from || at + len > w)
+		if (at < free_from || at + len > limit)
 			continue;
 		draw_text(a, y, x + at, ROLE_MARK, name);
 		free_from = at + len + 1;
@@ -193,10 +197,21 @@ void graph_strip(const struct area *a, int y, int x, int w, const struct figures
 			draw_text(a, y, x + i, ROLE_ALLOC,
 				  text_eighth(1 + (unsigned)((double)f->points[p].live_bytes * 7 / (double)most)));
 	}
-	draw_marks(a, y, x, w, f, window);
+	draw_marks(a, y, x, w, f, window, w);
 }
 
-void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns)
+/* Columns that a mark's name may cover. */
+static bool mark_within(const struct figures *f, int w, uint64_t window, int from, int to)
+{
+	for (size_t i = 0; i < f->mark_count; i++) {
+		int at = mark_column(f, i, w, window);
+		if (at + 3 >= from && at <= to)
+			return true;
+	}
+	return false;
+}
+
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns, bool marks)
 {
 	uint64_t s = graph_window(f, window_ns) / SECOND;
 	char from[32], half[32];
@@ -205,10 +220,15 @@ void graph_axis(const struct area *a, int y, int x, int w, const struct figures 
 
 	snprintf(from, sizeof from, "-%g%s", (double)s / scale, unit);
 	snprintf(half, sizeof half, "-%g%s", (double)s / scale / 2, unit);
-	draw_text(a, y, x, ROLE_DIM, from);
-	if (w > 24)
-		draw_text(a, y, x + w / 2 - text_width(half) / 2, ROLE_DIM, half);
+	int middle = w / 2 - text_width(half) / 2;
+	uint64_t window = graph_window(f, window_ns);
+	if (!marks || !mark_within(f, w, window, 0, text_width(from)))
+		draw_text(a, y, x, ROLE_DIM, from);
+	if (w > 24 && (!marks || !mark_within(f, w, window, middle, middle + text_width(half))))
+		draw_text(a, y, x + middle, ROLE_DIM, half);
 	draw_text(a, y, x + w - 3, ROLE_DIM, "now");
+	if (marks)
+		draw_marks(a, y, x, w, f, window, w - 4);
 }
 
 /* --- owners as bands */
@@ -334,8 +354,7 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)(most / 2)));
 	draw_right(a, plot_h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
-	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns);
-	draw_marks(a, plot_h, SCALE_WIDTH, plot.w, f, window);
+	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns, true);
 	if (legend) {
 		struct area side = area_sub(a, 0, a->w - side_w, plot_h, side_w);
 		draw_legend(&side, f, &b, plot_h - 1);

@@ -28,7 +28,7 @@ void graph_rate(const struct area *a, const struct figures *f, uint64_t window_n
 void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values, size_t count);
 /* Live bytes of the window in one line, marks in it. */
 void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns);
-/* "-10m      -5m      now" under a graph. */
-void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns);
+/* "-10m      -5m   m1   now" under a graph; a mark's name goes before a time. */
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns, bool marks);
 
 #endif

@@ -146,7 +146,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		draw_right(a, y, x, w, ROLE_DIM, text);
 		break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
-	case C_RATE: cell_bytes(c, o->rate_bytes); break;
+	case C_RATE: cell_bytes(c, figures_over(&l->v.app->figures) ? 0 : o->rate_bytes); break;
 	case C_NET:
 		if (net_of(l, o, &net))
 			cell_net(c, net);

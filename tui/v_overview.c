@@ -181,7 +181,7 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 	graph_rate(&up, f, app->window_ns, GRAPH_ALLOC, ROLE_ALLOC, label);
 	snprintf(label, sizeof label, "free %s", text_short(number, f->ten.free_blocks));
 	graph_rate(&low, f, app->window_ns, GRAPH_FREE, ROLE_FREE, label);
-	graph_axis(&in, in.h - 1, 7, in.w - 7, f, app->window_ns);
+	graph_axis(&in, in.h - 1, 7, in.w - 7, f, app->window_ns, false);
 }
 
 static void draw(struct view *v, const struct area *a)

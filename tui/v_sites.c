@@ -74,7 +74,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		switch (column) {
 		case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
-		case C_RATE: cell_rate(c, r->rate_blocks); break;
+		case C_RATE: cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks); break;
 		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
 		}
 }

@@ -111,7 +111,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
 		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
-		case C_RATE: cell_rate(c, r->rate_blocks); break;
+		case C_RATE: cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks); break;
 		}
 	}
 }
@@ -145,7 +145,7 @@ void tree_panel(const struct tree *t, const struct area *a)
 	draw_rule(a, 0, ROLE_BORDER, title);
 	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s%s%s.  Now %s calls/s, %s in all.",
 		    text_bytes(one, bytes), text_blocks(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", text_short((char[32]){ 0 }, (double)r->rate_blocks),
+		    blocks ? text_bytes(three, bytes / blocks) : "", text_short((char[32]){ 0 }, figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
 		    text_bytes((char[32]){ 0 }, r->incl.alloc_bytes));
 	if (tree_diffing(t)) {
 		char base[128];
