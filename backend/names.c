@@ -319,6 +319,11 @@ uint32_t names_loc_of(const struct names *n, uint32_t index)
 	return index < n->nodes ? n->node_loc[index] : NO_ID;
 }
 
+uint32_t names_loc_count(const struct names *n)
+{
+	return (uint32_t)n->loc_count;
+}
+
 uint32_t names_next_node(const struct names *n, uint32_t index)
 {
 	return n->node_next[index];

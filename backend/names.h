@@ -53,6 +53,7 @@ int names_add_wrapper(struct names *n, const char *pattern); /* then all locatio
 const struct wrappers *names_wrappers(const struct names *n);
 
 uint32_t names_loc_of(const struct names *n, uint32_t index); /* node's dense index -> location; NO_ID for the root */
+uint32_t names_loc_count(const struct names *n);
 const struct name_loc *names_loc(struct names *n, uint32_t loc); /* asks for it when it was never asked */
 uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);

@@ -35,7 +35,8 @@ struct owners {
 	size_t fresh_count, fresh_room;
 	bool stale;              /* sums must be made anew */
 	bool direct;
-	uint64_t version;
+	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
+	void *move_arg;
 	const struct owner **list;    /* sorted */
 	struct owner *copies;         /* in that order: what owners_update() lends */
 	size_t list_room, copies_room;
@@ -165,6 +166,12 @@ static bool passes(struct owners *o, const struct name_loc *l)
 	return x && (x->flags & MTW_MODULE_AGENT);
 }
 
+static void tell(struct owners *o, const uint32_t *indices, size_t count)
+{
+	if (o->on_move)
+		o->on_move(o->move_arg, indices, count);
+}
+
 static uint32_t find_owner(struct owners *o, uint32_t index)
 {
 	for (; index; index = parent_index(o, index)) {
@@ -190,11 +197,11 @@ static void assign(struct owners *o, uint32_t index)
 	o->of_node[index] = now;
 }
 
-/* A location's judgement turned: everything that its nodes end, or ended, is assigned anew. */
+/* A location has other names: everything that its nodes end, or ended, is assigned anew. */
 static void reassign(struct owners *o, uint32_t loc)
 {
-	uint32_t *stack = NULL;
-	size_t room = 0, count = 0;
+	uint32_t *stack = NULL, *moved = NULL;
+	size_t room = 0, count = 0, moved_room = 0, moved_count = 0;
 
 	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID; i = names_next_node(o->names, i)) {
 		GROW(stack, room, count + 1);
@@ -202,17 +209,24 @@ static void reassign(struct owners *o, uint32_t loc)
 	}
 	while (count) {
 		uint32_t index = stack[--count];
-		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
+		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH) {
 			assign(o, index);
+			GROW(moved, moved_room, moved_count + 1);
+			moved[moved_count++] = index;
+		}
 		uint32_t child = model_dense(o->m, index, NULL)->first_child;
 		for (; child != NO_ID; child = model_node(o->m, child)->next_sibling) {
 			uint32_t c = model_node(o->m, child)->index;
-			if (!passes(o, names_loc(o->names, names_loc_of(o->names, c))))
+			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
+			if (!passes(o, l) && !l->wrapper) /* sites go by wrappers, whatever owners go by */
 				continue;
 			GROW(stack, room, count + 1);
 			stack[count++] = c;
 		}
 	}
+	if (moved_count)
+		tell(o, moved, moved_count);
+	free(moved);
 	free(stack);
 }
 
@@ -227,13 +241,14 @@ static void make_anew(struct owners *o)
 	}
 	memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
 	o->fresh_count = 0;
-	for (uint32_t i = 1; i < count; i++) {
+	/* The root holds what no node could be made for. */
+	for (uint32_t i = 0; i < count; i++) {
 		const struct node *n = model_dense(o->m, i, NULL);
 		if (n->self.alloc_blocks | n->self.alloc_bytes)
 			assign(o, i);
 	}
 	o->stale = false;
-	o->version++;
+	tell(o, NULL, 0);
 }
 
 void owners_refresh(struct owners *o)
@@ -244,7 +259,6 @@ void owners_refresh(struct owners *o)
 		o->stale = true;
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	size_t count = names_refresh(o->names, &changed);
-	o->version += count != 0;
 	if (o->stale) {
 		make_anew(o);
 		return;
@@ -254,13 +268,13 @@ void owners_refresh(struct owners *o)
 		reassign(o, changed[i]);
 	for (size_t i = 0; i < o->fresh_count; i++)
 		assign(o, o->fresh[i]);
-	o->version += o->fresh_count != 0;
 	o->fresh_count = 0;
 }
 
-uint64_t owners_version(const struct owners *o)
+void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg)
 {
-	return o->version;
+	o->on_move = fn;
+	o->move_arg = arg;
 }
 
 struct names *owners_names(struct owners *o)

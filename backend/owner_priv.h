@@ -12,6 +12,10 @@ struct names *owners_names(struct owners *o);
 /* Takes in new nodes and names, so that owners_of_node() and names_*() are current. */
 void owners_refresh(struct owners *o);
 const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
-uint64_t owners_version(const struct owners *o); /* moves when some node's owner or site may have changed */
+/*
+ * Called from owners_refresh() for stacks (dense indices) whose owner or call site may have become
+ * another since they were first asked for; NULL: any may have. One listener.
+ */
+void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg);
 
 #endif

@@ -2,19 +2,57 @@
  *
  * query.c - the life of a query, and single stacks. Trees are in query_tree.c (rows and their
  * values), query_rows.c (what is on screen) and query_find.c (search, opening a path); call sites
- * in query_sites.c and query_intervals.c; the verdict in query_verdict.c.
+ * in query_sites.c and query_intervals.c; the verdict in query_verdict.c; how a tick reaches all of
+ * them in query_feed.c.
  */
 #include "query_priv.h"
 
 #include <stdlib.h>
 
+/* Past a good part of all, sums are made anew sooner than differences are added. */
+static size_t arrived_max(const struct query *q)
+{
+	return model_dense_count(q->m) / 8 + 1024;
+}
+
+static void forget_arrived(struct query *q)
+{
+	q->stale = true;
+	q->arrived_count = 0;
+}
+
 static void on_change(void *arg, const struct model_delta *d, size_t count)
 {
 	struct query *q = arg;
 
-	(void)count;
-	q->seen_changes++;
-	q->stale |= !d;
+	if (q->stale)
+		return;
+	if (!d || q->arrived_count + count > arrived_max(q)) {
+		forget_arrived(q);
+		return;
+	}
+	GROW(q->arrived, q->arrived_room, q->arrived_count + count);
+	for (size_t i = 0; i < count; i++)
+		if (d[i].node) /* the root is no stack */
+			q->arrived[q->arrived_count++] = (struct arrived){
+				.index = model_node(q->m, d[i].node)->index,
+				.self = { d[i].self, d[i].self_change, d[i].self_rate_bytes, d[i].self_rate_blocks },
+			};
+}
+
+static void on_move(void *arg, const uint32_t *indices, size_t count)
+{
+	struct query *q = arg;
+
+	if (!indices || q->moved_count + count > arrived_max(q))
+		q->moved_all = true;
+	if (q->moved_all) {
+		q->moved_count = 0;
+		return;
+	}
+	GROW(q->moved, q->moved_room, q->moved_count + count);
+	for (size_t i = 0; i < count; i++)
+		q->moved[q->moved_count++] = indices[i];
 }
 
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
@@ -28,9 +66,11 @@ struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 	q->by = BY_LIVE;
 	q->zoom_owner = NO_ID;
 	q->stamp = 1;
+	q->stale = true;
 	q->resets = model_resets(m);
 	tree_clear(q);
 	model_on_change(m, on_change, q);
+	owners_on_move(o, on_move, q);
 	return q;
 }
 
@@ -39,18 +79,26 @@ void query_free(struct query *q)
 	if (!q)
 		return;
 	model_off_change(q->m, q);
+	owners_on_move(q->o, NULL, NULL);
 	sites_free(q);
 	tree_clear(q);
-	for (size_t i = 0; i < q->row_count; i++)
+	for (size_t i = 0; i < q->row_count; i++) {
+		free(q->rows[i]->members);
 		free(q->rows[i]);
+	}
 	for (size_t i = 0; i < q->text_count; i++)
 		free(q->texts[i]);
+	map_release(&q->child_of);
 	free(q->rows);
 	free(q->texts);
 	free(q->out);
 	free(q->place);
 	free(q->search);
 	free(q->hit_of_fn);
+	free(q->arrived);
+	free(q->moved);
+	free(q->up_leaf);
+	free(q->path);
 	filter_release(&q->filter);
 	free(q);
 }
@@ -67,6 +115,29 @@ void value_add(struct value *v, const struct value *d)
 	v->change.gone_bytes += d->change.gone_bytes;
 	v->rate_bytes += d->rate_bytes;
 	v->rate_blocks += d->rate_blocks;
+}
+
+/* Differences are modulo 2^64, as the model's. */
+void value_sub(struct value *v, const struct value *d)
+{
+	v->tally.alloc_blocks -= d->tally.alloc_blocks;
+	v->tally.alloc_bytes -= d->tally.alloc_bytes;
+	v->tally.free_blocks -= d->tally.free_blocks;
+	v->tally.free_bytes -= d->tally.free_bytes;
+	v->change.born_blocks -= d->change.born_blocks;
+	v->change.born_bytes -= d->change.born_bytes;
+	v->change.gone_blocks -= d->change.gone_blocks;
+	v->change.gone_bytes -= d->change.gone_bytes;
+	v->rate_bytes -= d->rate_bytes;
+	v->rate_blocks -= d->rate_blocks;
+}
+
+void value_of_node(const struct node *n, bool incl, struct value *v)
+{
+	v->tally = incl ? n->incl : n->self;
+	v->change = incl ? n->incl_change : n->self_change;
+	v->rate_bytes = incl ? n->rate_bytes : n->self_rate_bytes;
+	v->rate_blocks = incl ? n->rate_blocks : n->self_rate_blocks;
 }
 
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)

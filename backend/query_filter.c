@@ -4,8 +4,8 @@
  *
  * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
  * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
- * zoom into an owner) is on, sums are kept here, made anew at each tick by one pass down for the
- * words and one up for the sums; else the model's own are used.
+ * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
+ * the sums, then kept up to date stack by stack. Else the model's own are used.
  */
 #include "query_priv.h"
 
@@ -13,7 +13,8 @@
 #include <string.h>
 #include <strings.h>
 
-#define ASKED 0x8000u
+#define ASKED 0x8000u   /* in word_of_*: was looked at */
+#define HOLDS 0x8000u   /* in words: self or incl is not zero */
 #define WORDS_MAX 15u
 
 bool text_has(const char *text, const char *part)
@@ -26,19 +27,11 @@ bool filter_on(const struct query *q)
 	return q->filter.active || q->zoom_owner_on;
 }
 
-static void value_of(const struct node *n, bool incl, struct value *v)
-{
-	v->tally = incl ? n->incl : n->self;
-	v->change = incl ? n->incl_change : n->self_change;
-	v->rate_bytes = incl ? n->rate_bytes : n->self_rate_bytes;
-	v->rate_blocks = incl ? n->rate_blocks : n->self_rate_blocks;
-}
-
 static const struct value *of_node(const struct query *q, uint32_t index, bool incl)
 {
 	static _Thread_local struct value v; /* main thread only; borrowed for one addition */
 
-	value_of(model_dense(q->m, index, NULL), incl, &v);
+	value_of_node(model_dense(q->m, index, NULL), incl, &v);
 	return &v;
 }
 
@@ -62,34 +55,39 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 		return f->word_of_fn[fn];
 	uint16_t words = ASKED;
 	for (size_t i = 0; i < f->word_count; i++)
-		if (text_has(x->function, f->words[i]) || text_has(x->name, f->words[i]) ||
-		    (x->lib != NO_ID && text_has(names_lib(q->n, x->lib)->name, f->words[i])))
+		if (text_has(x->function, f->words_wanted[i]) || text_has(x->name, f->words_wanted[i]) ||
+		    (x->lib != NO_ID && text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
 }
 
 static uint16_t words_of_node(struct query *q, uint32_t index)
 {
-	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, index));
-	uint16_t words = 0;
+	struct filter *f = &q->filter;
+	uint32_t loc = names_loc_of(q->n, index);
+	const struct name_loc *l = names_loc(q->n, loc);
 
+	GROW(f->word_of_loc, f->loc_room, (size_t)loc + 1);
+	if (f->word_of_loc[loc])
+		return f->word_of_loc[loc];
+	uint16_t words = ASKED;
 	for (uint32_t i = 0; i < l->count; i++) {
 		words |= words_of_fn(q, l->frames[i].fn);
-		for (size_t w = 0; w < q->filter.word_count; w++)
-			if (text_has(l->frames[i].file, q->filter.words[w]))
+		for (size_t w = 0; w < f->word_count; w++)
+			if (text_has(l->frames[i].file, f->words_wanted[w]))
 				words |= (uint16_t)(1u << w);
 	}
-	return words & (uint16_t)~ASKED;
+	return f->word_of_loc[loc] = words;
 }
 
-static bool passes(struct query *q, uint32_t index, uint16_t words)
+static bool passes(struct query *q, uint32_t index)
 {
 	const struct filter *f = &q->filter;
 	const struct node *n = model_dense(q->m, index, NULL);
 
 	if (!n->self.alloc_blocks)
 		return false;
-	if (f->active && words != (uint16_t)((1u << f->word_count) - 1))
+	if (f->active && (f->words[index] & ~HOLDS) != (1u << f->word_count) - 1)
 		return false;
 	if (f->active && f->lib && !text_has(owners_of_index(q->o, index)->name, f->lib))
 		return false;
@@ -105,34 +103,87 @@ static bool passes(struct query *q, uint32_t index, uint16_t words)
 	return !f->fresh || (c->born_bytes && live_bytes(&n->self) == c->born_bytes - c->gone_bytes);
 }
 
-void filter_update(struct query *q)
+/* Of new nodes: words; values come with what arrives. */
+void filter_add_nodes(struct query *q)
 {
 	struct filter *f = &q->filter;
 	uint32_t count = model_dense_count(q->m);
 
 	if (!filter_on(q))
 		return;
-	GROW(f->self, f->value_room, (size_t)count + 1);
-	GROW(f->incl, f->incl_room, (size_t)count + 1);
-	uint16_t *words = xcalloc((size_t)count + 1, sizeof *words);
-	for (uint32_t i = 0; i < count; i++) {
-		const struct node *n = model_dense(q->m, i, NULL);
-		f->self[i] = (struct value){ 0 };
+	GROW(f->self, f->value_room, count);
+	GROW(f->incl, f->incl_room, count);
+	GROW(f->words, f->words_room, count);
+	for (uint32_t i = f->count; i < count; i++) {
+		f->words[i] = 0;
 		if (i && f->word_count)
-			words[i] = words[model_node(q->m, n->parent)->index] | words_of_node(q, i);
-		if (i && passes(q, i, words[i]))
-			value_of(n, false, &f->self[i]);
-		f->incl[i] = f->self[i];
+			f->words[i] = (f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
+				       words_of_node(q, i)) & (uint16_t)~HOLDS;
 	}
-	for (uint32_t i = count; i-- > 1;)
-		value_add(&f->incl[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index], &f->incl[i]);
-	free(words);
+	f->count = count;
+}
+
+/* Zeroes that nobody touches cost no memory: few stacks pass a filter. */
+static void start_over(struct query *q)
+{
+	struct filter *f = &q->filter;
+	size_t count = model_dense_count(q->m);
+
+	free(f->self);
+	free(f->incl);
+	f->self = xcalloc(count, sizeof *f->self);
+	f->incl = xcalloc(count, sizeof *f->incl);
+	f->value_room = f->incl_room = count;
+	f->count = 0;
+	if (f->loc_room)
+		memset(f->word_of_loc, 0, f->loc_room * sizeof *f->word_of_loc);
+	filter_add_nodes(q);
+}
+
+void filter_make(struct query *q)
+{
+	struct filter *f = &q->filter;
+
+	start_over(q);
+	for (uint32_t i = f->count; i-- > 1;) {
+		const struct node *n = model_dense(q->m, i, NULL);
+		if (passes(q, i)) {
+			value_of_node(n, false, &f->self[i]);
+			value_add(&f->incl[i], &f->self[i]);
+			f->words[i] |= HOLDS;
+		}
+		if (!(f->words[i] & HOLDS))
+			continue;
+		uint32_t up = model_node(q->m, n->parent)->index;
+		value_add(&f->incl[up], &f->incl[i]);
+		f->words[up] |= HOLDS;
+	}
+}
+
+bool filter_follow(struct query *q, uint32_t index, struct value *v)
+{
+	static const struct value nothing;
+	struct filter *f = &q->filter;
+
+	*v = nothing;
+	if (passes(q, index))
+		value_of_node(model_dense(q->m, index, NULL), false, v);
+	struct value before = f->self[index];
+	f->self[index] = *v;
+	value_sub(v, &before);
+	if (!memcmp(v, &nothing, sizeof nothing))
+		return false;
+	for (uint32_t i = index;; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+		value_add(&f->incl[i], v);
+		if (!i)
+			return true;
+	}
 }
 
 static void filter_clear(struct filter *f)
 {
 	for (size_t i = 0; i < f->word_count; i++)
-		free(f->words[i]);
+		free(f->words_wanted[i]);
 	free(f->lib);
 	f->lib = NULL;
 	f->word_count = 0;
@@ -146,6 +197,8 @@ void filter_release(struct filter *f)
 {
 	filter_clear(f);
 	free(f->word_of_fn);
+	free(f->word_of_loc);
+	free(f->words);
 	free(f->self);
 	free(f->incl);
 }
@@ -178,7 +231,7 @@ static int take_word(struct filter *f, const char *word, struct err *err)
 	}
 	if (f->word_count == WORDS_MAX)
 		return err_set(err, 2, "filter: more than %u words; use fewer", WORDS_MAX);
-	f->words[f->word_count++] = xstrdup(word);
+	f->words_wanted[f->word_count++] = xstrdup(word);
 	return 0;
 }
 

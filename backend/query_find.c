@@ -212,7 +212,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 
 /* --- search */
 
-static bool node_hits(struct query *q, const struct name_loc *l, const char *text)
+static bool loc_hits(struct query *q, const struct name_loc *l, const char *text)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct name_fn *f = names_fn(q->n, l->frames[i].fn);
@@ -222,9 +222,22 @@ static bool node_hits(struct query *q, const struct name_loc *l, const char *tex
 	return false;
 }
 
+static size_t open_hits(struct query *q, uint32_t first_node, size_t hits)
+{
+	for (uint32_t i = first_node; i != NO_ID; i = names_next_node(q->n, i)) {
+		uint32_t id;
+		if (!filter_incl(q, i)->tally.alloc_blocks)
+			continue;
+		model_dense(q->m, i, &id);
+		if (hits++ < HITS_OPENED && !q->inverted)
+			query_open_node(q, id);
+	}
+	return hits;
+}
+
+/* By location, of which there are far fewer than nodes. */
 size_t query_search(struct query *q, const char *text, size_t *pending)
 {
-	uint32_t count = model_dense_count(q->m);
 	size_t hits = 0;
 
 	tree_refresh(q);
@@ -233,15 +246,11 @@ size_t query_search(struct query *q, const char *text, size_t *pending)
 	if (q->hit_room)
 		memset(q->hit_of_fn, 0, q->hit_room);
 	*pending = 0;
-	for (uint32_t i = 1; q->search && i < count; i++) {
-		const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, i));
+	for (uint32_t loc = 0; q->search && loc < names_loc_count(q->n); loc++) {
+		const struct name_loc *l = names_loc(q->n, loc);
 		*pending += l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL;
-		if (!node_hits(q, l, text) || !filter_incl(q, i)->tally.alloc_blocks)
-			continue;
-		uint32_t id;
-		model_dense(q->m, i, &id);
-		if (hits++ < HITS_OPENED && !q->inverted)
-			query_open_node(q, id);
+		if (loc_hits(q, l, text))
+			hits = open_hits(q, l->first_node, hits);
 	}
 	return hits;
 }

@@ -7,6 +7,11 @@
  * row, so that the whole tree is made anew from the top when names arrive, and only as far as it
  * is looked at. All members of a row have the same number of frames above them: none is an
  * ancestor of another, and inclusive values add up without counting anything twice.
+ *
+ * What a tick changed is put aside as it comes (query.c) and taken in before the next answer
+ * (query_feed.c): new nodes find their rows, and differences are added to the rows, call sites and
+ * filtered sums that were made before. So a tick costs what it changed. Only what cannot be
+ * followed (another base, a filter, names that turn) makes sums anew.
  */
 #ifndef QUERY_PRIV_H
 #define QUERY_PRIV_H
@@ -33,28 +38,35 @@ struct trow {
 	size_t member_count, member_room;
 	uint32_t *children;      /* in the order of the screen */
 	size_t child_count, child_room;
-	bool built;              /* children are known, as of the two below */
-	uint64_t built_version, built_shape;
+	bool built;              /* children are known, by the names of this version */
+	uint64_t built_version;
 	bool open, unfolded, more, gone;
 	bool rest;               /* stands for the small children of its parent */
 	uint32_t rest_row;       /* of this row's children, 0 = none yet */
 	uint32_t tail;           /* last row of the chain that is shown in this one */
-	uint64_t valued;         /* q->stamp of the values */
+	uint64_t valued;         /* q->stamp: values are right and kept right; else to be made */
 	struct value incl, self;
-	uint32_t heaviest;       /* dense index of the member that holds most */
+	struct member heavy;     /* the member that holds most */
+	uint64_t most;           /* its live bytes */
+	uint32_t rest_count;     /* of a rest row: rows that it stands for */
 };
 
 struct filter {
-	char *words[16], *lib;
+	char *words_wanted[16], *lib;
 	size_t word_count;
 	uint64_t size_above;
 	bool grew, fresh, active;
 	uint16_t *word_of_fn;    /* per function: words that it matches, bit 15 = asked */
-	size_t fn_room;
-	struct value *self, *incl; /* per dense index, of the stacks that pass */
-	size_t value_room, incl_room;
-	uint64_t stamp;
+	uint16_t *word_of_loc;   /* the same per location */
+	size_t fn_room, loc_room;
+	/* per dense index below count, of the stacks that pass; words: on the whole stack */
+	struct value *self, *incl;
+	uint16_t *words;
+	size_t value_room, incl_room, words_room;
+	uint32_t count;
 };
+
+struct arrived { uint32_t index; struct value self; }; /* what a tick added to a node's own values */
 
 struct query_site;               /* query_sites.c */
 struct site_table;
@@ -74,10 +86,23 @@ struct query {
 	size_t zoom_depth;
 	uint32_t zoom_owner;     /* module, or NO_ID */
 	bool zoom_owner_on;
-	uint64_t stamp;          /* moves when values may have moved */
-	uint64_t seen_ticks, seen_changes;
+	uint64_t stamp;          /* moves when the values of all rows must be made anew */
+	uint64_t changes;        /* moves when anything may have moved */
+	uint64_t seen_ticks, seen_names;
 	bool stale;              /* sums anew: base, filter or model was replaced */
-	uint32_t leaf_count;     /* stacks that ever allocated, when the inverted tree was made */
+	struct arrived *arrived; /* since the last refresh; empty when stale */
+	size_t arrived_count, arrived_room;
+	uint32_t *moved;         /* stacks whose owner or site may be another */
+	size_t moved_count, moved_room;
+	bool moved_all;
+
+	struct map child_of;     /* row << 32 | function -> child; of what is gone too: look at it */
+	uint32_t down_count;     /* nodes below this have their places in the rows that are built */
+	uint8_t *up_leaf;        /* per dense index: is a member of the inverted root */
+	size_t up_room;
+	bool up_started;         /* somebody looked at the inverted tree */
+	uint32_t *path;          /* scratch: from a node up */
+	size_t path_room;
 
 	struct row *out;         /* the last query_rows() */
 	size_t out_count, out_room;
@@ -99,13 +124,22 @@ void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 void tree_build(struct query *q, uint32_t row);   /* children up to date */
 void tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
-uint32_t tree_tail(struct query *q, uint32_t row);/* end of the folded chain */
+uint32_t tree_tail(struct query *q, uint32_t row);/* end of the folded chain; built when not row itself */
+bool tree_has_children(struct query *q, uint32_t row);
 const struct value *tree_total(struct query *q);
+/* Nodes that are new; stacks: also look for stacks that the inverted tree has not met. */
+void tree_add_nodes(struct query *q, bool stacks);
+void tree_add_value(struct query *q, uint32_t index, const struct value *v); /* to the rows of a stack */
+
+/* query_feed.c */
 void tree_refresh(struct query *q);               /* before anything else */
 
 /* query_filter.c */
 bool filter_on(const struct query *q);
-void filter_update(struct query *q);
+void filter_make(struct query *q);                /* all sums anew */
+/* A stack's sums up to date: *v becomes the difference. False: none. */
+bool filter_follow(struct query *q, uint32_t index, struct value *v);
+void filter_add_nodes(struct query *q);
 const struct value *filter_self(const struct query *q, uint32_t index);
 const struct value *filter_incl(const struct query *q, uint32_t index);
 void filter_release(struct filter *f);
@@ -113,10 +147,16 @@ bool text_has(const char *text, const char *part); /* without case; NULL text ha
 
 /* query_sites.c */
 void sites_free(struct query *q);
+/* To the site of a stack: raw = without filter, v = what passes it. */
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v);
+void sites_move(struct query *q, uint32_t index); /* its site may be another */
+void sites_stale(struct query *q);
 uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **site); /* 0 = none */
 /* query_shape.c */
 enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew);
 
 void value_add(struct value *v, const struct value *d);
+void value_sub(struct value *v, const struct value *d);
+void value_of_node(const struct node *n, bool incl, struct value *v);
 
 #endif

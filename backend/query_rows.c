@@ -18,9 +18,11 @@ void query_set_inverted(struct query *q, bool on)
 {
 	if (q->inverted == on)
 		return;
+	tree_refresh(q);
 	q->inverted = on;
 	q->zoom_depth = 0;
-	q->stale = true;
+	if (on && !q->up_started)
+		tree_add_nodes(q, true);
 }
 
 bool query_inverted(const struct query *q)
@@ -107,7 +109,7 @@ static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 	struct trow *rest = q->rows[r->rest_row];
 	rest->incl = rest->self = (struct value){ 0 };
 	rest->valued = q->stamp;
-	rest->heaviest = count; /* of a rest row: how many it stands for */
+	rest->rest_count = count;
 	return r->rest_row;
 }
 
@@ -153,7 +155,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 
 	if (r->rest)
 		return ROW_REST;
-	if (!r->child_count)
+	if (!tree_has_children(q, tail))
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
@@ -176,11 +178,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 
 static void fill_place(struct query *q, struct row *out, const struct trow *r)
 {
-	const struct member *m = &r->members[0];
-
-	for (size_t i = 0; i < r->member_count; i++)
-		if (r->members[i].leaf == r->heaviest)
-			m = &r->members[i];
+	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	const struct name_frame *f = &l->frames[m->frame < l->count ? m->frame : 0];
 	out->function = names_fn(q->n, f->fn)->function;
@@ -206,10 +204,10 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->change = r->incl.change;
 	out->rate_bytes = r->incl.rate_bytes;
 	out->rate_blocks = r->incl.rate_blocks;
-	out->paths = r->rest ? r->heaviest : (uint32_t)r->member_count;
+	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
 	if (r->rest) {
-		out->name = keep_text(q, xasprintf("... %u more", r->heaviest));
+		out->name = keep_text(q, xasprintf("... %u more", r->rest_count));
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
@@ -225,7 +223,6 @@ static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth
 {
 	uint32_t tail = tree_tail(q, child);
 
-	tree_build(q, tail);
 	tree_value(q, tail);
 	emit(q, child, tail, shown, depth);
 	if (q->rows[tail]->open)

@@ -3,12 +3,15 @@
  * query_sites.c - call sites: stacks joined by the function that allocates.
  *
  * The site of a stack is its innermost frame that is no allocation wrapper (owner.h). Which site a
- * node belongs to is kept; values are summed anew once a tick, by one pass over the nodes.
+ * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack that
+ * gets another site as names come takes its own along.
  */
 #include "query_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#define EXACT_STACKS 4096u /* with more, the heaviest is looked for again only when it halved */
 
 static struct query_site *new_site(struct site_table *t, uint32_t fn)
 {
@@ -17,6 +20,7 @@ static struct query_site *new_site(struct site_table *t, uint32_t fn)
 	GROW(t->sites, t->room, t->count + 1);
 	t->sites[t->count++] = s;
 	s->pub.id = (uint32_t)t->count;
+	t->version++;
 	map_set(&t->by_fn, fn, s->pub.id);
 	return s;
 }
@@ -44,6 +48,8 @@ void sites_free(struct query *q)
 	map_release(&t->by_fn);
 	free(t->sites);
 	free(t->of_node);
+	free(t->next);
+	free(t->prev);
 	free(t->out);
 	free(t->order);
 	free(t->rows);
@@ -67,21 +73,147 @@ static void inherit(struct query_site *to, struct query_site *from, uint64_t liv
 	}
 }
 
-static void assign(struct query *q, struct site_table *t, uint32_t index, uint32_t before)
+static uint32_t fn_of_site(struct query *q, uint32_t index)
 {
-	uint32_t id, frame, site_index;
+	uint32_t id, frame, site;
 
 	model_dense(q->m, index, &id);
-	site_index = model_node(q->m, owners_site(q->o, id, &frame))->index;
-	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site_index));
-	uint32_t fn = l->frames[frame < l->count ? frame : 0].fn;
-	uint32_t number = map_get(&t->by_fn, fn, 0);
-	if (!number)
-		number = new_site(t, fn)->pub.id;
-	if (before && before != number)
-		inherit(t->sites[number - 1], t->sites[before - 1],
-			live_bytes(&model_dense(q->m, index, NULL)->self));
+	site = model_node(q->m, owners_site(q->o, id, &frame))->index;
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site));
+	return l->frames[frame < l->count ? frame : 0].fn;
+}
+
+static uint32_t site_of(struct query *q, struct site_table *t, uint32_t index)
+{
+	uint32_t fn = fn_of_site(q, index), number = map_get(&t->by_fn, fn, 0);
+
+	return number ? number : new_site(t, fn)->pub.id;
+}
+
+static void take_heavy(struct query *q, struct query_site *s, uint32_t index, uint64_t live)
+{
+	s->describe |= s->heavy != index;
+	s->heavy = index;
+	s->most = live;
+	model_dense(q->m, index, &s->pub.leaf);
+}
+
+static void link_stack(struct query *q, struct site_table *t, uint32_t index, uint32_t number)
+{
+	struct query_site *s = t->sites[number - 1];
+
 	t->of_node[index] = number;
+	t->next[index] = s->first;
+	t->prev[index] = 0;
+	if (s->first)
+		t->prev[s->first] = index;
+	s->first = index;
+	if (!s->pub.stacks++)
+		take_heavy(q, s, index, 0);
+}
+
+static void unlink_stack(struct site_table *t, uint32_t index)
+{
+	struct query_site *s = t->sites[t->of_node[index] - 1];
+
+	if (t->prev[index])
+		t->next[t->prev[index]] = t->next[index];
+	else
+		s->first = t->next[index];
+	if (t->next[index])
+		t->prev[t->next[index]] = t->prev[index];
+	t->of_node[index] = 0;
+	s->pub.stacks--;
+	s->look |= s->heavy == index;
+}
+
+/* A stack of the site holds something else than before: is another the heaviest now? */
+static void weigh(struct query *q, struct query_site *s, uint32_t index)
+{
+	uint64_t live = live_bytes(&filter_self(q, index)->tally);
+
+	if (index == s->heavy) {
+		s->look |= live < s->most && s->pub.stacks > 1 &&
+			   (s->pub.stacks <= EXACT_STACKS || live < s->most / 2);
+		s->most = live > s->most || s->pub.stacks == 1 ? live : s->most;
+	} else if (live > s->most) {
+		take_heavy(q, s, index, live);
+	}
+}
+
+static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s)
+{
+	s->look = false;
+	if (!s->first)
+		return;
+	uint32_t best = s->first;
+	uint64_t most = live_bytes(&filter_self(q, best)->tally);
+	for (uint32_t i = t->next[best]; i; i = t->next[i]) {
+		uint64_t live = live_bytes(&filter_self(q, i)->tally);
+		if (live > most) {
+			most = live;
+			best = i;
+		}
+	}
+	take_heavy(q, s, best, most);
+}
+
+void sites_stale(struct query *q)
+{
+	if (q->sites)
+		q->sites->stale = true;
+}
+
+static void fit(struct query *q, struct site_table *t)
+{
+	size_t count = model_dense_count(q->m);
+
+	GROW(t->of_node, t->node_room, count);
+	GROW(t->next, t->next_room, count);
+	GROW(t->prev, t->prev_room, count);
+}
+
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v)
+{
+	struct site_table *t = q->sites;
+
+	if (!t || t->stale)
+		return;
+	fit(q, t);
+	if (!t->of_node[index]) {
+		if (!model_dense(q->m, index, NULL)->self.alloc_blocks)
+			return;
+		link_stack(q, t, index, site_of(q, t, index));
+	}
+	struct query_site *s = t->sites[t->of_node[index] - 1];
+	value_add(&s->sum, v);
+	s->live += live_bytes(&raw->tally);
+	weigh(q, s, index);
+}
+
+void sites_move(struct query *q, uint32_t index)
+{
+	struct site_table *t = q->sites;
+
+	if (!t || t->stale)
+		return;
+	fit(q, t);
+	uint32_t before = t->of_node[index], number = before ? site_of(q, t, index) : 0;
+	if (number == before)
+		return;
+	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
+	uint64_t live = live_bytes(&model_dense(q->m, index, NULL)->self);
+	struct value v = *filter_self(q, index);
+	from->unmoved = from->live;
+	inherit(to, from, live);
+	unlink_stack(t, index);
+	value_sub(&from->sum, &v);
+	from->live -= live;
+	link_stack(q, t, index, number);
+	value_add(&to->sum, &v);
+	to->live += live;
+	weigh(q, to, index);
+	t->version++;
 }
 
 /* "call site < caller", place and owner, from the stack that holds most. */
@@ -101,7 +233,6 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.caller = NULL;
 	s->pub.flags &= ROW_EXPECTED;
 	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
-	s->pub.flags |= live_blocks(&s->sum.tally) ? 0 : ROW_ZERO;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
 	if (frame + 1 < l->count) {
 		s->pub.caller = names_fn(q->n, l->frames[frame + 1].fn)->name;
@@ -111,33 +242,53 @@ static void describe(struct query *q, struct query_site *s)
 	}
 }
 
+/* All sums anew; stacks whose site is another than before take their samples along. */
 static void sum_up(struct query *q, struct site_table *t)
 {
 	uint32_t count = model_dense_count(q->m);
 
 	for (size_t i = 0; i < t->count; i++) {
-		t->sites[i]->sum = (struct value){ 0 };
-		t->sites[i]->unmoved = t->sites[i]->live;
-		t->sites[i]->live = t->sites[i]->most = t->sites[i]->pub.stacks = 0;
+		struct query_site *s = t->sites[i];
+		s->unmoved = s->live;
+		s->sum = (struct value){ 0 };
+		s->live = s->most = 0;
+		s->pub.stacks = s->first = s->heavy = 0;
+		s->look = false;
 	}
-	GROW(t->of_node, t->node_room, (size_t)count + 1);
-	bool anew = t->version != owners_version(q->o);
-	t->version = owners_version(q->o);
+	fit(q, t);
+	t->stale = false;
+	t->version++;
 	for (uint32_t i = 1; i < count; i++) {
-		const struct tally *all = &model_dense(q->m, i, NULL)->self;
-		if (!all->alloc_blocks)
+		const struct node *n = model_dense(q->m, i, NULL);
+		uint64_t live = live_bytes(&n->self);
+		uint32_t before = t->of_node[i];
+		t->of_node[i] = 0;
+		if (!n->self.alloc_blocks)
 			continue;
-		if (!t->of_node[i] || anew)
-			assign(q, t, i, t->of_node[i]);
-		struct query_site *s = t->sites[t->of_node[i] - 1];
-		const struct value *v = filter_self(q, i);
-		value_add(&s->sum, v);
-		s->live += live_bytes(all);
-		if (!s->pub.stacks++ || live_bytes(&v->tally) > s->most) {
-			s->most = live_bytes(&v->tally);
-			model_dense(q->m, i, &s->pub.leaf);
-		}
+		uint32_t number = site_of(q, t, i);
+		struct query_site *s = t->sites[number - 1];
+		if (before && before != number)
+			inherit(s, t->sites[before - 1], live);
+		link_stack(q, t, i, number);
+		value_add(&s->sum, filter_self(q, i));
+		s->live += live;
+		weigh(q, s, i);
 	}
+}
+
+static void publish(struct query *q, const struct site_table *t, struct query_site *s, bool renamed)
+{
+	if (s->look)
+		find_heavy(q, t, s);
+	s->pub.sum = s->sum.tally;
+	s->pub.change = s->sum.change;
+	s->pub.rate_bytes = s->sum.rate_bytes;
+	s->pub.rate_blocks = s->sum.rate_blocks;
+	if (s->pub.stacks && (renamed || s->describe))
+		describe(q, s);
+	s->describe = false;
+	s->pub.flags &= ~(unsigned)ROW_ZERO;
+	s->pub.flags |= live_blocks(&s->sum.tally) ? 0 : ROW_ZERO;
 }
 
 struct site_table *sites_table(struct query *q)
@@ -148,26 +299,23 @@ struct site_table *sites_table(struct query *q)
 	if (!t) {
 		t = q->sites = xcalloc(1, sizeof *t);
 		t->resets = q->resets;
+		t->stale = true;
 	}
 	if (t->resets != q->resets) {
 		forget(t);
 		t->resets = q->resets;
-		t->stamp = 0;
+		t->stale = true;
 	}
-	if (t->stamp == q->stamp && t->version == owners_version(q->o))
+	if (t->seen == q->changes && !t->stale)
 		return t;
-	t->stamp = q->stamp;
-	sum_up(q, t);
+	t->seen = q->changes;
+	if (t->stale)
+		sum_up(q, t);
 	growth_update(q, t);
-	for (size_t i = 0; i < t->count; i++) {
-		struct query_site *s = t->sites[i];
-		s->pub.sum = s->sum.tally;
-		s->pub.change = s->sum.change;
-		s->pub.rate_bytes = s->sum.rate_bytes;
-		s->pub.rate_blocks = s->sum.rate_blocks;
-		if (s->pub.stacks)
-			describe(q, s);
-	}
+	bool renamed = t->names != names_version(q->n);
+	t->names = names_version(q->n);
+	for (size_t i = 0; i < t->count; i++)
+		publish(q, t, t->sites[i], renamed);
 	return t;
 }
 

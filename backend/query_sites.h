@@ -16,7 +16,11 @@ struct query_site {
 	struct site pub;
 	struct value sum;            /* of the stacks that pass the filter */
 	uint64_t live;               /* of all its stacks, whatever the filter */
-	uint64_t most;               /* live bytes of the heaviest stack */
+	uint64_t most;               /* live bytes of the heaviest stack, pub.leaf */
+	uint32_t heavy;              /* that stack's dense index */
+	uint32_t first;              /* chain of its stacks through table.next; 0 ends */
+	bool look;                   /* for the heaviest stack, again */
+	bool describe;               /* that stack, or its place, is another */
 	uint64_t unmoved;            /* live bytes of stacks that did not move to another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
 	uint64_t mark_live[MARK_INTERVALS]; /* live at table.marks */
@@ -39,9 +43,12 @@ struct site_table {
 	struct query_site **sites;   /* number - 1 */
 	size_t count, room;
 	struct map by_fn;            /* function number -> site number */
-	uint32_t *of_node;           /* dense index -> site number, 0 = not asked */
-	size_t node_room;
-	uint64_t version, stamp, resets;
+	/* per dense index: site number, 0 = never allocated; neighbours in the site's chain, 0 = none */
+	uint32_t *of_node, *next, *prev;
+	size_t node_room, next_room, prev_room;
+	bool stale;                  /* sums anew */
+	uint64_t version;            /* moves when stacks changed their sites */
+	uint64_t seen, names, resets;
 	uint64_t times[SAMPLES], interval_ns;
 	uint64_t totals[SAMPLES];    /* live bytes of the whole heap at these times */
 	size_t sample_count;

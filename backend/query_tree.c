@@ -6,9 +6,11 @@
  * of its node, then to each child node. Inverted, a member starts at an allocating node and
  * steps outwards, and every row's value is what its members' leaves allocated themselves.
  *
- * A row's children are grouped by function when somebody looks, and again after names or nodes
- * arrived. A new group takes over the row of the old child that it shares a node with: its number,
- * what is open below it, and its place on screen.
+ * A row's children are grouped by function when somebody looks, and again after names arrived. A
+ * new group takes over the row of the old child that it shares a node with: its number, what is open
+ * below it, and its place on screen. New nodes walk from the root down to where they belong, as far as
+ * rows are built; so do differences of values. What is not built yet will be made of its parent's
+ * members, which are always whole.
  */
 #include "query_priv.h"
 
@@ -17,6 +19,7 @@
 
 #define ROOT_DOWN 1u
 #define ROOT_UP 2u
+#define EXACT_MEMBERS 4096u /* with more, the heaviest member is looked for again only when it halved */
 
 uint32_t tree_root(const struct query *q)
 {
@@ -34,8 +37,12 @@ static uint32_t new_row(struct query *q, uint32_t parent, uint32_t fn)
 	return (uint32_t)q->row_count++;
 }
 
-static void drop_row(struct trow *r)
+static void drop_row(struct query *q, uint32_t number)
 {
+	struct trow *r = q->rows[number];
+
+	for (size_t i = 0; i < r->child_count; i++)
+		drop_row(q, r->children[i]);
 	free(r->members);
 	free(r->children);
 	r->members = NULL;
@@ -44,20 +51,34 @@ static void drop_row(struct trow *r)
 	r->gone = true;
 }
 
+static void add_member(struct trow *r, struct member m)
+{
+	GROW(r->members, r->member_room, r->member_count + 1);
+	r->members[r->member_count++] = m;
+}
+
 void tree_clear(struct query *q)
 {
 	for (size_t i = 0; i < q->row_count; i++) {
-		drop_row(q->rows[i]);
+		free(q->rows[i]->members);
+		free(q->rows[i]->children);
 		free(q->rows[i]);
 	}
 	q->row_count = 0;
 	q->out_count = 0;
 	q->zoom_depth = 0;
+	q->down_count = 1;
+	map_clear(&q->child_of);
+	if (q->up_room)
+		memset(q->up_leaf, 0, q->up_room);
 	new_row(q, NO_ID, NO_ID); /* number 0 is no row */
 	new_row(q, NO_ID, NO_ID);
 	new_row(q, NO_ID, NO_ID);
 	q->rows[ROOT_DOWN]->open = q->rows[ROOT_UP]->open = true;
+	add_member(q->rows[ROOT_DOWN], (struct member){ 0, 0, 0 });
 }
+
+/* --- steps */
 
 /* A location's frames. */
 static const struct name_loc *loc_of(struct query *q, uint32_t index)
@@ -65,200 +86,255 @@ static const struct name_loc *loc_of(struct query *q, uint32_t index)
 	return names_loc(q->n, names_loc_of(q->n, index));
 }
 
-static void add_member(struct trow *r, struct member m)
+static uint32_t fn_of(struct query *q, const struct member *m)
 {
-	GROW(r->members, r->member_room, r->member_count + 1);
-	r->members[r->member_count++] = m;
+	const struct name_loc *l = loc_of(q, m->index);
+
+	return l->frames[m->frame < l->count ? m->frame : l->count - 1].fn;
 }
 
-/* The members of the two roots: the trie's root, or every stack that ever allocated. */
-static void make_root(struct query *q, uint32_t number)
-{
-	struct trow *r = q->rows[number];
-	uint32_t count = model_dense_count(q->m);
+typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */
 
-	r->member_count = 0;
-	if (number == ROOT_DOWN) {
-		if (count)
-			add_member(r, (struct member){ 0, 0, 0 });
-		return;
+static bool step_down(struct query *q, const struct member *m, step_fn fn, void *arg)
+{
+	struct member to = { m->index, m->frame - 1, m->index };
+
+	if (m->index && m->frame > 0)
+		return fn(q, arg, &to);
+	uint32_t child = model_dense(q->m, m->index, NULL)->first_child;
+	while (child != NO_ID) {
+		const struct node *c = model_node(q->m, child);
+		to = (struct member){ c->index, loc_of(q, c->index)->count - 1, c->index };
+		if (!fn(q, arg, &to))
+			return false;
+		child = c->next_sibling;
 	}
-	for (uint32_t i = 1; i < count; i++)
-		if (model_dense(q->m, i, NULL)->self.alloc_blocks)
-			add_member(r, (struct member){ i, NO_ID, i });
+	return true;
 }
 
-/* Changes when children of built rows may be others: new nodes, or new stacks in the inverted tree. */
-static uint64_t shape_stamp(const struct query *q)
+/* The one step outwards, or false at the end. */
+static bool next_up(struct query *q, const struct member *m, struct member *to)
 {
-	return (uint64_t)model_dense_count(q->m) << 32 | (q->inverted ? q->leaf_count : 0);
+	*to = (struct member){ m->index, m->frame == NO_ID ? 0 : m->frame + 1, m->leaf };
+	if (m->frame == NO_ID || to->frame < loc_of(q, m->index)->count)
+		return true;
+	const struct node *n = model_dense(q->m, m->index, NULL);
+	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
+	*to = (struct member){ p ? p->index : 0, 0, m->leaf };
+	return p && p->index;
+}
+
+static bool each_step(struct query *q, const struct trow *r, step_fn fn, void *arg)
+{
+	struct member to;
+
+	for (size_t i = 0; i < r->member_count; i++) {
+		if (!q->inverted) {
+			if (!step_down(q, &r->members[i], fn, arg))
+				return false;
+		} else if (next_up(q, &r->members[i], &to) && !fn(q, arg, &to)) {
+			return false;
+		}
+	}
+	return true;
 }
 
 /* --- grouping */
 
-struct group { uint32_t fn, row; size_t first, count; };
+#define KNOWN_BY 8u /* members of an old child that it is recognised by */
+
+struct group { uint32_t fn, row; size_t count; };
 struct grouping {
 	struct member *members;
-	uint32_t *fns;           /* of each member */
-	size_t count, room, fn_room;
+	uint32_t *groups_of;     /* of each member */
+	size_t count, room, groups_room;
 	struct group *groups;
 	size_t group_count, group_room;
-	struct map by_fn, by_key;
+	struct map by_fn, known; /* known: leaf -> position in found */
+	uint32_t *found;         /* old children's first members: the group that has it now */
 };
 
-static void candidate(struct query *q, struct grouping *g, struct member m)
+static uint64_t child_key(uint32_t row, uint32_t fn)
 {
-	const struct name_loc *l = loc_of(q, m.index);
-	uint32_t fn = l->frames[m.frame < l->count ? m.frame : l->count - 1].fn;
-	uint32_t at = map_get(&g->by_fn, fn, NO_ID);
+	return (uint64_t)row << 32 | fn;
+}
+
+static bool candidate(struct query *q, void *arg, const struct member *m)
+{
+	struct grouping *g = arg;
+	uint32_t fn = fn_of(q, m), at = map_get(&g->by_fn, fn, NO_ID);
 
 	GROW(g->members, g->room, g->count + 1);
-	GROW(g->fns, g->fn_room, g->count + 1);
+	GROW(g->groups_of, g->groups_room, g->count + 1);
 	if (at == NO_ID) {
 		at = (uint32_t)g->group_count;
 		GROW(g->groups, g->group_room, g->group_count + 1);
-		g->groups[g->group_count++] = (struct group){ fn, 0, 0, 0 };
+		g->groups[g->group_count++] = (struct group){ fn, 0, 0 };
 		map_set(&g->by_fn, fn, at);
 	}
 	g->groups[at].count++;
-	g->members[g->count] = m;
-	g->fns[g->count++] = at;
-	map_set(&g->by_key, m.leaf, at);
+	g->members[g->count] = *m;
+	g->groups_of[g->count++] = at;
+	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
+	if (known != NO_ID)
+		g->found[known] = at;
+	return true;
 }
 
-static void step_down(struct query *q, struct grouping *g, const struct member *m)
+static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 {
-	if (m->index && m->frame > 0 && m->frame != NO_ID) {
-		candidate(q, g, (struct member){ m->index, m->frame - 1, m->index });
-		return;
-	}
-	uint32_t child = model_dense(q->m, m->index, NULL)->first_child;
-	while (child != NO_ID) {
-		const struct node *c = model_node(q->m, child);
-		const struct name_loc *l = loc_of(q, c->index);
-		candidate(q, g, (struct member){ c->index, l->count - 1, c->index });
-		child = c->next_sibling;
-	}
-}
+	size_t size = r->child_count * KNOWN_BY;
 
-static void step_up(struct query *q, struct grouping *g, const struct member *m)
-{
-	if (m->frame == NO_ID) {
-		candidate(q, g, (struct member){ m->index, 0, m->leaf });
-		return;
+	g->found = xmalloc((size + 1) * sizeof *g->found);
+	for (size_t i = 0; i < size; i++)
+		g->found[i] = NO_ID;
+	for (size_t i = 0; i < r->child_count; i++) {
+		const struct trow *c = q->rows[r->children[i]];
+		for (size_t k = 0; k < c->member_count && k < KNOWN_BY; k++)
+			map_set(&g->known, c->members[k].leaf, (uint32_t)(i * KNOWN_BY + k));
 	}
-	if (m->frame + 1 < loc_of(q, m->index)->count) {
-		candidate(q, g, (struct member){ m->index, m->frame + 1, m->leaf });
-		return;
-	}
-	const struct node *n = model_dense(q->m, m->index, NULL);
-	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
-	if (p && p->index)
-		candidate(q, g, (struct member){ p->index, 0, m->leaf });
 }
 
 /* Old children keep their number where a group holds the node that they were known by. */
 static void match_old(struct query *q, const struct trow *r, struct grouping *g)
 {
 	for (size_t i = 0; i < r->child_count; i++) {
-		struct trow *c = q->rows[r->children[i]];
 		uint32_t at = NO_ID;
-		for (size_t k = 0; k < c->member_count && k < 8 && at == NO_ID; k++)
-			at = map_get(&g->by_key, c->members[k].leaf, NO_ID);
+		for (size_t k = 0; k < KNOWN_BY && at == NO_ID; k++)
+			at = g->found[i * KNOWN_BY + k];
 		if (at != NO_ID && !g->groups[at].row)
 			g->groups[at].row = r->children[i];
 		else
-			c->gone = true;
+			drop_row(q, r->children[i]);
 	}
 }
 
 static void take_groups(struct query *q, uint32_t number, struct grouping *g, bool renamed)
 {
 	struct trow *r = q->rows[number];
-	uint32_t *children = NULL;
-	size_t room = 0, count = 0;
+	size_t count = 0;
 
 	for (size_t i = 0; i < r->child_count; i++) /* the old order first */
-		if (!q->rows[r->children[i]]->gone) {
-			GROW(children, room, count + 1);
-			children[count++] = r->children[i];
-		} else {
-			drop_row(q->rows[r->children[i]]);
-		}
+		if (!q->rows[r->children[i]]->gone)
+			r->children[count++] = r->children[i];
 	for (size_t i = 0; i < g->group_count; i++) {
 		struct group *p = &g->groups[i];
 		if (!p->row) {
 			p->row = new_row(q, number, p->fn);
 			/* What was one open row may have become a chain of inlined ones. */
 			q->rows[p->row]->open = renamed && r->open && r->built;
-			GROW(children, room, count + 1);
-			children[count++] = p->row;
+			GROW(r->children, r->child_room, count + 1);
+			r->children[count++] = p->row;
 		}
-		q->rows[p->row]->fn = p->fn;
-		q->rows[p->row]->member_count = 0;
-		q->rows[p->row]->valued = 0;
+		struct trow *c = q->rows[p->row];
+		c->fn = p->fn;
+		c->member_count = 0;
+		c->valued = 0;
+		c->built_version = UINT64_MAX; /* its children follow from other members now */
+		GROW(c->members, c->member_room, p->count);
+		map_set(&q->child_of, child_key(number, p->fn), p->row);
 	}
-	for (size_t i = 0; i < g->count; i++)
-		add_member(q->rows[g->groups[g->fns[i]].row], g->members[i]);
-	free(r->children);
-	r->children = children;
 	r->child_count = count;
-	r->child_room = room;
+	for (size_t i = 0; i < g->count; i++)
+		add_member(q->rows[g->groups[g->groups_of[i]].row], g->members[i]);
+}
+
+/* Children are grouped by the names that are known now. */
+static bool is_current(const struct query *q, const struct trow *r)
+{
+	return r->rest || (r->built && r->built_version == names_version(q->n));
 }
 
 void tree_build(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
-	uint64_t version = names_version(q->n), shape = shape_stamp(q);
 	struct grouping g = { 0 };
 
-	if (r->rest || (r->built && r->built_version == version && r->built_shape == shape))
+	if (is_current(q, r))
 		return;
-	if (r->parent == NO_ID)
-		make_root(q, number);
-	for (size_t i = 0; i < r->member_count; i++) {
-		if (q->inverted)
-			step_up(q, &g, &r->members[i]);
-		else
-			step_down(q, &g, &r->members[i]);
-	}
+	know_old(q, r, &g);
+	each_step(q, r, candidate, &g);
 	match_old(q, r, &g);
+	uint64_t version = names_version(q->n);
 	bool renamed = r->built_version != version && r->member_count &&
 		       r->members[0].frame > 0 && r->members[0].frame != NO_ID;
 	take_groups(q, number, &g, renamed);
 	r->built = true;
 	r->built_version = version;
-	r->built_shape = shape;
 	free(g.members);
-	free(g.fns);
+	free(g.groups_of);
 	free(g.groups);
+	free(g.found);
 	map_release(&g.by_fn);
-	map_release(&g.by_key);
+	map_release(&g.known);
+}
+
+static bool any(struct query *q, void *arg, const struct member *m)
+{
+	(void)q;
+	(void)m;
+	*(bool *)arg = true;
+	return false;
+}
+
+bool tree_has_children(struct query *q, uint32_t number)
+{
+	const struct trow *r = q->rows[number];
+	bool has = false;
+
+	if (is_current(q, r))
+		return r->child_count != 0;
+	each_step(q, r, any, &has);
+	return has;
+}
+
+static bool another(struct query *q, void *arg, const struct member *m)
+{
+	uint32_t *fn = arg, this = fn_of(q, m);
+
+	if (*fn == NO_ID)
+		*fn = this;
+	return *fn == this;
+}
+
+/* Without building what will not be shown. */
+static bool has_one_child(struct query *q, uint32_t number)
+{
+	const struct trow *r = q->rows[number];
+	uint32_t fn = NO_ID;
+
+	if (is_current(q, r))
+		return r->child_count == 1;
+	return each_step(q, r, another, &fn) && fn != NO_ID;
 }
 
 /* --- values */
 
+static uint64_t member_live(struct query *q, const struct member *m)
+{
+	return live_bytes(&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
+}
+
 void tree_value(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
-	uint64_t most = 0;
 
 	if (r->valued == q->stamp)
 		return;
 	r->valued = q->stamp;
 	r->incl = r->self = (struct value){ 0 };
-	if (r->parent == NO_ID)
-		make_root(q, number);
+	r->most = 0;
 	for (size_t i = 0; i < r->member_count; i++) {
 		const struct member *m = &r->members[i];
 		const struct value *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
+		uint64_t live = live_bytes(&v->tally);
 		value_add(&r->incl, v);
+		if (i == 0 || live > r->most) {
+			r->most = live;
+			r->heavy = *m;
+		}
 		if (q->inverted ? m->index == m->leaf && m->frame == 0 : m->frame == 0)
 			value_add(&r->self, filter_self(q, m->leaf));
-		if (i == 0 || live_bytes(&v->tally) > most) {
-			most = live_bytes(&v->tally);
-			r->heaviest = m->leaf;
-		}
 	}
 }
 
@@ -276,34 +352,140 @@ uint32_t tree_tail(struct query *q, uint32_t number)
 	if (q->rows[number]->unfolded || q->rows[number]->rest)
 		return number;
 	for (;;) {
-		struct trow *r = q->rows[at];
-		tree_build(q, at);
 		tree_value(q, at);
-		if (r->child_count != 1 || r->self.tally.alloc_blocks)
+		if (q->rows[at]->self.tally.alloc_blocks || !has_one_child(q, at))
 			return at;
-		at = r->children[0];
+		tree_build(q, at);
+		at = q->rows[at]->children[0];
 	}
 }
 
-void tree_refresh(struct query *q)
+/* --- what arrives: one walk from a root down to where a node or a stack belongs */
+
+struct walk { const struct value *v; uint32_t add; /* dense index of a new member, NO_ID = none */ };
+
+static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v, bool self)
 {
-	owners_refresh(q->o);
-	if (q->resets != model_resets(q->m)) {
-		tree_clear(q);
-		q->resets = model_resets(q->m);
-		q->stale = true;
+	struct trow *r = q->rows[row];
+
+	if (!v || r->valued != q->stamp)
+		return;
+	value_add(&r->incl, v);
+	if (self)
+		value_add(&r->self, v);
+	uint64_t live = member_live(q, m);
+	bool heavy = m->leaf == r->heavy.leaf && r->member_count;
+	if (heavy && live < r->most && r->member_count > 1 &&
+	    (r->member_count <= EXACT_MEMBERS || live < r->most / 2)) {
+		r->valued = 0;
+	} else if (heavy || live > r->most) {
+		r->most = live > r->most || r->member_count == 1 ? live : r->most;
+		r->heavy = *m;
 	}
-	uint64_t seen = q->seen_changes + model_ticks(q->m) + names_version(q->n);
-	if (!q->stale && seen == q->seen_ticks)
+}
+
+/* The child that m belongs to, when `row` is grouped; 0 = none. A new member gets one. */
+static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
+{
+	struct trow *r = q->rows[row];
+	uint32_t fn = fn_of(q, m);
+
+	if (!is_current(q, r))
+		return 0;
+	uint32_t child = map_get(&q->child_of, child_key(row, fn), 0);
+	if (child && (q->rows[child]->gone || q->rows[child]->fn != fn))
+		child = 0;
+	if (!child && add) {
+		child = new_row(q, row, fn);
+		GROW(r->children, r->child_room, r->child_count + 1);
+		r->children[r->child_count++] = child;
+		map_set(&q->child_of, child_key(row, fn), child);
+	}
+	if (child && add) {
+		if (!q->rows[child]->member_count)
+			q->rows[child]->heavy = *m;
+		add_member(q->rows[child], *m);
+	}
+	return child;
+}
+
+static void walk_down(struct query *q, uint32_t index, const struct walk *w)
+{
+	struct member at = { 0, 0, 0 };
+	uint32_t row = ROOT_DOWN;
+	size_t left = 0;
+
+	book(q, row, &at, w->v, false);
+	if (!is_current(q, q->rows[row]))
 		return;
-	q->stale = false;
-	q->seen_ticks = seen;
-	q->stamp++;
-	filter_update(q);
-	if (!q->inverted)
+	for (uint32_t i = index; i; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+		GROW(q->path, q->path_room, left + 1);
+		q->path[left++] = i;
+	}
+	while (at.frame || left) {
+		if (at.frame) {
+			at.frame--;
+		} else {
+			at.index = at.leaf = q->path[--left];
+			at.frame = loc_of(q, at.index)->count - 1;
+		}
+		row = enter_child(q, row, &at, at.index == w->add);
+		if (!row)
+			return;
+		book(q, row, &at, w->v, !left && !at.frame);
+	}
+}
+
+static void walk_up(struct query *q, uint32_t index, const struct walk *w)
+{
+	struct member at = { index, NO_ID, index }, to;
+	uint32_t row = ROOT_UP;
+
+	if (w->add == index)
+		add_member(q->rows[row], at);
+	book(q, row, &at, w->v, false);
+	while (is_current(q, q->rows[row]) && next_up(q, &at, &to)) {
+		at = to;
+		row = enter_child(q, row, &at, w->add == index);
+		if (!row)
+			return;
+		book(q, row, &at, w->v, at.index == index && !at.frame);
+	}
+}
+
+void tree_add_nodes(struct query *q, bool stacks)
+{
+	uint32_t count = model_dense_count(q->m);
+	bool inverted = q->inverted;
+
+	q->inverted = false; /* steps are those of the tree that is walked */
+	for (; q->down_count < count; q->down_count++)
+		walk_down(q, q->down_count, &(struct walk){ NULL, q->down_count });
+	q->inverted = inverted;
+	q->up_started |= inverted;
+	if (!q->up_started)
 		return;
-	uint32_t leaves = 0, count = model_dense_count(q->m);
-	for (uint32_t i = 1; i < count; i++)
-		leaves += model_dense(q->m, i, NULL)->self.alloc_blocks != 0;
-	q->leaf_count = leaves;
+	GROW(q->up_leaf, q->up_room, count);
+	q->inverted = true;
+	for (uint32_t i = 1; stacks && i < count; i++)
+		if (!q->up_leaf[i] && model_dense(q->m, i, NULL)->self.alloc_blocks) {
+			q->up_leaf[i] = 1;
+			walk_up(q, i, &(struct walk){ NULL, i });
+		}
+	q->inverted = inverted;
+}
+
+void tree_add_value(struct query *q, uint32_t index, const struct value *v)
+{
+	bool inverted = q->inverted, fresh = q->up_started && !q->up_leaf[index] &&
+					     model_dense(q->m, index, NULL)->self.alloc_blocks;
+
+	q->inverted = false;
+	walk_down(q, index, &(struct walk){ v, NO_ID });
+	q->inverted = true;
+	if (fresh)
+		q->up_leaf[index] = 1;
+	if (q->up_started)
+		walk_up(q, index, &(struct walk){ v, fresh ? index : NO_ID });
+	q->inverted = inverted;
 }
