@@ -114,7 +114,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	draw_fill(s, 0, 0, -1, ROLE_HEADER);
 	if (s->w >= 60)
 		add(left, &n, ROLE_HEADER_STRONG, "memtop");
-	if (p && s->w >= 50)
+	if (p && p->pid && s->w >= 50) /* 0: it did not say yet */
 		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
 	else
 		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
