@@ -169,24 +169,36 @@ static inline struct made_name *made_find(struct symbols *s, uint32_t module, ui
 	return NULL;
 }
 
-/* frames: "f", or innermost first "inlined<inlined<f"; the strings must stay. */
-static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset, const char *frames)
+/*
+ * frames: "f", or innermost first "inlined|inlined|f". An answer of SYMBOL_DWARF is the last one, as the
+ * worker's: later ones change nothing.
+ */
+static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offset, int source, const char *frames)
 {
 	struct made_name *n = made_find(s, module, offset);
 	char *text = strdup(frames), *save = NULL;
 	uint32_t count = 0, line = 10;
 
+	if (n && n->symbol.source == SYMBOL_DWARF) {
+		free(text);
+		return;
+	}
 	if (!n) {
 		GROW(s->names, s->room, s->count + 1);
 		n = &s->names[s->count++];
 		n->module = module;
 		n->offset = offset;
 	}
-	for (char *f = strtok_r(text, "<", &save); f && count < MADE_FRAMES; f = strtok_r(NULL, "<", &save))
+	for (char *f = strtok_r(text, "|", &save); f && count < MADE_FRAMES; f = strtok_r(NULL, "|", &save))
 		n->frames[count++] = (struct symbol_frame){ f, f, "made.c", line++, true };
 	n->frames[count - 1].inlined = false;
-	n->symbol = (struct symbol){ SYMBOL_DWARF, count, NULL };
+	n->symbol = (struct symbol){ source, count, NULL };
 	s->generation++;
+}
+
+static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset, const char *frames)
+{
+	made_answer(s, module, offset, SYMBOL_DWARF, frames);
 }
 
 uint64_t symbols_generation(const struct symbols *s)
