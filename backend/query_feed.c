@@ -53,7 +53,7 @@ void tree_refresh(struct query *q)
 	uint64_t names = names_version(q->n);
 	bool renamed = names != q->seen_names;
 	if (!q->stale && !renamed && !q->arrived_count && !q->moved_count && !q->moved_all &&
-	    q->seen_ticks == model_ticks(q->m))
+	    q->seen_ticks == model_ticks(q->m) && q->down_count == model_dense_count(q->m))
 		return;
 	q->seen_ticks = model_ticks(q->m);
 	q->seen_names = names;

@@ -238,6 +238,7 @@ static int take_word(struct filter *f, const char *word, struct err *err)
 int query_set_filter(struct query *q, const char *text, struct err *err)
 {
 	char *copy = xstrdup(text), *save = NULL;
+	bool was_active = q->filter.active;
 	int rc = 0;
 
 	filter_clear(&q->filter);
@@ -246,6 +247,6 @@ int query_set_filter(struct query *q, const char *text, struct err *err)
 	if (rc)
 		filter_clear(&q->filter);
 	free(copy);
-	q->stale = true;
+	q->stale |= was_active || q->filter.active;
 	return rc;
 }

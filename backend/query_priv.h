@@ -41,6 +41,7 @@ struct trow {
 	bool built;              /* children are known, by the names of this version */
 	uint64_t built_version;
 	bool open, unfolded, more, gone;
+	bool heir;               /* open because it was part of a row that was open before names came */
 	bool rest;               /* stands for the small children of its parent */
 	uint32_t rest_row;       /* of this row's children, 0 = none yet */
 	uint32_t tail;           /* last row of the chain that is shown in this one */

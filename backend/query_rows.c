@@ -161,7 +161,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_OPEN;
 	if (!live_blocks(&r->incl.tally))
 		flags |= ROW_ZERO;
-	const struct member *m = &r->members[0];
+	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	if (l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL)
 		flags |= ROW_PENDING;

@@ -8,9 +8,11 @@
  *
  * A row's children are grouped by function when somebody looks, and again after names arrived. A
  * new group takes over the row of the old child that it shares a node with: its number, what is open
- * below it, and its place on screen. New nodes walk from the root down to where they belong, as far as
- * rows are built; so do differences of values. What is not built yet will be made of its parent's
- * members, which are always whole.
+ * below it, and its place on screen. When a row turns out to be several, of functions inlined into each
+ * other, its old children are handed on to where their nodes are now.
+ *
+ * New nodes walk from the root down to where they belong, as far as rows are built; so do differences
+ * of values. What is not built yet will be made of its parent's members, which are always whole.
  */
 #include "query_priv.h"
 
@@ -143,7 +145,7 @@ static bool each_step(struct query *q, const struct trow *r, step_fn fn, void *a
 
 #define KNOWN_BY 8u /* members of an old child that it is recognised by */
 
-struct group { uint32_t fn, row; size_t count; };
+struct group { uint32_t fn, row; size_t count; bool inlined; };
 struct grouping {
 	struct member *members;
 	uint32_t *groups_of;     /* of each member */
@@ -152,6 +154,11 @@ struct grouping {
 	size_t group_count, group_room;
 	struct map by_fn, known; /* known: leaf -> position in found */
 	uint32_t *found;         /* old children's first members: the group that has it now */
+	struct map parents;      /* node -> position in parent_found, for nodes that old children lie below */
+	uint32_t *parent_found;  /* the group that has it now, by an inlined frame */
+	uint32_t *orphans;       /* old children that are no group any more, */
+	uint32_t *orphan_nodes;  /* and the positions of their nodes' parents */
+	size_t orphan_count;
 };
 
 static uint64_t child_key(uint32_t row, uint32_t fn)
@@ -169,7 +176,7 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 	if (at == NO_ID) {
 		at = (uint32_t)g->group_count;
 		GROW(g->groups, g->group_room, g->group_count + 1);
-		g->groups[g->group_count++] = (struct group){ fn, 0, 0 };
+		g->groups[g->group_count++] = (struct group){ fn, 0, 0, false };
 		map_set(&g->by_fn, fn, at);
 	}
 	g->groups[at].count++;
@@ -178,7 +185,18 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
 	if (known != NO_ID)
 		g->found[known] = at;
+	if (q->inverted || m->frame + 1 >= loc_of(q, m->index)->count)
+		return true;
+	g->groups[at].inlined = true;
+	known = map_get(&g->parents, m->index, NO_ID);
+	if (known != NO_ID)
+		g->parent_found[known] = at;
 	return true;
+}
+
+static uint32_t parent_of(struct query *q, uint32_t index)
+{
+	return model_node(q->m, model_dense(q->m, index, NULL)->parent)->index;
 }
 
 static void know_old(struct query *q, const struct trow *r, struct grouping *g)
@@ -186,45 +204,70 @@ static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 	size_t size = r->child_count * KNOWN_BY;
 
 	g->found = xmalloc((size + 1) * sizeof *g->found);
+	g->parent_found = xmalloc((r->child_count + 1) * sizeof *g->parent_found);
+	g->orphans = xmalloc((r->child_count + 1) * sizeof *g->orphans);
+	g->orphan_nodes = xmalloc((r->child_count + 1) * sizeof *g->orphan_nodes);
 	for (size_t i = 0; i < size; i++)
 		g->found[i] = NO_ID;
 	for (size_t i = 0; i < r->child_count; i++) {
 		const struct trow *c = q->rows[r->children[i]];
+		g->parent_found[i] = NO_ID;
 		for (size_t k = 0; k < c->member_count && k < KNOWN_BY; k++)
 			map_set(&g->known, c->members[k].leaf, (uint32_t)(i * KNOWN_BY + k));
+		if (!q->inverted && c->member_count)
+			map_set(&g->parents, parent_of(q, c->members[0].index), (uint32_t)i);
 	}
 }
 
-/* Old children keep their number where a group holds the node that they were known by. */
-static void match_old(struct query *q, const struct trow *r, struct grouping *g)
+/* Old children keep their number, and their order, where a group holds the node that they were known by. */
+static void match_old(struct query *q, struct trow *r, struct grouping *g)
 {
+	size_t kept = 0;
+
 	for (size_t i = 0; i < r->child_count; i++) {
-		uint32_t at = NO_ID;
+		uint32_t child = r->children[i], at = NO_ID;
+		const struct trow *c = q->rows[child];
 		for (size_t k = 0; k < KNOWN_BY && at == NO_ID; k++)
 			at = g->found[i * KNOWN_BY + k];
-		if (at != NO_ID && !g->groups[at].row)
-			g->groups[at].row = r->children[i];
-		else
-			drop_row(q, r->children[i]);
+		if (at != NO_ID && !g->groups[at].row) {
+			g->groups[at].row = r->children[kept++] = child;
+			continue;
+		}
+		g->orphan_nodes[g->orphan_count] = q->inverted || !c->member_count ? NO_ID :
+						   map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
+		g->orphans[g->orphan_count++] = child;
+	}
+	r->child_count = kept;
+}
+
+/* To the row that its nodes are below now, which matches it when it is built; or it goes. */
+static void hand_on(struct query *q, struct grouping *g)
+{
+	for (size_t i = 0; i < g->orphan_count; i++) {
+		uint32_t node = g->orphan_nodes[i], at = node == NO_ID ? NO_ID : g->parent_found[node];
+		if (at == NO_ID) {
+			drop_row(q, g->orphans[i]);
+			continue;
+		}
+		struct trow *to = q->rows[g->groups[at].row];
+		GROW(to->children, to->child_room, to->child_count + 1);
+		to->children[to->child_count++] = g->orphans[i];
+		q->rows[g->orphans[i]]->parent = g->groups[at].row;
 	}
 }
 
 static void take_groups(struct query *q, uint32_t number, struct grouping *g, bool renamed)
 {
 	struct trow *r = q->rows[number];
-	size_t count = 0;
 
-	for (size_t i = 0; i < r->child_count; i++) /* the old order first */
-		if (!q->rows[r->children[i]]->gone)
-			r->children[count++] = r->children[i];
 	for (size_t i = 0; i < g->group_count; i++) {
 		struct group *p = &g->groups[i];
 		if (!p->row) {
 			p->row = new_row(q, number, p->fn);
 			/* What was one open row may have become a chain of inlined ones. */
-			q->rows[p->row]->open = renamed && r->open && r->built;
-			GROW(r->children, r->child_room, count + 1);
-			r->children[count++] = p->row;
+			q->rows[p->row]->open = q->rows[p->row]->heir = p->inlined && r->open && renamed;
+			GROW(r->children, r->child_room, r->child_count + 1);
+			r->children[r->child_count++] = p->row;
 		}
 		struct trow *c = q->rows[p->row];
 		c->fn = p->fn;
@@ -234,7 +277,6 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 		GROW(c->members, c->member_room, p->count);
 		map_set(&q->child_of, child_key(number, p->fn), p->row);
 	}
-	r->child_count = count;
 	for (size_t i = 0; i < g->count; i++)
 		add_member(q->rows[g->groups[g->groups_of[i]].row], g->members[i]);
 }
@@ -243,6 +285,20 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 static bool is_current(const struct query *q, const struct trow *r)
 {
 	return r->rest || (r->built && r->built_version == names_version(q->n));
+}
+
+static void release_grouping(struct grouping *g)
+{
+	free(g->members);
+	free(g->groups_of);
+	free(g->groups);
+	free(g->found);
+	free(g->parent_found);
+	free(g->orphans);
+	free(g->orphan_nodes);
+	map_release(&g->by_fn);
+	map_release(&g->known);
+	map_release(&g->parents);
 }
 
 void tree_build(struct query *q, uint32_t number)
@@ -255,18 +311,11 @@ void tree_build(struct query *q, uint32_t number)
 	know_old(q, r, &g);
 	each_step(q, r, candidate, &g);
 	match_old(q, r, &g);
-	uint64_t version = names_version(q->n);
-	bool renamed = r->built_version != version && r->member_count &&
-		       r->members[0].frame > 0 && r->members[0].frame != NO_ID;
-	take_groups(q, number, &g, renamed);
+	take_groups(q, number, &g, r->built || r->heir);
+	hand_on(q, &g);
 	r->built = true;
-	r->built_version = version;
-	free(g.members);
-	free(g.groups_of);
-	free(g.groups);
-	free(g.found);
-	map_release(&g.by_fn);
-	map_release(&g.known);
+	r->built_version = names_version(q->n);
+	release_grouping(&g);
 }
 
 static bool any(struct query *q, void *arg, const struct member *m)
@@ -393,7 +442,7 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	if (!is_current(q, r))
 		return 0;
 	uint32_t child = map_get(&q->child_of, child_key(row, fn), 0);
-	if (child && (q->rows[child]->gone || q->rows[child]->fn != fn))
+	if (child && (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
 		child = 0;
 	if (!child && add) {
 		child = new_row(q, row, fn);

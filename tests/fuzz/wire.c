@@ -2,15 +2,16 @@
  *
  * wire.c - hostile streams and files against the decoder, the model, the queries and the session reader.
  *
- * Usage: wire STREAMS FILES SEED (streams: mutated ones); cwd = project root. Built with sanitizers: whatever they find ends it.
+ * Usage: wire STREAMS FILES SEED (streams: mutated ones), from the project's root. Built with
+ * sanitizers: whatever they find ends it.
  *
  * A stream is some frames, split as a link splits them and decoded into a model that is kept from
- * stream to stream until a frame is refused often enough. A quarter of the frames are the golden bytes
- * of tests/wire; the others are made here with ids and counters from small ranges, so that most make sense to
- * the model and the wrong ones are wrong in interesting ways. Three streams of four then have
- * bytes changed, cut out, repeated or their lengths lied about. The promise that is checked: a refused event
- * leaves every invariant of the model as it was (model_check), and nothing reads or writes out of
- * bounds or takes memory that the bytes do not justify. Same seed, same run.
+ * stream to stream until frames were refused often enough. A quarter of the frames are the golden
+ * bytes of tests/wire; the others are made here with ids and counters from small ranges, so that most
+ * make sense to the model and the wrong ones are wrong in interesting ways. Three streams of four then
+ * have bytes changed, cut out, repeated or their lengths lied about. The promise that is checked: a
+ * refused event leaves every invariant of the model as it was (model_check), and nothing reads or
+ * writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
  */
 #include "query.h"
 #include "session.h"
@@ -149,7 +150,8 @@ static void put_batch(struct mtw_out *o, uint64_t type)
 	}
 	mtw_put(o, n);
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t step = i ? 1 : type == MTW_NODES ? 1 + nodes : type == MTW_SLOTS ? 1 + slots : 1 + below(slots + 1);
+		uint64_t step = i ? 1 : type == MTW_NODES ? 1 + nodes : type == MTW_SLOTS ? 1 + slots :
+				1 + below(slots + 1);
 		if (!below(100))
 			step = number(60);
 		id += (uint32_t)step;
