@@ -7,7 +7,7 @@ other, each when the answer to the last one is on the screen: the tab of the vie
 selection on another line, the help page. Thinks for a random while between keys, so that keys meet
 every phase of the program's own work.
 
-    keytime.py [--keys 500] [--size 120x36] -- build/release/memtop :9001
+    keytime.py [--keys 500] [--pause 0.03] [--size 120x36] -- build/release/memtop :9001
 
 Prints one line a kind of key and one for all: p50, p99 and the longest in milliseconds.
 """
@@ -147,6 +147,8 @@ class Driven:
 
 VIEWS = {"1": "[1 Over", "2": "[2 Tree", "3": "[3 Sites", "4": "[4 Libs", "5": "[5 Marks"}
 
+COLUMNS = re.compile(r"^ SHAPE +LIVE |^ +LIVE\S|^ PICK MARK ")  # the line of their names in each of them
+
 
 def shows(text):
     return lambda lines: any(text in line for line in lines)
@@ -156,28 +158,45 @@ def selection(lines):
     return next((y for y, line in enumerate(lines) if line.startswith(">")), None)
 
 
-def measure(driven, keys, seed=1):
-    """[(kind, seconds or None)] for `keys` keys."""
+def first_row(lines):
+    """The line below the column names."""
+    return next((y + 1 for y, line in enumerate(lines) if COLUMNS.search(line)), None)
+
+
+def measure(driven, keys, pause, seed=1):
+    """[(kind, seconds or None)] for `keys` keys, each after at most `pause` seconds."""
     rng = random.Random(seed)
     times = []
     view = "1"
 
     def press(kind, key, test):
-        driven.think(rng.uniform(0, 0.03))
         before = driven.screen.lines()
         times.append((kind, driven.press(key, test)))
         if times[-1][1] is None:
             print("\n".join([f"no answer to {key}; before:", *before, "after:", *driven.screen.lines()]))
 
+    def move():
+        """To the line above, from the first row to the one below: the list does not scroll then."""
+        lines = driven.screen.lines()
+        was = selection(lines)
+        if was is None:
+            raise ValueError("no selection\n" + "\n".join(lines))
+        press("move", "j" if was == first_row(lines) else "k", lambda now: selection(now) not in (was, None))
+
+    def think():
+        driven.think(rng.uniform(0, pause))
+
     while len(times) < keys:
         view = rng.choice([v for v in VIEWS if v != view])
         press("to " + VIEWS[view].split()[1], view, shows(VIEWS[view]))
-        # the tree selects a row with parents above it, the others their first row
-        for key in "kjkj" if view == "2" else "jkjk":
-            before = selection(driven.screen.lines())
-            press("move", key, lambda lines, b=before: selection(lines) not in (b, None))
+        for _ in range(4):
+            think()
+            move()
+        think()
         press("help", "?", shows("Help ─"))
+        think()
         press("close", "q", shows(VIEWS[view]))
+        think()
     return times
 
 
@@ -193,6 +212,7 @@ def report(times):
 def main():
     a = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     a.add_argument("--keys", type=int, default=500)
+    a.add_argument("--pause", type=float, default=0.03, help="seconds between keys, at most")
     a.add_argument("--size", default="120x36")
     a.add_argument("command", nargs="+")
     o = a.parse_args()
@@ -202,7 +222,7 @@ def main():
         loaded = lambda lines: selection(lines) is not None and "loading" not in lines[0]  # noqa: E731
         if driven.wait(shows("[1 Over")) is None or driven.wait(loaded, 60) is None:
             sys.exit("keytime: no first screen\n" + "\n".join(driven.screen.lines()))
-        times = measure(driven, o.keys)
+        times = measure(driven, o.keys, o.pause)
     finally:
         driven.close()
     report(times)
