@@ -116,8 +116,19 @@ uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
 void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread; ns since start */
 
+/*
+ * Changes after anything did that a remembered stack (struct hit) was concluded from: the epoch, the
+ * modules, the birth tick, the collector's pass. One word to look at for each event.
+ */
+extern _Atomic uint32_t mt_era;
+MT_INLINE void mt_era_next(void)
+{
+	atomic_fetch_add_explicit(&mt_era, 1, memory_order_release);
+}
+
 /* slots.c: (node, epoch) -> slot, per-thread counters, sums. */
 extern _Atomic uint64_t mt_epoch;
+uint64_t mt_slots_next_epoch(void);                 /* a mark; returns the one that ends */
 extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
 const struct slot *mt_slots_at(slot_id id);

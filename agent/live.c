@@ -353,4 +353,5 @@ void mt_live_advance(uint64_t now_ns, bool mark)
 		return;
 	tick_start[n + 1] = now_ns;
 	atomic_store_explicit(&mt_live_xtick, n + 1, memory_order_release);
+	mt_era_next();
 }

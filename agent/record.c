@@ -16,7 +16,7 @@
  *
  * Order: counted, then entered; taken out, then counted. See slots.c for why.
  *
- * Our own time is estimated: of every 1,024 allocations and frees of a thread one is timed, less
+ * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
 #include "live_fast.h"
@@ -148,20 +148,27 @@ MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 	t->hook_samples++;
 }
 
-/* What guard_out leaves behind: one event in TIMED_EVERY is followed by one that is timed. */
-MT_INLINE uintptr_t timed_after(uint64_t events)
+/* Now and then the balance is told; then it is time to time an event, unless one was just timed. */
+static uintptr_t after_slow(struct thread *t, slot_id slot)
 {
-	return events % TIMED_EVERY ? 0 : TIMED;
+	bool told = mt_slots_after_slow(t, slot);
+	uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+			  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+
+	if (!told || events - t->timed_at < TIMED_EVERY)
+		return 0;
+	t->timed_at = events;
+	return TIMED;
 }
 
 MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 {
 	struct block old = unpack_small(stale);
 
-	mt_slots_after_slow(t, t->last->slot);
+	uintptr_t after = after_slow(t, t->last->slot);
 	if (stale)
 		heal(t, &old);
-	guard_out(t, 0);
+	guard_out(t, after);
 	return p;
 }
 
@@ -169,27 +176,33 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
 {
 	enter(t, t, p, bytes, t->last->slot);
-	uint64_t blocks = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
-	guard_out(t, timed_after(blocks));
+	guard_out(t, 0);
 	return p;
 }
 
-/* Counted, then entered. */
-MT_INLINE void *book(struct thread *t, struct hit *h, void *p, size_t bytes)
+/* Counted, then entered. `e` = live_small(p). */
+MT_INLINE void *book(struct thread *t, const struct hit *h, void *p, size_t bytes,
+		     _Atomic uint64_t *e)
 {
-	_Atomic uint64_t *e = likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
-	uint64_t blocks;
-
-	if (unlikely(!e))
+	if (unlikely(bytes >= LARGE_MIN || !e))
 		return alloc_large(t, p, bytes);
-	bool usual = slots_count_alloc(t, h->leaf, h->counts, bytes, &blocks);
+	bool usual = slots_count_alloc(t, h->counts, bytes);
+	atomic_signal_fence(memory_order_seq_cst);
 	uint64_t stale = live_put(e, bytes, h->mark);
 
 	if (unlikely(!usual || stale))
 		return alloc_after(t, p, stale);
 	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = timed_after(blocks);
+	t->busy_sp = 0;
 	return p;
+}
+
+/* What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change. */
+static void renew(struct thread *t, struct hit *h)
+{
+	h->era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	h->mark = live_mark(t, h->slot);
+	mt_slots_stamp(t, h->slot, h->leaf);
 }
 
 MT_COLD static bool make_hits(struct thread *t)
@@ -229,16 +242,18 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
-	h->mark = live_mark(t, slot);
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
+	h->next = h;
+	renew(t, h);
 	if (likely(plain))
 		unwind_remember(t, h);
+	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes);
+	return book(t, h, p, bytes, live_small(p));
 }
 
-/* Another stack than the last. The guard is set. */
+/* Another stack than the one that was expected. The guard is set. */
 static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, size_t bytes,
 						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
@@ -246,8 +261,11 @@ static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, si
 
 	if (unlikely(!h))
 		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp });
+	if (unlikely(h->era != atomic_load_explicit(&mt_era, memory_order_relaxed)))
+		renew(t, h);
+	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes);
+	return book(t, h, p, bytes, live_small(p));
 }
 
 /* The guard is not simply open. */
@@ -272,13 +290,18 @@ MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uint
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
+	_Atomic uint64_t *e = live_small(p);
+
+	live_expect(e);
 	if (unlikely(t->busy_sp))
 		return alloc_guarded(t, p, bytes, pc, sp, fp);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!unwind_hits(t->last, pc, sp, fp)))
+	struct hit *h = t->last->next;
+	if (unlikely(!unwind_hits(h, pc, sp, fp)))
 		return alloc_other(t, p, bytes, pc, sp, fp);
-	return book(t, t->last, p, bytes);
+	t->last = h;
+	return book(t, h, p, bytes, e);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */
@@ -324,15 +347,14 @@ static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 
 MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
 {
-	mt_slots_after_slow(t, slot);
-	guard_out(t, 0);
+	guard_out(t, after_slow(t, slot));
 	mt_real.free(p);
 }
 
 void mt_record_free(struct thread *t, void *p)
 {
 	_Atomic uint64_t *e = live_small(p);
-	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0, blocks;
+	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
 	struct block b = unpack_small(v);
 	struct leaf *leaf = slots_leaf(t, b.slot);
 
@@ -343,12 +365,13 @@ void mt_record_free(struct thread *t, void *p)
 	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
-	if (unlikely(!slots_count_free(t, leaf, slots_counts(leaf, b.slot), b.size, &blocks))) {
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size) || !slots_stamped(leaf))) {
 		free_after(t, p, b.slot);
 		return;
 	}
 	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = timed_after(blocks);
+	t->busy_sp = 0;
 	mt_real.free(p);
 }
 

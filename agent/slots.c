@@ -35,6 +35,7 @@
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
 #define STEP_MAX (64 * 1024)
 
+_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
 _Atomic uint64_t mt_epoch;
 _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 
@@ -44,6 +45,14 @@ static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory t
 
 static _Atomic int64_t xbalance; /* published live bytes */
 static _Atomic uint64_t xpeak, xpeak_ns;
+
+uint64_t mt_slots_next_epoch(void)
+{
+	uint64_t ends = atomic_fetch_add(&mt_epoch, 1);
+
+	mt_era_next();
+	return ends;
+}
 
 static struct slot *slot_place(slot_id id)
 {
@@ -143,7 +152,7 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	return leaf;
 }
 
-static void stamp(struct thread *t, slot_id s, struct leaf *leaf)
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
 {
 	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
@@ -181,20 +190,23 @@ MT_COLD static void publish(int64_t bytes)
 	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
 }
 
-/* More threads than usual make the step smaller: known when they publish, not at each event. */
-MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
+/*
+ * What came and what went since a thread published are bounded apart, so their difference is, too.
+ * More threads than usual make the step smaller: known when they publish, not at each event.
+ */
+MT_COLD bool mt_slots_after_slow(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
-	int64_t live = slots_live(t), step = step_bytes();
+	int64_t live = slots_live(t);
 
 	if (!slots_stamped(leaf))
-		stamp(t, s, leaf);
-	if (live <= t->publish_above && live >= t->publish_below)
-		return;
+		mt_slots_stamp(t, s, leaf);
+	if (t->alloc_room >= 0 && t->free_room >= 0)
+		return false;
 	publish(live - t->published);
 	t->published = live;
-	t->publish_above = live + step;
-	t->publish_below = live - step;
+	t->alloc_room = t->free_room = step_bytes();
+	return true;
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
@@ -209,7 +221,7 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 	}
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
 	if (!slots_stamped(leaf))
-		stamp(t, s, leaf);
+		mt_slots_stamp(t, s, leaf);
 }
 
 /* NULL: there is no memory for it. */
@@ -223,13 +235,12 @@ static struct leaf *find_leaf(struct thread *t, slot_id s)
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 {
 	struct leaf *leaf = find_leaf(t, s);
-	uint64_t blocks;
 
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, true, bytes);
-	else if (!slots_count_alloc(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -237,13 +248,12 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 {
 	struct leaf *leaf = find_leaf(t, s);
-	uint64_t blocks;
 
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, false, bytes);
-	else if (!slots_count_free(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+	else if (!slots_count_free(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -294,6 +304,7 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
 	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
 	uint32_t from = all ? 0 : pass - 2;
+	mt_era_next();
 	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 
 	for (; t; t = t->next)

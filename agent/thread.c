@@ -166,6 +166,8 @@ static bool begin_owner(struct thread *t)
 	t->busy_sp = 0;
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
+	t->none.sp = 0;
+	t->none.next = &t->none;
 	t->last = &t->none;
 	t->deep = NULL;
 	t->deleting = 0;

@@ -81,7 +81,7 @@ struct pair {
 
 /*
  * A stack that was met lately, and what its allocation was booked to. The next one of the same
- * stack and epoch goes there, too, without asking anybody: unwind_fast.h, record.c.
+ * stack goes there, too, without asking anybody, as long as the era lasts: unwind_fast.h, record.c.
  */
 struct hit {
 	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
@@ -89,13 +89,15 @@ struct hit {
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
 	const struct pair *innermost; /* of those to compare: this one and what lies before it */
 	uint32_t pairs;        /* how many */
-	uint32_t suspicion;    /* of the maps then */
+	uint32_t era;          /* mt_era when what follows was true */
+	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
+	struct counts *counts; /* those of slot */
+	struct hit *next;      /* what came after it last time; never NULL */
 	uint64_t epoch;
+	struct leaf *leaf;     /* where counts lie */
 	slot_id slot;
-	uint64_t mark;         /* of the blocks' entries in the live map, but size and tick */
-	struct leaf *leaf;     /* which holds ... */
-	struct counts *counts; /* ... those of slot */
-	uint64_t unused[2];
+	uint32_t suspicion;    /* of the maps then */
+	uint64_t unused;
 	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
 
@@ -111,15 +113,16 @@ struct thread {
 	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
-	int64_t publish_above, publish_below; /* live bytes at which the rest is added */
+	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
+	uint64_t timed_at;            /* events when the last one was timed */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, 1 = not */
 	struct hit *last;             /* the last allocation's */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
-	struct hit none;              /* the last one's when it cannot be remembered */
+	struct hit none;              /* the last one's when it cannot be remembered; never expected */
 	struct hit *deep;             /* the one whose pairs lie with the kept stack; NULL = none */
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */

@@ -33,14 +33,26 @@ MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 	return !(n & 1) || pair_holds(p - (n & 2));
 }
 
-/* 4 instructions a frame; some 20 besides. */
+MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
+}
+
+/* 4 instructions a frame; some 15 besides. */
 MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
+	return unwind_same_place(h, pc, sp, fp) &&
+	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
+	       unwind_pairs_hold(h->innermost, h->pairs);
+}
 
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask)) &&
-	       likely(h->epoch == epoch && h->suspicion == suspicion) &&
+/* The same when its era may be over, but nothing that its stack depends on has changed. */
+MT_INLINE bool unwind_still_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return unwind_same_place(h, pc, sp, fp) &&
+	       likely(h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed)) &&
+	       likely(h->suspicion ==
+		      atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
 	       unwind_pairs_hold(h->innermost, h->pairs);
 }
 
@@ -57,7 +69,7 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 	struct hit *h = unwind_hit_set(t, pc, sp);
 
 	for (struct hit *end = h + HIT_WAYS; h < end; h++)
-		if (unwind_hits(h, pc, sp, fp))
+		if (unwind_still_hits(h, pc, sp, fp))
 			return h;
 	return NULL;
 }
