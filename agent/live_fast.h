@@ -51,12 +51,12 @@ MT_INLINE uintptr_t plain_address(const void *p)
 
 MT_INLINE uint64_t pack_small(size_t size, slot_id slot, uint32_t tick, uint32_t thread)
 {
-	return (uint64_t)size << 54 | (uint64_t)slot << 30 | (uint64_t)tick << 14 | thread;
+	return (uint64_t)slot << 40 | (uint64_t)tick << 24 | (uint64_t)thread << 10 | size;
 }
 
 MT_INLINE struct block unpack_small(uint64_t e)
 {
-	struct block b = { e >> 54, e >> 30 & 0xffffff, e >> 14 & 0xffff, e & 0x3fff };
+	struct block b = { e & (LARGE_MIN - 1), e >> 40, e >> 24 & 0xffff, e >> 10 & 0x3fff };
 
 	return b;
 }
@@ -96,7 +96,7 @@ MT_INLINE uint64_t live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
 {
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 
-	atomic_store_explicit(e, pack_small(size, 0, 0, 0) | mark, memory_order_release);
+	atomic_store_explicit(e, mark | size, memory_order_release);
 	return stale;
 }
 

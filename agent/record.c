@@ -19,9 +19,7 @@
  * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
-#include "live_fast.h"
-#include "slots_fast.h"
-#include "unwind_fast.h"
+#include "record_fast.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -161,7 +159,7 @@ static uintptr_t after_slow(struct thread *t, slot_id slot)
 	return TIMED;
 }
 
-MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
+MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, uint64_t stale)
 {
 	struct block old = unpack_small(stale);
 
@@ -173,27 +171,10 @@ MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
 }
 
 /* The last allocation's slot, but not a small block, or the first in its region. */
-static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
+void *mt_record_alloc_large(struct thread *t, void *p, size_t bytes)
 {
 	enter(t, t, p, bytes, t->last->slot);
 	guard_out(t, 0);
-	return p;
-}
-
-/* Counted, then entered. `e` = live_small(p). */
-MT_INLINE void *book(struct thread *t, const struct hit *h, void *p, size_t bytes,
-		     _Atomic uint64_t *e)
-{
-	if (unlikely(bytes >= LARGE_MIN || !e))
-		return alloc_large(t, p, bytes);
-	bool usual = slots_count_alloc(t, h->counts, bytes);
-	atomic_signal_fence(memory_order_seq_cst);
-	uint64_t stale = live_put(e, bytes, h->mark);
-
-	if (unlikely(!usual || stale))
-		return alloc_after(t, p, stale);
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = 0;
 	return p;
 }
 
@@ -250,12 +231,12 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		unwind_remember(t, h);
 	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes, live_small(p));
+	return record_book(t, h, p, bytes, live_small(p));
 }
 
 /* Another stack than the one that was expected. The guard is set. */
-static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, size_t bytes,
-						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
 {
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 
@@ -265,12 +246,12 @@ static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, si
 		renew(t, h);
 	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes, live_small(p));
+	return record_book(t, h, p, bytes, live_small(p));
 }
 
 /* The guard is not simply open. */
-MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-				   uintptr_t sp, uintptr_t fp)
+MT_COLD void *mt_record_alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+				      uintptr_t sp, uintptr_t fp)
 {
 	if (t->busy_sp == TIMED) {
 		uint64_t begin = mt_prim_now_ns();
@@ -290,18 +271,7 @@ MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uint
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
-	_Atomic uint64_t *e = live_small(p);
-
-	live_expect(e);
-	if (unlikely(t->busy_sp))
-		return alloc_guarded(t, p, bytes, pc, sp, fp);
-	t->busy_sp = sp;
-	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->last->next;
-	if (unlikely(!unwind_hits(h, pc, sp, fp)))
-		return alloc_other(t, p, bytes, pc, sp, fp);
-	t->last = h;
-	return book(t, h, p, bytes, e);
+	return record_alloc(t, p, bytes, pc, sp, fp);
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */
@@ -330,7 +300,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 }
 
 /* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
-static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
+void mt_record_free_slow(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
 	bool timed = t->busy_sp == TIMED;
@@ -345,7 +315,7 @@ static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
+MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
 {
 	guard_out(t, after_slow(t, slot));
 	mt_real.free(p);
@@ -353,26 +323,7 @@ MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
 
 void mt_record_free(struct thread *t, void *p)
 {
-	_Atomic uint64_t *e = live_small(p);
-	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
-	struct block b = unpack_small(v);
-	struct leaf *leaf = slots_leaf(t, b.slot);
-
-	if (unlikely(t->busy_sp || !v || !leaf)) {
-		free_slow(t, p);
-		return;
-	}
-	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(e, 0, memory_order_relaxed);
-	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size) || !slots_stamped(leaf))) {
-		free_after(t, p, b.slot);
-		return;
-	}
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = 0;
-	mt_real.free(p);
+	record_free(t, p);
 }
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)

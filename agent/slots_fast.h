@@ -54,6 +54,19 @@ MT_INLINE int64_t slots_live(const struct thread *t)
 			 atomic_load_explicit(&t->total.xfree_bytes, memory_order_relaxed));
 }
 
+/* False: used up. */
+MT_INLINE bool slots_room(int64_t *room, size_t bytes)
+{
+#if defined(__x86_64__)
+	bool over;
+
+	__asm__("subq %2, %0" : "+m"(*room), "=@ccs"(over) : "er"(bytes));
+	return likely(!over);
+#else
+	return likely((*room -= (int64_t)bytes) >= 0);
+#endif
+}
+
 /* By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. */
 MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
 {
@@ -61,8 +74,7 @@ MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t byte
 	slots_add(&c->xalloc_blocks, 1, memory_order_relaxed);
 	slots_add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
 	slots_add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
-	t->alloc_room -= (int64_t)bytes;
-	return likely(t->alloc_room >= 0);
+	return slots_room(&t->alloc_room, bytes);
 }
 
 MT_INLINE bool slots_count_free(struct thread *t, struct counts *c, size_t bytes)
@@ -71,8 +83,7 @@ MT_INLINE bool slots_count_free(struct thread *t, struct counts *c, size_t bytes
 	slots_add(&c->xfree_blocks, 1, memory_order_release);
 	slots_add(&t->total.xfree_bytes, bytes, memory_order_release);
 	slots_add(&t->total.xfree_blocks, 1, memory_order_release);
-	t->free_room -= (int64_t)bytes;
-	return likely(t->free_room >= 0);
+	return slots_room(&t->free_room, bytes);
 }
 
 #endif

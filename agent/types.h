@@ -12,7 +12,7 @@
  * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated ones.
  *
  * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
- *   small entry (u64): size 10 | slot 24 | birth tick 16 | thread 14
+ *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   16,777,215 pairs (stack, epoch); then blocks go to the newest slot of their stack, or
@@ -74,7 +74,7 @@ struct pair {
 	uintptr_t at, is;
 };
 
-#define HIT_PAIRS 33 /* makes a hit 640 bytes */
+#define HIT_PAIRS 32 /* makes a hit 640 bytes */
 #define HIT_SETS 16
 #define HIT_WAYS 4
 #define HITS (HIT_SETS * HIT_WAYS)
@@ -87,8 +87,8 @@ struct hit {
 	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
-	const struct pair *innermost; /* of those to compare: this one and what lies before it */
-	uint32_t pairs;        /* how many */
+	const struct pair *pairs; /* to compare, outermost first */
+	uint32_t count;        /* how many */
 	uint32_t era;          /* mt_era when what follows was true */
 	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
 	struct counts *counts; /* those of slot */
@@ -97,7 +97,7 @@ struct hit {
 	struct leaf *leaf;     /* where counts lie */
 	slot_id slot;
 	uint32_t suspicion;    /* of the maps then */
-	uint64_t unused;
+	uint64_t unused[3];
 	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
 

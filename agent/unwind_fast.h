@@ -22,15 +22,25 @@ MT_INLINE bool pair_holds(const struct pair *p)
 	return likely(*(const uintptr_t *)p->at == p->is);
 }
 
-/* From the inside out: the first difference ends it, nothing is read that a walk would not read. */
+/*
+ * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
+ * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
+ */
+bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
+#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
+#define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
+#define HOLD16(i) HOLD4((i) + 12) HOLD4((i) + 8) HOLD4((i) + 4) HOLD4(i)
 MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 {
-	for (; n >= 4; n -= 4, p -= 4)
-		if (!(pair_holds(p) && pair_holds(p - 1) && pair_holds(p - 2) && pair_holds(p - 3)))
-			return false;
-	if (n & 2 && !(pair_holds(p) && pair_holds(p - 1)))
-		return false;
-	return !(n & 1) || pair_holds(p - (n & 2));
+	_Static_assert(HIT_PAIRS == 32, "one comparison for each");
+	switch (n) {
+	HOLD16(16)
+	HOLD16(0)
+	case 0:
+		return true;
+	default:
+		return false; /* deep ones are for unwind_still_hits() */
+	}
 }
 
 MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -43,7 +53,7 @@ MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uint
 {
 	return unwind_same_place(h, pc, sp, fp) &&
 	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
-	       unwind_pairs_hold(h->innermost, h->pairs);
+	       unwind_pairs_hold(h->pairs, h->count);
 }
 
 /* The same when its era may be over, but nothing that its stack depends on has changed. */
@@ -53,7 +63,7 @@ MT_INLINE bool unwind_still_hits(const struct hit *h, uintptr_t pc, uintptr_t sp
 	       likely(h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed)) &&
 	       likely(h->suspicion ==
 		      atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
-	       unwind_pairs_hold(h->innermost, h->pairs);
+	       mt_unwind_pairs_hold(h->pairs, h->count);
 }
 
 /* The first of the ways where a stack would be. */
@@ -101,8 +111,8 @@ MT_INLINE void unwind_remember(struct thread *t, struct hit *h)
 	} else {
 		t->deep = h;
 	}
-	h->innermost = &pairs[top->pairs] - 1;
-	h->pairs = top->pairs;
+	h->pairs = pairs;
+	h->count = top->pairs;
 	h->pc = top->pc;
 	h->fp = top->bp;
 	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;

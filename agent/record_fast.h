@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record_fast.h - the path of every malloc and free, in one screen.
+ *
+ * It is inlined into the hooks that matter, where the caller's pc, sp and fp need no registers. An
+ * allocation of the stack that is expected next (struct hit) asks neither the trie nor the
+ * counters' tree; whatever is unusual is a tail call into record.c, which has the rules.
+ * Measured: tests/bench/instructions.sh.
+ */
+#ifndef MT_RECORD_FAST_H
+#define MT_RECORD_FAST_H
+
+#include "live_fast.h"
+#include "slots_fast.h"
+#include "unwind_fast.h"
+
+/* Each returns p. */
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp);              /* not the stack that was expected */
+void *mt_record_alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+			      uintptr_t sp, uintptr_t fp); /* the guard is not simply open */
+void *mt_record_alloc_large(struct thread *t, void *p, size_t bytes); /* of t->last's stack */
+void *mt_record_alloc_after(struct thread *t, void *p, uint64_t stale);
+void mt_record_free_slow(struct thread *t, void *p);
+void mt_record_free_after(struct thread *t, void *p, slot_id slot);
+
+/* Counted, then entered. `e` = live_small(p); t->last = h. */
+MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
+			    _Atomic uint64_t *e)
+{
+	if (unlikely(bytes >= LARGE_MIN || !e))
+		return mt_record_alloc_large(t, p, bytes);
+	bool usual = slots_count_alloc(t, h->counts, bytes);
+	atomic_signal_fence(memory_order_seq_cst);
+	uint64_t stale = live_put(e, bytes, h->mark);
+
+	if (unlikely(!usual || stale))
+		return mt_record_alloc_after(t, p, stale);
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy_sp = 0;
+	return p;
+}
+
+MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			     uintptr_t fp)
+{
+	_Atomic uint64_t *e = live_small(p);
+
+	live_expect(e);
+	if (unlikely(t->busy_sp))
+		return mt_record_alloc_guarded(t, p, bytes, pc, sp, fp);
+	t->busy_sp = sp;
+	atomic_signal_fence(memory_order_seq_cst);
+	struct hit *h = t->last->next;
+	if (unlikely(!unwind_hits(h, pc, sp, fp)))
+		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+	t->last = h;
+	return record_book(t, h, p, bytes, e);
+}
+
+/* Taken out, then counted, then freed. */
+MT_INLINE void record_free(struct thread *t, void *p)
+{
+	_Atomic uint64_t *e = live_small(p);
+	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
+	struct block b = unpack_small(v);
+	struct leaf *leaf = slots_leaf(t, b.slot);
+
+	if (unlikely(t->busy_sp || !v || !leaf)) {
+		mt_record_free_slow(t, p);
+		return;
+	}
+	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(e, 0, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size) ||
+		     !slots_stamped(leaf))) {
+		mt_record_free_after(t, p, b.slot);
+		return;
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy_sp = 0;
+	mt_real.free(p);
+}
+
+#endif
