@@ -90,6 +90,7 @@ static bool set_up(void)
 		mt_msg("no address space for the live map; running unprofiled");
 		return false;
 	}
+	mt_hooks_jemalloc_init();
 	return true;
 }
 
