@@ -68,6 +68,7 @@ struct mark {
 	uint32_t id;
 	uint32_t flags;                  /* MTW_MARK_* */
 	bool known, live_known;          /* live_known: MARK_LIVE arrived whole */
+	bool coming;                     /* not known yet: belongs to the state that model_coming() is about */
 	uint64_t epoch, time_ns, rss_bytes;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	struct tally totals;
@@ -114,7 +115,7 @@ struct event; /* wire_read.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);
-/* Forget all (a reconnect resynchronises in full). Keeps the object and its observers. */
+/* Forget all (another program follows). Keeps the object and its observers. */
 void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
@@ -128,6 +129,9 @@ uint32_t model_state(const struct model *m, int *status, bool *known); /* enum m
 void model_set_state(struct model *m, uint32_t state, int status, bool known); /* link lost, cut, our own waitpid */
 bool model_complete(const struct model *m);  /* a tick with MTW_TICK_COMPLETE was applied */
 bool model_final(const struct model *m);
+/* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns 0 = none came);
+ * until it is whole all else is the last whole state. NULL = the model is what came last. */
+const struct totals *model_coming(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);

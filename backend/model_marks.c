@@ -12,9 +12,14 @@
 
 #include <stdlib.h>
 
+static bool was_sent(const struct mark *k)
+{
+	return k->known || k->coming;
+}
+
 static bool in_chain(const struct mark *k)
 {
-	return k->known && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+	return was_sent(k) && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 }
 
 static struct mark *chain_next(struct model *m, uint32_t id)
@@ -83,7 +88,7 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	if (e->u.mark.totals.free_blocks > e->u.mark.totals.alloc_blocks ||
 	    e->u.mark.totals.free_bytes > e->u.mark.totals.alloc_bytes)
 		return err_set(err, 3, "stream: mark %u freed more than was allocated; connect again", id);
-	if (id < m->mark_limit && m->marks[id].known &&
+	if (id < m->mark_limit && was_sent(&m->marks[id]) &&
 	    (m->marks[id].epoch != e->u.mark.epoch || (m->marks[id].flags & ~e->u.mark.flags)))
 		return err_set(err, 3, "stream: mark %u changes its epoch or comes back; connect again", id);
 	GROW(m->marks, m->mark_room, (size_t)id + 1);
@@ -94,7 +99,8 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	k->id = id;
 	if (leaves)
 		leave_chain(m, k);
-	k->known = true;
+	k->coming = m->resuming && !k->known;
+	k->known = !k->coming;
 	k->flags = e->u.mark.flags;
 	k->epoch = e->u.mark.epoch;
 	k->time_ns = e->u.mark.time_ns;
@@ -106,6 +112,15 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	if (leaves && m->base == id)
 		model_set_base(m, 0);
 	return 0;
+}
+
+void marks_arrive(struct model *m)
+{
+	for (size_t i = 1; i < m->mark_limit; i++) {
+		m->marks[i].known |= m->marks[i].coming;
+		m->marks[i].coming = false;
+	}
+	m->marks_generation++;
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -138,11 +153,13 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.mark_live.mark;
 
-	if (id >= m->mark_limit || !m->marks[id].known)
+	if (id >= m->mark_limit || !was_sent(&m->marks[id]))
 		return err_set(err, 3, "stream: live bytes of mark %u, which was never set; connect again", id);
 	struct mark *k = &m->marks[id];
 	if (!in_chain(k))
 		return 0; /* given up or dropped while its cells were under way */
+	if (k->live_known && m->resuming)
+		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
 		finish_cells(k);
 		m->marks_generation++;

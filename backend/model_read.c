@@ -47,6 +47,11 @@ bool model_final(const struct model *m)
 	return m->final;
 }
 
+const struct totals *model_coming(const struct model *m)
+{
+	return m->resuming ? &m->totals_staged : NULL;
+}
+
 uint64_t model_time(const struct model *m)
 {
 	return m->time_ns;

@@ -149,7 +149,7 @@ static bool over(struct recording *r)
 	if (r->pid && !r->connected)
 		return now - r->ended_ns > GREETING_MS * 1000000ull;
 	if (live)
-		return r->pid && watch_stale_ns(r->watch) > SILENCE_MS * 1000000ull;
+		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 

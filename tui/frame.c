@@ -94,7 +94,14 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
 	if (f->final && !file)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
-	if (loading < 100 && model_program(a->model)) {
+	const struct totals *coming = model_coming(a->model);
+	if (loading < 100 && coming) {
+		if (coming->time_ns)
+			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
+			    text_bytes(span, live_bytes(&coming->sum)));
+		else
+			add(parts, n, ROLE_HEADER_WARNING, "loading");
+	} else if (loading < 100 && model_program(a->model)) {
 		double known = live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
 		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
 	}
