@@ -193,7 +193,8 @@ bool mt_init_running(void);                         /* ... which is what happens
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
-void mt_init_waits(void);                           /* a dormant process is about to wait */
+uint64_t mt_init_waits(void);                       /* a dormant process is about to wait; ns until it
+						     * is to wake, 0 = it did, or never will */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */

@@ -12,6 +12,7 @@
 
 #include "ask.h"
 #include "conn.h"
+#include "dormant.h"
 #include "intake.h"
 #include "keep.h"
 #include "launch.h"
@@ -275,6 +276,8 @@ static int check_pid(const struct target *t, struct err *err)
 		name[0] = '\0';
 	fclose(f);
 	name[strcspn(name, "\n")] = '\0';
+	if (dormant_explain(t->text, t->pid, *name ? name : "the process", err))
+		return -1;
 	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; start it with memtop run", t->text,
 		       *name ? name : "the process", t->pid);
 }
