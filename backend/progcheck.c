@@ -113,6 +113,8 @@ static int runnable(const char *path)
 		return errno;
 	if (S_ISDIR(st.st_mode))
 		return EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return ENODEV;
 	return access(path, X_OK) ? errno : 0;
 }
 
@@ -140,6 +142,8 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err)
 		return 0;
 	if (why == EISDIR)
 		return err_set(err, 126, "%s: not a program: it is a directory; name a program in it", name);
+	if (why == ENODEV)
+		return err_set(err, 126, "%s: not a program: it is no plain file; check the path", name);
 	if (why == EACCES)
 		return err_set(err, 126, "%s: not executable: permission denied; chmod +x %s", name, name);
 	if (why == ENOENT || why == ENOTDIR)
@@ -208,8 +212,9 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 		return err_set(err, 126, "%s: not a program: an object file that was never linked; link it", name);
 	if (!*k->interp)
 		return err_set(err, 126,
-			       "%s: statically linked: no agent can be preloaded into it; link it dynamically, "
-			       "or link libmemtop-agent.a into it", name);
+			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
+			       "or link libmemtop-agent.a into it", name,
+			       k->type == ET_DYN ? ", or a shared library" : "");
 	if (is_musl(k->interp) != !agent_wants_glibc(agent))
 		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
 			       name, is_musl(k->interp) ? "musl" : "not musl", agent,

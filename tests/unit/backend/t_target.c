@@ -75,13 +75,14 @@ TEST(nonsense_is_refused)
 {
 	char longest[700], text[200];
 
-	bad("", ": not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
+	bad("", ": not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop (memtop --help lists the verbs)");
 	bad("nothing-of-that-name", "nothing-of-that-name: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or "
-				    "FILE.mtop");
-	bad("0", "0: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
+				    "FILE.mtop (memtop --help lists the verbs)");
+	bad("0", "0: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop (memtop --help lists the verbs)");
 	static const char *const ports[] = { ":", ":0", ":65536", ":x", ":-1", ":99999999999999999999", "host:", ": 1" };
 	for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
-		snprintf(text, sizeof text, "%s: not a port: a number from 1 to 65535 follows the colon; use :9001", ports[i]);
+		snprintf(text, sizeof text, "%s: not a port: a number from 1 to 65535 follows the colon; use %s", ports[i],
+			 ports[i][0] == ':' ? ":9001" : "host:9001");
 		bad(ports[i], text);
 	}
 	bad("::1:80", "::1:80: not a port: a number from 1 to 65535 follows the colon; use :9001");
