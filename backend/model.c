@@ -206,7 +206,7 @@ static int apply_hello(struct model *m, const struct event *e)
 		resume(m);
 	} else if (m->hello) {
 		model_clear(m);
-		m->base_wanted = 0;
+		m->base_wanted = m->until_wanted = 0;
 	}
 	p->pid = (uint32_t)e->u.hello.pid;
 	p->uid = (uint32_t)e->u.hello.uid;

@@ -83,8 +83,8 @@ struct model {
 	struct mark *marks;
 	size_t mark_limit, mark_room;
 	uint64_t marks_generation;
-	uint32_t base, base_wanted;      /* wanted: survives a reconnect to the same program */
-	uint64_t base_epoch;
+	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
+	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
 	uint64_t rss, virt;
@@ -193,6 +193,6 @@ int marks_apply(struct model *m, const struct event *e, struct err *err);
 int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
 void marks_arrive(struct model *m); /* the state that they came with is whole */
-void marks_rebase(struct model *m); /* take up base_wanted when it has become possible */
+void marks_rebase(struct model *m); /* take up the wanted interval when it has become possible */
 
 #endif

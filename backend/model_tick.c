@@ -74,7 +74,9 @@ static void take_staged(struct model *m, struct rate_batch *batch, double weight
 		s->s.now = m->staged[i].now;
 		s->staged = 0;
 		struct change after = slot_change(&s->s);
-		struct change moved = change_sub(&after, &before);
+		struct change moved = { 0 };
+		if (!m->until) /* between two marks nothing moves any more */
+			moved = change_sub(&after, &before);
 		uint32_t index = idmap_get(&m->node_ids, s->s.node);
 		struct delta *d = delta_of(m, index);
 		d->own = true;
@@ -263,7 +265,7 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 	if (flags & MTW_TICK_FINAL)
 		m->final = true;
 	model_notify(m, m->changes, changed);
-	if (m->base_wanted != m->base && m->complete)
+	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
 		marks_rebase(m);
 }
 

@@ -73,7 +73,8 @@ void saver_stop(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->model), .changes = model_base(a->model) != 0 };
+	struct export_options o = { .from = model_base(a->model), .to = model_until(a->model),
+				    .changes = model_diffing(a->model) };
 	FILE *out = fopen(job.part, "we");
 
 	if (!out)
