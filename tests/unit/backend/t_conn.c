@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * t_conn.c - the link: what is said of those that do not greet as an agent does, and how it comes back.
+ * The resolver is this file's: names are found, are not, or are looked up for ever.
  */
 #include "conn.h"
 #include "peer.h"
+
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
 
 static const uint8_t right[MTW_GREETING_LEN] = MTW_MAGIC "\1\0\1";
 
@@ -28,6 +33,42 @@ static void on_down(void *arg, const char *text)
 	(void)arg;
 	problems++;
 	snprintf(problem, sizeof problem, "%s", text);
+}
+
+static struct sockaddr_in found_at = { .sin_family = AF_INET };
+static struct addrinfo found = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_addrlen = sizeof found_at };
+static int lookups;
+
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **to)
+{
+	if (hints->ai_flags & AI_NUMERICHOST)
+		return EAI_NONAME;
+	__atomic_add_fetch(&lookups, 1, __ATOMIC_RELAXED);
+	while (!strcmp(host, "never"))
+		pause();
+	if (strcmp(host, "here"))
+		return !strcmp(host, "busy") ? EAI_AGAIN : EAI_NONAME;
+	found_at.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+	found_at.sin_port = htons((uint16_t)atoi(port));
+	found.ai_addr = (struct sockaddr *)&found_at;
+	*to = &found;
+	return 0;
+}
+
+void freeaddrinfo(struct addrinfo *a)
+{
+	CHECK(a == &found);
+}
+
+static struct conn *open_name(const char *word)
+{
+	const struct conn_events events = { .frame = on_frame, .up = on_up, .down = on_down };
+	struct target t;
+	struct err err = { 0 };
+
+	loop = loop_new();
+	CHECK_EQ(target_parse(word, &t, &err), 0);
+	return conn_new(loop, &t, "test", 0, &events);
 }
 
 static struct conn *open_link(int *listener)
@@ -209,5 +250,58 @@ TEST(finished_is_not_tried_again)
 	CHECK(accept4(listener, NULL, NULL, SOCK_NONBLOCK) < 0);
 	CHECK_EQ(problems, 0);
 	close(fd);
+	end_link(c, listener);
+}
+
+TEST(name_that_is_looked_up_for_ever)
+{
+	struct conn *c = open_name("never:9001");
+
+	/* The loop goes on all the while: its timers say so, and who waits for the link may leave. */
+	WAIT_FOR(problems == 1);
+	CHECK(strstr(problem, "never:9001: its name is still being looked up") != NULL);
+	CHECK(!conn_tried(c));
+	CHECK_EQ(lookups, 1);
+	conn_free(c);
+	loop_free(loop);
+}
+
+TEST(name_that_nobody_knows)
+{
+	struct conn *c = open_name("nobody:9001");
+
+	WAIT_FOR(conn_tried(c));
+	CHECK(strstr(problem, "nobody:9001: no such host: ") != NULL);
+	WAIT_FOR(__atomic_load_n(&lookups, __ATOMIC_RELAXED) > 2); /* it may be set up meanwhile */
+	conn_free(c);
+	loop_free(loop);
+	c = open_name("busy:9001");
+	problems = 0;
+	WAIT_FOR(problems > 0);
+	CHECK(strstr(problem, "cannot be looked up now") != NULL);
+	conn_free(c);
+	loop_free(loop);
+}
+
+TEST(name_is_looked_up_once)
+{
+	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	socklen_t len = sizeof at;
+	char word[32];
+	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	CHECK_EQ(bind(listener, (struct sockaddr *)&at, sizeof at), 0);
+	CHECK_EQ(listen(listener, 8), 0);
+	CHECK_EQ(getsockname(listener, (struct sockaddr *)&at, &len), 0);
+	snprintf(word, sizeof word, "here:%d", ntohs(at.sin_port));
+	struct conn *c = open_name(word);
+	for (unsigned n = 1; n < 4; n++) {
+		int fd = peer_accept(listener);
+		peer_send(fd, right, sizeof right);
+		WAIT_FOR(ups == n);
+		close(fd);
+		WAIT_FOR(problems == n);
+	}
+	CHECK_EQ(lookups, 1);
 	end_link(c, listener);
 }
