@@ -10,10 +10,16 @@
  */
 #include "dormant.h"
 
+#include "launch.h"
+
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
+
+#define PATIENCE 30 /* looks, 10 ms apart */
 
 static bool has_agent(int pid)
 {
@@ -57,18 +63,36 @@ static bool same_program(int a, int b)
 	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
 }
 
-bool dormant_explain(const char *target, int pid, const char *name, struct err *err)
+/* One that has just been started may be about to listen. */
+static bool listens_soon(int pid)
+{
+	struct timespec pause = { 0, 10000000 };
+
+	for (int i = 0; i < PATIENCE; i++) {
+		struct agent_process *list;
+		bool found = false;
+		for (size_t k = 0, n = launch_list(&list); k < n; k++)
+			found |= list[k].pid == pid;
+		free(list);
+		if (found)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+int dormant_check(const char *target, int pid, const char *name, struct err *err)
 {
 	int parent = parent_of(pid);
 
 	if (!has_agent(pid))
-		return false;
+		return 1;
+	if (listens_soon(pid))
+		return 0;
 	if (parent > 1 && same_program(pid, parent) && has_agent(parent))
-		err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own before "
-			"it has lived two seconds and then allocates or waits; try again then, or watch its parent: -p %d",
-			target, name, parent);
-	else
-		err_set(err, 3, "%s: %s has the agent, but no session under this number: it was forked and neither allocated nor "
-			"waited since, or listen= names another socket; see memtop list", target, name);
-	return true;
+		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
+			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
+			       "parent: -p %d", target, name, parent);
+	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was forked and neither allocated nor "
+		       "waited since, or listen= names another socket; see memtop list", target, name);
 }

@@ -7,7 +7,10 @@
 
 #include "base.h"
 
-/* True, with *err (status 3) naming the process `name`: the agent is in it, and why it is no session. */
-bool dormant_explain(const char *target, int pid, const char *name, struct err *err);
+/*
+ * For a process `name` that nobody listens for. 1: the agent is not in it; 0: it listens by now; -1 and *err
+ * (status 3): the agent is in it, and why it is no session. Takes a third of a second at most.
+ */
+int dormant_check(const char *target, int pid, const char *name, struct err *err);
 
 #endif

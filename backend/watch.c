@@ -276,8 +276,9 @@ static int check_pid(const struct target *t, struct err *err)
 		name[0] = '\0';
 	fclose(f);
 	name[strcspn(name, "\n")] = '\0';
-	if (dormant_explain(t->text, t->pid, *name ? name : "the process", err))
-		return -1;
+	int rc = dormant_check(t->text, t->pid, *name ? name : "the process", err);
+	if (rc <= 0)
+		return rc;
 	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; start it with memtop run", t->text,
 		       *name ? name : "the process", t->pid);
 }
