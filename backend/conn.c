@@ -186,6 +186,7 @@ static int take_greeting(struct conn *c, struct err *err)
 	c->in_at = MTW_GREETING_LEN;
 	c->received = c->in_end - c->in_at;
 	c->state = UP;
+	c->target.unheard = false;
 	c->up_ns = now_ns();
 	set_timer(c, 0, NULL);
 	greet_back(c);

@@ -114,7 +114,7 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 		return err_set(err, 3, "%s: nobody listens there: %s; start the program with memtop run --options "
 			       "listen=..., or see memtop list", t->text, strerror(why));
 	default:
-		if (t->pid > 0 && t->text[0] != '@') /* a program that memtop started */
+		if (t->unheard)
 			return err_set(err, 3, "%s: its agent never spoke: the program ended at once, drops LD_PRELOAD, or "
 				       "MEMTOP_OPTIONS or --options is wrong; run it without memtop to compare", t->text);
 		return err_set(err, 3, "%s: nobody listens there: %s; see memtop list for the processes that have an agent",

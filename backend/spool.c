@@ -105,8 +105,8 @@ int spool_newest(char *path, size_t size, struct err *err)
 	char dir[PATH_MAX];
 	struct kept *list;
 
-	if (spool_dir(dir, sizeof dir, err))
-		return -1;
+	if (spool_dir(dir, sizeof dir, NULL))
+		return err_set(err, 3, "--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
 	size_t n = list_kept(dir, &list);
 	if (n)
 		snprintf(path, size, "%s/%s", dir, list[0].name);

@@ -22,6 +22,7 @@ struct target {
 	char host[256];
 	char name[512];  /* abstract name, socket path or file */
 	int port, pid;
+	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
 	char text[600];  /* as typed: for messages and the header */
 };
 /* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */

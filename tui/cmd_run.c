@@ -88,6 +88,9 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	reap(&r);
 	loop_remove(r.signal);
 	watch_close(r.watch);
+	if (!r.ended)
+		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", a->operands[0], (int)r.pid,
+		     (int)r.pid, (int)r.pid);
 	return status_of(&r, status);
 }
 
