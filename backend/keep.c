@@ -100,6 +100,15 @@ void keep_exit(struct keep *k, uint32_t state, int status)
 	keep_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
 }
 
+void keep_note(struct keep *k, const char *text)
+{
+	uint8_t payload[MTW_STRING_MAX + 16];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, text);
+	keep_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
+}
+
 void keep_flush(struct keep *k)
 {
 	if (keep_open(k))

@@ -7,6 +7,7 @@
  * since naming the wrong architecture is the point.
  */
 #include "progcheck.h"
+#include "progmalloc.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -222,11 +223,31 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	return 0;
 }
 
-int progcheck(const char *name, const char *path, const char *agent, struct err *err)
+/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in *note, "" = nothing. */
+static int check_malloc(const char *name, const char *path, char *note, size_t note_size, struct err *err)
+{
+	struct progmalloc m;
+
+	progmalloc_read(path, &m);
+	*note = '\0';
+	if (m.sanitizer)
+		return err_set(err, 126, "%s: built with -fsanitize=%s: that brings a malloc of its own, which no agent can stand "
+			       "before; build it without, or %s", name, m.sanitizer,
+			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
+				       ? "run it without memtop: it has a leak check itself" : "run it without memtop");
+	if (m.own || m.own_hidden)
+		snprintf(note, note_size, "%s: has a malloc of its own: what %s is not seen unless "
+			 "it passes the calls on; build it with the system's malloc to see all", name,
+			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
+	return 0;
+}
+
+int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64];
 	struct elf_kind k;
 
+	*note = '\0';
 	snprintf(now, sizeof now, "%s", path);
 	snprintf(what, sizeof what, "%s", name);
 	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
@@ -236,7 +257,8 @@ int progcheck(const char *name, const char *path, const char *agent, struct err 
 		if (rc)
 			return err_set(err, 126, "%s: cannot be read: %s; check the path", what, strerror(-rc));
 		if (k.class_bits)
-			return check_privileges(what, now, err) ? -1 : check_elf(what, &k, agent, err);
+			return check_privileges(what, now, err) || check_elf(what, &k, agent, err)
+				       ? -1 : check_malloc(what, now, note, note_size, err);
 		if (!*k.script) {
 			if (!k.text)
 				return err_set(err, 126, "%s: not a program: neither ELF nor a script; check the path",

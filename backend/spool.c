@@ -159,5 +159,6 @@ struct session_writer *spool_create(const char *exe, unsigned pid, char *path, s
 		}
 		now++;
 	} while (lstat(path, &st) == 0);
-	return session_create(path, SPOOL_MAX_BYTES, err);
+	const char *max = getenv("MEMTOP_TEST_SPOOL_MAX");
+	return session_create(path, max ? strtoull(max, NULL, 10) : SPOOL_MAX_BYTES, err);
 }

@@ -45,6 +45,7 @@ struct watch {
 	void *on_change_arg;
 	unsigned bits;                   /* to be told after this slice */
 	char *problem, *notice;          /* NULL = none */
+	char *noted;                     /* watch_note(), for a spool that is made later; NULL = none */
 	char **warnings;
 	size_t warning_count, warning_room;
 	const char **warning_list;       /* what watch_warnings() returned last */
@@ -166,8 +167,11 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
 		w->bits |= WATCH_LINK;
 		const struct program *p = model_program(w->in.model);
+		bool kept = keep_open(&w->keep);
 		if (w->options.spool)
 			keep_spool(&w->keep, p->exe ? p->exe : "program", p->pid, w->target.text);
+		if (w->noted && !kept)
+			keep_note(&w->keep, w->noted);
 	}
 	if (!model_coming(w->in.model))
 		w->stale_since = 0;
@@ -376,6 +380,7 @@ void watch_close(struct watch *w)
 	free(w->warning_list);
 	free(w->problem);
 	free(w->notice);
+	free(w->noted);
 	free(w);
 }
 
@@ -442,6 +447,17 @@ int watch_loading(const struct watch *w)
 		return 0;
 	uint64_t percent = t->slots_sent * 100 / t->slots_total;
 	return percent > 99 ? 99 : (int)percent;
+}
+
+void watch_note(struct watch *w, const char *text)
+{
+	if (!*text)
+		return;
+	add_warning(w, text);
+	set_text(&w->noted, text);
+	set_text(&w->notice, text);
+	w->bits |= WATCH_NOTICE;
+	keep_note(&w->keep, text);
 }
 
 size_t watch_warnings(const struct watch *w, const char *const **sentences)

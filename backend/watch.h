@@ -61,6 +61,7 @@ uint64_t watch_silent_ns(const struct watch *w); /* since when nothing came; 0 =
 const char *watch_problem(const struct watch *w);/* one sentence, NULL = none */
 const char *watch_notice(const struct watch *w);
 int watch_loading(const struct watch *w);        /* percent, 100 = complete; after a reconnect, of model_coming() */
+void watch_note(struct watch *w, const char *text); /* one more warning, for this session's reports too; "" = none */
 size_t watch_warnings(const struct watch *w, const char *const **sentences);
 
 /* Commands; -1 when there is no live link. Their effect arrives as frames. */

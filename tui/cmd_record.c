@@ -150,7 +150,7 @@ static bool over(struct recording *r)
 	if (r->pid && !r->connected)
 		return now - r->ended_ns > GREETING_MS * 1000000ull;
 	if (live)
-		return r->pid && watch_stale_ns(r->watch) > SILENCE_MS * 1000000ull;
+		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
@@ -265,6 +265,7 @@ static int record_program(const struct args *a)
 	cmd_launched_target(&l, a->operands[0], &t);
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch) {
+		watch_note(r.watch, l.note);
 		record_loop(&r);
 		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
 			watch_child_ended(r.watch, status);

@@ -82,6 +82,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	r.watch = watch_open(loop, &t, &options, err);
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);
+	watch_note(r.watch, l->note);
 	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
 	reap(&r);
 	int status = tui_run(loop, r.watch, &tui);

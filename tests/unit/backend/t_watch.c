@@ -175,7 +175,7 @@ TEST(cut_while_loading_shows_the_last_whole_state)
 	whole(10, 600, 400);
 	WAIT_FOR(model_complete(m));
 	CHECK_EQ(live(), 1000);
-	CHECK_EQ(model_set_base(m, 1), 0);
+	CHECK_EQ(model_set_interval(m, 1, 0), 0);
 	uint64_t resets = model_resets(m);
 
 	for (int again = 0; again < 3; again++) {
