@@ -64,8 +64,9 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
+# Without the names that must not be found: unseen.c.
 $(B)/libmemtop-agent.a: $(AGENT_OBJ)
-	rm -f $@ && ar rcs $@ $(AGENT_OBJ)
+	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$(AGENT_OBJ))
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
 	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)

@@ -111,6 +111,7 @@ bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, s
 struct block mt_live_take(const void *p);           /* before the real free */
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
 bool mt_live_peek(const void *p, struct block *b);
+void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
@@ -204,7 +205,8 @@ bool mt_init_running(void);                         /* ... which is what happens
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
-void mt_init_waits(void);                           /* a dormant process is about to wait */
+uint64_t mt_init_waits(void);                       /* a dormant process is about to wait; ns until it
+						     * is to wake, 0 = it did, or never will */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */

@@ -39,6 +39,16 @@ void mt_hooks_plain_free(void *p);
 /* hooks_cxx.c: which operator new is behind us; once, from init. */
 void mt_hooks_cxx_init(void);
 bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc does */
+/* hooks_jemalloc.c: its own functions, where it is the allocator; once, from init. */
+void mt_hooks_jemalloc_init(void);
+
+/* rebind.c: hooks in front of functions that exist here; once, from init. list[0] tells whose they are. */
+struct rebind {
+	const char *name;
+	void *real, *hook;
+};
+void mt_rebind(const struct rebind *list, size_t count);
+
 /* hooks_proc.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);
 void mt_hooks_wait_init(void);

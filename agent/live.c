@@ -21,6 +21,12 @@
  * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
  * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
  * The path that every small block takes is in live_fast.h.
+ *
+ * What was freed unseen is found where a block starts in its place. A small block that starts in the
+ * first KiB of a large one can only be checked in the other map, which costs more than all the rest; so
+ * that is done where such frees are to be expected: after the first one that was found, and from
+ * the first library that is loaded with RTLD_DEEPBIND or into another namespace (mt_live_suspect).
+ * Then live_small() finds nothing, and every block takes the path through this file.
  * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
  * reads meta twice).
  */
@@ -40,8 +46,9 @@ struct used {
 	bool large;
 };
 
-struct shadow mt_live_even;
-static struct shadow odd;
+struct region *_Atomic mt_live_fast;
+static struct shadow even, odd;
+static _Atomic bool xsuspected;
 static struct used *_Atomic xused;
 unsigned mt_live_granule_shift = 4;
 
@@ -66,16 +73,30 @@ bool mt_live_init(unsigned granule_bytes)
 {
 	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
 	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
-	if (!tick_start || !new_root(&mt_live_even))
+	if (!tick_start || !new_root(&even))
 		return false;
+	atomic_store(&mt_live_fast, even.xroot);
 	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
 	return true;
+}
+
+MT_COLD void mt_live_suspect(void)
+{
+	size_t bytes = REGIONS * sizeof(struct region);
+
+	if (atomic_exchange(&xsuspected, true))
+		return;
+	struct region *empty = mt_prim_map(bytes, true);
+	if (!empty)
+		return;
+	mt_arena_range((uintptr_t)empty, bytes);
+	atomic_store(&mt_live_fast, empty);
 }
 
 /* The region of an address; NULL: outside the known address space, or no root. */
 MT_INLINE struct region *region_of(uintptr_t addr)
 {
-	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &odd;
+	struct shadow *s = likely(!(addr & 8)) ? &even : &odd;
 	struct region *root = atomic_load_explicit(&s->xroot, memory_order_acquire);
 
 	if (unlikely(!root || addr >> ADDRESS_BITS))
@@ -188,7 +209,7 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
 	if (unlikely(stale))
-		atomic_store_explicit(&l->xmeta, 0, memory_order_seq_cst); /* never old meta, new size */
+		stale = atomic_exchange(&l->xmeta, 0); /* never old meta, new size; see take_covering() */
 	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
 	if (unlikely(stale)) {
@@ -203,16 +224,30 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	return false;
 }
 
+/* A large block reaches past its granule: a small one that starts there, and not before it, lies in it. */
+static bool take_covering(struct region *r, uintptr_t addr, struct block *old)
+{
+	struct large *l = large_at(r, addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+
+	if (likely(!meta) || (meta & 0x7f) > (addr & (LARGE_MIN - 1)) >> 3)
+		return false;
+	*old = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	/* Others may find it, too: whoever takes it out books it. */
+	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
+}
+
 static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint32_t thread,
 		  struct block *old)
 {
 	if (unlikely(size >= LARGE_MIN))
 		return enter_large(addr, size, pack_large(addr, slot, tick, thread), old);
-	_Atomic uint64_t *e = small_at(region_of(addr), addr);
+	struct region *r = region_of(addr);
+	_Atomic uint64_t *e = small_at(r, addr);
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 	atomic_store_explicit(e, pack_small(size, slot, tick, thread), memory_order_release);
 	if (likely(!stale))
-		return false;
+		return take_covering(r, addr, old);
 	*old = unpack_small(stale);
 	return true;
 }

@@ -35,7 +35,8 @@ struct shadow {
 };
 
 #pragma GCC visibility push(hidden)
-extern struct shadow mt_live_even;
+/* What live_small() looks into: the even map, or an empty one, so that live.c sees every block. */
+extern struct region *_Atomic mt_live_fast;
 extern unsigned mt_live_granule_shift;  /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
 #pragma GCC visibility pop
@@ -69,7 +70,7 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 
 	if (unlikely(addr & (8 | ~(uintptr_t)0 << ADDRESS_BITS)))
 		return NULL;
-	struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
+	struct region *root = atomic_load_explicit(&mt_live_fast, memory_order_relaxed);
 	const struct region *r = &root[addr >> REGION_SHIFT];
 	leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
 	return likely(leaf) ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;

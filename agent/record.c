@@ -93,6 +93,7 @@ static void count_free(struct thread *t, const struct block *b)
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
 	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+	mt_live_suspect();
 	count_free(t, old);
 }
 

@@ -229,8 +229,10 @@ void life_release(struct server *s);                /* give back the dead target
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
+uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s);               /* exe, args */
+void proc_file_of(struct module *m);                /* sets m->file where m->path does not tell */
 
 /* sums.c */
 bool sums_init(struct server *s);

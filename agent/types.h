@@ -176,6 +176,7 @@ struct module {
 	uint8_t build_id[64];
 	uint32_t build_id_len;
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
+	const char *file;          /* server only: path made absolute, NULL = path is what is known */
 	char path[];
 };
 
