@@ -131,6 +131,7 @@ MT_INLINE void mt_era_next(void)
 extern _Atomic uint64_t mt_epoch;
 uint64_t mt_slots_next_epoch(void);                 /* a mark; returns the one that ends */
 extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
+void mt_slots_thread_init(struct thread *t);        /* no counters yet */
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
 const struct slot *mt_slots_at(slot_id id);
 uint32_t mt_slots_count(void);                      /* ids 1..count-1 */

@@ -8,8 +8,7 @@
 
 #include "agent.h"
 
-#define REGION_SHIFT 24
-#define REGION_MASK (((uintptr_t)1 << REGION_SHIFT) - 1)
+#define REGION_SHIFT 26
 #if defined(__x86_64__)
 #define ADDRESS_BITS 47
 #else
@@ -24,19 +23,12 @@ struct large {
 	_Atomic uint64_t xsize;
 };
 
-struct region {
-	_Atomic uint64_t *_Atomic xsmall; /* NULL until used */
-	struct large *_Atomic xlarge;
-};
-
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
-struct shadow {
-	struct region *_Atomic xroot;
-};
+/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 = none. */
+typedef _Atomic uintptr_t region_leaf;
 
 #pragma GCC visibility push(hidden)
 /* What live_small() looks into: the even map, or an empty one, so that live.c sees every block. */
-extern struct region *_Atomic mt_live_fast;
+extern region_leaf *_Atomic mt_live_fast;
 extern unsigned mt_live_granule_shift;  /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
 #pragma GCC visibility pop
@@ -66,14 +58,14 @@ MT_INLINE struct block unpack_small(uint64_t e)
 MT_INLINE _Atomic uint64_t *live_small(const void *p)
 {
 	uintptr_t addr = plain_address(p);
-	_Atomic uint64_t *leaf;
 
 	if (unlikely(addr & (8 | ~(uintptr_t)0 << ADDRESS_BITS)))
 		return NULL;
-	struct region *root = atomic_load_explicit(&mt_live_fast, memory_order_relaxed);
-	const struct region *r = &root[addr >> REGION_SHIFT];
-	leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
-	return likely(leaf) ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
+	region_leaf *root = atomic_load_explicit(&mt_live_fast, memory_order_relaxed);
+	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
+	if (unlikely(!leaf))
+		return NULL;
+	return (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
 }
 
 /* The part of a small entry that one thread's blocks of one slot share, while the tick lasts. */
@@ -92,13 +84,15 @@ MT_INLINE void live_expect(const _Atomic uint64_t *e)
 	__builtin_prefetch((const void *)e, 1);
 }
 
-/* Returns what was there: not 0 = a block that was freed past us. */
-MT_INLINE uint64_t live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
+/* By a block that was freed past us. */
+MT_INLINE bool live_occupied(const _Atomic uint64_t *e)
 {
-	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
+	return unlikely(atomic_load_explicit(e, memory_order_relaxed));
+}
 
+MT_INLINE void live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
+{
 	atomic_store_explicit(e, mark | size, memory_order_release);
-	return stale;
 }
 
 #endif

@@ -24,8 +24,6 @@
 #include <memtop/wire.h>
 #include <string.h>
 
-#define TIMED_EVERY 1024u
-#define TIMED ((uintptr_t)1)   /* in busy_sp: nobody is inside, and the next event is timed */
 #define TIMED_MAX_NS 20000u
 
 static struct {
@@ -65,21 +63,20 @@ MT_COLD static bool nested(const struct thread *t, uintptr_t sp)
 }
 
 /* The state to count in: t itself, or the shared one when t is in the middle of something. */
-static struct thread *guard_in(struct thread *t, uintptr_t sp, uintptr_t *after)
+static struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
-	*after = t->busy_sp == TIMED ? TIMED : 0;
-	if (unlikely(t->busy_sp > TIMED && (t->shared || nested(t, sp))))
+	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || nested(t, sp))))
 		return mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;
 }
 
-MT_INLINE void guard_out(struct thread *t, uintptr_t after)
+MT_INLINE void guard_out(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	if (likely(!t->shared))
-		t->busy_sp = after;
+		t->busy_sp = t->due;
 }
 
 static void count_free(struct thread *t, const struct block *b)
@@ -101,7 +98,7 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
 {
 	mt_record_loss(MTW_LOSS_SLOTS, bytes);
-	return mt_slots_alloc(t, 1, bytes) ? 1 : 0;
+	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
 }
 
 /* Any block, by any thread's state. */
@@ -138,6 +135,12 @@ static uint64_t clock_cost_ns(void)
 	return best;
 }
 
+MT_COLD static uint64_t begin_sample(struct thread *t)
+{
+	t->busy_sp = t->due = 0;
+	return mt_prim_now_ns();
+}
+
 MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 {
 	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
@@ -147,35 +150,29 @@ MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 	t->hook_samples++;
 }
 
-/* Now and then the balance is told; then it is time to time an event, unless one was just timed. */
-static uintptr_t after_slow(struct thread *t, slot_id slot)
+MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
 {
-	bool told = mt_slots_after_slow(t, slot);
-	uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
-			  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 
-	if (!told || events - t->timed_at < TIMED_EVERY)
-		return 0;
-	t->timed_at = events;
-	return TIMED;
-}
-
-MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, uint64_t stale)
-{
-	struct block old = unpack_small(stale);
-
-	uintptr_t after = after_slow(t, t->last->slot);
-	if (stale)
+	live_put(e, bytes, t->last->mark);
+	mt_slots_after_slow(t, t->last->slot);
+	if (stale) {
+		struct block old = unpack_small(stale);
 		heal(t, &old);
-	guard_out(t, after);
+	}
+	guard_out(t);
 	return p;
 }
 
 /* The last allocation's slot, but not a small block, or the first in its region. */
-void *mt_record_alloc_large(struct thread *t, void *p, size_t bytes)
+static void *book_any(struct thread *t, void *p, size_t bytes)
 {
+	_Atomic uint64_t *e = bytes < LARGE_MIN ? live_small(p) : NULL;
+
+	if (likely(e))
+		return record_book(t, t->last, p, bytes, e);
 	enter(t, t, p, bytes, t->last->slot);
-	guard_out(t, 0);
+	guard_out(t);
 	return p;
 }
 
@@ -213,9 +210,9 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
-	if (unlikely(seen >> 24 != epoch || !slot || !leaf)) {
+	if (unlikely(seen >> 24 != epoch || !slot || leaf == &mt_slots_no_leaf)) {
 		enter(t, t, p, bytes, mt_slots_of(node));
-		guard_out(t, 0);
+		guard_out(t);
 		return p;
 	}
 	bool plain = unwind_is_plain(t->unwind, r) && (likely(t->hits) || make_hits(t));
@@ -232,7 +229,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		unwind_remember(t, h);
 	t->last->next = h;
 	t->last = h;
-	return record_book(t, h, p, bytes, live_small(p));
+	return book_any(t, p, bytes);
 }
 
 /* Another stack than the one that was expected. The guard is set. */
@@ -247,25 +244,38 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 		renew(t, h);
 	t->last->next = h;
 	t->last = h;
-	return record_book(t, h, p, bytes, live_small(p));
+	return book_any(t, p, bytes);
 }
 
-/* The guard is not simply open. */
-MT_COLD void *mt_record_alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-				      uintptr_t sp, uintptr_t fp)
+/* Interrupted in the middle of something, or by no thread of its own. */
+MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
-	if (t->busy_sp == TIMED) {
-		uint64_t begin = mt_prim_now_ns();
-		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, pc, sp, fp);
-		add_sample(t, begin);
-	} else if (!t->shared && !nested(t, sp)) {
-		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, pc, sp, fp);
+	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
+	return p;
+}
+
+/* Not small, or the first in its region, or the guard is not simply open. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
+{
+	bool timed = t->busy_sp == BUSY_TIMED;
+	uint64_t begin = timed ? begin_sample(t) : 0;
+
+	if (!timed && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
+		return alloc_nested(t, p, bytes);
+	t->busy_sp = sp;
+	atomic_signal_fence(memory_order_seq_cst);
+	struct hit *h = t->last->next;
+	if (unwind_hits(h, pc, sp, fp)) {
+		t->last = h;
+		book_any(t, p, bytes);
 	} else {
-		node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
-		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
+		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
 	}
+	if (unlikely(timed))
+		add_sample(t, begin);
 	return p;
 }
 
@@ -287,8 +297,7 @@ MT_COLD static bool unknown_free(const struct thread *t, const void *p)
 
 static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 {
-	uintptr_t after;
-	struct thread *c = guard_in(t, sp, &after);
+	struct thread *c = guard_in(t, sp);
 	struct block b = mt_live_take(p);
 	bool pass_on = true;
 
@@ -296,7 +305,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 		count_free(c, &b);
 	else
 		pass_on = unknown_free(t, p);
-	guard_out(c, after);
+	guard_out(c);
 	return pass_on;
 }
 
@@ -304,11 +313,9 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 void mt_record_free_slow(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
-	bool timed = t->busy_sp == TIMED;
-	uint64_t begin = timed ? mt_prim_now_ns() : 0;
+	bool timed = t->busy_sp == BUSY_TIMED;
+	uint64_t begin = timed ? begin_sample(t) : 0;
 
-	if (timed)
-		t->busy_sp = 0;
 	bool pass_on = count_freed(t, p, sp);
 	if (timed)
 		add_sample(t, begin);
@@ -318,7 +325,8 @@ void mt_record_free_slow(struct thread *t, void *p)
 
 MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
 {
-	guard_out(t, after_slow(t, slot));
+	mt_slots_after_slow(t, slot);
+	guard_out(t);
 	mt_real.free(p);
 }
 
@@ -335,21 +343,19 @@ bool mt_record_take(struct thread *t, void *p, struct block *b)
 
 void mt_record_gone(struct thread *t, const struct block *b)
 {
-	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 
 	if (b->slot)
 		count_free(c, b);
-	guard_out(c, after);
+	guard_out(c);
 }
 
 void mt_record_restore(struct thread *t, void *p, const struct block *b)
 {
-	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 	struct block old;
 
 	if (b->slot && mt_live_restore(t, p, b, &old))
 		heal(c, &old);
-	guard_out(c, after);
+	guard_out(c);
 }

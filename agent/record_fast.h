@@ -17,10 +17,10 @@
 /* Each returns p. */
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp);              /* not the stack that was expected */
-void *mt_record_alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-			      uintptr_t sp, uintptr_t fp); /* the guard is not simply open */
-void *mt_record_alloc_large(struct thread *t, void *p, size_t bytes); /* of t->last's stack */
-void *mt_record_alloc_after(struct thread *t, void *p, uint64_t stale);
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp);               /* not small, or the guard is not open */
+/* Counted, but not entered yet. */
+void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 
@@ -28,14 +28,11 @@ void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
 			    _Atomic uint64_t *e)
 {
-	if (unlikely(bytes >= LARGE_MIN || !e))
-		return mt_record_alloc_large(t, p, bytes);
-	bool usual = slots_count_alloc(t, h->counts, bytes);
+	bool room = slots_count_alloc(t, h->counts, bytes);
 	atomic_signal_fence(memory_order_seq_cst);
-	uint64_t stale = live_put(e, bytes, h->mark);
-
-	if (unlikely(!usual || stale))
-		return mt_record_alloc_after(t, p, stale);
+	if (unlikely(!room || live_occupied(e)))
+		return mt_record_alloc_after(t, p, bytes, e);
+	live_put(e, bytes, h->mark);
 	atomic_signal_fence(memory_order_seq_cst);
 	t->busy_sp = 0;
 	return p;
@@ -46,9 +43,9 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 {
 	_Atomic uint64_t *e = live_small(p);
 
+	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
+		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	live_expect(e);
-	if (unlikely(t->busy_sp))
-		return mt_record_alloc_guarded(t, p, bytes, pc, sp, fp);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	struct hit *h = t->last->next;
@@ -66,7 +63,7 @@ MT_INLINE void record_free(struct thread *t, void *p)
 	struct block b = unpack_small(v);
 	struct leaf *leaf = slots_leaf(t, b.slot);
 
-	if (unlikely(t->busy_sp || !v || !leaf)) {
+	if (unlikely(t->busy_sp || !slots_stamped(leaf))) {
 		mt_record_free_slow(t, p);
 		return;
 	}
@@ -74,8 +71,7 @@ MT_INLINE void record_free(struct thread *t, void *p)
 	atomic_signal_fence(memory_order_seq_cst);
 	atomic_store_explicit(e, 0, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size) ||
-		     !slots_stamped(leaf))) {
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b.slot), b.size))) {
 		mt_record_free_after(t, p, b.slot);
 		return;
 	}

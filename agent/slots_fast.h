@@ -10,18 +10,18 @@
 
 #define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
 
+extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
 void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
-/* Stamps the leaf of slot s, and tells the balance when it is time. True: it was. */
-bool mt_slots_after_slow(struct thread *t, slot_id s);
+/* Stamps the leaf of slot s, and tells the balance when it is time. */
+void mt_slots_after_slow(struct thread *t, slot_id s);
 slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
 
-/* NULL where the thread has never been. */
+/* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
 MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)
 {
 	const struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_acquire);
 
-	return likely(mid) ? atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES],
-						  memory_order_acquire) : NULL;
+	return atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES], memory_order_acquire);
 }
 
 MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
@@ -52,6 +52,12 @@ MT_INLINE int64_t slots_live(const struct thread *t)
 {
 	return (int64_t)(atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed) -
 			 atomic_load_explicit(&t->total.xfree_bytes, memory_order_relaxed));
+}
+
+MT_INLINE uint64_t slots_events(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
 }
 
 /* False: used up. */

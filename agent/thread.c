@@ -87,6 +87,7 @@ bool mt_thread_init(void)
 	mt_arena_range((uintptr_t)wiped, HOT_BYTES);
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows));
 	hots = (struct hot *)wiped + 1;
+	mt_slots_thread_init(&shared_state);
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	link_state(&shared_state);
@@ -213,6 +214,7 @@ static struct thread *new_state(void)
 	struct thread *t = mt_arena_alloc(sizeof(*t));
 	if (!t)
 		return NULL;
+	mt_slots_thread_init(t);
 	t->hot = &hots[at];
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);

@@ -16,7 +16,7 @@
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   16,777,215 pairs (stack, epoch); then blocks go to the newest slot of their stack, or
- *          to slot 1 (the root); MTW_LOSS_SLOTS counts them
+ *          to SLOT_ROOT; MTW_LOSS_SLOTS counts them
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s
  *          each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
@@ -55,6 +55,7 @@ struct tally {
 };
 
 #define LEAF_SLOTS 32
+#define SLOT_ROOT LEAF_SLOTS /* the first: nothing is ever counted in the leaf of slot 0 */
 #define MID_LEAVES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
@@ -75,6 +76,7 @@ struct pair {
 };
 
 #define HIT_PAIRS 32 /* makes a hit 640 bytes */
+#define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 16
 #define HIT_WAYS 4
 #define HITS (HIT_SETS * HIT_WAYS)
@@ -88,7 +90,7 @@ struct hit {
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
 	const struct pair *pairs; /* to compare, outermost first */
-	uint32_t count;        /* how many */
+	uint32_t few;          /* how many, or HIT_DEEP: more than HIT_PAIRS */
 	uint32_t era;          /* mt_era when what follows was true */
 	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
 	struct counts *counts; /* those of slot */
@@ -97,9 +99,12 @@ struct hit {
 	struct leaf *leaf;     /* where counts lie */
 	slot_id slot;
 	uint32_t suspicion;    /* of the maps then */
-	uint64_t unused[3];
+	uint64_t count;        /* how many pairs in any case */
+	uint64_t unused[2];
 	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
+
+#define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
 
 /*
  * A thread's own state. Outlives the thread: at thread end it goes to a free list with all its
@@ -118,8 +123,9 @@ struct thread {
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
-	uint64_t timed_at;            /* events when the last one was timed */
-	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, 1 = not */
+	uint64_t due_at;              /* how many events had been when one was last due to be timed */
+	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
 	struct hit *last;             /* the last allocation's */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
 	struct hit none;              /* the last one's when it cannot be remembered; never expected */
@@ -130,7 +136,7 @@ struct thread {
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
-	struct mid *_Atomic root[ROOT_MIDS]; /* NULL where it never was */
+	struct mid *_Atomic root[ROOT_MIDS]; /* see slots.c */
 };
 
 /*

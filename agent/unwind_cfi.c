@@ -76,7 +76,7 @@ MT_INLINE int32_t differing(const struct unwind_cache *u, uint32_t count)
 	return i;
 }
 
-bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n)
+bool mt_unwind_pairs_hold(const struct pair *p, uint64_t n)
 {
 	while (n && likely(word_at(p[n - 1].at) == p[n - 1].is))
 		n--;

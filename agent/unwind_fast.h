@@ -26,11 +26,11 @@ MT_INLINE bool pair_holds(const struct pair *p)
  * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
  * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
  */
-bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
+bool mt_unwind_pairs_hold(const struct pair *p, uint64_t n); /* any number */
 #define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
 #define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
 #define HOLD16(i) HOLD4((i) + 12) HOLD4((i) + 8) HOLD4((i) + 4) HOLD4(i)
-MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
+MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
 {
 	_Static_assert(HIT_PAIRS == 32, "one comparison for each");
 	switch (n) {
@@ -38,9 +38,10 @@ MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
 	HOLD16(0)
 	case 0:
 		return true;
-	default:
-		return false; /* deep ones are for unwind_still_hits() */
+	case HIT_DEEP:
+		return false;
 	}
+	__builtin_unreachable();
 }
 
 MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
@@ -53,7 +54,7 @@ MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uint
 {
 	return unwind_same_place(h, pc, sp, fp) &&
 	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
-	       unwind_pairs_hold(h->pairs, h->count);
+	       unwind_few_pairs_hold(h->pairs, h->few);
 }
 
 /* The same when its era may be over, but nothing that its stack depends on has changed. */
@@ -113,6 +114,7 @@ MT_INLINE void unwind_remember(struct thread *t, struct hit *h)
 	}
 	h->pairs = pairs;
 	h->count = top->pairs;
+	h->few = top->pairs <= HIT_PAIRS ? top->pairs : HIT_DEEP;
 	h->pc = top->pc;
 	h->fp = top->bp;
 	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;
