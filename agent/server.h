@@ -217,7 +217,7 @@ void serve_tick(struct server *s, bool all);        /* take everything, then tel
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */
 void listen_try(struct server *s, uint64_t now);    /* binds when it can; sets listen_fd */
 void listen_close(struct server *s, bool unlink);
-bool listen_peer_ok(struct server *s, int fd);      /* Unix sockets: credentials */
+const char *listen_refuses(int fd);                 /* Unix sockets: why this peer may not; NULL = it may */
 bool listen_token_ok(const struct server *s, const char *token, size_t len);
 
 /* life.c */

@@ -205,6 +205,16 @@ static void on_up(void *arg)
 	(void)arg; /* HELLO is what counts */
 }
 
+/* After an exec: the next program has the agent, and it lets nobody in. */
+static void note_refusal(struct watch *w, const char *problem)
+{
+	char *text = xasprintf("The program that followed by exec is not in this session: %.*s.",
+			       (int)strcspn(problem, ";"), problem);
+
+	watch_note(w, text);
+	free(text);
+}
+
 static void on_down(void *arg, const char *problem)
 {
 	struct watch *w = arg;
@@ -213,6 +223,8 @@ static void on_down(void *arg, const char *problem)
 	w->greeted = false;
 	if (was && !w->stale_since)
 		w->stale_since = conn_last_ns(w->conn);
+	if (model_final(w->in.model) && w->final_ns && strstr(problem, "refused by the agent"))
+		note_refusal(w, problem);
 	if (model_final(w->in.model) && w->final_ns)
 		return; /* after an exec: the new program's agent is awaited, quietly */
 	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
