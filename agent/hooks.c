@@ -129,40 +129,53 @@ MT_EXPORT void *calloc(size_t n, size_t size)
 }
 
 /* The old block is out of the map before the real call, for its address may be reused within it. */
-static void *counted_realloc(struct thread *t, void *p, size_t n, const struct regs *caller)
+static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, uintptr_t sp,
+			     uintptr_t fp)
 {
 	struct block old;
 	void *fresh;
 
-	if (unlikely(!mt_record_take(t, p, &old)))
+	if (unlikely(!record_take(t, p, &old)))
 		return leave_pool(p, mt_hooks_plain_malloc(n), n);
 	fresh = mt_real.realloc(p, n);
-	if (likely(fresh)) {
-		mt_record_gone(t, &old);
-		mt_record_alloc(t, fresh, n, caller->pc, caller->sp, caller->fp);
-	} else if (n) {
-		mt_record_restore(t, p, &old);
-	} else {
-		mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+	if (unlikely(!fresh)) {
+		if (n)
+			mt_record_restore(t, p, &old);
+		else
+			mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+		return NULL;
 	}
-	return fresh;
+	record_gone(t, &old);
+	return mt_record_alloc(t, fresh, n, pc, sp, fp);
 }
 
-static void *any_realloc(void *p, size_t n, const struct regs *caller)
+MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_thread_slow();
 
-	if (unlikely(!t))
+	if (!t)
 		return plain_realloc(p, n);
 	if (p)
-		return counted_realloc(t, p, n, caller);
+		return counted_realloc(t, p, n, pc, sp, fp);
 	p = mt_real.realloc(NULL, n);
-	return likely(p) ? mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp) : NULL;
+	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_INLINE void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_hot->open;
+
+	if (unlikely(!t))
+		return closed_realloc(p, n, pc, sp, fp);
+	if (p)
+		return counted_realloc(t, p, n, pc, sp, fp);
+	p = mt_real.realloc(NULL, n);
+	return likely(p) ? record_alloc(t, p, n, pc, sp, fp) : NULL;
 }
 
 MT_EXPORT void *realloc(void *p, size_t n)
 {
-	return any_realloc(p, n, CALLER);
+	return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
@@ -173,7 +186,7 @@ MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return any_realloc(p, bytes, CALLER);
+	return any_realloc(p, bytes, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)

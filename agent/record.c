@@ -323,10 +323,15 @@ void mt_record_free_slow(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
 {
 	mt_slots_after_slow(t, slot);
 	guard_out(t);
+}
+
+MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+{
+	mt_record_gone_after(t, slot);
 	mt_real.free(p);
 }
 

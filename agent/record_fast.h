@@ -23,6 +23,7 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
+void mt_record_gone_after(struct thread *t, slot_id slot);
 
 /* Counted, then entered. `e` = live_small(p); t->last = h. */
 MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
@@ -53,6 +54,38 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);
 	t->last = h;
 	return record_book(t, h, p, bytes, e);
+}
+
+/* mt_record_take() */
+MT_INLINE bool record_take(struct thread *t, void *p, struct block *b)
+{
+	_Atomic uint64_t *e = live_small(p);
+	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
+
+	if (unlikely(!v))
+		return mt_record_take(t, p, b);
+	*b = unpack_small(v);
+	atomic_store_explicit(e, 0, memory_order_relaxed);
+	return true;
+}
+
+/* mt_record_gone() */
+MT_INLINE void record_gone(struct thread *t, const struct block *b)
+{
+	struct leaf *leaf = slots_leaf(t, b->slot);
+
+	if (unlikely(t->busy_sp || !slots_stamped(leaf))) {
+		mt_record_gone(t, b);
+		return;
+	}
+	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(!slots_count_free(t, slots_counts(leaf, b->slot), b->size))) {
+		mt_record_gone_after(t, b->slot);
+		return;
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	t->busy_sp = 0;
 }
 
 /* Taken out, then counted, then freed. */
