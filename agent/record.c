@@ -228,7 +228,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	if (likely(plain))
 		unwind_remember(t, h);
 	t->last->next = h;
-	t->last = h;
+	record_met(t, h);
 	return book_any(t, p, bytes);
 }
 
@@ -243,7 +243,7 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 	if (unlikely(h->era != atomic_load_explicit(&mt_era, memory_order_relaxed)))
 		renew(t, h);
 	t->last->next = h;
-	t->last = h;
+	record_met(t, h);
 	return book_any(t, p, bytes);
 }
 
@@ -267,9 +267,9 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->last->next;
+	struct hit *h = t->expected;
 	if (unwind_hits(h, pc, sp, fp)) {
-		t->last = h;
+		record_met(t, h);
 		book_any(t, p, bytes);
 	} else {
 		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
