@@ -113,6 +113,7 @@ struct thread {
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
 	int64_t publish_above, publish_below; /* live bytes at which the rest is added */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
+	struct shadow *shadow;        /* unwind_instrument.c's; NULL until it is needed */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */

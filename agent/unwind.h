@@ -89,6 +89,18 @@ int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, in
 int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			     unsigned *reason);
 bool mt_unwind_libunwind_init(void);
+int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			      unsigned *reason);
+
+/* unwind_instrument.c: -finstrument-functions */
+void mt_unwind_instrument_on(void);
+bool mt_unwind_instrument_ours(void); /* do the program's functions call the agent's hooks? */
+void mt_unwind_instrument_end(struct thread *t);
+node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
+/* What it falls back on where nothing is instrumented: this machine's best. */
+node_id mt_unwind_other_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
+int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			 unsigned *reason);
 
 node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r);
 void mt_unwind_count_truncated(unsigned reason);

@@ -13,4 +13,11 @@ struct real mt_real;
 _Atomic uint32_t mt_pass;
 uint64_t mt_start_ns;
 
+struct thread *mt_thread_self(void)
+{
+	static __thread struct thread state;
+
+	return &state;
+}
+
 #endif

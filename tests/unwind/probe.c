@@ -52,8 +52,9 @@ static void begin(void)
 	signal(SIGPROF, learn_restorer);
 	raise(SIGPROF);
 	mt_maps_init();
-	if (!mt_unwind_init("cfi")) {
-		puts("FAIL no cfi engine");
+	const char *engine = getenv("PROBE_ENGINE");
+	if (!mt_unwind_init(engine ? engine : "cfi") || (engine && strcmp(engine, mt_conf.unwind))) {
+		puts("FAIL no such engine");
 		exit(1);
 	}
 }
