@@ -17,8 +17,9 @@
  * Where the program has unwind tables the stack is that of the cfi engine, frame by frame: functions that
  * are not instrumented (qsort, a library, no_instrument_function, the C library under main) are found
  * by the tables, an instrumented function that was inlined has no frame of its own. Where a
- * frame has no table the entries alone decide: the frame is taken for the entry's own function if it
- * is of the same module, and otherwise that function appears at its opening line.
+ * frame has no table the entries decide: the frame is taken for the entry's own function if it is of
+ * the same module, and otherwise that function appears at its opening line. Where such a function returns
+ * to is looked for on its stack, so that stale entries are told and main's callers are found.
  *
  * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code; a signal
  * handler or a coroutine may run on a stack further out and drop what it takes for left. They are
@@ -46,6 +47,7 @@
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)
+#define SEARCH_BYTES ((uintptr_t)64 << 10)
 #define FIRST_BYTES ((size_t)16 << 10)
 #define MOST_BYTES ((size_t)4 << 20) /* 87,380 functions deep */
 
@@ -397,6 +399,17 @@ static const struct module *module_at(uintptr_t pc)
 	return mt_maps_find(pc_lookup(pc));
 }
 
+/* An entry's frame without a table: the first word outwards of `sp` that is where it returns to. 0 = none. */
+static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr_t site)
+{
+	for (uintptr_t at = sp, end = sp + SEARCH_BYTES; at < end; at += WORD)
+		if (!unwind_readable(w->known, at))
+			return 0;
+		else if (*(const uintptr_t *)at == site)
+			return at;
+	return 0;
+}
+
 /* A frame at `pc` that cannot be left: go on with entry j, which is the next one outwards. */
 static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry *j)
 {
@@ -430,6 +443,14 @@ static struct entry *find(struct walk *w, struct cfi_regs r, bool named, uintptr
 		if (!on) {
 			if (w->reason == MTW_TRUNC_NONE)
 				return NULL;
+			uintptr_t slot = 0;
+			if (!list && PLACE == CFI_SP && w->reason == MTW_TRUNC_NO_CFI)
+				slot = return_slot(w, at, site);
+			if (slot) {
+				r = start(site, slot + WORD, 0);
+				r.known &= ~(1u << CFI_BP);
+				continue;
+			}
 			if (!list) { /* but where it returns to is known */
 				pc = site;
 				if (!put(w, pc))

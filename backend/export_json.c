@@ -210,6 +210,7 @@ static json_t *agent(const struct report *r)
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
 	set(o, "unwind", text(model_option(m, "unwind")));
+	set(o, "unwind_why", text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(option_number(m, "min_size")));
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
