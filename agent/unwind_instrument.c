@@ -386,6 +386,11 @@ static bool put(struct walk *w, uintptr_t pc)
 	return true;
 }
 
+static bool is_sentinel(const struct entry *e)
+{
+	return e->sp == UINTPTR_MAX;
+}
+
 /* Is `e`, its place in [from, to), the entry of a function that returns to `to_pc`? */
 static bool is_frame_of(const struct entry *e, uintptr_t from, uintptr_t to, uintptr_t to_pc)
 {
@@ -423,59 +428,62 @@ static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry 
 }
 
 /*
- * From the frame at `r` outwards to the first that an entry stands for, at most `j`. `named`: the frame
- * at r itself belongs to the list; else it is that of an entry, which returns to `site`. The
+ * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is 0.
+ * True: `r` has become its caller's all the same.
+ */
+static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t site)
+{
+	uintptr_t slot = 0;
+
+	if (site && PLACE == CFI_SP && w->reason == MTW_TRUNC_NO_CFI)
+		slot = return_slot(w, r->value[CFI_SP], site);
+	if (!slot)
+		return false;
+	*r = start(site, slot + WORD, 0);
+	r->known &= ~(1u << CFI_BP);
+	return true;
+}
+
+/*
+ * From the frame at `r` outwards to the first that an entry stands for, at most `j`. `site`: the frame
+ * at r is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The
  * entry, or NULL: the stack ended, and w->reason says how.
  */
-static struct entry *find(struct walk *w, struct cfi_regs r, bool named, uintptr_t site,
-			  struct entry *j, bool full)
+static struct entry *find(struct walk *w, struct cfi_regs r, uintptr_t site, struct entry *j, bool full)
 {
 	struct entry *first = j;
 
-	for (bool list = named;; list = true) {
+	for (;; site = 0) {
 		uintptr_t pc = r.value[CFI_RA], at = r.value[PLACE];
-		if (list && !put(w, pc))
+		if (!site && !put(w, pc))
 			return NULL;
 		bool on = step(w, &r, full);
-		while (PLACE_OF_ENTRY(j) < at && j->sp != UINTPTR_MAX)
+		while (PLACE_OF_ENTRY(j) < at && !is_sentinel(j))
 			j--;
-		bool real = j->sp != UINTPTR_MAX;
-		if (!on) {
-			if (w->reason == MTW_TRUNC_NONE)
+		if (!on && w->reason == MTW_TRUNC_NONE)
+			return NULL;
+		if (!on && !by_site(w, &r, site)) {
+			if (site && !put(w, site))
 				return NULL;
-			uintptr_t slot = 0;
-			if (!list && PLACE == CFI_SP && w->reason == MTW_TRUNC_NO_CFI)
-				slot = return_slot(w, at, site);
-			if (slot) {
-				r = start(site, slot + WORD, 0);
-				r.known &= ~(1u << CFI_BP);
-				continue;
-			}
-			if (!list) { /* but where it returns to is known */
-				pc = site;
-				if (!put(w, pc))
-					return NULL;
-			}
-			return real ? skip_to(w, pc, j) : NULL;
+			return is_sentinel(j) ? NULL : skip_to(w, site ? site : pc, j);
 		}
 		uintptr_t to = PLACE == CFI_SP ? r.value[CFI_SP] : at + 1;
-		if (real && is_frame_of(j, at, to, r.value[CFI_RA]))
+		if (!is_sentinel(j) && is_frame_of(j, at, to, r.value[CFI_RA]))
 			return j;
 		if (r.value[CFI_RA] & PC_EXACT)
 			j = first; /* perhaps on another stack now */
 	}
 }
 
-static struct entry *link_to(struct walk *w, const struct cfi_regs *r, bool named, uintptr_t site,
-			     struct entry *j)
+static struct entry *link_to(struct walk *w, const struct cfi_regs *r, uintptr_t site, struct entry *j)
 {
 	int before = w->n;
-	struct entry *e = find(w, *r, named, site, j, false);
+	struct entry *e = find(w, *r, site, j, false);
 
 	/* A frame may need registers that only the full step keeps. */
 	if (unlikely(!e && w->reason == MTW_TRUNC_BAD_CFI)) {
 		w->n = before;
-		e = find(w, *r, named, site, j, true);
+		e = find(w, *r, site, j, true);
 	}
 	return e;
 }
@@ -489,7 +497,7 @@ static struct entry *out_of(struct walk *w, struct entry *e)
 		return e - 1;
 	struct cfi_regs r = start(e->body, e->sp, e->fp);
 	int before = w->n;
-	struct entry *outer = link_to(w, &r, false, e->site & CODE_MASK, e - 1);
+	struct entry *outer = link_to(w, &r, e->site & CODE_MASK, e - 1);
 	if (outer == e - 1 && w->n == before)
 		e->link = LINK_INLINED;
 	else if (outer == e - 1 && w->n == before + 1 && w->out[before] == (e->site & CODE_MASK))
@@ -500,7 +508,7 @@ static struct entry *out_of(struct walk *w, struct entry *e)
 static void collect(struct walk *w, const struct regs *from)
 {
 	struct cfi_regs r = start(from->pc, from->sp, from->fp);
-	struct entry *e = link_to(w, &r, true, 0, shadow->top - 1);
+	struct entry *e = link_to(w, &r, 0, shadow->top - 1);
 
 	while (e) {
 		if (w->trust && e->node) {
