@@ -105,6 +105,7 @@ int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max
 /* The same by the best engine that there is; touches nothing, so that signal handlers may call it. */
 int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
 void mt_unwind_thread_end(struct thread *t);        /* forget the cached stack */
+void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
 uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since start */
 
 /* live.c: address -> entry. */

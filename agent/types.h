@@ -162,6 +162,15 @@ struct slot {
 	uint64_t epoch;
 };
 
+/* What it took to take stacks; counted where a stack was not simply remembered. */
+struct effort {
+	uint64_t captures;    /* stacks that were asked for, not remembered */
+	uint64_t whole;       /* ... of which nothing was kept from the one before */
+	uint64_t frames;      /* that were walked for them */
+	uint64_t pc_misses;   /* pcs that the thread had not met lately */
+	uint64_t edge_misses; /* steps of the trie, likewise */
+};
+
 /* A loaded object, or one that was: ids are never reused, an address range may be. */
 struct module {
 	uint32_t id;

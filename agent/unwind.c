@@ -197,6 +197,8 @@ static MT_COLD node_id capture_list(struct thread *t, struct unwind_cache *u, co
 	unsigned reason;
 	int n = by(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
 	node_id node = intern(u, pcs, n, &reason);
+	u->effort.frames += (uint64_t)n;
+	u->effort.whole++;
 
 	if (reason)
 		mt_unwind_count_truncated(reason);
@@ -267,7 +269,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	}
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	uint32_t pass = ++u->passes;
+	uint64_t pass = ++u->passes;
 	/* The loader allocates before it maps anything: what it replaced is gone by now. */
 	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		mt_maps_invalidate();
@@ -329,6 +331,19 @@ void mt_unwind_thread_end(struct thread *t)
 void mt_unwind_count_truncated(unsigned reason)
 {
 	atomic_fetch_add_explicit(&xtruncated[reason], 1, memory_order_relaxed);
+}
+
+void mt_unwind_effort(const struct thread *t, struct effort *sum)
+{
+	const struct unwind_cache *u = t->unwind;
+
+	if (!u)
+		return;
+	sum->captures += u->passes;
+	sum->whole += u->effort.whole;
+	sum->frames += u->effort.frames;
+	sum->pc_misses += u->effort.pc_misses;
+	sum->edge_misses += u->effort.edge_misses;
 }
 
 uint64_t mt_unwind_truncated(unsigned reason)

@@ -60,10 +60,11 @@ struct pair;
 
 struct unwind_cache {
 	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
-	uint32_t passes;          /* captures begun: an interrupted one sees it change */
+	uint64_t passes;          /* captures begun: an interrupted one sees it change */
 	uint32_t generation;      /* of the maps when pcs[] was filled */
 	uint32_t suspicion;       /* mt_maps_suspicion then */
 	size_t bytes;             /* of this mapping */
+	struct effort effort;     /* all but captures, which is `passes` */
 	struct known known;
 
 	uint32_t capacity;        /* frames that fit */

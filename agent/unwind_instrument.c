@@ -593,6 +593,8 @@ node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, c
 		w.mark_count = 0;
 	if (!w.stop || w.reason == MTW_TRUNC_DEPTH)
 		node = w.reason ? mt_stacks_truncated(w.reason) : 0;
+	u->effort.frames += (uint64_t)w.n;
+	u->effort.whole += !w.stop;
 	node = number(&w, node, frames);
 	if (w.reason)
 		mt_unwind_count_truncated(w.reason);
