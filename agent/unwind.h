@@ -93,7 +93,7 @@ bool mt_unwind_libunwind_init(void);
 int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			      unsigned *reason);
 
-/* unwind_instrument.c: -finstrument-functions */
+/* unwind_instrument.c, unwind_shadow.c: -finstrument-functions */
 void mt_unwind_instrument_on(void);
 bool mt_unwind_instrument_ours(void); /* do the program's functions call the agent's hooks? */
 void mt_unwind_instrument_end(struct thread *t);

@@ -7,27 +7,10 @@
  * An entry says where its function runs (sp, frame pointer, a pc in its body) and where it returns
  * to (the call site).
  *
- * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the frame
- * that has the entry's sp inside and the entry's call site for its return address. From there on the
- * path is the entry's: its node of the trie, found the same way once and kept with it. So a capture
- * costs what is new since the last one, whatever the depth, and nothing of the stack is compared.
- *
- * What a frame is called is its pc, as with the other engines: the innermost is the call in malloc's
- * caller, each outer one the call site of the function further in, which is file:line of the call.
- * Where the program has unwind tables the stack is that of the cfi engine, frame by frame: functions that
- * are not instrumented (qsort, a library, no_instrument_function, the C library under main) are found
- * by the tables, an instrumented function that was inlined has no frame of its own. Where a
- * frame has no table the entries decide: the frame is taken for the entry's own function if it is of
- * the same module, and otherwise that function appears at its opening line. Where such a function returns
- * to is looked for on its stack, so that stale entries are told and main's callers are found.
- *
- * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code; a signal
- * handler or a coroutine may run on a stack further out and drop what it takes for left. They are
- * dropped by their sp, by the next enter or exit further out; those that are not yet are passed over,
- * since no frame has their place and their return address. Entries that are missing are
- * functions that the tables find. (One thing can deceive it: longjmp out of a callback, after which
- * the library under it makes the same call of a function without entry: it is given the outer callers
- * of the callback.)
+ * The sp's keep the array in step: longjmp() leaves without an exit, and so does an exception in C code.
+ * What the next enter or exit further out finds further in than itself was left. A handler or coroutine
+ * on a stack further out drops what it takes for left, too; missing entries cost a walk by tables
+ * (unwind_shadow.c), no more.
  *
  * Deeper than the array may grow, enters are counted and exits take from the count; an exit or
  * enter further out than the last entry ends the count, so that it cannot go out of step.
@@ -36,66 +19,17 @@
  * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is written
  * before the entry counts, and again with all the rest after.
  */
-#include "cfi.h"
 #include "hooks.h"
-#include "maps.h"
-#include "rule.h"
-#include "stacks.h"
 #include "unwind.h"
-#include "unwind_cfi.h"
+#include "unwind_shadow.h"
 
 #include <string.h>
 
-#define WORD sizeof(uintptr_t)
-#define SEARCH_BYTES ((uintptr_t)64 << 10)
 #define FIRST_BYTES ((size_t)16 << 10)
-#define MOST_BYTES ((size_t)4 << 20) /* 87,380 functions deep */
+#define MOST_BYTES ((size_t)4 << 20) /* some 87,000 functions deep */
 
-enum link { LINK_UNKNOWN = 0, LINK_DIRECT, LINK_INLINED };
-
-struct entry {
-	uintptr_t sp;   /* in the function's body, as the enter hook met it */
-	uintptr_t site; /* where the function returns to */
-	uintptr_t fn;
-	uintptr_t body; /* return address of the enter hook */
-	uintptr_t fp;   /* frame pointer register in the body */
-	union {
-		struct {
-			node_id node;    /* the path from the outermost frame to `site`; 0 = not yet known */
-			uint16_t frames; /* of that path */
-			uint8_t reason;  /* that it hangs under, enum mtw_truncation */
-			uint8_t link;    /* enum link: how it hangs on the entry before */
-		};
-		uint64_t path;
-	};
-};
-
-struct shadow {
-	struct entry *top;   /* the next one's place */
-	struct entry *end;
-	uint64_t over;       /* functions entered beyond the end */
-	size_t bytes;        /* of this mapping */
-	struct entry entry[];
-};
-
-/* A walk that fills a list of pcs, innermost first. */
-struct walk {
-	struct unwind_cache *u; /* NULL: may not be touched now */
-	struct known *known;
-	uintptr_t *out;
-	int n, max;
-	unsigned reason;
-	bool trust;             /* ends at an entry whose path is known, and says so in `stop` */
-	struct entry *stop;
-	struct mark {           /* entries that were met, and the number of pcs by then */
-		struct entry *e;
-		int at;
-	} *marks;
-	int mark_count, mark_max;
-};
-
-static MT_TLS struct shadow *shadow; /* NULL = this thread has none yet */
-static bool active;                  /* this is the engine: what enter and exit test first */
+MT_TLS struct shadow *mt_shadow;
+static bool active; /* this is the engine: what enter tests first */
 
 MT_EXPORT void __cyg_profile_func_enter(void *fn, void *site);
 MT_EXPORT void __cyg_profile_func_exit(void *fn, void *site);
@@ -104,8 +38,6 @@ void mt_unwind_instrument_on(void)
 {
 	active = true;
 }
-
-/* --- the entries */
 
 static struct shadow *map_shadow(size_t bytes)
 {
@@ -131,8 +63,8 @@ static MT_COLD struct shadow *begin(void)
 		return NULL;
 	if (!t->shadow)
 		t->shadow = map_shadow(FIRST_BYTES);
-	shadow = t->shadow;
-	return shadow;
+	mt_shadow = t->shadow;
+	return mt_shadow;
 }
 
 /* The old one stays mapped, its head whole: an enter that was interrupted may still use it. */
@@ -146,7 +78,7 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 	memcpy(more->entry, s->entry, (size_t)((char *)s->top - (char *)s->entry));
 	more->top = more->entry + (s->top - s->entry);
 	atomic_signal_fence(memory_order_seq_cst);
-	shadow = t->shadow = more;
+	mt_shadow = t->shadow = more;
 	mt_prim_drop((char *)s + 4096, s->bytes - 4096);
 	return more;
 }
@@ -182,7 +114,7 @@ static MT_COLD struct shadow *overflow(struct shadow *s)
 
 MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr_t fp)
 {
-	struct shadow *s = shadow;
+	struct shadow *s = mt_shadow;
 
 	if (unlikely(!s) && !(s = begin()))
 		return;
@@ -248,7 +180,7 @@ void __cyg_profile_func_enter(void *fn, void *site)
 
 void __cyg_profile_func_exit(void *fn, void *site)
 {
-	struct shadow *s = shadow;
+	struct shadow *s = mt_shadow;
 
 	if (likely(!s))
 		return;
@@ -282,338 +214,4 @@ void mt_unwind_instrument_end(struct thread *t)
 	s->over = 0;
 	if (s->bytes > FIRST_BYTES)
 		mt_prim_drop((char *)s + FIRST_BYTES, s->bytes - FIRST_BYTES);
-}
-
-/* --- walking between them */
-
-/* Where a frame is: on AArch64 there are no tables, but every frame has a record. */
-#if defined(__x86_64__)
-#define PLACE_OF_ENTRY(e) ((e)->sp)
-#define PLACE CFI_SP
-#else
-#define PLACE_OF_ENTRY(e) ((e)->fp)
-#define PLACE CFI_BP
-#endif
-#if defined(__aarch64__)
-#define CODE_MASK (((uintptr_t)1 << 48) - 1)
-#else
-#define CODE_MASK (~PC_EXACT)
-#endif
-
-#if defined(__x86_64__)
-static uint64_t rule_at(const struct walk *w, uintptr_t pc)
-{
-	if (likely(w->u))
-		return unwind_pc(w->u, pc)->rule;
-	return mt_cfi_rule(mt_maps_find(pc_lookup(pc)), pc_lookup(pc), pc & PC_EXACT);
-}
-
-/* By the common rules; false: mt_cfi_step() has to say. */
-static bool step_fast(struct walk *w, struct cfi_regs *r)
-{
-	uint64_t rule = rule_at(w, r->value[CFI_RA]);
-	uintptr_t sp = r->value[CFI_SP], bp = r->value[CFI_BP], cfa, slot;
-
-	if ((rule & RULE_KIND) != RULE_FAST || (rule_uses_bp(rule) && !(r->known & 1u << CFI_BP)))
-		return false;
-	cfa = (uintptr_t)rule_cfa(rule) + ((rule & RULE_BASE) == RULE_SP ? sp : bp);
-	slot = (uintptr_t)rule_bp(rule) + cfa;
-	if ((rule & RULE_BASE) == RULE_WORD) {
-		if ((cfa & (WORD - 1)) || !unwind_readable(w->known, cfa))
-			return false;
-		cfa = *(const uintptr_t *)cfa;
-		slot = (uintptr_t)rule_bp(rule) + bp;
-	}
-	if (cfa <= sp || (cfa & (WORD - 1)) || !unwind_readable(w->known, cfa - WORD))
-		return false;
-	if (rule & RULE_SAVED) {
-		if ((slot & (WORD - 1)) || !unwind_readable(w->known, slot))
-			return false;
-		r->value[CFI_BP] = *(const uintptr_t *)slot;
-	}
-	r->value[CFI_RA] = *(const uintptr_t *)(cfa - WORD) & CODE_MASK;
-	r->value[CFI_SP] = cfa;
-	r->known &= 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP;
-	return true;
-}
-
-static bool step(struct walk *w, struct cfi_regs *r, bool full)
-{
-	if (likely(!full) && likely(step_fast(w, r))) {
-		w->reason = MTW_TRUNC_NONE;
-		return r->value[CFI_RA] != 0;
-	}
-	return mt_cfi_step(w->known, r, &w->reason);
-}
-#else
-static bool step(struct walk *w, struct cfi_regs *r, bool full)
-{
-	uintptr_t fp = r->value[CFI_BP];
-
-	(void)full;
-	w->reason = MTW_TRUNC_NONE;
-	if (!fp)
-		return false;
-	w->reason = MTW_TRUNC_BAD_CFI;
-	if (fp < r->value[CFI_SP] || (fp & (WORD - 1)) || !unwind_readable(w->known, fp) ||
-	    !unwind_readable(w->known, fp + WORD))
-		return false;
-	w->reason = MTW_TRUNC_NONE;
-	r->value[CFI_SP] = fp + 2 * WORD;
-	r->value[CFI_BP] = ((const uintptr_t *)fp)[0];
-	r->value[CFI_RA] = ((const uintptr_t *)fp)[1] & CODE_MASK;
-	return r->value[CFI_RA] != 0;
-}
-#endif
-
-static struct cfi_regs start(uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	struct cfi_regs r = { .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
-
-	r.value[CFI_RA] = pc;
-	r.value[CFI_SP] = sp;
-	r.value[CFI_BP] = fp;
-	return r;
-}
-
-static bool put(struct walk *w, uintptr_t pc)
-{
-	if (w->n == w->max) {
-		w->reason = MTW_TRUNC_DEPTH;
-		return false;
-	}
-	w->out[w->n++] = pc;
-	return true;
-}
-
-static bool is_sentinel(const struct entry *e)
-{
-	return e->sp == UINTPTR_MAX;
-}
-
-/* Is `e`, its place in [from, to), the entry of a function that returns to `to_pc`? */
-static bool is_frame_of(const struct entry *e, uintptr_t from, uintptr_t to, uintptr_t to_pc)
-{
-	uintptr_t at = PLACE_OF_ENTRY(e);
-
-	return at >= from && at < to && (e->site & CODE_MASK) == to_pc;
-}
-
-static const struct module *module_at(uintptr_t pc)
-{
-	return mt_maps_find(pc_lookup(pc));
-}
-
-/* An entry's frame without a table: the first word outwards of `sp` that is where it returns to. 0 = none. */
-static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr_t site)
-{
-	for (uintptr_t at = sp, end = sp + SEARCH_BYTES; at < end; at += WORD)
-		if (!unwind_readable(w->known, at))
-			return 0;
-		else if (*(const uintptr_t *)at == site)
-			return at;
-	return 0;
-}
-
-/* A frame at `pc` that cannot be left: go on with entry j, which is the next one outwards. */
-static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry *j)
-{
-	unsigned reason = w->reason;
-	const struct module *m = module_at(j->body);
-
-	w->reason = MTW_TRUNC_NONE;
-	if (reason == MTW_TRUNC_NO_CFI && m && m == module_at(pc))
-		return j;
-	return put(w, j->body) ? j : NULL;
-}
-
-/*
- * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is 0.
- * True: `r` has become its caller's all the same.
- */
-static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t site)
-{
-	uintptr_t slot = 0;
-
-	if (site && PLACE == CFI_SP && w->reason == MTW_TRUNC_NO_CFI)
-		slot = return_slot(w, r->value[CFI_SP], site);
-	if (!slot)
-		return false;
-	*r = start(site, slot + WORD, 0);
-	r->known &= ~(1u << CFI_BP);
-	return true;
-}
-
-/*
- * From the frame at `r` outwards to the first that an entry stands for, at most `j`. `site`: the frame
- * at r is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The
- * entry, or NULL: the stack ended, and w->reason says how.
- */
-static struct entry *find(struct walk *w, struct cfi_regs r, uintptr_t site, struct entry *j, bool full)
-{
-	struct entry *first = j;
-
-	for (;; site = 0) {
-		uintptr_t pc = r.value[CFI_RA], at = r.value[PLACE];
-		if (!site && !put(w, pc))
-			return NULL;
-		bool on = step(w, &r, full);
-		while (PLACE_OF_ENTRY(j) < at && !is_sentinel(j))
-			j--;
-		if (!on && w->reason == MTW_TRUNC_NONE)
-			return NULL;
-		if (!on && !by_site(w, &r, site)) {
-			if (site && !put(w, site))
-				return NULL;
-			return is_sentinel(j) ? NULL : skip_to(w, site ? site : pc, j);
-		}
-		uintptr_t to = PLACE == CFI_SP ? r.value[CFI_SP] : at + 1;
-		if (!is_sentinel(j) && is_frame_of(j, at, to, r.value[CFI_RA]))
-			return j;
-		if (r.value[CFI_RA] & PC_EXACT)
-			j = first; /* perhaps on another stack now */
-	}
-}
-
-static struct entry *link_to(struct walk *w, const struct cfi_regs *r, uintptr_t site, struct entry *j)
-{
-	int before = w->n;
-	struct entry *e = find(w, *r, site, j, false);
-
-	/* A frame may need registers that only the full step keeps. */
-	if (unlikely(!e && w->reason == MTW_TRUNC_BAD_CFI)) {
-		w->n = before;
-		e = find(w, *r, site, j, true);
-	}
-	return e;
-}
-
-/* The caller's side of entry e: where it returns to, and on to the next entry outwards. */
-static struct entry *out_of(struct walk *w, struct entry *e)
-{
-	if (likely(e->link == LINK_DIRECT))
-		return put(w, e->site & CODE_MASK) ? e - 1 : NULL;
-	if (e->link == LINK_INLINED)
-		return e - 1;
-	struct cfi_regs r = start(e->body, e->sp, e->fp);
-	int before = w->n;
-	struct entry *outer = link_to(w, &r, e->site & CODE_MASK, e - 1);
-	if (outer == e - 1 && w->n == before)
-		e->link = LINK_INLINED;
-	else if (outer == e - 1 && w->n == before + 1 && w->out[before] == (e->site & CODE_MASK))
-		e->link = LINK_DIRECT;
-	return outer;
-}
-
-static void collect(struct walk *w, const struct regs *from)
-{
-	struct cfi_regs r = start(from->pc, from->sp, from->fp);
-	struct entry *e = link_to(w, &r, 0, shadow->top - 1);
-
-	while (e) {
-		if (w->trust && e->node) {
-			w->stop = e;
-			return;
-		}
-		if (w->mark_count < w->mark_max)
-			w->marks[w->mark_count++] = (struct mark){ e, w->n };
-		e = out_of(w, e);
-	}
-}
-
-static bool empty(void)
-{
-	return !shadow || shadow->top == shadow->entry + 1;
-}
-
-/* Interns pcs, innermost first, below `node`, which stands for `frames`; entries learn theirs. */
-static node_id number(struct walk *w, node_id node, unsigned frames)
-{
-	int m = w->mark_count;
-
-	for (int i = w->n;; i--) {
-		while (m > 0 && w->marks[m - 1].at == i) {
-			struct entry *e = w->marks[--m].e;
-			e->frames = (uint16_t)(frames + (unsigned)(w->n - i));
-			e->reason = (uint8_t)w->reason;
-			e->node = node;
-		}
-		if (i == 0)
-			return node;
-		const struct pc_entry *e = unwind_pc(w->u, w->out[i - 1]);
-		if (e->rule & RULE_OWN)
-			continue;
-		node = e->code ? unwind_edge(w->u, node, e->code) : 0;
-		if (unlikely(!node)) {
-			w->reason = MTW_TRUNC_NODES;
-			return mt_stacks_truncated(MTW_TRUNC_NODES);
-		}
-	}
-}
-
-/* Where u keeps a stack for the cfi engine: pcs, then marks. */
-static struct walk make_walk(struct unwind_cache *u, uint32_t depth)
-{
-	struct walk w = { .u = u, .known = &u->known, .max = (int)depth, .trust = true };
-
-	w.out = (uintptr_t *)u->frames;
-	w.marks = (struct mark *)(w.out + u->capacity);
-	w.mark_max = (int)u->capacity;
-	return w;
-}
-_Static_assert(2 * sizeof(struct frame) >= sizeof(uintptr_t) + sizeof(struct mark), "room");
-
-node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, const struct regs *r)
-{
-	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
-
-	if (empty())
-		return mt_unwind_other_capture(t, u, r);
-	depth = depth < u->capacity ? depth : u->capacity;
-	u->count = 0;
-	if (unlikely(u->known.foreign || u->known.spilled))
-		mt_unwind_renew(&u->known, r->sp);
-	if (!mt_unwind_enter(&u->known, r->sp, true))
-		return mt_stacks_truncated(MTW_TRUNC_BAD_CFI);
-	struct walk w = make_walk(u, depth);
-	node_id node = 0;
-	unsigned frames = 0;
-	collect(&w, r);
-	if (w.stop) {
-		node = w.stop->node;
-		frames = w.stop->frames;
-		w.reason = w.stop->reason;
-	}
-	if (unlikely(frames + (unsigned)w.n > depth)) { /* what is cut has another root */
-		w = make_walk(u, depth);
-		w.trust = false;
-		collect(&w, r);
-	}
-	if (w.reason == MTW_TRUNC_DEPTH)
-		w.mark_count = 0;
-	if (!w.stop || w.reason == MTW_TRUNC_DEPTH)
-		node = w.reason ? mt_stacks_truncated(w.reason) : 0;
-	u->effort.frames += (uint64_t)w.n;
-	u->effort.whole += !w.stop;
-	node = number(&w, node, frames);
-	if (w.reason)
-		mt_unwind_count_truncated(w.reason);
-	return node;
-}
-
-/* The list alone; from a signal handler, too. */
-int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-			      unsigned *reason)
-{
-	struct known known = { .foreign = false };
-	struct walk w = { .known = &known, .out = out, .max = max };
-
-	if (empty())
-		return mt_unwind_other_walk(t, r, out, max, reason);
-	*reason = MTW_TRUNC_BAD_CFI;
-	if (!mt_unwind_enter(&known, r->sp, true))
-		return 0;
-	collect(&w, r);
-	*reason = w.reason;
-	return w.n;
 }
