@@ -4,7 +4,8 @@
  * unwind_instrument.c keeps.
  *
  * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the frame
- * that has the entry's sp inside and the entry's call site for its return address. From there on the
+ * that has the entry's sp inside, ends where the entry's own frame does, and has its call site for its
+ * return address. From there on the
  * path is the entry's: its node of the trie, found the same way once and kept with it. So a capture
  * costs what is new since the last one, whatever the depth, and nothing of the stack is compared.
  *
@@ -15,7 +16,8 @@
  * by the tables, an instrumented function that was inlined has no frame of its own. Where a
  * frame has no table the entries decide: the frame is taken for the entry's own function if it is of
  * the same module, and otherwise that function appears at its opening line. Where such a function returns
- * to is looked for on its stack, so that stale entries are told and main's callers are found.
+ * to is looked for on its stack, so that most stale entries are told and main's callers are found (not
+ * told: those that lie inside of a frame which grew over them, by alloca after a longjmp).
  *
  * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code; a signal
  * handler or a coroutine may run on a stack further out and drop what it takes for left. They are
@@ -158,12 +160,23 @@ static bool is_sentinel(const struct entry *e)
 	return e->sp == UINTPTR_MAX;
 }
 
-/* Is `e`, its place in [from, to), the entry of a function that returns to `to_pc`? */
-static bool is_frame_of(const struct entry *e, uintptr_t from, uintptr_t to, uintptr_t to_pc)
+/*
+ * Is `e` the entry of the function whose frame is [from, to), and which returns to `to_pc`? Its own frame
+ * must end at `to`, as far as a table says where: a frame that grew over a left one of the same
+ * recursion has that one's sp inside, and the same return address.
+ */
+static bool is_frame_of(struct walk *w, const struct entry *e, uintptr_t from, uintptr_t to,
+			uintptr_t to_pc)
 {
 	uintptr_t at = PLACE_OF_ENTRY(e);
+	struct cfi_regs r;
 
-	return at >= from && at < to && (e->site & CODE_MASK) == to_pc;
+	if (at < from || at >= to || (e->site & CODE_MASK) != to_pc)
+		return false;
+	if (PLACE != CFI_SP)
+		return true;
+	start(&r, e->body, e->sp, e->fp);
+	return step(w, &r, false) ? r.value[CFI_SP] == to : w->reason == MTW_TRUNC_NO_CFI;
 }
 
 static const struct module *module_at(uintptr_t pc)
@@ -235,7 +248,7 @@ static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, st
 			return is_sentinel(j) ? NULL : skip_to(w, site ? site : pc, j);
 		}
 		uintptr_t to = PLACE == CFI_SP ? r->value[CFI_SP] : at + 1;
-		if (!is_sentinel(j) && is_frame_of(j, at, to, r->value[CFI_RA])) {
+		if (!is_sentinel(j) && is_frame_of(w, j, at, to, r->value[CFI_RA])) {
 			w->slot = PLACE == CFI_SP ? to - WORD : at + WORD;
 			return j;
 		}
@@ -338,7 +351,8 @@ _Static_assert(2 * sizeof(struct frame) >= sizeof(uintptr_t) + sizeof(struct mar
 static bool recalls(const struct memo *m, const struct entry *last, const struct unwind_cache *u,
 		    const struct regs *r)
 {
-	return m->pc == r->pc && m->sp == r->sp && m->fp == r->fp && m->last == last && last->node &&
+	return m->pc == r->pc && m->sp == r->sp && m->fp == r->fp && m->last_sp == last->sp &&
+	       m->last_fp == last->fp && m->last_body == last->body && last->node &&
 	       m->outer == last->node && m->generation == u->generation && !u->known.foreign &&
 	       (*m->slot & CODE_MASK) == (last->site & CODE_MASK);
 }
@@ -385,8 +399,8 @@ node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, c
 	u->effort.whole += !w.stop;
 	node = number(&w, node, frames);
 	if (w.n == 1 && w.stop == last && w.slot && !u->known.foreign)
-		*m = (struct memo){ r->pc, r->sp, r->fp, last, (const uintptr_t *)w.slot,
-				    last->node, node, u->generation };
+		*m = (struct memo){ r->pc, r->sp, r->fp, last->sp, last->fp, last->body,
+				    (const uintptr_t *)w.slot, last->node, node, u->generation };
 	if (w.reason)
 		mt_unwind_count_truncated(w.reason);
 	return node;

@@ -33,7 +33,7 @@ struct entry {
  */
 struct memo {
 	uintptr_t pc, sp, fp;
-	const struct entry *last;
+	uintptr_t last_sp, last_fp, last_body;
 	const uintptr_t *slot;
 	node_id outer, node;
 	uint32_t generation; /* of the maps */

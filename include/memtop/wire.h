@@ -139,7 +139,8 @@ enum mtw_type {
 	MTW_LOSS = 15,
 	/* v reason (enum mtw_loss), v events, v bytes: cumulative */
 	MTW_OPTION = 16,
-	/* s name, s value, s who changed it ("" = at start) */
+	/* s name, s value, s who changed it ("" = at start). "unwind" is the engine in use; "unwind_why" comes
+	 * with it when that was the agent's choice (unwind=auto, or what was asked for cannot be). */
 	MTW_NOTICE = 17,
 	/* s sentence for the person at the viewer */
 	MTW_SCAN_THREADS = 18,

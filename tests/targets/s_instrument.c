@@ -109,6 +109,34 @@ NOINLINE static void jump(int depth, size_t room)
 	AFTER;
 }
 
+NOINLINE static void climb(int depth, size_t room);
+
+NOINLINE static void hop(int depth, size_t room)
+{
+	if (depth < 0)
+		leaf(62);
+	else
+		climb(depth, room);
+	AFTER;
+}
+
+/*
+ * Calls itself by way of one place in hop(), leaves the inner ones by longjmp, and spreads over
+ * where they were: a frame with their return address, and their stack pointers inside.
+ */
+static void climb(int depth, size_t room)
+{
+	if (depth == 0)
+		longjmp(back, 1);
+	if (depth < 3 || setjmp(back) == 0)
+		hop(depth - 1, room);
+	char *taken = __builtin_alloca(room);
+	__asm__ volatile("" : : "r"(taken) : "memory");
+	memset(taken, 0, room);
+	hop(-1, room);
+	AFTER;
+}
+
 static void handler(int sig)
 {
 	leaf((size_t)sig + 70);
@@ -227,8 +255,10 @@ int main(int argc, char **argv)
 		return 0;
 	}
 	if (argc > 2 && !strcmp(argv[1], "jump")) {
-		for (int i = 0, n = atoi(argv[2]); i < n; i++)
+		for (int i = 0, n = atoi(argv[2]); i < n; i++) {
 			jump(i % 50, 16u << i % 8);
+			hop(3, 64u << i % 6);
+		}
 		recurse(2);
 		return 0;
 	}
@@ -238,6 +268,7 @@ int main(int argc, char **argv)
 	sort();
 	for (int i = 0; i < 20; i++)
 		jump(i % 5, 16u << i % 8);
+	hop(3, 1000);
 	signals();
 	coroutines();
 	threads();
