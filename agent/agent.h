@@ -97,10 +97,15 @@ node_id mt_stacks_truncated(unsigned reason);       /* the child of the root tha
 bool mt_stacks_check(void);
 
 /* unwind.c: the engine switch; unwind_cfi.c, unwind_libunwind.c, unwind_fp.c: engines. */
-bool mt_unwind_init(const char *engine);            /* false: no such engine here */
+/* False: no such engine here. What is used then stands in mt_conf.unwind. */
+bool mt_unwind_init(const char *engine);
+const char *mt_unwind_why(void);                    /* why it is not what was asked for; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
 int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max); /* innermost first */
+/* The same by the best engine that there is; touches nothing, so that signal handlers may call it. */
+int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
 void mt_unwind_thread_end(struct thread *t);        /* forget the cached stack */
+void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
 uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since start */
 
 /* live.c: address -> entry. */

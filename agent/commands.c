@@ -74,6 +74,8 @@ void command_options(struct server *s)
 		name[n] = value[v] = 0;
 		keep_option(s, name, value, "");
 	}
+	if (mt_unwind_why()[0])
+		keep_option(s, "unwind_why", mt_unwind_why(), "");
 }
 
 /* A string of the frame into a buffer that ends it; control characters would reach a screen. */

@@ -43,7 +43,8 @@ struct conf mt_conf = {
 
 static const struct option options[] = {
 	{ "listen", TEXT, AT(listen), 1, sizeof(mt_conf.listen), false, NULL },
-	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false, "cfi fp libunwind caller" },
+	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false, 
+	  "auto cfi fp instrument libunwind caller" },
 	{ "depth", DEPTH, AT(xdepth), 1, DEPTH_MAX, true, NULL },
 	{ "max_memory", BYTES, AT(max_memory), 1u << 20, UINT64_MAX, false, NULL },
 	{ "mark_memory", BYTES, AT(mark_memory), 0, UINT64_MAX, false, NULL },

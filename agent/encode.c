@@ -195,6 +195,23 @@ static void put_process(struct server *s, struct viewer *v)
 	v->process_pass = s->pass;
 }
 
+static void put_stacks(struct server *s, struct viewer *v)
+{
+	const struct effort *e = &s->effort;
+
+	if (s->effort_allocations == v->effort_allocations || !fits(v, SMALL_BYTES))
+		return;
+	struct mtw_out o = begin(s);
+	mtw_put(&o, s->effort_allocations);
+	mtw_put(&o, e->captures);
+	mtw_put(&o, e->whole);
+	mtw_put(&o, e->frames);
+	mtw_put(&o, e->pc_misses);
+	mtw_put(&o, e->edge_misses);
+	send(s, v, MTW_STACKS, &o);
+	v->effort_allocations = s->effort_allocations;
+}
+
 static void put_marks(struct server *s, struct viewer *v)
 {
 	for (uint32_t id = 1; id <= s->mark_last; id++) {
@@ -307,6 +324,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_losses(s, v);
 	put_threads(s, v);
 	put_process(s, v);
+	put_stacks(s, v);
 	put_marks(s, v);
 	put_history(s, v);
 	put_notices(s, v);

@@ -107,6 +107,16 @@ static uint64_t hook_time(void)
 	return ns;
 }
 
+static void sum_effort(struct server *s)
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(&s->effort, 0, sizeof(s->effort));
+	for (; t; t = t->next)
+		mt_unwind_effort(t, &s->effort);
+	s->effort_allocations = s->totals.alloc_blocks;
+}
+
 /* Children of the main thread that still run the same program: they count by themselves. */
 static uint64_t count_children(struct server *s)
 {
@@ -134,6 +144,10 @@ void proc_figures(struct server *s)
 
 	s->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
 	s->hook_ns = hook_time();
+	if (s->over || s->pass_ns >= s->effort_next_ns) {
+		s->effort_next_ns = s->pass_ns + SECOND;
+		sum_effort(s);
+	}
 	if (s->over)
 		return; /* the last figures stay */
 	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {

@@ -163,6 +163,8 @@ struct server {
 	uint32_t state, state_status, state_known, state_serial;
 	uint64_t state_ns;
 	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
+	struct effort effort;               /* of all threads, once a second */
+	uint64_t effort_allocations, effort_next_ns;
 	uint64_t children, children_next_ns;
 	uint32_t process_pass;        /* pass in which any of them changed */
 	struct option option[OPTIONS_MAX];

@@ -120,6 +120,7 @@ struct thread {
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
 	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
+	struct shadow *shadow;        /* unwind_instrument.c's; NULL until it is needed */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
@@ -168,6 +169,15 @@ struct node {
 struct slot {
 	node_id node;
 	uint64_t epoch;
+};
+
+/* What it took to take stacks; counted where a stack was not simply remembered. */
+struct effort {
+	uint64_t captures;    /* stacks that were asked for, not remembered */
+	uint64_t whole;       /* ... of which nothing was kept from the one before */
+	uint64_t frames;      /* that were walked for them */
+	uint64_t pc_misses;   /* pcs that the thread had not met lately */
+	uint64_t edge_misses; /* steps of the trie, likewise */
 };
 
 /* A loaded object, or one that was: ids are never reused, an address range may be. */

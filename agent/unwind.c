@@ -2,6 +2,12 @@
  *
  * unwind.c - which engine takes stacks, and what holds for all of them.
  *
+ * `auto` is settled when the agent starts: the option then reads as what was chosen, and
+ * mt_unwind_why() says why. An engine that is asked for by name and has nothing to work with gives
+ * way to this machine's best (instrument in a program that is not instrumented), or there is none and
+ * the program runs unprofiled (libunwind where it is not installed): an engine is never taken for
+ * another silently.
+ *
  * A capture must not meet itself: a signal handler that allocates while its thread is in here gets a
  * truncated stack of its caller alone. The mark that says so goes stale when the handler of such a
  * moment leaves by siglongjmp; it lies further in than the present stack pointer then, on a stack that
@@ -14,15 +20,28 @@
 #include "rule.h"
 #include "stacks.h"
 
+#include <elf.h>
+#include <link.h>
 #include <string.h>
 
 #define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
 
-enum engine { ENGINE_CFI, ENGINE_LIST, ENGINE_CALLER };
+enum engine { ENGINE_CFI, ENGINE_LIST, ENGINE_CALLER, ENGINE_INSTRUMENT };
+
+#if defined(__x86_64__)
+#define BEST "cfi"
+#define BEST_WHY "unwind tables describe every function of this machine"
+#define BEST_WALK mt_unwind_cfi_walk
+#else
+#define BEST "fp"
+#define BEST_WHY "every function of this machine keeps a frame pointer"
+#define BEST_WALK mt_unwind_fp_walk
+#endif
 
 static enum engine engine = ENGINE_CALLER;
 static unwind_walk walk;
+static const char *why = "";
 static _Atomic uint64_t xtruncated[MTW_TRUNC_COUNT];
 
 static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, int max,
@@ -35,39 +54,121 @@ static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, i
 	return max > 0;
 }
 
-/* "" and "default" are this machine's best. */
-bool mt_unwind_init(const char *name)
+static bool refers(const ElfW(Rela) *r, size_t bytes, const ElfW(Sym) *symbols, const char *names,
+		   const char *name)
 {
-	bool preset = !name[0] || !strcmp(name, "default");
+	for (const ElfW(Rela) *end = r + bytes / sizeof(*r); r && r < end; r++) {
+		size_t symbol = ELF64_R_SYM(r->r_info);
+		if (symbol && !strcmp(names + symbols[symbol].st_name, name))
+			return true;
+	}
+	return false;
+}
 
-	mt_stacks_init();
-	mt_cfi_init();
+/* Does the program itself, not a library of it, call the function `name` of somebody else's? */
+static bool program_calls(const char *name)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const char *names = NULL;
+	const ElfW(Rela) *rela = NULL, *plt = NULL;
+	size_t rela_bytes = 0, plt_bytes = 0;
+	const struct link_map *program = _r_debug.r_map;
+
+	for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
+		uintptr_t at = d->d_un.d_ptr; /* not every loader adds the bias */
+		const void *p = (const void *)(at < program->l_addr ? at + program->l_addr : at);
+		switch (d->d_tag) {
+		case DT_SYMTAB: symbols = p; break;
+		case DT_STRTAB: names = p; break;
+		case DT_RELA: rela = p; break;
+		case DT_JMPREL: plt = p; break;
+		case DT_RELASZ: rela_bytes = d->d_un.d_val; break;
+		case DT_PLTRELSZ: plt_bytes = d->d_un.d_val; break;
+		}
+	}
+	return symbols && names && (refers(plt, plt_bytes, symbols, names, name) ||
+				    refers(rela, rela_bytes, symbols, names, name));
+}
+
+/* Linked into the program, the agent is called without anything that the loader knows. */
+static bool linked_in(void)
+{
+	const struct module *m = mt_maps_find((uintptr_t)linked_in);
+
+	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN;
+}
+
+/* The one that is used when `name` was asked for, or NULL. */
+static const char *settle(const char *name)
+{
+	bool instrumented = false;
+
+	if (!strcmp(name, "auto") || !strcmp(name, "instrument"))
+		instrumented = program_calls("__cyg_profile_func_enter");
+	if (!strcmp(name, "auto")) {
+		why = instrumented ? "auto: the program is built with -finstrument-functions" : "auto: " BEST_WHY;
+		if (!instrumented)
+			return BEST;
+		name = "instrument";
+	}
+	if (strcmp(name, "instrument"))
+		return name;
+	if (!mt_unwind_instrument_ours())
+		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is not called";
+	else if (!instrumented && !linked_in())
+		why = "the program is not built with -finstrument-functions; what calls the hooks are libraries "
+		      "at most";
+	else
+		return name;
+	mt_msg("unwind=instrument: %s; stacks are taken by unwind=" BEST, why);
+	return BEST;
+}
+
+static bool set_engine(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum engine engine;
+		unwind_walk walk;
+	} engines[] = {
 #if defined(__x86_64__)
-	if (preset || !strcmp(name, "cfi")) {
-		engine = ENGINE_CFI;
-		walk = mt_unwind_cfi_walk;
-		return true;
-	}
-#else
-	if (preset)
-		name = "fp";
+		{ "cfi", ENGINE_CFI, mt_unwind_cfi_walk },
 #endif
-	if (!strcmp(name, "fp")) {
-		engine = ENGINE_LIST;
-		walk = mt_unwind_fp_walk;
-		return true;
-	}
-	if (!strcmp(name, "libunwind") && mt_unwind_libunwind_init()) {
-		engine = ENGINE_LIST;
-		walk = mt_unwind_libunwind_walk;
-		return true;
-	}
-	if (!strcmp(name, "caller")) {
-		engine = ENGINE_CALLER;
-		walk = walk_caller;
+		{ "fp", ENGINE_LIST, mt_unwind_fp_walk },
+		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk },
+		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk },
+		{ "caller", ENGINE_CALLER, walk_caller },
+	};
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		if (strcmp(name, engines[i].name))
+			continue;
+		engine = engines[i].engine;
+		walk = engines[i].walk;
 		return true;
 	}
 	return false;
+}
+
+bool mt_unwind_init(const char *name)
+{
+	const char *chosen = settle(name);
+
+	mt_stacks_init();
+	mt_cfi_init();
+	if (!strcmp(chosen, "libunwind") && !mt_unwind_libunwind_init())
+		return false;
+	if (!set_engine(chosen))
+		return false;
+	if (engine == ENGINE_INSTRUMENT)
+		mt_unwind_instrument_on();
+	memmove(mt_conf.unwind, chosen, strlen(chosen) + 1); /* what is in force */
+	return true;
+}
+
+const char *mt_unwind_why(void)
+{
+	return why;
 }
 
 /* A list of pcs as a path: outermost first, the agent's own left out. */
@@ -88,17 +189,43 @@ static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsig
 	return node;
 }
 
-static MT_COLD node_id capture_list(struct thread *t, struct unwind_cache *u, const struct regs *r)
+static MT_COLD node_id capture_list(struct thread *t, struct unwind_cache *u, const struct regs *r,
+				    unwind_walk by)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	uintptr_t pcs[LIST_MAX];
 	unsigned reason;
-	int n = walk(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
+	int n = by(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
 	node_id node = intern(u, pcs, n, &reason);
+	u->effort.frames += (uint64_t)n;
+	u->effort.whole++;
 
 	if (reason)
 		mt_unwind_count_truncated(reason);
 	return node;
+}
+
+node_id mt_unwind_other_capture(struct thread *t, struct unwind_cache *u, const struct regs *r)
+{
+#if defined(__x86_64__)
+	(void)t;
+	return mt_unwind_cfi_capture(u, r);
+#else
+	return capture_list(t, u, r, BEST_WALK);
+#endif
+}
+
+int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			 unsigned *reason)
+{
+	return BEST_WALK(t, r, out, max, reason);
+}
+
+static MT_COLD node_id capture_rare(struct thread *t, struct unwind_cache *u, const struct regs *r)
+{
+	if (engine == ENGINE_INSTRUMENT)
+		return mt_unwind_instrument_capture(t, u, r);
+	return capture_list(t, u, r, walk);
 }
 
 /* The caller alone, under the reason; touches nothing that belongs to the thread. */
@@ -142,7 +269,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	}
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);
-	uint32_t pass = ++u->passes;
+	uint64_t pass = ++u->passes;
 	/* The loader allocates before it maps anything: what it replaced is gone by now. */
 	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		mt_maps_invalidate();
@@ -151,7 +278,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		     u->generation !=
 			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
-	node = likely(engine == ENGINE_CFI) ? mt_unwind_cfi_capture(u, r) : capture_list(t, u, r);
+	node = likely(engine == ENGINE_CFI) ? mt_unwind_cfi_capture(u, r) : capture_rare(t, u, r);
 	if (unlikely(u->passes != pass)) {
 		u->count = 0;
 		node = capture_caller(r, MTW_TRUNC_REENTRY);
@@ -161,11 +288,11 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	return node;
 }
 
-int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max)
+static int list(unwind_walk by, struct thread *t, const struct regs *r, void **pcs, int max)
 {
 	uintptr_t *out = (uintptr_t *)pcs;
 	unsigned reason;
-	int n = walk ? walk(t, r, out, max, &reason) : 0, kept = 0;
+	int n = by ? by(t, r, out, max, &reason) : 0, kept = 0;
 
 	for (int i = 0; i < n; i++) {
 		struct module *m = mt_maps_find(pc_lookup(out[i]));
@@ -176,11 +303,24 @@ int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max
 	return kept;
 }
 
+int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max)
+{
+	return list(walk, t, r, pcs, max);
+}
+
+int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max)
+{
+	bool instrumented = engine == ENGINE_INSTRUMENT;
+
+	return list(instrumented ? mt_unwind_instrument_walk : BEST_WALK, t, r, pcs, max);
+}
+
 /* The caches stay for the thread that inherits this set; its stack is another. */
 void mt_unwind_thread_end(struct thread *t)
 {
 	struct unwind_cache *u = t->unwind;
 
+	mt_unwind_instrument_end(t);
 	if (!u)
 		return;
 	u->count = 0;
@@ -191,6 +331,19 @@ void mt_unwind_thread_end(struct thread *t)
 void mt_unwind_count_truncated(unsigned reason)
 {
 	atomic_fetch_add_explicit(&xtruncated[reason], 1, memory_order_relaxed);
+}
+
+void mt_unwind_effort(const struct thread *t, struct effort *sum)
+{
+	const struct unwind_cache *u = t->unwind;
+
+	if (!u)
+		return;
+	sum->captures += u->passes;
+	sum->whole += u->effort.whole;
+	sum->frames += u->effort.frames;
+	sum->pc_misses += u->effort.pc_misses;
+	sum->edge_misses += u->effort.edge_misses;
 }
 
 uint64_t mt_unwind_truncated(unsigned reason)

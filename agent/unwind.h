@@ -60,10 +60,11 @@ struct pair;
 
 struct unwind_cache {
 	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
-	uint32_t passes;          /* captures begun: an interrupted one sees it change */
+	uint64_t passes;          /* captures begun: an interrupted one sees it change */
 	uint32_t generation;      /* of the maps when pcs[] was filled */
 	uint32_t suspicion;       /* mt_maps_suspicion then */
 	size_t bytes;             /* of this mapping */
+	struct effort effort;     /* all but captures, which is `passes` */
 	struct known known;
 
 	uint32_t capacity;        /* frames that fit */
@@ -89,6 +90,18 @@ int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, in
 int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			     unsigned *reason);
 bool mt_unwind_libunwind_init(void);
+int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			      unsigned *reason);
+
+/* unwind_instrument.c, unwind_shadow.c: -finstrument-functions */
+void mt_unwind_instrument_on(void);
+bool mt_unwind_instrument_ours(void); /* do the program's functions call the agent's hooks? */
+void mt_unwind_instrument_end(struct thread *t);
+node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
+/* What it falls back on where nothing is instrumented: this machine's best. */
+node_id mt_unwind_other_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
+int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			 unsigned *reason);
 
 node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r);
 void mt_unwind_count_truncated(unsigned reason);

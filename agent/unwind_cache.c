@@ -48,6 +48,10 @@ struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
 		return t->unwind; /* deeper than we go: the engine cuts */
 	/* A smaller one stays mapped: it may be in use further out. */
 	struct unwind_cache *u = map_cache(wanted);
+	if (u && t->unwind) {
+		u->passes = t->unwind->passes;
+		u->effort = t->unwind->effort;
+	}
 	if (u)
 		t->unwind = u;
 	return t->unwind;
@@ -92,6 +96,7 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 		e.code = mt_stacks_code_in(pc_bare(pc),
 					   pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
 	e.rule = shared_rule(e.code, m, pc) | (own ? RULE_OWN : 0);
+	u->effort.pc_misses++;
 	set[1] = set[0];
 	set[0] = e;
 	return &set[0];
@@ -102,6 +107,7 @@ node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code
 	struct edge_entry *set = u->edges[unwind_hash((uint64_t)parent << 32 | code, EDGE_SETS)];
 	node_id child = mt_stacks_child(parent, code);
 
+	u->effort.edge_misses++;
 	if (child) {
 		set[1] = set[0];
 		set[0] = (struct edge_entry){ parent, code, child };

@@ -350,6 +350,8 @@ static uint32_t keep(struct walk *w, uint32_t same)
 	uint32_t count = (uint32_t)(w->next - fresh), total = same + count;
 	uint32_t cut = total > w->depth ? total - w->depth : 0;
 
+	u->effort.frames += count;
+	u->effort.whole += same == 0;
 	if (same == 0 || cut) {
 		u->base = cut ? MTW_TRUNC_DEPTH : w->base;
 		u->zero_at = cut ? 0 : w->zero_at;

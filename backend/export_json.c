@@ -193,6 +193,34 @@ static uint64_t option_number(const struct model *m, const char *name)
 	return v ? strtoull(v, NULL, 10) : 0;
 }
 
+/* How the stacks were come by, and where they could not be finished. */
+static json_t *stack_effort(const struct report *r)
+{
+	const struct effort *e = model_effort(r->model);
+	json_t *o = json_object(), *cuts = json_array();
+
+	set(o, "allocations", number(e->allocations));
+	set(o, "remembered", number(e->allocations > e->captures ? e->allocations - e->captures : 0));
+	set(o, "captures", number(e->captures));
+	set(o, "captures_from_nothing", number(e->whole));
+	set(o, "frames_walked", number(e->frames));
+	set(o, "pc_misses", number(e->pc_misses));
+	set(o, "edge_misses", number(e->edge_misses));
+	for (size_t i = 0; i < r->cut_count; i++) {
+		const struct report_cut *c = &r->cuts[i];
+		const struct module *m = c->module == NO_ID ? NULL : model_module(r->model, c->module);
+		json_t *cut = json_object();
+
+		set(cut, "reason", text(report_truncation(c->reason)));
+		set(cut, "module", text(m ? m->name : NULL));
+		set(cut, "stacks", number(c->stacks));
+		set(cut, "blocks", number(c->blocks));
+		json_array_append_new(cuts, cut);
+	}
+	set(o, "truncated", cuts);
+	return o;
+}
+
 static json_t *agent(const struct report *r)
 {
 	const struct model *m = r->model;
@@ -210,10 +238,12 @@ static json_t *agent(const struct report *r)
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
 	set(o, "unwind", text(model_option(m, "unwind")));
+	set(o, "unwind_why", text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(option_number(m, "min_size")));
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "truncated_stacks", number(r->truncated_stacks));
+	set(o, "stacks", stack_effort(r));
 	set(o, "lost", lost);
 	return o;
 }

@@ -143,6 +143,7 @@ static void reset(struct model *m)
 	m->time_ns = m->bytes = 0;
 	memset(m->loss_events, 0, sizeof m->loss_events);
 	memset(m->loss_bytes, 0, sizeof m->loss_bytes);
+	memset(&m->effort, 0, sizeof m->effort);
 	m->rss = m->virt = 0;
 	m->process_threads = m->process_children = 0;
 	m->scan_request = 0;
@@ -474,6 +475,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_MARK_LIVE: return marks_cell(m, e, err);
 	case MTW_HISTORY: apply_history(m, e); return 0;
 	case MTW_LOSS: return apply_loss(m, e, err);
+	case MTW_STACKS: m->effort = e->u.effort; return 0;
 	case MTW_OPTION: return apply_option(m, e, err);
 	case MTW_NOTICE: apply_notice(m, e); return 0;
 	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);

@@ -30,6 +30,12 @@ struct change { /* against the base; net = born - gone */
 	uint64_t born_blocks, born_bytes, gone_blocks, gone_bytes;
 };
 
+struct effort { /* what the agent's unwinding took, as of its last report of it; cumulative */
+	uint64_t allocations, captures;  /* all, and those whose stack was not simply remembered */
+	uint64_t whole, frames;          /* captures from nothing, frames walked in all */
+	uint64_t pc_misses, edge_misses;
+};
+
 struct module {
 	bool known;
 	uint32_t flags;                  /* MTW_MODULE_* */
@@ -147,6 +153,7 @@ const struct mark *model_mark(const struct model *m, uint32_t id);
 int model_mark_find(const struct model *m, const char *name_or_id); /* "m2", "2", a name; -1 = none */
 uint32_t model_newest_mark(const struct model *m); /* 0 = none */
 void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
+const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
 uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */

@@ -87,6 +87,7 @@ struct model {
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
+	struct effort effort;
 	uint64_t rss, virt;
 	uint32_t process_threads, process_children;
 	struct option options[OPTIONS_MAX];

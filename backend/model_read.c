@@ -138,6 +138,11 @@ void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64
 	*bytes = reason < MTW_LOSS_COUNT ? m->loss_bytes[reason] : 0;
 }
 
+const struct effort *model_effort(const struct model *m)
+{
+	return &m->effort;
+}
+
 uint64_t model_truncated(const struct model *m, unsigned reason)
 {
 	uint64_t blocks = 0;

@@ -104,16 +104,46 @@ static void sort_stacks(const struct report *r, struct report_stack *stacks, siz
 
 /* --- gathering */
 
-static uint32_t truncation_of(const struct model *m, uint32_t leaf)
+/* *outermost: the module of the last frame that is known, NO_ID = none. */
+static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
 {
+	*outermost = NO_ID;
 	for (uint32_t id = leaf; id;) {
 		const struct node *n = model_node(m, id);
 
 		if (n->kind == MTW_NODE_TRUNCATED)
 			return (uint32_t)n->offset;
+		*outermost = n->module;
 		id = n->parent;
 	}
 	return MTW_TRUNC_NONE;
+}
+
+static uint32_t truncation_of(const struct model *m, uint32_t leaf)
+{
+	uint32_t outermost;
+
+	return cut_of(m, leaf, &outermost);
+}
+
+static void gather_cut(struct report *r, const struct report_stack *s)
+{
+	uint32_t module, reason = cut_of(r->model, s->leaf, &module);
+	struct report_cut *c = r->cuts, *end = r->cuts + r->cut_count;
+
+	if (reason == MTW_TRUNC_NONE)
+		return;
+	r->truncated_stacks++;
+	while (c < end && (c->reason != reason || c->module != module))
+		c++;
+	if (c == end) {
+		GROW(r->cuts, r->cut_room, r->cut_count + 1);
+		c = &r->cuts[r->cut_count++];
+		c->reason = reason;
+		c->module = module;
+	}
+	c->stacks++;
+	c->blocks += s->sum.alloc_blocks;
 }
 
 static void gather_stacks(struct report *r)
@@ -131,7 +161,7 @@ static void gather_stacks(struct report *r)
 		s->leaf = id;
 		s->sum = node->self;
 		s->truncated = truncation_of(r->model, id);
-		r->truncated_stacks += s->truncated != MTW_TRUNC_NONE;
+		gather_cut(r, s);
 	}
 	sort_stacks(r, r->stacks, r->stack_count);
 }
@@ -321,6 +351,7 @@ void report_free(struct report *r)
 		free(r->warnings[i]);
 	free(r->warnings);
 	free(r->stacks);
+	free(r->cuts);
 	free(r->rank);
 	owners_free(r->owners);
 	free(r);

@@ -17,6 +17,12 @@ struct report_stack {
 	struct change change;        /* in changes only */
 };
 
+/* Stacks that end early for one reason, their last known frame in one module. */
+struct report_cut {
+	uint32_t reason, module;     /* enum mtw_truncation; NO_ID = generated code, or no frame at all */
+	uint64_t stacks, blocks;
+};
+
 struct report {
 	const struct model *model;
 	struct symbols *symbols;
@@ -24,6 +30,8 @@ struct report {
 	struct report_stack *stacks; /* by live bytes, then by frames; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
+	struct report_cut *cuts;     /* owned */
+	size_t cut_count, cut_room;
 	uint32_t *rank;              /* of each node's frame among all frames, by dense index; owned */
 	char **warnings;             /* sentences; owned */
 	size_t warning_count, warning_room;

@@ -313,6 +313,19 @@ static void read_loss(struct reader *r)
 		emit(r);
 }
 
+static void read_stacks(struct reader *r)
+{
+	struct effort *f = &r->e.u.effort;
+
+	f->allocations = mtw_get(&r->in);
+	f->captures = mtw_get(&r->in);
+	f->whole = mtw_get(&r->in);
+	f->frames = mtw_get(&r->in);
+	f->pc_misses = mtw_get(&r->in);
+	f->edge_misses = mtw_get(&r->in);
+	emit(r);
+}
+
 static void read_option(struct reader *r)
 {
 	r->e.u.option.name = get_text(r, MTW_NAME_MAX);
@@ -433,6 +446,7 @@ static const struct {
 	{ MTW_MARK_LIVE, "MARK_LIVE", read_mark_live },
 	{ MTW_HISTORY, "HISTORY", read_history },
 	{ MTW_LOSS, "LOSS", read_loss },
+	{ MTW_STACKS, "STACKS", read_stacks },
 	{ MTW_OPTION, "OPTION", read_option },
 	{ MTW_NOTICE, "NOTICE", read_notice },
 	{ MTW_SCAN_THREADS, "SCAN_THREADS", read_scan_threads },

@@ -30,6 +30,7 @@ struct event {
 		struct { uint64_t interval_ns; uint32_t owners[MTW_HISTORY_OWNERS_MAX]; size_t owner_count; bool first;
 			 struct point point; uint64_t owner_bytes[MTW_HISTORY_OWNERS_MAX]; } history; /* one per point */
 		struct { uint32_t reason; uint64_t events, bytes; } loss;
+		struct effort effort;
 		struct { struct text name, value, who; } option;
 		struct text notice;
 		struct { uint64_t request; uint32_t thread; uint64_t blocks, bytes; } scan_thread;

@@ -28,11 +28,15 @@ $(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
 # Programs with known allocations: nothing may be optimised away.
 $(TARGETS_C): $(T)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $< -lpthread -ldl
+	$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
 
 $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
-	g++ -std=c++17 -O2 -g -Itests -o $@ $< -lpthread -ldl
+	g++ -std=c++17 -O2 -g -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
+
+# What the instrument engine is for.
+$(T)/targets/s_instrument: INSTRUMENT := -finstrument-functions
+$(T)/targets/s_instrument_cxx: INSTRUMENT := -finstrument-functions
 
 # Libraries that s_owners loads: libs/NAME.cc is libNAME.so beside it.
 TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(T)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))

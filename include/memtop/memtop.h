@@ -27,6 +27,18 @@ static inline unsigned memtop_set_mark(const char *name)
 	return memtop_mark ? memtop_mark(name) : 0;
 }
 
+/*
+ * The stack of the caller as the agent sees it, as backtrace(3) gives it: return addresses, innermost
+ * first, frames[0] lies in the caller itself. At most `max`; returns how many, 0 when not watched.
+ * Under unwind=instrument it is read off the list of functions that the thread is inside of, under
+ * any other engine it is a walk by unwind tables (frame pointers on AArch64). Allocates nothing, takes no
+ * lock, and may be called from signal handlers, but for a thread's very first use of the agent, which
+ * maps memory. A weak symbol: test it before the call.
+ *
+ *     int n = memtop_backtrace ? memtop_backtrace(frames, 64) : 0;
+ */
+extern int memtop_backtrace(void **frames, int max) __attribute__((weak));
+
 #ifdef __cplusplus
 }
 #endif

@@ -40,7 +40,7 @@
  *    at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
  *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
  *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, LOSS, THREAD,
- *    PROCESS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
+ *    PROCESS, STACKS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
  *    NODES; then MARK_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
@@ -139,7 +139,8 @@ enum mtw_type {
 	MTW_LOSS = 15,
 	/* v reason (enum mtw_loss), v events, v bytes: cumulative */
 	MTW_OPTION = 16,
-	/* s name, s value, s who changed it ("" = at start) */
+	/* s name, s value, s who changed it ("" = at start). "unwind" is the engine in use; "unwind_why" comes
+	 * with it when that was the agent's choice (unwind=auto, or what was asked for cannot be). */
 	MTW_NOTICE = 17,
 	/* s sentence for the person at the viewer */
 	MTW_SCAN_THREADS = 18,
@@ -149,6 +150,11 @@ enum mtw_type {
 	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes } by
 	 * birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
 	 * n x { v thread index, v blocks, v bytes } by thread */
+	MTW_STACKS = 20,
+	/* v allocations, v captures (those whose stack had to be taken: the others' were remembered),
+	 * v whole (captures that shared nothing with the thread's last one), v frames (walked for all
+	 * captures), v pc_misses (pcs whose unwind rule the thread did not have at hand), v edge_misses
+	 * (the same of steps in the trie): cumulative, once a second at most, and in the final state */
 
 	/* client to agent */
 	MTW_CLIENT = 64,

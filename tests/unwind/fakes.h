@@ -14,4 +14,11 @@ _Atomic uint32_t mt_pass, mt_era;
 _Atomic uint64_t mt_epoch;
 uint64_t mt_start_ns;
 
+struct thread *mt_thread_self(void)
+{
+	static __thread struct thread state;
+
+	return &state;
+}
+
 #endif

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: MIT
 """Writes a random program of many functions that call each other and probe() in every odd way.
 
-    gen.py SEED FUNCTIONS [c++] [rbp] [tight] > program.c
+    gen.py SEED FUNCTIONS [c++] [rbp] [tight] [mixed] > program.c
 
 Same seed, same program. `c++` adds exceptions; `rbp` makes functions that use rbp as a general
 register (only where the compiler does without a frame pointer). `tight`: shallow trees of direct
 calls from frames of slightly different sizes, many over-aligned, so that the same frame is often met
-again with another one further out. What a program then does is chosen by its own generator.
+again with another one further out. `mixed`: every third function is not instrumented by
+-finstrument-functions. What a program then does is chosen by its own generator.
 """
 import random
 import sys
@@ -206,7 +207,8 @@ for i in range(count):
         body.append(text)
     if rnd.random() < 0.6:
         body.insert(rnd.randrange(len(body) + 1), "\tprobe();")
-    print(f"NOINLINE unsigned f{i}(unsigned v, int depth)\n{{\n" + "\n".join(body) + "\n\treturn v;\n}\n")
+    plain = "__attribute__((no_instrument_function)) " if "mixed" in sys.argv[3:] and i % 3 == 0 else ""
+    print(f"{plain}NOINLINE unsigned f{i}(unsigned v, int depth)\n{{\n" + "\n".join(body) + "\n\treturn v;\n}\n")
 print("function table[] = {" + ", ".join(f"f{i}" for i in range(count)) + "};")
 tail = TAIL.replace("SEEDu", f"{seed}u").replace("FROM", "(int)next(8)" if tight else "(int)next(14)")
 if cxx:

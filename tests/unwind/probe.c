@@ -25,6 +25,7 @@
 
 #define DEEPEST 250
 #define PRINTED 20
+#define RESTORER_BYTES 9 /* mov $15, %rax; syscall */
 #define STACK_BYTES (4u << 20) /* frames of 20,000 bytes, and the judge's */
 
 static _Atomic long captures, differences, frames, reentries, exacts, hits;
@@ -54,8 +55,9 @@ static void begin(void)
 	signal(SIGPROF, learn_restorer);
 	raise(SIGPROF);
 	mt_maps_init();
-	if (!mt_unwind_init("cfi")) {
-		puts("FAIL no cfi engine");
+	const char *engine = getenv("PROBE_ENGINE");
+	if (!mt_unwind_init(engine ? engine : "cfi") || (engine && strcmp(engine, mt_conf.unwind))) {
+		puts("FAIL no such engine");
 		exit(1);
 	}
 }
@@ -76,8 +78,11 @@ static void judge(const struct regs *r, struct list *out)
 		unw_get_reg(&cursor, UNW_REG_SP, &sp);
 		met = met || (pc == r->pc && sp == r->sp);
 		if (met && pc && out->n < DEEPEST) {
-			/* unw_is_signal_frame() mixes frames up when threads share its cache. */
-			out->exact[out->n] = out->n && out->pc[out->n - 1] == restorer;
+			/*
+			 * unw_is_signal_frame() mixes frames up when threads share its cache. The
+			 * code that handlers return to may be interrupted itself.
+			 */
+			out->exact[out->n] = out->n && out->pc[out->n - 1] - restorer < RESTORER_BYTES;
 			out->pc[out->n++] = pc;
 		}
 	} while (unw_step(&cursor) > 0);

@@ -58,6 +58,7 @@ VALUES = {
     "SCAN_AGES": dict(request=8, blocks=5, bytes=680, ages=[dict(birth_ns=100_000_000, blocks=5, bytes=680)],
                       sizes=[dict(log2=0, blocks=1, bytes=0), dict(log2=7, blocks=4, bytes=680)],
                       threads=[dict(thread=1, blocks=5, bytes=680)]),
+    "STACKS": dict(allocations=BIG, captures=70_000, whole=12, frames=210_000, pc_misses=300, edge_misses=0),
     "CLIENT": dict(features=3, who="memtop", token="0123456789abcdef0123456789abcdef", tick_ns=250_000_000),
     "ACK": dict(bytes=1 << 35),
     "SET_MARK": dict(name="after-login"),

@@ -45,6 +45,7 @@ static const struct golden agent_frames[] = {
 	{"history", MTW_HISTORY,
 	 "history 1000000000 first 1 2: 1000000000 100 10 1000 90 80 7340032 60 40;"
 	 "history 1000000000 1 2: 2000000000 300 11 " BIG " 91 80 8388608 0 300;"},
+	{"stacks", MTW_STACKS, "stacks 18446744073709551615 70000 12 210000 300 0;"},
 	{"loss", MTW_LOSS, "loss 3 2 4096;"},
 	{"option", MTW_OPTION, "option depth=128 by viewer 2;"},
 	{"notice", MTW_NOTICE, "notice sampling changed to 64k;"},
@@ -222,6 +223,11 @@ static void add_small(const struct event *e)
 	case MTW_LOSS:
 		add("loss %u %" PRIu64 " %" PRIu64, e->u.loss.reason, e->u.loss.events,
 		    e->u.loss.bytes);
+		break;
+	case MTW_STACKS:
+		add("stacks %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
+		    e->u.effort.allocations, e->u.effort.captures, e->u.effort.whole, e->u.effort.frames,
+		    e->u.effort.pc_misses, e->u.effort.edge_misses);
 		break;
 	case MTW_OPTION:
 		add("option %.*s=%.*s by %.*s", T(e->u.option.name), T(e->u.option.value),
