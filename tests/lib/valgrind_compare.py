@@ -106,6 +106,8 @@ class Compared:
             text = f.read().replace(",", "")
         use = re.search(r"in use at exit: (\d+) bytes in (\d+) blocks", text)
         total = re.search(r"total heap usage: (\d+) allocs (\d+) frees (\d+) bytes", text)
+        if "during signal delivery" in text:
+            raise Varies("valgrind cannot deliver its signals: " + re.search(r"Can't extend stack.*", text).group(0))
         if not use or not total:
             raise Varies("valgrind wrote no heap summary: " + " ".join(text.split())[-300:])
         self.valgrind_pid = int(re.search(r"^==(\d+)== HEAP", text, re.M).group(1))
