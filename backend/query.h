@@ -67,6 +67,14 @@ struct site {
 struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
+/*
+ * What must be made anew from all stacks is made in slices: until query_allow() is called again, all
+ * calls together take at most so many steps (one is some 0.1 us), keep what they did, and answer with what was
+ * whole before. SIZE_MAX, as at first: no limit, every answer is whole.
+ */
+void query_allow(struct query *q, size_t steps);
+/* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all answers were whole. */
+int query_building(const struct query *q);
 
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
@@ -86,7 +94,10 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit); /*
 row_id query_open_heaviest(struct query *q, row_id id);  /* by what is sorted by, to the first fork; returns the last row */
 void query_unfold(struct query *q, row_id id);           /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node);  /* opens the parents of a trie node */
-/* Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown yet. */
+/*
+ * Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown yet.
+ * While it is building, the same text goes on where it was.
+ */
 size_t query_search(struct query *q, const char *text, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 

@@ -48,7 +48,10 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct
 	uint64_t ns[64];
 	size_t count = 0, n = 0;
 
-	*rows = t->rows;
+	*rows = q->sites->rows;
+	if (!t)
+		return q->sites->row_count;
+	t->row_count = 0;
 	ends[count++] = from;
 	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < 62 && (!to || id < to); id++) {
 		const struct mark *k = model_mark(q->m, id);
@@ -80,5 +83,5 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct
 	}
 	qsort(t->rows, n, sizeof *t->rows, grew_first);
 	*rows = t->rows;
-	return n;
+	return t->row_count = n;
 }

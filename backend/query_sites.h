@@ -47,6 +47,8 @@ struct site_table {
 	uint32_t *of_node, *next, *prev;
 	size_t node_room, next_room, prev_room;
 	bool stale;                  /* sums anew */
+	bool moved;                  /* ... when they are whole: stacks are of other sites */
+	uint32_t at;                 /* sums are of the stacks before this node; all = whole */
 	uint64_t version;            /* moves when stacks changed their sites */
 	uint64_t seen, names, resets;
 	uint64_t times[SAMPLES], interval_ns;
@@ -58,12 +60,15 @@ struct site_table {
 	struct growth growth;
 	struct site *out;            /* what query_sites() lends */
 	uint32_t *order;
-	size_t out_room, order_room, order_count;
+	size_t out_count, out_room, order_room, order_count;
 	struct interval_row *rows;
-	size_t row_room;
+	size_t row_count, row_room;
+	struct verdict verdict;      /* the last one that was whole; text is empty: none yet */
 };
 
-struct site_table *sites_table(struct query *q); /* up to date */
+/* Up to date; NULL while sums are being made: what was lent last holds. */
+struct site_table *sites_table(struct query *q);
+uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site); /* 0 = none */
 uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);

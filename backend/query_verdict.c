@@ -110,7 +110,7 @@ static void by_sites(struct query *q, struct verdict *v)
 	const struct site *s = NULL;
 	int64_t most, total = judge(q, v, &q->sites->growth);
 
-	if (total > 0 && sites_top_growing(q, &most, &s)) {
+	if (total > 0 && sites_top_growing(q->sites, &most, &s)) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
 	}
@@ -183,7 +183,7 @@ static bool by_history(struct query *q, struct verdict *v)
 
 /* --- */
 
-static void ended(struct query *q, struct verdict *v)
+static void ended(struct query *q, struct verdict *v, bool with_site)
 {
 	int status;
 	bool known;
@@ -193,7 +193,7 @@ static void ended(struct query *q, struct verdict *v)
 	const struct site *top = NULL;
 
 	v->kind = V_ENDED;
-	for (size_t i = 0; i < q->sites->count; i++) {
+	for (size_t i = 0; with_site && i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
 		if (s->stacks && live_bytes(&s->sum) && (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
 			top = s;
@@ -212,16 +212,22 @@ static void ended(struct query *q, struct verdict *v)
 
 void query_verdict(struct query *q, struct verdict *v)
 {
+	bool whole = sites_table(q) != NULL;
+	struct site_table *t = q->sites;
+
 	*v = (struct verdict){ .kind = V_EMPTY };
-	const struct growth *g = &sites_table(q)->growth;
 	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
-		ended(q, v);
+		ended(q, v, whole);
 	} else if (!model_totals(q->m)->sum.alloc_blocks) {
 		say(v, "waiting for the first allocation");
-	} else if (g->count >= 3) {
+	} else if (!whole && t->verdict.text[0]) {
+		*v = t->verdict;
+	} else if (t->growth.count >= 3) {
 		by_sites(q, v);
 	} else if (!by_history(q, v)) {
 		v->kind = V_WATCHING;
-		say(v, "watching, %u s more needed", (unsigned)(g->needed_ns / NS + 1));
+		say(v, "watching, %u s more needed", (unsigned)(t->growth.needed_ns / NS + 1));
 	}
+	if (whole)
+		t->verdict = *v;
 }

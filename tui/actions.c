@@ -126,6 +126,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	struct view *v = app_view(a);
 
 	if (e == PROMPT_CANCELLED) {
+		a->search_due = a->hit_due = false;
 		a->search[0] = 0;
 		a->hits = -1;
 		v->ops->search(v, "", &a->hits_pending);
@@ -135,8 +136,10 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	if (e == PROMPT_CHANGED || strcmp(a->search, text)) {
 		snprintf(a->search, sizeof a->search, "%s", text);
 		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+		a->search_due = *text && query_building(a->query) >= 0;
 		app_refresh(a, false);
-		if (a->hits > 0)
+		a->hit_due = a->hits > 0 && !a->search_due && query_building(a->query) >= 0;
+		if (a->hits > 0 && !a->search_due && !a->hit_due)
 			app_act(a, v->ops->next_hit(v, false));
 	}
 	if (e == PROMPT_DONE && *text) {
@@ -167,6 +170,10 @@ static unsigned next_hit(struct app *a, bool backwards)
 		return said(status_error("nothing is searched for; / starts a search"));
 	if (a->hits < 0 || a->hits_pending)
 		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+	if (query_building(a->query) >= 0) {
+		a->search_due = true;
+		return VIEW_DRAW;
+	}
 	if (a->hits == 0)
 		return said(status_error("no hit for \"%s\"", a->search));
 	app_refresh(a, false);

@@ -50,7 +50,16 @@ struct app {
 	bool moved;              /* the model changed since the last refresh */
 	bool due;                /* ... in a way that does not wait for its turn */
 
-	struct loop_source *sources[10];
+	/* slices of what is being made anew (app.c) */
+	size_t steps;            /* of a slice */
+	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
+	int building;            /* percent done; -1 = all is whole */
+	bool resort_due;         /* sort when it is */
+	bool search_due, hit_due;/* the search goes on; its first hit is gone to when rows are whole */
+	uint64_t slice_ns, building_ns; /* when the slice, and all of it, began */
+	struct loop_source *go_on;
+
+	struct loop_source *sources[12];
 	size_t source_count;
 	FILE *key_log;
 	bool quit;

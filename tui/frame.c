@@ -286,6 +286,8 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	return x;
 }
 
+#define SAID_NS 50000000u /* what is whole sooner is not worth a word */
+
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {
 	struct view *v = a->views[a->current];
@@ -296,6 +298,10 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	if (a->filter[0]) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
+	}
+	if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->building);
 	}
 	return text_width(out);
 }
