@@ -37,7 +37,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		if (d[i].node) /* the root is no stack */
 			q->arrived[q->arrived_count++] = (struct arrived){
 				.index = model_node(q->m, d[i].node)->index,
-				.self = { d[i].self, d[i].self_change, d[i].self_rate_bytes, d[i].self_rate_blocks },
+				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
+					 d[i].self_rate_blocks},
 			};
 }
 
@@ -167,7 +168,8 @@ uint32_t zero_flag(const struct model *m, const struct value *v)
 	const struct change *c = &v->change;
 
 	if (model_until(m))
-		return c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes ? 0 : ROW_ZERO;
+		return c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes ? 0
+										       : ROW_ZERO;
 	return live_blocks(&v->tally) ? 0 : ROW_ZERO;
 }
 
@@ -176,7 +178,8 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	const struct node *n = model_node(q->m, leaf);
 	size_t count = 0;
 
-	for (uint32_t id = leaf; n && n->known && id != 0; id = n->parent, n = model_node(q->m, id)) {
+	for (uint32_t id = leaf; n && n->known && id != 0;
+	     id = n->parent, n = model_node(q->m, id)) {
 		if (n->kind == MTW_NODE_TRUNCATED)
 			break;
 		const struct symbol *s = symbols_of_node(q->s, id);

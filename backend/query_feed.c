@@ -24,7 +24,8 @@ static uint64_t steps_left(const struct query *q)
 	const struct filter *f = &q->filter;
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
-	uint64_t left = sites_left(q) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
+	uint64_t left =
+		sites_left(q) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -74,7 +75,8 @@ static void start_over(struct query *q)
 	static const struct value nothing;
 
 	q->stamp++;
-	for (size_t i = q->arrived_at; i < q->arrived_count; i++) /* stacks that are new stay known */
+	for (size_t i = q->arrived_at; i < q->arrived_count;
+	     i++) /* stacks that are new stay known */
 		tree_add_value(q, q->arrived[i].index, &nothing);
 	if (q->stale)
 		q->up_at = 1;
@@ -131,7 +133,8 @@ bool tree_refresh(struct query *q)
 	}
 	uint64_t names = names_version(q->n);
 	bool renamed = names != q->seen_names;
-	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) || q->arrived_count || q->moved_count || q->moved_all ||
+	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) ||
+	    q->arrived_count || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
 		q->seen_ticks = model_ticks(q->m);
 		q->seen_names = names;

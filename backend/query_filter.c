@@ -55,8 +55,10 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 		return f->word_of_fn[fn];
 	uint16_t words = ASKED;
 	for (size_t i = 0; i < f->word_count; i++)
-		if (text_has(x->function, f->words_wanted[i]) || text_has(x->name, f->words_wanted[i]) ||
-		    (x->lib != NO_ID && text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
+		if (text_has(x->function, f->words_wanted[i]) ||
+		    text_has(x->name, f->words_wanted[i]) ||
+		    (x->lib != NO_ID &&
+		     text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
 }
@@ -121,8 +123,10 @@ static void add_words(struct query *q, uint32_t i)
 
 	f->words[i] = 0;
 	if (i && f->word_count)
-		f->words[i] = (f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
-			       words_of_node(q, i)) & (uint16_t)~HOLDS;
+		f->words[i] =
+			(f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
+			 words_of_node(q, i)) &
+			(uint16_t)~HOLDS;
 }
 
 static void fit(struct query *q)
@@ -201,7 +205,8 @@ bool filter_make(struct query *q)
 	return f->whole = true;
 }
 
-/* While sums are being made: only what they passed already, and up to the first node that they did not. */
+/* While sums are being made: only what they passed already, and up to the first node that they did
+ * not. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v)
 {
 	static const struct value nothing;
@@ -252,7 +257,10 @@ static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 {
 	char *end;
 	double n = strtod(text, &end);
-	int shift = strchr("kK", *end) && *end ? 10 : strchr("mM", *end) && *end ? 20 : strchr("gG", *end) && *end ? 30 : 0;
+	int shift = strchr("kK", *end) && *end	 ? 10
+		    : strchr("mM", *end) && *end ? 20
+		    : strchr("gG", *end) && *end ? 30
+						 : 0;
 
 	if (end == text || n < 0 || end[shift != 0])
 		return err_set(err, 2, "size>%s: not a size; write size>64k, size>2M", text);

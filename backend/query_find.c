@@ -66,7 +66,8 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 	return left;
 }
 
-/* Of a row's children; *fork: a second one matters too. 0 = none holds anything, or no step is left. */
+/* Of a row's children; *fork: a second one matters too. 0 = none holds anything, or no step is
+ * left. */
 static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork)
 {
 	uint32_t best = 0;
@@ -97,7 +98,8 @@ row_id query_open_heaviest(struct query *q, row_id id)
 		return id;
 	for (uint32_t at = id ? id : tree_root(q); row_of(q, at) && !q->rows[at]->rest && !fork;) {
 		uint32_t tail = at;
-		if ((q->rows[at]->parent != NO_ID && !tree_tail(q, at, &tail)) || !tree_build(q, tail))
+		if ((q->rows[at]->parent != NO_ID && !tree_tail(q, at, &tail)) ||
+		    !tree_build(q, tail))
 			break;
 		q->rows[at]->tail = tail;
 		uint32_t best = heaviest_child(q, q->rows[tail], &fork);
@@ -116,7 +118,8 @@ void query_unfold(struct query *q, row_id id)
 	if (!r)
 		return;
 	r->unfolded = !r->unfolded;
-	for (uint32_t at = id; r->unfolded && q->rows[at]->child_count == 1; at = q->rows[at]->children[0]) {
+	for (uint32_t at = id; r->unfolded && q->rows[at]->child_count == 1;
+	     at = q->rows[at]->children[0]) {
 		if (at != id && !q->rows[at]->unfolded && at == r->tail)
 			break;
 		q->rows[at]->open = true;
@@ -152,7 +155,7 @@ int query_zoom_owner(struct query *q, uint32_t module)
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf it is known by). 0 = none, or no step is left. */
+/* The child of `row` that holds `index` (as the leaf that it is known by). 0 = none, or no steps. */
 static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
 {
 	const struct trow *r = q->rows[row];

@@ -14,10 +14,10 @@
  * followed (another base, a filter, names that turn) makes sums anew.
  *
  * That is made in slices (query_allow). Whatever walks over all stacks keeps a cursor, takes a step
- * for each, and returns false when no step is left; every caller hands that on, up to query_rows() or
- * query_sites(), which then lend what they lent before. What arrives meanwhile is added behind the
- * cursor only: before it, it will be met. So nothing starts over because the program goes on, and each
- * slice comes further.
+ * for each, and returns false when no step is left; every caller hands that on, up to query_rows()
+ * or query_sites(), which then lend what they lent before. What arrives meanwhile is added behind
+ * the cursor only: before it, it will be met. So nothing starts over because the program goes on,
+ * and each slice comes further.
  */
 #ifndef QUERY_PRIV_H
 #define QUERY_PRIV_H
@@ -47,7 +47,7 @@ struct trow {
 	bool built;              /* children are known, by the names of this version */
 	uint64_t built_version;
 	bool open, unfolded, more, gone;
-	bool heir;               /* open because it was part of a row that was open before names came */
+	bool heir;               /* open as part of a row that was open before names came */
 	bool rest;               /* stands for the small children of its parent */
 	uint32_t rest_row;       /* of this row's children, 0 = none yet */
 	uint32_t tail;           /* last row of the chain that is shown in this one */
@@ -92,7 +92,7 @@ struct grouping {                /* of a row's members to its children, under wa
 	size_t group_count, group_room;
 	struct map by_fn, known; /* known: leaf -> position in found */
 	uint32_t *found;         /* old children's first members: the group that has it now */
-	struct map parents;      /* node -> position in parent_found, for nodes that old children lie below */
+	struct map parents;      /* node that old children lie below -> position in parent_found */
 	uint32_t *parent_found;  /* the group that has it now, by an inlined frame */
 	uint32_t *orphans;       /* old children that are no group any more, */
 	uint32_t *orphan_nodes;  /* and the positions of their nodes' parents */
@@ -111,14 +111,15 @@ struct shown {                   /* what query_rows() lends */
 
 struct search {
 	char *text;              /* NULL = none */
-	bool running;            /* the locations from `loc` on, and of that one the nodes from `node` on, are left */
-	uint32_t loc, node;
+	bool running;
+	uint32_t loc, node;      /* locations from loc on are left, and nodes from node on */
 	size_t hits, pending;
 	uint8_t *hit_of_fn;      /* 0 not asked, 1 no, 2 yes */
 	size_t hit_room;
 };
 
-struct arrived { uint32_t index; struct value self; }; /* what a tick added to a node's own values */
+/* What a tick added to a node's own values. */
+struct arrived { uint32_t index; struct value self; };
 
 struct query_site;               /* query_sites.c */
 struct site_table;
@@ -154,7 +155,7 @@ struct query {
 	size_t moved_count, moved_room;
 	bool moved_all;
 
-	struct map child_of;     /* row << 32 | function -> child; of what is gone too: look at it */
+	struct map child_of;     /* row << 32 | function -> child, which may be gone: look at it */
 	uint32_t down_count;     /* nodes below this have their places in the rows that are built */
 	uint8_t *up_leaf;        /* per dense index: is a member of the inverted root */
 	size_t up_room;
@@ -176,13 +177,15 @@ uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
 bool tree_build(struct query *q, uint32_t row);   /* children up to date */
 bool tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
-bool tree_tail(struct query *q, uint32_t row, uint32_t *tail); /* end of the folded chain; built when not row itself */
+/* The end of the folded chain; built when it is not the row itself. */
+bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);
 int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query_rows.c) */
 void tree_add_nodes(struct query *q);             /* that are new */
 bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
 void tree_drop_grouping(struct query *q);
-void tree_add_value(struct query *q, uint32_t index, const struct value *v); /* to the rows of a stack */
+/* To the rows of a stack. */
+void tree_add_value(struct query *q, uint32_t index, const struct value *v);
 
 /* query_feed.c */
 #define NODES_A_STEP 4u /* when they are only looked at */
@@ -223,20 +226,23 @@ bool text_has(const char *text, const char *part); /* without case; NULL text ha
 /* query_sites.c */
 void sites_free(struct query *q);
 /* To the site of a stack: raw = without filter, v = what passes it. */
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v);
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
+		     const struct value *v);
 void sites_move(struct query *q, uint32_t index); /* its site may be another */
 void sites_stale(struct query *q, bool only_moved);
 uint32_t sites_left(const struct query *q);       /* nodes that are not summed yet */
 /* query_shape.c */
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew);
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+		    uint32_t *grew);
 
-/* ROW_ZERO when there is nothing to see: nothing alive, or nothing that changed between two marks. */
+/* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */
 uint32_t zero_flag(const struct model *m, const struct value *v);
 /*
- * As GROW, for arrays beside the nodes: what is new is not touched, so that a first one costs no time and
- * what nobody uses no memory.
+ * As GROW, for arrays beside the nodes: what is new is not touched, so that a first one costs no
+ * time and what nobody uses no memory.
  */
-#define GROW_UNTOUCHED(ptr, have, need) grow_untouched((void **)&(ptr), &(have), (need), sizeof *(ptr))
+#define GROW_UNTOUCHED(ptr, have, need)                                                            \
+	grow_untouched((void **)&(ptr), &(have), (need), sizeof *(ptr))
 void grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
 void value_add(struct value *v, const struct value *d);
 void value_sub(struct value *v, const struct value *d);

@@ -2,9 +2,9 @@
  *
  * query_rows.c - the rows that are on screen: order, folding, what is open.
  *
- * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which is
- * itself a row with a number, so that it can be selected and opened. Sorting happens only when the
- * caller says so: between, rows keep their order and new ones come last.
+ * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
+ * is itself a row with a number, so that it can be selected and opened. Sorting happens only when
+ * the caller says so: between, rows keep their order and new ones come last.
  */
 #include "query_priv.h"
 
@@ -127,7 +127,8 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 
 	*folded = 0;
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
-		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "", short_name(q, q->rows[at]));
+		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "",
+			short_name(q, q->rows[at]));
 		++*folded;
 		if (at == tail)
 			break;
@@ -145,7 +146,8 @@ static bool is_hit(struct query *q, uint32_t fn)
 	GROW(s->hit_of_fn, s->hit_room, (size_t)fn + 1);
 	if (!s->hit_of_fn[fn]) {
 		const struct name_fn *x = names_fn(q->n, fn);
-		s->hit_of_fn[fn] = text_has(x->function, s->text) || text_has(x->name, s->text) ? 2 : 1;
+		s->hit_of_fn[fn] =
+			text_has(x->function, s->text) || text_has(x->name, s->text) ? 2 : 1;
 	}
 	return s->hit_of_fn[fn] == 2;
 }
@@ -190,7 +192,8 @@ static void fill_place(struct query *q, struct row *out, const struct trow *r)
 	out->owner = owners_of_index(q->o, m->leaf);
 }
 
-static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent, uint32_t depth)
+static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
+		 uint32_t depth)
 {
 	struct shown *to = &q->next;
 
@@ -214,7 +217,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
-		out->name = head == tail ? short_name(q, r) : keep_text(to, chain_name(q, head, tail, &out->folded));
+		out->name = head == tail ? short_name(q, r)
+					 : keep_text(to, chain_name(q, head, tail, &out->folded));
 		fill_place(q, out, r);
 	}
 	to->place[head] = (uint32_t)++to->count;
@@ -262,7 +266,8 @@ static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 	return c->open || weight(q, c) >= floor || is_hit(q, c->fn);
 }
 
-static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
+static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
+			  bool resort)
 {
 	struct trow *r = q->rows[row];
 	struct value rest = { 0 };
@@ -277,7 +282,8 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 	}
 	for (size_t i = 0; i < r->child_count; i++) {
 		struct trow *c = q->rows[r->children[i]];
-		if (!c->incl.tally.alloc_blocks) /* nothing ever came through here with this filter */
+		if (!c->incl.tally
+			     .alloc_blocks) /* nothing ever came through here with this filter */
 			continue;
 		if (small >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
 			value_add(&rest, &c->incl);

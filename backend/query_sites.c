@@ -3,8 +3,8 @@
  * query_sites.c - call sites: stacks joined by the function that allocates.
  *
  * The site of a stack is its innermost frame that is no allocation wrapper (owner.h). Which site a
- * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack that
- * gets another site as names come takes its own along.
+ * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack
+ * that gets another site as names come takes its own along.
  */
 #include "query_sites.h"
 
@@ -31,7 +31,8 @@ static void forget(struct site_table *t)
 		free(t->sites[i]->net);
 		free(t->sites[i]);
 	}
-	t->count = t->order_count = t->sample_count = t->mark_count = t->out_count = t->row_count = 0;
+	t->count = t->order_count = t->sample_count = t->mark_count = t->out_count = t->row_count =
+		0;
 	t->verdict = (struct verdict){ 0 };
 	t->growth = (struct growth){ 0 };
 	t->marks_generation = 0;
@@ -69,7 +70,8 @@ static void inherit(struct query_site *to, struct query_site *from, uint64_t liv
 
 	from->unmoved -= live < from->unmoved ? live : from->unmoved;
 	for (size_t i = 0; i <= SAMPLES; i++) {
-		uint64_t moved = part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
+		uint64_t moved =
+			part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
 		to->samples[i] += moved;
 		from->samples[i] -= moved;
 	}
@@ -186,7 +188,8 @@ static void fit(struct query *q, struct site_table *t)
 	GROW_UNTOUCHED(t->prev, t->prev_room, count);
 }
 
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v)
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
+		     const struct value *v)
 {
 	struct site_table *t = q->sites;
 
@@ -370,7 +373,11 @@ uint32_t sites_of_index(struct query *q, uint32_t index)
 	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
 }
 
-static struct { enum query_column by; bool reverse; struct site_table *t; } sorting; /* main thread only */
+static struct {
+	enum query_column by;
+	bool reverse;
+	struct site_table *t;
+} sorting; /* main thread only */
 
 static int64_t key_of(const struct site *s)
 {
@@ -390,10 +397,15 @@ static int by_key(const void *a, const void *b)
 	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
 	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
 	int64_t kx = key_of(x), ky = key_of(y);
-	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name) : kx < ky ? 1 : kx > ky ? -1 : 0;
+	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name)
+		    : kx < ky		  ? 1
+		    : kx > ky		  ? -1
+					  : 0;
 
 	if (!order)
-		order = live_bytes(&x->sum) < live_bytes(&y->sum) ? 1 : live_bytes(&x->sum) > live_bytes(&y->sum) ? -1 : 0;
+		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1
+			: live_bytes(&x->sum) > live_bytes(&y->sum) ? -1
+								    : 0;
 	if (sorting.reverse)
 		order = -order;
 	return order ? order : na < nb ? -1 : 1;
@@ -416,7 +428,8 @@ static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
 	qsort(t->order, with, sizeof *t->order, by_key);
 }
 
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites)
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
+		   const struct site **sites)
 {
 	struct site_table *t = sites_table(q);
 

@@ -7,14 +7,15 @@
  * steps outwards, and every row's value is what its members' leaves allocated themselves.
  *
  * A row's children are grouped by function when somebody looks, and again after names arrived. A
- * new group takes over the row of the old child that it shares a node with: its number, what is open
- * below it, and its place on screen. When a row turns out to be several, of functions inlined into each
- * other, its old children are handed on to where their nodes are now.
+ * new group takes over the row of the old child that it shares a node with: its number, what is
+ * open below it, and its place on screen. When a row turns out to be several, of functions inlined
+ * into each other, its old children are handed on to where their nodes are now.
  *
  * A row is grouped, and summed up, in slices; until it is, it keeps the children that it has.
  *
- * New nodes walk from the root down to where they belong, as far as rows are built; so do differences
- * of values. What is not built yet will be made of its parent's members, which are always whole.
+ * New nodes walk from the root down to where they belong, as far as rows are built; so do
+ * differences of values. What is not built yet will be made of its parent's members, which are
+ * always whole.
  */
 #include "query_priv.h"
 
@@ -24,7 +25,8 @@
 #define ROOT_DOWN 1u
 #define ROOT_UP 2u
 #define SCANNED_MEMBERS 4096u
-#define EXACT_MEMBERS 4096u /* with more, the heaviest member is looked for again only when it halved */
+/* With more, the heaviest member is looked for again only when it halved. */
+#define EXACT_MEMBERS 4096u
 
 uint32_t tree_root(const struct query *q)
 {
@@ -210,7 +212,7 @@ static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 	}
 }
 
-/* Old children keep their number, and their order, where a group holds the node that they were known by. */
+/* Old children keep number and order where a group holds the node that they were known by. */
 static void match_old(struct query *q, struct trow *r, struct grouping *g)
 {
 	size_t kept = 0;
@@ -224,8 +226,10 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 			g->groups[at].row = r->children[kept++] = child;
 			continue;
 		}
-		g->orphan_nodes[g->orphan_count] = q->inverted || !c->member_count ? NO_ID :
-						   map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
+		g->orphan_nodes[g->orphan_count] =
+			q->inverted || !c->member_count
+				? NO_ID
+				: map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
 		g->orphans[g->orphan_count++] = child;
 	}
 	r->child_count = kept;
@@ -235,7 +239,8 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 static void hand_on(struct query *q, struct grouping *g)
 {
 	for (size_t i = 0; i < g->orphan_count; i++) {
-		uint32_t node = g->orphan_nodes[i], at = node == NO_ID ? NO_ID : g->parent_found[node];
+		uint32_t node = g->orphan_nodes[i],
+			 at = node == NO_ID ? NO_ID : g->parent_found[node];
 		if (at == NO_ID) {
 			drop_row(q, g->orphans[i]);
 			continue;
@@ -256,7 +261,8 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 		if (!p->row) {
 			p->row = new_row(q, number, p->fn);
 			/* What was one open row may have become a chain of inlined ones. */
-			q->rows[p->row]->open = q->rows[p->row]->heir = p->inlined && r->open && renamed;
+			q->rows[p->row]->open = q->rows[p->row]->heir =
+				p->inlined && r->open && renamed;
 			GROW(r->children, r->child_room, r->child_count + 1);
 			r->children[r->child_count++] = p->row;
 		}
@@ -297,8 +303,9 @@ void tree_drop_grouping(struct query *q)
 }
 
 /*
- * One row at a time: the first that is met goes on being grouped, as no step is left for others until it is
- * done. Names that come meanwhile are for the next time: built_version is then an old one.
+ * One row at a time: the first that is met goes on being grouped, as no step is left for others
+ * until it is done. Names that come meanwhile are for the next time: built_version is then an old
+ * one.
  */
 bool tree_build(struct query *q, uint32_t number)
 {
@@ -357,7 +364,7 @@ static bool another(struct query *q, void *arg, const struct member *m)
 	return *fn == this;
 }
 
-/* Without building what will not be shown, unless looking costs as much. False: no step was left. */
+/* Without building what will not be shown, unless looking costs as much. False: no step left. */
 static bool has_one_child(struct query *q, uint32_t number, bool *one)
 {
 	const struct trow *r = q->rows[number];
@@ -376,7 +383,8 @@ static bool has_one_child(struct query *q, uint32_t number, bool *one)
 
 static uint64_t member_live(struct query *q, const struct member *m)
 {
-	return live_bytes(&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
+	return live_bytes(
+		&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
 }
 
 static void sum_member(struct query *q, struct trow *r, const struct member *m, bool first)
@@ -438,9 +446,13 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 
 /* --- what arrives: one walk from a root down to where a node or a stack belongs */
 
-struct walk { const struct value *v; uint32_t add; /* dense index of a new member, NO_ID = none */ };
+struct walk {
+	const struct value *v;
+	uint32_t add; /* dense index of a new member, NO_ID = none */
+};
 
-static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v, bool self)
+static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v,
+		 bool self)
 {
 	struct trow *r = q->rows[row];
 
@@ -473,7 +485,8 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	if (!is_current(q, r))
 		return 0;
 	uint32_t child = map_get(&q->child_of, child_key(row, fn), 0);
-	if (child && (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
+	if (child &&
+	    (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
 		child = 0;
 	if (!child && add) {
 		child = new_row(q, row, fn);
@@ -498,7 +511,8 @@ static void walk_down(struct query *q, uint32_t index, const struct walk *w)
 	book(q, row, &at, w->v, false);
 	if (!is_current(q, q->rows[row]))
 		return;
-	for (uint32_t i = index; i; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+	for (uint32_t i = index; i;
+	     i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
 		GROW(q->path, q->path_room, left + 1);
 		q->path[left++] = i;
 	}

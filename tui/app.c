@@ -5,13 +5,15 @@
  *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
  *                 never for more than a fifth of the time however large the tree is
- *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is restored
+ *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
+ * restored
  *
  * Order changes only here: at most every two seconds, and not within three seconds of a key.
  *
- * What must be made anew of a huge tree is made in slices of some milliseconds (query.h): each key and
- * each refresh gets one, and while something is left a timer that fires at once gives the next, so
- * that keys come between. Until it is whole the rows that are there stay, and the tabs say how far it is.
+ * What must be made anew of a huge tree is made in slices of some milliseconds (query.h): each key
+ * and each refresh gets one, and while something is left a timer that fires at once gives the next,
+ * so that keys come between. Until it is whole the rows that are there stay, and the tabs say how
+ * far it is.
  */
 #include "actions.h"
 
@@ -65,7 +67,10 @@ static void end_slice(struct app *a)
 	a->building = query_building(a->query);
 	if (a->building >= 0) { /* all steps were taken: how long was that? */
 		uint64_t fit = spent ? a->steps * SLICE_NS / spent : STEPS_MAX;
-		a->steps = (a->steps * 3 + (fit < STEPS_MIN ? STEPS_MIN : fit > STEPS_MAX ? STEPS_MAX : fit)) / 4;
+		a->steps = (a->steps * 3 + (fit < STEPS_MIN   ? STEPS_MIN
+					    : fit > STEPS_MAX ? STEPS_MAX
+							      : fit)) /
+			   4;
 	} else if (a->search_due || a->hit_due) {
 		a->building = 99; /* a refresh does not search */
 	}
@@ -234,7 +239,9 @@ static void on_timer(void *arg)
 {
 	struct app *a = arg;
 	uint64_t now = now_ns();
-	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS ? a->refresh_cost_ns * REFRESH_SHARE : REFRESH_NS;
+	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS
+				 ? a->refresh_cost_ns * REFRESH_SHARE
+				 : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
 	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
@@ -352,7 +359,12 @@ static void close_app(struct app *a)
 
 int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 {
-	struct app a = { .loop = loop, .watch = w, .options = o, .hits = -1, .building = -1, .steps = STEPS_FIRST };
+	struct app a = {.loop = loop,
+			.watch = w,
+			.options = o,
+			.hits = -1,
+			.building = -1,
+			.steps = STEPS_FIRST};
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 
@@ -360,7 +372,8 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 	a.symbols = watch_symbols(w);
 	a.owners = owners_new(a.model, a.symbols);
 	a.query = query_new(a.model, a.symbols, a.owners);
-	a.fixed_steps = getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
+	a.fixed_steps =
+		getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
 	if (log && *log && !(a.key_log = fopen(log, "ae")))
 		err_set(&err, 2, "key log %s: cannot be written", log);
 	else if (open_screen(&a, &err) == 0) {

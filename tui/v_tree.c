@@ -49,7 +49,8 @@ static void opened_all(size_t left)
 	char count[32];
 
 	if (left)
-		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX, text_count(count, left));
+		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
+			   text_count(count, left));
 }
 
 /* What was asked for, as far as it comes in this slice: it goes on with the next. */
@@ -232,7 +233,9 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
 	case REQ_ZOOM: return zoom(t, r, false);
 	case REQ_ZOOM_LIB: return zoom(t, r, true);
-	case REQ_DETAIL: app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true)); return VIEW_DRAW;
+	case REQ_DETAIL:
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true));
+		return VIEW_DRAW;
 	default: return VIEW_IGNORED;
 	}
 }
