@@ -66,7 +66,8 @@ void page_draw(struct view *v, const struct area *a)
 bool page_move(enum request r, size_t *top, size_t count, int height)
 {
 	size_t h = height > 1 ? (size_t)height : 1, most = count > h ? count - h : 0, step;
-	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP || r == REQ_TEXT_FIRST;
+	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP ||
+		  r == REQ_TEXT_FIRST;
 
 	switch (r) {
 	case REQ_TEXT_UP: case REQ_TEXT_DOWN: step = 1; break;

@@ -47,10 +47,16 @@ static const struct view_ops ops = {
 static void add_words(struct page *p)
 {
 	page_add(p, ROLE_TITLE, "Words");
-	page_add(p, ROLE_NORMAL, "  LIVE   requested bytes that are not freed        BORN  allocated after the base, alive now");
-	page_add(p, ROLE_NORMAL, "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to who allocated");
-	page_add(p, ROLE_NORMAL, "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
-	page_add(p, ROLE_NORMAL, "  The letter before a place is the owner library: the same in graphs and rows.");
+	page_add(p, ROLE_NORMAL,
+		 "  LIVE   requested bytes that are not freed        BORN  allocated after the "
+		 "base, alive now");
+	page_add(p, ROLE_NORMAL,
+		 "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to "
+		 "who allocated");
+	page_add(p, ROLE_NORMAL,
+		 "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
+	page_add(p, ROLE_NORMAL,
+		 "  The letter before a place is the owner library: the same in graphs and rows.");
 }
 
 struct view *view_help_new(struct app *a)
