@@ -24,9 +24,6 @@ MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
 /* The address whose rule is asked for: inside the call instruction. */
 MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
 
-#define PC_SETS 512u   /* x 2 ways; powers of two */
-#define EDGE_SETS 1024u
-
 struct pc_entry {
 	uintptr_t pc;   /* with PC_EXACT; 0 = empty */
 	uint64_t rule;  /* rule.h; RULE_OWN marks the agent's text */
@@ -75,8 +72,11 @@ struct unwind_cache {
 	struct frame *frames;     /* 2 * capacity: the kept stack, outermost first, and new ones */
 	struct pair *pairs;       /* 3 * capacity: what to compare, outermost first */
 
-	struct pc_entry pcs[PC_SETS][2];
-	struct edge_entry edges[EDGE_SETS][2];
+	/* Two-way, a power of two of sets; they grow where they miss (unwind_cache.c). */
+	struct pc_entry (*pcs)[2];
+	struct edge_entry (*edges)[2];
+	uint32_t pc_mask, edge_mask;         /* sets - 1 */
+	uint64_t pcs_full, edges_full;       /* misses at which they grow */
 };
 
 /* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
@@ -135,14 +135,20 @@ MT_INLINE bool unwind_readable(struct known *known, uintptr_t addr)
 	return likely(unwind_in(&known->at[0], addr)) || mt_unwind_reach(known, addr);
 }
 
-MT_INLINE uint32_t unwind_hash(uint64_t v, uint32_t sets)
+MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t pc)
 {
-	return (uint32_t)((v * 0x9e3779b97f4a7c15u) >> 40) & (sets - 1);
+	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
+}
+
+/* Nodes of one path have neighbouring numbers, and so have their edges sets. */
+MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent, code_id code)
+{
+	return u->edges[(parent + code * 8) & u->edge_mask];
 }
 
 MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 {
-	struct pc_entry *set = u->pcs[unwind_hash(pc, PC_SETS)];
+	struct pc_entry *set = unwind_pc_set(u, pc);
 
 	if (likely(set[0].pc == pc))
 		return &set[0];
@@ -154,7 +160,7 @@ MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)
 /* The child node, 0 when the trie met its cap. */
 MT_INLINE node_id unwind_edge(struct unwind_cache *u, node_id parent, code_id code)
 {
-	struct edge_entry *set = u->edges[unwind_hash((uint64_t)parent << 32 | code, EDGE_SETS)];
+	struct edge_entry *set = unwind_edge_set(u, parent, code);
 
 	if (likely(set[0].code == code && set[0].parent == parent))
 		return set[0].child;

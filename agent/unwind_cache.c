@@ -4,6 +4,10 @@
  *
  * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's entry
  * stands the shared one (stacks.c keeps the rule with the location), behind an edge the trie.
+ *
+ * A table that missed as often as it has entries is replaced by an empty one four times as large, up to a
+ * limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs. Old tables
+ * stay mapped, as an interrupted capture may be looking at them: a third of the new one in all.
  */
 #include "cfi.h"
 #include "maps.h"
@@ -14,14 +18,19 @@
 
 #include <string.h>
 
+#define PC_SETS 128u    /* 6 KiB; to begin with */
+#define PC_SETS_MAX 8192u
+#define EDGE_SETS 256u  /* 6 KiB */
+#define EDGE_SETS_MAX 16384u
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
 #define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
-	size_t bytes = sizeof(struct unwind_cache) + frames * (2 * sizeof(struct frame) +
-							       3 * sizeof(struct pair));
+	size_t tables = PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
+	size_t bytes = sizeof(struct unwind_cache) + tables + frames * (2 * sizeof(struct frame) +
+									3 * sizeof(struct pair));
 	struct unwind_cache *u;
 
 	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
@@ -30,12 +39,61 @@ static struct unwind_cache *map_cache(uint32_t frames)
 		return NULL;
 	u->bytes = bytes;
 	u->capacity = frames;
-	u->frames = (struct frame *)(u + 1);
+	u->pcs = (struct pc_entry(*)[2])(u + 1);
+	u->pc_mask = PC_SETS - 1;
+	u->pcs_full = 2 * PC_SETS;
+	u->edges = (struct edge_entry(*)[2])(u->pcs + PC_SETS);
+	u->edge_mask = EDGE_SETS - 1;
+	u->edges_full = 2 * EDGE_SETS;
+	u->frames = (struct frame *)(u->edges + EDGE_SETS);
 	u->pairs = (struct pair *)(u->frames + 2 * (size_t)frames);
 	u->generation = mt_maps_generation();
 	mt_arena_account((int64_t)bytes);
 	mt_arena_range((uintptr_t)u, bytes);
 	return u;
+}
+
+/* Four times `sets`, empty; NULL: no memory. */
+static void *larger_table(uint32_t sets, size_t set_bytes)
+{
+	size_t bytes = 4 * sets * set_bytes;
+	void *table = mt_prim_map(bytes, false);
+
+	if (table) {
+		mt_arena_account((int64_t)bytes);
+		mt_arena_range((uintptr_t)table, bytes);
+	}
+	return table;
+}
+
+static void grow_pcs(struct unwind_cache *u)
+{
+	uint32_t sets = u->pc_mask + 1;
+	void *table = sets < PC_SETS_MAX ? larger_table(sets, sizeof(*u->pcs)) : NULL;
+
+	u->pcs_full = table ? u->effort.pc_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	if (!table)
+		return;
+	u->pc_mask = 0; /* an interruption finds less, but nothing wrong */
+	atomic_signal_fence(memory_order_seq_cst);
+	u->pcs = table;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->pc_mask = 4 * sets - 1;
+}
+
+static void grow_edges(struct unwind_cache *u)
+{
+	uint32_t sets = u->edge_mask + 1;
+	void *table = sets < EDGE_SETS_MAX ? larger_table(sets, sizeof(*u->edges)) : NULL;
+
+	u->edges_full = table ? u->effort.edge_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	if (!table)
+		return;
+	u->edge_mask = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->edges = table;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->edge_mask = 4 * sets - 1;
 }
 
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
@@ -67,7 +125,7 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 		return;
 	u->generation = generation;
 	u->count = 0;
-	memset(u->pcs, 0, sizeof(u->pcs));
+	memset(u->pcs, 0, (u->pc_mask + 1) * sizeof(*u->pcs));
 }
 
 static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
@@ -85,7 +143,6 @@ static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
 
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 {
-	struct pc_entry *set = u->pcs[unwind_hash(pc, PC_SETS)];
 	struct module *m = mt_maps_find(pc_lookup(pc));
 	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
 	/* Linked statically, the agent is part of the program: nothing is skipped then. */
@@ -97,6 +154,9 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 					   pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
 	e.rule = shared_rule(e.code, m, pc) | (own ? RULE_OWN : 0);
 	u->effort.pc_misses++;
+	if (unlikely(u->effort.pc_misses >= u->pcs_full))
+		grow_pcs(u);
+	struct pc_entry *set = unwind_pc_set(u, pc);
 	set[1] = set[0];
 	set[0] = e;
 	return &set[0];
@@ -104,11 +164,13 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
 {
-	struct edge_entry *set = u->edges[unwind_hash((uint64_t)parent << 32 | code, EDGE_SETS)];
 	node_id child = mt_stacks_child(parent, code);
 
 	u->effort.edge_misses++;
 	if (child) {
+		if (unlikely(u->effort.edge_misses >= u->edges_full))
+			grow_edges(u);
+		struct edge_entry *set = unwind_edge_set(u, parent, code);
 		set[1] = set[0];
 		set[0] = (struct edge_entry){ parent, code, child };
 	}

@@ -43,8 +43,8 @@ static const uintptr_t never = 0;
 struct walk {
 	struct unwind_cache *u;
 	const struct regs *r;
-	struct frame *next;  /* where the next fresh frame goes: they lie innermost first */
-	struct frame *full;  /* ... which is the limit */
+	struct frame *next;  /* the last fresh frame: they are put down from the end, so outermost first */
+	struct frame *full;  /* ... where the limit is met */
 	uint32_t depth;      /* the limit as a number */
 	unsigned base;       /* why the walk ended */
 	uintptr_t zero_at;   /* where a return address of 0 ended it; 0 = it ended otherwise */
@@ -184,7 +184,7 @@ static MT_COLD unsigned broken_reason(const struct walk *w, const struct frame *
 /* Adds `at` to the fresh frames and leaves it; `at` becomes its caller. */
 MT_INLINE enum left advance(struct walk *w, struct frame *at)
 {
-	struct frame *f = w->next++;
+	struct frame *f = --w->next;
 	struct pc_entry e = *unwind_pc(w->u, at->pc);
 	enum left left;
 
@@ -219,7 +219,7 @@ static bool take_shapes(struct walk *w, int32_t from, int32_t to, struct frame *
 			w->base = MTW_TRUNC_DEPTH;
 			return false;
 		}
-		struct frame *f = w->next++;
+		struct frame *f = --w->next;
 		*f = kept[i];
 		f->bp = bp;
 		if (f->bp_slot)
@@ -248,7 +248,7 @@ static bool meets(struct walk *w, int32_t i, struct frame *at, int32_t *to)
 	struct unwind_cache *u = w->u;
 	const struct frame *kept = u->frames;
 	int32_t pair = differing(u, kept[i].pairs);
-	bool cut = u->base == MTW_TRUNC_DEPTH && i + 1 < w->full - w->next;
+	bool cut = u->base == MTW_TRUNC_DEPTH && i + 1 < w->next - w->full;
 
 	*to = pair < 0 ? 0 : owner_of(kept, i, pair);
 	if (pair < 0 && !cut)
@@ -346,8 +346,7 @@ static bool number(struct unwind_cache *u, uint32_t from, node_id *result)
 static uint32_t keep(struct walk *w, uint32_t same)
 {
 	struct unwind_cache *u = w->u;
-	const struct frame *fresh = u->frames + u->capacity, *from = w->next;
-	uint32_t count = (uint32_t)(w->next - fresh), total = same + count;
+	uint32_t count = (uint32_t)(u->frames + 2 * (size_t)u->capacity - w->next), total = same + count;
 	uint32_t cut = total > w->depth ? total - w->depth : 0;
 
 	u->effort.frames += count;
@@ -360,8 +359,7 @@ static uint32_t keep(struct walk *w, uint32_t same)
 		memmove(u->frames, u->frames + cut, (same - cut) * sizeof(*u->frames));
 		same -= cut;
 	}
-	for (struct frame *to = u->frames + same; from > fresh; to++)
-		*to = *--from;
+	memcpy(u->frames + same, w->next, count * sizeof(*u->frames));
 	u->count = same + count;
 	return cut ? 0 : same;
 }
@@ -376,8 +374,8 @@ static MT_COLD node_id give_up(struct unwind_cache *u)
 static __attribute__((noinline)) node_id capture_new(struct unwind_cache *u, const struct regs *r,
 						     uint32_t depth)
 {
-	struct frame *fresh = u->frames + u->capacity;
-	struct walk w = { .u = u, .r = r, .next = fresh, .full = fresh + depth, .depth = depth };
+	struct frame *end = u->frames + 2 * (size_t)u->capacity;
+	struct walk w = { .u = u, .r = r, .next = end, .full = end - depth, .depth = depth };
 	struct frame at = { .pc = r->pc, .sp = r->sp, .bp = r->fp };
 	node_id node;
 

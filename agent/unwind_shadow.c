@@ -365,7 +365,7 @@ node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, c
 		return mt_unwind_other_capture(t, u, r);
 	depth = depth < u->capacity ? depth : u->capacity;
 	u->count = 0;
-	struct memo *m = &mt_shadow->memo[unwind_hash(r->pc ^ r->sp, MEMOS)];
+	struct memo *m = &mt_shadow->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
 	const struct entry *last = mt_shadow->top - 1;
 	if (likely(recalls(m, last, u, r)) && likely(last->frames < depth)) {
 		if (unlikely(last->reason))
