@@ -155,6 +155,7 @@ static void take_frames(struct viewer *v)
 		if (v->have < MTW_GREETING_LEN)
 			return;
 		v->greeted = true;
+		v->taken -= MTW_GREETING_LEN; /* what is acknowledged comes after it */
 		done = in.at += MTW_GREETING_LEN;
 	}
 	for (;;) {
@@ -177,8 +178,8 @@ static bool take(struct viewer *v)
 	if (n <= 0)
 		return false;
 	v->have += (size_t)n;
-	take_frames(v);
 	v->taken += (uint64_t)n;
+	take_frames(v);
 	if (v->taken - v->acked >= MTW_ACK_EVERY / 2)
 		acknowledge(v);
 	return true;
