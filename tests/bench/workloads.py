@@ -14,7 +14,7 @@ from setting import FOLDER, built, output
 Workload = namedtuple("Workload", "name command tools small real judged", defaults=((), None, False, None))
 
 LUA = """local t = {}
-for i = 1, 60000 do t[i % 50000 + 1] = {i, {n = 'k' .. i}, tostring(i * 7)} end
+for i = 1, 450000 do t[i % 50000 + 1] = {i, {n = 'k' .. i}, tostring(i * 7)} end
 print(#t)"""
 
 PERL = """my %h;
