@@ -23,7 +23,7 @@ import redis
 import tools
 from setting import BUILD, FOLDER, HERE, PAIRS, QUICK, Failed, agent_environment, built, machine, output
 from tools import ALL, PLAIN_TOOL
-from workloads import everything
+from workloads import SLOW, everything
 
 RESULTS = os.path.join(HERE, "RESULTS.md")
 ENOUGH = 15
@@ -61,7 +61,7 @@ class Programs:
         why = tool.missing()
         if why:
             return (workload.name, tool.name, "not in this build", "", "", "", "")
-        command = workload.small if workload.small and tool.name == "heaptrack" else workload.command
+        command = workload.small if workload.small and tool.name in SLOW else workload.command
         pairs, plain, note = [], [], ""
         try:
             if tool.name == "heaptrack":
@@ -116,9 +116,8 @@ class Programs:
         return [*lines, ""] if lines else []
 
     def table(self):
-        head = ["program", "tool", "plain cpu, s", "time", "cpu of all processes", "peak memory, largest process", "target"]
-        rows = [(f"{r[0]}: {r[1]}", *r[2:]) for r in self.rows]
-        return figures.table(["program: tool", *head[2:]], rows)
+        head = ["program: tool", "plain cpu, s", "time", "cpu of all processes", "peak memory, largest process", "target"]
+        return figures.table(head, [(f"{r[0]}: {r[1]}", *r[2:]) for r in self.rows])
 
 
 def programs():

@@ -15,16 +15,16 @@ NO_ENGINE = 4  # exit status of programs/unwind.c
 DEPTHS, THREADS = (10, 20, 40), (1, 2, 10)
 # name, program, what, engine, captures of a thread
 WAYS = [
-    ("none", "plain", "none", None, 1000000),
-    ("cfi, as malloc has it", "plain", "recent", "cfi", 1000000),
-    ("cfi", "plain", "agent", "cfi", 1000000),
-    ("fp", "fp", "agent", "fp", 500000),
-    ("instrument", "instrument", "agent", "instrument", 500000),
-    ("instrument: none", "instrument", "none", "instrument", 500000),
-    ("caller", "plain", "agent", "caller", 1000000),
-    ("libunwind", "plain", "agent", "libunwind", 4000),
-    ("unw_backtrace", "plain", "unw_backtrace", None, 200000),
-    ("unw_step", "plain", "unw_step", None, 4000),
+    ("none", "plain", "none", None, 400000),
+    ("cfi, as malloc has it", "plain", "recent", "cfi", 400000),
+    ("cfi", "plain", "agent", "cfi", 400000),
+    ("fp", "fp", "agent", "fp", 300000),
+    ("instrument", "instrument", "agent", "instrument", 300000),
+    ("instrument: none", "instrument", "none", "instrument", 300000),
+    ("caller", "plain", "agent", "caller", 400000),
+    ("libunwind", "plain", "agent", "libunwind", 2000),
+    ("unw_backtrace", "plain", "unw_backtrace", None, 100000),
+    ("unw_step", "plain", "unw_step", None, 2000),
 ]
 TARGETS = {0: (500, "same stack"), 3: (200, "3 new frames")}
 
@@ -33,7 +33,7 @@ def one(way, depth, fresh, threads):
     """(ns, frames) or None when the agent does not have the engine."""
     _, program, what, engine, count = way
     environment = {**PLAIN, "MEMTOP_OPTIONS": "listen=none" + (f" unwind={engine}" if engine else "")}
-    words = [built(f"unwind-{program}"), what, str(depth), str(fresh), str(threads), str(count)]
+    words = [built(f"unwind-{program}"), what, str(depth), str(fresh), str(threads), str(count // (4 if threads > 2 else 1))]
     done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
     if done.returncode == NO_ENGINE:
         return None

@@ -2,8 +2,8 @@
 """workloads.py - programs that run to their end, made of Debian's packages and generated inputs.
 
 Inputs are the same each time: no clock, no chance but seeded ones. `tools` are those beside memtop and
-heaptrack, which every row has; `small` is the same program with less to do, for heaptrack where it
-takes a hundred times the plain run. Scripts are files: heaptrack cannot read its own file when an argument has
+heaptrack, which every row has; `small` is the same program with less to do, for tools that take a
+hundred times the plain run there (SLOW). Scripts are files: heaptrack cannot read its own file when an argument has
 a line's end in it. Sized for a plain run of about a second.
 """
 import os
@@ -12,6 +12,8 @@ from collections import namedtuple
 from setting import FOLDER, built, output
 
 Workload = namedtuple("Workload", "name command tools small real judged", defaults=((), None, False, None))
+
+SLOW = ("heaptrack", "memtop-libunwind")
 
 LUA = """local t = {}
 for i = 1, 450000 do t[i % 50000 + 1] = {i, {n = 'k' .. i}, tostring(i * 7)} end
@@ -96,12 +98,12 @@ def everything():
     rows += [
         Workload("many-live", [built("many_live")], ("forward", "memtop-viewer"), judged=1.30),
         Workload("storm", [built("storm"), "1500"], ("forward", "memtop-viewer")),
-        Workload("paths", [built("paths"), "20"], ("forward", "capture"), small=[built("paths"), "1"]),
+        Workload("paths", [built("paths"), "20"], ("forward", "capture", "memtop-libunwind"), small=[built("paths"), "1"]),
         Workload("threads", [built("threads"), "10000"], ("forward",)),
     ]
     for depth in (10, 30):
         for threads in (1, 2, 4, 10, 200):
             tree = [built("calltree"), "10000000", str(depth), str(threads)]
-            tools = ("forward", "memtop-libunwind", "capture") if threads == 2 else ()
+            tools = ("forward", "capture") if threads == 2 else ()
             rows.append(Workload(f"tree-d{depth}-t{threads}", tree, tools, small=[tree[0], "1000000", *tree[2:]]))
     return rows
