@@ -10,7 +10,7 @@ import signal
 import subprocess
 from collections import namedtuple
 
-from setting import AGENT, FOLDER, PLAIN, Failed, agent_environment, built, output, refused
+from setting import FOLDER, PLAIN, Failed, agent_environment, built, output, refused
 
 Run = namedtuple("Run", "wall cpu peak")
 _names = itertools.count()

@@ -57,7 +57,7 @@ def c_source():
         for j in range(i % 7 + 3):
             yield (f"\tfor (k = {j}; k < n; k++) {{ r += s->b[(k + {i}) % {i % 13 + 1}] ^ (s->a << {j % 5});"
                    f" if (r > {i * j + 11}) r -= k * {j + 1}; else s->t = \"text {i} of {j}\"; }}\n")
-        yield f"\twhile (s->next && r < n) {{ s = s->next; r += s->a; }}\n\tswitch (r & 7) {{\n"
+        yield "\twhile (s->next && r < n) { s = s->next; r += s->a; }\n\tswitch (r & 7) {\n"
         for j in range(i % 5 + 1):
             yield f"\tcase {j}: return r / {j + 1} + (int)sizeof(struct s{i});\n"
         yield "\t}\n\treturn r;\n}\n"
