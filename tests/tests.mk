@@ -58,7 +58,69 @@ $(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*.h) include/memtop/wire.h
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
 		-o $@ $(FUZZ_SRC) -lzstd
 
-test-programs: $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
+# What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
+BENCH_DEPS := g++ heaptrack zstd sqlite3 lua5.4 jq perl python3 redis-server redis-tools libunwind-dev valgrind binutils
+BENCH_CFLAGS := -std=gnu11 -D_GNU_SOURCE $(WARN) -O2 -g -fno-builtin -Iinclude
+BENCH_LINKED := unwind rows
+BENCH_PROGRAMS := $(addprefix $(B)/bench/,$(filter-out $(BENCH_LINKED),$(basename $(notdir \
+	$(wildcard tests/bench/programs/*.c tests/bench/programs/*.cc)))))
+BENCH_PRELOADS := $(patsubst tests/bench/preload/%.c,$(B)/bench/%.so,$(wildcard tests/bench/preload/*.c)) $(B)/bench/capture.so
+BENCH_UNWIND := $(addprefix $(B)/bench/unwind-,plain fp instrument)
+
+$(B)/bench/%: tests/bench/programs/%.c include/memtop/wire.h
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -o $@ $< -lpthread
+
+$(B)/bench/%: tests/bench/programs/%.cc
+	@mkdir -p $(@D)
+	g++ -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
+
+$(B)/bench/%.so: tests/bench/preload/%.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -fPIC -shared -o $@ $< -ldl
+
+$(B)/bench/capture.so: tests/bench/preload/forward.c
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -DCAPTURE -fPIC -shared -o $@ $< -ldl -lunwind
+
+# Captures alone: the agent's own functions, under code built as each engine wants it.
+$(B)/bench/unwind-fp: UNWIND_CODE := -fno-omit-frame-pointer
+$(B)/bench/unwind-instrument: UNWIND_CODE := -finstrument-functions
+$(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/libmemtop-agent.a
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/libmemtop-agent.a -lpthread -ldl -lunwind
+
+$(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
+
+bench-programs: $(BENCH_PROGRAMS) $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows
+
+bench-deps:
+	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)
+
+# What watching costs, beside what others cost: ratios of runs in turns. QUICK=1: 5 pairs, else 15.
+# ROWS=lua,perl TOOLS=memtop,heaptrack: only these. HOUR=1: memory over an hour of redis. A whole run with
+# 15 pairs writes tests/bench/RESULTS.md; any other prints.
+BENCH_ENV = BUILD=$(B) QUICK="$(QUICK)" PAIRS="$(PAIRS)" ROWS="$(ROWS)" TOOLS="$(TOOLS)" HOUR="$(HOUR)" DURATION="$(DURATION)"
+bench: bench-deps
+	@$(MAKE) --no-print-directory all bench-programs
+	@$(BENCH_ENV) tests/bench/bench.py
+
+# Only: ns of a capture by each engine and by libunwind.
+bench-unwind: bench-deps
+	@$(MAKE) --no-print-directory all bench-programs
+	@$(BENCH_ENV) tests/bench/bench.py unwind
+
+# What ticks and keys cost memtop itself with a million call paths.
+bench-rows: bench-deps $(B)/bench/rows
+	@$(B)/bench/rows $(or $(PATHS),1000000)
+
+# The committed instruction counts that make check compares with: after a change that was meant.
+bench-instructions: bench-deps all bench-programs
+	@BUILD=$(B) tests/bench/instructions.py --write
+
+test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
@@ -78,4 +140,5 @@ check-unit check-run check-tui: check-%: all test-programs
 
 -include $(wildcard $(T)/*/*.d)
 
-.PHONY: check check-long check-unit check-run check-tui test-programs test-deps
+.PHONY: check check-long check-unit check-run check-tui test-programs test-deps \
+	bench bench-unwind bench-rows bench-instructions bench-programs bench-deps

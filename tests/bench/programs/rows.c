@@ -2,7 +2,7 @@
  *
  * rows.c - what a tick and a key cost memtop itself with many call paths.
  *
- * Usage: rows PATHS (built and run by tests/bench/rows.sh). A made-up session: PATHS stacks of 8 to
+ * Usage: rows PATHS (make bench-rows). A made-up session: PATHS stacks of 8 to
  * 24 frames under one main, of which a thousand change per tick. Prints milliseconds: the median and the worst of 15 rounds of each step.
  */
 #include "base.h"

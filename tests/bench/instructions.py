@@ -1,0 +1,96 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""instructions.py - instructions that the agent adds to a malloc+free pair, by callgrind.
+
+The figure repeats, whatever else the machine does, so that it can be compared with a committed one. A
+pair's cost is the difference of two runs of unlike length: start-up does not count; and that of the
+same runs without the agent is subtracted: libc's version does not count. valgrind moves nothing, the
+environment is fixed and the program is called by a name of fixed length, so that caches that go by
+address fall alike.
+
+    instructions.py              prints the table, those of the tree beside the committed ones
+    instructions.py --write      writes instructions.txt
+"""
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from concurrent.futures import ThreadPoolExecutor
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+ROOT = os.path.dirname(os.path.dirname(HERE))
+COMMITTED = os.path.join(HERE, "instructions.txt")
+FEW, MANY = 10000, 30000
+SHAPES = {"depth 10": (10, 0), "depth 30": (30, 0), "depth 10, 3 new frames": (10, 3), "depth 30, 3 new frames": (30, 3)}
+ENGINES = ("cfi", "caller")
+
+
+def total(folder, engine, pairs, shape):
+    """Instructions of a whole run; engine None: without the agent."""
+    environment = {"PATH": "/usr/bin:/bin"}
+    if engine:
+        environment.update(LD_PRELOAD="./agent.so", MEMTOP_OPTIONS=f"listen=none unwind={engine}")
+    # valgrind itself runs under env(1)'s variables only, but must not meet the agent: --trace-children and env
+    words = ["/usr/bin/valgrind", "--tool=callgrind", "--trace-children=yes", "--callgrind-out-file=/dev/null",
+             "/usr/bin/env", "-i", *(f"{k}={v}" for k, v in environment.items()), "./pairs", str(pairs), *map(str, shape)]
+    done = subprocess.run(words, cwd=folder, env={"PATH": "/usr/bin:/bin"}, capture_output=True, text=True, check=False,
+                          stdin=subprocess.DEVNULL)
+    found = [line.split()[-1] for line in done.stderr.splitlines() if "Collected : " in line]
+    if done.returncode or not found:
+        raise RuntimeError(f"callgrind: status {done.returncode}: {done.stderr[-300:]}")
+    return int(found[-1])
+
+
+def added(build, engines=ENGINES):
+    """{(engine, shape): instructions added to a pair}; the plain ones under (None, shape)."""
+    folder = tempfile.mkdtemp(prefix="memtop-instr-")  # names of one length each time
+    try:
+        shutil.copy(os.path.join(build, "bench/pairs"), os.path.join(folder, "pairs"))
+        shutil.copy(os.path.join(build, "libmemtop-agent.so"), os.path.join(folder, "agent.so"))
+        runs = [(e, s, n) for e in (None, *engines) for s in SHAPES for n in (FEW, MANY)]
+        with ThreadPoolExecutor(2) as pool:
+            totals = dict(zip(runs, pool.map(lambda r: total(folder, r[0], r[2], SHAPES[r[1]]), runs)))
+    finally:
+        shutil.rmtree(folder)
+    per = {(e, s): (totals[e, s, MANY] - totals[e, s, FEW]) / (MANY - FEW) for e in (None, *engines) for s in SHAPES}
+    return {(e, s): v - per[None, s] if e else v for (e, s), v in per.items()}
+
+
+def committed():
+    """{(engine, shape): instructions}"""
+    found = {}
+    with open(COMMITTED, encoding="ascii") as f:
+        for line in f:
+            if line.strip() and not line.startswith("#"):
+                engine, shape, value = (w.strip() for w in line.split("|"))
+                found[engine, shape] = float(value)
+    return found
+
+
+def write(values):
+    with open(COMMITTED, "w", encoding="ascii") as f:
+        f.write("# Instructions that the agent adds to a malloc+free pair (tests/bench/instructions.py --write).\n"
+                "# make check fails when one grows by more than 5 %.\n")
+        for (engine, shape), value in values.items():
+            if engine:
+                f.write(f"{engine} | {shape} | {value:.1f}\n")
+
+
+def rows(values):
+    """(engine, figure of each shape) for a table."""
+    engines = dict.fromkeys(e for e, _ in values)
+    return [(e or "the program without the agent", *(f"{'+' if e else ''}{values[e, s]:.0f}" for s in SHAPES)) for e in engines]
+
+
+def main():
+    values = added(os.path.join(ROOT, os.environ.get("BUILD") or "build/release"))
+    if "--write" in sys.argv[1:]:
+        write(values)
+    old = committed() if os.path.exists(COMMITTED) else {}
+    for (engine, shape), value in values.items():
+        print(f"{engine or 'plain':8} {shape:24} {value:8.1f}  committed {old.get((engine, shape), '-')}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: MIT
+"""workloads.py - programs that run to their end, made of Debian's packages and generated inputs.
+
+Inputs are the same each time: no clock, no chance but seeded ones. `tools` are those beside memtop and
+heaptrack, which every row has; `small` is the same program with less to do, for tools that take a
+hundred times the plain run there (SLOW). Scripts are files: heaptrack cannot read its own file when an argument has
+a line's end in it. Sized for a plain run of about a second.
+"""
+import os
+from collections import namedtuple
+
+from setting import FOLDER, built, output
+
+Workload = namedtuple("Workload", "name command tools small real judged", defaults=((), None, False, None))
+
+SLOW = ("heaptrack", "memtop-libunwind")
+
+LUA = """local t = {}
+for i = 1, 450000 do t[i % 50000 + 1] = {i, {n = 'k' .. i}, tostring(i * 7)} end
+print(#t)"""
+
+PERL = """my %h;
+for my $i (1..900000) { push @{$h{$i % 30011}}, 'v' . $i; $h{'n' . $i % 9973} = [$i] }
+print scalar(keys %h), "\\n";"""
+
+PYTHON = """import json, re, collections
+class Item:
+    def __init__(self, n):
+        self.name, self.values, self.more = 'item %d' % n, [n * k for k in range(5)], {'n': n, 't': str(n)}
+items, words = {}, collections.Counter()
+for i in range(60000):
+    items[i % 20000] = Item(i)
+    if i % 7 == 0:
+        words.update(re.split('[ ,]', 'so %d and so, on %d' % (i % 997, i % 89)))
+text = json.dumps([[x.name, x.values, x.more] for x in items.values()])
+print(len(json.loads(text)), len(words), len(sorted(items.values(), key=lambda x: x.name)))"""
+
+SQL = """CREATE TABLE a(id INTEGER PRIMARY KEY, name TEXT, n INTEGER);
+CREATE TABLE b(id INTEGER PRIMARY KEY, a INTEGER, t TEXT);
+BEGIN;
+WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c WHERE i < 150000)
+  INSERT INTO a SELECT i, 'name ' || (i * 7919 % 100003), i % 997 FROM c;
+INSERT INTO b SELECT id, id * 31 % 150000, name || ' ' || n || ' and more of it' FROM a;
+COMMIT;
+CREATE INDEX ai ON a(name); CREATE INDEX bi ON b(a);
+SELECT count(*), sum(length(t)) FROM a JOIN b ON b.a = a.id WHERE a.n < 500;
+SELECT n, group_concat(substr(name, 6, 3)), count(*) FROM a GROUP BY n ORDER BY 3 DESC, 1 LIMIT 5;
+UPDATE a SET name = upper(name) || n WHERE id % 3 = 0;
+"""
+
+
+def c_source():
+    """A large C file without a header; every function is unlike the others."""
+    for i in range(600):
+        yield f"struct s{i} {{ int a, b[{i % 13 + 1}]; const char *t; struct s{i} *next; }};\n"
+        yield f"static int f{i}(struct s{i} *s, int n)\n{{\n\tint r = n * {i % 97 + 3}, k;\n"
+        for j in range(i % 7 + 3):
+            yield (f"\tfor (k = {j}; k < n; k++) {{ r += s->b[(k + {i}) % {i % 13 + 1}] ^ (s->a << {j % 5});"
+                   f" if (r > {i * j + 11}) r -= k * {j + 1}; else s->t = \"text {i} of {j}\"; }}\n")
+        yield "\twhile (s->next && r < n) { s = s->next; r += s->a; }\n\tswitch (r & 7) {\n"
+        for j in range(i % 5 + 1):
+            yield f"\tcase {j}: return r / {j + 1} + (int)sizeof(struct s{i});\n"
+        yield "\t}\n\treturn r;\n}\n"
+    yield "int all(int n)\n{\n\tint r = 0;\n"
+    for i in range(0, 600, 3):
+        yield f"\t{{ struct s{i} v = {{ n, {{ {i} }}, \"t{i}\", 0 }}; r += f{i}(&v, n); }}\n"
+    yield "\treturn r;\n}\n"
+
+
+def json_data():
+    for i in range(180000):
+        yield '%s{"id":%d,"name":"item %d","tags":["a%d","b","c"],"at":{"x":%d,"y":%d.5}}' % (
+            "," if i else "[", i, i, i % 97, i % 1000, i % 777)
+    yield "]"
+
+
+def file(name, pieces):
+    """Written piece by piece: nothing large stays in this process."""
+    path = os.path.join(FOLDER, name)
+    with open(path, "w", encoding="ascii") as f:
+        for piece in pieces:
+            f.write(piece)
+    return path
+
+
+def everything():
+    cc1 = output(["gcc", "-print-prog-name=cc1"]).strip()
+    most = ("forward", "memtop-viewer", "memtop-sampled", "memtop-caller", "memtop-fp", "memtop-instrument", "capture")
+    real = [
+        ("sqlite", ["/usr/bin/sqlite3", ":memory:", ".read " + file("script.sql", [SQL])], ("forward",)),
+        ("python", ["/usr/bin/python3", "-S", file("script.py", [PYTHON])], ("forward", "memtop-sampled")),
+        ("cc1", [cc1, "-quiet", "-O0", "-fpreprocessed", "-o", "/dev/null", file("large.i", c_source())], ("forward",)),
+        ("lua", ["/usr/bin/lua5.4", file("script.lua", [LUA])], most),
+        ("perl", ["/usr/bin/perl", file("script.pl", [PERL])], ("forward", "memtop-viewer")),
+        ("jq", ["/usr/bin/jq", "-c", "map(.at.x + .id) | add", file("data.json", json_data())], ("forward", "memtop-sampled")),
+    ]
+    rows = [Workload(name, command, tools, real=True, judged=1.20) for name, command, tools in real]
+    rows += [
+        Workload("many-live", [built("many_live")], ("forward", "memtop-viewer"), judged=1.30),
+        Workload("storm", [built("storm"), "1500"], ("forward", "memtop-viewer")),
+        Workload("paths", [built("paths"), "20"], ("forward", "capture", "memtop-libunwind"), small=[built("paths"), "1"]),
+        Workload("threads", [built("threads"), "10000"], ("forward",)),
+    ]
+    for depth in (10, 30):
+        for threads in (1, 2, 4, 10, 200):
+            tree = [built("calltree"), "10000000", str(depth), str(threads)]
+            tools = ("forward", "capture") if threads == 2 else ()
+            rows.append(Workload(f"tree-d{depth}-t{threads}", tree, tools, small=[tree[0], "1000000", *tree[2:]]))
+    return rows
