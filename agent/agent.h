@@ -51,8 +51,9 @@ bool mt_conf_set(const char *name, const char *value); /* at run time; false: no
 
 /* arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no locks. */
 void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
-uint64_t mt_arena_bytes(void);                      /* mapped or touched by the agent, all parts */
+uint64_t mt_arena_bytes(void);                      /* handed out and accounted: what the cap is on */
 void mt_arena_account(int64_t bytes);               /* memory mapped elsewhere (shadow, caches) */
+void mt_arena_each(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg); /* ranges */
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
 void mt_arena_range(uintptr_t start, size_t bytes); /* register a mapping of the agent's */
 

@@ -165,6 +165,14 @@ void mt_arena_range(uintptr_t start, size_t bytes)
 		link_range(r, start, bytes);
 }
 
+void mt_arena_each(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+{
+	struct range *r = atomic_load_explicit(&xranges, memory_order_acquire);
+
+	for (; r; r = r->next)
+		visit(arg, r->start, r->end);
+}
+
 bool mt_arena_owns(uintptr_t start, uintptr_t end)
 {
 	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r; r = r->next) {

@@ -100,7 +100,7 @@ static void put_totals(struct server *s, struct viewer *v)
 	mtw_put(&o, s->peak_bytes);
 	mtw_put(&o, s->peak_error);
 	mtw_put(&o, s->peak_ns);
-	mtw_put(&o, mt_arena_bytes());
+	mtw_put(&o, s->memory_bytes);
 	mtw_put(&o, s->agent_cpu_ns);
 	mtw_put(&o, s->hook_ns);
 	mtw_put(&o, s->target_cpu_ns);

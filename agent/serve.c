@@ -53,6 +53,12 @@ void *serve_map(size_t bytes)
 	return m + 1;
 }
 
+void serve_each_mapping(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+{
+	for (const struct mapping *m = mappings; m; m = m->next)
+		visit(arg, (uintptr_t)m, (uintptr_t)m + m->bytes);
+}
+
 void serve_unmap(void *p, size_t bytes)
 {
 	struct mapping *m = p ? (struct mapping *)p - 1 : NULL;

@@ -165,6 +165,7 @@ struct server {
 	uint64_t rss_bytes, virtual_bytes, thread_count, target_cpu_ns, agent_cpu_ns, hook_ns;
 	struct effort effort;               /* of all threads, once a second */
 	uint64_t effort_allocations, effort_next_ns;
+	uint64_t memory_bytes, memory_next_ns; /* resident in all that the agent mapped */
 	uint64_t children, children_next_ns;
 	uint32_t process_pass;        /* pass in which any of them changed */
 	struct option option[OPTIONS_MAX];
@@ -209,6 +210,7 @@ struct server {
 int serve_main(void *arg);                          /* never returns to the target's code */
 void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
 void *serve_map(size_t bytes);                      /* private memory of the server; NULL */
+void serve_each_mapping(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);
 bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
 void serve_forget(void);                            /* in a forked child: they are copies now */
