@@ -65,6 +65,20 @@ static bool deepen(struct bounds *b, uintptr_t lo)
 	return true;
 }
 
+/* Is the first stack the thread's own? Its control block is at the top, or near above what is known. */
+static void claim(struct known *known)
+{
+	struct bounds *b = &known->at[0];
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+
+	if (known->main || control < b->lo ||
+	    (control >= b->hi && (control - b->hi >= TLS_REACH || !mt_prim_readable(b->hi, control - b->hi))))
+		return;
+	b->hi = control > b->hi ? control : b->hi;
+	b->native = true;
+	note_foreign(known);
+}
+
 bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 {
 	uintptr_t at = sp - WORD; /* the return address of the callee */
@@ -89,10 +103,8 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 		to_front(known, i);
 		return true;
 	}
-	if (on_main)
-		remember(known, lo, main_end, true);
-	else
-		remember(known, lo, lo + PAGE, false);
+	remember(known, lo, on_main ? main_end : lo + PAGE, on_main);
+	claim(known); /* at once: its walks may never leave this page */
 	return true;
 }
 
@@ -100,17 +112,11 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 static bool grow(struct known *known, uintptr_t end)
 {
 	struct bounds *b = &known->at[0];
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
 
 	if (end - b->hi > REACH || !mt_prim_readable(b->hi, end - b->hi))
 		return false;
 	b->hi = end;
-	if (!known->main && control >= b->lo && (control < end || (control - end < TLS_REACH &&
-						   mt_prim_readable(end, control - end)))) {
-		b->hi = control > end ? control : end;
-		b->native = true;
-		note_foreign(known);
-	}
+	claim(known);
 	return true;
 }
 
