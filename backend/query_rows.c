@@ -219,7 +219,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	} else {
 		out->name = head == tail ? short_name(q, r)
 					 : keep_text(to, chain_name(q, head, tail, &out->folded));
-		fill_place(q, out, r);
+		/* Inverted, a chain is where it begins: at what was called by all the rest. */
+		fill_place(q, out, q->inverted ? q->rows[head] : r);
 	}
 	to->place[head] = (uint32_t)++to->count;
 }

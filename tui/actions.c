@@ -37,13 +37,15 @@ static void mark_named(void *arg, enum prompt_event e, const char *text)
 void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size)
 {
 	const struct mark *m = mark ? model_mark(a->model, mark) : NULL;
+	char number[16];
 
+	snprintf(number, sizeof number, "m%u", mark);
 	if (!mark)
 		snprintf(out, size, "start");
-	else if (m && m->name[0])
-		snprintf(out, size, "m%u %s", mark, m->name);
+	else if (m && m->name[0] && strcmp(m->name, number)) /* one without a name is called so */
+		snprintf(out, size, "%s %s", number, m->name);
 	else
-		snprintf(out, size, "m%u", mark);
+		snprintf(out, size, "%s", number);
 }
 
 bool action_diffing(const struct app *a)
@@ -84,9 +86,9 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 				     one, to ? " .. " : "", to ? two : ""));
 	action_interval_name(a, false, name, sizeof name);
 	if (action_between(a))
-		status_say("BORN, GONE, NET from %s; d: back to now", name);
+		status_say("d: back to now.  BORN, GONE, NET from %s", name);
 	else if (action_diffing(a))
-		status_say("BORN, GONE, NET %s; d again: off", name);
+		status_say("d again: off.  BORN, GONE, NET %s", name);
 	else
 		status_say("diff off: what is live now");
 	return VIEW_RESORT;
@@ -232,7 +234,7 @@ static unsigned back(struct app *a)
 	}
 	if (a->options->child && !a->figures.final && a->figures.state == MTW_RUNNING)
 		prompt_ask(&a->prompt,
-			   "The program is running.  l: leave it running   s: stop it   Esc: stay",
+			   "Running.  l: leave it running  s: stop it  Esc: stay",
 			   "ls", leaving, a);
 	else
 		prompt_ask(&a->prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting, a);

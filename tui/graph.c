@@ -308,6 +308,9 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		room -= 8;
 		draw_right(a, y, 2 + room, 7, ROLE_NUMBER, text_bytes(live, now));
+		char *version = strstr(name, ".so.");
+		if (version && text_width(name) > room - 1) /* before the middle of the name */
+			version[3] = 0;
 		draw_clip(a, y, 2, room - 1, ROLE_NAME, CLIP_MIDDLE, name);
 		if (i == grows)
 			draw_text(a, y, a->w - 1, ROLE_BAD, text_glyph(GLYPH_GROWS));

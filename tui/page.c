@@ -58,7 +58,8 @@ void page_draw(struct view *v, const struct area *a)
 	}
 	if (p->top + (size_t)a->h < p->count) {
 		char more[64];
-		snprintf(more, sizeof more, " %zu more lines ", p->count - p->top - (size_t)a->h);
+		snprintf(more, sizeof more, a->w < 60 ? " +%zu " : " %zu more lines ",
+			 p->count - p->top - (size_t)a->h);
 		draw_right(a, a->h - 1, a->w - 24, 23, ROLE_DIM, more);
 	}
 }

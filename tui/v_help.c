@@ -4,6 +4,7 @@
  */
 #include "app.h"
 #include "page.h"
+#include "term.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ static void add_request(struct page *p, enum request r)
 		size_t len = strlen(keys);
 		snprintf(keys + len, sizeof keys - len, "%s%s", n ? " " : "", key_label(key, k));
 	}
-	page_add(p, ROLE_NORMAL, "  %-22s %s", keys, request_info(r)->help);
+	page_add(p, ROLE_NORMAL, term_columns() < 60 ? " %-9s %s" : "  %-22s %s", keys,
+		 request_info(r)->help);
 }
 
 static void view_free(struct view *v)

@@ -233,7 +233,7 @@ static void draw(struct view *v, const struct area *a)
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
-		snprintf(title, sizeof title, "Live by owner library, %s%s",
+		snprintf(title, sizeof title, "Live by owner library, net over %s%s",
 			 text_span(span, graph_window(&v->app->figures, v->app->window_ns)),
 			 l->graph_focus ? "  (+ -)" : "");
 		struct area in = draw_box(&box, title, l->graph_focus);

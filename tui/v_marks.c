@@ -167,7 +167,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 					  : "");
 		break;
 	case C_MARK: cell_text(c, ROLE_MARK, marks_label(r->id, text)); break;
-	case C_NAME: cell_text(c, ROLE_NAME, r->name); break;
+	case C_NAME: /* one without a name is called by its number */
+		if (strcmp(r->name, marks_label(r->id, text)))
+			cell_text(c, ROLE_NAME, r->name);
+		break;
 	case C_BY: cell_text(c, ROLE_PLACE, r->by); break;
 	case C_TIME: draw_right(a, y, x, w, ROLE_NUMBER, text_clock(text, r->time_ns)); break;
 	case C_AFTER:

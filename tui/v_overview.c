@@ -177,7 +177,7 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
 	text_span(span, graph_window(f, app->window_ns));
-	snprintf(title, sizeof title, "Live by owner library, %s%s", span,
+	snprintf(title, sizeof title, "Live by owner library, net over %s%s", span,
 		 o->graph_focus ? "  (+ -)" : "");
 	struct area in = draw_box(&left_box, title, o->graph_focus);
 	graph_owners(&in, f, app->window_ns);

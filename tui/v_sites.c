@@ -76,8 +76,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 
 	if (column == C_SITE)
 		cell_site(c, r);
-	else if (column == C_AT)
+	else if (column == C_AT && r->file) /* else the owner says all */
 		cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, NULL);
+	else if (column == C_AT)
+		return;
 	else if (column == C_OWNER)
 		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
 	else if (diffing(s))

@@ -79,7 +79,9 @@ static void name_cell(const struct row *r, struct cell c)
 		tail[0] = 0, wide = 0;
 	const char *name =
 		r->folded > 1 ? chain_end(r->name, room - wide, chain, sizeof chain) : r->name;
-	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, CLIP_MIDDLE, name);
+	/* Inverted, a chain begins with what matters most. */
+	enum clip how = r->folded > 1 && name == r->name ? CLIP_END : CLIP_MIDDLE;
+	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
 }
 
