@@ -77,7 +77,7 @@ struct pair {
 
 #define HIT_PAIRS 32 /* makes a hit 640 bytes */
 #define HIT_DEEP (HIT_PAIRS + 1)
-#define HIT_SETS 16
+#define HIT_SETS 32
 #define HIT_WAYS 4
 #define HITS (HIT_SETS * HIT_WAYS)
 
