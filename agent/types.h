@@ -123,6 +123,7 @@ struct thread {
 	struct shadow *shadow;        /* unwind_instrument.c's; NULL until it is needed */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
+	int64_t step;                 /* the most that it may hold back, since its first time */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	uint64_t due_at;              /* how many events had been when one was last due to be timed */
 	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
