@@ -19,6 +19,7 @@
  * Our own time is estimated: of every 1,024 allocations and frees of a thread one is timed, less
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
+#include "filter.h"
 #include "live_fast.h"
 #include "slots_fast.h"
 #include "unwind_fast.h"
@@ -84,8 +85,25 @@ MT_INLINE void guard_out(struct thread *t, uintptr_t after)
 		t->busy_sp = after;
 }
 
+/* A sampled block: by the weight that it was counted with. */
+MT_COLD static void count_weighed_free(struct thread *t, const struct block *b)
+{
+	uint64_t blocks = mt_filter_weight(b);
+	slot_id slot = b->slot & (WEIGHED_END - 1);
+
+	filter_count(&t->filter.xevents, 1);
+	filter_count(&t->filter.xweighed, blocks);
+	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
+	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
 static void count_free(struct thread *t, const struct block *b)
 {
+	if (unlikely(b->slot & SLOT_WEIGHED)) {
+		count_weighed_free(t, b);
+		return;
+	}
 	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
 	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
@@ -204,17 +222,22 @@ MT_COLD static bool make_hits(struct thread *t)
 	return true;
 }
 
+/* The kept stack is another one after that. */
+MT_INLINE node_id capture(struct thread *t, const struct regs *r)
+{
+	if (t->deep) {
+		t->deep->sp = 0;
+		t->deep = NULL;
+	}
+	return mt_unwind_capture(t, r);
+}
+
 /* A stack that was not met lately. */
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
 						 const struct regs *r)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-
-	if (t->deep) {
-		t->deep->sp = 0;
-		t->deep = NULL;
-	}
-	node_id node = mt_unwind_capture(t, r);
+	node_id node = capture(t, r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
@@ -250,6 +273,9 @@ static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, si
 	return book(t, h, p, bytes);
 }
 
+static void *alloc_chosen(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			  uintptr_t fp);
+
 /* The guard is not simply open. */
 MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
 				   uintptr_t sp, uintptr_t fp)
@@ -257,11 +283,11 @@ MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uint
 	if (t->busy_sp == TIMED) {
 		uint64_t begin = mt_prim_now_ns();
 		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, pc, sp, fp);
+		alloc_chosen(t, p, bytes, pc, sp, fp);
 		add_sample(t, begin);
 	} else if (!t->shared && !nested(t, sp)) {
 		t->busy_sp = 0;
-		mt_record_alloc(t, p, bytes, pc, sp, fp);
+		alloc_chosen(t, p, bytes, pc, sp, fp);
 	} else {
 		node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
@@ -269,8 +295,9 @@ MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uint
 	return p;
 }
 
-void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-		      uintptr_t fp)
+/* A block that is recorded, with a weight of one. */
+MT_INLINE void *alloc_exact(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
 {
 	if (unlikely(t->busy_sp))
 		return alloc_guarded(t, p, bytes, pc, sp, fp);
@@ -281,12 +308,125 @@ void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uin
 	return book(t, t->last, p, bytes);
 }
 
-/* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */
+static __attribute__((noinline)) void *alloc_chosen(struct thread *t, void *p, size_t bytes,
+						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return alloc_exact(t, p, bytes, pc, sp, fp);
+}
+
+static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
+			  const struct weighed *w)
+{
+	struct block old;
+
+	if (!mt_live_ready(p, bytes) ||
+	    !mt_slots_weighed(t, w->slot, true, w->blocks, w->blocks * bytes)) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
+	}
+	filter_count(&t->filter.xweighed, w->blocks);
+	if (mt_live_enter(owner, p, bytes, w->entry, &old))
+		heal(t, &old);
+}
+
+/* The stack decides, or the block is a sample. */
+static __attribute__((noinline)) void *alloc_judged(struct thread *t, void *p, size_t bytes,
+						    const struct regs *r, uint32_t on)
+{
+	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
+	uintptr_t after;
+	struct thread *c = guard_in(t, r->sp, &after);
+	node_id node = !c->shared ? capture(t, r)
+				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	filter_count(&t->filter.xevents, 1);
+	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
+		if (on & FILTER_SAMPLE) {
+			struct weighed w = mt_filter_weigh(&t->filter, period, node, bytes);
+			enter_weighed(c, t, p, bytes, &w);
+		} else {
+			filter_count(&t->filter.xweighed, 1);
+			enter(c, t, p, bytes, mt_slots_of(node));
+		}
+	}
+	guard_out(c, after);
+	return p;
+}
+
+/* Some filter is on, or was a moment ago: see filter.h. */
+MT_INLINE void *alloc_filtered(struct thread *t, void *p, size_t bytes, const struct regs *r)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+
+	if (on && likely(filter_skips(&t->filter, on, bytes))) {
+		filter_count(&t->filter.xevents, 1);
+		return p;
+	}
+	if (on & (FILTER_SAMPLE | FILTER_STACK))
+		return alloc_judged(t, p, bytes, r, on);
+	return alloc_chosen(t, p, bytes, r->pc, r->sp, r->fp);
+}
+
+static void add_filter_sample(struct filtering *f, uint64_t begin)
+{
+	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
+
+	ns = ns > cost ? ns - cost : 0;
+	f->ns += ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
+	f->samples++;
+}
+
+/* An event that ends as a usual one does not count here, and is timed as such. */
+MT_COLD static void *alloc_filtered_timed(struct thread *t, void *p, size_t bytes,
+					  const struct regs *r)
+{
+	struct filtering *f = &t->filter;
+	uint64_t begin = mt_prim_now_ns(), before;
+
+	filter_count(&f->xevents, 1);
+	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+	alloc_filtered(t, p, bytes, r);
+	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
+		add_filter_sample(f, begin);
+	return p;
+}
+
+MT_INLINE bool filter_timed(const struct filtering *f)
+{
+	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
+			FILTER_TIMED - 1);
+}
+
+static __attribute__((noinline)) void *alloc_maybe(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	const struct regs r = { pc, sp, fp };
+
+	return filter_timed(&t->filter) ? alloc_filtered_timed(t, p, bytes, &r)
+					: alloc_filtered(t, p, bytes, &r);
+}
+
+void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+		      uintptr_t fp)
+{
+	if (unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed)))
+		return alloc_maybe(t, p, bytes, pc, sp, fp);
+	return alloc_exact(t, p, bytes, pc, sp, fp);
+}
+
+uint64_t mt_record_seen(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->filter.xevents, memory_order_relaxed);
+}
+
+/* Freed, and never seen allocated: the loader's from our own lookups, from before we came, filtered. */
 MT_COLD static bool unknown_free(const struct thread *t, const void *p)
 {
 	if (mt_real_boot_owns(p))
 		return false;
-	if (t->deleting != (uintptr_t)p)
+	if (t->deleting != (uintptr_t)p &&
+	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
 		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, 0);
 	return true;
 }
@@ -306,10 +446,32 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 	return pass_on;
 }
 
+/* Some filter was on at some time. False: the block is known. */
+static __attribute__((noinline)) bool free_unrecorded(struct thread *t, void *p)
+{
+	bool timed = filter_timed(&t->filter);
+	uint64_t begin = timed ? mt_prim_now_ns() : 0;
+	struct block b;
+
+	if (mt_live_peek(p, &b))
+		return false;
+	filter_count(&t->filter.xevents, 1);
+	bool pass_on = !mt_real_boot_owns(p);
+	if (timed)
+		add_filter_sample(&t->filter, begin);
+	if (pass_on)
+		mt_real.free(p);
+	return true;
+}
+
 /* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
 static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
+
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) &&
+	    free_unrecorded(t, p))
+		return;
 	bool timed = t->busy_sp == TIMED;
 	uint64_t begin = timed ? mt_prim_now_ns() : 0;
 

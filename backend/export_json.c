@@ -218,16 +218,43 @@ static json_t *agent(const struct report *r)
 	return o;
 }
 
+/* One entry for each change; the first counts from the start on. */
 static void sampling(struct printer *p)
 {
-	uint64_t bytes = option_number(p->report->model, "sample");
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+	uint64_t before = 0;
 
 	list_begin(p, "sampling");
-	if (bytes) {
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].sample == before)
+			continue;
+		json_t *o = json_object();
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "bytes", number(before = list[i].sample));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* More than the contract asks for: everything that is left out, since when, and who said so. */
+static void filters(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+
+	list_begin(p, "filters");
+	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
-		set(o, "from_s", json_real(0));
-		set(o, "bytes", number(bytes));
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "sample", number(list[i].sample));
+		set(o, "min_size", number(list[i].min_size));
+		set(o, "max_size", number(list[i].max_size));
+		set(o, "libs", text(list[i].libs));
+		set(o, "exclude", text(list[i].exclude));
+		set(o, "merge", number(list[i].merge));
+		set(o, "set_by", text(list[i].who));
 		element(p, o);
 	}
 	list_end(p);
@@ -239,12 +266,24 @@ static json_t *totals(const struct model *m)
 	json_t *o = json_object();
 
 	set_tally(o, &t->sum);
+	set(o, "estimate", json_boolean(model_estimate(m)));
 	set(o, "freed_bytes", number(t->sum.free_bytes));
 	set(o, "freed_blocks", number(t->sum.free_blocks));
 	set(o, "peak_bytes", number(t->peak_bytes));
 	set(o, "peak_error_bytes", number(t->peak_error_bytes));
 	set(o, "peak_time_s", seconds(t->peak_time_ns));
 	return o;
+}
+
+/* Does the owner have a stack that was sampled? */
+static bool estimated(struct printer *p, uint32_t module)
+{
+	const struct report *r = p->report;
+
+	for (size_t i = 0; model_estimate(r->model) && i < r->stack_count; i++)
+		if (r->stacks[i].estimate && owners_of_node(r->owners, r->stacks[i].leaf)->module == module)
+			return true;
+	return false;
 }
 
 static void libraries(struct printer *p)
@@ -259,6 +298,7 @@ static void libraries(struct printer *p)
 		set(o, "name", text(list[i].name));
 		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
+		set(o, "estimate", json_boolean(estimated(p, list[i].module)));
 		element(p, o);
 	}
 	list_end(p);
@@ -330,6 +370,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 	set(o, "id", number(s->leaf));
 	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
 	set_tally(o, &s->sum);
+	set(o, "estimate", json_boolean(s->estimate));
 	return o;
 }
 
@@ -467,6 +508,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	changes(&p, changed, changed_count);
 	warnings(&p);
 	modules(&p);
+	filters(&p);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "report: %s; it is not whole", strerror(errno));
