@@ -106,9 +106,16 @@ MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
 	if (!f->random) /* one state, one sequence: addresses and the clock tell threads and runs apart */
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
+	if (f->on == on)
+		return;
 	f->on = on;
-	atomic_store_explicit(&f->xleft, mt_filter_gap(f, mt_filter_period[on >> FILTER_SHIFT].sample),
-			      memory_order_relaxed);
+	if (on & FILTER_SAMPLE)
+		mt_filter_draw(f, &mt_filter_period[on >> FILTER_SHIFT]);
+}
+
+void mt_filter_draw(struct filtering *f, const struct period *p)
+{
+	atomic_store_explicit(&f->xleft, mt_filter_gap(f, p->sample), memory_order_relaxed);
 }
 
 /* -log2(x / 2^64) in Q32, for x > 0. */
@@ -270,7 +277,7 @@ const char *mt_filter_update(void)
 
 	memset(&want, 0, sizeof(want)); /* compared as a whole */
 	want.min_size = c->min_size;
-	want.max_size = c->max_size;
+	want.max_size = c->max_size ? c->max_size : UINT64_MAX;
 	want.sample = c->sample;
 	want.merge = c->merge;
 	if (c->max_size && c->min_size > c->max_size)
@@ -280,7 +287,7 @@ const char *mt_filter_update(void)
 	if (wrong)
 		return wrong;
 	want.rate = rate_number(want.sample);
-	uint32_t on = (want.min_size || want.max_size ? FILTER_SIZE : 0) |
+	uint32_t on = (c->min_size || c->max_size ? FILTER_SIZE : 0) |
 		      (want.sample ? FILTER_SAMPLE : 0) | (want.owners || want.merge ? FILTER_STACK : 0);
 	uint32_t number = on ? period_number(&want) : 0;
 	if (want.rate == RATES || (on && !number))

@@ -55,7 +55,7 @@
 struct owners; /* filter_owner.c: what libs= and exclude= say of each module */
 
 struct period {
-	uint64_t min_size, max_size, sample, merge; /* max_size 0 = none */
+	uint64_t min_size, max_size, sample, merge;
 	uint32_t rate;            /* number of `sample` among the rates */
 	struct owners *owners;    /* NULL = any */
 };
@@ -72,7 +72,8 @@ extern _Atomic uint32_t mt_filter_on;   /* 0, or the period's number << FILTER_S
 extern _Atomic uint32_t mt_filter_ever;
 extern struct period mt_filter_period[];
 
-void mt_filter_renew(struct filtering *f, uint32_t on);
+void mt_filter_renew(struct filtering *f, uint32_t on);       /* f->on is `on`; draws if it was another */
+void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
 int64_t mt_filter_gap(struct filtering *f, uint64_t rate);    /* bytes to the next sample, at least 1 */
 /* 1/p of a block of `size` bytes: whole blocks, and the rest in 2^-32. */
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
@@ -92,22 +93,22 @@ MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 			      memory_order_relaxed);
 }
 
-/* Is a block of this size left out, whatever its stack? `on` is not 0. */
+/*
+ * Is a block of this size left out, whatever its stack? f->on is `on`: see mt_filter_renew(). When it is not,
+ * and `on` says FILTER_SAMPLE, it was hit: mt_filter_draw() is to follow.
+ */
 MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 {
-	const struct period *p = &mt_filter_period[on >> FILTER_SHIFT];
-
-	if (on & FILTER_SIZE && (size < p->min_size || (p->max_size && size > p->max_size)))
-		return true;
+	if (on & FILTER_SIZE) {
+		const struct period *p = &mt_filter_period[on >> FILTER_SHIFT];
+		if (size < p->min_size || size > p->max_size)
+			return true;
+	}
 	if (!(on & FILTER_SAMPLE))
 		return false;
-	if (unlikely(f->on != on))
-		mt_filter_renew(f, on);
 	int64_t left = atomic_load_explicit(&f->xleft, memory_order_relaxed) - (int64_t)(size + !size);
-	bool hit = unlikely(left <= 0);
-	atomic_store_explicit(&f->xleft, hit ? mt_filter_gap(f, p->sample) : left,
-			      memory_order_relaxed);
-	return !hit;
+	atomic_store_explicit(&f->xleft, left, memory_order_relaxed);
+	return likely(left > 0);
 }
 
 #endif

@@ -75,6 +75,24 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 	return likely(leaf) ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
 }
 
+/* Is there an entry for p? For filtered blocks, where the answer is mostly no. */
+MT_INLINE bool live_knows(const void *p)
+{
+	uintptr_t addr = plain_address(p);
+	const _Atomic uint64_t *e = live_small(p);
+	struct block b;
+
+	if (unlikely(!e))
+		return mt_live_peek(p, &b);
+	if (atomic_load_explicit(e, memory_order_relaxed))
+		return true;
+	const struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
+	const struct large *l = atomic_load_explicit(&root[addr >> REGION_SHIFT].xlarge,
+						     memory_order_acquire);
+	return l && atomic_load_explicit(&l[(addr & REGION_MASK) >> LARGE_SHIFT].xmeta,
+					 memory_order_relaxed) && mt_live_peek(p, &b);
+}
+
 /* The part of a small entry that one thread's blocks of one slot share. */
 MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
 {

@@ -329,10 +329,10 @@ static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_
 		heal(t, &old);
 }
 
-/* The stack decides, or the block is a sample. */
-static __attribute__((noinline)) void *alloc_judged(struct thread *t, void *p, size_t bytes,
-						    const struct regs *r, uint32_t on)
+/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about. */
+static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
 {
+	uint32_t on = t->filter.on;
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
 	uintptr_t after;
 	struct thread *c = guard_in(t, r->sp, &after);
@@ -340,6 +340,8 @@ static __attribute__((noinline)) void *alloc_judged(struct thread *t, void *p, s
 				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
 	filter_count(&t->filter.xevents, 1);
+	if (on & FILTER_SAMPLE)
+		mt_filter_draw(&t->filter, period);
 	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
 		if (on & FILTER_SAMPLE) {
 			struct weighed w = mt_filter_weigh(&t->filter, period, node, bytes);
@@ -353,18 +355,19 @@ static __attribute__((noinline)) void *alloc_judged(struct thread *t, void *p, s
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see filter.h. */
-MT_INLINE void *alloc_filtered(struct thread *t, void *p, size_t bytes, const struct regs *r)
+/* It is not left out for its size, nor by sampling. */
+static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, size_t bytes,
+						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
+		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
+	return alloc_chosen(t, p, bytes, pc, sp, fp);
+}
 
-	if (on && likely(filter_skips(&t->filter, on, bytes))) {
-		filter_count(&t->filter.xevents, 1);
-		return p;
-	}
-	if (on & (FILTER_SAMPLE | FILTER_STACK))
-		return alloc_judged(t, p, bytes, r, on);
-	return alloc_chosen(t, p, bytes, r->pc, r->sp, r->fp);
+MT_INLINE bool filter_timed(const struct filtering *f)
+{
+	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
+			FILTER_TIMED - 1);
 }
 
 static void add_filter_sample(struct filtering *f, uint64_t begin)
@@ -376,41 +379,47 @@ static void add_filter_sample(struct filtering *f, uint64_t begin)
 	f->samples++;
 }
 
-/* An event that ends as a usual one does not count here, and is timed as such. */
-MT_COLD static void *alloc_filtered_timed(struct thread *t, void *p, size_t bytes,
-					  const struct regs *r)
+static void *alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp);
+
+/* The first event of a period, or one that is timed. Those that end as usual ones are timed as such. */
+MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+					 uintptr_t sp, uintptr_t fp, uint32_t on)
 {
 	struct filtering *f = &t->filter;
-	uint64_t begin = mt_prim_now_ns(), before;
+	uint64_t begin, before;
 
+	mt_filter_renew(f, on);
+	if (!filter_timed(f))
+		return alloc_filtered(t, p, bytes, pc, sp, fp);
+	begin = mt_prim_now_ns();
 	filter_count(&f->xevents, 1);
 	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
-	alloc_filtered(t, p, bytes, r);
+	alloc_filtered(t, p, bytes, pc, sp, fp);
 	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
 		add_filter_sample(f, begin);
 	return p;
 }
 
-MT_INLINE bool filter_timed(const struct filtering *f)
+/* Some filter is on, or was a moment ago: see filter.h. No calls on the way of what is left out. */
+static __attribute__((noinline)) void *alloc_filtered(struct thread *t, void *p, size_t bytes,
+						      uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
-			FILTER_TIMED - 1);
-}
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
-static __attribute__((noinline)) void *alloc_maybe(struct thread *t, void *p, size_t bytes,
-						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	const struct regs r = { pc, sp, fp };
-
-	return filter_timed(&t->filter) ? alloc_filtered_timed(t, p, bytes, &r)
-					: alloc_filtered(t, p, bytes, &r);
+	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
+		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
+	if (unlikely(!filter_skips(&t->filter, on, bytes)))
+		return alloc_wanted(t, p, bytes, pc, sp, fp);
+	filter_count(&t->filter.xevents, 1);
+	return p;
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
 	if (unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed)))
-		return alloc_maybe(t, p, bytes, pc, sp, fp);
+		return alloc_filtered(t, p, bytes, pc, sp, fp);
 	return alloc_exact(t, p, bytes, pc, sp, fp);
 }
 
@@ -446,32 +455,10 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 	return pass_on;
 }
 
-/* Some filter was on at some time. False: the block is known. */
-static __attribute__((noinline)) bool free_unrecorded(struct thread *t, void *p)
-{
-	bool timed = filter_timed(&t->filter);
-	uint64_t begin = timed ? mt_prim_now_ns() : 0;
-	struct block b;
-
-	if (mt_live_peek(p, &b))
-		return false;
-	filter_count(&t->filter.xevents, 1);
-	bool pass_on = !mt_real_boot_owns(p);
-	if (timed)
-		add_filter_sample(&t->filter, begin);
-	if (pass_on)
-		mt_real.free(p);
-	return true;
-}
-
 /* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
 static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
-
-	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) &&
-	    free_unrecorded(t, p))
-		return;
 	bool timed = t->busy_sp == TIMED;
 	uint64_t begin = timed ? mt_prim_now_ns() : 0;
 
@@ -481,6 +468,33 @@ static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
 	if (timed)
 		add_sample(t, begin);
 	if (pass_on)
+		mt_real.free(p);
+}
+
+MT_COLD static void free_timed(struct thread *t, void *p)
+{
+	uint64_t begin = mt_prim_now_ns();
+	bool pass_on = !live_knows(p) && !mt_real_boot_owns(p);
+
+	filter_count(&t->filter.xevents, 1);
+	add_filter_sample(&t->filter, begin);
+	if (pass_on)
+		mt_real.free(p);
+}
+
+/* Some filter was on at some time: most blocks that come here then were never recorded. */
+static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
+{
+	if (live_knows(p)) {
+		free_slow(t, p);
+		return;
+	}
+	if (filter_timed(&t->filter)) {
+		free_timed(t, p);
+		return;
+	}
+	filter_count(&t->filter.xevents, 1);
+	if (likely(!mt_real_boot_owns(p)))
 		mt_real.free(p);
 }
 
@@ -499,7 +513,10 @@ void mt_record_free(struct thread *t, void *p)
 	struct leaf *leaf = slots_leaf(t, b.slot);
 
 	if (unlikely(t->busy_sp || !v || !leaf)) {
-		free_slow(t, p);
+		if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
+			free_filtered(t, p);
+		else
+			free_slow(t, p);
 		return;
 	}
 	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
