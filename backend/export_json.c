@@ -186,13 +186,6 @@ static json_t *program(const struct model *m)
 	return o;
 }
 
-static uint64_t option_number(const struct model *m, const char *name)
-{
-	const char *v = model_option(m, name);
-
-	return v ? strtoull(v, NULL, 10) : 0;
-}
-
 static json_t *agent(const struct report *r)
 {
 	const struct model *m = r->model;
@@ -210,7 +203,7 @@ static json_t *agent(const struct report *r)
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
 	set(o, "unwind", text(model_option(m, "unwind")));
-	set(o, "min_size", number(option_number(m, "min_size")));
+	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "truncated_stacks", number(r->truncated_stacks));

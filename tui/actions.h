@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - the parts of actions.c, save.c, saver.c and command.c that call each other. Main thread.
+ * actions.h - the parts of actions.c, save.c, saver.c, offer.c and command.c that call each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -16,5 +16,6 @@ void saver_stop(void);                                     /* saver.c: leaves no
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);
+void offer_sampling(struct app *a);                        /* offer.c: when the agent costs too much */
 
 #endif

@@ -160,6 +160,7 @@ static void on_timer(void *arg)
 
 	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
 		app_refresh(a, sort);
+		offer_sampling(a);
 		draw(a, false);
 	} else if (now - a->view_ns >= CLOCK_NS) {
 		draw(a, false);
@@ -270,7 +271,8 @@ static void close_app(struct app *a)
 
 int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 {
-	struct app a = { .loop = loop, .watch = w, .options = o, .hits = -1 };
+	struct app a = { .loop = loop, .watch = w, .options = o, .hits = -1,
+			 .budget = { .percent = o->max_overhead } };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 
