@@ -17,11 +17,12 @@ struct budget {
 	uint64_t since_ns, hook_ns, cpu_ns;
 	size_t filters;
 	bool begun;
+	double last_cost;                /* when the last rate was suggested */
 };
 
 /*
  * Call it after ticks. True, once for each window that was too dear: *cost in percent, *sample = the rate that
- * should mend it, 0 when the rarest one is in force already.
+ * should mend it, 0 when it is no use: the rarest one is in force, or the last change hardly saved anything.
  */
 bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint64_t *sample);
 

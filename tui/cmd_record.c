@@ -113,9 +113,10 @@ static void keep_budget(struct recording *r)
 		watch_set_option(r->watch, "sample", value);
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it samples every %s from now on",
 		     cost, r->budget.percent, report_bytes(rate, sample));
-	} else if (!r->budget_said && !r->allow_sampling) {
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; every block is still "
-		     "recorded, --allow-sampling would let it sample", cost, r->budget.percent);
+	} else if (!r->budget_said) {
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s", cost,
+		     r->budget.percent, r->allow_sampling ? "to sample less would save nothing more" :
+		     "every block is still recorded, --allow-sampling would let it sample");
 		r->budget_said = true;
 	}
 }
