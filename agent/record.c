@@ -533,6 +533,10 @@ void mt_record_free(struct thread *t, void *p)
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)
 {
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !live_knows(p)) {
+		b->slot = 0;
+		return !mt_real_boot_owns(p);
+	}
 	*b = mt_live_take(p);
 	return b->slot || unknown_free(t, p);
 }
@@ -540,10 +544,11 @@ bool mt_record_take(struct thread *t, void *p, struct block *b)
 void mt_record_gone(struct thread *t, const struct block *b)
 {
 	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
 
-	if (b->slot)
-		count_free(c, b);
+	if (unlikely(!b->slot))
+		return;
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
+	count_free(c, b);
 	guard_out(c, after);
 }
 

@@ -2,7 +2,7 @@
  *
  * s_filter.c - for filters that change while it runs. Says "ready" when 1,000 blocks of 100 bytes are there, lets
  * some threads allocate, move and free until its standard input ends, frees everything and says so.
- * Usage: s_filter [threads]. After "ready" each line of input is answered with "rounds N".
+ * Usage: s_filter [threads, 0]. After "ready" each line of input is answered with "rounds N".
  */
 #include "target.h"
 
@@ -57,7 +57,7 @@ static void say(const char *text, unsigned long n)
 
 int main(int argc, char **argv)
 {
-	int threads = argc > 1 ? atoi(argv[1]) : 4;
+	int threads = argc > 1 ? atoi(argv[1]) : 0;
 	pthread_t t[THREADS_MAX];
 	char c;
 
