@@ -89,7 +89,7 @@ MT_INLINE bool live_knows(const void *p)
 	const struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
 	const struct large *l = atomic_load_explicit(&root[addr >> REGION_SHIFT].xlarge,
 						     memory_order_acquire);
-	return l && atomic_load_explicit(&l[(addr & REGION_MASK) >> LARGE_SHIFT].xmeta,
+	return unlikely(l) && atomic_load_explicit(&l[(addr & REGION_MASK) >> LARGE_SHIFT].xmeta,
 					 memory_order_relaxed) && mt_live_peek(p, &b);
 }
 

@@ -485,17 +485,15 @@ MT_COLD static void free_timed(struct thread *t, void *p)
 /* Some filter was on at some time: most blocks that come here then were never recorded. */
 static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
 {
-	if (live_knows(p)) {
+	if (live_knows(p))
 		free_slow(t, p);
-		return;
-	}
-	if (filter_timed(&t->filter)) {
+	else if (filter_timed(&t->filter))
 		free_timed(t, p);
-		return;
+	else {
+		filter_count(&t->filter.xevents, 1);
+		if (likely(!mt_real_boot_owns(p)))
+			mt_real.free(p);
 	}
-	filter_count(&t->filter.xevents, 1);
-	if (likely(!mt_real_boot_owns(p)))
-		mt_real.free(p);
 }
 
 MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
@@ -510,9 +508,9 @@ void mt_record_free(struct thread *t, void *p)
 	_Atomic uint64_t *e = live_small(p);
 	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0, blocks;
 	struct block b = unpack_small(v);
-	struct leaf *leaf = slots_leaf(t, b.slot);
+	struct leaf *leaf = likely(v) ? slots_leaf(t, b.slot) : NULL;
 
-	if (unlikely(t->busy_sp || !v || !leaf)) {
+	if (unlikely(t->busy_sp || !leaf)) {
 		if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
 			free_filtered(t, p);
 		else
