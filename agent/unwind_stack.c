@@ -65,6 +65,20 @@ static bool deepen(struct bounds *b, uintptr_t lo)
 	return true;
 }
 
+/* The first stack ends at `end` so far. It is the thread's own if the control block is near. */
+static void adopt(struct known *known, uintptr_t end)
+{
+	struct bounds *b = &known->at[0];
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+
+	if (known->main || control < b->lo ||
+	    (control >= end && (control - end >= TLS_REACH || !mt_prim_readable(end, control - end))))
+		return;
+	b->hi = control > end ? control : end;
+	b->native = true;
+	note_foreign(known);
+}
+
 bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 {
 	uintptr_t at = sp - WORD; /* the return address of the callee */
@@ -89,10 +103,12 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 		to_front(known, i);
 		return true;
 	}
-	if (on_main)
+	if (on_main) {
 		remember(known, lo, main_end, true);
-	else
+	} else {
 		remember(known, lo, lo + PAGE, false);
+		adopt(known, lo + PAGE); /* a shallow thread never leaves this page */
+	}
 	return true;
 }
 
@@ -100,17 +116,11 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 static bool grow(struct known *known, uintptr_t end)
 {
 	struct bounds *b = &known->at[0];
-	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
 
 	if (end - b->hi > REACH || !mt_prim_readable(b->hi, end - b->hi))
 		return false;
 	b->hi = end;
-	if (!known->main && control >= b->lo && (control < end || (control - end < TLS_REACH &&
-						   mt_prim_readable(end, control - end)))) {
-		b->hi = control > end ? control : end;
-		b->native = true;
-		note_foreign(known);
-	}
+	adopt(known, end);
 	return true;
 }
 

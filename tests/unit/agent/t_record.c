@@ -5,6 +5,7 @@
  */
 #include "agent.h"
 #include "check.h"
+#include "unwind.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
@@ -216,4 +217,27 @@ TEST(a_guard_that_was_left_behind_is_seen)
 	t->busy_sp = (uintptr_t)__builtin_frame_address(0) + 4096; /* this one is alive */
 	CHECK_EQ(booked(t), 2);
 	t->busy_sp = 0;
+}
+
+static void *shallow(void *arg)
+{
+	bool *plain = arg;
+
+	free(malloc(100));
+	const struct known *known = &mt_thread_self()->unwind->known;
+	plain[0] = known->at[0].native;
+	plain[1] = !known->foreign;
+	return NULL;
+}
+
+/* Else each of its captures asks the system whether its stack is still there. */
+TEST(a_thread_knows_its_stack_from_the_first_page)
+{
+	bool plain[2] = { false, false };
+	pthread_t t;
+
+	CHECK(!pthread_create(&t, NULL, shallow, plain));
+	pthread_join(t, NULL);
+	CHECK(plain[0]);
+	CHECK(plain[1]);
 }
