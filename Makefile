@@ -47,8 +47,11 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	@mkdir -p $(@D)
 	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
-# The path of every event: ends in tail calls, has no use for a frame.
+# The path of every event ends in tail calls and has no use for a frame. See agent/hooks.h for rbp.
+FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
+	-ffixed-rbp -DMT_FIXED_RBP)
 $(B)/agent/record.o: AGENT_CFLAGS += -fomit-frame-pointer
+$(B)/agent/hooks.o $(B)/agent/hooks_cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)
@@ -61,8 +64,9 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
+# Without the names that must not be found: unseen.c.
 $(B)/libmemtop-agent.a: $(AGENT_OBJ)
-	rm -f $@ && ar rcs $@ $(AGENT_OBJ)
+	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$(AGENT_OBJ))
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
 	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)

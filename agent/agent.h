@@ -111,14 +111,27 @@ bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, s
 struct block mt_live_take(const void *p);           /* before the real free */
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
 bool mt_live_peek(const void *p, struct block *b);
+void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
 void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread; ns since start */
 
+/*
+ * Changes after anything did that a remembered stack (struct hit) was concluded from: the epoch, the
+ * modules, the birth tick, the collector's pass. One word to look at for each event.
+ */
+extern _Atomic uint32_t mt_era;
+MT_INLINE void mt_era_next(void)
+{
+	atomic_fetch_add_explicit(&mt_era, 1, memory_order_release);
+}
+
 /* slots.c: (node, epoch) -> slot, per-thread counters, sums. */
 extern _Atomic uint64_t mt_epoch;
+uint64_t mt_slots_next_epoch(void);                 /* a mark; returns the one that ends */
 extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
+void mt_slots_thread_init(struct thread *t);        /* no counters yet */
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
 slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate); /* one of its own; 0 = no more */
 const struct slot *mt_slots_at(slot_id id);
@@ -201,7 +214,8 @@ bool mt_init_running(void);                         /* ... which is what happens
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
-void mt_init_waits(void);                           /* a dormant process is about to wait */
+uint64_t mt_init_waits(void);                       /* a dormant process is about to wait; ns until it
+						     * is to wake, 0 = it did, or never will */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */

@@ -166,14 +166,17 @@ static size_t waiting(const struct batch *b)
 /* False: no space for it now. */
 static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 {
-	const struct module *m = mt_maps_module(id);
+	struct module *m = mt_maps_module(id);
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 
 	if (!m)
 		return true;
+	if (!s->module_seen[id])
+		proc_file_of(m); /* met since the pass */
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_acquire);
 	uint64_t unloaded = atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire);
-	if (waiting(s->batch) + strlen(m->path) + 256 > viewer_space(v))
+	const char *path = m->file ? m->file : m->path;
+	if (waiting(s->batch) + strlen(path) + 256 > viewer_space(v))
 		return false;
 	mtw_put(&o, id);
 	mtw_put(&o, flags | (unloaded ? MTW_MODULE_GONE : 0));
@@ -183,7 +186,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 	mtw_put(&o, m->loaded_ns);
 	mtw_put(&o, unloaded);
 	mtw_put_bytes(&o, m->build_id, m->build_id_len);
-	mtw_put_string(&o, m->path);
+	mtw_put_string(&o, path);
 	viewer_frame(v, MTW_MODULE, s->scratch, (size_t)(o.at - s->scratch));
 	return true;
 }

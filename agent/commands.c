@@ -133,7 +133,7 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		return true;
 	}
 	marks_requests(s); /* theirs have older epochs */
-	uint64_t epoch = atomic_fetch_add(&mt_epoch, 1);
+	uint64_t epoch = mt_slots_next_epoch();
 	uint32_t id = marks_set(s, name, v->who, epoch);
 	if (!id) {
 		command_notice(s, -1, v->index, "no more marks can be set in this session");

@@ -8,6 +8,10 @@
  * LD_PRELOAD entry in front of the caller's own, and the MEMTOP_ variables. All of it lies on the
  * stack: exec may be called between vfork and exec, and a failed one must leave nothing behind.
  * A child of vfork has another pid than the watched process, and so is let through untouched.
+ *
+ * Which process is watched: the one that the agent was started in, and every forked child that has become
+ * a session of its own (a daemon, a worker past its first two seconds: init.c). A forked child that
+ * executes another program before that is none, and leaves the agent behind, unless follow=exec.
  */
 #include "hooks.h"
 

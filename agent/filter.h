@@ -86,6 +86,12 @@ struct owners *mt_filter_owners(const char *libs, const char *exclude, const cha
 bool mt_filter_owner_wanted(struct owners *o, node_id node);
 #pragma GCC visibility pop
 
+/* What every allocation asks. */
+MT_INLINE bool filter_is_on(void)
+{
+	return unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed));
+}
+
 /* Relaxed and not atomic as a whole: of the shared state's countdown some may be lost. */
 MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 {

@@ -60,14 +60,24 @@ static void *plain_realloc(void *p, size_t n)
 	return !p ? mt_hooks_plain_malloc(n) : mt_real.realloc(p, n);
 }
 
-MT_EXPORT void *malloc(size_t n)
+MT_COLD static void *closed_malloc(size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_thread_slow();
 
-	if (unlikely(!t))
+	if (!t)
 		return mt_hooks_plain_malloc(n);
 	void *p = mt_real.malloc(n);
-	return likely(p) ? RECORD(t, p, n) : NULL;
+	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_EXPORT void *malloc(size_t n)
+{
+	struct thread *t = mt_hot->open;
+
+	if (unlikely(!t))
+		return closed_malloc(n, CALLER_PC, CALLER_SP, CALLER_FP);
+	void *p = mt_real.malloc(n);
+	return likely(p) ? RECORD_FAST(t, p, n) : NULL;
 }
 
 MT_INLINE void any_free(void *p)
@@ -81,56 +91,91 @@ MT_INLINE void any_free(void *p)
 		mt_record_free(t, p);
 }
 
-MT_EXPORT void free(void *p)
+MT_COLD static void closed_free(void *p)
 {
 	any_free(p);
 }
 
-MT_EXPORT void *calloc(size_t n, size_t size)
+MT_EXPORT void free(void *p)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_hot->open;
 
+	if (unlikely(!p))
+		return;
 	if (unlikely(!t))
+		closed_free(p);
+	else
+		record_free(t, p);
+}
+
+MT_COLD static void *closed_calloc(size_t n, size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_thread_slow();
+
+	if (!t)
 		return plain_calloc(n, size);
 	void *p = mt_real.calloc(n, size);
-	return likely(p) ? RECORD(t, p, n * size) : NULL;
+	return p ? mt_record_alloc(t, p, n * size, pc, sp, fp) : NULL;
+}
+
+MT_EXPORT void *calloc(size_t n, size_t size)
+{
+	struct thread *t = mt_hot->open;
+
+	if (unlikely(!t))
+		return closed_calloc(n, size, CALLER_PC, CALLER_SP, CALLER_FP);
+	void *p = mt_real.calloc(n, size);
+	return likely(p) ? RECORD_FAST(t, p, n * size) : NULL;
 }
 
 /* The old block is out of the map before the real call, for its address may be reused within it. */
-static void *counted_realloc(struct thread *t, void *p, size_t n, const struct regs *caller)
+static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, uintptr_t sp,
+			     uintptr_t fp)
 {
 	struct block old;
 	void *fresh;
 
-	if (unlikely(!mt_record_take(t, p, &old)))
+	if (unlikely(!record_take(t, p, &old)))
 		return leave_pool(p, mt_hooks_plain_malloc(n), n);
 	fresh = mt_real.realloc(p, n);
-	if (likely(fresh)) {
-		mt_record_gone(t, &old);
-		mt_record_alloc(t, fresh, n, caller->pc, caller->sp, caller->fp);
-	} else if (n) {
-		mt_record_restore(t, p, &old);
-	} else {
-		mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+	if (unlikely(!fresh)) {
+		if (n)
+			mt_record_restore(t, p, &old);
+		else
+			mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+		return NULL;
 	}
-	return fresh;
+	record_gone(t, &old);
+	return mt_record_alloc(t, fresh, n, pc, sp, fp);
 }
 
-static void *any_realloc(void *p, size_t n, const struct regs *caller)
+MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_thread_slow();
 
-	if (unlikely(!t))
+	if (!t)
 		return plain_realloc(p, n);
 	if (p)
-		return counted_realloc(t, p, n, caller);
+		return counted_realloc(t, p, n, pc, sp, fp);
 	p = mt_real.realloc(NULL, n);
-	return likely(p) ? mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp) : NULL;
+	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_INLINE void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_hot->open;
+
+	if (unlikely(!t))
+		return closed_realloc(p, n, pc, sp, fp);
+	if (p)
+		return counted_realloc(t, p, n, pc, sp, fp);
+	p = mt_real.realloc(NULL, n);
+	return likely(p) ? record_alloc(t, p, n, pc, sp, fp) : NULL;
 }
 
 MT_EXPORT void *realloc(void *p, size_t n)
 {
-	return any_realloc(p, n, CALLER);
+	return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
@@ -141,7 +186,7 @@ MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
-	return any_realloc(p, bytes, CALLER);
+	return any_realloc(p, bytes, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)

@@ -5,16 +5,28 @@
 #ifndef MT_HOOKS_H
 #define MT_HOOKS_H
 
-#include "agent.h"
+#include <stdint.h>
 
-/* pc, sp and fp of the hook's caller, as its unwind rules want them. Needs a frame pointer. */
+/*
+ * pc, sp and fp of the hook's caller, as its unwind rules want them. Where the compiler leaves rbp
+ * alone on request (gcc's -ffixed-rbp), it still is the caller's; else a frame pointer finds it.
+ */
 #define CALLER_PC ((uintptr_t)__builtin_extract_return_addr(__builtin_return_address(0)))
 #define CALLER_SP ((uintptr_t)__builtin_dwarf_cfa())
+#if defined(MT_FIXED_RBP)
+register uintptr_t mt_rbp __asm__("rbp");
+#define CALLER_FP mt_rbp
+#else
 #define CALLER_FP (*(const uintptr_t *)__builtin_frame_address(0))
+#endif
+
+#include "record_fast.h"
+
 #define CALLER (&(struct regs){ .pc = CALLER_PC, .sp = CALLER_SP, .fp = CALLER_FP })
 
-/* The end of a hook that has a block to count. */
+/* The end of a hook that has a block to count; FAST in those that most blocks come from. */
 #define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
+#define RECORD_FAST(t, p, n) record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
 /* A hook that enters the real function by a jump, also in debug builds. */
 #define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
@@ -27,6 +39,16 @@ void mt_hooks_plain_free(void *p);
 /* hooks_cxx.c: which operator new is behind us; once, from init. */
 void mt_hooks_cxx_init(void);
 bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc does */
+/* hooks_jemalloc.c: its own functions, where it is the allocator; once, from init. */
+void mt_hooks_jemalloc_init(void);
+
+/* rebind.c: hooks in front of functions that exist here; once, from init. list[0] tells whose they are. */
+struct rebind {
+	const char *name;
+	void *real, *hook;
+};
+void mt_rebind(const struct rebind *list, size_t count);
+
 /* hooks_proc.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);
 void mt_hooks_wait_init(void);

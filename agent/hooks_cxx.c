@@ -127,8 +127,8 @@ static void *try_aligned(size_t n, size_t align)
 	return mt_real.aligned_alloc(align, rounded & ~(align - 1));
 }
 
-MT_INLINE void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
-			const struct regs *caller)
+static void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
+		     const struct regs *caller)
 {
 	if (unlikely(kind != PLAIN))
 		return foreign_new(f, n, a, b, caller);
@@ -141,24 +141,42 @@ MT_INLINE void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintpt
 	return p;
 }
 
+/* Foreign, closed, or there is no memory: once more, with all that may follow. */
+MT_COLD static void *slow_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc, uintptr_t sp,
+			      uintptr_t fp)
+{
+	return any_new(f, n, 0, tag, 0, &(struct regs){ pc, sp, fp });
+}
+
+MT_INLINE void *plain_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc, uintptr_t sp,
+			  uintptr_t fp)
+{
+	struct thread *t = mt_hot->open;
+
+	if (unlikely(!t || kind != PLAIN))
+		return slow_new(f, n, tag, pc, sp, fp);
+	void *p = mt_real.malloc(n ? n : 1);
+	return likely(p) ? record_alloc(t, p, n, pc, sp, fp) : slow_new(f, n, tag, pc, sp, fp);
+}
+
 MT_EXPORT void *_Znwm(size_t n)
 {
-	return any_new(NEW, n, 0, 0, 0, CALLER);
+	return plain_new(NEW, n, 0, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *_Znam(size_t n)
 {
-	return any_new(NEW_ARRAY, n, 0, 0, 0, CALLER);
+	return plain_new(NEW_ARRAY, n, 0, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *_ZnwmRKSt9nothrow_t(size_t n, uintptr_t tag)
 {
-	return any_new(NEW_NT, n, 0, tag, 0, CALLER);
+	return plain_new(NEW_NT, n, tag, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *_ZnamRKSt9nothrow_t(size_t n, uintptr_t tag)
 {
-	return any_new(NEW_ARRAY_NT, n, 0, tag, 0, CALLER);
+	return plain_new(NEW_ARRAY_NT, n, tag, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
 MT_EXPORT void *_ZnwmSt11align_val_t(size_t n, size_t align)

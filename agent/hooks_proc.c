@@ -69,10 +69,19 @@ MT_INLINE void found(void)
 		find();
 }
 
+/* What comes then has a malloc and a free that are not ours. */
+MT_COLD static void suspect(void)
+{
+	if (atomic_load(&mt_state) != AGENT_EARLY && atomic_load(&mt_state) != AGENT_OFF)
+		mt_live_suspect();
+}
+
 JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
 {
 	found();
 	mt_maps_invalidate();
+	if (unlikely(mode & RTLD_DEEPBIND))
+		suspect();
 	return real_dlopen(file, mode);
 }
 
@@ -80,6 +89,7 @@ JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	found();
 	mt_maps_invalidate();
+	suspect();
 	return real_dlmopen(ns, file, mode);
 }
 

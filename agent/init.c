@@ -7,8 +7,9 @@
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, and
- * at its parent when it waits or forks itself (those that hardly allocate). It stays as it is once it has
+ * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, at
+ * its parent when it waits or forks itself (those that hardly allocate), and once within a wait
+ * that outlasts the two seconds (hooks_wait.c). It stays as it is once it has
  * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
  * as a getpid of ours.
  *
@@ -28,6 +29,7 @@
 #define DORMANT_EVENTS 16                       /* hooks between two looks at the clock */
 #define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
+#define DORMANT_SLACK_NS (20ull * 1000 * 1000)  /* the coarse clock is behind by less */
 #define SAVED_MAX 32
 
 _Atomic int mt_state;
@@ -95,6 +97,7 @@ static bool set_up(void)
 		mt_msg("no address space for the live map; running unprofiled");
 		return false;
 	}
+	mt_hooks_jemalloc_init();
 	return true;
 }
 
@@ -289,13 +292,17 @@ void mt_init_forks(void)
 		wake_up();
 }
 
-void mt_init_waits(void)
+uint64_t mt_init_waits(void)
 {
 	if (mt_thread_forked())
 		mt_init_forked();
-	if (seal() == SEAL_NONE &&
-	    (parent_gone() || mt_prim_coarse_ns() - forked_ns > DORMANT_LIFE_NS))
-		wake_up();
+	if (seal() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
+		return 0;
+	uint64_t lived = mt_prim_coarse_ns() - forked_ns;
+	if (lived <= DORMANT_LIFE_NS && !parent_gone())
+		return DORMANT_LIFE_NS - lived + DORMANT_SLACK_NS;
+	wake_up();
+	return 0;
 }
 
 void mt_init_dormant(void)

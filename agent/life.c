@@ -291,21 +291,6 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	return true;
 }
 
-static uintptr_t hex(const char **at)
-{
-	uintptr_t v = 0;
-
-	for (;; (*at)++) {
-		char c = **at;
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uintptr_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uintptr_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
 void life_release(struct server *s)
 {
 	size_t size = 1u << 20;
@@ -328,9 +313,9 @@ void life_release(struct server *s)
 				break;
 			*next = 0;
 			const char *at = line;
-			uintptr_t start = hex(&at);
+			uintptr_t start = proc_hex(&at);
 			at += *at == '-';
-			uintptr_t end = hex(&at);
+			uintptr_t end = proc_hex(&at);
 			if (end > start && of_the_dead(line, start, end))
 				mt_prim_unmap((void *)start, end - start);
 			line = next + 1;

@@ -260,16 +260,18 @@ static bool unmapped(uint32_t uid)
 	return n <= 0 || !strstr(map, " 4294967295");
 }
 
-bool listen_peer_ok(struct server *s, int fd)
+const char *listen_refuses(int fd)
 {
+	static const char other[] = "this process belongs to another user";
 	struct { int pid; uint32_t uid, gid; } peer;
 	socklen_t len = sizeof(peer);
 
 	if (mt_prim_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&len, 0))
-		return false;
+		return other;
+	if (unmapped(peer.uid))
+		return "this process is in a user namespace of its own, where it cannot tell who you are";
 	uint32_t own = (uint32_t)mt_prim_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
-	(void)s;
-	return (peer.uid == own || peer.uid == 0) && !unmapped(peer.uid);
+	return peer.uid == own || peer.uid == 0 ? NULL : other;
 }
 
 bool listen_token_ok(const struct server *s, const char *token, size_t len)

@@ -2,12 +2,12 @@
  *
  * live.c - the live map: which block lies where, addressed and not hashed.
  *
- * The address is the key. The address space is cut into regions of 16 MiB; a root array has one
- * pair of pointers per region, and each leaf one entry per granule, so that a lookup is two loads
- * and a change one store. No lock, no resize, and the order of entries
- * is that of the heap, so neighbours share cache lines as their blocks do. Everything is reserved
- * lazily: 4 MiB of addresses for the small leaf of a region that is used (8 MiB with granules of
- * 16), 256 KiB for its large leaf, and pages only where blocks are.
+ * The address is the key. The address space is cut into regions of 64 MiB; two root arrays have one
+ * word per region, and each leaf one entry per granule, so that a lookup is two loads and a change
+ * one store. No lock, no resize, and the order of entries is that of the heap, so neighbours share
+ * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root, as
+ * much for the small leaf of a region that is used (twice that with granules of 16), 1 MiB for its
+ * large leaf, and pages only where blocks are.
  *
  *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
@@ -21,6 +21,12 @@
  * Who calls: any thread. Invariants: an entry goes in after the real malloc and before the block
  * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
  * The path that every small block takes is in live_fast.h.
+ *
+ * What was freed unseen is found where a block starts in its place. A small block that starts in the
+ * first KiB of a large one can only be checked in the other map, which costs more than all the rest; so
+ * that is done where such frees are to be expected: after the first one that was found, and from
+ * the first library that is loaded with RTLD_DEEPBIND or into another namespace (mt_live_suspect).
+ * Then live_small() finds nothing, and every block takes the path through this file.
  * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
  * reads meta twice).
  */
@@ -33,28 +39,35 @@
 
 #define TICKS 65536
 
-/* Leaves in the order of their making: what a scan walks, instead of the root. */
+/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
+struct shadow {
+	region_leaf *_Atomic xsmall;
+	region_leaf *_Atomic xlarge;
+};
+
+/* Leaves in the order of their making: what a scan walks, instead of the roots. */
 struct used {
 	struct used *next;
-	struct region *region;
+	void *leaf;
 	bool large;
 };
 
-struct shadow mt_live_even;
-static struct shadow odd;
+region_leaf *_Atomic mt_live_fast;
+static struct shadow even, odd;
+static _Atomic bool xsuspected;
 static struct used *_Atomic xused;
 unsigned mt_live_granule_shift = 4;
 
 _Atomic uint32_t mt_live_xtick;
 static uint64_t *tick_start; /* TICKS long; written by the server before mt_live_xtick */
 
-static struct region *new_root(struct shadow *s)
+static region_leaf *new_root(region_leaf *_Atomic *at)
 {
-	struct region *root = mt_prim_map(REGIONS * sizeof(*root), true), *seen = NULL;
+	region_leaf *root = mt_prim_map(REGIONS * sizeof(*root), true), *seen = NULL;
 
 	if (!root)
 		return NULL;
-	if (!atomic_compare_exchange_strong(&s->xroot, &seen, root)) {
+	if (!atomic_compare_exchange_strong(at, &seen, root)) {
 		mt_prim_unmap(root, REGIONS * sizeof(*root));
 		return seen;
 	}
@@ -66,44 +79,60 @@ bool mt_live_init(unsigned granule_bytes)
 {
 	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
 	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
-	if (!tick_start || !new_root(&mt_live_even))
+	if (!tick_start || !new_root(&even.xsmall) || !new_root(&even.xlarge))
 		return false;
+	atomic_store(&mt_live_fast, even.xsmall);
 	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
 	return true;
 }
 
-/* The region of an address; NULL: outside the known address space, or no root. */
-MT_INLINE struct region *region_of(uintptr_t addr)
+MT_COLD void mt_live_suspect(void)
 {
-	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &odd;
-	struct region *root = atomic_load_explicit(&s->xroot, memory_order_acquire);
+	region_leaf *_Atomic empty = NULL;
 
-	if (unlikely(!root || addr >> ADDRESS_BITS))
+	if (!atomic_exchange(&xsuspected, true) && new_root(&empty))
+		atomic_store(&mt_live_fast, empty);
+}
+
+/* The map of an address; NULL: outside the known address space, or not yet there. */
+MT_INLINE struct shadow *shadow_of(uintptr_t addr)
+{
+	struct shadow *s = likely(!(addr & 8)) ? &even : &odd;
+
+	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) || addr >> ADDRESS_BITS))
 		return NULL;
-	return root + (addr >> REGION_SHIFT);
+	return s;
 }
 
-MT_INLINE _Atomic uint64_t *small_at(struct region *r, uintptr_t addr)
+MT_INLINE uintptr_t leaf_at(region_leaf *const _Atomic *root, uintptr_t addr)
 {
-	_Atomic uint64_t *leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
+	region_leaf *r = atomic_load_explicit(root, memory_order_acquire);
 
-	return leaf ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
+	return atomic_load_explicit(&r[addr >> REGION_SHIFT], memory_order_acquire);
 }
 
-MT_INLINE struct large *large_at(struct region *r, uintptr_t addr)
+MT_INLINE _Atomic uint64_t *small_at(const struct shadow *s, uintptr_t addr)
 {
-	struct large *leaf = atomic_load_explicit(&r->xlarge, memory_order_acquire);
+	uintptr_t leaf = leaf_at(&s->xsmall, addr);
 
-	return leaf ? leaf + ((addr & REGION_MASK) >> LARGE_SHIFT) : NULL;
+	return leaf ? (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t))
+		    : NULL;
 }
 
-static void remember(struct region *r, bool large)
+MT_INLINE struct large *large_at(const struct shadow *s, uintptr_t addr)
+{
+	uintptr_t leaf = leaf_at(&s->xlarge, addr);
+
+	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
+}
+
+static void remember(void *leaf, bool large)
 {
 	struct used *u = mt_arena_alloc(sizeof(*u));
 
 	if (!u)
 		return; /* the scan misses it: ages degrade, counters do not */
-	u->region = r;
+	u->leaf = leaf;
 	u->large = large;
 	u->next = atomic_load_explicit(&xused, memory_order_relaxed);
 	while (!atomic_compare_exchange_weak_explicit(&xused, &u->next, u, memory_order_release,
@@ -122,47 +151,44 @@ static bool within_cap(void)
 	return !mt_conf.max_memory || mt_arena_bytes() < mt_conf.max_memory;
 }
 
+/* Both roots or none: the small one is made first, and the large one tells. */
+static bool make_odd(void)
+{
+	return atomic_load(&odd.xlarge) || (new_root(&odd.xsmall) && new_root(&odd.xlarge));
+}
+
 MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 {
 	size_t bytes = large ? LARGE_COUNT * sizeof(struct large) : small_bytes();
+	uintptr_t first = addr >> REGION_SHIFT << REGION_SHIFT, none = 0;
 
-	if (addr >> ADDRESS_BITS || !within_cap() || ((addr & 8) && !odd.xroot && !new_root(&odd)))
+	if (addr >> ADDRESS_BITS || !within_cap() || ((addr & 8) && !make_odd()))
 		return false;
-	struct region *r = region_of(addr);
-	if (!r)
-		return false;
+	const struct shadow *s = shadow_of(addr);
 	void *leaf = mt_prim_map(bytes, true);
 	if (!leaf)
 		return false;
-	bool mine;
-	if (large) {
-		struct large *none = NULL;
-		mine = atomic_compare_exchange_strong(&r->xlarge, &none, leaf);
-	} else {
-		_Atomic uint64_t *none = NULL;
-		mine = atomic_compare_exchange_strong(&r->xsmall, &none, leaf);
-	}
-	if (!mine) {
+	uintptr_t base = large ? (uintptr_t)leaf - (first >> LARGE_SHIFT) * sizeof(struct large)
+			       : (uintptr_t)leaf - (first >> mt_live_granule_shift) * sizeof(uint64_t);
+	region_leaf *root = atomic_load(large ? &s->xlarge : &s->xsmall);
+	if (!base || !atomic_compare_exchange_strong(&root[addr >> REGION_SHIFT], &none, base)) {
 		mt_prim_unmap(leaf, bytes);
-		return true;
+		return none;
 	}
 	mt_arena_range((uintptr_t)leaf, bytes);
-	remember(r, large);
+	remember(leaf, large);
 	return true;
 }
 
 bool mt_live_ready(const void *p, size_t size)
 {
 	uintptr_t addr = plain_address(p);
-	struct region *r = region_of(addr);
+	const struct shadow *s = shadow_of(addr);
+	bool large = size >= LARGE_MIN;
 
-	if (likely(size < LARGE_MIN)) {
-		if (likely(r && atomic_load_explicit(&r->xsmall, memory_order_acquire)))
-			return true;
-	} else if (likely(r && atomic_load_explicit(&r->xlarge, memory_order_acquire))) {
+	if (likely(s && leaf_at(large ? &s->xlarge : &s->xsmall, addr)))
 		return true;
-	}
-	return make_leaf(addr, size >= LARGE_MIN);
+	return make_leaf(addr, large);
 }
 
 MT_INLINE uint64_t pack_large(uintptr_t addr, slot_id slot, uint32_t tick, uint32_t thread)
@@ -181,14 +207,14 @@ MT_INLINE struct block unpack_large(uint64_t meta, uint64_t size)
 /* An entry of a small block that was freed unseen may lie where a large one starts now. */
 static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block *old)
 {
-	struct region *r = region_of(addr);
-	struct large *l = large_at(r, addr);
-	_Atomic uint64_t *e = small_at(r, addr);
+	const struct shadow *s = shadow_of(addr);
+	struct large *l = large_at(s, addr);
+	_Atomic uint64_t *e = small_at(s, addr);
 	uint64_t stale = atomic_load_explicit(&l->xmeta, memory_order_relaxed);
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
 	if (unlikely(stale))
-		atomic_store_explicit(&l->xmeta, 0, memory_order_seq_cst); /* never old meta, new size */
+		stale = atomic_exchange(&l->xmeta, 0); /* never old meta, new size; see take_covering() */
 	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
 	if (unlikely(stale)) {
@@ -203,16 +229,30 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	return false;
 }
 
+/* A large block reaches past its granule: a small one that starts there, and not before it, lies in it. */
+static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *old)
+{
+	struct large *l = large_at(s, addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+
+	if (likely(!meta) || (meta & 0x7f) > (addr & (LARGE_MIN - 1)) >> 3)
+		return false;
+	*old = unpack_large(meta, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	/* Others may find it, too: whoever takes it out books it. */
+	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
+}
+
 static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint32_t thread,
 		  struct block *old)
 {
 	if (unlikely(size >= LARGE_MIN))
 		return enter_large(addr, size, pack_large(addr, slot, tick, thread), old);
-	_Atomic uint64_t *e = small_at(region_of(addr), addr);
+	const struct shadow *s = shadow_of(addr);
+	_Atomic uint64_t *e = small_at(s, addr);
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 	atomic_store_explicit(e, pack_small(size, slot, tick, thread), memory_order_release);
 	if (likely(!stale))
-		return false;
+		return take_covering(s, addr, old);
 	*old = unpack_small(stale);
 	return true;
 }
@@ -232,10 +272,10 @@ bool mt_live_restore(const struct thread *t, void *p, const struct block *b, str
 	return enter(plain_address(p), b->size, b->slot, b->tick, b->thread, old);
 }
 
-static struct block take_large(struct region *r, uintptr_t addr)
+static struct block take_large(const struct shadow *s, uintptr_t addr)
 {
 	struct block none = { 0, 0, 0, 0 };
-	struct large *l = large_at(r, addr);
+	struct large *l = large_at(s, addr);
 
 	if (!l)
 		return none;
@@ -251,11 +291,11 @@ struct block mt_live_take(const void *p)
 {
 	struct block none = { 0, 0, 0, 0 };
 	uintptr_t addr = plain_address(p);
-	struct region *r = region_of(addr);
+	const struct shadow *s = shadow_of(addr);
 
-	if (unlikely(!r))
+	if (unlikely(!s))
 		return none;
-	_Atomic uint64_t *e = small_at(r, addr);
+	_Atomic uint64_t *e = small_at(s, addr);
 	if (likely(e)) {
 		uint64_t v = atomic_load_explicit(e, memory_order_acquire);
 		if (likely(v)) {
@@ -263,23 +303,23 @@ struct block mt_live_take(const void *p)
 			return unpack_small(v);
 		}
 	}
-	return take_large(r, addr);
+	return take_large(s, addr);
 }
 
 bool mt_live_peek(const void *p, struct block *b)
 {
 	uintptr_t addr = plain_address(p);
-	struct region *r = region_of(addr);
+	const struct shadow *s = shadow_of(addr);
 
-	if (!r)
+	if (!s)
 		return false;
-	_Atomic uint64_t *e = small_at(r, addr);
+	_Atomic uint64_t *e = small_at(s, addr);
 	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
 	if (v) {
 		*b = unpack_small(v);
 		return true;
 	}
-	struct large *l = large_at(r, addr);
+	struct large *l = large_at(s, addr);
 	v = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
 	if (!v || (v & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
 		return false;
@@ -321,9 +361,9 @@ void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg)
 
 	for (; u; u = u->next) {
 		if (u->large)
-			scan_large(atomic_load(&u->region->xlarge), visit, arg);
+			scan_large(u->leaf, visit, arg);
 		else
-			scan_small(atomic_load(&u->region->xsmall), visit, arg);
+			scan_small(u->leaf, visit, arg);
 	}
 }
 
@@ -353,4 +393,5 @@ void mt_live_advance(uint64_t now_ns, bool mark)
 		return;
 	tick_start[n + 1] = now_ns;
 	atomic_store_explicit(&mt_live_xtick, n + 1, memory_order_release);
+	mt_era_next();
 }

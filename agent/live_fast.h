@@ -8,8 +8,7 @@
 
 #include "agent.h"
 
-#define REGION_SHIFT 24
-#define REGION_MASK (((uintptr_t)1 << REGION_SHIFT) - 1)
+#define REGION_SHIFT 26
 #if defined(__x86_64__)
 #define ADDRESS_BITS 47
 #else
@@ -24,18 +23,12 @@ struct large {
 	_Atomic uint64_t xsize;
 };
 
-struct region {
-	_Atomic uint64_t *_Atomic xsmall; /* NULL until used */
-	struct large *_Atomic xlarge;
-};
-
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
-struct shadow {
-	struct region *_Atomic xroot;
-};
+/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 = none. */
+typedef _Atomic uintptr_t region_leaf;
 
 #pragma GCC visibility push(hidden)
-extern struct shadow mt_live_even;
+/* What live_small() looks into: the even map, or an empty one, so that live.c sees every block. */
+extern region_leaf *_Atomic mt_live_fast;
 extern unsigned mt_live_granule_shift;  /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
 #pragma GCC visibility pop
@@ -51,12 +44,12 @@ MT_INLINE uintptr_t plain_address(const void *p)
 
 MT_INLINE uint64_t pack_small(size_t size, slot_id slot, uint32_t tick, uint32_t thread)
 {
-	return (uint64_t)size << 54 | (uint64_t)slot << 30 | (uint64_t)tick << 14 | thread;
+	return (uint64_t)slot << 40 | (uint64_t)tick << 24 | (uint64_t)thread << 10 | size;
 }
 
 MT_INLINE struct block unpack_small(uint64_t e)
 {
-	struct block b = { e >> 54, e >> 30 & 0xffffff, e >> 14 & 0xffff, e & 0x3fff };
+	struct block b = { e & (LARGE_MIN - 1), e >> 40, e >> 24 & 0xffff, e >> 10 & 0x3fff };
 
 	return b;
 }
@@ -65,48 +58,50 @@ MT_INLINE struct block unpack_small(uint64_t e)
 MT_INLINE _Atomic uint64_t *live_small(const void *p)
 {
 	uintptr_t addr = plain_address(p);
-	_Atomic uint64_t *leaf;
 
 	if (unlikely(addr & (8 | ~(uintptr_t)0 << ADDRESS_BITS)))
 		return NULL;
-	struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
-	const struct region *r = &root[addr >> REGION_SHIFT];
-	leaf = atomic_load_explicit(&r->xsmall, memory_order_acquire);
-	return likely(leaf) ? leaf + ((addr & REGION_MASK) >> mt_live_granule_shift) : NULL;
+	region_leaf *root = atomic_load_explicit(&mt_live_fast, memory_order_relaxed);
+	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
+	if (unlikely(!leaf))
+		return NULL;
+	return (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
 }
 
 /* Is there an entry for p? For filtered blocks, where the answer is mostly no. */
 MT_INLINE bool live_knows(const void *p)
 {
-	uintptr_t addr = plain_address(p);
 	const _Atomic uint64_t *e = live_small(p);
 	struct block b;
 
-	if (unlikely(!e))
-		return mt_live_peek(p, &b);
-	if (atomic_load_explicit(e, memory_order_relaxed))
-		return true;
-	const struct region *root = atomic_load_explicit(&mt_live_even.xroot, memory_order_relaxed);
-	const struct large *l = atomic_load_explicit(&root[addr >> REGION_SHIFT].xlarge,
-						     memory_order_acquire);
-	return unlikely(l) && atomic_load_explicit(&l[(addr & REGION_MASK) >> LARGE_SHIFT].xmeta,
-					 memory_order_relaxed) && mt_live_peek(p, &b);
+	return (e && atomic_load_explicit(e, memory_order_relaxed)) || mt_live_peek(p, &b);
 }
 
-/* The part of a small entry that one thread's blocks of one slot share. */
+/* The part of a small entry that one thread's blocks of one slot share, while the tick lasts. */
 MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
 {
-	return pack_small(0, slot, 0, atomic_load_explicit(&t->xindex, memory_order_relaxed));
+	return pack_small(0, slot, atomic_load_explicit(&mt_live_xtick, memory_order_relaxed),
+			  atomic_load_explicit(&t->xindex, memory_order_relaxed));
 }
 
-/* Returns what was there: not 0 = a block that was freed past us. */
-MT_INLINE uint64_t live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
+/*
+ * An entry is as far from the processor as its block, and each second block's is not near. Asked for
+ * before the stack is looked at, it is on its way meanwhile.
+ */
+MT_INLINE void live_expect(const _Atomic uint64_t *e)
 {
-	uint32_t tick = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
-	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
+	__builtin_prefetch((const void *)e, 1);
+}
 
-	atomic_store_explicit(e, pack_small(size, 0, tick, 0) | mark, memory_order_release);
-	return stale;
+/* By a block that was freed past us. */
+MT_INLINE bool live_occupied(const _Atomic uint64_t *e)
+{
+	return unlikely(atomic_load_explicit(e, memory_order_relaxed));
+}
+
+MT_INLINE void live_put(_Atomic uint64_t *e, size_t size, uint64_t mark)
+{
+	atomic_store_explicit(e, mark | size, memory_order_release);
 }
 
 #endif

@@ -401,6 +401,7 @@ uint32_t mt_maps_generation(void)
 void mt_maps_invalidate(void)
 {
 	atomic_fetch_add_explicit(&mt_maps_suspicion, 1, memory_order_release);
+	mt_era_next();
 }
 
 /* --- the loader's list */

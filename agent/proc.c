@@ -5,6 +5,7 @@
  * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
  * hidden gives zeros, which viewers show as unknown.
  */
+#include "maps.h"
 #include "server.h"
 
 #include <fcntl.h>
@@ -67,6 +68,21 @@ uint64_t proc_field(const char *stat, int field)
 		at = at ? at + 1 : NULL;
 	}
 	return at ? number(at) : 0;
+}
+
+uintptr_t proc_hex(const char **at)
+{
+	uintptr_t v = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (uintptr_t)(c - 'a' + 10);
+		else
+			return v;
+	}
 }
 
 static uint64_t clock_of(long clock)
@@ -158,4 +174,68 @@ void proc_identity(struct server *s)
 	s->exe[n > 0 ? n : 0] = 0;
 	n = proc_read(s->target, "cmdline", s->args, sizeof(s->args));
 	s->args_len = n > 0 ? (size_t)n : 0;
+}
+
+/* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its name is gone. */
+static bool mapped_file(uintptr_t addr, char *file, size_t size)
+{
+	char path[64], text[MTW_STRING_MAX + 256];
+	size_t have = 0;
+	bool found = false;
+
+	mt_format(path, sizeof(path), "/proc/%d/maps", mt_prim_getpid());
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	while (fd >= 0 && !found) {
+		long got = mt_prim_call(SYS_read, fd, (long)(text + have), (long)(sizeof(text) - 1 - have), 0, 0, 0);
+		if (got <= 0)
+			break;
+		have += (size_t)got;
+		text[have] = 0;
+		char *line = text, *end;
+		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
+			uintptr_t from, to;
+			*end = 0;
+			const char *name = strchr(line, '/');
+			const char *at = line;
+			from = proc_hex(&at);
+			at += *at == '-';
+			to = proc_hex(&at);
+			found = name && addr >= from && addr < to;
+			if (found)
+				mt_format(file, size, "%s", name);
+		}
+		have = (size_t)(text + have - line);
+		memmove(text, line, have);
+	}
+	if (fd >= 0)
+		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return found;
+}
+
+/*
+ * The loader keeps the name that it was given. A relative one says nothing to a viewer, nor to us: the
+ * program may stand elsewhere by now. So the kernel is asked, in the server, as soon as the module is met; one
+ * that is gone by then keeps its relative name. A file whose name is gone is still named by it where a
+ * build-id keeps viewers from taking its successor for it, else with the kernel's words, which lead nowhere.
+ */
+void proc_file_of(struct module *m)
+{
+	static const char gone[] = " (deleted)";
+	char file[MTW_STRING_MAX];
+	bool relative = m->path[0] != '/';
+
+	if (m->file || !strchr(m->path, '/') || (!relative && m->build_id_len) || !mapped_file(m->start, file, sizeof(file)))
+		return;
+	mt_maps_settle();
+	if (atomic_load(&m->xflags) & MTW_MODULE_GONE)
+		return; /* that may have been another's */
+	size_t len = strlen(file), tail = sizeof(gone) - 1;
+	bool deleted = len > tail && !strcmp(file + len - tail, gone);
+	if (!relative && !deleted)
+		return;
+	if (deleted && m->build_id_len)
+		file[len -= tail] = 0;
+	char *kept = mt_arena_alloc(len + 1);
+	if (kept)
+		m->file = memcpy(kept, file, len + 1);
 }

@@ -110,13 +110,19 @@ size_t mt_real_boot_size(const void *p)
 	return ((const size_t *)p)[-1];
 }
 
-/* A failed dlsym leaves a message behind that the program's next dlerror() would show. */
+/*
+ * A failed dlsym leaves a message behind that the program's next dlerror() would show, and a block of
+ * libc's that its own first failure would then not allocate. dlerror() takes the one back, a
+ * success the other.
+ */
 static void *lookup(void *handle, const char *symbol)
 {
 	void *f = dlsym(handle, symbol);
 
-	if (!f)
+	if (!f) {
 		dlerror();
+		dlsym(RTLD_NEXT, "malloc");
+	}
 	return f;
 }
 

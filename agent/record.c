@@ -16,19 +16,15 @@
  *
  * Order: counted, then entered; taken out, then counted. See slots.c for why.
  *
- * Our own time is estimated: of every 1,024 allocations and frees of a thread one is timed, less
+ * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
+#include "record_fast.h"
 #include "filter.h"
-#include "live_fast.h"
-#include "slots_fast.h"
-#include "unwind_fast.h"
 
 #include <memtop/wire.h>
 #include <string.h>
 
-#define TIMED_EVERY 1024u
-#define TIMED ((uintptr_t)1)   /* in busy_sp: nobody is inside, and the next event is timed */
 #define TIMED_MAX_NS 20000u
 
 static struct {
@@ -68,21 +64,20 @@ MT_COLD static bool nested(const struct thread *t, uintptr_t sp)
 }
 
 /* The state to count in: t itself, or the shared one when t is in the middle of something. */
-static struct thread *guard_in(struct thread *t, uintptr_t sp, uintptr_t *after)
+static struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
-	*after = t->busy_sp == TIMED ? TIMED : 0;
-	if (unlikely(t->busy_sp > TIMED && (t->shared || nested(t, sp))))
+	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || nested(t, sp))))
 		return mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;
 }
 
-MT_INLINE void guard_out(struct thread *t, uintptr_t after)
+MT_INLINE void guard_out(struct thread *t)
 {
 	atomic_signal_fence(memory_order_seq_cst);
 	if (likely(!t->shared))
-		t->busy_sp = after;
+		t->busy_sp = t->due;
 }
 
 /* A sampled block: by the weight that it was counted with. */
@@ -113,6 +108,7 @@ static void count_free(struct thread *t, const struct block *b)
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
 	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+	mt_live_suspect();
 	count_free(t, old);
 }
 
@@ -120,7 +116,7 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
 {
 	mt_record_loss(MTW_LOSS_SLOTS, bytes);
-	return mt_slots_alloc(t, 1, bytes) ? 1 : 0;
+	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
 }
 
 /* Any block, by any thread's state. */
@@ -157,6 +153,12 @@ static uint64_t clock_cost_ns(void)
 	return best;
 }
 
+MT_COLD static uint64_t begin_sample(struct thread *t)
+{
+	t->busy_sp = t->due = 0;
+	return mt_prim_now_ns();
+}
+
 MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 {
 	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
@@ -166,48 +168,38 @@ MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 	t->hook_samples++;
 }
 
-/* What guard_out leaves behind: one event in TIMED_EVERY is followed by one that is timed. */
-MT_INLINE uintptr_t timed_after(uint64_t events)
+MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
 {
-	return events % TIMED_EVERY ? 0 : TIMED;
-}
+	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
 
-MT_COLD static void *alloc_after(struct thread *t, void *p, uint64_t stale)
-{
-	struct block old = unpack_small(stale);
-
+	live_put(e, bytes, t->last->mark);
 	mt_slots_after_slow(t, t->last->slot);
-	if (stale)
+	if (stale) {
+		struct block old = unpack_small(stale);
 		heal(t, &old);
-	guard_out(t, 0);
+	}
+	guard_out(t);
 	return p;
 }
 
 /* The last allocation's slot, but not a small block, or the first in its region. */
-static __attribute__((noinline)) void *alloc_large(struct thread *t, void *p, size_t bytes)
+static void *book_any(struct thread *t, void *p, size_t bytes)
 {
+	_Atomic uint64_t *e = bytes < LARGE_MIN ? live_small(p) : NULL;
+
+	if (likely(e))
+		return record_book(t, t->last, p, bytes, e);
 	enter(t, t, p, bytes, t->last->slot);
-	uint64_t blocks = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
-	guard_out(t, timed_after(blocks));
+	guard_out(t);
 	return p;
 }
 
-/* Counted, then entered. */
-MT_INLINE void *book(struct thread *t, struct hit *h, void *p, size_t bytes)
+/* What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change. */
+static void renew(struct thread *t, struct hit *h)
 {
-	_Atomic uint64_t *e = likely(bytes < LARGE_MIN) ? live_small(p) : NULL;
-	uint64_t blocks;
-
-	if (unlikely(!e))
-		return alloc_large(t, p, bytes);
-	bool usual = slots_count_alloc(t, h->leaf, h->counts, bytes, &blocks);
-	uint64_t stale = live_put(e, bytes, h->mark);
-
-	if (unlikely(!usual || stale))
-		return alloc_after(t, p, stale);
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = timed_after(blocks);
-	return p;
+	h->era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	h->mark = live_mark(t, h->slot);
+	mt_slots_stamp(t, h->slot, h->leaf);
 }
 
 MT_COLD static bool make_hits(struct thread *t)
@@ -237,13 +229,14 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 						 const struct regs *r)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+
 	node_id node = capture(t, r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
-	if (unlikely(seen >> 24 != epoch || !slot || !leaf)) {
+	if (unlikely(seen >> 24 != epoch || !slot || leaf == &mt_slots_no_leaf)) {
 		enter(t, t, p, bytes, mt_slots_of(node));
-		guard_out(t, 0);
+		guard_out(t);
 		return p;
 	}
 	bool plain = unwind_is_plain(t->unwind, r) && (likely(t->hits) || make_hits(t));
@@ -252,66 +245,62 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
 	h->slot = slot;
-	h->mark = live_mark(t, slot);
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
+	h->next = h;
+	renew(t, h);
 	if (likely(plain))
 		unwind_remember(t, h);
+	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes);
+	return book_any(t, p, bytes);
 }
 
-/* Another stack than the last. The guard is set. */
-static __attribute__((noinline)) void *alloc_other(struct thread *t, void *p, size_t bytes,
-						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* Another stack than the one that was expected. The guard is set. */
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
 {
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 
 	if (unlikely(!h))
 		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp });
+	if (unlikely(h->era != atomic_load_explicit(&mt_era, memory_order_relaxed)))
+		renew(t, h);
+	t->last->next = h;
 	t->last = h;
-	return book(t, h, p, bytes);
+	return book_any(t, p, bytes);
 }
 
-static void *alloc_chosen(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			  uintptr_t fp);
-
-/* The guard is not simply open. */
-MT_COLD static void *alloc_guarded(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-				   uintptr_t sp, uintptr_t fp)
+/* Interrupted in the middle of something, or by no thread of its own. */
+MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
-	if (t->busy_sp == TIMED) {
-		uint64_t begin = mt_prim_now_ns();
-		t->busy_sp = 0;
-		alloc_chosen(t, p, bytes, pc, sp, fp);
-		add_sample(t, begin);
-	} else if (!t->shared && !nested(t, sp)) {
-		t->busy_sp = 0;
-		alloc_chosen(t, p, bytes, pc, sp, fp);
-	} else {
-		node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
-		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
-	}
+	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	return p;
 }
 
-/* A block that is recorded, with a weight of one. */
-MT_INLINE void *alloc_exact(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp)
+/* Any block, with a weight of one. */
+static __attribute__((noinline)) void *alloc_exact(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	if (unlikely(t->busy_sp))
-		return alloc_guarded(t, p, bytes, pc, sp, fp);
+	bool timed = t->busy_sp == BUSY_TIMED;
+	uint64_t begin = timed ? begin_sample(t) : 0;
+
+	if (!timed && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
+		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(!unwind_hits(t->last, pc, sp, fp)))
-		return alloc_other(t, p, bytes, pc, sp, fp);
-	return book(t, t->last, p, bytes);
-}
-
-static __attribute__((noinline)) void *alloc_chosen(struct thread *t, void *p, size_t bytes,
-						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
-{
-	return alloc_exact(t, p, bytes, pc, sp, fp);
+	struct hit *h = t->last->next;
+	if (unwind_hits(h, pc, sp, fp)) {
+		t->last = h;
+		book_any(t, p, bytes);
+	} else {
+		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+	}
+	if (unlikely(timed))
+		add_sample(t, begin);
+	return p;
 }
 
 static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
@@ -334,8 +323,7 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 {
 	uint32_t on = t->filter.on;
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
-	uintptr_t after;
-	struct thread *c = guard_in(t, r->sp, &after);
+	struct thread *c = guard_in(t, r->sp);
 	node_id node = !c->shared ? capture(t, r)
 				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
@@ -351,7 +339,7 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 			enter(c, t, p, bytes, mt_slots_of(node));
 		}
 	}
-	guard_out(c, after);
+	guard_out(c);
 	return p;
 }
 
@@ -361,7 +349,7 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 {
 	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
 		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
-	return alloc_chosen(t, p, bytes, pc, sp, fp);
+	return alloc_exact(t, p, bytes, pc, sp, fp);
 }
 
 MT_INLINE bool filter_timed(const struct filtering *f)
@@ -415,12 +403,19 @@ static __attribute__((noinline)) void *alloc_filtered(struct thread *t, void *p,
 	return p;
 }
 
+/* Not small, or the first in its region, or the guard is not simply open, or a filter is on. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
+{
+	if (filter_is_on())
+		return alloc_filtered(t, p, bytes, pc, sp, fp);
+	return alloc_exact(t, p, bytes, pc, sp, fp);
+}
+
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
-	if (unlikely(atomic_load_explicit(&mt_filter_on, memory_order_relaxed)))
-		return alloc_filtered(t, p, bytes, pc, sp, fp);
-	return alloc_exact(t, p, bytes, pc, sp, fp);
+	return record_alloc(t, p, bytes, pc, sp, fp);
 }
 
 uint64_t mt_record_seen(const struct thread *t)
@@ -442,8 +437,7 @@ MT_COLD static bool unknown_free(const struct thread *t, const void *p)
 
 static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 {
-	uintptr_t after;
-	struct thread *c = guard_in(t, sp, &after);
+	struct thread *c = guard_in(t, sp);
 	struct block b = mt_live_take(p);
 	bool pass_on = true;
 
@@ -451,19 +445,17 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 		count_free(c, &b);
 	else
 		pass_on = unknown_free(t, p);
-	guard_out(c, after);
+	guard_out(c);
 	return pass_on;
 }
 
 /* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
-static __attribute__((noinline)) void free_slow(struct thread *t, void *p)
+static void free_any(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
-	bool timed = t->busy_sp == TIMED;
-	uint64_t begin = timed ? mt_prim_now_ns() : 0;
+	bool timed = t->busy_sp == BUSY_TIMED;
+	uint64_t begin = timed ? begin_sample(t) : 0;
 
-	if (timed)
-		t->busy_sp = 0;
 	bool pass_on = count_freed(t, p, sp);
 	if (timed)
 		add_sample(t, begin);
@@ -486,7 +478,7 @@ MT_COLD static void free_timed(struct thread *t, void *p)
 static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
 {
 	if (live_knows(p))
-		free_slow(t, p);
+		free_any(t, p);
 	else if (filter_timed(&t->filter))
 		free_timed(t, p);
 	else {
@@ -496,37 +488,29 @@ static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
 	}
 }
 
-MT_COLD static void free_after(struct thread *t, void *p, slot_id slot)
+void mt_record_free_slow(struct thread *t, void *p)
+{
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
+		free_filtered(t, p);
+	else
+		free_any(t, p);
+}
+
+MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
 {
 	mt_slots_after_slow(t, slot);
-	guard_out(t, 0);
+	guard_out(t);
+}
+
+MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+{
+	mt_record_gone_after(t, slot);
 	mt_real.free(p);
 }
 
 void mt_record_free(struct thread *t, void *p)
 {
-	_Atomic uint64_t *e = live_small(p);
-	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0, blocks;
-	struct block b = unpack_small(v);
-	struct leaf *leaf = likely(v) ? slots_leaf(t, b.slot) : NULL;
-
-	if (unlikely(t->busy_sp || !leaf)) {
-		if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
-			free_filtered(t, p);
-		else
-			free_slow(t, p);
-		return;
-	}
-	t->busy_sp = (uintptr_t)__builtin_dwarf_cfa();
-	atomic_signal_fence(memory_order_seq_cst);
-	atomic_store_explicit(e, 0, memory_order_relaxed);
-	if (unlikely(!slots_count_free(t, leaf, slots_counts(leaf, b.slot), b.size, &blocks))) {
-		free_after(t, p, b.slot);
-		return;
-	}
-	atomic_signal_fence(memory_order_seq_cst);
-	t->busy_sp = timed_after(blocks);
-	mt_real.free(p);
+	record_free(t, p);
 }
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)
@@ -541,22 +525,19 @@ bool mt_record_take(struct thread *t, void *p, struct block *b)
 
 void mt_record_gone(struct thread *t, const struct block *b)
 {
-	uintptr_t after;
-
 	if (unlikely(!b->slot))
 		return;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 	count_free(c, b);
-	guard_out(c, after);
+	guard_out(c);
 }
 
 void mt_record_restore(struct thread *t, void *p, const struct block *b)
 {
-	uintptr_t after;
-	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa(), &after);
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 	struct block old;
 
 	if (b->slot && mt_live_restore(t, p, b, &old))
 		heal(c, &old);
-	guard_out(c, after);
+	guard_out(c);
 }

@@ -257,7 +257,7 @@ uint32_t mt_server_mark(const char *name)
 	len = len > MTW_NAME_MAX ? MTW_NAME_MAX : len;
 	memcpy(q->name, name ? name : "", len);
 	q->name[len] = 0;
-	q->epoch = atomic_fetch_add(&mt_epoch, 1);
+	q->epoch = mt_slots_next_epoch();
 	atomic_store(&q->xstate, REQUEST_READY);
 	wake_server();
 	futex_wait(&q->xstate, REQUEST_READY, mt_prim_now_ns() + MARK_PATIENCE_NS);

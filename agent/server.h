@@ -226,7 +226,7 @@ void serve_tick(struct server *s, bool all);        /* take everything, then tel
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */
 void listen_try(struct server *s, uint64_t now);    /* binds when it can; sets listen_fd */
 void listen_close(struct server *s, bool unlink);
-bool listen_peer_ok(struct server *s, int fd);      /* Unix sockets: credentials */
+const char *listen_refuses(int fd);                 /* Unix sockets: why this peer may not; NULL = it may */
 bool listen_token_ok(const struct server *s, const char *token, size_t len);
 
 /* life.c */
@@ -238,8 +238,10 @@ void life_release(struct server *s);                /* give back the dead target
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
+uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s);               /* exe, args */
+void proc_file_of(struct module *m);                /* sets m->file where m->path does not tell */
 
 /* sums.c */
 bool sums_init(struct server *s);

@@ -7,8 +7,9 @@
  *
  * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared
  * one, and twenty-five times when two threads meet on a stack. A thread's set is a radix tree
- * root -> mid -> leaf of 32 slots, mapped where the thread has been. The one state that several
- * threads may write (thread->shared) uses atomic additions.
+ * root -> mid -> leaf of 32 slots, mapped where the thread has been, and never NULL: elsewhere one
+ * empty mid and one empty leaf stand for all. The one state that several threads may write
+ * (thread->shared) uses atomic additions.
  *
  * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block is
  * counted as allocated before it is entered in the live map, and as freed after it was taken out,
@@ -34,16 +35,38 @@
 #define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
 #define STEP_MAX (64 * 1024)
+#define TIMED_EVERY 1024u
 
+_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
 _Atomic uint64_t mt_epoch;
 _Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 
 static struct slot *_Atomic chunks[CHUNKS];
-static _Atomic uint32_t xnext = 2; /* slot 1 is the root's: always there */
+static _Atomic uint32_t xnext = SLOT_ROOT + 1;
 static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
 
 static _Atomic int64_t xbalance; /* published live bytes */
 static _Atomic uint64_t xpeak, xpeak_ns;
+
+uint64_t mt_slots_next_epoch(void)
+{
+	uint64_t ends = atomic_fetch_add(&mt_epoch, 1);
+
+	mt_era_next();
+	return ends;
+}
+
+struct leaf mt_slots_no_leaf;
+static struct mid no_mid;
+
+void mt_slots_thread_init(struct thread *t)
+{
+	if (!no_mid.xleaf[0]) /* the first state is made before there are threads */
+		for (int i = 0; i < MID_LEAVES; i++)
+			atomic_store_explicit(&no_mid.xleaf[i], &mt_slots_no_leaf, memory_order_relaxed);
+	for (int i = 0; i < ROOT_MIDS; i++)
+		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
+}
 
 static struct slot *slot_place(slot_id id)
 {
@@ -87,7 +110,7 @@ MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, ui
 	if (!id) {
 		mt_record_loss(MTW_LOSS_SLOTS, 0);
 		id = seen & 0xffffff; /* an older epoch of the same stack, or the root */
-		return id ? id : 1;
+		return id ? id : SLOT_ROOT;
 	}
 	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
 						    memory_order_acq_rel, memory_order_acquire))
@@ -112,7 +135,7 @@ const struct slot *mt_slots_at(slot_id id)
 	if (id < CHUNK_SLOTS)
 		return &root_slot[id];
 	const struct slot *c = atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
-	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[1];
+	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[SLOT_ROOT];
 }
 
 uint32_t mt_slots_count(void)
@@ -126,15 +149,16 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
 	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 
-	if (!mid) {
+	if (mid == &no_mid) {
 		struct mid *fresh = mt_arena_alloc(sizeof(*fresh));
 		if (!fresh)
 			return NULL;
+		memcpy(fresh, &no_mid, sizeof(no_mid));
 		if (atomic_compare_exchange_strong(&t->root[m], &mid, fresh))
 			mid = fresh;
 	}
 	struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
-	if (!leaf) {
+	if (leaf == &mt_slots_no_leaf) {
 		struct leaf *fresh = mt_arena_alloc(sizeof(*fresh));
 		if (!fresh)
 			return NULL;
@@ -144,7 +168,7 @@ MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
 	return leaf;
 }
 
-static void stamp(struct thread *t, slot_id s, struct leaf *leaf)
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
 {
 	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
 	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
@@ -182,20 +206,27 @@ MT_COLD static void publish(int64_t bytes)
 	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
 }
 
-/* More threads than usual make the step smaller: known when they publish, not at each event. */
+/*
+ * What came and what went since a thread published are bounded apart, so their difference is, too.
+ * More threads than usual make the step smaller: known when they publish, not at each event.
+ */
 MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
-	int64_t live = slots_live(t), step = step_bytes();
+	int64_t live = slots_live(t);
 
 	if (!slots_stamped(leaf))
-		stamp(t, s, leaf);
-	if (live <= t->publish_above && live >= t->publish_below)
+		mt_slots_stamp(t, s, leaf);
+	if (t->alloc_room >= 0 && t->free_room >= 0)
 		return;
 	publish(live - t->published);
 	t->published = live;
-	t->publish_above = live + step;
-	t->publish_below = live - step;
+	t->alloc_room = t->free_room = step_bytes();
+	uint64_t events = slots_events(t);
+	if (events - t->due_at >= TIMED_EVERY) {
+		t->due_at = events;
+		t->due = BUSY_TIMED;
+	}
 }
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
@@ -210,7 +241,7 @@ MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf,
 	}
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
 	if (!slots_stamped(leaf))
-		stamp(t, s, leaf);
+		mt_slots_stamp(t, s, leaf);
 }
 
 /* NULL: there is no memory for it. */
@@ -218,19 +249,18 @@ static struct leaf *find_leaf(struct thread *t, slot_id s)
 {
 	struct leaf *leaf = slots_leaf(t, s);
 
-	return likely(leaf) ? leaf : make_leaf(t, s);
+	return likely(leaf != &mt_slots_no_leaf) ? leaf : make_leaf(t, s);
 }
 
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 {
 	struct leaf *leaf = find_leaf(t, s);
-	uint64_t blocks;
 
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, true, 1, bytes);
-	else if (!slots_count_alloc(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -238,13 +268,12 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 {
 	struct leaf *leaf = find_leaf(t, s);
-	uint64_t blocks;
 
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
 		count_shared(t, s, leaf, false, 1, bytes);
-	else if (!slots_count_free(t, leaf, slots_counts(leaf, s), bytes, &blocks))
+	else if (!slots_count_free(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
 	return true;
 }
@@ -270,6 +299,7 @@ bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, 
 			slots_add(&all[i]->xfree_blocks, blocks, memory_order_release);
 		}
 	}
+	slots_room(alloc ? &t->alloc_room : &t->free_room, bytes);
 	mt_slots_after_slow(t, s);
 	return true;
 }
@@ -281,8 +311,6 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = first; t; t = t->next) {
 		struct leaf *leaf = slots_leaf(t, s);
-		if (!leaf)
-			continue;
 		const struct counts *c = slots_counts(leaf, s);
 		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
 		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
@@ -291,8 +319,6 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
 		struct leaf *leaf = slots_leaf(t, s);
-		if (!leaf)
-			continue;
 		const struct counts *c = slots_counts(leaf, s);
 		sum->alloc_blocks += atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed);
 		sum->alloc_bytes += atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed);
@@ -304,12 +330,13 @@ static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirt
 {
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
 		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
-		if (!mid || atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
+		if (mid == &no_mid || atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
 			continue;
 		for (unsigned l = 0; l < MID_LEAVES; l++) {
 			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
 			unsigned i = m * MID_LEAVES + l;
-			if (leaf && atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
+			if (leaf != &mt_slots_no_leaf &&
+			    atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
 				dirty[i / 64] |= (uint64_t)1 << i % 64;
 		}
 	}
@@ -320,6 +347,7 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
 	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
 	uint32_t from = all ? 0 : pass - 2;
+	mt_era_next();
 	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 
 	for (; t; t = t->next)

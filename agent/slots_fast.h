@@ -10,17 +10,18 @@
 
 #define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
 
-/* Stamps the leaf of slot s, tells the balance. */
+extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
+/* Stamps the leaf of slot s, and tells the balance when it is time. */
 void mt_slots_after_slow(struct thread *t, slot_id s);
 slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
 
-/* NULL where the thread has never been. */
+/* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
 MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)
 {
 	const struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_acquire);
 
-	return likely(mid) ? atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES],
-						  memory_order_acquire) : NULL;
+	return atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES], memory_order_acquire);
 }
 
 MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
@@ -28,13 +29,15 @@ MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
 	return &leaf->slot[s % LEAF_SLOTS];
 }
 
-/* Nobody else writes. Returns the sum. */
-MT_INLINE uint64_t slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
+/* Nobody else writes. One instruction where compilers, asked for a load and a store, make three. */
+MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 {
-	uint64_t sum = atomic_load_explicit(x, memory_order_relaxed) + n;
-
-	atomic_store_explicit(x, sum, order);
-	return sum;
+#if defined(__x86_64__)
+	(void)order; /* of stores: the processor's */
+	__asm__("addq %1, %0" : "+m"(*x) : "er"(n));
+#else
+	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
+#endif
 }
 
 /* Does the leaf's mark say that it changed in this pass? */
@@ -51,28 +54,42 @@ MT_INLINE int64_t slots_live(const struct thread *t)
 			 atomic_load_explicit(&t->total.xfree_bytes, memory_order_relaxed));
 }
 
-/*
- * By the state's owner. True: the usual; false: mt_slots_after_slow() is to follow. *blocks = how
- * many the thread has allocated.
- */
-MT_INLINE bool slots_count_alloc(struct thread *t, struct leaf *leaf, struct counts *c,
-				 size_t bytes, uint64_t *blocks)
+MT_INLINE uint64_t slots_events(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+}
+
+/* False: used up. */
+MT_INLINE bool slots_room(int64_t *room, size_t bytes)
+{
+#if defined(__x86_64__)
+	bool over;
+
+	__asm__("subq %2, %0" : "+m"(*room), "=@ccs"(over) : "er"(bytes));
+	return likely(!over);
+#else
+	return likely((*room -= (int64_t)bytes) >= 0);
+#endif
+}
+
+/* By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. */
+MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
 {
 	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);
 	slots_add(&c->xalloc_blocks, 1, memory_order_relaxed);
 	slots_add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
-	*blocks = slots_add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
-	return likely(slots_live(t) <= t->publish_above) && slots_stamped(leaf);
+	slots_add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
+	return slots_room(&t->alloc_room, bytes);
 }
 
-MT_INLINE bool slots_count_free(struct thread *t, struct leaf *leaf, struct counts *c, size_t bytes,
-				uint64_t *blocks)
+MT_INLINE bool slots_count_free(struct thread *t, struct counts *c, size_t bytes)
 {
 	slots_add(&c->xfree_bytes, bytes, memory_order_release);
 	slots_add(&c->xfree_blocks, 1, memory_order_release);
 	slots_add(&t->total.xfree_bytes, bytes, memory_order_release);
-	*blocks = slots_add(&t->total.xfree_blocks, 1, memory_order_release);
-	return likely(slots_live(t) >= t->publish_below) && slots_stamped(leaf);
+	slots_add(&t->total.xfree_blocks, 1, memory_order_release);
+	return slots_room(&t->free_room, bytes);
 }
 
 #endif

@@ -140,9 +140,11 @@ void sums_modules(struct server *s)
 	uint32_t count = mt_maps_count();
 
 	for (uint32_t i = 0; i < count && i < MTW_MODULES_MAX; i++) {
-		const struct module *m = mt_maps_module(i);
+		struct module *m = mt_maps_module(i);
 		if (!m)
 			continue;
+		if (!s->module_seen[i])
+			proc_file_of(m);
 		/* What of it may change, folded: 1 keeps "seen" apart from "never seen". */
 		uint32_t is = 1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
 			      (atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31 : 0);

@@ -87,6 +87,7 @@ bool mt_thread_init(void)
 	mt_arena_range((uintptr_t)wiped, HOT_BYTES);
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows));
 	hots = (struct hot *)wiped + 1;
+	mt_slots_thread_init(&shared_state);
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	link_state(&shared_state);
@@ -166,6 +167,8 @@ static bool begin_owner(struct thread *t)
 	t->busy_sp = 0;
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
+	t->none.sp = 0;
+	t->none.next = &t->none;
 	t->last = &t->none;
 	t->deep = NULL;
 	t->deleting = 0;
@@ -211,6 +214,7 @@ static struct thread *new_state(void)
 	struct thread *t = mt_arena_alloc(sizeof(*t));
 	if (!t)
 		return NULL;
+	mt_slots_thread_init(t);
 	t->hot = &hots[at];
 	pthread_mutexattr_init(&attr);
 	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);

@@ -12,11 +12,11 @@
  * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated ones.
  *
  * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
- *   small entry (u64): size 10 | slot 24 | birth tick 16 | thread 14
+ *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
  *   slot   one bit says "weighed" (sampled: filter.h). Not set: 23 bits, 8,388,607 pairs (stack,
- *          epoch); then blocks go to the newest slot of their stack, or to slot 1 (the root);
+ *          epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
  *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
  *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root, counted so
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s
@@ -72,6 +72,7 @@ struct filtering {
 };
 
 #define LEAF_SLOTS 32
+#define SLOT_ROOT LEAF_SLOTS /* the first: nothing is ever counted in the leaf of slot 0 */
 #define MID_LEAVES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
@@ -91,30 +92,36 @@ struct pair {
 	uintptr_t at, is;
 };
 
-#define HIT_PAIRS 33 /* makes a hit 640 bytes */
+#define HIT_PAIRS 32 /* makes a hit 640 bytes */
+#define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 16
 #define HIT_WAYS 4
 #define HITS (HIT_SETS * HIT_WAYS)
 
 /*
  * A stack that was met lately, and what its allocation was booked to. The next one of the same
- * stack and epoch goes there, too, without asking anybody: unwind_fast.h, record.c.
+ * stack goes there, too, without asking anybody, as long as the era lasts: unwind_fast.h, record.c.
  */
 struct hit {
 	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
-	const struct pair *innermost; /* of those to compare: this one and what lies before it */
-	uint32_t pairs;        /* how many */
-	uint32_t suspicion;    /* of the maps then */
+	const struct pair *pairs; /* to compare, outermost first */
+	uint32_t few;          /* how many, or HIT_DEEP: more than HIT_PAIRS */
+	uint32_t era;          /* mt_era when what follows was true */
+	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
+	struct counts *counts; /* those of slot */
+	struct hit *next;      /* what came after it last time; never NULL */
 	uint64_t epoch;
+	struct leaf *leaf;     /* where counts lie */
 	slot_id slot;
-	uint64_t mark;         /* of the blocks' entries in the live map, but size and tick */
-	struct leaf *leaf;     /* which holds ... */
-	struct counts *counts; /* ... those of slot */
+	uint32_t suspicion;    /* of the maps then */
+	uint64_t count;        /* how many pairs in any case */
 	uint64_t unused[2];
 	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
+
+#define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
 
 /*
  * A thread's own state. Outlives the thread: at thread end it goes to a free list with all its
@@ -128,16 +135,18 @@ struct thread {
 	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
-	int64_t publish_above, publish_below; /* live bytes at which the rest is added */
+	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
-	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, 1 = not */
+	uint64_t due_at;              /* how many events had been when one was last due to be timed */
+	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
 	struct hit *last;             /* the last allocation's */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
-	struct hit none;              /* the last one's when it cannot be remembered */
+	struct hit none;              /* the last one's when it cannot be remembered; never expected */
 	struct hit *deep;             /* the one whose pairs lie with the kept stack; NULL = none */
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
@@ -145,7 +154,7 @@ struct thread {
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
-	struct mid *_Atomic root[ROOT_MIDS]; /* NULL where it never was */
+	struct mid *_Atomic root[ROOT_MIDS]; /* see slots.c */
 };
 
 /*
@@ -192,6 +201,7 @@ struct module {
 	uint8_t build_id[64];
 	uint32_t build_id_len;
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
+	const char *file;          /* server only: path made absolute, NULL = path is what is known */
 	char path[];
 };
 

@@ -28,6 +28,7 @@
 #include "cfi.h"
 #include "rule.h"
 #include "unwind.h"
+#include "unwind_fast.h"
 
 #include <string.h>
 
@@ -73,6 +74,13 @@ MT_INLINE int32_t differing(const struct unwind_cache *u, uint32_t count)
 	while (i >= 0 && likely(word_at(pairs[i].at) == pairs[i].is))
 		i--;
 	return i;
+}
+
+bool mt_unwind_pairs_hold(const struct pair *p, uint64_t n)
+{
+	while (n && likely(word_at(p[n - 1].at) == p[n - 1].is))
+		n--;
+	return !n;
 }
 
 /* Leaves `f` for its caller `to` by the common rules. */

@@ -22,26 +22,49 @@ MT_INLINE bool pair_holds(const struct pair *p)
 	return likely(*(const uintptr_t *)p->at == p->is);
 }
 
-/* From the inside out: the first difference ends it, nothing is read that a walk would not read. */
-MT_INLINE bool unwind_pairs_hold(const struct pair *p, uint32_t n)
+/*
+ * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
+ * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
+ */
+bool mt_unwind_pairs_hold(const struct pair *p, uint64_t n); /* any number */
+#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
+#define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
+#define HOLD16(i) HOLD4((i) + 12) HOLD4((i) + 8) HOLD4((i) + 4) HOLD4(i)
+MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
 {
-	for (; n >= 4; n -= 4, p -= 4)
-		if (!(pair_holds(p) && pair_holds(p - 1) && pair_holds(p - 2) && pair_holds(p - 3)))
-			return false;
-	if (n & 2 && !(pair_holds(p) && pair_holds(p - 1)))
+	_Static_assert(HIT_PAIRS == 32, "one comparison for each");
+	switch (n) {
+	HOLD16(16)
+	HOLD16(0)
+	case 0:
+		return true;
+	case HIT_DEEP:
 		return false;
-	return !(n & 1) || pair_holds(p - (n & 2));
+	}
+	__builtin_unreachable();
 }
 
-/* 4 instructions a frame; some 20 besides. */
+MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
+}
+
+/* 4 instructions a frame; some 15 besides. */
 MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
+	return unwind_same_place(h, pc, sp, fp) &&
+	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
+	       unwind_few_pairs_hold(h->pairs, h->few);
+}
 
-	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask)) &&
-	       likely(h->epoch == epoch && h->suspicion == suspicion) &&
-	       unwind_pairs_hold(h->innermost, h->pairs);
+/* The same when its era may be over, but nothing that its stack depends on has changed. */
+MT_INLINE bool unwind_still_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return unwind_same_place(h, pc, sp, fp) &&
+	       likely(h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed)) &&
+	       likely(h->suspicion ==
+		      atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
+	       mt_unwind_pairs_hold(h->pairs, h->count);
 }
 
 /* The first of the ways where a stack would be. */
@@ -57,7 +80,7 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 	struct hit *h = unwind_hit_set(t, pc, sp);
 
 	for (struct hit *end = h + HIT_WAYS; h < end; h++)
-		if (unwind_hits(h, pc, sp, fp))
+		if (unwind_still_hits(h, pc, sp, fp))
 			return h;
 	return NULL;
 }
@@ -89,8 +112,9 @@ MT_INLINE void unwind_remember(struct thread *t, struct hit *h)
 	} else {
 		t->deep = h;
 	}
-	h->innermost = &pairs[top->pairs] - 1;
-	h->pairs = top->pairs;
+	h->pairs = pairs;
+	h->count = top->pairs;
+	h->few = top->pairs <= HIT_PAIRS ? top->pairs : HIT_DEEP;
 	h->pc = top->pc;
 	h->fp = top->bp;
 	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;

@@ -154,14 +154,23 @@ static bool place_arrays(struct viewer *v)
 	return true;
 }
 
+/* wait=: the program has waited for its first viewer long enough. */
+static void end_wait(struct server *s)
+{
+	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
+		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0, 0, 0);
+}
+
 void viewer_accept(struct server *s, uint64_t now)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++) {
 		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 		if (fd < 0)
 			return;
-		if (!s->port && !listen_peer_ok(s, fd)) {
-			refuse(fd, MTW_E_ACCESS, "this process belongs to another user");
+		const char *why = s->port ? NULL : listen_refuses(fd);
+		if (why) {
+			refuse(fd, MTW_E_ACCESS, why);
+			end_wait(s); /* whom the start waits for may be this one */
 			continue;
 		}
 		struct viewer *v = free_viewer(s);
@@ -248,8 +257,7 @@ bool viewer_setup(struct server *s, struct viewer *v)
 	mt_arena_account((int64_t)v->accounted);
 	v->wants = true;
 	v->notice_serial = s->notice_serial;
-	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
-		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0, 0, 0);
+	end_wait(s);
 	s->next_tick_ns = 0;
 	return true;
 }

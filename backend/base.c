@@ -14,6 +14,24 @@
 #include <time.h>
 #include <unistd.h>
 
+/* One line, whatever a peer or a path put into it; of one that is too long the middle goes, the advice at its end stays. */
+static void one_line(char *text, size_t size, const char *format, va_list args)
+{
+	char *whole = NULL;
+	int n = vasprintf(&whole, format, args);
+
+	if (n < 0)
+		whole = NULL;
+	if (whole && (size_t)n >= size)
+		snprintf(text, size, "%.*s...%s", (int)(size / 2 - 4), whole, whole + (size_t)n - size / 2);
+	else
+		snprintf(text, size, "%s", whole ? whole : "out of memory: the system gives no more; end other programs");
+	free(whole);
+	for (char *c = text; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 127)
+			*c = ' ';
+}
+
 int err_set(struct err *err, int status, const char *format, ...)
 {
 	va_list args;
@@ -22,20 +40,17 @@ int err_set(struct err *err, int status, const char *format, ...)
 		return -1;
 	err->status = status;
 	va_start(args, format);
-	vsnprintf(err->text, sizeof err->text, format, args);
+	one_line(err->text, sizeof err->text, format, args);
 	va_end(args);
-	/* One line, whatever a peer or a path put into it. */
-	for (char *c = err->text; *c; c++)
-		if ((unsigned char)*c < ' ')
-			*c = ' ';
 	return -1;
 }
 
 static void say(const char *format, va_list args)
 {
-	fputs("memtop: ", stderr);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	char text[sizeof ((struct err *)NULL)->text];
+
+	one_line(text, sizeof text, format, args);
+	fprintf(stderr, "memtop: %s\n", text);
 }
 
 void die(int status, const char *format, ...)

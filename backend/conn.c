@@ -3,8 +3,12 @@
  * conn.c - the link to one agent.
  *
  *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> UP
- *     ^                  |                                 |                    |
- *     +------------------+------------ lost() ------------+--------------------+
+ *     ^ \                ^  |                              |                    |
+ *     |  name--> LOOKING |  |                              |                    |
+ *     |            |  \--/  |                              |                    |
+ *     +------------+--------+--------- lost() ------------+--------------------+
+ *
+ * A name is looked up until it was found once; from then on its addresses are tried in turn.
  *
  * Bytes are acknowledged when they were taken from the socket, and nothing is taken while whole
  * frames wait to be decoded: what lies here is at most one frame and one read. So a slow decoder holds the
@@ -15,6 +19,7 @@
  */
 #include "conn.h"
 #include "conn_open.h"
+#include "lookup.h"
 #include "loop.h"
 
 #include <errno.h>
@@ -34,7 +39,7 @@
 #define PAUSE_MAX_MS 1000u
 #define STEADY_NS 2000000000u     /* a link that lasted so long was good: come back at once */
 
-enum state { PAUSE, CONNECTING, GREETING, UP, OVER };
+enum state { PAUSE, LOOKING, CONNECTING, GREETING, UP, OVER };
 
 struct conn {
 	struct loop *loop;               /* borrowed */
@@ -44,9 +49,10 @@ struct conn {
 	char *who, *token;               /* owned */
 	uint64_t tick_ns;
 	enum state state;
-	int fd;                          /* -1 in PAUSE and OVER */
+	struct lookup *lookup;           /* LOOKING; NULL else */
+	int fd;                          /* -1 in PAUSE, LOOKING and OVER */
 	struct loop_source *io;          /* fd */
-	struct loop_source *timer;       /* PAUSE: next try; CONNECTING, GREETING: patience; UP: next slice */
+	struct loop_source *timer;       /* PAUSE: next try; LOOKING, CONNECTING, GREETING: patience; UP: next slice */
 	bool silence_said;
 	unsigned attempts, failures, pause_ms;
 	uint64_t up_ns, last_ns;
@@ -70,6 +76,8 @@ static void hang_up(struct conn *c)
 {
 	loop_remove(c->io);
 	c->io = NULL;
+	lookup_cancel(c->lookup);
+	c->lookup = NULL;
 	if (c->fd >= 0)
 		close(c->fd);
 	c->fd = -1;
@@ -178,6 +186,7 @@ static int take_greeting(struct conn *c, struct err *err)
 	c->in_at = MTW_GREETING_LEN;
 	c->received = c->in_end - c->in_at;
 	c->state = UP;
+	c->target.unheard = false;
 	c->up_ns = now_ns();
 	set_timer(c, 0, NULL);
 	greet_back(c);
@@ -286,6 +295,12 @@ static void on_patience(void *arg)
 	struct conn *c = arg;
 	struct err err = { .status = 3 };
 
+	if (c->state == LOOKING) { /* the resolver itself gives up some time */
+		set_timer(c, 0, NULL);
+		conn_explain_lookup(&c->target, &err);
+		c->events.down(c->events.arg, err.text);
+		return;
+	}
 	if (c->state == CONNECTING) {
 		err_set(&err, 3, "%s: no answer: the connection was not accepted within %u s; check host and port", c->target.text,
 			CONNECT_MS / 1000);
@@ -350,16 +365,10 @@ static int open_first(struct conn *c, struct err *err)
 	return -1;
 }
 
-static void try_connect(void *arg)
+static void connect_peers(struct conn *c)
 {
-	struct conn *c = arg;
 	struct err err = { .status = 3 };
 
-	set_timer(c, 0, NULL);
-	if (!c->peers.count && conn_resolve(&c->target, &c->peers, &err)) {
-		lost(c, &err);
-		return;
-	}
 	if (c->target.kind == TARGET_TCP)
 		c->fd = conn_open(&c->target, &c->peers, c->attempts, &err);
 	else
@@ -373,12 +382,42 @@ static void try_connect(void *arg)
 	set_timer(c, CONNECT_MS, on_patience);
 }
 
+static void on_found(void *arg, int rc, const struct addrinfo *found)
+{
+	struct conn *c = arg;
+	struct err err = { .status = 3 };
+
+	c->lookup = NULL;
+	set_timer(c, 0, NULL);
+	if (conn_take_found(&c->target, &c->peers, rc, found, &err))
+		lost(c, &err);
+	else
+		connect_peers(c);
+}
+
+static void try_connect(void *arg)
+{
+	struct conn *c = arg;
+	struct err err = { .status = 3 };
+
+	set_timer(c, 0, NULL);
+	int rc = c->peers.count ? 0 : conn_resolve(&c->target, &c->peers, &err);
+	if (rc < 0) {
+		lost(c, &err);
+	} else if (rc == 0) {
+		connect_peers(c);
+	} else {
+		c->state = LOOKING;
+		c->lookup = lookup_start(c->loop, c->target.host, c->target.port, on_found, c);
+		set_timer(c, SILENCE_MS, on_patience);
+	}
+}
+
 struct conn *conn_new(struct loop *loop, const struct target *t, const char *who, uint64_t tick_ns,
 		      const struct conn_events *events)
 {
 	struct conn *c = xcalloc(1, sizeof *c);
 	const char *token = getenv("MEMTOP_TOKEN");
-	struct err err = { 0 };
 
 	c->loop = loop;
 	c->target = *t;
@@ -389,7 +428,6 @@ struct conn *conn_new(struct loop *loop, const struct target *t, const char *who
 	c->fd = -1;
 	c->in = xmalloc(BUFFER_BYTES);
 	c->pause_ms = PAUSE_MIN_MS;
-	conn_resolve(t, &c->peers, &err); /* a name that is unknown now is tried again, and said then */
 	set_timer(c, 0, try_connect);
 	return c;
 }

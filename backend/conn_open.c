@@ -41,21 +41,34 @@ static int add_unix(struct conn_peers *p, const char *name, bool abstract)
 	return 0;
 }
 
-static int resolve_tcp(const struct target *t, struct conn_peers *p, struct err *err)
+int conn_take_found(const struct target *t, struct conn_peers *p, int rc, const struct addrinfo *found, struct err *err)
 {
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM }, *found = NULL;
-	char port[16];
-
-	snprintf(port, sizeof port, "%d", t->port);
-	int rc = getaddrinfo(t->host, port, &hints, &found);
+	if (rc == EAI_AGAIN)
+		return err_set(err, 3, "%s: its name cannot be looked up now: %s; check the network, or give its address", t->text,
+			       gai_strerror(rc));
 	if (rc)
 		return err_set(err, 3, "%s: no such host: %s; check the name", t->text, gai_strerror(rc));
-	for (struct addrinfo *a = found; a && p->count < sizeof p->len / sizeof p->len[0]; a = a->ai_next) {
+	for (const struct addrinfo *a = found; a && p->count < sizeof p->len / sizeof p->len[0]; a = a->ai_next) {
 		memcpy(&p->addr[p->count], a->ai_addr, a->ai_addrlen);
 		p->len[p->count++] = a->ai_addrlen;
 	}
-	freeaddrinfo(found);
 	return 0;
+}
+
+/* An address needs no name server. */
+static int resolve_tcp(const struct target *t, struct conn_peers *p, struct err *err)
+{
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+				  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
+	struct addrinfo *found = NULL;
+	char port[16];
+
+	snprintf(port, sizeof port, "%d", t->port);
+	if (getaddrinfo(t->host, port, &hints, &found))
+		return 1;
+	int rc = conn_take_found(t, p, 0, found, err);
+	freeaddrinfo(found);
+	return rc;
 }
 
 int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
@@ -101,6 +114,9 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 		return err_set(err, 3, "%s: nobody listens there: %s; start the program with memtop run --options "
 			       "listen=..., or see memtop list", t->text, strerror(why));
 	default:
+		if (t->unheard)
+			return err_set(err, 3, "%s: its agent never spoke: the program ended at once, drops LD_PRELOAD, or "
+				       "MEMTOP_OPTIONS or --options is wrong; run it without memtop to compare", t->text);
 		return err_set(err, 3, "%s: nobody listens there: %s; see memtop list for the processes that have an agent",
 			       t->text, strerror(why));
 	}
@@ -203,6 +219,12 @@ int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len
 			       shown);
 	return err_set(err, 3, "%s: something else listens there: it sent \"%s\", not an agent's greeting; check the %s",
 		       t->text, shown, t->kind == TARGET_TCP ? "port" : "name");
+}
+
+int conn_explain_lookup(const struct target *t, struct err *err)
+{
+	return err_set(err, 3, "%s: its name is still being looked up: no name server has answered yet; check the name and the "
+		       "network, or give its address", t->text);
 }
 
 int conn_explain_silence(const struct target *t, struct err *err)

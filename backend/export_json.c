@@ -504,7 +504,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	filters(&p);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "report: %s; it is not whole", strerror(errno));
+		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
 out:
 	free(p.frames);
 	free(changed);

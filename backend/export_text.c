@@ -422,7 +422,7 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 	marks(&p);
 	threads(&p);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "report: %s; it is not whole", strerror(errno));
+		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
 out:
 	free(frames);
 	free(changed);

@@ -9,7 +9,9 @@
 
 #include "spool.h"
 
+#include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 static void put_meta(struct keep *k, const char *target)
 {
@@ -98,6 +100,15 @@ void keep_exit(struct keep *k, uint32_t state, int status)
 	keep_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
 }
 
+void keep_note(struct keep *k, const char *text)
+{
+	uint8_t payload[MTW_STRING_MAX + 16];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, text);
+	keep_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
+}
+
 void keep_flush(struct keep *k)
 {
 	if (keep_open(k))
@@ -117,7 +128,29 @@ int keep_copy(struct keep *k, const char *path, struct err *err)
 	if (!k->writer)
 		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
 			       *k->failed.text ? k->failed.text : "no agent answered yet");
-	return session_copy(k->writer, path, err) ? -1 : say_failed(k, err);
+	return session_copy(k->writer, path, err) ? -1 : say_failed(k, err) != 0;
+}
+
+int keep_copy_file(const char *from, const char *to, struct err *err)
+{
+	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
+	char buf[65536];
+	size_t n;
+	int rc = 0;
+
+	if (!in || !out) {
+		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from, in ? "written" : "read",
+			     strerror(errno));
+	} else {
+		while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0)
+			if (fwrite(buf, 1, n, out) != n)
+				rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	}
+	if (out && fclose(out) && rc == 0)
+		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	if (in)
+		fclose(in);
+	return rc;
 }
 
 int keep_end(struct keep *k, struct err *err)

@@ -26,8 +26,12 @@ void keep_clock(struct keep *k, uint64_t agent_ns); /* the agent's clock, at its
 void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len);
 void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
 void keep_exit(struct keep *k, uint32_t state, int status);
+void keep_note(struct keep *k, const char *text); /* a warning for reports */
 void keep_flush(struct keep *k);
-int keep_copy(struct keep *k, const char *path, struct err *err); /* whole, at path; -1 also when the end is missing */
+/* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a forked child
+ * only right after a keep_flush() of its parent: the file behind is one. */
+int keep_copy(struct keep *k, const char *path, struct err *err);
+int keep_copy_file(const char *from, const char *to, struct err *err); /* a session that somebody else kept */
 int keep_end(struct keep *k, struct err *err);   /* -1 and *err when anything was not written, now or before */
 void keep_release(struct keep *k);
 

@@ -274,7 +274,7 @@ int launch(char *const argv[], const struct launch_options *o, struct launched *
 	int rc = -1, in = -2;
 
 	if (progcheck_find(argv[0], path, sizeof path, err) ||
-	    launch_find_agent(o->agent, agent, sizeof agent, err) || progcheck(argv[0], path, agent, err) ||
+	    launch_find_agent(o->agent, agent, sizeof agent, err) || progcheck(argv[0], path, agent, l->note, sizeof l->note, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
 	environment_make(&e, agent, o->options);

@@ -19,6 +19,7 @@ struct launch_options {
 struct launched {
 	pid_t pid;
 	char socket[108];         /* abstract name where its agent listens */
+	char note[512];           /* what will not be seen of it, a sentence for watch_note(); "" = nothing */
 };
 
 /* 0, or -1 with err->status 125, 126 (not executable, static, setuid, other architecture) or 127. */

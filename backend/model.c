@@ -11,7 +11,7 @@
 
 #include <stdlib.h>
 
-static void free_strings(struct model *m)
+static void free_program(struct model *m)
 {
 	struct program *p = &m->program;
 
@@ -23,6 +23,11 @@ static void free_strings(struct model *m)
 		free(p->args[i]);
 	free(p->args);
 	*p = (struct program){ 0 };
+}
+
+static void free_strings(struct model *m)
+{
+	free_program(m);
 	for (size_t i = 0; i < m->option_count; i++) {
 		free(m->options[i].name);
 		free(m->options[i].value);
@@ -146,7 +151,7 @@ static void reset(struct model *m)
 		memset(m->threads, 0, m->thread_room * sizeof *m->threads);
 	m->truncated_count = 0;
 	m->totals = (struct totals){ 0 };
-	m->hello = m->complete = m->tick_complete = m->final = m->status_known = false;
+	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known = false;
 	m->state = MTW_RUNNING;
 	m->status = 0;
 	m->time_ns = m->bytes = 0;
@@ -189,18 +194,34 @@ static char *own(struct text t)
 	return xstrndup(t.s, t.len);
 }
 
+/*
+ * The same process again: ids mean what they meant and counters only grow, so what comes is newer values of
+ * what is there. A state that was whole is shown as it was until the new one is whole: counters and
+ * totals stay staged until then.
+ */
+static void resume(struct model *m)
+{
+	free_program(m);
+	m->resuming = m->complete;
+	m->final = m->totals_pending = false;
+	m->totals_staged = (struct totals){ 0 };
+	series_clear(&m->series_coming);
+	if (m->state == MTW_LINK_LOST || m->state == MTW_CUT)
+		m->state = MTW_RUNNING;
+}
+
 static int apply_hello(struct model *m, const struct event *e)
 {
-	uint32_t pid = m->program.pid;
-	uint64_t start = m->program.start_unix_ns;
-	bool had = m->hello || start;
-
-	/* A second greeting in one stream: the link was renewed and everything comes again. */
-	if (m->hello)
-		model_clear(m);
-	if (had && (pid != e->u.hello.pid || start != e->u.hello.start_unix_ns))
-		m->base_wanted = 0;
 	struct program *p = &m->program;
+	bool same = m->hello && p->pid == e->u.hello.pid && p->start_unix_ns == e->u.hello.start_unix_ns;
+
+	/* A second greeting: the link was renewed, or another program took over. */
+	if (same) {
+		resume(m);
+	} else if (m->hello) {
+		model_clear(m);
+		m->base_wanted = m->until_wanted = 0;
+	}
 	p->pid = (uint32_t)e->u.hello.pid;
 	p->uid = (uint32_t)e->u.hello.uid;
 	p->word_bits = (uint32_t)e->u.hello.word_bits;
@@ -483,9 +504,11 @@ static void apply_process(struct model *m, const struct event *e)
 
 static void apply_history(struct model *m, const struct event *e)
 {
+	struct series *s = m->resuming ? &m->series_coming : &m->series;
+
 	if (e->u.history.first)
-		series_start(&m->series, e->u.history.interval_ns, e->u.history.owners, e->u.history.owner_count);
-	series_agent(&m->series, &e->u.history.point, e->u.history.owner_bytes);
+		series_start(s, e->u.history.interval_ns, e->u.history.owners, e->u.history.owner_count);
+	series_agent(s, &e->u.history.point, e->u.history.owner_bytes);
 }
 
 int model_apply(struct model *m, const struct event *e, struct err *err)

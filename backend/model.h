@@ -8,7 +8,7 @@
  * the tick, so that a reader between ticks always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
  *     node.incl = node.self + sum over children of incl     (always)
- *     node.born - node.gone = node.incl live now - live at the base
+ *     node.born - node.gone = node.incl live now - live at the base     (until = now)
  * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
  * that of what changed. Not here: names (symbols.h), owners (owner.h), rows on a screen (query.h).
  */
@@ -51,7 +51,7 @@ struct node {
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
 	struct tally self, incl;
-	struct change self_change, incl_change; /* against model_base() */
+	struct change self_change, incl_change; /* from model_base() to model_until() */
 	uint64_t rate_bytes, rate_blocks;       /* inclusive allocation rate, per second (mean of the last second) */
 	uint64_t self_rate_bytes, self_rate_blocks;
 	uint64_t changed_ns;             /* time of the tick that changed incl last */
@@ -62,7 +62,7 @@ struct slot {
 	uint64_t epoch;
 	struct tally now;
 	uint64_t sample;                 /* counters are estimates from samples every so many bytes; 0 = exact */
-	uint64_t base_blocks, base_bytes; /* live at the base (0 for slots born after it) */
+	uint64_t base_blocks, base_bytes; /* live at model_base() (0 for slots born after it) */
 	bool known;
 };
 
@@ -70,6 +70,7 @@ struct mark {
 	uint32_t id;
 	uint32_t flags;                  /* MTW_MARK_* */
 	bool known, live_known;          /* live_known: MARK_LIVE arrived whole */
+	bool coming;                     /* not known yet: belongs to the state that model_coming() is about */
 	uint64_t epoch, time_ns, rss_bytes;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	struct tally totals;
@@ -122,7 +123,7 @@ struct event; /* wire_read.h */
 
 struct model *model_new(void);
 void model_free(struct model *m);
-/* Forget all (a reconnect resynchronises in full). Keeps the object and its observers. */
+/* Forget all (another program follows). Keeps the object and its observers. */
 void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
@@ -136,6 +137,9 @@ uint32_t model_state(const struct model *m, int *status, bool *known); /* enum m
 void model_set_state(struct model *m, uint32_t state, int status, bool known); /* link lost, cut, our own waitpid */
 bool model_complete(const struct model *m);  /* a tick with MTW_TICK_COMPLETE was applied */
 bool model_final(const struct model *m);
+/* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns 0 = none came);
+ * until it is whole all else is the last whole state. NULL = the model is what came last. */
+const struct totals *model_coming(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);
@@ -166,13 +170,16 @@ struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
 /*
- * The base: what self_change and incl_change count from. 0 = start (everything was born), else a
- * mark's id. Costs one pass over all slots; later ticks keep it up to date.
- * -1 when the mark is unknown or kept only its totals.
+ * The interval that self_change and incl_change count in: from a mark's id, or 0 = start (everything was
+ * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it up
+ * to date; between two marks nothing moves.
+ * -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to now again.
  */
-int model_set_base(struct model *m, uint32_t mark);
+int model_set_interval(struct model *m, uint32_t from, uint32_t to);
 uint32_t model_base(const struct model *m);
-/* The same between any two marks (to = 0: now), per slot: fn is called for each slot with a change. */
+uint32_t model_until(const struct model *m);
+static inline bool model_diffing(const struct model *m) { return model_base(m) || model_until(m); }
+/* The same figures between any two marks, per slot: fn is called for each slot with a change. */
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_marks.c - marks, the base, and what changed between two marks.
+ * model_marks.c - marks, the interval that changes are counted in, and what changed between two marks.
  *
  * Live at a mark is kept as the agent sends it: a chain, each mark holding the slots that differ
  * from the chain's mark before. A mark that is dropped, or reduced to its totals, leaves the
@@ -12,9 +12,14 @@
 
 #include <stdlib.h>
 
+static bool was_sent(const struct mark *k)
+{
+	return k->known || k->coming;
+}
+
 static bool in_chain(const struct mark *k)
 {
-	return k->known && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+	return was_sent(k) && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 }
 
 static struct mark *chain_next(struct model *m, uint32_t id)
@@ -74,6 +79,18 @@ static void leave_chain(struct model *m, struct mark *k)
 	forget_cells(m, k);
 }
 
+/* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
+static void unsettle(struct model *m, uint32_t id)
+{
+	uint32_t from = m->base_wanted, to = m->until_wanted;
+
+	if (m->base < id && m->until < id)
+		return;
+	model_set_interval(m, 0, 0);
+	m->base_wanted = from;
+	m->until_wanted = to;
+}
+
 int marks_apply(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.mark.id;
@@ -83,7 +100,7 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	if (e->u.mark.totals.free_blocks > e->u.mark.totals.alloc_blocks ||
 	    e->u.mark.totals.free_bytes > e->u.mark.totals.alloc_bytes)
 		return err_set(err, 3, "stream: mark %u freed more than was allocated; connect again", id);
-	if (id < m->mark_limit && m->marks[id].known &&
+	if (id < m->mark_limit && was_sent(&m->marks[id]) &&
 	    (m->marks[id].epoch != e->u.mark.epoch || (m->marks[id].flags & ~e->u.mark.flags)))
 		return err_set(err, 3, "stream: mark %u changes its epoch or comes back; connect again", id);
 	GROW(m->marks, m->mark_room, (size_t)id + 1);
@@ -92,9 +109,12 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	struct mark *k = &m->marks[id];
 	bool leaves = in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 	k->id = id;
+	if (!k->known)
+		unsettle(m, id);
 	if (leaves)
 		leave_chain(m, k);
-	k->known = true;
+	k->coming = m->resuming && !k->known;
+	k->known = !k->coming;
 	k->flags = e->u.mark.flags;
 	k->epoch = e->u.mark.epoch;
 	k->time_ns = e->u.mark.time_ns;
@@ -103,9 +123,18 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	set_text(k->name, sizeof k->name, e->u.mark.name);
 	set_text(k->set_by, sizeof k->set_by, e->u.mark.set_by);
 	m->marks_generation++;
-	if (leaves && m->base == id)
-		model_set_base(m, 0);
+	if (leaves && (m->base == id || m->until == id))
+		model_set_interval(m, 0, 0);
 	return 0;
+}
+
+void marks_arrive(struct model *m)
+{
+	for (size_t i = 1; i < m->mark_limit; i++) {
+		m->marks[i].known |= m->marks[i].coming;
+		m->marks[i].coming = false;
+	}
+	m->marks_generation++;
 }
 
 static int compare_cells(const void *a, const void *b)
@@ -138,11 +167,13 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.mark_live.mark;
 
-	if (id >= m->mark_limit || !m->marks[id].known)
+	if (id >= m->mark_limit || !was_sent(&m->marks[id]))
 		return err_set(err, 3, "stream: live bytes of mark %u, which was never set; connect again", id);
 	struct mark *k = &m->marks[id];
 	if (!in_chain(k))
 		return 0; /* given up or dropped while its cells were under way */
+	if (k->live_known && m->resuming)
+		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
 		finish_cells(k);
 		m->marks_generation++;
@@ -151,8 +182,10 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 	if (!slot_by_id(m, e->u.mark_live.slot))
 		return err_set(err, 3, "stream: mark %u names slot %u, which was never named; connect again",
 			       id, e->u.mark_live.slot);
-	if (k->live_known) /* sent anew */
+	if (k->live_known) { /* sent anew */
 		forget_cells(m, k);
+		unsettle(m, id);
+	}
 	if (k->cell_count == k->cell_room) {
 		size_t before = k->cell_room;
 		if (model_take(m, (before / 2 + 16) * sizeof *k->cells, err))
@@ -171,8 +204,7 @@ void marks_clear(struct model *m)
 	if (m->mark_room)
 		memset(m->marks, 0, m->mark_room * sizeof *m->marks);
 	m->mark_limit = 0;
-	m->base = 0;
-	m->base_epoch = 0;
+	m->base = m->until = 0;
 	m->marks_generation++;
 }
 
@@ -223,14 +255,24 @@ uint32_t model_newest_mark(const struct model *m)
 
 struct live { uint64_t blocks, bytes; };
 
+/* Is live known by slot at a mark? */
+static bool can_say(const struct model *m, uint32_t mark)
+{
+	if (!mark)
+		return true;
+	if (mark >= m->mark_limit || !in_chain(&m->marks[mark]))
+		return false;
+	for (size_t i = 1; i <= mark; i++)
+		if (in_chain(&m->marks[i]) && !m->marks[i].live_known)
+			return false;
+	return true;
+}
+
 /* Live of every slot (by dense index) at a mark; NULL when the mark cannot say. */
 static struct live *live_at(const struct model *m, uint32_t mark)
 {
-	if (mark >= m->mark_limit || !in_chain(&m->marks[mark]))
+	if (!can_say(m, mark))
 		return NULL;
-	for (size_t i = 1; i <= mark; i++)
-		if (in_chain(&m->marks[i]) && !m->marks[i].live_known)
-			return NULL;
 	struct live *live = xcalloc(m->slot_count, sizeof *live);
 	for (size_t i = 1; i <= mark; i++) {
 		const struct mark *k = &m->marks[i];
@@ -246,40 +288,65 @@ static struct live *live_at(const struct model *m, uint32_t mark)
 	return live;
 }
 
-int model_set_base(struct model *m, uint32_t mark)
+/*
+ * What changed in each slot from one mark (0 = start) to another (0 = now), no change too. All that
+ * is said of changes, on the screen and in reports, comes from here.
+ */
+static int each_change(const struct model *m, uint32_t from, uint32_t to,
+		       void (*fn)(void *arg, struct vslot *s, const struct live *at_from, const struct change *c),
+		       void *arg)
 {
-	struct live *live = NULL;
+	static const struct live nothing;
+	struct live *a = NULL, *b = NULL;
+	int rc = -1;
 
-	if (mark && !(live = live_at(m, mark)))
+	if ((from && !(a = live_at(m, from))) || (to && !(b = live_at(m, to))))
+		goto out;
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct vslot *s = slot_at(m, i);
+		const struct live now = { live_blocks(&s->s.now), live_bytes(&s->s.now) };
+		const struct live *x = a ? &a[i] : &nothing, *y = b ? &b[i] : &now;
+		struct change c = change_between(x->blocks, x->bytes, y->blocks, y->bytes);
+		fn(arg, s, x, &c);
+	}
+	rc = 0;
+out:
+	free(a);
+	free(b);
+	return rc;
+}
+
+static void start_from(void *arg, struct vslot *s, const struct live *at_from, const struct change *c)
+{
+	s->s.base_blocks = at_from->blocks;
+	s->s.base_bytes = at_from->bytes;
+	change_add(&node_by_id(arg, s->s.node)->n.self_change, c);
+}
+
+int model_set_interval(struct model *m, uint32_t from, uint32_t to)
+{
+	if (!can_say(m, from) || !can_say(m, to))
 		return -1;
-	m->base = m->base_wanted = mark;
-	m->base_epoch = mark ? m->marks[mark].epoch : 0;
+	m->base = m->base_wanted = from;
+	m->until = m->until_wanted = to;
 	for (uint32_t i = 0; i < m->node_count; i++)
 		node_at(m, i)->n.self_change = node_at(m, i)->n.incl_change = (struct change){ 0 };
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		struct slot *s = &slot_at(m, i)->s;
-		s->base_blocks = live ? live[i].blocks : 0;
-		s->base_bytes = live ? live[i].bytes : 0;
-		struct change c = slot_change(s);
-		change_add(&node_by_id(m, s->node)->n.self_change, &c);
-	}
+	each_change(m, from, to, start_from, m);
 	for (uint32_t i = m->node_count; i-- > 0;) {
 		struct node *n = &node_at(m, i)->n;
 		change_add(&n->incl_change, &n->self_change);
 		if (n->parent != NO_ID)
 			change_add(&node_by_id(m, n->parent)->n.incl_change, &n->incl_change);
 	}
-	free(live);
 	model_notify(m, NULL, 0);
 	return 0;
 }
 
 void marks_rebase(struct model *m)
 {
-	uint32_t wanted = m->base_wanted;
+	uint32_t from = m->base_wanted, to = m->until_wanted;
 
-	if (model_set_base(m, wanted))
-		m->base_wanted = wanted; /* its cells are still under way */
+	model_set_interval(m, from, to); /* or its cells are still under way */
 }
 
 uint32_t model_base(const struct model *m)
@@ -287,25 +354,26 @@ uint32_t model_base(const struct model *m)
 	return m->base;
 }
 
+uint32_t model_until(const struct model *m)
+{
+	return m->until;
+}
+
+struct listener { void (*fn)(void *arg, uint32_t slot, const struct change *c); void *arg; };
+
+static void pass_on(void *arg, struct vslot *s, const struct live *at_from, const struct change *c)
+{
+	const struct listener *l = arg;
+
+	(void)at_from;
+	if (c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes)
+		l->fn(l->arg, s->id, c);
+}
+
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
 {
-	struct live *a = NULL, *b = NULL;
-	int rc = -1;
+	struct listener l = { fn, arg };
 
-	if ((from && !(a = live_at(m, from))) || (to && !(b = live_at(m, to))))
-		goto out;
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		const struct vslot *s = slot_at(m, i);
-		struct live x = a ? a[i] : (struct live){ 0, 0 };
-		struct live y = b ? b[i] : (struct live){ live_blocks(&s->s.now), live_bytes(&s->s.now) };
-		struct change c = change_between(x.blocks, x.bytes, y.blocks, y.bytes);
-		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
-			fn(arg, s->id, &c);
-	}
-	rc = 0;
-out:
-	free(a);
-	free(b);
-	return rc;
+	return each_change(m, from, to, pass_on, &l);
 }

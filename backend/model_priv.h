@@ -63,6 +63,7 @@ struct model {
 	int status;
 	bool status_known;
 	bool complete, final;
+	bool resuming;                   /* complete, greeted again, and the new state is not whole yet */
 	bool tick_complete;              /* the last tick had the flag: totals = sum over slots */
 	uint64_t time_ns, ticks, resets;
 	uint64_t bytes;                  /* of everything whose size the peer decides */
@@ -82,8 +83,8 @@ struct model {
 	struct mark *marks;
 	size_t mark_limit, mark_room;
 	uint64_t marks_generation;
-	uint32_t base, base_wanted;      /* wanted: survives a reconnect to the same program */
-	uint64_t base_epoch;
+	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
+	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
 	uint64_t rss, virt;
@@ -110,7 +111,7 @@ struct model {
 	struct { uint64_t time_ns; struct tally sum; } ring[256]; /* totals of the last ticks */
 	size_t ring_first, ring_count;
 
-	struct series series;
+	struct series series, series_coming; /* coming: sent anew while resuming; no points = not sent */
 
 	struct { void (*fn)(void *, const struct model_delta *, size_t); void *arg; } observers[OBSERVERS_MAX];
 	size_t observer_count;
@@ -193,6 +194,7 @@ void tick_clear(struct model *m);
 int marks_apply(struct model *m, const struct event *e, struct err *err);
 int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
-void marks_rebase(struct model *m); /* take up base_wanted when it has become possible */
+void marks_arrive(struct model *m); /* the state that they came with is whole */
+void marks_rebase(struct model *m); /* take up the wanted interval when it has become possible */
 
 #endif

@@ -47,6 +47,11 @@ bool model_final(const struct model *m)
 	return m->final;
 }
 
+const struct totals *model_coming(const struct model *m)
+{
+	return m->resuming ? &m->totals_staged : NULL;
+}
+
 uint64_t model_time(const struct model *m)
 {
 	return m->time_ns;
@@ -280,10 +285,19 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 		if (!same_tally(&v->n.incl, &sums[i]) || !same_change(&v->n.incl_change, &moves[i]))
 			return err_set(err, 125, "model: node %u: inclusive sums are wrong", v->id) == 0;
 		uint64_t net = v->n.incl_change.born_bytes - v->n.incl_change.gone_bytes;
-		if (!m->base && net != live_bytes(&v->n.incl))
+		if (!m->base && !m->until && net != live_bytes(&v->n.incl))
 			return err_set(err, 125, "model: node %u: net is not live", v->id) == 0;
 	}
 	return true;
+}
+
+struct check_moves { const struct model *m; struct change *of_node; };
+
+static void add_move(void *arg, uint32_t slot, const struct change *c)
+{
+	const struct check_moves *x = arg;
+
+	change_add(&x->of_node[idmap_get(&x->m->node_ids, slot_by_id(x->m, slot)->s.node)], c);
 }
 
 bool model_check(const struct model *m, struct err *err)
@@ -298,12 +312,14 @@ bool model_check(const struct model *m, struct err *err)
 		uint32_t index = idmap_get(&m->node_ids, s->node);
 		struct change c = slot_change(s);
 		tally_add(&sums[index], &s->now);
-		change_add(&moves[index], &c);
 		tally_add(&all, &s->now);
 		if (c.born_bytes - c.gone_bytes != live_bytes(&s->now) - s->base_bytes ||
 		    c.born_blocks - c.gone_blocks != live_blocks(&s->now) - s->base_blocks)
 			ok = err_set(err, 125, "model: slot %u: born - gone is not net", slot_at(m, i)->id) == 0;
 	}
+	struct check_moves x = { m, moves };
+	if (model_between(m, m->base, m->until, add_move, &x))
+		ok = err_set(err, 125, "model: changes count between marks that cannot say") == 0;
 	for (uint32_t i = 0; ok && i < m->node_count; i++)
 		if (!same_tally(&sums[i], &node_at(m, i)->n.self) ||
 		    !same_change(&moves[i], &node_at(m, i)->n.self_change))

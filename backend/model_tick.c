@@ -9,7 +9,7 @@
  *
  * Rates are sums of the last second's differences, on the same walk: a tick's share is added
  * when it comes and taken back a second later. Ticks that are longer than a second (slow links) count
- * in proportion. Nothing counts as a rate before the first complete state: that is history.
+ * in proportion. Nothing counts as a rate before a link's first complete state: that is history.
  */
 #include "model_priv.h"
 
@@ -74,7 +74,9 @@ static void take_staged(struct model *m, struct rate_batch *batch, double weight
 		s->s.now = m->staged[i].now;
 		s->staged = 0;
 		struct change after = slot_change(&s->s);
-		struct change moved = change_sub(&after, &before);
+		struct change moved = { 0 };
+		if (!m->until) /* between two marks nothing moves any more */
+			moved = change_sub(&after, &before);
 		uint32_t index = idmap_get(&m->node_ids, s->s.node);
 		struct delta *d = delta_of(m, index);
 		d->own = true;
@@ -115,7 +117,7 @@ static struct rate_batch *new_batch(struct model *m, uint64_t now, double *weigh
 {
 	uint64_t length = now - m->time_ns;
 
-	if (!m->complete || !length || !m->staged_count)
+	if (!m->complete || m->resuming || !length || !m->staged_count)
 		return NULL;
 	uint64_t per_second = (SECOND + length / 2) / length;
 	if (per_second < 1)
@@ -229,27 +231,41 @@ static void remember(struct model *m)
 	series_tick(&m->series, &p);
 }
 
+/* What came since the second greeting is what there is now; not whole: the program ended meanwhile. */
+static void be_resumed(struct model *m, bool whole)
+{
+	m->resuming = false;
+	m->complete = whole;
+	marks_arrive(m);
+}
+
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	double weight = 0;
 
+	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
+		return;
 	expire_rates(m, time_ns);
 	struct rate_batch *batch = new_batch(m, time_ns, &weight);
 	take_staged(m, batch, weight);
 	size_t changed = take_deltas(m, time_ns);
 	m->time_ns = time_ns;
+	if (m->resuming && m->series_coming.count)
+		m->series = m->series_coming;
 	if (m->totals_pending) {
 		m->totals = m->totals_staged;
 		m->totals_pending = false;
 		remember(m);
 	}
 	m->ticks++;
+	if (m->resuming)
+		be_resumed(m, flags & MTW_TICK_COMPLETE);
 	m->tick_complete = flags & MTW_TICK_COMPLETE;
 	m->complete |= m->tick_complete;
 	if (flags & MTW_TICK_FINAL)
 		m->final = true;
 	model_notify(m, m->changes, changed);
-	if (m->base_wanted != m->base && m->complete)
+	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
 		marks_rebase(m);
 }
 

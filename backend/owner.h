@@ -21,7 +21,7 @@ struct owner {
 	const char *name;        /* "libtile.so.2" */
 	char letter;             /* A, B, ... fixed for the session */
 	struct tally sum;
-	struct change change;    /* against the model's base */
+	struct change change;    /* in the model's interval */
 	uint64_t rate_bytes;
 	const uint64_t *series;  /* live bytes at each of model_history()'s points */
 };

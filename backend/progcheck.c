@@ -7,6 +7,7 @@
  * since naming the wrong architecture is the point.
  */
 #include "progcheck.h"
+#include "progmalloc.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -113,6 +114,8 @@ static int runnable(const char *path)
 		return errno;
 	if (S_ISDIR(st.st_mode))
 		return EISDIR;
+	if (!S_ISREG(st.st_mode))
+		return ENODEV;
 	return access(path, X_OK) ? errno : 0;
 }
 
@@ -140,6 +143,8 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err)
 		return 0;
 	if (why == EISDIR)
 		return err_set(err, 126, "%s: not a program: it is a directory; name a program in it", name);
+	if (why == ENODEV)
+		return err_set(err, 126, "%s: not a program: it is no plain file; check the path", name);
 	if (why == EACCES)
 		return err_set(err, 126, "%s: not executable: permission denied; chmod +x %s", name, name);
 	if (why == ENOENT || why == ENOTDIR)
@@ -208,8 +213,9 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 		return err_set(err, 126, "%s: not a program: an object file that was never linked; link it", name);
 	if (!*k->interp)
 		return err_set(err, 126,
-			       "%s: statically linked: no agent can be preloaded into it; link it dynamically, "
-			       "or link libmemtop-agent.a into it", name);
+			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
+			       "or link libmemtop-agent.a into it", name,
+			       k->type == ET_DYN ? ", or a shared library" : "");
 	if (is_musl(k->interp) != !agent_wants_glibc(agent))
 		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
 			       name, is_musl(k->interp) ? "musl" : "not musl", agent,
@@ -217,11 +223,31 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	return 0;
 }
 
-int progcheck(const char *name, const char *path, const char *agent, struct err *err)
+/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in *note, "" = nothing. */
+static int check_malloc(const char *name, const char *path, char *note, size_t note_size, struct err *err)
+{
+	struct progmalloc m;
+
+	progmalloc_read(path, &m);
+	*note = '\0';
+	if (m.sanitizer)
+		return err_set(err, 126, "%s: built with -fsanitize=%s: that brings a malloc of its own, which no agent can stand "
+			       "before; build it without, or %s", name, m.sanitizer,
+			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
+				       ? "run it without memtop: it has a leak check itself" : "run it without memtop");
+	if (m.own || m.own_hidden)
+		snprintf(note, note_size, "%s: has a malloc of its own: what %s is not seen unless "
+			 "it passes the calls on; build it with the system's malloc to see all", name,
+			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
+	return 0;
+}
+
+int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64];
 	struct elf_kind k;
 
+	*note = '\0';
 	snprintf(now, sizeof now, "%s", path);
 	snprintf(what, sizeof what, "%s", name);
 	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
@@ -231,7 +257,8 @@ int progcheck(const char *name, const char *path, const char *agent, struct err 
 		if (rc)
 			return err_set(err, 126, "%s: cannot be read: %s; check the path", what, strerror(-rc));
 		if (k.class_bits)
-			return check_privileges(what, now, err) ? -1 : check_elf(what, &k, agent, err);
+			return check_privileges(what, now, err) || check_elf(what, &k, agent, err)
+				       ? -1 : check_malloc(what, now, note, note_size, err);
 		if (!*k.script) {
 			if (!k.text)
 				return err_set(err, 126, "%s: not a program: neither ELF nor a script; check the path",

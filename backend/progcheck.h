@@ -29,9 +29,9 @@ const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i
 int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 
 /*
- * Whether `agent` would be loaded into the program at `path` (as `name` typed by the user). 0, or
- * -1 and *err with status 126. For scripts their interpreter is what counts.
+ * Whether `agent` would be loaded, and get to see anything, into the program at `path` (as `name` typed by the user). 0, or
+ * -1 and *err with status 126; *note: what will not be seen of it, a sentence for the report, "" = nothing. For scripts their interpreter is what counts.
  */
-int progcheck(const char *name, const char *path, const char *agent, struct err *err);
+int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err);
 
 #endif

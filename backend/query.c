@@ -140,6 +140,15 @@ void value_of_node(const struct node *n, bool incl, struct value *v)
 	v->rate_blocks = incl ? n->rate_blocks : n->self_rate_blocks;
 }
 
+uint32_t zero_flag(const struct model *m, const struct value *v)
+{
+	const struct change *c = &v->change;
+
+	if (model_until(m))
+		return c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes ? 0 : ROW_ZERO;
+	return live_blocks(&v->tally) ? 0 : ROW_ZERO;
+}
+
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)
 {
 	const struct node *n = model_node(q->m, leaf);

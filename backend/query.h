@@ -39,7 +39,7 @@ struct row {
 	const struct owner *owner;
 	uint32_t node;               /* one of its trie nodes (heaviest) */
 	struct tally incl, self;
-	struct change change;        /* inclusive, against the model's base */
+	struct change change;        /* inclusive, in the model's interval */
 	uint64_t rate_bytes, rate_blocks;
 };
 
@@ -83,7 +83,7 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows);
 size_t query_index(const struct query *q, row_id id);  /* in the last query_rows(); SIZE_MAX = gone */
 int query_open(struct query *q, row_id id, bool open);
 size_t query_open_below(struct query *q, row_id id, bool open, size_t limit); /* returns what is left */
-row_id query_open_heaviest(struct query *q, row_id id);  /* to the first fork; returns the last row */
+row_id query_open_heaviest(struct query *q, row_id id);  /* by what is sorted by, to the first fork; returns the last row */
 void query_unfold(struct query *q, row_id id);           /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node);  /* opens the parents of a trie node */
 /* Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown yet. */

@@ -80,6 +80,18 @@ static uint16_t words_of_node(struct query *q, uint32_t index)
 	return f->word_of_loc[loc] = words;
 }
 
+static bool held_at_base(const struct query *q, const struct node *n)
+{
+	const struct slot *s;
+
+	for (uint32_t id = n->first_slot; id; id = s->next_of_node) {
+		s = model_slot(q->m, id);
+		if (s->base_blocks)
+			return true;
+	}
+	return false;
+}
+
 static bool passes(struct query *q, uint32_t index)
 {
 	const struct filter *f = &q->filter;
@@ -100,7 +112,7 @@ static bool passes(struct query *q, uint32_t index)
 		return false;
 	if (f->grew && c->born_bytes <= c->gone_bytes)
 		return false;
-	return !f->fresh || (c->born_bytes && live_bytes(&n->self) == c->born_bytes - c->gone_bytes);
+	return !f->fresh || (c->born_bytes && !held_at_base(q, n));
 }
 
 /* Of new nodes: words; values come with what arrives. */

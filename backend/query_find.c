@@ -77,11 +77,11 @@ row_id query_open_heaviest(struct query *q, row_id id)
 		tree_build(q, tail);
 		struct trow *r = q->rows[tail];
 		uint32_t best = 0;
-		uint64_t most = 0, second = 0;
+		int64_t most = 0, second = 0;
 		q->rows[at]->tail = tail;
 		for (size_t i = 0; i < r->child_count; i++) {
 			tree_value(q, r->children[i]);
-			uint64_t v = live_bytes(&q->rows[r->children[i]]->incl.tally);
+			int64_t v = tree_key(q, r->children[i]);
 			if (v > most) {
 				second = most;
 				most = v;
@@ -95,7 +95,7 @@ row_id query_open_heaviest(struct query *q, row_id id)
 		r->open = true;
 		last = best;
 		/* A fork: the second branch matters too. */
-		if (second * 4 > most)
+		if (second > most / 4)
 			break;
 		at = best;
 	}

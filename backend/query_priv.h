@@ -127,7 +127,7 @@ void tree_build(struct query *q, uint32_t row);   /* children up to date */
 void tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
 uint32_t tree_tail(struct query *q, uint32_t row);/* end of the folded chain; built when not row itself */
 bool tree_has_children(struct query *q, uint32_t row);
-const struct value *tree_total(struct query *q);
+int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query_rows.c) */
 /* Nodes that are new; stacks: also look for stacks that the inverted tree has not met. */
 void tree_add_nodes(struct query *q, bool stacks);
 void tree_add_value(struct query *q, uint32_t index, const struct value *v); /* to the rows of a stack */
@@ -156,6 +156,8 @@ uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **si
 /* query_shape.c */
 enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew);
 
+/* ROW_ZERO when there is nothing to see: nothing alive, or nothing that changed between two marks. */
+uint32_t zero_flag(const struct model *m, const struct value *v);
 void value_add(struct value *v, const struct value *d);
 void value_sub(struct value *v, const struct value *d);
 void value_of_node(const struct node *n, bool incl, struct value *v);

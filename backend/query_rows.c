@@ -36,8 +36,10 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse)
 	q->reverse = reverse;
 }
 
-static int64_t key_of(const struct query *q, const struct trow *r)
+/* What rows are sorted by; names have no figure: live. */
+int64_t tree_key(const struct query *q, uint32_t row)
 {
+	const struct trow *r = q->rows[row];
 	const struct value *v = &r->incl;
 	const struct change *c = &v->change;
 
@@ -69,7 +71,7 @@ static int by_key(const void *a, const void *b)
 	if (sorting->by == BY_NAME) {
 		order = strcmp(short_name(sorting, x), short_name(sorting, y));
 	} else {
-		int64_t kx = key_of(sorting, x), ky = key_of(sorting, y);
+		int64_t kx = tree_key(sorting, na), ky = tree_key(sorting, nb);
 		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
 		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
 	}
@@ -82,9 +84,10 @@ static int by_key(const void *a, const void *b)
 static uint64_t weight(const struct query *q, const struct trow *r)
 {
 	const struct value *v = &r->incl;
-	uint64_t w = live_bytes(&v->tally);
+	/* Between two marks, what is alive now is another matter. */
+	uint64_t w = model_until(q->m) ? 0 : live_bytes(&v->tally);
 
-	if (model_base(q->m)) {
+	if (model_diffing(q->m)) {
 		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
 		w = w > v->change.born_bytes ? w : v->change.born_bytes;
 	}
@@ -159,8 +162,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_LEAF;
 	else if (r->open)
 		flags |= ROW_OPEN;
-	if (!live_blocks(&r->incl.tally))
-		flags |= ROW_ZERO;
+	flags |= zero_flag(q->m, &r->incl);
 	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	if (l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL)
@@ -233,7 +235,8 @@ static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, 
 {
 	tree_build(q, row);
 	struct trow *r = q->rows[row];
-	uint64_t floor = live_bytes(&tree_total(q)->tally) / 1000 + 1;
+	tree_value(q, tree_root(q));
+	uint64_t floor = weight(q, q->rows[tree_root(q)]) / 1000 + 1;
 	uint32_t small = 0;
 
 	if (depth > DEPTH_MAX)

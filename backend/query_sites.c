@@ -288,7 +288,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 		describe(q, s);
 	s->describe = false;
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
-	s->pub.flags |= live_blocks(&s->sum.tally) ? 0 : ROW_ZERO;
+	s->pub.flags |= zero_flag(q->m, &s->sum);
 }
 
 struct site_table *sites_table(struct query *q)

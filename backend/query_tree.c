@@ -387,12 +387,6 @@ void tree_value(struct query *q, uint32_t number)
 	}
 }
 
-const struct value *tree_total(struct query *q)
-{
-	tree_value(q, tree_root(q));
-	return &q->rows[tree_root(q)]->incl;
-}
-
 /* A row with one child and nothing of its own shows that child on the same line, and so on. */
 uint32_t tree_tail(struct query *q, uint32_t number)
 {

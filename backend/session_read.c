@@ -77,6 +77,17 @@ static void read_index(struct session_reader *r)
 	free(p);
 }
 
+bool session_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint8_t head[8];
+	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, SESSION_MAGIC, sizeof head);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
 struct session_reader *session_open(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -120,7 +131,8 @@ struct session_reader *session_open(const char *path, struct err *err)
 
 static int damaged(struct session_reader *r, const char *what, struct err *err)
 {
-	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; what came before is good", r->path, (unsigned long long)r->at, what);
+	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; %s", r->path, (unsigned long long)r->at, what,
+		r->at > SESSION_HEAD ? "what came before is good" : "nothing of it can be read, record it again");
 	if (err)
 		*err = r->damage;
 	return -1;

@@ -78,6 +78,16 @@ static int is_failed(const struct session_writer *w, struct err *err)
 	return -1;
 }
 
+/* As long as it was meant to become: what is there stays good. */
+static int be_full(struct session_writer *w, struct err *err)
+{
+	double s = w->index_len ? (double)w->index[w->index_len - 1].last_ns / 1e9 : 0;
+
+	err_set(&w->failed, 125, "%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at %.1f s; "
+		"for more use memtop record", w->path, (double)w->written / 1048576, s);
+	return is_failed(w, err);
+}
+
 static struct session_writer *writer_new(int fd, const char *path, uint64_t max_bytes)
 {
 	struct session_writer *w = xcalloc(1, sizeof *w);
@@ -189,7 +199,7 @@ int session_flush(struct session_writer *w, struct err *err)
 	if (ZSTD_isError(n))
 		return give_up(w, ENOMEM, err);
 	if (w->max_bytes && w->written + SESSION_BLOCK_HEAD + n > w->max_bytes)
-		return give_up(w, EFBIG, err);
+		return be_full(w, err);
 	uint8_t *head = w->packed;
 	memset(head, 0, SESSION_BLOCK_HEAD);
 	memcpy(head, SESSION_BLOCK, 4);

@@ -105,14 +105,14 @@ int spool_newest(char *path, size_t size, struct err *err)
 	char dir[PATH_MAX];
 	struct kept *list;
 
-	if (spool_dir(dir, sizeof dir, err))
-		return -1;
+	if (spool_dir(dir, sizeof dir, NULL))
+		return err_set(err, 3, "--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
 	size_t n = list_kept(dir, &list);
 	if (n)
 		snprintf(path, size, "%s/%s", dir, list[0].name);
 	free(list);
 	if (!n)
-		return err_set(err, 3, "%s: no session was kept there; watch a program first: memtop run PROG", dir);
+		return err_set(err, 3, "--last: no session was kept in %s; watch a program first: memtop run PROG", dir);
 	return 0;
 }
 
@@ -159,5 +159,6 @@ struct session_writer *spool_create(const char *exe, unsigned pid, char *path, s
 		}
 		now++;
 	} while (lstat(path, &st) == 0);
-	return session_create(path, SPOOL_MAX_BYTES, err);
+	const char *max = getenv("MEMTOP_TEST_SPOOL_MAX");
+	return session_create(path, max ? strtoull(max, NULL, 10) : SPOOL_MAX_BYTES, err);
 }

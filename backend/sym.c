@@ -7,7 +7,9 @@
  * once). A location that is drawn again is moved to the front. Under the tests' delay the order is
  * first in first out, else the newest would hold back all others.
  *
- * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's.
+ * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's. Nothing can
+ * interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so whoever quits waits
+ * LEAVE_MS at most, which is enough for a worker that has nothing to do, and else leaves all to the worker.
  */
 #include "sym.h"
 
@@ -21,20 +23,21 @@
 #include <time.h>
 
 #define STAGES 2
+#define LEAVE_MS 20
 
 struct sym_worker {
-	const struct symdw_places *places; /* borrowed, immutable */
+	struct symdw_places places;      /* owned, immutable */
 	uint64_t delay_ns;
 	void (*wake)(void *arg);
 	void *arg;
 	pthread_t thread;
 	struct sym_file *files;          /* main thread makes them, freed at the end */
 	pthread_mutex_t lock;            /* guards what follows */
-	pthread_cond_t work, done;
+	pthread_cond_t work, done;       /* done: an answer, or the end */
 	struct sym_job *queues[STAGES];
 	struct sym_answer *answers, **answers_tail;
 	size_t open;                     /* jobs without a final answer */
-	bool stop;
+	bool stop, ended, left;          /* left: the worker frees all when it ends */
 };
 
 static void push(struct sym_worker *w, struct sym_job *job)
@@ -106,7 +109,7 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	if (!file->tried) {
 		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, file->pid };
 		file->tried = true;
-		file->opened = symdw_open(&where, w->places, &problem);
+		file->opened = symdw_open(&where, &w->places, &problem);
 	}
 	if (job->stage == 0) {
 		size_t n = symdw_table(file->opened, job->pc, frames);
@@ -120,8 +123,8 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	return a;
 }
 
-/* Locked. Returns whether somebody is to be woken. */
-static bool give(struct sym_worker *w, struct sym_answer *a)
+/* Locked, so that nobody is woken once the worker was left. */
+static void give(struct sym_worker *w, struct sym_answer *a)
 {
 	bool first = !w->answers;
 
@@ -134,7 +137,40 @@ static bool give(struct sym_worker *w, struct sym_answer *a)
 		push(w, a->job);
 	}
 	pthread_cond_signal(&w->done);
-	return first;
+	if (first && !w->stop)
+		w->wake(w->arg);
+}
+
+static void worker_release(struct sym_worker *w)
+{
+	struct sym_answer *a;
+
+	while ((a = sym_take(w, false))) {
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+	}
+	for (int stage = 0; stage < STAGES; stage++)
+		while (w->queues[stage]) {
+			struct sym_job *job = w->queues[stage];
+			unlink_job(job);
+			free(job);
+		}
+	while (w->files) {
+		struct sym_file *next = w->files->next;
+		symdw_close(w->files->opened);
+		free(w->files->path);
+		free(w->files);
+		w->files = next;
+	}
+	for (size_t i = 0; i < w->places.dir_count; i++)
+		free((char *)w->places.dirs[i]);
+	free((void *)w->places.dirs);
+	free((char *)w->places.sysroot);
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->work);
+	pthread_cond_destroy(&w->done);
+	free(w);
 }
 
 static void *worker(void *arg)
@@ -157,14 +193,24 @@ static void *worker(void *arg)
 		pthread_mutex_unlock(&w->lock);
 		struct sym_answer *a = work_on(w, job);
 		pthread_mutex_lock(&w->lock);
-		if (give(w, a)) {
-			pthread_mutex_unlock(&w->lock);
-			w->wake(w->arg);
-			pthread_mutex_lock(&w->lock);
-		}
+		give(w, a);
 	}
+	w->ended = true;
+	bool left = w->left;
+	pthread_cond_signal(&w->done);
 	pthread_mutex_unlock(&w->lock);
+	if (left)
+		worker_release(w);
 	return NULL;
+}
+
+static void copy_places(struct symdw_places *to, const struct symdw_places *from)
+{
+	const char **dirs = xcalloc(from->dir_count, sizeof *dirs);
+
+	for (size_t i = 0; i < from->dir_count; i++)
+		dirs[i] = xstrdup(from->dirs[i]);
+	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs, from->dir_count };
 }
 
 struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg)
@@ -173,15 +219,15 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
-	w->places = places;
+	copy_places(&w->places, places);
 	w->delay_ns = delay_ms * 1000000ull;
 	w->wake = wake;
 	w->arg = arg;
 	w->answers_tail = &w->answers;
 	pthread_mutex_init(&w->lock, NULL);
-	pthread_cond_init(&w->done, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->done, &attr);
 	pthread_cond_init(&w->work, &attr);
 	pthread_condattr_destroy(&attr);
 	sigfillset(&all);
@@ -195,35 +241,22 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
 
 void sym_worker_free(struct sym_worker *w)
 {
-	struct sym_answer *a;
+	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
 
 	pthread_mutex_lock(&w->lock);
 	w->stop = true;
 	pthread_cond_signal(&w->work);
+	while (!w->ended && pthread_cond_timedwait(&w->done, &w->lock, &until) == 0)
+		;
+	w->left = !w->ended;
+	bool left = w->left;
+	if (left)
+		pthread_detach(w->thread);
 	pthread_mutex_unlock(&w->lock);
+	if (left)
+		return;
 	pthread_join(w->thread, NULL);
-	while ((a = sym_take(w, false))) {
-		if (a->final)
-			free(a->job);
-		sym_answer_free(a);
-	}
-	for (int stage = 0; stage < STAGES; stage++)
-		while (w->queues[stage]) {
-			struct sym_job *job = w->queues[stage];
-			unlink_job(job);
-			free(job);
-		}
-	while (w->files) {
-		struct sym_file *next = w->files->next;
-		symdw_close(w->files->opened);
-		free(w->files->path);
-		free(w->files);
-		w->files = next;
-	}
-	pthread_mutex_destroy(&w->lock);
-	pthread_cond_destroy(&w->work);
-	pthread_cond_destroy(&w->done);
-	free(w);
+	worker_release(w);
 }
 
 /* The same file is opened once, however often it was loaded. */

@@ -43,9 +43,10 @@ struct sym_answer {
 };
 
 struct sym_worker;
-/* wake: called by the worker, when answers wait where none did. places is borrowed. */
+/* wake: called by the worker, when answers wait where none did; it may post, not take. places is copied. */
 struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg);
-/* Waits for the location at hand, drops the rest. Jobs not answered finally are freed. */
+/* Drops what is not answered; wake is not called any more. Does not wait for a location that takes long: the
+ * worker then ends by itself, some time, and cleans up. Jobs not answered finally are freed. */
 void sym_worker_free(struct sym_worker *w);
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
 void sym_ask(struct sym_worker *w, struct sym_job *job); /* takes a malloc'ed job, as the next to do */

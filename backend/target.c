@@ -38,8 +38,11 @@ static int parse_port(const char *word, const char *digits, struct target *t, st
 {
 	long port = number(digits, 65535);
 
+	if (port < 0 && strchr(digits, ':'))
+		return err_set(err, 2, "%s: which colon is the port's?; use :9001, HOST:9001 or [::1]:9001", word);
 	if (port < 0)
-		return err_set(err, 2, "%s: not a port: a number from 1 to 65535 follows the colon; use :9001", word);
+		return err_set(err, 2, "%s: not a port: a number from 1 to 65535 follows the colon; use %.*s9001", word,
+			       (int)(digits - word), word);
 	t->kind = TARGET_TCP;
 	t->port = (int)port;
 	return 0;
@@ -54,6 +57,8 @@ static int parse_host(const char *word, const char *colon, struct target *t, str
 	if (*host == '[' && len >= 2 && host[len - 1] == ']') {
 		host++;
 		len -= 2;
+	} else if (*host == '[' && word[strlen(word) - 1] == ']') {
+		return err_set(err, 2, "%s: its port is missing; use %s:9001", word, word);
 	} else if (memchr(host, ':', len)) {
 		return err_set(err, 2, "%s: which colon is the port's?; use [%.*s]:%s", word, (int)len, host, colon + 1);
 	}
@@ -97,7 +102,8 @@ static int refuse(const char *word, struct err *err)
 		return err_set(err, 2, "%s: a socket, say so; use unix:%s", word, word);
 	if (there && S_ISREG(st.st_mode))
 		return err_set(err, 2, "%s: not a session file by its name; use FILE.mtop", word);
-	return err_set(err, 2, "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop", word);
+	return err_set(err, 2, "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
+		       "(memtop --help lists the verbs)", word);
 }
 
 int target_parse(const char *word, struct target *t, struct err *err)
@@ -124,7 +130,7 @@ int target_parse(const char *word, struct target *t, struct err *err)
 	}
 	if (!strncmp(word, "unix:", 5)) {
 		if (!word[5] || strlen(word + 5) > UNIX_MAX)
-			return err_set(err, 2, "%s: not a socket's path: 1 to %zu bytes follow unix:; use a shorter path", word,
+			return err_set(err, 2, "%s: not a socket's path: 1 to %zu bytes follow unix:; use unix:/run/user/1000/x.sock or the like", word,
 				       UNIX_MAX);
 		t->kind = TARGET_PATH;
 		snprintf(t->name, sizeof t->name, "%s", word + 5);

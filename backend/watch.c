@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * watch.c - one target being watched: link or file, model, symbols and the session that is kept.
+ * watch.c - one target being watched: link or file, what came of it, and the session that is kept.
  *
- *   conn or file --frame--> wire_read --event--> model, symbols
+ *   conn or file --frame--> intake (model, symbols)
  *                     \--> keep (spool or record), with each symbol as it is found
  *
- * Every HELLO begins anew: the model forgets all and the full state follows (a reconnect, or another
- * program after an exec). The names of code stay when it is the same process. A session
- * file repeats what came, so that reading one takes the same way as the link.
+ * A broken link never takes anything off the screen: the last whole state stays, STALE since its last
+ * byte, until the link that replaces it has brought a whole one.
  */
 #include "watch.h"
 
 #include "ask.h"
 #include "conn.h"
+#include "dormant.h"
+#include "intake.h"
 #include "keep.h"
 #include "launch.h"
 #include "loop.h"
-#include "wire_read.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -37,8 +37,7 @@ struct watch {
 	struct loop *loop;               /* borrowed */
 	struct target target;
 	struct watch_options options;
-	struct model *model;
-	struct symbols *symbols;
+	struct intake in;                /* model and symbols */
 	struct conn *conn;               /* NULL: a file */
 	struct loop_source *timer;       /* each second */
 	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
@@ -46,6 +45,7 @@ struct watch {
 	void *on_change_arg;
 	unsigned bits;                   /* to be told after this slice */
 	char *problem, *notice;          /* NULL = none */
+	char *noted;                     /* watch_note(), for a spool that is made later; NULL = none */
 	char **warnings;
 	size_t warning_count, warning_room;
 	const char **warning_list;       /* what watch_warnings() returned last */
@@ -56,21 +56,12 @@ struct watch {
 	uint64_t opened_ns;
 	bool greeted;                    /* HELLO came over this link */
 	bool told_final;
-	uint64_t session_pid, session_start; /* whose names symbols has */
-	uint64_t replay_ns;              /* reading a file: time of its frame */
+	uint64_t stale_since;            /* last byte of the link that brought what is shown; 0 = this link did */
 	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
-	uint32_t nodes_asked;            /* names of nodes below were asked for */
-	bool child_ended;
-	uint32_t child_state;
-	int child_status;
+	uint32_t nodes_asked;            /* names of nodes below were asked for, in the model of ... */
+	uint64_t resets_seen;            /* ... model_resets() */
 	uint64_t child_ns, scan_request;
 };
-
-/* Whether a program is known: a model begins with one that has no pid. */
-static bool has_hello(const struct watch *w)
-{
-	return model_program(w->model)->pid != 0;
-}
 
 static void set_text(char **slot, const char *text)
 {
@@ -139,113 +130,21 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 /* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
 static void ask_for_names(struct watch *w)
 {
-	uint32_t n = model_node_count(w->model);
+	uint32_t n = model_node_count(w->in.model);
 
 	if (!keep_open(&w->keep))
 		return;
-	for (; w->nodes_asked < n; w->nodes_asked++) {
-		const struct node *node = model_node(w->model, w->nodes_asked);
-		if (node && node->known && (node->kind == MTW_NODE_CODE || node->kind == MTW_NODE_SIGNAL))
-			symbols_of_node(w->symbols, w->nodes_asked);
-	}
-}
-
-/* --- frames */
-
-static void take_symbol(struct watch *w, const struct event *e)
-{
-	struct symbol_frame frames[64];
-	struct symbol sym = { (int)e->u.s_symbol.source, (uint32_t)e->u.s_symbol.count, frames };
-	char *strings[128];
-	size_t used = 0;
-
-	for (uint32_t i = 0; i < sym.count; i++) {
-		size_t from = sym.count - 1 - i; /* innermost first here */
-		const struct text *fn = &e->u.s_symbol.frames[from].function, *file = &e->u.s_symbol.frames[from].file;
-		frames[i] = (struct symbol_frame){ .line = e->u.s_symbol.frames[from].line,
-						   .inlined = e->u.s_symbol.frames[from].inlined };
-		if (fn->len)
-			frames[i].function = strings[used++] = xstrndup(fn->s, fn->len);
-		if (file->len)
-			frames[i].file = strings[used++] = xstrndup(file->s, file->len);
-	}
-	if (sym.count)
-		symbols_put(w->symbols, e->u.s_symbol.module, e->u.s_symbol.offset,
-			    e->u.s_symbol.kind ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &sym);
-	while (used)
-		free(strings[--used]);
-}
-
-static void take_hello(struct watch *w, const struct event *e)
-{
-	if (has_hello(w)) {
-		model_clear(w->model);
+	if (w->resets_seen != model_resets(w->in.model)) {
+		w->resets_seen = model_resets(w->in.model);
 		w->nodes_asked = 0;
 	}
-	if (w->session_pid != e->u.hello.pid || w->session_start != e->u.hello.start_unix_ns)
-		symbols_clear(w->symbols);
-	w->session_pid = e->u.hello.pid;
-	w->session_start = e->u.hello.start_unix_ns;
-	w->final_ns = 0;
-	w->told_final = false;
-	w->nodes_asked = 0;
-	keep_clock(&w->keep, e->u.hello.now_ns);
-}
-
-static void take_child_state(struct watch *w)
-{
-	w->child_ended = true;
-	model_set_state(w->model, w->child_state, w->child_status, true);
-}
-
-static int on_event(void *arg, const struct event *e, struct err *err)
-{
-	struct watch *w = arg;
-
-	switch (e->type) {
-	case MTW_S_SYMBOL:
-		take_symbol(w, e);
-		return 0;
-	case MTW_S_EXIT:
-		w->child_state = e->u.s_exit.state;
-		w->child_status = (int)e->u.s_exit.status;
-		take_child_state(w);
-		return 0;
-	case MTW_S_NOTE: {
-		char *text = xstrndup(e->u.s_note.s, e->u.s_note.len);
-		add_warning(w, text);
-		free(text);
-		return 0;
+	for (; w->nodes_asked < n; w->nodes_asked++) {
+		const struct node *node = model_node(w->in.model, w->nodes_asked);
+		if (node && node->known && (node->kind == MTW_NODE_CODE || node->kind == MTW_NODE_SIGNAL))
+			symbols_of_node(w->in.symbols, w->nodes_asked);
 	}
-	case MTW_S_META:
-	case MTW_S_TIME:
-	case MTW_S_EXPECTED:
-		return 0;
-	case MTW_HELLO:
-		take_hello(w, e);
-		break;
-	default:
-		if (!has_hello(w))
-			return err_set(err, 3, "%s: state before its HELLO", w->target.text);
-	}
-	int rc = model_apply(w->model, e, err);
-	/* What memtop saw of its own child is certain; the agent may only have guessed. */
-	if (rc == 0 && w->child_ended && (e->type == MTW_STATE || e->type == MTW_TICK))
-		take_child_state(w);
-	return rc;
 }
 
-static int take_frame(struct watch *w, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
-{
-	struct err why = { 0 };
-	uint64_t ticks = model_ticks(w->model);
-
-	if (wire_read(type, payload, len, on_event, w, &why))
-		return err_set(err, 3, "%s: the stream is broken: %s; use the same memtop on both sides", w->target.text, why.text);
-	if (model_ticks(w->model) != ticks)
-		w->bits |= WATCH_TICK;
-	return 0;
-}
 
 /* --- the link */
 
@@ -255,16 +154,27 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 
 	if (type >= MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
 		return 0;
-	if (take_frame(w, type, payload, len, err))
+	uint64_t ticks = model_ticks(w->in.model);
+	if (intake_frame(&w->in, type, payload, len, err))
 		return -1;
+	if (model_ticks(w->in.model) != ticks)
+		w->bits |= WATCH_TICK;
 	if (type == MTW_HELLO) {
 		w->greeted = true;
+		w->told_final = false;
+		w->final_ns = 0;
+		keep_clock(&w->keep, w->in.hello_ns);
 		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
 		w->bits |= WATCH_LINK;
-		const struct program *p = model_program(w->model);
+		const struct program *p = model_program(w->in.model);
+		bool kept = keep_open(&w->keep);
 		if (w->options.spool)
 			keep_spool(&w->keep, p->exe ? p->exe : "program", p->pid, w->target.text);
+		if (w->noted && !kept)
+			keep_note(&w->keep, w->noted);
 	}
+	if (!model_coming(w->in.model))
+		w->stale_since = 0;
 	keep_frame(&w->keep, type, payload, len);
 	check_kept(w);
 	return 0;
@@ -278,11 +188,11 @@ static void on_slice(void *arg)
 
 	if (w->bits & WATCH_TICK)
 		ask_for_names(w);
-	if (model_final(w->model) && !w->told_final) {
+	if (model_final(w->in.model) && !w->told_final) {
 		w->told_final = true;
 		w->final_ns = now_ns();
 		w->bits |= WATCH_FINAL;
-		if (model_state(w->model, &status, &known) != MTW_EXECED)
+		if (model_state(w->in.model, &status, &known) != MTW_EXECED)
 			conn_finish(w->conn);
 	}
 	unsigned bits = w->bits;
@@ -295,18 +205,32 @@ static void on_up(void *arg)
 	(void)arg; /* HELLO is what counts */
 }
 
+/* After an exec: the next program has the agent, and it lets nobody in. */
+static void note_refusal(struct watch *w, const char *problem)
+{
+	char *text = xasprintf("The program that followed by exec is not in this session: %.*s.",
+			       (int)strcspn(problem, ";"), problem);
+
+	watch_note(w, text);
+	free(text);
+}
+
 static void on_down(void *arg, const char *problem)
 {
 	struct watch *w = arg;
 	bool was = w->greeted;
 
 	w->greeted = false;
-	if (model_final(w->model) && w->final_ns)
+	if (was && !w->stale_since)
+		w->stale_since = conn_last_ns(w->conn);
+	if (model_final(w->in.model) && w->final_ns && strstr(problem, "refused by the agent"))
+		note_refusal(w, problem);
+	if (model_final(w->in.model) && w->final_ns)
 		return; /* after an exec: the new program's agent is awaited, quietly */
 	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
 		return;
-	if (was && !w->child_ended)
-		model_set_state(w->model, MTW_LINK_LOST, 0, false);
+	if (was && !w->in.child_ended)
+		model_set_state(w->in.model, MTW_LINK_LOST, 0, false);
 	if (w->problem && !strcmp(w->problem, problem))
 		return;
 	set_text(&w->problem, problem);
@@ -324,7 +248,7 @@ static void on_second(void *arg)
 	keep_flush(&w->keep);
 	check_kept(w);
 	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
-			    (w->child_ended && now - w->child_ns > AFTERLIFE_NS)))
+			    (w->in.child_ended && now - w->child_ns > AFTERLIFE_NS)))
 		conn_finish(w->conn);
 	unsigned bits = w->bits;
 	w->bits = 0;
@@ -341,6 +265,11 @@ static void on_notice(void *arg, const char *text)
 
 	set_text(&w->notice, text);
 	w->bits |= WATCH_NOTICE;
+}
+
+static void on_note(void *arg, const char *text)
+{
+	add_warning(arg, text);
 }
 
 /* -p PID: whether there is anything to wait for. */
@@ -363,6 +292,9 @@ static int check_pid(const struct target *t, struct err *err)
 		name[0] = '\0';
 	fclose(f);
 	name[strcspn(name, "\n")] = '\0';
+	int rc = dormant_check(t->text, t->pid, *name ? name : "the process", err);
+	if (rc <= 0)
+		return rc;
 	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; start it with memtop run", t->text,
 		       *name ? name : "the process", t->pid);
 }
@@ -374,45 +306,18 @@ static void note_cut(struct watch *w, const char *text)
 
 	add_warning(w, text);
 	set_text(&w->problem, text);
-	if (!model_final(w->model) && !w->child_ended && model_state(w->model, &status, &known) == MTW_RUNNING)
-		model_set_state(w->model, MTW_CUT, 0, false);
+	if (!model_final(w->in.model) && !w->in.child_ended && model_state(w->in.model, &status, &known) == MTW_RUNNING)
+		model_set_state(w->in.model, MTW_CUT, 0, false);
 }
 
 static int read_file(struct watch *w, struct err *err)
 {
-	struct session_reader *r = session_open(w->target.name, err);
-	struct err why = { 0 };
-	const uint8_t *payload;
-	uint64_t type;
-	size_t len;
-	int rc;
+	struct err cut = { 0 };
 
-	if (!r)
+	if (intake_file(&w->in, w->target.name, &cut, err))
 		return -1;
-	while ((rc = session_next(r, &w->replay_ns, &type, &payload, &len, &why)) > 0)
-		if (take_frame(w, type, payload, len, &why)) {
-			rc = -1;
-			break;
-		}
-	if (!has_hello(w)) {
-		if (rc < 0)
-			*err = why;
-		else
-			err_set(err, 3, "%s: holds no session: %s; record it again", w->target.text,
-				session_cut(r) ? "it was cut before its first block" : "no agent ever answered");
-		err->status = 3;
-		session_reader_free(r);
-		return -1;
-	}
-	if (rc < 0) {
-		note_cut(w, why.text);
-	} else if (session_cut(r)) {
-		char *text = xasprintf("%s: cut: read to its last whole block (%.1f s); the end is missing", w->target.text,
-				       (double)w->replay_ns / 1e9);
-		note_cut(w, text);
-		free(text);
-	}
-	session_reader_free(r);
+	if (*cut.text)
+		note_cut(w, cut.text);
 	return 0;
 }
 
@@ -436,7 +341,7 @@ static int connect_target(struct watch *w, struct err *err)
 	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
 		return -1;
 	check_kept(w);
-	symbols_on_answer(w->symbols, on_live_symbol, w);
+	symbols_on_answer(w->in.symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
 	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who, w->options.tick_ns, &events);
 	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
@@ -457,11 +362,12 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->target = *t;
 	w->options = *o;
 	w->opened_ns = now_ns();
-	w->model = model_new();
-	w->symbols = symbols_new(loop, w->model, &o->symbols);
-	model_on_notice(w->model, on_notice, w);
+	intake_init(&w->in, loop, w->target.text, &o->symbols);
+	w->in.note = on_note;
+	w->in.arg = w;
+	model_on_notice(w->in.model, on_notice, w);
 	if (t->kind == TARGET_FILE)
-		symbols_on_answer(w->symbols, on_file_symbol, w);
+		symbols_on_answer(w->in.symbols, on_file_symbol, w);
 	if (t->kind == TARGET_FILE ? read_file(w, err) : connect_target(w, err)) {
 		watch_close(w);
 		return NULL;
@@ -478,8 +384,7 @@ void watch_close(struct watch *w)
 	loop_remove(w->names_soon);
 	w->names_soon = NULL;
 	conn_free(w->conn);
-	symbols_free(w->symbols);
-	model_free(w->model);
+	intake_release(&w->in);
 	keep_release(&w->keep);
 	for (size_t i = 0; i < w->warning_count; i++)
 		free(w->warnings[i]);
@@ -487,6 +392,7 @@ void watch_close(struct watch *w)
 	free(w->warning_list);
 	free(w->problem);
 	free(w->notice);
+	free(w->noted);
 	free(w);
 }
 
@@ -500,12 +406,12 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 struct model *watch_model(struct watch *w)
 {
-	return w->model;
+	return w->in.model;
 }
 
 struct symbols *watch_symbols(struct watch *w)
 {
-	return w->symbols;
+	return w->in.symbols;
 }
 
 const struct target *watch_target(const struct watch *w)
@@ -518,13 +424,18 @@ bool watch_live(const struct watch *w)
 	return w->conn && w->greeted && conn_up(w->conn);
 }
 
-uint64_t watch_stale_ns(const struct watch *w)
+uint64_t watch_silent_ns(const struct watch *w)
 {
 	uint64_t last = w->conn ? conn_last_ns(w->conn) : 0, now = now_ns();
 
-	if (!last || model_final(w->model) || last > now)
+	if (!last || model_final(w->in.model) || last > now)
 		return 0;
 	return watch_live(w) && now - last < STALE_NS ? 0 : now - last;
+}
+
+uint64_t watch_stale_ns(const struct watch *w)
+{
+	return w->stale_since && !model_final(w->in.model) ? now_ns() - w->stale_since : watch_silent_ns(w);
 }
 
 const char *watch_problem(const struct watch *w)
@@ -539,9 +450,10 @@ const char *watch_notice(const struct watch *w)
 
 int watch_loading(const struct watch *w)
 {
-	const struct totals *t = model_totals(w->model);
+	const struct totals *coming = w->conn ? model_coming(w->in.model) : NULL;
+	const struct totals *t = coming ? coming : model_totals(w->in.model);
 
-	if (!w->conn || model_complete(w->model))
+	if (!w->conn || (!coming && model_complete(w->in.model)))
 		return 100;
 	if (!t->slots_total)
 		return 0;
@@ -549,11 +461,22 @@ int watch_loading(const struct watch *w)
 	return percent > 99 ? 99 : (int)percent;
 }
 
+void watch_note(struct watch *w, const char *text)
+{
+	if (!*text)
+		return;
+	add_warning(w, text);
+	set_text(&w->noted, text);
+	set_text(&w->notice, text);
+	w->bits |= WATCH_NOTICE;
+	keep_note(&w->keep, text);
+}
+
 size_t watch_warnings(const struct watch *w, const char *const **sentences)
 {
 	struct watch *mine = (struct watch *)w; /* only its scratch list */
 	const char *const *symbols = NULL;
-	size_t n = symbols_warnings(w->symbols, &symbols);
+	size_t n = symbols_warnings(w->in.symbols, &symbols);
 
 	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 1) * sizeof *mine->warning_list);
 	for (size_t i = 0; i < w->warning_count; i++)
@@ -593,33 +516,15 @@ int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count)
 
 /* --- saving and ending */
 
-static int copy_file(const char *from, const char *to, struct err *err)
-{
-	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
-	char buf[65536];
-	size_t n;
-	int rc = 0;
-
-	if (!in || !out) {
-		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from, in ? "written" : "read",
-			     strerror(errno));
-	} else {
-		while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0)
-			if (fwrite(buf, 1, n, out) != n)
-				rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
-	}
-	if (out && fclose(out) && rc == 0)
-		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
-	if (in)
-		fclose(in);
-	return rc;
-}
-
 int watch_save(struct watch *w, const char *path, struct err *err)
 {
-	if (!w->conn)
-		return copy_file(w->target.name, path, err);
-	return keep_copy(&w->keep, path, err);
+	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, err);
+}
+
+void watch_save_begin(struct watch *w)
+{
+	keep_flush(&w->keep);
+	check_kept(w);
 }
 
 const char *watch_spool_path(const struct watch *w)
@@ -630,7 +535,7 @@ const char *watch_spool_path(const struct watch *w)
 int watch_end_record(struct watch *w, struct err *err)
 {
 	if (keep_open(&w->keep))
-		symbols_wait(w->symbols); /* answers go into the file as they come */
+		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	return keep_end(&w->keep, err);
 }
 
@@ -640,9 +545,9 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 
 	if (!w->conn)
 		return 0;
-	while (!model_complete(w->model) && !model_final(w->model)) {
+	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
 		/* a slow link is no reason to give up while the state still grows */
-		uint64_t got = model_node_count(w->model) + (uint64_t)model_slot_count(w->model);
+		uint64_t got = model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
 		if (got != seen)
 			end = now_ns() + timeout_ms * 1000000ull;
 		seen = got;
@@ -658,11 +563,12 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 
 void watch_child_ended(struct watch *w, int wait_status)
 {
-	w->child_state = WIFSIGNALED(wait_status) ? MTW_SIGNALLED : MTW_EXITED;
-	w->child_status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+	uint32_t state = WIFSIGNALED(wait_status) ? MTW_SIGNALLED : MTW_EXITED;
+	int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+
 	w->child_ns = now_ns();
-	take_child_state(w);
-	keep_exit(&w->keep, w->child_state, w->child_status);
+	intake_child_ended(&w->in, state, status);
+	keep_exit(&w->keep, state, status);
 	check_kept(w);
 	tell(w, WATCH_LINK);
 }

@@ -22,6 +22,7 @@ struct target {
 	char host[256];
 	char name[512];  /* abstract name, socket path or file */
 	int port, pid;
+	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
 	char text[600];  /* as typed: for messages and the header */
 };
 /* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
@@ -55,10 +56,12 @@ struct model *watch_model(struct watch *w);
 struct symbols *watch_symbols(struct watch *w);
 const struct target *watch_target(const struct watch *w);
 bool watch_live(const struct watch *w);          /* link is up */
-uint64_t watch_stale_ns(const struct watch *w);  /* since when nothing came; 0 = fresh */
+uint64_t watch_stale_ns(const struct watch *w);  /* how old what is shown is, when the link is not keeping it fresh; 0 = fresh */
+uint64_t watch_silent_ns(const struct watch *w); /* since when nothing came; 0 = the link is alive */
 const char *watch_problem(const struct watch *w);/* one sentence, NULL = none */
 const char *watch_notice(const struct watch *w);
-int watch_loading(const struct watch *w);        /* percent, 100 = complete */
+int watch_loading(const struct watch *w);        /* percent, 100 = complete; after a reconnect, of model_coming() */
+void watch_note(struct watch *w, const char *text); /* one more warning, for this session's reports too; "" = none */
 size_t watch_warnings(const struct watch *w, const char *const **sentences);
 
 /* Commands; -1 when there is no live link. Their effect arrives as frames. */
@@ -68,7 +71,12 @@ int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
 int watch_set_option(struct watch *w, const char *name, const char *value);
 int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count); /* sorted slots */
 
-/* The session so far, to a file of the user's (whole: spool, symbols, index). */
+/*
+ * The session so far, to a file of the user's (whole: spool, symbols, index). May take seconds: meant for a forked
+ * child, whose parent has called watch_save_begin() just before. 0; -1 and *err; 1 when there is a
+ * good file but the session goes on past its end, *err says why.
+ */
+void watch_save_begin(struct watch *w);
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
 /* Ends record_path: index, trailer. 0; -1 and *err (125, says how much is safely in it) when it could not be

@@ -41,28 +41,53 @@ void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size
 	if (!mark)
 		snprintf(out, size, "start");
 	else if (m && m->name[0])
-		snprintf(out, size, "m%u (%s)", mark, m->name);
+		snprintf(out, size, "m%u %s", mark, m->name);
 	else
 		snprintf(out, size, "m%u", mark);
 }
 
 bool action_diffing(const struct app *a)
 {
-	return model_base(a->model) != 0;
+	return model_diffing(a->model);
 }
 
-unsigned action_set_base(struct app *a, uint32_t mark)
+bool action_between(const struct app *a)
 {
-	char name[128];
+	return model_until(a->model) != 0;
+}
 
-	action_mark_name(a, mark, name, sizeof name);
-	if (model_set_base(a->model, mark))
-		return said(status_error("%s cannot be compared with: only its totals are kept", name));
-	query_set_sort(a->query, mark ? BY_NET : BY_LIVE, false);
-	if (mark)
-		status_say("BORN, GONE, NET since %s; d again: off", name);
+void action_interval_name(const struct app *a, bool brief, char *out, size_t size)
+{
+	char from[128], to[128];
+
+	action_mark_name(a, model_base(a->model), from, sizeof from);
+	action_mark_name(a, model_until(a->model), to, sizeof to);
+	if (brief && model_base(a->model))
+		snprintf(from, sizeof from, "m%u", model_base(a->model));
+	if (brief)
+		snprintf(to, sizeof to, "m%u", model_until(a->model));
+	if (action_between(a))
+		snprintf(out, size, "%s .. %s", from, to);
 	else
-		status_say("diff off");
+		snprintf(out, size, "since %s", from);
+}
+
+unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
+{
+	char name[320], one[128], two[128];
+
+	action_mark_name(a, from, one, sizeof one);
+	action_mark_name(a, to, two, sizeof two);
+	if (model_set_interval(a->model, from, to))
+		return said(status_error("%s%s%s: only the totals are known at a mark that is compared", one,
+					 to ? " .. " : "", to ? two : ""));
+	action_interval_name(a, false, name, sizeof name);
+	if (action_between(a))
+		status_say("BORN, GONE, NET from %s; d: back to now", name);
+	else if (action_diffing(a))
+		status_say("BORN, GONE, NET %s; d again: off", name);
+	else
+		status_say("diff off: what is live now");
 	return VIEW_RESORT;
 }
 
@@ -71,10 +96,10 @@ static unsigned diff(struct app *a)
 	uint32_t newest = model_newest_mark(a->model);
 
 	if (action_diffing(a))
-		return action_set_base(a, 0);
+		return action_set_interval(a, 0, 0);
 	if (!newest)
 		return said(status_error("there is no mark to compare with yet; s sets one"));
-	return action_set_base(a, newest);
+	return action_set_interval(a, newest, 0);
 }
 
 static unsigned diff_two(struct app *a)

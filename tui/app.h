@@ -71,10 +71,13 @@ void app_quit(struct app *a, int status);
 
 /* --- actions.c */
 unsigned action_request(struct app *a, enum request r);
-/* The base of BORN, GONE, NET: a mark's id, 0 = none. */
-unsigned action_set_base(struct app *a, uint32_t mark);
+/* What BORN, GONE, NET count: from a mark's id (0 = start) to another's (0 = now). 0, 0: no diff. */
+unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to);
 bool action_diffing(const struct app *a);
-/* "m2" or "m2 (warm)" */
+bool action_between(const struct app *a); /* it ends at a mark, not now */
+/* "since m2 warm" or "m1 .. m3 after 2k"; brief: without the marks' own names. */
+void action_interval_name(const struct app *a, bool brief, char *out, size_t size);
+/* "m2" or "m2 warm" */
 void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size);
 /* Shows a trie node in the tree, selected. */
 unsigned action_show_node(struct app *a, uint32_t node);

@@ -10,6 +10,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 const struct option_spec opt_pid = { 'p', "pid", "PID", "the agent of this process",
@@ -76,14 +77,23 @@ static const struct option_spec *find_name(const struct verb *v, const char *nam
 	return NULL;
 }
 
+static const char *option_name(const struct option_spec *o, char *buf, size_t size)
+{
+	snprintf(buf, size, "--%s", o->name);
+	return buf;
+}
+
 static int store(const struct verb *v, const struct option_spec *o, const char *value,
 		 struct args *a, struct err *err)
 {
 	char *field = (char *)a + o->field;
+	char name[64];
 
+	if (o->value && !*value && o != &opt_agent_options)
+		return usage_error(v, err, option_name(o, name, sizeof name), "its value is empty");
 	if (o->list) {
 		if (a->symbol_dir_count == sizeof a->symbol_dirs / sizeof *a->symbol_dirs)
-			return usage_error(v, err, o->name, "given too often");
+			return usage_error(v, err, option_name(o, name, sizeof name), "given too often");
 		a->symbol_dirs[a->symbol_dir_count++] = value;
 	} else if (o->value) {
 		*(const char **)field = value;
@@ -129,10 +139,24 @@ static bool looks_like_target(const char *word)
 	return target_parse(word, &t, NULL) == 0 || strspn(word, "0123456789") == strlen(word);
 }
 
+/* Names would just be missing, and nobody knew why. */
+static int check_folders(const struct verb *v, const struct args *a, struct err *err)
+{
+	struct stat st;
+
+	for (size_t i = 0; i < a->symbol_dir_count; i++)
+		if (stat(a->symbol_dirs[i], &st) || !S_ISDIR(st.st_mode))
+			return usage_error(v, err, a->symbol_dirs[i], "no such folder for --symbols");
+	if (a->sysroot && (stat(a->sysroot, &st) || !S_ISDIR(st.st_mode)))
+		return usage_error(v, err, a->sysroot, "no such folder for --sysroot");
+	return 0;
+}
+
 int args_parse(const struct verb *v, int argc, char **argv, struct args *a, struct err *err)
 {
 	size_t n = 0;
 	bool options = true;
+	struct target t;
 
 	*a = (struct args){ .operands = xcalloc((size_t)argc + 1, sizeof *a->operands) };
 	a->program = v->takes == TAKES_PROGRAM;
@@ -145,8 +169,12 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 
 			if (rc > 0)
 				args_help(v, stdout);
+			if (rc < 0 && n && v->takes == TAKES_TARGET) /* a program's options after its name */
+				target_parse(a->operands[0], &t, err);
 			if (rc)
 				return rc;
+		} else if (n == 0 && !*argv[i]) {
+			return usage_error(v, err, "\"\"", "an empty word names nothing");
 		} else {
 			if (n == 0 && v->takes == TAKES_EITHER && !a->program)
 				a->program = !a->pid && !looks_like_target(argv[i]);
@@ -155,7 +183,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		}
 	}
 	a->operand_count = n;
-	return 0;
+	return check_folders(v, a, err);
 }
 
 void args_option_help(const struct option_spec *o, FILE *out)
@@ -193,6 +221,8 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 	if (given == 0)
 		return usage_error(v, err, verb_name(v),
 				   "a target is missing: :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
+	if (given > 1 && !a->pid && target_parse(a->operands[0], t, err))
+		return -1;
 	if (given > 1)
 		return usage_error(v, err, a->operand_count > 1 ? a->operands[1] : a->operands[0],
 				   "one target is enough");

@@ -66,7 +66,7 @@ struct tui_options cmd_tui_options(const struct args *a)
 
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t)
 {
-	*t = (struct target){ .kind = TARGET_ABSTRACT, .pid = (int)l->pid };
+	*t = (struct target){ .kind = TARGET_ABSTRACT, .pid = (int)l->pid, .unheard = true };
 	snprintf(t->name, sizeof t->name, "%s", l->socket);
 	snprintf(t->text, sizeof t->text, "%.599s", name);
 }

@@ -30,7 +30,7 @@ static int live_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	if (!chooser && args_target(&verb_live, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
-	if (!cmd_terminal(&err, STATUS_USAGE, "memtop",
+	if (!cmd_terminal(&err, STATUS_USAGE, "live view",
 			  chooser ? "memtop list" : "memtop report or memtop record"))
 		return args_fail(&err, STATUS_USAGE);
 	if (chooser) {

@@ -7,10 +7,10 @@
 
 #include "cmd.h"
 
-#include <dirent.h>
-#include <stdlib.h>
+#include "spool.h"
+
+#include <limits.h>
 #include <string.h>
-#include <sys/stat.h>
 
 static int file_target(const char *path, struct target *t, struct err *err)
 {
@@ -22,53 +22,16 @@ static int file_target(const char *path, struct target *t, struct err *err)
 	return 0;
 }
 
-static int state_folder(char *path, size_t size)
-{
-	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
-
-	if (state && *state)
-		return snprintf(path, size, "%s/memtop", state);
-	return snprintf(path, size, "%s/.local/state/memtop", home ? home : "");
-}
-
-/* The newest *.mtop there, by modification time. */
-static int newest_spool(char *path, size_t size, struct err *err)
-{
-	char folder[256];
-	struct timespec best = { -1, 0 };
-	struct dirent *e;
-	struct stat st;
-
-	state_folder(folder, sizeof folder);
-	DIR *d = opendir(folder);
-	while (d && (e = readdir(d))) {
-		const char *dot = strrchr(e->d_name, '.');
-
-		if (!dot || strcmp(dot, ".mtop") || fstatat(dirfd(d), e->d_name, &st, 0) ||
-		    st.st_mtim.tv_sec < best.tv_sec ||
-		    (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec <= best.tv_nsec))
-			continue;
-		best = st.st_mtim;
-		snprintf(path, size, "%.255s/%.255s", folder, e->d_name);
-	}
-	if (d)
-		closedir(d);
-	if (best.tv_sec < 0)
-		return err_set(err, STATUS_UNREACHED, "--last: no session in %s; a live view keeps one there",
-			       folder);
-	return 0;
-}
-
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
-	char path[sizeof t->name];
+	char path[PATH_MAX];
 
 	if (a->operand_count + a->last != 1)
 		return err_set(err, STATUS_USAGE,
 			       "open: one session file or --last is needed; see memtop open --help");
 	if (!a->last)
 		return file_target(a->operands[0], t, err);
-	if (newest_spool(path, sizeof path, err))
+	if (spool_newest(path, sizeof path, err))
 		return -1;
 	return file_target(path, t, err);
 }

@@ -18,6 +18,7 @@
 #include "launch.h"
 #include "loop.h"
 #include "report.h"
+#include "session.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -177,7 +178,7 @@ static bool over(struct recording *r)
 	if (r->pid && !r->connected)
 		return now - r->ended_ns > GREETING_MS * 1000000ull;
 	if (live)
-		return r->pid && watch_stale_ns(r->watch) > SILENCE_MS * 1000000ull;
+		return r->pid && watch_silent_ns(r->watch) > SILENCE_MS * 1000000ull;
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
@@ -207,34 +208,57 @@ static void say_result(const struct recording *r)
 		     (unsigned long long)live_blocks(sum), r->path);
 }
 
-/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost. */
+/* The link's sentence names the program already. */
+static void say_nothing(const struct recording *r, const char *what)
+{
+	const char *why = watch_problem(r->watch);
+	size_t len = strlen(what);
+
+	if (!why)
+		why = "its agent never spoke; run it without memtop to compare";
+	else if (!strncmp(why, what, len) && !strncmp(why + len, ": ", 2))
+		why += len + 2;
+	warn("%s: nothing was recorded: %s", what, why);
+}
+
+/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none came. */
 static int finish(struct recording *r, const char *what)
 {
 	struct err err = { 0 };
-	const char *problem = watch_problem(r->watch);
 
 	if (!r->connected)
-		warn("%s: recorded nothing, %s; the program ran as usual", what,
-		     problem ? problem : "its agent never answered");
+		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
 		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
 	if (watch_end_record(r->watch, &err)) {
 		warn("%s", err.text);
 		return -1;
 	}
-	if (r->connected)
+	if (r->connected) {
 		say_result(r);
-	return 0;
+		return 0;
+	}
+	if (r->created)
+		unlink(r->path);
+	return -1;
 }
 
 /* Known before the program starts: a recording that cannot be written is not begun. */
 static int check_writable(struct recording *r, struct err *err)
 {
-	r->created = access(r->path, F_OK) != 0;
+	struct stat st = { 0 };
+
+	r->created = stat(r->path, &st) != 0;
+	if (!r->created && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+		return err_set(err, STATUS_OURS, "%s: cannot be written: a pipe or socket holds no session; choose another -o",
+			       r->path);
+	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
+		return err_set(err, STATUS_OURS, "%s: kept as it is: it holds something that is no session; choose another -o",
+			       r->path);
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_set(err, STATUS_OURS, "%s: %s; choose another -o", r->path, strerror(errno));
+		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o", r->path, strerror(errno));
 	close(fd);
 	return 0;
 }
@@ -271,6 +295,7 @@ static int record_program(const struct args *a)
 	cmd_launched_target(&l, a->operands[0], &t);
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch) {
+		watch_note(r.watch, l.note);
 		record_loop(&r);
 		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
 			watch_child_ended(r.watch, status);
@@ -308,7 +333,7 @@ static int record_target(const struct args *a)
 		warn("%s: a session file is recorded already; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
-	if (a->seconds && (*end || !(seconds > 0) || seconds > 4e6)) {
+	if (a->seconds && (*end || a->seconds[strspn(a->seconds, "0123456789.")] || !(seconds > 0) || seconds > 4e6)) {
 		warn("%s: not a number of seconds; write --for 10", a->seconds);
 		return STATUS_USAGE;
 	}

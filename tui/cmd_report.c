@@ -6,6 +6,7 @@
 
 #include "export.h"
 #include "loop.h"
+#include "session.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -56,6 +57,20 @@ static const struct export_format *pick_format(const struct args *a, struct err 
 	return f;
 }
 
+/*
+ * A slip of the pen must not cost a recording: `report -o a.mtop`, meant as an input or as a copy, would
+ * put text in its place.
+ */
+static int refuse_session(const char *path, struct err *err)
+{
+	size_t len = strlen(path);
+
+	if ((len < 5 || strcmp(path + len - 5, ".mtop")) && !session_file(path))
+		return 0;
+	return err_set(err, STATUS_USAGE, "%s: a report is no session; use -o FILE.txt or FILE.json, or memtop record -o %s",
+		       path, path);
+}
+
 static int write_report(const struct export_format *f, struct watch *w, const struct args *a,
 			struct err *err)
 {
@@ -66,11 +81,11 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 	int rc = pick_changes(a, watch_model(w), &o, err);
 
 	if (!rc && a->output && !(out = fopen(a->output, "we")))
-		rc = err_set(err, STATUS_UNREACHED, "%s: %s; choose another -o", a->output, strerror(errno));
+		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o", a->output, strerror(errno));
 	if (!rc)
 		rc = f->write(w, q, &o, out, err);
 	if (a->output && out && out != stdout && fclose(out) && !rc)
-		rc = err_set(err, STATUS_UNREACHED, "%s: %s; the report is not whole", a->output, strerror(errno));
+		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; what was written is not whole", a->output, strerror(errno));
 	query_free(q);
 	owners_free(owners);
 	return rc;
@@ -82,7 +97,7 @@ static int report_run(const struct args *a)
 	struct err err = { 0 };
 	const struct export_format *f = pick_format(a, &err);
 
-	if (!f || args_target(&verb_report, a, &t, &err))
+	if (!f || args_target(&verb_report, a, &t, &err) || (a->output && refuse_session(a->output, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
 	struct watch *w = cmd_open_whole(loop, &t, a, &err);

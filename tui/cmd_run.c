@@ -82,12 +82,16 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	r.watch = watch_open(loop, &t, &options, err);
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);
+	watch_note(r.watch, l->note);
 	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
 	reap(&r);
 	int status = tui_run(loop, r.watch, &tui);
 	reap(&r);
 	loop_remove(r.signal);
 	watch_close(r.watch);
+	if (!r.ended)
+		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", a->operands[0], (int)r.pid,
+		     (int)r.pid, (int)r.pid);
 	return status_of(&r, status);
 }
 

@@ -93,7 +93,14 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
 	if (f->final && !file)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
-	if (loading < 100 && model_program(a->model)) {
+	const struct totals *coming = model_coming(a->model);
+	if (loading < 100 && coming) {
+		if (coming->time_ns)
+			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
+			    text_bytes(span, live_bytes(&coming->sum)));
+		else
+			add(parts, n, ROLE_HEADER_WARNING, "loading");
+	} else if (loading < 100 && model_program(a->model)) {
 		double known = live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
 		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
 	}
@@ -266,12 +273,10 @@ static void draw_strip(const struct app *a, const struct area *s, int y)
 	}
 }
 
-#define CAPTION_MIN 24 /* columns below which a part of it says nothing */
-
-static void draw_tabs(struct app *a, const struct area *s, int y)
+/* The tabs with names of `level`: 2 whole, 1 brief, 0 only of the view that is shown. Returns the width. */
+static int tabs(struct app *a, const struct area *s, int y, int level, bool drawn)
 {
-	struct view *v = a->views[a->current];
-	char text[64], caption[640] = "";
+	char text[64];
 	int x = 0;
 
 	for (int i = 0; i < VIEW_COUNT; i++) {
@@ -279,43 +284,73 @@ static void draw_tabs(struct app *a, const struct area *s, int y)
 			continue;
 		int digit = i == VIEW_OUTPUT ? 8 : i + 1;
 		bool here = i == (int)a->current;
-		const char *name = s->w >= 100 ? a->views[i]->ops->title : s->w >= 60 || here ?
-				   a->views[i]->ops->brief : "";
-		snprintf(text, sizeof text, here ? "[%d %s]" : " %d %s ", digit, name);
-		if (!here && !*name)
-			snprintf(text, sizeof text, " %d", digit);
-		x += draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+		const char *name = level == 2 ? a->views[i]->ops->title : level || here ? a->views[i]->ops->brief : "";
+		snprintf(text, sizeof text, here ? "[%d %s]" : *name ? " %d %s " : " %d", digit, name);
+		if (drawn)
+			draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+		x += text_width(text);
 	}
+	return x;
+}
+
+static int caption(struct app *a, bool brief, char *out, size_t size)
+{
+	struct view *v = a->views[a->current];
+
+	*out = 0;
 	if (v->ops->caption)
-		v->ops->caption(v, caption, sizeof caption);
+		v->ops->caption(v, brief, out, size);
 	if (a->filter[0]) {
-		size_t len = strlen(caption);
-		snprintf(caption + len, sizeof caption - len, "%sfilter: %s", len ? "  " : "", a->filter);
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
 	}
-	int wide = text_width(caption), room = s->w - x - 2;
-	if (wide > room && room >= CAPTION_MIN)
-		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_END, caption);
-	else if (wide <= room)
-		draw_text(s, y, s->w - wide - 1, ROLE_MARK, caption);
+	return text_width(out);
+}
+
+/* What the rows below are of must be read: tabs lose their names first, then the caption is cut. */
+static void draw_tabs(struct app *a, const struct area *s, int y)
+{
+	char text[640];
+	int level = s->w >= 100 ? 2 : s->w >= 60 ? 1 : 0;
+	int wide = caption(a, false, text, sizeof text), x = tabs(a, s, y, level, false);
+
+	if (wide > s->w - x - 2)
+		wide = caption(a, true, text, sizeof text);
+	while (level && wide > s->w - x - 2)
+		x = tabs(a, s, y, --level, false);
+	tabs(a, s, y, level, true);
+	int room = s->w - x - 2;
+	if (wide > room)
+		draw_clip(s, y, x + 1, room, ROLE_MARK, CLIP_END, text);
+	else
+		draw_text(s, y, s->w - wide - 1, ROLE_MARK, text);
 }
 
 /* --- the last line */
 
-static int hint(const struct area *s, int y, int x, enum request r)
+/* What a key does now. */
+static const char *brief_of(const struct app *a, enum request r)
+{
+	if (r == REQ_DIFF && action_diffing(a))
+		return action_between(a) ? "Back to now" : "Diff off";
+	return request_info(r)->brief;
+}
+
+static int hint(const struct app *a, const struct area *s, int y, int x, enum request r)
 {
 	char key[16];
 	int start = x;
 
 	x += draw_text(s, y, x, ROLE_KEY, key_label(key, request_key(r, 0)));
-	x += 1 + draw_text(s, y, x + 1, ROLE_HINT, request_info(r)->brief);
+	x += 1 + draw_text(s, y, x + 1, ROLE_HINT, brief_of(a, r));
 	return x - start;
 }
 
-static int hint_width(enum request r)
+static int hint_width(const struct app *a, enum request r)
 {
 	char key[16];
 
-	return text_width(key_label(key, request_key(r, 0))) + 1 + text_width(request_info(r)->brief);
+	return text_width(key_label(key, request_key(r, 0))) + 1 + text_width(brief_of(a, r));
 }
 
 static bool in_foci(const enum focus *foci, enum focus f)
@@ -334,19 +369,23 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 
 	draw_fill(s, y, 0, -1, ROLE_HINT);
 	for (size_t i = sizeof last / sizeof last[0]; i-- > 0 && right > s->w - 30;) {
-		right -= hint_width(last[i]) + 2;
-		hint(s, y, right + 1, last[i]);
+		right -= hint_width(a, last[i]) + 2;
+		hint(a, s, y, right + 1, last[i]);
 	}
 	int x = 1;
+	/* The way back from a diff of the past is never left out. */
+	if (action_between(a) && x + hint_width(a, REQ_DIFF) <= right)
+		x += hint(a, s, y, x, REQ_DIFF) + 2;
 	for (int own = 1; own >= 0; own--)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			const struct request_info *info = request_info((enum request)r);
-			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT;
+			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
+				    (r == REQ_DIFF && action_between(a));
 			if (!*info->brief || ends || (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
 				continue;
-			if (x + hint_width((enum request)r) > right)
+			if (x + hint_width(a, (enum request)r) > right)
 				continue;
-			x += hint(s, y, x, (enum request)r) + 2;
+			x += hint(a, s, y, x, (enum request)r) + 2;
 		}
 }
 

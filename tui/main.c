@@ -6,6 +6,7 @@
 #include "verbs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <locale.h>
 #include <stdlib.h>
 #include <string.h>
@@ -61,6 +62,18 @@ static int flush_output(int status)
 	return status;
 }
 
+/*
+ * Standard descriptors that the caller closed are held by what can neither be read nor written that way:
+ * else a session file or a socket would get the number 0, 1 or 2, and messages would go into it. A
+ * program started by run or record finds them closed, as we did.
+ */
+static void hold_standard_fds(void)
+{
+	for (int fd = 0; fd < 3; fd++)
+		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+			exit(STATUS_OURS);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -69,6 +82,7 @@ int main(int argc, char **argv)
 	struct args a;
 	struct err err = { 0 };
 
+	hold_standard_fds();
 	setlocale(LC_ALL, "");
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();

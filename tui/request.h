@@ -27,7 +27,7 @@ enum focus {
 	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)") \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now") \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name") \
-	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: off") \
+	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: off, back to now") \
 	X(DIFF_TWO, GLOBAL, "D", "", "choose two marks to diff") \
 	X(SEARCH, GLOBAL, "/", "Find", "search as you type") \
 	X(NEXT_HIT, GLOBAL, "n", "", "next hit") \
@@ -76,7 +76,7 @@ enum focus {
 	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree") \
 	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree") \
 	X(PICK, MARKS, "<Space>", "Pick A, B", "pick the marks to compare: first A, then B") \
-	X(MARK_TREE, MARKS, "<Enter> <Right> l", "Tree", "show the change since A in the tree") \
+	X(MARK_TREE, MARKS, "<Enter> <Right> l", "Tree", "show the change from A to B in the tree") \
 	X(RENAME, MARKS, "R", "Rename", "rename the mark") \
 	X(DELETE, MARKS, "<Del>", "Delete", "delete the mark") \
 	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "a shorter time in the graphs") \

@@ -1,36 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * save.c - w: the session or a report into a file; the ending of its name says which. It is
- * written beside its name and renamed when it is whole, so that a full disk leaves no half of one.
- * The session is copied as it lies on the disk; reports take longer: saver.c.
+ * save.c - w: the session or a report into a file; the ending of its name says which. Asks for the
+ * name; saver.c writes.
  */
 #include "actions.h"
 
-#include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-static int write_session(struct app *a, const char *path, struct err *err)
-{
-	char *part = xasprintf("%s.part", path);
-	int rc;
-
-	unlink(part);
-	rc = watch_save(a->watch, part, err);
-	if (rc == 0 && rename(part, path))
-		rc = err_set(err, 3, "%s: %s", path, strerror(errno));
-	if (rc)
-		unlink(part);
-	free(part);
-	return rc;
-}
-
 void action_save_as(struct app *a, const char *path)
 {
-	struct err err = { 0 };
 	const char *dot = strrchr(path, '.');
 	const struct export_format *format = export_by_path(path);
 
@@ -38,12 +19,7 @@ void action_save_as(struct app *a, const char *path)
 		status_error("%s: which format? end the name in .mtop, .json or .txt", path);
 		return;
 	}
-	if (format)
-		saver_start(a, format, path);
-	else if (write_session(a, path, &err))
-		status_error("%s", err.text[0] ? err.text : "not saved");
-	else
-		status_say("saved: %s", path);
+	saver_start(a, format, path);
 }
 
 static char pending[PATH_MAX];

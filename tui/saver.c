@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * saver.c - writes a report while the view goes on.
+ * saver.c - writes a report or the session while the view goes on.
  *
  * A report wants the name of every stack, and of a large program it takes seconds to make. So the
  * names are asked for in slices between the keys, and when they are there a forked child, which
  * has the model as it was at that instant, writes the file and says through a pipe what failed. The
  * child has one thread: it never asks the symbolizer, touches no terminal, and ends by _exit.
+ * A session is copied as it lies on the disk: it may be a gigabyte, the child does that too.
  *
- * One report at a time. It is written beside its name and renamed when it is whole.
+ * One file at a time. It is written beside its name and renamed when it is whole, so that a full
+ * disk leaves no half of one. A session that is under way is finished even when the view ends.
  */
 #include "actions.h"
 
@@ -28,7 +30,7 @@
 
 static struct {
 	struct app *app;                 /* NULL: nothing is being saved */
-	const struct export_format *format;
+	const struct export_format *format; /* NULL: the session itself */
 	char path[PATH_MAX], part[PATH_MAX + 8];
 	uint32_t asked;                  /* nodes whose names were asked for */
 	struct loop_source *timer, *reader;
@@ -54,6 +56,10 @@ void saver_stop(void)
 {
 	if (!job.app)
 		return;
+	if (job.fd >= 0 && !job.format) {
+		finish(); /* a copy needs nothing of us */
+		return;
+	}
 	if (job.fd >= 0) {
 		kill(job.pid, SIGKILL);
 		waitpid(job.pid, NULL, 0);
@@ -67,18 +73,26 @@ void saver_stop(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->model), .changes = model_base(a->model) != 0 };
-
-	unlink(job.part);
+	struct export_options o = { .from = model_base(a->model), .to = model_until(a->model),
+				    .changes = model_diffing(a->model) };
 	FILE *out = fopen(job.part, "we");
+
 	if (!out)
 		return err_set(err, 3, "%s: %s", job.path, strerror(errno));
 	int rc = job.format->write(a->watch, a->query, &o, out, err);
 	if (fclose(out) && rc == 0)
 		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
-	if (rc == 0 && rename(job.part, job.path))
+	return rc;
+}
+
+/* As watch_save(). */
+static int write_file(struct err *err)
+{
+	unlink(job.part);
+	int rc = job.format ? write_report(err) : watch_save(job.app->watch, job.part, err);
+	if (rc >= 0 && rename(job.part, job.path))
 		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
-	if (rc)
+	if (rc < 0)
 		unlink(job.part);
 	return rc;
 }
@@ -92,13 +106,11 @@ static _Noreturn void child(int fd)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	symbols_freeze(job.app->symbols);
-	if (write_report(&err)) {
-		const char *text = err.text[0] ? err.text : "not saved";
-		if (write(fd, text, strlen(text)) < 0)
-			_exit(2);
-		_exit(1);
-	}
-	_exit(0);
+	int rc = write_file(&err);
+	const char *text = err.text[0] ? err.text : "not saved";
+	if (rc && write(fd, text, strlen(text)) < 0 && rc < 0)
+		_exit(2);
+	_exit(rc < 0);
 }
 
 /* --- the view's side */
@@ -118,7 +130,9 @@ static void on_words(void *arg, unsigned events)
 		return;
 	job.said[job.said_len] = '\0';
 	waitpid(job.pid, &status, 0);
-	if (status == 0)
+	if (status == 0 && job.said_len)
+		status_error("saved, but not to the end: %s: %s", job.path, job.said);
+	else if (status == 0)
 		status_say("saved: %s", job.path);
 	else
 		status_error("%s", job.said_len ? job.said : "not saved: the writer was killed");
@@ -181,6 +195,11 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 	job.asked = 0;
 	job.said_len = 0;
 	job.fd = -1;
+	if (!format) {
+		watch_save_begin(a->watch);
+		start_child();
+		return;
+	}
 	job.timer = loop_timer(a->loop, SLICE_MS, true, on_slice, NULL);
 	on_slice(NULL);
 }

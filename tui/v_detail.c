@@ -134,9 +134,9 @@ static void add_figures(struct detail *d, const struct node *n)
 		 text_bytes(a, live_bytes(t)), text_blocks(b, live_blocks(t)), text_bytes(e, t->alloc_bytes),
 		 text_count(f, t->alloc_blocks), text_bytes((char[32]){ 0 }, t->free_bytes));
 	if (action_diffing(d->p.v.app)) {
-		char base[128];
-		action_mark_name(d->p.v.app, model_base(d->p.v.app->model), base, sizeof base);
-		page_add(&d->p, ROLE_NORMAL, "Since %s: born %s, gone %s, net %s.", base, text_bytes(a, c->born_bytes),
+		char interval[320];
+		action_interval_name(d->p.v.app, false, interval, sizeof interval);
+		page_add(&d->p, ROLE_NORMAL, "%s: born %s, gone %s, net %s.", interval, text_bytes(a, c->born_bytes),
 			 text_bytes(b, c->gone_bytes),
 			 text_bytes_signed(e, (int64_t)(c->born_bytes - c->gone_bytes)));
 	}

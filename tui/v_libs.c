@@ -15,7 +15,7 @@ struct libs {
 	struct owner *rows;      /* copies, in this view's order; owned */
 	size_t count, room;
 	bool graph_focus;
-	int sort;
+	int sort[2];             /* plain, diff */
 	bool reverse;
 };
 
@@ -31,6 +31,25 @@ static const struct column columns[] = {
 	[C_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },
 };
 
+enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
+
+#define DIFF_COLUMNS(live) {                                                                       \
+	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },                    \
+	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },                    \
+	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },                                  \
+	[D_LIVE] = { .title = (live), .width = 9, .rank = 4, .sort = BY_LIVE },                    \
+	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
+	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
+}
+
+static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
+static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+
+static bool diffing(const struct libs *l)
+{
+	return action_diffing(l->v.app);
+}
+
 static uint64_t id_of(void *arg, size_t i)
 {
 	return ((struct libs *)arg)->rows[i].module;
@@ -45,6 +64,8 @@ static int64_t value(const struct libs *l, const struct owner *o, int sort)
 	switch (sort) {
 	case BY_BLOCKS: return (int64_t)live_blocks(&o->sum);
 	case BY_RATE: return (int64_t)o->rate_bytes;
+	case BY_BORN: return (int64_t)o->change.born_bytes;
+	case BY_GONE: return (int64_t)o->change.gone_bytes;
 	case BY_NET: return net_of(l, o, &net) ? net : 0;
 	default: return (int64_t)live_bytes(&o->sum);
 	}
@@ -55,8 +76,9 @@ static const struct libs *sorting; /* of the qsort in progress */
 static int compare(const void *a, const void *b)
 {
 	const struct owner *x = a, *y = b;
-	int64_t vx = value(sorting, x, sorting->sort), vy = value(sorting, y, sorting->sort);
-	int c = sorting->sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+	int sort = sorting->sort[diffing(sorting)];
+	int64_t vx = value(sorting, x, sort), vy = value(sorting, y, sort);
+	int c = sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
 
 	return sorting->reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
 }
@@ -102,7 +124,7 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 	return NULL;
 }
 
-/* With a base: against it. Without: over the time of the graph, as far as the history knows the owner. */
+/* With a diff: its own. Without: over the time of the graph, as far as the history knows the owner. */
 static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
 	const struct figures *f = &l->v.app->figures;
@@ -111,7 +133,7 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
 
 	*net = net_bytes(&o->change);
-	if (action_diffing(l->v.app))
+	if (diffing(l))
 		return true;
 	*net = (int64_t)live_bytes(&o->sum);
 	if (known && first != SIZE_MAX)
@@ -129,6 +151,18 @@ static void name_cell(const struct libs *l, const struct owner *o, struct cell c
 	cell_owner(c, o->letter, text);
 }
 
+static void diff_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
+{
+	switch (column) {
+	case D_BORN: cell_bytes(c, o->change.born_bytes); break;
+	case D_GONE: cell_bytes(c, o->change.gone_bytes); break;
+	case D_NET: cell_net(c, net_bytes(&o->change)); break;
+	case D_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
+	case D_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
+	case D_NAME: name_cell(l, o, c); break;
+	}
+}
+
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
 	struct libs *l = arg;
@@ -139,6 +173,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	char text[32];
 	int64_t net;
 
+	if (diffing(l)) {
+		diff_cell(l, o, column, c);
+		return;
+	}
 	switch (column) {
 	case C_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
 	case C_PART:
@@ -162,10 +200,24 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 
 static bool dim(void *arg, size_t row)
 {
-	return live_bytes(&((struct libs *)arg)->rows[row].sum) == 0;
+	const struct libs *l = arg;
+	const struct change *c = &l->rows[row].change;
+
+	if (action_between(l->v.app))
+		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
+	return live_bytes(&l->rows[row].sum) == 0;
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table tables[3] = {
+	{ columns, sizeof columns / sizeof columns[0], cell, dim, id_of },
+	{ since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
+	{ between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
+};
+
+static const struct table *table(const struct libs *l)
+{
+	return &tables[diffing(l) + action_between(l->v.app)];
+}
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -182,28 +234,30 @@ static void draw(struct view *v, const struct area *a)
 		struct area in = draw_box(&box, title, l->graph_focus);
 		graph_owners(&in, &v->app->figures, v->app->window_ns);
 	}
-	table_draw(&table, &list, &l->list, l, l->sort, !l->graph_focus);
+	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], !l->graph_focus);
 	if (!l->count)
 		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct libs *l = (struct libs *)v;
-	char base[128];
+	char count[32] = "", interval[320];
 
-	if (action_diffing(v->app)) {
-		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
-		snprintf(out, size, "%zu librar%s  NET since %s", l->count, l->count == 1 ? "y" : "ies", base);
-	} else {
-		snprintf(out, size, "%zu librar%s  NET over %s", l->count, l->count == 1 ? "y" : "ies",
-			 text_span(base, graph_window(&v->app->figures, v->app->window_ns)));
-	}
+	if (!brief)
+		snprintf(count, sizeof count, "%zu librar%s  ", l->count, l->count == 1 ? "y" : "ies");
+	action_interval_name(v->app, brief, interval, sizeof interval);
+	if (action_diffing(v->app))
+		snprintf(out, size, "%s%s", count, interval);
+	else
+		snprintf(out, size, "%sNET over %s", count,
+			 text_span(interval, graph_window(&v->app->figures, v->app->window_ns)));
 }
 
 static unsigned request(struct view *v, enum request r)
 {
 	struct libs *l = (struct libs *)v;
+	int *sort = &l->sort[diffing(l)];
 
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
@@ -211,8 +265,8 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV: l->graph_focus = !l->graph_focus; return VIEW_DRAW;
 	case REQ_ZOOM_IN_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1); return VIEW_DRAW;
 	case REQ_ZOOM_OUT_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1); return VIEW_DRAW;
-	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
+	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
 	case REQ_LIB_TREE: {
 		if (!l->count)
@@ -293,6 +347,7 @@ struct view *view_libs_new(struct app *a)
 	struct libs *l = xcalloc(1, sizeof *l);
 
 	l->v = (struct view){ &ops, a };
-	l->sort = BY_LIVE;
+	l->sort[0] = BY_LIVE;
+	l->sort[1] = BY_NET;
 	return &l->v;
 }

@@ -17,7 +17,7 @@
 enum { C_PICK, C_MARK, C_NAME, C_BY, C_TIME, C_AFTER, C_LIVE, C_NET, C_BORN, C_GONE, C_RSS, C_BLOCKS };
 
 static const struct column columns[] = {
-	[C_PICK] = { .title = "PICK", .width = 4, .rank = 2, .sort = -1, .left = true },
+	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
 	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
 	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
 	[C_BY] = { .title = "SET BY", .width = 10, .rank = 9, .sort = -1, .left = true },
@@ -184,12 +184,17 @@ static void draw(struct view *v, const struct area *a)
 	marks_lower_draw(m, &low);
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct marks *m = (struct marks *)v;
+	char a[32], b[32];
 
-	snprintf(out, size, m->count <= 2 ? "no marks yet: s sets one" : "NET since the row above");
-	(void)v;
+	if (m->count <= 2)
+		snprintf(out, size, "no marks yet: s sets one");
+	else if (brief)
+		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
+	else
+		snprintf(out, size, "NET since the row above");
 }
 
 /* --- keys */
@@ -246,14 +251,10 @@ static unsigned pick(struct marks *m, uint32_t id)
 static unsigned show_tree(struct marks *m)
 {
 	struct app *a = m->v.app;
-	uint32_t from = m->a;
+	unsigned bits = action_set_interval(a, m->a, m->b == MARK_NOW ? 0 : m->b);
 
-	if (m->b != MARK_NOW) {
-		status_error("the tree compares with now: pick B at `now`; below is the change from A to B");
-		return VIEW_DRAW;
-	}
-	unsigned bits = action_set_base(a, from);
-	app_show(a, VIEW_TREE);
+	if (bits & VIEW_RESORT)
+		app_show(a, VIEW_TREE);
 	return bits;
 }
 
@@ -319,7 +320,7 @@ void view_marks_pick(struct view *v)
 	struct marks *m = (struct marks *)v;
 
 	m->picked = m->pick_b = m->lower_focus = false;
-	status_say("Space picks A, then B; the change between them is below");
+	status_say("Space picks A, then B; the change between them is below, Enter shows it as a tree");
 }
 
 static void view_free(struct view *v)

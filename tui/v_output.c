@@ -117,7 +117,7 @@ static void draw(struct view *v, const struct area *a)
 			  "the program has written nothing yet");
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct output *o = (struct output *)v;
 	char count[32];
@@ -125,7 +125,7 @@ static void caption(struct view *v, char *out, size_t size)
 	bool more = fstat(v->app->options->output_fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
 
 	snprintf(out, size, "%s lines%s%s", text_count(count, line_count(o)), more ? " and more" : "",
-		 o->follow ? ", following" : ", End follows");
+		 o->follow ? ", following" : brief ? "" : ", End follows");
 }
 
 static unsigned request(struct view *v, enum request r)

@@ -199,15 +199,20 @@ static void draw(struct view *v, const struct area *a)
 		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	const struct sites *s = (struct sites *)v;
 	size_t grow = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
-	snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count, s->count == 1 ? "" : "s",
-		 grow, grow == 1 ? "s" : "");
+	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
+		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
+	else if (brief)
+		snprintf(out, size, "%zu of %zu grow", grow, s->count);
+	else
+		snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count, s->count == 1 ? "" : "s",
+			 grow, grow == 1 ? "s" : "");
 }
 
 /* --- keys */

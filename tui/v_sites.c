@@ -23,15 +23,18 @@ static const struct column plain_columns[] = {
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
-static const struct column diff_columns[] = {
-	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
-	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
-	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
-	[D_LIVE] = { .title = "LIVE", .width = 8, .rank = 3, .sort = BY_LIVE },
-	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
-	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true },
-};
+#define DIFF_COLUMNS(live) {                                                                       \
+	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },                    \
+	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },                    \
+	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },                                  \
+	[D_LIVE] = { .title = (live), .width = 8, .rank = 3, .sort = BY_LIVE },                    \
+	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
+	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },  \
+	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true }, \
+}
+
+static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
+static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
 static bool diffing(const struct sites *s)
 {
@@ -86,30 +89,39 @@ static bool dim(void *arg, size_t row)
 	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static const struct table tables[2] = {
+static const struct table tables[3] = {
 	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
-	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, id_of },
+	{ since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
+	{ between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
 };
+
+static const struct table *table(const struct sites *s)
+{
+	return &tables[diffing(s) + action_between(s->v.app)];
+}
 
 static void draw(struct view *v, const struct area *a)
 {
 	struct sites *s = (struct sites *)v;
 
-	table_draw(&tables[diffing(s)], a, &s->list, s, s->sort[diffing(s)], true);
+	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], true);
 	if (!s->count)
 		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct sites *s = (struct sites *)v;
-	char base[128], count[32];
+	char interval[320], count[32];
 
-	action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
-	if (diffing(s))
-		snprintf(out, size, "%s sites  since %s", text_count(count, s->count), base);
+	action_interval_name(v->app, brief, interval, sizeof interval);
+	text_count(count, s->count);
+	if (!diffing(s))
+		snprintf(out, size, "%s sites", count);
+	else if (brief)
+		snprintf(out, size, "%s", interval);
 	else
-		snprintf(out, size, "%s sites", text_count(count, s->count));
+		snprintf(out, size, "%s sites  %s", count, interval);
 }
 
 /* --- shared with the overview (sites.h) */
@@ -188,8 +200,8 @@ static unsigned request(struct view *v, enum request r)
 	int *sort = &s->sort[diffing(s)];
 
 	switch (r) {
-	case REQ_SORT_LEFT: *sort = table_sort_beside(&tables[diffing(s)], *sort, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: *sort = table_sort_beside(&tables[diffing(s)], *sort, 1); return VIEW_RESORT;
+	case REQ_SORT_LEFT: *sort = table_sort_beside(table(s), *sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(s), *sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: s->reverse = !s->reverse; return VIEW_RESORT;
 	default: return sites_request(s, r, id_of);
 	}

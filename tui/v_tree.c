@@ -77,7 +77,7 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-static void caption(struct view *v, char *out, size_t size)
+static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct tree *t = (struct tree *)v;
 	size_t n = 0;
@@ -85,11 +85,12 @@ static void caption(struct view *v, char *out, size_t size)
 	for (size_t i = 0; i < t->crumb_count && n < size; i++)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " > " : "in ", t->crumbs[i]);
 	if (n < size && query_inverted(v->app->query))
-		n += (size_t)snprintf(out + n, size - n, "%sinverted: from the allocation up", n ? "  " : "");
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
+				      brief ? "inverted" : "inverted: from the allocation up");
 	if (n < size && tree_diffing(t)) {
-		char base[128];
-		action_mark_name(v->app, model_base(v->app->model), base, sizeof base);
-		snprintf(out + n, size - n, "%ssince %s", n ? "  " : "", base);
+		char interval[320];
+		action_interval_name(v->app, brief, interval, sizeof interval);
+		snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
 	}
 }
 

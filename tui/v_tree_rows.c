@@ -143,15 +143,17 @@ void tree_panel(const struct tree *t, const struct area *a)
 
 	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s live in %s%s%s.  Now %s calls/s, %s in all.",
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s live in %s%s%s.  Now %s calls/s, %s in all.",
+		    action_between(t->v.app) ? "Now " : "",
 		    text_bytes(one, bytes), text_blocks(two, blocks), blocks ? ", mean " : "",
 		    blocks ? text_bytes(three, bytes / blocks) : "", text_short((char[32]){ 0 }, figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
 		    text_bytes((char[32]){ 0 }, r->incl.alloc_bytes));
 	if (tree_diffing(t)) {
-		char base[128];
-		action_mark_name(t->v.app, model_base(t->v.app->model), base, sizeof base);
-		draw_printf(a, 2, 1, ROLE_NORMAL, "%s blocks born since %s and alive, %s of those before it freed since.",
-			    text_count(one, r->change.born_blocks), base, text_count(two, r->change.gone_blocks));
+		char interval[320];
+		action_interval_name(t->v.app, false, interval, sizeof interval);
+		draw_printf(a, 2, 1, ROLE_NORMAL, "%s: %s blocks born and alive%s, %s older ones freed.", interval,
+			    text_count(one, r->change.born_blocks), action_between(t->v.app) ? " at its end" : "",
+			    text_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
 	} else if (m && m->path) {

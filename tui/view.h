@@ -38,7 +38,7 @@ struct view_ops {
 	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
 	bool (*escape)(struct view *v);
 	/* What stands at the right of the tabs. May be NULL. */
-	void (*caption)(struct view *v, char *out, size_t size);
+	void (*caption)(struct view *v, bool brief, char *out, size_t size);
 	/* / typed and n N; hits < 0 = the view has no search. May be NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
 	unsigned (*next_hit)(struct view *v, bool backwards);

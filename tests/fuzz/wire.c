@@ -320,7 +320,7 @@ static void look(struct session *x)
 		query_stack(x->q, below(70), frames, 32);
 	if (model_newest_mark(x->m)) {
 		const struct interval_row *intervals;
-		model_set_base(x->m, model_newest_mark(x->m));
+		model_set_interval(x->m, below(model_newest_mark(x->m) + 1), below(model_newest_mark(x->m) + 1));
 		query_intervals(x->q, model_newest_mark(x->m), 0, &intervals);
 	}
 	must_hold(x);

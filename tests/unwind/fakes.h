@@ -10,7 +10,8 @@
 
 struct conf mt_conf = { .xdepth = 256 };
 struct real mt_real;
-_Atomic uint32_t mt_pass;
+_Atomic uint32_t mt_pass, mt_era;
+_Atomic uint64_t mt_epoch;
 uint64_t mt_start_ns;
 
 #endif

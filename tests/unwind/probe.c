@@ -3,12 +3,14 @@
  * probe.c - one stack, taken four ways: by the incremental capture (its path in the trie), by
  * the plain walk, by a second capture at once, and by libunwind's unw_step as the judge.
  *
- * All four must name the same pcs. Nothing is tolerated: a truncated stack is a difference, too,
+ * All four must name the same pcs, and so must a stack that was remembered (struct hit), if there is
+ * one: by the same comparisons as in the hooks. Nothing is tolerated: a truncated stack is a difference, too,
  * except when a signal met a capture of its own thread, where it must say REENTRY.
  */
 #define UNW_LOCAL_ONLY
 #include "probe.h"
 #include "fakes.h"
+#include "unwind_fast.h"
 
 #include <libunwind.h>
 #include <memtop/wire.h>
@@ -25,7 +27,7 @@
 #define PRINTED 20
 #define STACK_BYTES (4u << 20) /* frames of 20,000 bytes, and the judge's */
 
-static _Atomic long captures, differences, frames, reentries, exacts;
+static _Atomic long captures, differences, frames, reentries, exacts, hits;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static __thread struct thread state;
 static __thread int in_storm; /* inside of a storm's handler */
@@ -129,13 +131,52 @@ static void differ(const char *what, unsigned reason, const struct list *judged,
 	fflush(stdout);
 }
 
+/* As record.c does, where the guard is: 0 = not met lately. */
+static struct hit *met(const struct regs *r)
+{
+	struct hit *h = state.hits ? unwind_recent(&state, r->pc, r->sp, r->fp) : NULL;
+
+	if (h && h->few != HIT_DEEP && !unwind_hits(h, r->pc, r->sp, r->fp)) {
+		puts("difference: the two comparisons of remembered stacks disagree");
+		atomic_fetch_add(&differences, 1);
+	}
+	return h;
+}
+
+static void forget_deep(void)
+{
+	if (state.deep)
+		state.deep->sp = 0;
+	state.deep = NULL;
+}
+
+static void remember(const struct regs *r, node_id node)
+{
+	if (!state.hits)
+		state.hits = calloc(HITS, sizeof(*state.hits));
+	struct hit *h = unwind_hit_set(&state, r->pc, r->sp) + state.turn++ % HIT_WAYS;
+	h->sp = 0;
+	if (!unwind_is_plain(state.unwind, r))
+		return;
+	unwind_remember(&state, h);
+	h->slot = node;
+}
+
 static void compare(const struct regs *r)
 {
-	static __thread struct list judged, mine;
+	static __thread struct list judged, mine, before;
 	void *plain[DEEPEST];
+	bool guarded = !in_storm;
+	struct hit *h = guarded ? met(r) : NULL;
+
+	forget_deep();
+	if (h)
+		path(h->slot, &before);
 	node_id node = mt_unwind_capture(&state, r);
 	node_id again = mt_unwind_capture(&state, r);
 	unsigned reason = path(node, &mine);
+	if (guarded && !atomic_load(&storming))
+		remember(r, node);
 
 	atomic_fetch_add(&captures, 1);
 	if (reason == MTW_TRUNC_REENTRY && mine.n == 1 && mine.pc[0] == r->pc) {
@@ -148,6 +189,9 @@ static void compare(const struct regs *r)
 		atomic_fetch_add(&exacts, judged.exact[i]);
 	if (reason || !equal(&judged, &mine, true))
 		differ("capture", reason, &judged, &mine);
+	atomic_fetch_add(&hits, h != NULL);
+	if (h && !equal(&judged, &before, true))
+		differ("remembered", 0, &judged, &before);
 	if (node != again) {
 		path(again, &mine);
 		differ("second capture", 0, &judged, &mine);
@@ -163,6 +207,7 @@ static void compare_lightly(const struct regs *r)
 {
 	struct list mine, plain;
 	void *pcs[DEEPEST];
+	forget_deep();
 	unsigned reason = path(mt_unwind_capture(&state, r), &mine);
 
 	atomic_fetch_add(&captures, 1);
@@ -291,8 +336,8 @@ int probe_report(const char *name)
 		puts("the trie is not whole");
 		bad++;
 	}
-	printf("%s %s: %ld captures, %ld frames, %ld interrupted, %ld reentries, %u nodes, "
-	       "%ld differences\n", bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&frames),
+	printf("%s %s: %ld captures, %ld remembered, %ld frames, %ld interrupted, %ld reentries, %u nodes, "
+	       "%ld differences\n", bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&hits), atomic_load(&frames),
 	       atomic_load(&exacts), atomic_load(&reentries), mt_stacks_count(), bad);
 	fflush(stdout);
 	return bad != 0;

@@ -112,6 +112,26 @@ static void visit(void *arg, const struct block *b)
 	s->bytes += b->size;
 }
 
+/* What a small block finds in its way when a large one was freed unseen: only what it lies in. */
+TEST(a_large_block_gives_way_to_a_small_one)
+{
+	struct block old, b;
+
+	CHECK(!enter(0x200 + 0x100, 5000, 9, &old));
+	CHECK(!enter(0x200 + 0x80, 64, 10, &old));  /* ends before it */
+	CHECK(!enter(0x800, 64, 11, &old));         /* another granule */
+	CHECK(mt_live_peek(at(0x300), &b));
+	CHECK(enter(0x340, 64, 12, &old));
+	CHECK_EQ(old.slot, 9);
+	CHECK_EQ(old.size, 5000);
+	CHECK(!enter(0x380, 64, 13, &old));         /* once */
+	CHECK(!mt_live_peek(at(0x300), &b));
+	CHECK_EQ(mt_live_take(at(0x280)).slot, 10);
+	CHECK_EQ(mt_live_take(at(0x800)).slot, 11);
+	CHECK_EQ(mt_live_take(at(0x340)).slot, 12);
+	CHECK_EQ(mt_live_take(at(0x380)).slot, 13);
+}
+
 /* Random operations beside a table of what must be there. */
 TEST(agrees_with_a_table)
 {

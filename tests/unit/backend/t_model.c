@@ -125,7 +125,7 @@ TEST(born_gone_and_net_since_a_mark)
 	made_counts(m, 1, 10, 1000, 3, 300);
 	made_counts(m, 3, 2, 222, 0, 0);
 	tick(m, 2);
-	CHECK_EQ(model_set_base(m, 1), 0);
+	CHECK_EQ(model_set_interval(m, 1, 0), 0);
 	must_hold(m);
 	const struct change *c = &model_node(m, 2)->self_change;
 	CHECK_EQ(c->born_bytes, 222);
@@ -135,9 +135,9 @@ TEST(born_gone_and_net_since_a_mark)
 	CHECK_EQ(model_mark_find(m, "first"), 1);
 	CHECK_EQ(model_mark_find(m, "m1"), 1);
 	CHECK_EQ(model_mark_find(m, "2"), -1);
-	CHECK_EQ(model_set_base(m, 0), 0);
+	CHECK_EQ(model_set_interval(m, 0, 0), 0);
 	CHECK_EQ(model_node(m, 0)->incl_change.born_bytes - model_node(m, 0)->incl_change.gone_bytes, 922);
-	CHECK_EQ(model_set_base(m, 7), -1);
+	CHECK_EQ(model_set_interval(m, 7, 0), -1);
 	model_free(m);
 }
 
@@ -429,19 +429,20 @@ static void compare_between(const struct plain *p, uint32_t from, uint32_t to)
 	}
 }
 
-static void compare_nodes(const struct plain *p, uint32_t base)
+static void compare_nodes(const struct plain *p, uint32_t from, uint32_t to)
 {
 	int64_t net[NODES + 1] = { 0 };
-	uint64_t live[NODES + 1] = { 0 }, a, x, born = 0, gone = 0;
+	uint64_t live[NODES + 1] = { 0 }, a, b, x, y, born = 0, gone = 0;
 
-	CHECK_EQ(model_set_base(p->m, base), 0);
+	CHECK_EQ(model_set_interval(p->m, from, to), 0);
 	must_hold(p->m);
 	for (uint32_t i = 1; i <= p->slots; i++) {
-		live_at(p, base, false, i, &a, &x);
+		live_at(p, from, false, i, &a, &x);
+		live_at(p, to, to == 0, i, &b, &y);
 		live[p->slot[i].node] += live_bytes(&p->slot[i].t);
-		net[p->slot[i].node] += (int64_t)(live_bytes(&p->slot[i].t) - x);
-		born += !base || p->slot[i].epoch > p->mark[base].epoch ? live_bytes(&p->slot[i].t) : 0;
-		gone += base && p->slot[i].epoch <= p->mark[base].epoch ? x - live_bytes(&p->slot[i].t) : 0;
+		net[p->slot[i].node] += (int64_t)(y - x);
+		born += !from || p->slot[i].epoch > p->mark[from].epoch ? y : 0;
+		gone += from && p->slot[i].epoch <= p->mark[from].epoch ? x - y : 0;
 	}
 	for (uint32_t n = p->nodes; n > 0; n--) {
 		const struct node *x_node = model_node(p->m, n);
@@ -463,11 +464,22 @@ static void compare(const struct plain *p)
 			continue;
 		}
 		compare_between(p, from, 0);
-		compare_nodes(p, from);
+		compare_nodes(p, from, 0);
 		for (uint32_t to = from + 1; to <= p->marks; to++)
-			if (!p->mark[to].gone)
+			if (!p->mark[to].gone) {
 				compare_between(p, from, to);
+				compare_nodes(p, from, to);
+			}
 	}
+}
+
+/* What changes from then on must not move it. */
+static void random_interval(const struct plain *p)
+{
+	uint32_t from = below(p->marks + 1), to = below(p->marks + 1);
+
+	if (!(from && p->mark[from].gone) && !(to && p->mark[to].gone) && (!to || from <= to))
+		CHECK_EQ(model_set_interval(p->m, from, to), 0);
 }
 
 static void random_session(uint64_t number)
@@ -487,7 +499,9 @@ static void random_session(uint64_t number)
 		if (i % 30 == 29)
 			compare(p);
 		if (below(10) == 0 && p->marks && !p->mark[p->marks].gone)
-			CHECK_EQ(model_set_base(p->m, p->marks), 0);
+			CHECK_EQ(model_set_interval(p->m, p->marks, 0), 0);
+		if (below(10) == 0)
+			random_interval(p);
 		must_hold(p->m);
 	}
 	CHECK(p->marks > 2);

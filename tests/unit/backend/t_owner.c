@@ -137,7 +137,7 @@ TEST(nobody_owns_what_only_wrappers_did)
 	made_counts(x.m, 999, 2, 20, 0, 0);
 	made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
 	whole(&x);
-	CHECK_EQ(model_set_base(x.m, 0), 0); /* all anew */
+	CHECK_EQ(model_set_interval(x.m, 0, 0), 0); /* all anew */
 	end(&x);
 }
 

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rebind.c - puts hooks in front of functions that are only hooked where they exist.
+ *
+ * Once, at start-up, when it turned out that they do. Two steps, in this order:
+ *   1. our names for them (unseen.c) get values in our own symbol table, so that whatever is looked
+ *      up from now on finds the hooks: lazy calls, dlsym, libraries that are loaded later;
+ *   2. what was bound before we ran is bound anew: slots of all loaded objects, but the function's
+ *      own and ours, whose relocation names it and which hold the real address.
+ * Pages that the loader made read-only are made so again. A pointer that some constructor before
+ * ours has copied elsewhere is not found: what is allocated by it is not seen, and its
+ * free is counted as one of an unknown block.
+ */
+#include "hooks.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#if defined(__x86_64__)
+#define IS_ADDRESS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#else
+#define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#endif
+
+/* A loaded object, as its headers and its dynamic section describe it. */
+struct object {
+	uintptr_t bias, start, end;        /* of what is mapped */
+	uintptr_t fixed, fixed_end;        /* read-only since it was relocated */
+	ElfW(Sym) *symbol;
+	const char *string;
+	const ElfW(Rela) *table[2];        /* of data, of calls */
+	size_t bytes[2];
+};
+
+struct work {
+	const struct rebind *list;
+	size_t count;
+	bool shown;                        /* step 1 is done */
+};
+
+/* glibc leaves addresses in the dynamic section, others what the file says. */
+static void *at(const struct object *o, uintptr_t value)
+{
+	return (void *)(value < o->bias ? value + o->bias : value);
+}
+
+static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
+{
+	for (; d->d_tag != DT_NULL; d++) {
+		switch (d->d_tag) {
+		case DT_SYMTAB: o->symbol = at(o, d->d_un.d_ptr); break;
+		case DT_STRTAB: o->string = at(o, d->d_un.d_ptr); break;
+		case DT_RELA: o->table[0] = at(o, d->d_un.d_ptr); break;
+		case DT_RELASZ: o->bytes[0] = d->d_un.d_val; break;
+		case DT_JMPREL: o->table[1] = at(o, d->d_un.d_ptr); break;
+		case DT_PLTRELSZ: o->bytes[1] = d->d_un.d_val; break;
+		}
+	}
+}
+
+static bool read_object(const struct dl_phdr_info *info, struct object *o)
+{
+	uintptr_t page = getauxval(AT_PAGESZ);
+	const ElfW(Dyn) *dynamic = NULL;
+
+	*o = (struct object){ .bias = info->dlpi_addr, .start = UINTPTR_MAX };
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		uintptr_t from = o->bias + ph->p_vaddr, to = from + ph->p_memsz;
+		if (ph->p_type == PT_LOAD) {
+			o->start = from < o->start ? from : o->start;
+			o->end = to > o->end ? to : o->end;
+		} else if (ph->p_type == PT_DYNAMIC) {
+			dynamic = (const void *)from;
+		} else if (ph->p_type == PT_GNU_RELRO) {
+			o->fixed = from & ~(page - 1);
+			o->fixed_end = to & ~(page - 1);
+		}
+	}
+	if (dynamic)
+		read_dynamic(o, dynamic);
+	return o->symbol && o->string;
+}
+
+static bool holds(const struct object *o, const void *p)
+{
+	return (uintptr_t)p >= o->start && (uintptr_t)p < o->end;
+}
+
+static bool protect(const void *p, size_t bytes, int how)
+{
+	uintptr_t page = getauxval(AT_PAGESZ), from = (uintptr_t)p & ~(page - 1);
+
+	return mt_prim_call(SYS_mprotect, (long)from, (long)((uintptr_t)p + bytes - from), how, 0, 0, 0) == 0;
+}
+
+/* Our symbol table ends where our strings begin. */
+static void show(struct work *w, const struct object *self)
+{
+	ElfW(Sym) *end = (ElfW(Sym) *)(uintptr_t)self->string;
+	size_t bytes = (size_t)((uintptr_t)self->string - (uintptr_t)self->symbol);
+
+	w->shown = true;
+	if (self->symbol >= end || !protect(self->symbol, bytes, PROT_READ | PROT_WRITE))
+		return;
+	for (ElfW(Sym) *s = self->symbol; s + 1 <= end; s++)
+		for (size_t i = 0; i < w->count; i++)
+			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
+			    !strcmp(self->string + s->st_name, w->list[i].name))
+				s->st_value = (uintptr_t)w->list[i].hook - self->bias;
+	protect(self->symbol, bytes, PROT_READ);
+}
+
+static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o;
+
+	(void)size;
+	if (read_object(info, &o) && holds(&o, (const void *)(uintptr_t)mt_rebind))
+		show(arg, &o);
+	return ((struct work *)arg)->shown;
+}
+
+static void bind_slot(const struct object *o, void **slot, void *to)
+{
+	bool fixed = (uintptr_t)slot >= o->fixed && (uintptr_t)slot < o->fixed_end;
+
+	if (fixed && !protect(slot, sizeof(*slot), PROT_READ | PROT_WRITE))
+		return;
+	__atomic_store_n(slot, to, __ATOMIC_RELEASE);
+	if (fixed)
+		protect(slot, sizeof(*slot), PROT_READ);
+}
+
+static int bind_object(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	const struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	if (!read_object(info, &o) || holds(&o, w->list->real) || holds(&o, w->list->hook))
+		return 0;
+	for (int k = 0; k < 2; k++) {
+		for (size_t n = 0; o.table[k] && n < o.bytes[k] / sizeof(ElfW(Rela)); n++) {
+			const ElfW(Rela) *r = &o.table[k][n];
+			uint32_t index = (uint32_t)ELF64_R_SYM(r->r_info);
+			void **slot = (void **)(o.bias + r->r_offset);
+			if (!index || r->r_addend || !IS_ADDRESS(ELF64_R_TYPE(r->r_info)))
+				continue;
+			for (size_t i = 0; i < w->count; i++)
+				if (*slot == w->list[i].real &&
+				    !strcmp(o.string + o.symbol[index].st_name, w->list[i].name))
+					bind_slot(&o, slot, w->list[i].hook);
+		}
+	}
+	return 0;
+}
+
+void mt_rebind(const struct rebind *list, size_t count)
+{
+	struct work w = { list, count, false };
+
+	dl_iterate_phdr(show_ours, &w);
+	dl_iterate_phdr(bind_object, &w);
+}

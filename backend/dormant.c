@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dormant.c - what to say of a process that has the agent and no session.
+ *
+ * A forked child counts from its first moment, and becomes a session of its own once its parent has
+ * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does neither
+ * (a loop that computes, a read that blocks) has nobody who could start its server. It is told from a
+ * process without the agent by its mappings, and from one whose agent was told to listen
+ * elsewhere by its parent, which runs the same program with the agent.
+ */
+#include "dormant.h"
+
+#include "launch.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 30 /* looks, 10 ms apart */
+
+static bool has_agent(int pid)
+{
+	char path[64], line[PATH_MAX + 128];
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, "/libmemtop-agent.so") != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int parent_of(int pid)
+{
+	char path[64], line[256];
+	int parent = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "PPid: %d", &parent) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return parent;
+}
+
+static bool same_program(int a, int b)
+{
+	char path[2][64], exe[2][PATH_MAX];
+	ssize_t n[2];
+	int pid[2] = { a, b };
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof path[i], "/proc/%d/exe", pid[i]);
+		n[i] = readlink(path[i], exe[i], sizeof exe[i]);
+	}
+	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
+}
+
+/* One that has just been started may be about to listen. */
+static bool listens_soon(int pid)
+{
+	struct timespec pause = { 0, 10000000 };
+
+	for (int i = 0; i < PATIENCE; i++) {
+		struct agent_process *list;
+		bool found = false;
+		for (size_t k = 0, n = launch_list(&list); k < n; k++)
+			found |= list[k].pid == pid;
+		free(list);
+		if (found)
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+int dormant_check(const char *target, int pid, const char *name, struct err *err)
+{
+	int parent = parent_of(pid);
+
+	if (!has_agent(pid))
+		return 1;
+	if (listens_soon(pid))
+		return 0;
+	if (parent > 1 && same_program(pid, parent) && has_agent(parent))
+		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
+			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
+			       "parent: -p %d", target, name, parent);
+	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was forked and neither allocated nor "
+		       "waited since, or listen= names another socket; see memtop list", target, name);
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * progmalloc.h - whose malloc a program's calls will reach, told from its file before it starts. Any
+ * thread.
+ */
+#ifndef PROGMALLOC_H
+#define PROGMALLOC_H
+
+#include "base.h"
+
+struct progmalloc {
+	const char *sanitizer;   /* "address", ...: of -fsanitize=, one whose malloc no agent can stand before; NULL = none */
+	bool own;                /* the program defines malloc, for itself and for its libraries */
+	bool own_hidden;         /* ... for itself alone */
+};
+
+/* Of an executable for this machine's word size; nothing is told of what cannot be read. */
+void progmalloc_read(const char *path, struct progmalloc *m);
+
+#endif

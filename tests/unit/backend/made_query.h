@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * made_query.h - a made session with queries on it, for the tests of the queries. Include it once, after
+ * check.h.
+ */
+#ifndef MADE_QUERY_H
+#define MADE_QUERY_H
+
+#include "made.h"
+#include "query.h"
+
+#define SECOND 1000000000ull
+
+struct session {
+	struct model *m;
+	struct symbols s;
+	struct owners *o;
+	struct query *q;
+	uint64_t now;
+	struct tally sum;
+};
+
+static inline void begin(struct session *x)
+{
+	memset(x, 0, sizeof *x);
+	x->m = model_new();
+	x->s.m = x->m;
+	made_module(x->m, 0, "/usr/bin/program", MTW_MODULE_MAIN);
+	made_module(x->m, 1, "/lib/libtile.so.2", 0);
+	made_module(x->m, 2, "/lib/libc.so.6", MTW_MODULE_LIBC);
+	x->o = owners_new(x->m, &x->s);
+	x->q = query_new(x->m, &x->s, x->o);
+}
+
+static inline void end(struct session *x)
+{
+	query_free(x->q);
+	owners_free(x->o);
+	model_free(x->m);
+}
+
+static inline void tick(struct session *x, uint64_t ns)
+{
+	made_tick_whole(x->m, &x->sum, x->now += ns);
+}
+
+/* More in a slot; it is made, for the node of its number, when it is new. */
+static inline void grow(struct session *x, uint32_t slot, uint64_t blocks, uint64_t bytes)
+{
+	const struct slot *s = model_slot(x->m, slot);
+
+	if (!s || !s->known) {
+		made_slot(x->m, slot, slot, 0);
+		s = model_slot(x->m, slot);
+	}
+	struct tally t = s->now;
+	x->sum.alloc_blocks += blocks;
+	x->sum.alloc_bytes += bytes;
+	made_counts(x->m, slot, t.alloc_blocks + blocks, t.alloc_bytes + bytes, t.free_blocks, t.free_bytes);
+}
+
+static inline void shrink(struct session *x, uint32_t slot, uint64_t blocks, uint64_t bytes)
+{
+	struct tally t = model_slot(x->m, slot)->now;
+
+	x->sum.free_blocks += blocks;
+	x->sum.free_bytes += bytes;
+	made_counts(x->m, slot, t.alloc_blocks, t.alloc_bytes, t.free_blocks + blocks, t.free_bytes + bytes);
+}
+
+static inline void node(struct session *x, uint32_t id, uint32_t parent, uint32_t module, const char *name)
+{
+	made_node(x->m, id, parent, module, id * 16);
+	if (name)
+		made_symbol(&x->s, module, id * 16, name);
+}
+
+/* "name live  name live ..." in the order of the screen, indented by dots. */
+static inline const char *screen(struct session *x, bool resort)
+{
+	static char text[8192];
+	const struct row *r;
+	size_t n = query_rows(x->q, resort, &r), at = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < n; i++) {
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s %llu", i ? "\n" : "", (int)r[i].depth,
+				       "..........", r[i].name, (unsigned long long)live_bytes(&r[i].incl));
+		CHECK_EQ(query_index(x->q, r[i].id), i);
+		CHECK(r[i].parent == 0 || query_index(x->q, r[i].parent) < i);
+	}
+	return text;
+}
+
+static inline row_id row(struct session *x, const char *name)
+{
+	const struct row *r;
+	size_t n = query_rows(x->q, false, &r);
+
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(r[i].name, name))
+			return r[i].id;
+	printf("  no row \"%s\" in:\n%s\n", name, screen(x, false));
+	fflush(stdout);
+	_exit(1);
+}
+
+static inline void open_row(struct session *x, const char *name)
+{
+	CHECK_EQ(query_open(x->q, row(x, name), true), 0);
+}
+
+/* main > serve at two lines (one function) > decode, draw; main > log */
+static inline void family(struct session *x)
+{
+	begin(x);
+	node(x, 1, 0, 0, "main");
+	node(x, 2, 1, 0, "serve");
+	node(x, 3, 1, 0, "serve");
+	node(x, 4, 2, 1, "decode");
+	node(x, 5, 3, 1, "decode");
+	node(x, 6, 3, 1, "draw");
+	node(x, 7, 1, 0, "log_line");
+	grow(x, 4, 1, 400);
+	grow(x, 5, 1, 300);
+	grow(x, 6, 1, 2000);
+	grow(x, 7, 1, 50);
+	tick(x, SECOND);
+}
+
+#endif

@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_query_rows.c - rows of the call tree by hand: grouping, folding, filter, search, zoom, order.
+ */
+#include "check.h"
+#include "made_query.h"
+
+TEST(one_function_is_one_row)
+{
+	struct session x;
+
+	family(&x);
+	CHECK_STR(screen(&x, true), "main 2750");
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n.log_line 50");
+	open_row(&x, "serve");
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	const struct row *r;
+	query_rows(x.q, false, &r);
+	CHECK_EQ(r[1].paths, 2);
+	CHECK_EQ(r[3].paths, 2);
+	CHECK_EQ(r[3].node, 4);
+	CHECK_STR(r[3].owner->name, "libtile.so.2");
+	CHECK_EQ(r[3].flags & (ROW_LEAF | ROW_OPEN), ROW_LEAF);
+	CHECK_EQ(live_bytes(&r[1].self), 0);
+	CHECK_EQ(live_bytes(&r[3].self), 700);
+	end(&x);
+}
+
+TEST(inlined_frames_are_rows)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "push|grow|serve");
+	node(&x, 3, 1, 0, "log_line");
+	grow(&x, 2, 1, 100);
+	grow(&x, 3, 1, 10);
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 110\n.serve > grow > push 100\n.log_line 10");
+	const struct row *r;
+	query_rows(x.q, false, &r);
+	CHECK_EQ(r[1].folded, 3);
+	CHECK(r[1].flags & ROW_INLINED);
+	query_unfold(x.q, r[1].id);
+	CHECK_STR(screen(&x, true), "main 110\n.serve 100\n..grow > push 100\n.log_line 10");
+	query_unfold(x.q, row(&x, "serve"));
+	CHECK_STR(screen(&x, true), "main 110\n.serve > grow > push 100\n.log_line 10");
+	end(&x);
+}
+
+TEST(rows_keep_their_numbers_and_places)
+{
+	struct session x;
+
+	family(&x);
+	open_row(&x, "main");
+	row_id serve = row(&x, "serve"), logs = row(&x, "log_line");
+	for (int i = 0; i < 10; i++) {
+		const struct row *r;
+		uint64_t live[2];
+		query_rows(x.q, true, &r);
+		live[0] = live_bytes(&r[query_index(x.q, serve)].incl);
+		live[1] = live_bytes(&r[query_index(x.q, logs)].incl);
+		bool before = query_index(x.q, serve) < query_index(x.q, logs);
+		CHECK_EQ(before, live[0] > live[1]);
+		if (before)
+			grow(&x, 7, 1, live[0] - live[1] + 1000);
+		else
+			grow(&x, 4, 1, live[1] - live[0] + 1000);
+		tick(&x, SECOND / 10);
+		screen(&x, false);
+		CHECK_EQ(row(&x, "serve"), serve);
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), before); /* not sorted unless asked */
+		screen(&x, true);
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), !before);
+	}
+	end(&x);
+}
+
+TEST(open_rows_stay_open_when_names_come)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 1, NULL);
+	node(&x, 3, 1, 1, NULL);
+	node(&x, 4, 2, 1, NULL);
+	node(&x, 5, 2, 0, "other");
+	node(&x, 6, 1, 0, "third");
+	grow(&x, 4, 1, 100);
+	grow(&x, 5, 1, 70);
+	grow(&x, 3, 1, 30);
+	grow(&x, 6, 1, 10);
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	open_row(&x, "libtile.so.2+0x20");
+	CHECK_STR(screen(&x, true),
+		  "main 210\n.libtile.so.2+0x20 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	row_id id = row(&x, "libtile.so.2+0x20");
+	made_answer(&x.s, 1, 2 * 16, SYMBOL_TABLE, "serve");
+	CHECK_STR(screen(&x, false), "main 210\n.serve 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	made_symbol(&x.s, 1, 3 * 16, "serve"); /* two rows become one */
+	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..libtile.so.2+0x40 100\n..other 70\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	made_symbol(&x.s, 1, 2 * 16, "inner|middle|serve"); /* one row becomes a chain */
+	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..middle > inner 170\n...libtile.so.2+0x40 100\n...other 70\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	end(&x);
+}
+
+TEST(small_rows_fold)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < 20; i++) {
+		static char names[20][8];
+		snprintf(names[i], 8, "f%02u", i);
+		node(&x, 2 + i, 1, 0, names[i]);
+		grow(&x, 2 + i, 1, i < 2 ? 1000001 - i : i);
+	}
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 2000190\n.f00 1000001\n.f01 1000000\n.... 18 more 189");
+	const struct row *r;
+	size_t n = query_rows(x.q, false, &r);
+	CHECK(r[3].flags & ROW_REST);
+	CHECK_EQ(r[3].paths, 18);
+	grow(&x, 5, 1, 1);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, false), "main 2000191\n.f00 1000001\n.f01 1000000\n.... 18 more 190");
+	CHECK_EQ(query_open(x.q, r[3].id, true), 0);
+	n = query_rows(x.q, true, &r);
+	CHECK_EQ(n, 21);
+	uint64_t sum = 0;
+	for (size_t i = 1; i < n; i++)
+		sum += live_bytes(&r[i].incl);
+	CHECK_EQ(sum, 2000191);
+	end(&x);
+}
+
+TEST(filter_keeps_matching_stacks)
+{
+	struct session x;
+	struct err err;
+
+	family(&x);
+	open_row(&x, "main");
+	open_row(&x, "serve");
+	CHECK_EQ(query_set_filter(x.q, "decode", &err), 0);
+	CHECK_STR(screen(&x, true), "main 700\n.serve 700\n..decode 700");
+	CHECK_EQ(query_set_filter(x.q, "decode size>350", &err), 0);
+	CHECK_STR(screen(&x, true), "main 400\n.serve 400\n..decode 400");
+	grow(&x, 5, 1, 60); /* now above */
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main 760\n.serve 760\n..decode 760");
+	CHECK_EQ(query_set_filter(x.q, "lib:tile DRAW", &err), 0);
+	CHECK_STR(screen(&x, true), "main 2000\n.serve 2000\n..draw 2000");
+	CHECK_EQ(query_set_filter(x.q, "no_such_name", &err), 0);
+	CHECK_STR(screen(&x, true), "");
+	CHECK_EQ(query_set_filter(x.q, "size>many", &err), -1);
+	CHECK(strstr(err.text, "not a size"));
+	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
+	CHECK_STR(screen(&x, true), "main 2810\n.serve 2760\n..draw 2000\n..decode 760\n.log_line 50");
+	made_mark(x.m, 1, 0, x.now, 0, "m");
+	for (uint32_t i = 4; i <= 7; i++)
+		made_cell(x.m, 1, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+	made_cells_end(x.m, 1);
+	made_slot(x.m, 100, 7, 1);
+	grow(&x, 100, 1, 9);
+	tick(&x, SECOND);
+	CHECK_EQ(model_set_interval(x.m, 1, 0), 0);
+	CHECK_EQ(query_set_filter(x.q, "grew", &err), 0);
+	CHECK_STR(screen(&x, true), "main 59\n.log_line 59");
+	CHECK_EQ(query_set_filter(x.q, "new", &err), 0);
+	CHECK_STR(screen(&x, true), "");
+	end(&x);
+}
+
+TEST(zoom)
+{
+	struct session x;
+
+	family(&x);
+	open_row(&x, "main");
+	CHECK_EQ(query_zoom(x.q, row(&x, "serve")), 0);
+	CHECK_STR(screen(&x, true), "serve 2700\n.draw 2000\n.decode 700");
+	CHECK_EQ(query_zoom(x.q, row(&x, "decode")), 0);
+	CHECK_STR(screen(&x, true), "decode 700");
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_EQ(query_zoom(x.q, 0), -1);
+	CHECK_EQ(query_zoom_owner(x.q, 1), 0);
+	CHECK_STR(screen(&x, true), "main 2700\n.serve 2700\n..draw 2000\n..decode 700");
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	end(&x);
+}
+
+TEST(search_opens_parents_of_hits)
+{
+	struct session x;
+	size_t pending;
+
+	family(&x);
+	node(&x, 8, 6, 1, NULL);
+	grow(&x, 8, 1, 5);
+	tick(&x, SECOND);
+	CHECK_EQ(query_search(x.q, "DECO", &pending), 2);
+	CHECK_EQ(pending, 1);
+	CHECK_STR(screen(&x, true), "main 2755\n.serve 2705\n..draw 2005\n..decode 700\n.log_line 50");
+	row_id hit = query_search_next(x.q, row(&x, "main"), false);
+	CHECK_EQ(hit, row(&x, "decode"));
+	CHECK_EQ(query_search_next(x.q, hit, false), hit);
+	CHECK_EQ(query_search(x.q, "", &pending), 0);
+	screen(&x, false);
+	CHECK_EQ(query_search_next(x.q, hit, true), 0);
+	CHECK_EQ(query_open_node(x.q, 7), row(&x, "log_line"));
+	end(&x);
+}
+
+TEST(heaviest_path_stops_at_a_fork)
+{
+	struct session x;
+
+	family(&x);
+	row_id last = query_open_heaviest(x.q, 0);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_EQ(last, row(&x, "draw"));
+	end(&x);
+}
+
+TEST(inverted_sums_by_callers)
+{
+	struct session x;
+
+	family(&x);
+	query_set_inverted(x.q, true);
+	CHECK_STR(screen(&x, true), "draw 2000\ndecode 700\nlog_line 50");
+	node(&x, 8, 7, 1, "decode"); /* another caller */
+	grow(&x, 8, 1, 33);
+	tick(&x, SECOND);
+	open_row(&x, "decode");
+	CHECK_STR(screen(&x, true), "draw 2000\ndecode 733\n.serve < main 700\n.log_line < main 33\nlog_line 50");
+	const struct row *r;
+	query_rows(x.q, false, &r);
+	CHECK_EQ(live_bytes(&r[1].self), 733);
+	query_set_inverted(x.q, false);
+	CHECK_STR(screen(&x, true), "main 2783");
+	end(&x);
+}
+
+TEST(recursion_counts_once)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 2; i <= 6; i++) {
+		node(&x, i, i - 1, 0, "visit");
+		grow(&x, i, 1, 10);
+	}
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main > visit 50");
+	query_open_below(x.q, 0, true, 100);
+	CHECK_STR(screen(&x, true), "main > visit 50\n.visit 40\n..visit 30\n...visit 20\n....visit 10");
+	query_set_inverted(x.q, true);
+	CHECK_EQ(query_open_below(x.q, 0, false, 100), 0);
+	CHECK_STR(screen(&x, true), "visit 50"); /* five stacks, one function: counted once */
+	end(&x);
+}
+
+TEST(opening_all_has_a_limit)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 2; i < 200; i++) {
+		static char names[200][8];
+		snprintf(names[i], 8, "f%03u", i);
+		node(&x, i, i / 3 ? i / 3 : 1, 0, names[i]);
+		grow(&x, i, 1, i);
+	}
+	tick(&x, SECOND);
+	CHECK(query_open_below(x.q, 0, true, 20) > 0);
+	const struct row *r;
+	size_t n = query_rows(x.q, true, &r);
+	CHECK(n > 20 && n < 100);
+	CHECK_EQ(query_open_below(x.q, 0, true, 100000), 0);
+	query_open_below(x.q, 0, false, SIZE_MAX);
+	CHECK_EQ(query_rows(x.q, true, &r), 1);
+	end(&x);
+}
+
+TEST(truncated_and_dead_rows)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	made_truncated(x.m, 1, MTW_TRUNC_DEPTH);
+	node(&x, 2, 1, 0, "lost");
+	node(&x, 3, 1, 0, "gone");
+	grow(&x, 2, 1, 10);
+	grow(&x, 3, 1, 10);
+	tick(&x, SECOND);
+	shrink(&x, 3, 1, 10);
+	tick(&x, SECOND);
+	query_open_below(x.q, 0, true, 10);
+	CHECK_EQ(query_rows(x.q, true, &r), 3);
+	CHECK_STR(r[0].name, "[described]");
+	CHECK(r[0].flags & ROW_TRUNCATED);
+	CHECK(!(r[1].flags & ROW_ZERO));
+	CHECK(r[2].flags & ROW_ZERO);
+	end(&x);
+}
+
+TEST(stack_for_reports)
+{
+	struct session x;
+	struct frame_out f[8];
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 1, "push|serve");
+	CHECK_EQ(query_stack(x.q, 2, f, 8), 3);
+	CHECK_STR(f[0].function, "push");
+	CHECK(f[0].inlined && !f[1].inlined);
+	CHECK_STR(f[1].module, "libtile.so.2");
+	CHECK_EQ(f[1].offset, 32);
+	CHECK_STR(f[2].function, "main");
+	CHECK_EQ(query_stack(x.q, 2, f, 2), 2);
+	CHECK_EQ(query_stack(x.q, 77, f, 8), 0);
+	end(&x);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_query_sites.c - call sites, their shapes, the verdict, and net by interval.
+ */
+#include "check.h"
+#include "made_query.h"
+
+TEST(sites_join_stacks)
+{
+	struct session x;
+	const struct site *s;
+
+	family(&x);
+	node(&x, 8, 4, 2, "malloc"); /* a wrapper: its caller is the site */
+	grow(&x, 8, 1, 90);
+	tick(&x, SECOND);
+	size_t n = query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(n, 3);
+	CHECK_STR(s[0].name, "draw");
+	CHECK_STR(s[1].name, "decode");
+	CHECK_STR(s[1].caller, "serve");
+	CHECK_EQ(s[1].stacks, 3);
+	CHECK_EQ(live_bytes(&s[1].sum), 790);
+	CHECK_EQ(s[1].leaf, 4);
+	uint32_t id = s[1].id;
+	grow(&x, 5, 1, 5000);
+	tick(&x, SECOND);
+	query_sites(x.q, BY_LIVE, false, false, &s);
+	CHECK_EQ(s[1].id, id);
+	CHECK_EQ(s[1].leaf, 5);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(s[0].id, id);
+	shrink(&x, 5, 2, 5300);
+	tick(&x, SECOND);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(s[1].leaf, 4);
+	query_site_expect(x.q, id, true);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK(s[1].flags & ROW_EXPECTED);
+	end(&x);
+}
+
+/* Each second for two minutes: live bytes of one site follow f. Names its shape. */
+static enum shape shape_when(uint64_t (*f)(unsigned second), struct verdict *v)
+{
+	struct session x;
+	const struct site *s;
+	uint64_t live = 0;
+
+	family(&x);
+	for (unsigned i = 1; i <= 130; i++) {
+		uint64_t want = f(i);
+		if (want > live)
+			grow(&x, 6, 1, want - live);
+		else if (want < live)
+			shrink(&x, 6, 0, live - want);
+		live = want;
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s); /* as a viewer does */
+	}
+	query_verdict(x.q, v);
+	enum shape shape = s[0].shape;
+	CHECK_STR(s[0].name, "draw");
+	end(&x);
+	return shape;
+}
+
+static uint64_t steady(unsigned i) { return i * 100000ull; }
+static uint64_t slowing(unsigned i) { return 10000000ull - 10000000ull / (i + 1); }
+static uint64_t a_step(unsigned i) { return i < 60 ? 5000000 : 25000000; }
+static uint64_t saw(unsigned i) { return 5000000 + i % 35 * 300000ull; }
+static uint64_t flat(unsigned i) { return 5000000 + i % 2 * 100; }
+static uint64_t less(unsigned i) { return 20000000 - i * 100000ull; }
+
+TEST(shapes_and_verdicts)
+{
+	static const struct { uint64_t (*f)(unsigned); enum shape shape; const char *words; } all[] = {
+		{ steady, SHAPE_STEADY, "GROWING" }, { slowing, SHAPE_SLOWING, "FILLING" },
+		{ a_step, SHAPE_STEP, "STEP" }, { saw, SHAPE_SAWTOOTH, "UP AND DOWN" },
+		{ flat, SHAPE_FLAT, "FLAT" }, { less, SHAPE_SHRINKING, "SHRINKING" },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct verdict v;
+		CHECK_EQ(shape_when(all[i].f, &v), all[i].shape);
+		if (strncmp(v.text, all[i].words, strlen(all[i].words))) {
+			printf("  \"%s\" should begin with %s\n", v.text, all[i].words);
+			fflush(stdout);
+			_exit(1);
+		}
+		if (i < 3)
+			CHECK(strstr(v.text, "draw") && strstr(v.text, "libtile.so.2"));
+	}
+}
+
+TEST(verdicts_of_beginning_and_end)
+{
+	struct session x;
+	struct verdict v;
+
+	begin(&x);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_EMPTY);
+	end(&x);
+	family(&x);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_WATCHING);
+	model_set_state(x.m, MTW_EXITED, 3, true);
+	made_tick(x.m, x.now += SECOND, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_ENDED);
+	CHECK(strstr(v.text, "EXITED (status 3)") && strstr(v.text, "draw"));
+	end(&x);
+}
+
+TEST(intervals_between_marks)
+{
+	struct session x;
+	const struct interval_row *rows;
+
+	family(&x);
+	for (uint32_t k = 1; k <= 3; k++) {
+		made_mark(x.m, k, k - 1, x.now, 0, "m");
+		for (uint32_t i = 4; i <= 7; i++)
+			made_cell(x.m, k, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+		for (uint32_t e = 1; e < k; e++)
+			made_cell(x.m, k, 100 + e, 1, 10 * e);
+		made_cells_end(x.m, k);
+		made_slot(x.m, 100 + k, 4, k);
+		grow(&x, 100 + k, 1, 10 * k);
+		if (k == 2)
+			shrink(&x, 6, 0, 1500);
+		tick(&x, SECOND);
+	}
+	CHECK_EQ(query_intervals(x.q, 1, 0, &rows), 2);
+	CHECK_STR(rows[0].site.name, "decode");
+	CHECK_EQ(rows[0].count, 3);
+	CHECK_EQ(rows[0].net[0], 10);
+	CHECK_EQ(rows[0].net[1], 20);
+	CHECK_EQ(rows[0].net[2], 30);
+	CHECK_STR(rows[1].site.name, "draw");
+	CHECK_EQ(rows[1].net[0], 0);
+	CHECK_EQ(rows[1].net[1], -1500);
+	CHECK_EQ(query_intervals(x.q, 1, 2, &rows), 1);
+	CHECK_EQ(rows[0].net[0], 10);
+	end(&x);
+}

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * t_sym_quit.c - who leaves does not wait for a debug file. This file stands in for sym_dw.c: its look-ups
+ * last until the test lets them go.
+ */
+#include "check.h"
+#include "loop.h"
+#include "sym.h"
+
+#include <pthread.h>
+
+struct symdw_file { int unused; };
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
+static bool looking, let_go, closed;
+static int wakes;
+
+static void set(bool *what)
+{
+	pthread_mutex_lock(&lock);
+	*what = true;
+	pthread_cond_broadcast(&moved);
+	pthread_mutex_unlock(&lock);
+}
+
+static void wait_until(const bool *what)
+{
+	pthread_mutex_lock(&lock);
+	while (!*what)
+		pthread_cond_wait(&moved, &lock);
+	pthread_mutex_unlock(&lock);
+}
+
+struct symdw_file *symdw_open(const struct symdw_where *where, const struct symdw_places *places, char **problem)
+{
+	(void)where;
+	*problem = NULL;
+	set(&looking);
+	wait_until(&let_go);
+	/* Whoever asked is gone, what it gave stays readable. */
+	CHECK_STR(places->sysroot, "/root");
+	CHECK_STR(places->dirs[0], "/debug");
+	return xcalloc(1, sizeof(struct symdw_file));
+}
+
+void symdw_close(struct symdw_file *f)
+{
+	free(f);
+	set(&closed);
+}
+
+bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)
+{
+	(void)f, (void)pc;
+	*frame = (struct symdw_frame){ .function = xstrdup("f") };
+	return true;
+}
+
+size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames, size_t max)
+{
+	(void)f, (void)pc, (void)frames, (void)max;
+	return 0;
+}
+
+static void wake(void *arg)
+{
+	(void)arg;
+	__atomic_add_fetch(&wakes, 1, __ATOMIC_RELAXED);
+}
+
+static struct sym_worker *ask_three(void)
+{
+	char root[] = "/root", dir[] = "/debug";
+	const char *dirs[] = { dir };
+	struct symdw_places places = { root, dirs, 1 };
+	struct symdw_where where = { .path = "/huge" };
+	struct sym_worker *w = sym_worker_new(&places, 0, wake, NULL);
+
+	for (int i = 0; i < 3; i++) {
+		struct sym_job *job = xcalloc(1, sizeof *job);
+		job->file = sym_file_new(w, &where);
+		job->pc = (uint64_t)i;
+		sym_ask(w, job);
+	}
+	memset(root, 'x', sizeof root - 1);
+	memset(dir, 'x', sizeof dir - 1);
+	return w;
+}
+
+TEST(leaving_does_not_wait_for_a_look_up)
+{
+	struct sym_worker *w = ask_three();
+
+	wait_until(&looking);
+	sym_worker_free(w); /* returns, though nobody lets the look-up go */
+	CHECK(!closed);
+	set(&let_go);
+	wait_until(&closed); /* the worker cleans up behind itself, and nobody is woken */
+	CHECK_EQ(__atomic_load_n(&wakes, __ATOMIC_RELAXED), 0);
+}
+
+TEST(leaving_an_idle_worker_takes_all_along)
+{
+	struct sym_worker *w = ask_three();
+	struct sym_answer *a;
+	int finals = 0;
+
+	set(&let_go);
+	while (finals < 3) {
+		a = sym_take(w, true);
+		CHECK(a != NULL);
+		finals += a->final;
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+	}
+	CHECK(__atomic_load_n(&wakes, __ATOMIC_RELAXED) > 0);
+	sym_worker_free(w);
+	CHECK(closed);
+}
