@@ -194,10 +194,13 @@ static void *book_any(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change. */
-static void renew(struct thread *t, struct hit *h)
+/*
+ * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change.
+ * `era` was read before all that it stands for, so that what changes meanwhile ends it.
+ */
+static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
-	h->era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	h->era = era;
 	h->mark = live_mark(t, h->slot);
 	mt_slots_stamp(t, h->slot, h->leaf);
 }
@@ -226,7 +229,7 @@ MT_INLINE node_id capture(struct thread *t, const struct regs *r)
 
 /* A stack that was not met lately. */
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 const struct regs *r)
+						 const struct regs *r, uint32_t era)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 
@@ -248,11 +251,11 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
 	h->next = h;
-	renew(t, h);
+	renew(t, h, era);
 	if (likely(plain))
 		unwind_remember(t, h);
 	t->last->next = h;
-	t->last = h;
+	record_met(t, h);
 	return book_any(t, p, bytes);
 }
 
@@ -260,14 +263,15 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp)
 {
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 
 	if (unlikely(!h))
-		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp });
-	if (unlikely(h->era != atomic_load_explicit(&mt_era, memory_order_relaxed)))
-		renew(t, h);
+		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp }, era);
+	if (unlikely(h->era != era))
+		renew(t, h, era);
 	t->last->next = h;
-	t->last = h;
+	record_met(t, h);
 	return book_any(t, p, bytes);
 }
 
@@ -291,9 +295,9 @@ static __attribute__((noinline)) void *alloc_exact(struct thread *t, void *p, si
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->last->next;
+	struct hit *h = t->expected;
 	if (unwind_hits(h, pc, sp, fp)) {
-		t->last = h;
+		record_met(t, h);
 		book_any(t, p, bytes);
 	} else {
 		mt_record_alloc_other(t, p, bytes, pc, sp, fp);

@@ -26,6 +26,13 @@ void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 void mt_record_gone_after(struct thread *t, slot_id slot);
 
+/* The last one, and so the next is expected to be what followed it last time. */
+MT_INLINE void record_met(struct thread *t, struct hit *h)
+{
+	t->last = h;
+	t->expected = h->next;
+}
+
 /* Counted, then entered. `e` = live_small(p); t->last = h. */
 MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size_t bytes,
 			    _Atomic uint64_t *e)
@@ -50,10 +57,10 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 	live_expect(e);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
-	struct hit *h = t->last->next;
+	struct hit *h = t->expected;
 	if (unlikely(!unwind_hits(h, pc, sp, fp)))
 		return mt_record_alloc_other(t, p, bytes, pc, sp, fp);
-	t->last = h;
+	record_met(t, h);
 	return record_book(t, h, p, bytes, e);
 }
 

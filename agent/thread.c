@@ -169,7 +169,7 @@ static bool begin_owner(struct thread *t)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
 	t->none.sp = 0;
 	t->none.next = &t->none;
-	t->last = &t->none;
+	t->last = t->expected = &t->none;
 	t->deep = NULL;
 	t->deleting = 0;
 	t->quiet = false;

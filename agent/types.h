@@ -144,7 +144,7 @@ struct thread {
 	uint64_t due_at;              /* how many events had been when one was last due to be timed */
 	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
-	struct hit *last;             /* the last allocation's */
+	struct hit *expected, *last;  /* the next allocation's, probably; the last one's */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
 	struct hit none;              /* the last one's when it cannot be remembered; never expected */
 	struct hit *deep;             /* the one whose pairs lie with the kept stack; NULL = none */

@@ -65,16 +65,16 @@ static bool deepen(struct bounds *b, uintptr_t lo)
 	return true;
 }
 
-/* The first stack ends at `end` so far. It is the thread's own if the control block is near. */
-static void adopt(struct known *known, uintptr_t end)
+/* Is the first stack the thread's own? Its control block is at the top, or near above what is known. */
+static void claim(struct known *known)
 {
 	struct bounds *b = &known->at[0];
 	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
 
 	if (known->main || control < b->lo ||
-	    (control >= end && (control - end >= TLS_REACH || !mt_prim_readable(end, control - end))))
+	    (control >= b->hi && (control - b->hi >= TLS_REACH || !mt_prim_readable(b->hi, control - b->hi))))
 		return;
-	b->hi = control > end ? control : end;
+	b->hi = control > b->hi ? control : b->hi;
 	b->native = true;
 	note_foreign(known);
 }
@@ -103,12 +103,8 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 		to_front(known, i);
 		return true;
 	}
-	if (on_main) {
-		remember(known, lo, main_end, true);
-	} else {
-		remember(known, lo, lo + PAGE, false);
-		adopt(known, lo + PAGE); /* a shallow thread never leaves this page */
-	}
+	remember(known, lo, on_main ? main_end : lo + PAGE, on_main);
+	claim(known); /* at once: its walks may never leave this page */
 	return true;
 }
 
@@ -120,7 +116,7 @@ static bool grow(struct known *known, uintptr_t end)
 	if (end - b->hi > REACH || !mt_prim_readable(b->hi, end - b->hi))
 		return false;
 	b->hi = end;
-	adopt(known, end);
+	claim(known);
 	return true;
 }
 

@@ -242,7 +242,8 @@ int conn_explain_version(const struct target *t, unsigned version, unsigned lowe
 
 int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len, struct err *err)
 {
-	int n = len > 300 ? 300 : (int)len;
+	const char *advice = memchr(text, ';', len); /* ours is for this side of the link */
+	int n = advice && advice - text < 300 ? (int)(advice - text) : len > 300 ? 300 : (int)len;
 
 	switch (code) {
 	case MTW_E_VERSION:

@@ -84,6 +84,11 @@ static void row_head(const struct page *p, const char *name)
 	fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "ALLOCATED", name);
 }
 
+static const char *word_blocks(uint64_t count)
+{
+	return count == 1 ? "block" : "blocks";
+}
+
 static void row_numbers(const struct page *p, const struct tally *t)
 {
 	char live[REPORT_NUMBER], blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
@@ -130,12 +135,12 @@ static void totals(const struct page *p)
 	uint64_t rss, virt;
 	uint32_t threads, children;
 
-	fprintf(p->out, "\nlive       %9s in %s blocks\n", bytes_of(p, a, live_bytes(&t->sum)),
-		count_of(p, b, live_blocks(&t->sum)));
-	fprintf(p->out, "allocated  %9s in %s blocks\n", bytes_of(p, a, t->sum.alloc_bytes),
-		count_of(p, b, t->sum.alloc_blocks));
-	fprintf(p->out, "freed      %9s in %s blocks\n", bytes_of(p, a, t->sum.free_bytes),
-		count_of(p, b, t->sum.free_blocks));
+	fprintf(p->out, "\nlive       %9s in %s %s\n", bytes_of(p, a, live_bytes(&t->sum)),
+		count_of(p, b, live_blocks(&t->sum)), word_blocks(live_blocks(&t->sum)));
+	fprintf(p->out, "allocated  %9s in %s %s\n", bytes_of(p, a, t->sum.alloc_bytes),
+		count_of(p, b, t->sum.alloc_blocks), word_blocks(t->sum.alloc_blocks));
+	fprintf(p->out, "freed      %9s in %s %s\n", bytes_of(p, a, t->sum.free_bytes),
+		count_of(p, b, t->sum.free_blocks), word_blocks(t->sum.free_blocks));
 	fprintf(p->out, "peak       %9s at %.1f s", bytes_of(p, a, t->peak_bytes),
 		(double)t->peak_time_ns / 1e9);
 	if (t->peak_error_bytes)
@@ -211,23 +216,41 @@ static void site_name(const struct page *p, const struct site *s)
 	fputc('\n', p->out);
 }
 
+/* Of a program that gave all back, what it allocated is what is left to tell. */
+static int compare_sites(const void *a, const void *b)
+{
+	const struct site *x = *(const struct site *const *)a, *y = *(const struct site *const *)b;
+	uint64_t x_live = live_bytes(&x->sum), y_live = live_bytes(&y->sum);
+
+	if (x_live != y_live)
+		return x_live < y_live ? 1 : -1;
+	if (x->sum.alloc_bytes != y->sum.alloc_bytes)
+		return x->sum.alloc_bytes < y->sum.alloc_bytes ? 1 : -1;
+	return (x > y) - (x < y);
+}
+
 static void sites(const struct page *p)
 {
-	const struct site *all = NULL;
-	size_t n = query_sites(p->query, BY_LIVE, false, true, &all);
+	const struct site *list = NULL, **all;
+	size_t n = query_sites(p->query, BY_LIVE, false, true, &list);
 	size_t shown = n < p->top ? n : p->top;
 	uint64_t more = 0;
 
+	all = xcalloc(n, sizeof(const struct site *));
+	for (size_t i = 0; i < n; i++)
+		all[i] = &list[i];
+	qsort(all, n, sizeof(const struct site *), compare_sites);
 	title(p, "Call sites, most live memory first");
 	row_head(p, "CALL SITE < CALLER");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
-			more += live_bytes(&all[i].sum);
+			more += live_bytes(&all[i]->sum);
 			continue;
 		}
-		row_numbers(p, &all[i].sum);
-		site_name(p, &all[i]);
+		row_numbers(p, &all[i]->sum);
+		site_name(p, all[i]);
 	}
+	free(all);
 	rest(p, n - shown, more, "call sites");
 }
 
@@ -280,8 +303,8 @@ static void stacks(const struct page *p, struct frame_out *frames)
 
 		if (!live_bytes(&s->sum))
 			break;
-		fprintf(p->out, "%10s  in %s blocks, owner ", bytes_of(p, live, live_bytes(&s->sum)),
-			count_of(p, blocks, live_blocks(&s->sum)));
+		fprintf(p->out, "%10s  in %s %s, owner ", bytes_of(p, live, live_bytes(&s->sum)),
+			count_of(p, blocks, live_blocks(&s->sum)), word_blocks(live_blocks(&s->sum)));
 		put_clean(p, owners_of_node(r->owners, s->leaf)->name);
 		fputc('\n', p->out);
 		stack(p, s, frames);

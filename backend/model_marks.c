@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_marks.c - marks, the interval that changes are counted in, and what changed between two marks.
+ * model_marks.c - marks, the interval that changes are counted in, and what changed between two
+ * marks.
  *
  * Live at a mark is kept as the agent sends it: a chain, each mark holding the slots that differ
  * from the chain's mark before. A mark that is dropped, or reduced to its totals, leaves the
@@ -99,10 +100,13 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: mark %u is out of range; connect again", id);
 	if (e->u.mark.totals.free_blocks > e->u.mark.totals.alloc_blocks ||
 	    e->u.mark.totals.free_bytes > e->u.mark.totals.alloc_bytes)
-		return err_set(err, 3, "stream: mark %u freed more than was allocated; connect again", id);
+		return err_set(err, 3,
+			       "stream: mark %u freed more than was allocated; connect again", id);
 	if (id < m->mark_limit && was_sent(&m->marks[id]) &&
 	    (m->marks[id].epoch != e->u.mark.epoch || (m->marks[id].flags & ~e->u.mark.flags)))
-		return err_set(err, 3, "stream: mark %u changes its epoch or comes back; connect again", id);
+		return err_set(err, 3,
+			       "stream: mark %u changes its epoch or comes back; connect again",
+			       id);
 	GROW(m->marks, m->mark_room, (size_t)id + 1);
 	if (id >= m->mark_limit)
 		m->mark_limit = id + 1;
@@ -168,7 +172,9 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 	uint32_t id = e->u.mark_live.mark;
 
 	if (id >= m->mark_limit || !was_sent(&m->marks[id]))
-		return err_set(err, 3, "stream: live bytes of mark %u, which was never set; connect again", id);
+		return err_set(err, 3,
+			       "stream: live bytes of mark %u, which was never set; connect again",
+			       id);
 	struct mark *k = &m->marks[id];
 	if (!in_chain(k))
 		return 0; /* given up or dropped while its cells were under way */
@@ -180,8 +186,10 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 		return 0;
 	}
 	if (!slot_by_id(m, e->u.mark_live.slot))
-		return err_set(err, 3, "stream: mark %u names slot %u, which was never named; connect again",
-			       id, e->u.mark_live.slot);
+		return err_set(
+			err, 3,
+			"stream: mark %u names slot %u, which was never named; connect again", id,
+			e->u.mark_live.slot);
 	if (k->live_known) { /* sent anew */
 		forget_cells(m, k);
 		unsettle(m, id);
@@ -293,7 +301,8 @@ static struct live *live_at(const struct model *m, uint32_t mark)
  * is said of changes, on the screen and in reports, comes from here.
  */
 static int each_change(const struct model *m, uint32_t from, uint32_t to,
-		       void (*fn)(void *arg, struct vslot *s, const struct live *at_from, const struct change *c),
+		       void (*fn)(void *arg, struct vslot *s, const struct live *at_from,
+				  const struct change *c),
 		       void *arg)
 {
 	static const struct live nothing;
@@ -316,7 +325,8 @@ out:
 	return rc;
 }
 
-static void start_from(void *arg, struct vslot *s, const struct live *at_from, const struct change *c)
+static void start_from(void *arg, struct vslot *s, const struct live *at_from,
+		       const struct change *c)
 {
 	s->s.base_blocks = at_from->blocks;
 	s->s.base_bytes = at_from->bytes;

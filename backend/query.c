@@ -8,6 +8,7 @@
 #include "query_priv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* Past a good part of all, sums are made anew sooner than differences are added. */
 static size_t arrived_max(const struct query *q)
@@ -18,7 +19,7 @@ static size_t arrived_max(const struct query *q)
 static void forget_arrived(struct query *q)
 {
 	q->stale = true;
-	q->arrived_count = 0;
+	q->arrived_at = q->arrived_count = 0;
 }
 
 static void on_change(void *arg, const struct model_delta *d, size_t count)
@@ -36,7 +37,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		if (d[i].node) /* the root is no stack */
 			q->arrived[q->arrived_count++] = (struct arrived){
 				.index = model_node(q->m, d[i].node)->index,
-				.self = { d[i].self, d[i].self_change, d[i].self_rate_bytes, d[i].self_rate_blocks },
+				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
+					 d[i].self_rate_blocks},
 			};
 }
 
@@ -66,12 +68,23 @@ struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 	q->by = BY_LIVE;
 	q->zoom_owner = NO_ID;
 	q->stamp = 1;
+	q->allowed = SIZE_MAX;
+	q->search.node = NO_ID;
 	q->stale = true;
 	q->resets = model_resets(m);
 	tree_clear(q);
 	model_on_change(m, on_change, q);
 	owners_on_move(o, on_move, q);
 	return q;
+}
+
+static void shown_release(struct shown *s)
+{
+	for (size_t i = 0; i < s->text_count; i++)
+		free(s->texts[i]);
+	free(s->texts);
+	free(s->rows);
+	free(s->place);
 }
 
 void query_free(struct query *q)
@@ -86,21 +99,31 @@ void query_free(struct query *q)
 		free(q->rows[i]->members);
 		free(q->rows[i]);
 	}
-	for (size_t i = 0; i < q->text_count; i++)
-		free(q->texts[i]);
+	shown_release(&q->shown);
+	shown_release(&q->next);
 	map_release(&q->child_of);
 	free(q->rows);
-	free(q->texts);
-	free(q->out);
-	free(q->place);
-	free(q->search);
-	free(q->hit_of_fn);
+	free(q->search.text);
+	free(q->search.hit_of_fn);
 	free(q->arrived);
 	free(q->moved);
 	free(q->up_leaf);
 	free(q->path);
 	filter_release(&q->filter);
 	free(q);
+}
+
+void grow_untouched(void **ptr, size_t *have, size_t need, size_t size)
+{
+	if (need <= *have)
+		return;
+	size_t room = *have + *have / 2 > need ? *have + *have / 2 : need;
+	char *to = xcalloc(room, size); /* of large ones the kernel's zeroes */
+	if (*have)
+		memcpy(to, *ptr, *have * size);
+	free(*ptr);
+	*ptr = to;
+	*have = room;
 }
 
 void value_add(struct value *v, const struct value *d)
@@ -145,7 +168,8 @@ uint32_t zero_flag(const struct model *m, const struct value *v)
 	const struct change *c = &v->change;
 
 	if (model_until(m))
-		return c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes ? 0 : ROW_ZERO;
+		return c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes ? 0
+										       : ROW_ZERO;
 	return live_blocks(&v->tally) ? 0 : ROW_ZERO;
 }
 
@@ -154,7 +178,8 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	const struct node *n = model_node(q->m, leaf);
 	size_t count = 0;
 
-	for (uint32_t id = leaf; n && n->known && id != 0; id = n->parent, n = model_node(q->m, id)) {
+	for (uint32_t id = leaf; n && n->known && id != 0;
+	     id = n->parent, n = model_node(q->m, id)) {
 		if (n->kind == MTW_NODE_TRUNCATED)
 			break;
 		const struct symbol *s = symbols_of_node(q->s, id);

@@ -29,7 +29,7 @@ struct row {
 	row_id id, parent;
 	uint32_t depth;              /* indentation level on screen (folded chains count once) */
 	uint32_t flags;              /* ROW_* */
-	const char *name;            /* "main > loop > serve" for a folded chain; short function name */
+	const char *name;            /* short function name; "main > loop" of a folded chain */
 	const char *function;        /* full, demangled; NULL = unknown */
 	const char *file;            /* NULL = unknown */
 	uint32_t line;
@@ -44,7 +44,10 @@ struct row {
 };
 
 /* One function (or line) that allocates. */
-enum shape { SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG, SHAPE_SHRINKING };
+enum shape {
+	SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG,
+	SHAPE_SHRINKING,
+};
 struct site {
 	uint32_t id;                 /* stable */
 	uint32_t leaf;               /* heaviest stack's leaf node */
@@ -67,12 +70,21 @@ struct site {
 struct query;
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o);
 void query_free(struct query *q);
+/*
+ * What must be made anew from all stacks is made in slices: until query_allow() is called again,
+ * all calls together take at most so many steps (one is some 0.1 us), keep what they did, and
+ * answer with what was whole before. SIZE_MAX, as at first: no limit, every answer is whole.
+ */
+void query_allow(struct query *q, size_t steps);
+/* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
+int query_building(const struct query *q);
 
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
 void query_set_sort(struct query *q, enum query_column by, bool reverse);
-int query_set_filter(struct query *q, const char *text, struct err *err); /* "" = none; words match function, module, file; lib:X size>N grew new */
+/* "" = none; words match function, module, file; lib:X size>N grew new */
+int query_set_filter(struct query *q, const char *text, struct err *err);
 int query_zoom(struct query *q, row_id id);   /* its subtree becomes the whole; 0 = out one level */
 int query_zoom_owner(struct query *q, uint32_t module);
 /*
@@ -80,31 +92,40 @@ int query_zoom_owner(struct query *q, uint32_t module);
  * when `resort`: else rows keep their order and new ones come last. Borrowed until the next call.
  */
 size_t query_rows(struct query *q, bool resort, const struct row **rows);
-size_t query_index(const struct query *q, row_id id);  /* in the last query_rows(); SIZE_MAX = gone */
+size_t query_index(const struct query *q, row_id id); /* in query_rows(); SIZE_MAX = gone */
 int query_open(struct query *q, row_id id, bool open);
-size_t query_open_below(struct query *q, row_id id, bool open, size_t limit); /* returns what is left */
-row_id query_open_heaviest(struct query *q, row_id id);  /* by what is sorted by, to the first fork; returns the last row */
+/* Returns how many rows are left. */
+size_t query_open_below(struct query *q, row_id id, bool open, size_t limit);
+/* By what is sorted by, to the first fork; returns the last row. */
+row_id query_open_heaviest(struct query *q, row_id id);
 void query_unfold(struct query *q, row_id id);           /* toggle a folded chain */
 row_id query_open_node(struct query *q, uint32_t node);  /* opens the parents of a trie node */
-/* Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown yet. */
+/*
+ * Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown
+ * yet. While it is building, the same text goes on where it was.
+ */
 size_t query_search(struct query *q, const char *text, size_t *pending);
 row_id query_search_next(struct query *q, row_id from, bool backwards);
 
 /* --- call sites, flat */
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites);
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
+		   const struct site **sites);
 void query_site_expect(struct query *q, uint32_t site, bool on);
 
 /* --- the verdict (line 2) */
 struct verdict {
-	enum { V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_ENDED, V_EMPTY } kind;
-	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f < g  lib" */
+	enum {
+		V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_ENDED, V_EMPTY,
+	} kind;
+	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
 	uint32_t site;               /* of the site that it names, 0 = none */
 };
 void query_verdict(struct query *q, struct verdict *v);
 
 /* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
 struct interval_row { struct site site; int64_t *net; size_t count; };
-size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct interval_row **rows);
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
+		       const struct interval_row **rows);
 
 /* --- one stack, innermost first: frames for reports and the detail view */
 struct frame_out {

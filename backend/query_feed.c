@@ -8,12 +8,50 @@
  */
 #include "query_priv.h"
 
+#define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
+
+void query_allow(struct query *q, size_t steps)
+{
+	if (!q->unfinished)
+		q->steps = 0;
+	q->allowed = steps;
+	q->unfinished = false;
+}
+
+/* What is known to be left; a row that will be grouped next is not. */
+static uint64_t steps_left(const struct query *q)
+{
+	const struct filter *f = &q->filter;
+	const struct grouping *g = &q->grouping;
+	uint32_t count = model_dense_count(q->m);
+	uint64_t left =
+		sites_left(q) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
+
+	if (filter_on(q) && !f->whole)
+		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
+	if (q->inverted && q->up_at < count)
+		left += (count - q->up_at) / NODES_A_STEP;
+	if (g->row && !q->rows[g->row]->gone && g->at < q->rows[g->row]->member_count)
+		left += q->rows[g->row]->member_count - g->at;
+	if (q->search.running)
+		left += names_loc_count(q->n) - q->search.loc;
+	return left;
+}
+
+int query_building(const struct query *q)
+{
+	if (!q->unfinished)
+		return -1;
+	uint64_t left = steps_left(q), all = q->steps + left;
+	return all ? (int)(q->steps * 100 / (all + 1)) : 0;
+}
+
 /* Something arrived at a stack: add it wherever the stack is counted. */
 static void follow(struct query *q, uint32_t index, const struct value *raw)
 {
 	struct value passed = *raw;
 
-	if (filter_on(q) && !filter_follow(q, index, &passed))
+	if (filter_on(q) && (!filter_follow(q, index, &passed) || !q->filter.whole))
 		passed = (struct value){ 0 };
 	sites_add_value(q, index, raw, &passed);
 	tree_add_value(q, index, &passed);
@@ -31,18 +69,61 @@ static void follow_moved(struct query *q)
 	q->moved_count = 0;
 }
 
-static void make_anew(struct query *q)
+/* All values, of rows and of call sites, are of other stacks now. */
+static void start_over(struct query *q)
 {
-	q->stale = q->moved_all = false;
-	q->arrived_count = q->moved_count = 0;
+	static const struct value nothing;
+
 	q->stamp++;
-	tree_add_nodes(q, true);
+	for (size_t i = q->arrived_at; i < q->arrived_count;
+	     i++) /* stacks that are new stay known */
+		tree_add_value(q, q->arrived[i].index, &nothing);
+	if (q->stale)
+		q->up_at = 1;
+	q->stale = q->filter_stale = q->renamed = q->moved_all = false;
+	q->arrived_at = q->arrived_count = q->moved_count = 0;
+	tree_add_nodes(q);
 	if (filter_on(q))
-		filter_make(q);
-	sites_stale(q);
+		filter_start(q);
+	sites_stale(q, false);
 }
 
-void tree_refresh(struct query *q)
+static void take_in(struct query *q, bool renamed)
+{
+	/* What words match follows names; sums that are being made are made to their end first. */
+	q->renamed |= (renamed || q->moved_all) && filter_on(q);
+	if (q->stale || q->filter_stale || (q->renamed && q->filter.whole)) {
+		start_over(q);
+		return;
+	}
+	tree_add_nodes(q);
+	filter_add_nodes(q);
+	for (; q->arrived_at < q->arrived_count; q->arrived_at++) {
+		if (!take_step(q))
+			return;
+		spend_steps(q, FOLLOW_STEPS);
+		follow(q, q->arrived[q->arrived_at].index, &q->arrived[q->arrived_at].self);
+	}
+	q->arrived_at = q->arrived_count = 0;
+	if (q->moved_all)
+		sites_stale(q, true);
+	q->moved_all = false;
+	follow_moved(q);
+}
+
+/* Sums that walk over all stacks go on. */
+static bool build(struct query *q)
+{
+	bool was_whole = q->filter.whole;
+
+	if (q->arrived_count || (filter_on(q) && !q->filter.whole && !filter_make(q)))
+		return false;
+	if (filter_on(q) && !was_whole)
+		q->stamp++;
+	return !q->inverted || tree_add_stacks(q);
+}
+
+bool tree_refresh(struct query *q)
 {
 	owners_refresh(q->o);
 	if (q->resets != model_resets(q->m)) {
@@ -52,24 +133,13 @@ void tree_refresh(struct query *q)
 	}
 	uint64_t names = names_version(q->n);
 	bool renamed = names != q->seen_names;
-	if (!q->stale && !renamed && !q->arrived_count && !q->moved_count && !q->moved_all &&
-	    q->seen_ticks == model_ticks(q->m) && q->down_count == model_dense_count(q->m))
-		return;
-	q->seen_ticks = model_ticks(q->m);
-	q->seen_names = names;
-	q->changes++;
-	/* What words match follows names. */
-	if (q->stale || ((renamed || q->moved_all) && filter_on(q))) {
-		make_anew(q);
-		return;
+	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) ||
+	    q->arrived_count || q->moved_count || q->moved_all ||
+	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
+		q->seen_ticks = model_ticks(q->m);
+		q->seen_names = names;
+		q->changes++;
+		take_in(q, renamed);
 	}
-	tree_add_nodes(q, false);
-	filter_add_nodes(q);
-	for (size_t i = 0; i < q->arrived_count; i++)
-		follow(q, q->arrived[i].index, &q->arrived[i].self);
-	q->arrived_count = 0;
-	if (q->moved_all)
-		sites_stale(q);
-	q->moved_all = false;
-	follow_moved(q);
+	return build(q);
 }

@@ -5,7 +5,7 @@
  * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
  * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
  * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
- * the sums, then kept up to date stack by stack. Else the model's own are used.
+ * the sums, in slices, then kept up to date stack by stack. Else the model's own are used.
  */
 #include "query_priv.h"
 
@@ -55,8 +55,10 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 		return f->word_of_fn[fn];
 	uint16_t words = ASKED;
 	for (size_t i = 0; i < f->word_count; i++)
-		if (text_has(x->function, f->words_wanted[i]) || text_has(x->name, f->words_wanted[i]) ||
-		    (x->lib != NO_ID && text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
+		if (text_has(x->function, f->words_wanted[i]) ||
+		    text_has(x->name, f->words_wanted[i]) ||
+		    (x->lib != NO_ID &&
+		     text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
 }
@@ -115,69 +117,104 @@ static bool passes(struct query *q, uint32_t index)
 	return !f->fresh || (c->born_bytes && !held_at_base(q, n));
 }
 
-/* Of new nodes: words; values come with what arrives. */
-void filter_add_nodes(struct query *q)
+static void add_words(struct query *q, uint32_t i)
+{
+	struct filter *f = &q->filter;
+
+	f->words[i] = 0;
+	if (i && f->word_count)
+		f->words[i] =
+			(f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
+			 words_of_node(q, i)) &
+			(uint16_t)~HOLDS;
+}
+
+static void fit(struct query *q)
 {
 	struct filter *f = &q->filter;
 	uint32_t count = model_dense_count(q->m);
 
+	GROW_UNTOUCHED(f->self, f->value_room, count);
+	GROW_UNTOUCHED(f->incl, f->incl_room, count);
+	GROW_UNTOUCHED(f->words, f->words_room, count);
+}
+
+/* Of new nodes: words; values come with what arrives. */
+void filter_add_nodes(struct query *q)
+{
+	struct filter *f = &q->filter;
+
 	if (!filter_on(q))
 		return;
-	GROW(f->self, f->value_room, count);
-	GROW(f->incl, f->incl_room, count);
-	GROW(f->words, f->words_room, count);
-	for (uint32_t i = f->count; i < count; i++) {
-		f->words[i] = 0;
-		if (i && f->word_count)
-			f->words[i] = (f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
-				       words_of_node(q, i)) & (uint16_t)~HOLDS;
-	}
-	f->count = count;
+	fit(q);
+	while (f->summing && f->count < model_dense_count(q->m))
+		add_words(q, f->count++);
 }
 
 /* Zeroes that nobody touches cost no memory: few stacks pass a filter. */
-static void start_over(struct query *q)
+void filter_start(struct query *q)
 {
 	struct filter *f = &q->filter;
-	size_t count = model_dense_count(q->m);
 
 	free(f->self);
 	free(f->incl);
-	f->self = xcalloc(count, sizeof *f->self);
-	f->incl = xcalloc(count, sizeof *f->incl);
-	f->value_room = f->incl_room = count;
+	f->self = f->incl = NULL;
+	f->value_room = f->incl_room = 0;
 	f->count = 0;
+	f->whole = f->summing = false;
 	if (f->loc_room)
 		memset(f->word_of_loc, 0, f->loc_room * sizeof *f->word_of_loc);
-	filter_add_nodes(q);
+	fit(q);
 }
 
-void filter_make(struct query *q)
+static void sum_up(struct query *q, uint32_t i)
+{
+	struct filter *f = &q->filter;
+	const struct node *n = model_dense(q->m, i, NULL);
+
+	if (passes(q, i)) {
+		value_of_node(n, false, &f->self[i]);
+		value_add(&f->incl[i], &f->self[i]);
+		f->words[i] |= HOLDS;
+	}
+	if (!(f->words[i] & HOLDS))
+		return;
+	uint32_t up = model_node(q->m, n->parent)->index;
+	value_add(&f->incl[up], &f->incl[i]);
+	f->words[up] |= HOLDS;
+}
+
+bool filter_make(struct query *q)
 {
 	struct filter *f = &q->filter;
 
-	start_over(q);
-	for (uint32_t i = f->count; i-- > 1;) {
-		const struct node *n = model_dense(q->m, i, NULL);
-		if (passes(q, i)) {
-			value_of_node(n, false, &f->self[i]);
-			value_add(&f->incl[i], &f->self[i]);
-			f->words[i] |= HOLDS;
-		}
-		if (!(f->words[i] & HOLDS))
-			continue;
-		uint32_t up = model_node(q->m, n->parent)->index;
-		value_add(&f->incl[up], &f->incl[i]);
-		f->words[up] |= HOLDS;
+	for (; !f->summing && f->count < model_dense_count(q->m); f->count++) {
+		if (f->count % NODES_A_STEP == 0 && !take_step(q))
+			return false;
+		add_words(q, f->count);
 	}
+	if (!f->summing) {
+		f->summing = true;
+		f->left = f->count;
+	}
+	for (; f->left > 1; f->left--) {
+		if (f->left % NODES_A_STEP == 0 && !take_step(q))
+			return false;
+		sum_up(q, f->left - 1);
+	}
+	return f->whole = true;
 }
 
+/* While sums are being made: only what they passed already, and up to the first node that they did
+ * not. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v)
 {
 	static const struct value nothing;
 	struct filter *f = &q->filter;
 
 	*v = nothing;
+	if (!f->summing || index < f->left)
+		return false;
 	if (passes(q, index))
 		value_of_node(model_dense(q->m, index, NULL), false, v);
 	struct value before = f->self[index];
@@ -187,7 +224,8 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v)
 		return false;
 	for (uint32_t i = index;; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
 		value_add(&f->incl[i], v);
-		if (!i)
+		f->words[i] |= HOLDS;
+		if (!i || (!f->whole && i < f->left))
 			return true;
 	}
 }
@@ -219,7 +257,10 @@ static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 {
 	char *end;
 	double n = strtod(text, &end);
-	int shift = strchr("kK", *end) && *end ? 10 : strchr("mM", *end) && *end ? 20 : strchr("gG", *end) && *end ? 30 : 0;
+	int shift = strchr("kK", *end) && *end	 ? 10
+		    : strchr("mM", *end) && *end ? 20
+		    : strchr("gG", *end) && *end ? 30
+						 : 0;
 
 	if (end == text || n < 0 || end[shift != 0])
 		return err_set(err, 2, "size>%s: not a size; write size>64k, size>2M", text);
@@ -259,6 +300,6 @@ int query_set_filter(struct query *q, const char *text, struct err *err)
 	if (rc)
 		filter_clear(&q->filter);
 	free(copy);
-	q->stale |= was_active || q->filter.active;
+	q->filter_stale |= was_active || q->filter.active;
 	return rc;
 }

@@ -39,9 +39,7 @@ static size_t open_all(struct query *q, uint32_t number, bool open, size_t *budg
 	size_t left = 0;
 	struct trow *r = q->rows[number];
 
-	if (open)
-		tree_build(q, number);
-	else if (!r->built)
+	if (open ? !tree_build(q, number) : !r->built)
 		return 0;
 	if (open && !*budget)
 		return r->child_count;
@@ -61,43 +59,54 @@ size_t query_open_below(struct query *q, row_id id, bool open, size_t limit)
 
 	if (!row_of(q, top) || row_of(q, top)->rest)
 		return 0;
-	tree_refresh(q);
+	if (!tree_refresh(q))
+		return 0;
 	left = open_all(q, top, open, &limit);
 	q->rows[tree_root(q)]->open = true;
 	return left;
 }
 
+/* Of a row's children; *fork: a second one matters too. 0 = none holds anything, or no step is
+ * left. */
+static uint32_t heaviest_child(struct query *q, const struct trow *r, bool *fork)
+{
+	uint32_t best = 0;
+	int64_t most = 0, second = 0;
+
+	for (size_t i = 0; i < r->child_count; i++) {
+		if (!tree_value(q, r->children[i]))
+			return 0;
+		int64_t v = tree_key(q, r->children[i]);
+		if (v > most) {
+			second = most;
+			most = v;
+			best = r->children[i];
+		} else if (v > second) {
+			second = v;
+		}
+	}
+	*fork = second > most / 4;
+	return best;
+}
+
 row_id query_open_heaviest(struct query *q, row_id id)
 {
 	row_id last = id;
+	bool fork = false;
 
-	tree_refresh(q);
-	for (uint32_t at = id ? id : tree_root(q); row_of(q, at) && !q->rows[at]->rest;) {
-		uint32_t tail = q->rows[at]->parent == NO_ID ? at : tree_tail(q, at);
-		tree_build(q, tail);
-		struct trow *r = q->rows[tail];
-		uint32_t best = 0;
-		int64_t most = 0, second = 0;
+	if (!tree_refresh(q))
+		return id;
+	for (uint32_t at = id ? id : tree_root(q); row_of(q, at) && !q->rows[at]->rest && !fork;) {
+		uint32_t tail = at;
+		if ((q->rows[at]->parent != NO_ID && !tree_tail(q, at, &tail)) ||
+		    !tree_build(q, tail))
+			break;
 		q->rows[at]->tail = tail;
-		for (size_t i = 0; i < r->child_count; i++) {
-			tree_value(q, r->children[i]);
-			int64_t v = tree_key(q, r->children[i]);
-			if (v > most) {
-				second = most;
-				most = v;
-				best = r->children[i];
-			} else if (v > second) {
-				second = v;
-			}
-		}
+		uint32_t best = heaviest_child(q, q->rows[tail], &fork);
 		if (!best)
 			break;
-		r->open = true;
-		last = best;
-		/* A fork: the second branch matters too. */
-		if (second > most / 4)
-			break;
-		at = best;
+		q->rows[tail]->open = true;
+		last = at = best;
 	}
 	return last;
 }
@@ -109,7 +118,8 @@ void query_unfold(struct query *q, row_id id)
 	if (!r)
 		return;
 	r->unfolded = !r->unfolded;
-	for (uint32_t at = id; r->unfolded && q->rows[at]->child_count == 1; at = q->rows[at]->children[0]) {
+	for (uint32_t at = id; r->unfolded && q->rows[at]->child_count == 1;
+	     at = q->rows[at]->children[0]) {
 		if (at != id && !q->rows[at]->unfolded && at == r->tail)
 			break;
 		q->rows[at]->open = true;
@@ -127,7 +137,7 @@ int query_zoom(struct query *q, row_id id)
 		if (!q->zoom_owner_on)
 			return -1;
 		q->zoom_owner_on = false;
-		q->stale = true;
+		q->filter_stale = true;
 		return 0;
 	}
 	if (!row_of(q, id) || row_of(q, id)->rest || q->zoom_depth == 16)
@@ -141,16 +151,17 @@ int query_zoom_owner(struct query *q, uint32_t module)
 {
 	q->zoom_owner = module;
 	q->zoom_owner_on = true;
-	q->stale = true;
+	q->filter_stale = true;
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf it is known by). */
+/* The child of `row` that holds `index` (as the leaf that it is known by). 0 = none, or no steps. */
 static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
 {
-	tree_build(q, row);
 	const struct trow *r = q->rows[row];
 
+	if (!tree_build(q, row))
+		return 0;
 	for (size_t i = 0; i < r->child_count; i++) {
 		const struct trow *c = q->rows[r->children[i]];
 		for (size_t k = 0; k < c->member_count; k++)
@@ -164,9 +175,9 @@ static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
 static row_id line_of(struct query *q, const uint32_t *rows, size_t count)
 {
 	size_t i = 0;
+	uint32_t tail;
 
-	while (i < count) {
-		uint32_t tail = tree_tail(q, rows[i]);
+	while (i < count && tree_tail(q, rows[i], &tail)) {
 		size_t end = i;
 		while (end < count && rows[end] != tail)
 			end++;
@@ -179,21 +190,20 @@ static row_id line_of(struct query *q, const uint32_t *rows, size_t count)
 
 row_id query_open_node(struct query *q, uint32_t node)
 {
-	uint32_t *path = NULL, *rows = NULL, at = tree_root(q);
-	size_t room = 0, n = 0, row_room = 0, count = 0;
+	uint32_t *rows = NULL, at = tree_root(q);
+	size_t n = 0, row_room = 0, count = 0;
 	const struct node *x = model_node(q->m, node);
 
-	tree_refresh(q);
-	if (!x || !x->known)
+	if (!tree_refresh(q) || !x || !x->known)
 		return 0;
 	if (q->inverted)
 		return child_with(q, at, x->index);
 	for (; x && x->index; x = model_node(q->m, x->parent)) {
-		GROW(path, room, n + 1);
-		path[n++] = x->index;
+		GROW(q->path, q->path_room, n + 1);
+		q->path[n++] = x->index;
 	}
 	while (n) {
-		uint32_t next = child_with(q, at, path[n - 1]);
+		uint32_t next = child_with(q, at, q->path[n - 1]);
 		if (!next)
 			break;
 		q->rows[at]->open = true;
@@ -205,68 +215,104 @@ row_id query_open_node(struct query *q, uint32_t node)
 			n--;
 	}
 	row_id found = line_of(q, rows, count);
-	free(path);
 	free(rows);
 	return found;
 }
 
 /* --- search */
 
-static bool loc_hits(struct query *q, const struct name_loc *l, const char *text)
+static bool loc_hits(struct query *q, const struct name_loc *l)
 {
 	for (uint32_t i = 0; i < l->count; i++) {
 		const struct name_fn *f = names_fn(q->n, l->frames[i].fn);
-		if (text_has(f->function, text) || text_has(f->name, text))
+		if (text_has(f->function, q->search.text) || text_has(f->name, q->search.text))
 			return true;
 	}
 	return false;
 }
 
-static size_t open_hits(struct query *q, uint32_t first_node, size_t hits)
+/* The location's nodes from s->node on. False: no step is left. */
+static bool open_hits(struct query *q, struct search *s)
 {
-	for (uint32_t i = first_node; i != NO_ID; i = names_next_node(q->n, i)) {
+	for (; s->node != NO_ID; s->node = names_next_node(q->n, s->node)) {
 		uint32_t id;
-		if (!filter_incl(q, i)->tally.alloc_blocks)
+		if (!take_step(q))
+			return false;
+		if (!filter_incl(q, s->node)->tally.alloc_blocks)
 			continue;
-		model_dense(q->m, i, &id);
-		if (hits++ < HITS_OPENED && !q->inverted)
+		model_dense(q->m, s->node, &id);
+		if (s->hits < HITS_OPENED && !q->inverted) {
 			query_open_node(q, id);
+			if (q->unfinished)
+				return false;
+		}
+		s->hits++;
 	}
-	return hits;
+	return true;
+}
+
+static void begin_search(struct query *q, const char *text)
+{
+	struct search *s = &q->search;
+	char *copy = *text ? xstrdup(text) : NULL; /* it may be our own */
+
+	free(s->text);
+	s->text = copy;
+	s->running = copy != NULL;
+	s->loc = 0;
+	s->node = NO_ID;
+	s->hits = s->pending = 0;
+	if (s->hit_room)
+		memset(s->hit_of_fn, 0, s->hit_room);
 }
 
 /* By location, of which there are far fewer than nodes. */
+static bool search_on(struct query *q)
+{
+	struct search *s = &q->search;
+
+	if (!tree_refresh(q) || (s->node != NO_ID && !open_hits(q, s)))
+		return false;
+	while (s->loc < names_loc_count(q->n)) {
+		const struct name_loc *l = names_loc(q->n, s->loc);
+		if (!take_step(q))
+			return false;
+		s->loc++;
+		s->pending += l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL;
+		if (!loc_hits(q, l))
+			continue;
+		s->node = l->first_node;
+		if (!open_hits(q, s))
+			return false;
+	}
+	return true;
+}
+
 size_t query_search(struct query *q, const char *text, size_t *pending)
 {
-	size_t hits = 0;
+	struct search *s = &q->search;
 
-	tree_refresh(q);
-	free(q->search);
-	q->search = *text ? xstrdup(text) : NULL;
-	if (q->hit_room)
-		memset(q->hit_of_fn, 0, q->hit_room);
-	*pending = 0;
-	for (uint32_t loc = 0; q->search && loc < names_loc_count(q->n); loc++) {
-		const struct name_loc *l = names_loc(q->n, loc);
-		*pending += l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL;
-		if (loc_hits(q, l, text))
-			hits = open_hits(q, l->first_node, hits);
-	}
-	return hits;
+	if (!s->running || !s->text || strcmp(s->text, text))
+		begin_search(q, text);
+	if (s->running)
+		s->running = !search_on(q);
+	*pending = s->pending;
+	return s->hits;
 }
 
 row_id query_search_next(struct query *q, row_id from, bool backwards)
 {
+	const struct shown *s = &q->shown;
 	size_t at = query_index(q, from);
 
-	if (!q->out_count)
+	if (!s->count)
 		return 0;
 	if (at == SIZE_MAX)
-		at = backwards ? 0 : q->out_count - 1;
-	for (size_t step = 1; step <= q->out_count; step++) {
-		size_t i = backwards ? (at + q->out_count - step) % q->out_count : (at + step) % q->out_count;
-		if (q->out[i].flags & ROW_HIT)
-			return q->out[i].id;
+		at = backwards ? 0 : s->count - 1;
+	for (size_t step = 1; step <= s->count; step++) {
+		size_t i = backwards ? (at + s->count - step) % s->count : (at + step) % s->count;
+		if (s->rows[i].flags & ROW_HIT)
+			return s->rows[i].id;
 	}
 	return 0;
 }

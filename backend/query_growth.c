@@ -80,9 +80,12 @@ static void choose_marks(const struct query *q, struct site_table *t)
 	t->mark_count = 0;
 	for (uint32_t id = 1; id < model_mark_limit(q->m); id++) {
 		const struct mark *k = model_mark(q->m, id);
-		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) || !k->live_known)
+		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) ||
+		    !k->live_known)
 			continue;
-		if (t->mark_count && k->time_ns < model_mark(q->m, t->marks[t->mark_count - 1])->time_ns + MARKS_APART_NS)
+		if (t->mark_count &&
+		    k->time_ns <
+			    model_mark(q->m, t->marks[t->mark_count - 1])->time_ns + MARKS_APART_NS)
 			continue;
 		if (t->mark_count == MARK_INTERVALS)
 			memmove(t->marks, t->marks + 1, --t->mark_count * sizeof *t->marks);
@@ -119,7 +122,8 @@ static void between_marks(const struct query *q, struct site_table *t)
 		g->edge[k] = (uint32_t)k;
 		g->at_ns[k] = model_mark(q->m, t->marks[k])->time_ns;
 	}
-	/* The one that runs is too short to be compared at first: it then belongs to the one before. */
+	/* The one that runs is too short to be compared at first: it then belongs to the one
+	 * before. */
 	uint64_t now = model_time(q->m), mean = (g->at_ns[n - 1] - g->at_ns[0]) / (n - 1);
 	if (n > 3 && now - g->at_ns[n - 1] < mean / 4)
 		n--;
@@ -144,7 +148,9 @@ static void between_samples(const struct query *q, struct site_table *t)
 	}
 	/* None yet: the first one that counts is the next. */
 	uint64_t next = t->sample_count ? t->times[t->sample_count - 1] + t->interval_ns : now;
-	uint64_t from = first < t->sample_count ? t->times[first] : next < START_UP_NS ? START_UP_NS : next;
+	uint64_t from = first < t->sample_count ? t->times[first]
+			: next < START_UP_NS	? START_UP_NS
+						: next;
 	uint64_t ready = from + 3 * FIRST_INTERVAL_NS;
 	g->needed_ns = ready > now ? ready - now : 0;
 }
@@ -155,7 +161,8 @@ static uint64_t whole_at(const struct query *q, const struct site_table *t, size
 
 	if (!g->by_marks)
 		return t->totals[g->edge[i]];
-	return i == g->count ? live_now(q) : live_bytes(&model_mark(q->m, t->marks[g->edge[i]])->totals);
+	return i == g->count ? live_now(q)
+			     : live_bytes(&model_mark(q->m, t->marks[g->edge[i]])->totals);
 }
 
 static uint64_t site_at(const struct site_table *t, const struct query_site *s, size_t i)

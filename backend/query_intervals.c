@@ -16,7 +16,8 @@ static void book(void *arg, uint32_t slot, const struct change *c)
 	uint32_t number = n ? sites_of_index(k->q, n->index) : 0;
 
 	if (number)
-		k->q->sites->sites[number - 1]->net[k->column] += (int64_t)(c->born_bytes - c->gone_bytes);
+		k->q->sites->sites[number - 1]->net[k->column] +=
+			(int64_t)(c->born_bytes - c->gone_bytes);
 }
 
 static int64_t total(const struct interval_row *r)
@@ -41,18 +42,24 @@ static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise
 	return mark ? model_mark(q->m, mark)->time_ns : otherwise;
 }
 
-size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct interval_row **rows)
+size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
+		       const struct interval_row **rows)
 {
 	struct site_table *t = sites_table(q);
 	uint32_t ends[64];
 	uint64_t ns[64];
 	size_t count = 0, n = 0;
 
-	*rows = t->rows;
+	*rows = q->sites->rows;
+	if (!t)
+		return q->sites->row_count;
+	t->row_count = 0;
 	ends[count++] = from;
-	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < 62 && (!to || id < to); id++) {
+	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < 62 && (!to || id < to);
+	     id++) {
 		const struct mark *k = model_mark(q->m, id);
-		if (k && k->known && k->live_known && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)))
+		if (k && k->known && k->live_known &&
+		    !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)))
 			ends[count++] = id;
 	}
 	ends[count] = to;
@@ -74,11 +81,12 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to, const struct
 			changed |= r.net[k] != 0;
 		if (!changed || !r.site.stacks)
 			continue;
-		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &r.site.grew);
+		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum),
+					&r.site.grew);
 		r.site.intervals = (uint32_t)count;
 		t->rows[n++] = r;
 	}
 	qsort(t->rows, n, sizeof *t->rows, grew_first);
 	*rows = t->rows;
-	return n;
+	return t->row_count = n;
 }

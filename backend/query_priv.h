@@ -12,6 +12,12 @@
  * (query_feed.c): new nodes find their rows, and differences are added to the rows, call sites and
  * filtered sums that were made before. So a tick costs what it changed. Only what cannot be
  * followed (another base, a filter, names that turn) makes sums anew.
+ *
+ * That is made in slices (query_allow). Whatever walks over all stacks keeps a cursor, takes a step
+ * for each, and returns false when no step is left; every caller hands that on, up to query_rows()
+ * or query_sites(), which then lend what they lent before. What arrives meanwhile is added behind
+ * the cursor only: before it, it will be met. So nothing starts over because the program goes on,
+ * and each slice comes further.
  */
 #ifndef QUERY_PRIV_H
 #define QUERY_PRIV_H
@@ -41,7 +47,7 @@ struct trow {
 	bool built;              /* children are known, by the names of this version */
 	uint64_t built_version;
 	bool open, unfolded, more, gone;
-	bool heir;               /* open because it was part of a row that was open before names came */
+	bool heir;               /* open as part of a row that was open before names came */
 	bool rest;               /* stands for the small children of its parent */
 	uint32_t rest_row;       /* of this row's children, 0 = none yet */
 	uint32_t tail;           /* last row of the chain that is shown in this one */
@@ -49,6 +55,8 @@ struct trow {
 	struct value incl, self;
 	struct member heavy;     /* the member that holds most */
 	uint64_t most;           /* its live bytes */
+	uint32_t summed;         /* members that are in the values, while these are being made */
+	uint64_t summing;        /* q->stamp when that began */
 	uint32_t rest_count;     /* of a rest row: rows that it stands for */
 };
 
@@ -64,10 +72,54 @@ struct filter {
 	struct value *self, *incl;
 	uint16_t *words;
 	size_t value_room, incl_room, words_room;
-	uint32_t count;
+	uint32_t count;          /* nodes whose words are known */
+	bool whole;              /* sums are right and kept right; else being made: */
+	bool summing;            /* words are done, */
+	uint32_t left;           /* sums of nodes from here on are */
 };
 
-struct arrived { uint32_t index; struct value self; }; /* what a tick added to a node's own values */
+struct group {
+	uint32_t fn, row;        /* row: that takes it over, 0 = a new one */
+	struct member *members;
+	size_t count, room;
+	bool inlined;            /* some are frames inlined into others */
+};
+struct grouping {                /* of a row's members to its children, under way */
+	uint32_t row;            /* 0 = none */
+	uint64_t version;        /* of the names when it began */
+	size_t at;               /* members before this one are grouped */
+	struct group *groups;
+	size_t group_count, group_room;
+	struct map by_fn, known; /* known: leaf -> position in found */
+	uint32_t *found;         /* old children's first members: the group that has it now */
+	struct map parents;      /* node that old children lie below -> position in parent_found */
+	uint32_t *parent_found;  /* the group that has it now, by an inlined frame */
+	uint32_t *orphans;       /* old children that are no group any more, */
+	uint32_t *orphan_nodes;  /* and the positions of their nodes' parents */
+	size_t orphan_count;
+};
+
+struct shown {                   /* what query_rows() lends */
+	struct row *rows;
+	size_t count, room;
+	char **texts;            /* names of folded chains in it */
+	size_t text_count, text_room;
+	uint32_t *place;         /* row number -> index in rows + 1 */
+	size_t place_room;
+	bool inverted;
+};
+
+struct search {
+	char *text;              /* NULL = none */
+	bool running;
+	uint32_t loc, node;      /* locations from loc on are left, and nodes from node on */
+	size_t hits, pending;
+	uint8_t *hit_of_fn;      /* 0 not asked, 1 no, 2 yes */
+	size_t hit_room;
+};
+
+/* What a tick added to a node's own values. */
+struct arrived { uint32_t index; struct value self; };
 
 struct query_site;               /* query_sites.c */
 struct site_table;
@@ -90,32 +142,31 @@ struct query {
 	uint64_t stamp;          /* moves when the values of all rows must be made anew */
 	uint64_t changes;        /* moves when anything may have moved */
 	uint64_t seen_ticks, seen_names;
-	bool stale;              /* sums anew: base, filter or model was replaced */
+	bool stale;              /* sums anew: base or model was replaced */
+	bool filter_stale;       /* ... what passes is another */
+	bool renamed;            /* ... may be, by names that came */
+	size_t allowed;          /* steps that are left */
+	bool unfinished;         /* one was refused */
+	uint64_t steps;          /* taken since the building began */
 	struct arrived *arrived; /* since the last refresh; empty when stale */
 	size_t arrived_count, arrived_room;
+	size_t arrived_at;       /* before it all is taken in */
 	uint32_t *moved;         /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
 
-	struct map child_of;     /* row << 32 | function -> child; of what is gone too: look at it */
+	struct map child_of;     /* row << 32 | function -> child, which may be gone: look at it */
 	uint32_t down_count;     /* nodes below this have their places in the rows that are built */
 	uint8_t *up_leaf;        /* per dense index: is a member of the inverted root */
 	size_t up_room;
 	bool up_started;         /* somebody looked at the inverted tree */
+	uint32_t up_at;          /* nodes before this one were looked at for stacks */
 	uint32_t *path;          /* scratch: from a node up */
 	size_t path_room;
 
-	struct row *out;         /* the last query_rows() */
-	size_t out_count, out_room;
-	char **texts;            /* names of folded chains in it */
-	size_t text_count, text_room;
-	uint32_t *place;         /* row number -> index in out + 1 */
-	size_t place_room;
-
-	char *search;
-	uint8_t *hit_of_fn;      /* 0 not asked, 1 no, 2 yes */
-	size_t hit_room;
-
+	struct grouping grouping;
+	struct shown shown, next; /* lent; being made */
+	struct search search;
 	struct filter filter;
 	struct site_table *sites;
 };
@@ -123,21 +174,47 @@ struct query {
 /* query_tree.c */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
-void tree_build(struct query *q, uint32_t row);   /* children up to date */
-void tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
-uint32_t tree_tail(struct query *q, uint32_t row);/* end of the folded chain; built when not row itself */
+/* False: no step was left. */
+bool tree_build(struct query *q, uint32_t row);   /* children up to date */
+bool tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
+/* The end of the folded chain; built when it is not the row itself. */
+bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);
 int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query_rows.c) */
-/* Nodes that are new; stacks: also look for stacks that the inverted tree has not met. */
-void tree_add_nodes(struct query *q, bool stacks);
-void tree_add_value(struct query *q, uint32_t index, const struct value *v); /* to the rows of a stack */
+void tree_add_nodes(struct query *q);             /* that are new */
+bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
+void tree_drop_grouping(struct query *q);
+/* To the rows of a stack. */
+void tree_add_value(struct query *q, uint32_t index, const struct value *v);
 
 /* query_feed.c */
-void tree_refresh(struct query *q);               /* before anything else */
+#define NODES_A_STEP 4u /* when they are only looked at */
+/* Before anything else. False: sums are still being made; nothing may be looked at. */
+bool tree_refresh(struct query *q);
+/* One of the steps that query_allow() gave; false = none is left. */
+static inline bool take_step(struct query *q)
+{
+	if (!q->allowed) {
+		q->unfinished = true;
+		return false;
+	}
+	q->allowed -= q->allowed != SIZE_MAX;
+	q->steps++;
+	return true;
+}
+
+/* More steps than one were behind it. */
+static inline void spend_steps(struct query *q, size_t steps)
+{
+	if (q->allowed != SIZE_MAX)
+		q->allowed -= q->allowed < steps ? q->allowed : steps;
+	q->steps += steps;
+}
 
 /* query_filter.c */
 bool filter_on(const struct query *q);
-void filter_make(struct query *q);                /* all sums anew */
+void filter_start(struct query *q);               /* all sums anew */
+bool filter_make(struct query *q);                /* goes on with that; true when whole */
 /* A stack's sums up to date: *v becomes the difference. False: none. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
@@ -149,15 +226,24 @@ bool text_has(const char *text, const char *part); /* without case; NULL text ha
 /* query_sites.c */
 void sites_free(struct query *q);
 /* To the site of a stack: raw = without filter, v = what passes it. */
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v);
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
+		     const struct value *v);
 void sites_move(struct query *q, uint32_t index); /* its site may be another */
-void sites_stale(struct query *q);
-uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **site); /* 0 = none */
+void sites_stale(struct query *q, bool only_moved);
+uint32_t sites_left(const struct query *q);       /* nodes that are not summed yet */
 /* query_shape.c */
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew);
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+		    uint32_t *grew);
 
-/* ROW_ZERO when there is nothing to see: nothing alive, or nothing that changed between two marks. */
+/* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */
 uint32_t zero_flag(const struct model *m, const struct value *v);
+/*
+ * As GROW, for arrays beside the nodes: what is new is not touched, so that a first one costs no
+ * time and what nobody uses no memory.
+ */
+#define GROW_UNTOUCHED(ptr, have, need)                                                            \
+	grow_untouched((void **)&(ptr), &(have), (need), sizeof *(ptr))
+void grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
 void value_add(struct value *v, const struct value *d);
 void value_sub(struct value *v, const struct value *d);
 void value_of_node(const struct node *n, bool incl, struct value *v);

@@ -2,9 +2,9 @@
  *
  * query_rows.c - the rows that are on screen: order, folding, what is open.
  *
- * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which is
- * itself a row with a number, so that it can be selected and opened. Sorting happens only when the
- * caller says so: between, rows keep their order and new ones come last.
+ * Children that hold less than a thousandth of the whole fold into one row, "... 812 more", which
+ * is itself a row with a number, so that it can be selected and opened. Sorting happens only when
+ * the caller says so: between, rows keep their order and new ones come last.
  */
 #include "query_priv.h"
 
@@ -18,11 +18,8 @@ void query_set_inverted(struct query *q, bool on)
 {
 	if (q->inverted == on)
 		return;
-	tree_refresh(q);
 	q->inverted = on;
 	q->zoom_depth = 0;
-	if (on && !q->up_started)
-		tree_add_nodes(q, true);
 }
 
 bool query_inverted(const struct query *q)
@@ -116,10 +113,10 @@ static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 	return r->rest_row;
 }
 
-static const char *keep_text(struct query *q, char *text)
+static const char *keep_text(struct shown *to, char *text)
 {
-	GROW(q->texts, q->text_room, q->text_count + 1);
-	return q->texts[q->text_count++] = text;
+	GROW(to->texts, to->text_room, to->text_count + 1);
+	return to->texts[to->text_count++] = text;
 }
 
 static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t *folded)
@@ -130,7 +127,8 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 
 	*folded = 0;
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
-		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "", short_name(q, q->rows[at]));
+		fprintf(f, "%s%s", *folded ? (q->inverted ? " < " : " > ") : "",
+			short_name(q, q->rows[at]));
 		++*folded;
 		if (at == tail)
 			break;
@@ -141,14 +139,17 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 
 static bool is_hit(struct query *q, uint32_t fn)
 {
-	if (!q->search || fn == NO_ID)
+	struct search *s = &q->search;
+
+	if (!s->text || fn == NO_ID)
 		return false;
-	GROW(q->hit_of_fn, q->hit_room, (size_t)fn + 1);
-	if (!q->hit_of_fn[fn]) {
+	GROW(s->hit_of_fn, s->hit_room, (size_t)fn + 1);
+	if (!s->hit_of_fn[fn]) {
 		const struct name_fn *x = names_fn(q->n, fn);
-		q->hit_of_fn[fn] = text_has(x->function, q->search) || text_has(x->name, q->search) ? 2 : 1;
+		s->hit_of_fn[fn] =
+			text_has(x->function, s->text) || text_has(x->name, s->text) ? 2 : 1;
 	}
-	return q->hit_of_fn[fn] == 2;
+	return s->hit_of_fn[fn] == 2;
 }
 
 static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
@@ -191,12 +192,15 @@ static void fill_place(struct query *q, struct row *out, const struct trow *r)
 	out->owner = owners_of_index(q->o, m->leaf);
 }
 
-static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent, uint32_t depth)
+static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
+		 uint32_t depth)
 {
-	GROW(q->out, q->out_room, q->out_count + 1);
-	GROW(q->place, q->place_room, q->row_count + 1);
+	struct shown *to = &q->next;
+
+	GROW(to->rows, to->room, to->count + 1);
+	GROW(to->place, to->place_room, q->row_count + 1);
 	struct trow *r = q->rows[tail];
-	struct row *out = &q->out[q->out_count];
+	struct row *out = &to->rows[to->count];
 
 	*out = (struct row){ .id = head, .parent = shown_parent, .depth = depth, .folded = 1 };
 	q->rows[head]->tail = tail;
@@ -209,99 +213,154 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
 	if (r->rest) {
-		out->name = keep_text(q, xasprintf("... %u more", r->rest_count));
+		out->name = keep_text(to, xasprintf("... %u more", r->rest_count));
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
-		out->name = head == tail ? short_name(q, r) : keep_text(q, chain_name(q, head, tail, &out->folded));
-		fill_place(q, out, r);
+		out->name = head == tail ? short_name(q, r)
+					 : keep_text(to, chain_name(q, head, tail, &out->folded));
+		/* Inverted, a chain is where it begins: at what was called by all the rest. */
+		fill_place(q, out, q->inverted ? q->rows[head] : r);
 	}
-	q->place[head] = (uint32_t)++q->out_count;
+	to->place[head] = (uint32_t)++to->count;
 }
 
-static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
+static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
-static void show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
+static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
 {
-	uint32_t tail = tree_tail(q, child);
+	uint32_t tail;
 
-	tree_value(q, tail);
+	if (!tree_tail(q, child, &tail) || !tree_value(q, tail))
+		return false;
 	emit(q, child, tail, shown, depth);
-	if (q->rows[tail]->open)
-		walk(q, tail, child, depth + 1, resort);
+	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
 }
 
-static void walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
+/* Below this a row is small. Of all stacks: both trees hold the same. False: no step was left. */
+static bool small_below(struct query *q, uint64_t *floor)
 {
-	tree_build(q, row);
-	struct trow *r = q->rows[row];
-	tree_value(q, tree_root(q));
-	uint64_t floor = weight(q, q->rows[tree_root(q)]) / 1000 + 1;
-	uint32_t small = 0;
+	bool inverted = q->inverted, known;
 
-	if (depth > DEPTH_MAX)
-		return;
+	q->inverted = false;
+	known = tree_value(q, tree_root(q));
+	*floor = weight(q, q->rows[tree_root(q)]) / 1000 + 1;
+	q->inverted = inverted;
+	return known;
+}
+
+static bool value_children(struct query *q, const struct trow *r, uint64_t floor, uint32_t *small)
+{
+	*small = 0;
 	for (size_t i = 0; i < r->child_count; i++) {
-		tree_value(q, r->children[i]);
-		small += weight(q, q->rows[r->children[i]]) < floor;
+		if (!tree_value(q, r->children[i]))
+			return false;
+		const struct trow *c = q->rows[r->children[i]];
+		*small += c->incl.tally.alloc_blocks && weight(q, c) < floor;
 	}
+	return true;
+}
+
+/* A small one is shown when it is open, until it is closed, and when it is what is searched for. */
+static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
+{
+	return c->open || weight(q, c) >= floor || is_hit(q, c->fn);
+}
+
+static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
+			  bool resort)
+{
+	struct trow *r = q->rows[row];
+	struct value rest = { 0 };
+	uint64_t floor;
+	uint32_t small, folded = 0;
+
+	if (!small_below(q, &floor) || !value_children(q, r, floor, &small))
+		return false;
 	if (resort && r->child_count > 1) {
 		sorting = q;
 		qsort(r->children, r->child_count, sizeof *r->children, by_key);
 	}
-	bool fold = small >= REST_MIN && !r->more && !q->search;
-	struct value rest = { 0 };
 	for (size_t i = 0; i < r->child_count; i++) {
 		struct trow *c = q->rows[r->children[i]];
-		/* An open one stays until it is closed, and so does one that was let go to zero. */
-		if (fold && !c->open && weight(q, c) < floor) {
+		if (!c->incl.tally
+			     .alloc_blocks) /* nothing ever came through here with this filter */
+			continue;
+		if (small >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
 			value_add(&rest, &c->incl);
-			continue;
+			folded++;
+		} else if (!show(q, r->children[i], shown, depth, resort)) {
+			return false;
 		}
-		small -= weight(q, c) < floor;
-		/* Nothing ever came through here with this filter. */
-		if (!c->incl.tally.alloc_blocks)
-			continue;
-		show(q, r->children[i], shown, depth, resort);
 	}
-	if (fold && small) {
-		uint32_t number = rest_row(q, row, small);
+	if (folded) {
+		uint32_t number = rest_row(q, row, folded);
 		q->rows[number]->incl = rest;
-		if (rest.tally.alloc_blocks)
-			emit(q, number, number, shown, depth);
+		emit(q, number, number, shown, depth);
 	}
+	return true;
 }
 
-size_t query_rows(struct query *q, bool resort, const struct row **rows)
+/* One that is being grouped anew is shown as it was, if it was. False: no step was left. */
+static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
-	tree_refresh(q);
-	for (size_t i = 0; i < q->text_count; i++)
-		free(q->texts[i]);
-	q->text_count = 0;
-	q->out_count = 0;
-	GROW(q->place, q->place_room, q->row_count + 1);
-	memset(q->place, 0, q->place_room * sizeof *q->place);
-	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q);
-	/* The rows above must be current for those below to be. */
+	if (!tree_build(q, row) && !q->rows[row]->built)
+		return false;
+	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
+}
+
+/* The rows above must be current for those below to be. */
+static bool build_above(struct query *q, uint32_t row)
+{
 	uint32_t path[DEPTH_MAX];
 	size_t n = 0;
-	for (uint32_t at = top; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
+
+	for (uint32_t at = row; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
 		path[n++] = at;
 	while (n)
-		tree_build(q, path[--n]);
+		if (!tree_build(q, path[--n]) && !q->rows[path[n]]->built)
+			return false;
+	return true;
+}
+
+static bool fill_next(struct query *q, bool resort)
+{
+	uint32_t top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q);
+	struct shown *to = &q->next;
+
+	for (size_t i = 0; i < to->text_count; i++)
+		free(to->texts[i]);
+	to->text_count = to->count = 0;
+	GROW(to->place, to->place_room, q->row_count + 1);
+	memset(to->place, 0, to->place_room * sizeof *to->place);
+	if (!build_above(q, top))
+		return false;
 	if (q->rows[top]->gone) {
 		q->zoom_depth = 0;
 		top = tree_root(q);
 	}
-	if (q->zoom_depth)
-		show(q, top, 0, 0, resort);
-	else
-		walk(q, top, 0, 0, resort);
-	*rows = q->out;
-	return q->out_count;
+	return q->zoom_depth ? show(q, top, 0, 0, resort) : walk(q, top, 0, 0, resort);
+}
+
+size_t query_rows(struct query *q, bool resort, const struct row **rows)
+{
+	/* Of what is not whole the last rows stay; not those of the other tree. */
+	if (q->shown.inverted != q->inverted)
+		q->shown.count = 0;
+	q->shown.inverted = q->inverted;
+	if (tree_refresh(q) && fill_next(q, resort)) {
+		struct shown last = q->shown;
+		q->shown = q->next;
+		q->next = last;
+		q->shown.inverted = q->inverted;
+	}
+	*rows = q->shown.rows;
+	return q->shown.count;
 }
 
 size_t query_index(const struct query *q, row_id id)
 {
-	return id < q->place_room && q->place[id] ? q->place[id] - 1 : SIZE_MAX;
+	const struct shown *s = &q->shown;
+
+	return s->count && id < s->place_room && s->place[id] ? s->place[id] - 1 : SIZE_MAX;
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * query_shape.c - the shape of a growth, from the net bytes of successive intervals and their lengths.
+ * query_shape.c - the shape of a growth, from the net bytes of successive intervals and their
+ * lengths.
  *
- *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like this
- *   slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
+ *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like
+ * this slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
  *   step       one interval, no longer than the others together, holds at least 9/10 of all growth
  *   saw-tooth  grew and shrank
  *   shrinking  became smaller on the whole
@@ -14,7 +15,8 @@
 
 #include <stdlib.h>
 
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, uint32_t *grew)
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+		    uint32_t *grew)
 {
 	int64_t total = 0, older = 0, newer = 0, shrunk = 0; /* grown = total + shrunk */
 	uint64_t time = 0, older_ns = 0, newer_ns = 0;
@@ -47,7 +49,8 @@ enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64
 		return SHAPE_SAWTOOTH;
 	if ((double)net[largest] >= 0.9 * (double)total && ns[largest] <= time - ns[largest])
 		return SHAPE_STEP;
-	if (*grew == count && (double)newer * (double)older_ns >= 0.75 * (double)older * (double)newer_ns)
+	if (*grew == count &&
+	    (double)newer * (double)older_ns >= 0.75 * (double)older * (double)newer_ns)
 		return SHAPE_STEADY;
 	return SHAPE_SLOWING;
 }

@@ -3,8 +3,8 @@
  * query_sites.c - call sites: stacks joined by the function that allocates.
  *
  * The site of a stack is its innermost frame that is no allocation wrapper (owner.h). Which site a
- * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack that
- * gets another site as names come takes its own along.
+ * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack
+ * that gets another site as names come takes its own along.
  */
 #include "query_sites.h"
 
@@ -31,7 +31,10 @@ static void forget(struct site_table *t)
 		free(t->sites[i]->net);
 		free(t->sites[i]);
 	}
-	t->count = t->order_count = t->sample_count = t->mark_count = 0;
+	t->count = t->order_count = t->sample_count = t->mark_count = t->out_count = t->row_count =
+		0;
+	t->verdict = (struct verdict){ 0 };
+	t->growth = (struct growth){ 0 };
 	t->marks_generation = 0;
 	map_clear(&t->by_fn);
 	if (t->node_room)
@@ -67,7 +70,8 @@ static void inherit(struct query_site *to, struct query_site *from, uint64_t liv
 
 	from->unmoved -= live < from->unmoved ? live : from->unmoved;
 	for (size_t i = 0; i <= SAMPLES; i++) {
-		uint64_t moved = part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
+		uint64_t moved =
+			part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
 		to->samples[i] += moved;
 		from->samples[i] -= moved;
 	}
@@ -158,26 +162,38 @@ static void find_heavy(struct query *q, const struct site_table *t, struct query
 	take_heavy(q, s, best, most);
 }
 
-void sites_stale(struct query *q)
+void sites_stale(struct query *q, bool only_moved)
 {
-	if (q->sites)
-		q->sites->stale = true;
+	struct site_table *t = q->sites;
+
+	if (t && only_moved && !t->stale && t->at < model_dense_count(q->m))
+		t->moved = true; /* to the end first, or names that keep coming never let it end */
+	else if (t)
+		t->stale = true;
+}
+
+uint32_t sites_left(const struct query *q)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	return q->sites && q->sites->at < count ? count - q->sites->at : 0;
 }
 
 static void fit(struct query *q, struct site_table *t)
 {
 	size_t count = model_dense_count(q->m);
 
-	GROW(t->of_node, t->node_room, count);
-	GROW(t->next, t->next_room, count);
-	GROW(t->prev, t->prev_room, count);
+	GROW_UNTOUCHED(t->of_node, t->node_room, count);
+	GROW_UNTOUCHED(t->next, t->next_room, count);
+	GROW_UNTOUCHED(t->prev, t->prev_room, count);
 }
 
-void sites_add_value(struct query *q, uint32_t index, const struct value *raw, const struct value *v)
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
+		     const struct value *v)
 {
 	struct site_table *t = q->sites;
 
-	if (!t || t->stale)
+	if (!t || t->stale || index >= t->at)
 		return;
 	fit(q, t);
 	if (!t->of_node[index]) {
@@ -195,7 +211,7 @@ void sites_move(struct query *q, uint32_t index)
 {
 	struct site_table *t = q->sites;
 
-	if (!t || t->stale)
+	if (!t || t->stale || index >= t->at)
 		return;
 	fit(q, t);
 	uint32_t before = t->of_node[index], number = before ? site_of(q, t, index) : 0;
@@ -242,11 +258,8 @@ static void describe(struct query *q, struct query_site *s)
 	}
 }
 
-/* All sums anew; stacks whose site is another than before take their samples along. */
-static void sum_up(struct query *q, struct site_table *t)
+static void start_sums(struct query *q, struct site_table *t)
 {
-	uint32_t count = model_dense_count(q->m);
-
 	for (size_t i = 0; i < t->count; i++) {
 		struct query_site *s = t->sites[i];
 		s->unmoved = s->live;
@@ -255,25 +268,45 @@ static void sum_up(struct query *q, struct site_table *t)
 		s->pub.stacks = s->first = s->heavy = 0;
 		s->look = false;
 	}
-	fit(q, t);
-	t->stale = false;
+	t->stale = t->moved = false;
 	t->version++;
-	for (uint32_t i = 1; i < count; i++) {
-		const struct node *n = model_dense(q->m, i, NULL);
-		uint64_t live = live_bytes(&n->self);
-		uint32_t before = t->of_node[i];
-		t->of_node[i] = 0;
-		if (!n->self.alloc_blocks)
-			continue;
-		uint32_t number = site_of(q, t, i);
-		struct query_site *s = t->sites[number - 1];
-		if (before && before != number)
-			inherit(s, t->sites[before - 1], live);
-		link_stack(q, t, i, number);
-		value_add(&s->sum, filter_self(q, i));
-		s->live += live;
-		weigh(q, s, i);
+	t->at = 1;
+	fit(q, t);
+}
+
+static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
+{
+	const struct node *n = model_dense(q->m, i, NULL);
+	uint64_t live = live_bytes(&n->self);
+	uint32_t before = t->of_node[i];
+
+	t->of_node[i] = 0;
+	if (!n->self.alloc_blocks)
+		return;
+	uint32_t number = site_of(q, t, i);
+	struct query_site *s = t->sites[number - 1];
+	if (before && before != number)
+		inherit(s, t->sites[before - 1], live);
+	link_stack(q, t, i, number);
+	value_add(&s->sum, filter_self(q, i));
+	s->live += live;
+	weigh(q, s, i);
+}
+
+/* All sums anew; stacks whose site is another than before take their samples along. */
+static bool sum_up(struct query *q, struct site_table *t)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	if (t->stale)
+		start_sums(q, t);
+	fit(q, t);
+	for (; t->at < count; t->at++) {
+		if (t->at % NODES_A_STEP == 0 && !take_step(q))
+			return false;
+		sum_stack(q, t, t->at);
 	}
+	return true;
 }
 
 static void publish(struct query *q, const struct site_table *t, struct query_site *s, bool renamed)
@@ -291,11 +324,10 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.flags |= zero_flag(q->m, &s->sum);
 }
 
-struct site_table *sites_table(struct query *q)
+static struct site_table *table(struct query *q)
 {
 	struct site_table *t = q->sites;
 
-	tree_refresh(q);
 	if (!t) {
 		t = q->sites = xcalloc(1, sizeof *t);
 		t->resets = q->resets;
@@ -306,11 +338,28 @@ struct site_table *sites_table(struct query *q)
 		t->resets = q->resets;
 		t->stale = true;
 	}
-	if (t->seen == q->changes && !t->stale)
+	return t;
+}
+
+struct site_table *sites_table(struct query *q)
+{
+	bool ready = tree_refresh(q); /* a new state may have forgotten all of the table */
+	struct site_table *t = table(q);
+
+	if (!ready)
+		return NULL;
+	if (t->seen == q->changes && !t->stale && !t->moved)
 		return t;
+	if (!sum_up(q, t))
+		return NULL;
+	if (t->moved) { /* good to look at, but once more */
+		t->stale = true;
+		if (q->allowed == SIZE_MAX)
+			sum_up(q, t);
+		else
+			q->unfinished = true;
+	}
 	t->seen = q->changes;
-	if (t->stale)
-		sum_up(q, t);
 	growth_update(q, t);
 	bool renamed = t->names != names_version(q->n);
 	t->names = names_version(q->n);
@@ -324,7 +373,11 @@ uint32_t sites_of_index(struct query *q, uint32_t index)
 	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
 }
 
-static struct { enum query_column by; bool reverse; struct site_table *t; } sorting; /* main thread only */
+static struct {
+	enum query_column by;
+	bool reverse;
+	struct site_table *t;
+} sorting; /* main thread only */
 
 static int64_t key_of(const struct site *s)
 {
@@ -344,60 +397,74 @@ static int by_key(const void *a, const void *b)
 	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
 	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
 	int64_t kx = key_of(x), ky = key_of(y);
-	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name) : kx < ky ? 1 : kx > ky ? -1 : 0;
+	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name)
+		    : kx < ky		  ? 1
+		    : kx > ky		  ? -1
+					  : 0;
 
 	if (!order)
-		order = live_bytes(&x->sum) < live_bytes(&y->sum) ? 1 : live_bytes(&x->sum) > live_bytes(&y->sum) ? -1 : 0;
+		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1
+			: live_bytes(&x->sum) > live_bytes(&y->sum) ? -1
+								    : 0;
 	if (sorting.reverse)
 		order = -order;
 	return order ? order : na < nb ? -1 : 1;
 }
 
-size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort, const struct site **sites)
+static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
+{
+	size_t with = 0;
+
+	sorting.by = by;
+	sorting.reverse = reverse;
+	sorting.t = t;
+	/* Sites without a stack have no name to compare. */
+	for (size_t i = 0; i < t->order_count; i++)
+		if (t->sites[t->order[i] - 1]->pub.stacks) {
+			uint32_t swap = t->order[with];
+			t->order[with++] = t->order[i];
+			t->order[i] = swap;
+		}
+	qsort(t->order, with, sizeof *t->order, by_key);
+}
+
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
+		   const struct site **sites)
 {
 	struct site_table *t = sites_table(q);
-	size_t n = 0;
 
+	if (!t) {
+		*sites = q->sites->out;
+		return q->sites->out_count;
+	}
 	GROW(t->order, t->order_room, t->count + 1);
 	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
 		t->order[t->order_count] = (uint32_t)t->order_count + 1;
-	if (resort) {
-		sorting.by = by;
-		sorting.reverse = reverse;
-		sorting.t = t;
-		/* Sites without a stack have no name to compare. */
-		size_t with = 0;
-		for (size_t i = 0; i < t->order_count; i++)
-			if (t->sites[t->order[i] - 1]->pub.stacks) {
-				uint32_t swap = t->order[with];
-				t->order[with++] = t->order[i];
-				t->order[i] = swap;
-			}
-		qsort(t->order, with, sizeof *t->order, by_key);
-	}
+	if (resort)
+		sort_sites(t, by, reverse);
 	GROW(t->out, t->out_room, t->order_count + 1);
+	t->out_count = 0;
 	for (size_t i = 0; i < t->order_count; i++) {
 		const struct query_site *s = t->sites[t->order[i] - 1];
 		if (s->pub.stacks && s->sum.tally.alloc_blocks)
-			t->out[n++] = s->pub;
+			t->out[t->out_count++] = s->pub;
 	}
 	*sites = t->out;
-	return n;
+	return t->out_count;
 }
 
 void query_site_expect(struct query *q, uint32_t site, bool on)
 {
-	struct site_table *t = sites_table(q);
+	struct site_table *t = q->sites;
 
-	if (site && site <= t->count) {
+	if (t && site && site <= t->count) {
 		struct site *s = &t->sites[site - 1]->pub;
 		s->flags = on ? s->flags | ROW_EXPECTED : s->flags & ~(unsigned)ROW_EXPECTED;
 	}
 }
 
-uint32_t sites_top_growing(struct query *q, int64_t *net, const struct site **site)
+uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
 {
-	struct site_table *t = sites_table(q);
 	uint32_t best = 0;
 
 	*net = 0;

@@ -21,7 +21,7 @@ struct query_site {
 	uint32_t first;              /* chain of its stacks through table.next; 0 ends */
 	bool look;                   /* for the heaviest stack, again */
 	bool describe;               /* that stack, or its place, is another */
-	uint64_t unmoved;            /* live bytes of stacks that did not move to another site yet */
+	uint64_t unmoved;            /* live bytes of stacks that are not at another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
 	uint64_t mark_live[MARK_INTERVALS]; /* live at table.marks */
 	int64_t *net;                /* scratch of query_intervals() */
@@ -32,7 +32,8 @@ struct query_site {
 struct growth {
 	size_t count;                /* intervals; 0 = nothing yet */
 	bool by_marks;
-	uint32_t edge[MARK_INTERVALS + 1]; /* sample, or index in table.marks, where each begins; the end */
+	/* sample, or index in table.marks, where each begins; the end */
+	uint32_t edge[MARK_INTERVALS + 1];
 	uint64_t at_ns[MARK_INTERVALS + 1]; /* their times */
 	uint64_t ns[MARK_INTERVALS]; /* lengths */
 	int64_t net[MARK_INTERVALS]; /* of the whole heap */
@@ -43,10 +44,12 @@ struct site_table {
 	struct query_site **sites;   /* number - 1 */
 	size_t count, room;
 	struct map by_fn;            /* function number -> site number */
-	/* per dense index: site number, 0 = never allocated; neighbours in the site's chain, 0 = none */
+	/* per dense index: site number, 0 = never allocated; neighbours in the site's chain */
 	uint32_t *of_node, *next, *prev;
 	size_t node_room, next_room, prev_room;
 	bool stale;                  /* sums anew */
+	bool moved;                  /* ... when they are whole: stacks are of other sites */
+	uint32_t at;                 /* sums are of the stacks before this node; all = whole */
 	uint64_t version;            /* moves when stacks changed their sites */
 	uint64_t seen, names, resets;
 	uint64_t times[SAMPLES], interval_ns;
@@ -58,12 +61,16 @@ struct site_table {
 	struct growth growth;
 	struct site *out;            /* what query_sites() lends */
 	uint32_t *order;
-	size_t out_room, order_room, order_count;
+	size_t out_count, out_room, order_room, order_count;
 	struct interval_row *rows;
-	size_t row_room;
+	size_t row_count, row_room;
+	struct verdict verdict;      /* the last one that was whole; text is empty: none yet */
 };
 
-struct site_table *sites_table(struct query *q); /* up to date */
+/* Up to date; NULL while sums are being made: what was lent last holds. */
+struct site_table *sites_table(struct query *q);
+/* 0 = none. */
+uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);

@@ -7,12 +7,15 @@
  * steps outwards, and every row's value is what its members' leaves allocated themselves.
  *
  * A row's children are grouped by function when somebody looks, and again after names arrived. A
- * new group takes over the row of the old child that it shares a node with: its number, what is open
- * below it, and its place on screen. When a row turns out to be several, of functions inlined into each
- * other, its old children are handed on to where their nodes are now.
+ * new group takes over the row of the old child that it shares a node with: its number, what is
+ * open below it, and its place on screen. When a row turns out to be several, of functions inlined
+ * into each other, its old children are handed on to where their nodes are now.
  *
- * New nodes walk from the root down to where they belong, as far as rows are built; so do differences
- * of values. What is not built yet will be made of its parent's members, which are always whole.
+ * A row is grouped, and summed up, in slices; until it is, it keeps the children that it has.
+ *
+ * New nodes walk from the root down to where they belong, as far as rows are built; so do
+ * differences of values. What is not built yet will be made of its parent's members, which are
+ * always whole.
  */
 #include "query_priv.h"
 
@@ -21,7 +24,9 @@
 
 #define ROOT_DOWN 1u
 #define ROOT_UP 2u
-#define EXACT_MEMBERS 4096u /* with more, the heaviest member is looked for again only when it halved */
+#define SCANNED_MEMBERS 4096u
+/* With more, the heaviest member is looked for again only when it halved. */
+#define EXACT_MEMBERS 4096u
 
 uint32_t tree_root(const struct query *q)
 {
@@ -67,9 +72,10 @@ void tree_clear(struct query *q)
 		free(q->rows[i]);
 	}
 	q->row_count = 0;
-	q->out_count = 0;
+	q->shown.count = 0;
 	q->zoom_depth = 0;
-	q->down_count = 1;
+	q->down_count = q->up_at = 1;
+	tree_drop_grouping(q);
 	map_clear(&q->child_of);
 	if (q->up_room)
 		memset(q->up_leaf, 0, q->up_room);
@@ -126,40 +132,26 @@ static bool next_up(struct query *q, const struct member *m, struct member *to)
 	return p && p->index;
 }
 
-static bool each_step(struct query *q, const struct trow *r, step_fn fn, void *arg)
+static bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg)
 {
 	struct member to;
 
-	for (size_t i = 0; i < r->member_count; i++) {
-		if (!q->inverted) {
-			if (!step_down(q, &r->members[i], fn, arg))
-				return false;
-		} else if (next_up(q, &r->members[i], &to) && !fn(q, arg, &to)) {
+	if (!q->inverted)
+		return step_down(q, m, fn, arg);
+	return !next_up(q, m, &to) || fn(q, arg, &to);
+}
+
+static bool each_step(struct query *q, const struct trow *r, step_fn fn, void *arg)
+{
+	for (size_t i = 0; i < r->member_count; i++)
+		if (!member_steps(q, &r->members[i], fn, arg))
 			return false;
-		}
-	}
 	return true;
 }
 
 /* --- grouping */
 
 #define KNOWN_BY 8u /* members of an old child that it is recognised by */
-
-struct group { uint32_t fn, row; size_t count; bool inlined; };
-struct grouping {
-	struct member *members;
-	uint32_t *groups_of;     /* of each member */
-	size_t count, room, groups_room;
-	struct group *groups;
-	size_t group_count, group_room;
-	struct map by_fn, known; /* known: leaf -> position in found */
-	uint32_t *found;         /* old children's first members: the group that has it now */
-	struct map parents;      /* node -> position in parent_found, for nodes that old children lie below */
-	uint32_t *parent_found;  /* the group that has it now, by an inlined frame */
-	uint32_t *orphans;       /* old children that are no group any more, */
-	uint32_t *orphan_nodes;  /* and the positions of their nodes' parents */
-	size_t orphan_count;
-};
 
 static uint64_t child_key(uint32_t row, uint32_t fn)
 {
@@ -169,25 +161,26 @@ static uint64_t child_key(uint32_t row, uint32_t fn)
 static bool candidate(struct query *q, void *arg, const struct member *m)
 {
 	struct grouping *g = arg;
-	uint32_t fn = fn_of(q, m), at = map_get(&g->by_fn, fn, NO_ID);
+	uint32_t fn = fn_of(q, m);
 
-	GROW(g->members, g->room, g->count + 1);
-	GROW(g->groups_of, g->groups_room, g->count + 1);
+	spend_steps(q, 1);
+	uint32_t at = map_get(&g->by_fn, fn, NO_ID);
+
 	if (at == NO_ID) {
 		at = (uint32_t)g->group_count;
 		GROW(g->groups, g->group_room, g->group_count + 1);
-		g->groups[g->group_count++] = (struct group){ fn, 0, 0, false };
+		g->groups[g->group_count++] = (struct group){ .fn = fn };
 		map_set(&g->by_fn, fn, at);
 	}
-	g->groups[at].count++;
-	g->members[g->count] = *m;
-	g->groups_of[g->count++] = at;
+	struct group *p = &g->groups[at];
+	GROW(p->members, p->room, p->count + 1);
+	p->members[p->count++] = *m;
 	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
 	if (known != NO_ID)
 		g->found[known] = at;
 	if (q->inverted || m->frame + 1 >= loc_of(q, m->index)->count)
 		return true;
-	g->groups[at].inlined = true;
+	p->inlined = true;
 	known = map_get(&g->parents, m->index, NO_ID);
 	if (known != NO_ID)
 		g->parent_found[known] = at;
@@ -219,7 +212,7 @@ static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 	}
 }
 
-/* Old children keep their number, and their order, where a group holds the node that they were known by. */
+/* Old children keep number and order where a group holds the node that they were known by. */
 static void match_old(struct query *q, struct trow *r, struct grouping *g)
 {
 	size_t kept = 0;
@@ -233,8 +226,10 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 			g->groups[at].row = r->children[kept++] = child;
 			continue;
 		}
-		g->orphan_nodes[g->orphan_count] = q->inverted || !c->member_count ? NO_ID :
-						   map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
+		g->orphan_nodes[g->orphan_count] =
+			q->inverted || !c->member_count
+				? NO_ID
+				: map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
 		g->orphans[g->orphan_count++] = child;
 	}
 	r->child_count = kept;
@@ -244,7 +239,8 @@ static void match_old(struct query *q, struct trow *r, struct grouping *g)
 static void hand_on(struct query *q, struct grouping *g)
 {
 	for (size_t i = 0; i < g->orphan_count; i++) {
-		uint32_t node = g->orphan_nodes[i], at = node == NO_ID ? NO_ID : g->parent_found[node];
+		uint32_t node = g->orphan_nodes[i],
+			 at = node == NO_ID ? NO_ID : g->parent_found[node];
 		if (at == NO_ID) {
 			drop_row(q, g->orphans[i]);
 			continue;
@@ -265,20 +261,22 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 		if (!p->row) {
 			p->row = new_row(q, number, p->fn);
 			/* What was one open row may have become a chain of inlined ones. */
-			q->rows[p->row]->open = q->rows[p->row]->heir = p->inlined && r->open && renamed;
+			q->rows[p->row]->open = q->rows[p->row]->heir =
+				p->inlined && r->open && renamed;
 			GROW(r->children, r->child_room, r->child_count + 1);
 			r->children[r->child_count++] = p->row;
 		}
 		struct trow *c = q->rows[p->row];
 		c->fn = p->fn;
-		c->member_count = 0;
-		c->valued = 0;
+		free(c->members);
+		c->members = p->members;
+		c->member_count = p->count;
+		c->member_room = p->room;
+		p->members = NULL;
+		c->valued = c->summed = 0;
 		c->built_version = UINT64_MAX; /* its children follow from other members now */
-		GROW(c->members, c->member_room, p->count);
 		map_set(&q->child_of, child_key(number, p->fn), p->row);
 	}
-	for (size_t i = 0; i < g->count; i++)
-		add_member(q->rows[g->groups[g->groups_of[i]].row], g->members[i]);
 }
 
 /* Children are grouped by the names that are known now. */
@@ -287,10 +285,12 @@ static bool is_current(const struct query *q, const struct trow *r)
 	return r->rest || (r->built && r->built_version == names_version(q->n));
 }
 
-static void release_grouping(struct grouping *g)
+void tree_drop_grouping(struct query *q)
 {
-	free(g->members);
-	free(g->groups_of);
+	struct grouping *g = &q->grouping;
+
+	for (size_t i = 0; i < g->group_count; i++)
+		free(g->groups[i].members);
 	free(g->groups);
 	free(g->found);
 	free(g->parent_found);
@@ -299,23 +299,41 @@ static void release_grouping(struct grouping *g)
 	map_release(&g->by_fn);
 	map_release(&g->known);
 	map_release(&g->parents);
+	*g = (struct grouping){ 0 };
 }
 
-void tree_build(struct query *q, uint32_t number)
+/*
+ * One row at a time: the first that is met goes on being grouped, as no step is left for others
+ * until it is done. Names that come meanwhile are for the next time: built_version is then an old
+ * one.
+ */
+bool tree_build(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
-	struct grouping g = { 0 };
+	struct grouping *g = &q->grouping;
 
 	if (is_current(q, r))
-		return;
-	know_old(q, r, &g);
-	each_step(q, r, candidate, &g);
-	match_old(q, r, &g);
-	take_groups(q, number, &g, r->built || r->heir);
-	hand_on(q, &g);
+		return true;
+	if (g->row != number) {
+		if (!take_step(q))
+			return false;
+		tree_drop_grouping(q);
+		g->row = number;
+		g->version = names_version(q->n);
+		know_old(q, r, g);
+	}
+	for (; g->at < r->member_count; g->at++) {
+		if (!take_step(q))
+			return false;
+		member_steps(q, &r->members[g->at], candidate, g);
+	}
+	match_old(q, r, g);
+	take_groups(q, number, g, r->built || r->heir);
+	hand_on(q, g);
 	r->built = true;
-	r->built_version = names_version(q->n);
-	release_grouping(&g);
+	r->built_version = g->version;
+	tree_drop_grouping(q);
+	return true;
 }
 
 static bool any(struct query *q, void *arg, const struct member *m)
@@ -346,73 +364,104 @@ static bool another(struct query *q, void *arg, const struct member *m)
 	return *fn == this;
 }
 
-/* Without building what will not be shown. */
-static bool has_one_child(struct query *q, uint32_t number)
+/* Without building what will not be shown, unless looking costs as much. False: no step left. */
+static bool has_one_child(struct query *q, uint32_t number, bool *one)
 {
 	const struct trow *r = q->rows[number];
 	uint32_t fn = NO_ID;
 
+	if (r->member_count > SCANNED_MEMBERS && !tree_build(q, number))
+		return false;
 	if (is_current(q, r))
-		return r->child_count == 1;
-	return each_step(q, r, another, &fn) && fn != NO_ID;
+		*one = r->child_count == 1;
+	else
+		*one = each_step(q, r, another, &fn) && fn != NO_ID;
+	return true;
 }
 
 /* --- values */
 
 static uint64_t member_live(struct query *q, const struct member *m)
 {
-	return live_bytes(&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
+	return live_bytes(
+		&(q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index))->tally);
 }
 
-void tree_value(struct query *q, uint32_t number)
+static void sum_member(struct query *q, struct trow *r, const struct member *m, bool first)
+{
+	const struct value *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
+	uint64_t live = live_bytes(&v->tally);
+
+	value_add(&r->incl, v);
+	if (first || live > r->most) {
+		r->most = live;
+		r->heavy = *m;
+	}
+	if (q->inverted ? m->index == m->leaf && m->frame == 0 : m->frame == 0)
+		value_add(&r->self, filter_self(q, m->leaf));
+}
+
+bool tree_value(struct query *q, uint32_t number)
 {
 	struct trow *r = q->rows[number];
 
 	if (r->valued == q->stamp)
-		return;
-	r->valued = q->stamp;
-	r->incl = r->self = (struct value){ 0 };
-	r->most = 0;
-	for (size_t i = 0; i < r->member_count; i++) {
-		const struct member *m = &r->members[i];
-		const struct value *v = q->inverted ? filter_self(q, m->leaf) : filter_incl(q, m->index);
-		uint64_t live = live_bytes(&v->tally);
-		value_add(&r->incl, v);
-		if (i == 0 || live > r->most) {
-			r->most = live;
-			r->heavy = *m;
-		}
-		if (q->inverted ? m->index == m->leaf && m->frame == 0 : m->frame == 0)
-			value_add(&r->self, filter_self(q, m->leaf));
+		return true;
+	if (!r->summed || r->summing != q->stamp) {
+		r->incl = r->self = (struct value){ 0 };
+		r->most = 0;
+		r->summed = 0;
+		r->summing = q->stamp;
 	}
+	for (; r->summed < r->member_count; r->summed++) {
+		if (!take_step(q))
+			return false;
+		sum_member(q, r, &r->members[r->summed], r->summed == 0);
+	}
+	r->valued = q->stamp;
+	r->summed = 0;
+	return true;
 }
 
 /* A row with one child and nothing of its own shows that child on the same line, and so on. */
-uint32_t tree_tail(struct query *q, uint32_t number)
+bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 {
-	uint32_t at = number;
+	bool one;
 
+	*tail = number;
 	if (q->rows[number]->unfolded || q->rows[number]->rest)
-		return number;
+		return true;
 	for (;;) {
-		tree_value(q, at);
-		if (q->rows[at]->self.tally.alloc_blocks || !has_one_child(q, at))
-			return at;
-		tree_build(q, at);
-		at = q->rows[at]->children[0];
+		if (!tree_value(q, *tail))
+			return false;
+		if (q->rows[*tail]->self.tally.alloc_blocks)
+			return true;
+		if (!has_one_child(q, *tail, &one) || (one && !tree_build(q, *tail)))
+			return false;
+		if (!one || q->rows[*tail]->child_count != 1)
+			return true;
+		*tail = q->rows[*tail]->children[0];
 	}
 }
 
 /* --- what arrives: one walk from a root down to where a node or a stack belongs */
 
-struct walk { const struct value *v; uint32_t add; /* dense index of a new member, NO_ID = none */ };
+struct walk {
+	const struct value *v;
+	uint32_t add; /* dense index of a new member, NO_ID = none */
+};
 
-static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v, bool self)
+static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v,
+		 bool self)
 {
 	struct trow *r = q->rows[row];
 
-	if (!v || r->valued != q->stamp)
+	if (!v)
 		return;
+	if (r->valued != q->stamp) {
+		r->summed = 0; /* the member may be in the sum already */
+		return;
+	}
 	value_add(&r->incl, v);
 	if (self)
 		value_add(&r->self, v);
@@ -436,7 +485,8 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	if (!is_current(q, r))
 		return 0;
 	uint32_t child = map_get(&q->child_of, child_key(row, fn), 0);
-	if (child && (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
+	if (child &&
+	    (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
 		child = 0;
 	if (!child && add) {
 		child = new_row(q, row, fn);
@@ -461,7 +511,8 @@ static void walk_down(struct query *q, uint32_t index, const struct walk *w)
 	book(q, row, &at, w->v, false);
 	if (!is_current(q, q->rows[row]))
 		return;
-	for (uint32_t i = index; i; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+	for (uint32_t i = index; i;
+	     i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
 		GROW(q->path, q->path_room, left + 1);
 		q->path[left++] = i;
 	}
@@ -496,7 +547,7 @@ static void walk_up(struct query *q, uint32_t index, const struct walk *w)
 	}
 }
 
-void tree_add_nodes(struct query *q, bool stacks)
+void tree_add_nodes(struct query *q)
 {
 	uint32_t count = model_dense_count(q->m);
 	bool inverted = q->inverted;
@@ -505,30 +556,43 @@ void tree_add_nodes(struct query *q, bool stacks)
 	for (; q->down_count < count; q->down_count++)
 		walk_down(q, q->down_count, &(struct walk){ NULL, q->down_count });
 	q->inverted = inverted;
-	q->up_started |= inverted;
-	if (!q->up_started)
-		return;
-	GROW(q->up_leaf, q->up_room, count);
-	q->inverted = true;
-	for (uint32_t i = 1; stacks && i < count; i++)
-		if (!q->up_leaf[i] && model_dense(q->m, i, NULL)->self.alloc_blocks) {
-			q->up_leaf[i] = 1;
-			walk_up(q, i, &(struct walk){ NULL, i });
-		}
-	q->inverted = inverted;
+	if (q->up_started)
+		GROW_UNTOUCHED(q->up_leaf, q->up_room, count);
+}
+
+bool tree_add_stacks(struct query *q)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	if (!q->up_started) {
+		q->up_started = true;
+		q->up_at = 1;
+	}
+	GROW_UNTOUCHED(q->up_leaf, q->up_room, count);
+	for (; q->up_at < count; q->up_at++) {
+		uint32_t i = q->up_at;
+		if (i % NODES_A_STEP == 0 && !take_step(q))
+			return false;
+		if (q->up_leaf[i] || !model_dense(q->m, i, NULL)->self.alloc_blocks)
+			continue;
+		struct value v = *filter_self(q, i);
+		q->up_leaf[i] = 1;
+		walk_up(q, i, &(struct walk){ &v, i });
+	}
+	return true;
 }
 
 void tree_add_value(struct query *q, uint32_t index, const struct value *v)
 {
-	bool inverted = q->inverted, fresh = q->up_started && !q->up_leaf[index] &&
-					     model_dense(q->m, index, NULL)->self.alloc_blocks;
+	bool inverted = q->inverted, up = q->up_started && index < q->up_at;
+	bool fresh = up && !q->up_leaf[index] && model_dense(q->m, index, NULL)->self.alloc_blocks;
 
 	q->inverted = false;
 	walk_down(q, index, &(struct walk){ v, NO_ID });
 	q->inverted = true;
 	if (fresh)
 		q->up_leaf[index] = 1;
-	if (q->up_started)
+	if (up)
 		walk_up(q, index, &(struct walk){ v, fresh ? index : NO_ID });
 	q->inverted = inverted;
 }

@@ -2,10 +2,10 @@
  *
  * query_verdict.c - is it growing, how fast, and where, in one line of words.
  *
- * Judged by the same intervals as every call site's shape (query_growth.c), so that the line and the
- * rows below it say the same. The call site that grew most is named, by file and line where these
- * are known. Only while these are too few, and the agent was there before us, its
- * history of the last ten minutes is judged; it knows libraries, not call sites, and the line says so.
+ * Judged by the same intervals as every call site's shape (query_growth.c), so that the line and
+ * the rows below it say the same. The call site that grew most is named, by file and line where
+ * these are known. Only while these are too few, and the agent was there before us, its history of
+ * the last ten minutes is judged; it knows libraries, not call sites, and the line says so.
  */
 #include "query_sites.h"
 #include "report.h"
@@ -41,7 +41,8 @@ static void span(char out[24], uint64_t ns)
 /* How much of it, never more than all. */
 static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
 {
-	say(v, ".  %u %% of it: ", whole && part < whole ? (unsigned)((double)part / (double)whole * 100) : 100);
+	say(v, ".  %u %% of it: ",
+	    whole && part < whole ? (unsigned)((double)part / (double)whole * 100) : 100);
 }
 
 static void say_site(struct verdict *v, const struct site *s)
@@ -64,7 +65,9 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 	char number[REPORT_NUMBER], time[24];
 	size_t largest = 0;
 
-	report_signed(number, length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0);
+	report_signed(number,
+		      length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS)))
+			     : 0);
 	span(time, length);
 	for (size_t i = 0; i < g->count; i++)
 		largest = g->net[i] > g->net[largest] ? i : largest;
@@ -80,8 +83,8 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 	case SHAPE_STEP:
 		v->kind = V_STEP;
 		uint64_t s = g->at_ns[largest + 1] / NS;
-		say(v, "STEP %s before %u:%02u:%02u", report_signed(number, g->net[largest]), (unsigned)(s / 3600),
-		    (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+		say(v, "STEP %s before %u:%02u:%02u", report_signed(number, g->net[largest]),
+		    (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 		return;
 	case SHAPE_SAWTOOTH:
 		v->kind = total > 0 ? V_GROWING : V_FLAT;
@@ -89,7 +92,8 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 		return;
 	default:
 		v->kind = shape == SHAPE_SHRINKING ? V_SHRINKING : V_FLAT;
-		say(v, "%s %s/min over %s", shape == SHAPE_SHRINKING ? "SHRINKING" : "FLAT", number, time);
+		say(v, "%s %s/min over %s", shape == SHAPE_SHRINKING ? "SHRINKING" : "FLAT", number,
+		    time);
 	}
 }
 
@@ -100,7 +104,8 @@ static int64_t judge(struct query *q, struct verdict *v, const struct growth *g)
 
 	for (size_t i = 0; i < g->count; i++)
 		total += g->net[i];
-	enum shape shape = shape_of(g->net, g->ns, g->count, live_bytes(&model_totals(q->m)->sum), &grew);
+	enum shape shape =
+		shape_of(g->net, g->ns, g->count, live_bytes(&model_totals(q->m)->sum), &grew);
 	say_kind(v, shape, g, total);
 	return shape == SHAPE_FLAT ? 0 : total;
 }
@@ -110,7 +115,7 @@ static void by_sites(struct query *q, struct verdict *v)
 	const struct site *s = NULL;
 	int64_t most, total = judge(q, v, &q->sites->growth);
 
-	if (total > 0 && sites_top_growing(q, &most, &s)) {
+	if (total > 0 && sites_top_growing(q->sites, &most, &s)) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
 	}
@@ -140,7 +145,8 @@ static void say_owner(struct query *q, struct verdict *v, size_t from, size_t to
 	int64_t most = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		int64_t net = list[i].series ? (int64_t)(list[i].series[to] - list[i].series[from]) : 0;
+		int64_t net =
+			list[i].series ? (int64_t)(list[i].series[to] - list[i].series[from]) : 0;
 		if (net > most) {
 			most = net;
 			best = &list[i];
@@ -183,7 +189,7 @@ static bool by_history(struct query *q, struct verdict *v)
 
 /* --- */
 
-static void ended(struct query *q, struct verdict *v)
+static void ended(struct query *q, struct verdict *v, bool with_site)
 {
 	int status;
 	bool known;
@@ -193,13 +199,18 @@ static void ended(struct query *q, struct verdict *v)
 	const struct site *top = NULL;
 
 	v->kind = V_ENDED;
-	for (size_t i = 0; i < q->sites->count; i++) {
+	for (size_t i = 0; with_site && i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
-		if (s->stacks && live_bytes(&s->sum) && (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
+		if (s->stacks && live_bytes(&s->sum) &&
+		    (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
 			top = s;
 	}
-	say(v, "%s", state == MTW_SIGNALLED ? "KILLED" : state == MTW_EXECED ? "REPLACED by another program" :
-		     state == MTW_EXITED ? "EXITED" : state == MTW_CUT ? "CUT OFF" : "ENDED");
+	say(v, "%s",
+	    state == MTW_SIGNALLED ? "KILLED"
+	    : state == MTW_EXECED  ? "REPLACED by another program"
+	    : state == MTW_EXITED  ? "EXITED"
+	    : state == MTW_CUT	   ? "CUT OFF"
+				   : "ENDED");
 	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
 		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
 	say(v, ", %s alive at the end in %s block%s", report_bytes(bytes, live_bytes(sum)),
@@ -212,16 +223,22 @@ static void ended(struct query *q, struct verdict *v)
 
 void query_verdict(struct query *q, struct verdict *v)
 {
+	bool whole = sites_table(q) != NULL;
+	struct site_table *t = q->sites;
+
 	*v = (struct verdict){ .kind = V_EMPTY };
-	const struct growth *g = &sites_table(q)->growth;
 	if (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT) {
-		ended(q, v);
+		ended(q, v, whole);
 	} else if (!model_totals(q->m)->sum.alloc_blocks) {
 		say(v, "waiting for the first allocation");
-	} else if (g->count >= 3) {
+	} else if (!whole && t->verdict.text[0]) {
+		*v = t->verdict;
+	} else if (t->growth.count >= 3) {
 		by_sites(q, v);
 	} else if (!by_history(q, v)) {
 		v->kind = V_WATCHING;
-		say(v, "watching, %u s more needed", (unsigned)(g->needed_ns / NS + 1));
+		say(v, "watching, %u s more needed", (unsigned)(t->growth.needed_ns / NS + 1));
 	}
+	if (whole)
+		t->verdict = *v;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see series.h. Times never go back: a point that is not later than the last replaces it.
+ * series.c - see series.h. Times never go back: a point that is not later than the last replaces
+ * it.
  */
 #include "series.h"
 

@@ -37,13 +37,15 @@ static void mark_named(void *arg, enum prompt_event e, const char *text)
 void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size)
 {
 	const struct mark *m = mark ? model_mark(a->model, mark) : NULL;
+	char number[16];
 
+	snprintf(number, sizeof number, "m%u", mark);
 	if (!mark)
 		snprintf(out, size, "start");
-	else if (m && m->name[0])
-		snprintf(out, size, "m%u %s", mark, m->name);
+	else if (m && m->name[0] && strcmp(m->name, number)) /* one without a name is called so */
+		snprintf(out, size, "%s %s", number, m->name);
 	else
-		snprintf(out, size, "m%u", mark);
+		snprintf(out, size, "%s", number);
 }
 
 bool action_diffing(const struct app *a)
@@ -79,13 +81,14 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 	action_mark_name(a, from, one, sizeof one);
 	action_mark_name(a, to, two, sizeof two);
 	if (model_set_interval(a->model, from, to))
-		return said(status_error("%s%s%s: only the totals are known at a mark that is compared", one,
-					 to ? " .. " : "", to ? two : ""));
+		return said(
+			status_error("%s%s%s: only the totals are known at a mark that is compared",
+				     one, to ? " .. " : "", to ? two : ""));
 	action_interval_name(a, false, name, sizeof name);
 	if (action_between(a))
-		status_say("BORN, GONE, NET from %s; d: back to now", name);
+		status_say("d: back to now.  BORN, GONE, NET from %s", name);
 	else if (action_diffing(a))
-		status_say("BORN, GONE, NET %s; d again: off", name);
+		status_say("d again: off.  BORN, GONE, NET %s", name);
 	else
 		status_say("diff off: what is live now");
 	return VIEW_RESORT;
@@ -126,6 +129,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	struct view *v = app_view(a);
 
 	if (e == PROMPT_CANCELLED) {
+		a->search_due = a->hit_due = false;
 		a->search[0] = 0;
 		a->hits = -1;
 		v->ops->search(v, "", &a->hits_pending);
@@ -135,13 +139,16 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	if (e == PROMPT_CHANGED || strcmp(a->search, text)) {
 		snprintf(a->search, sizeof a->search, "%s", text);
 		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+		a->search_due = *text && query_building(a->query) >= 0;
 		app_refresh(a, false);
-		if (a->hits > 0)
+		a->hit_due = a->hits > 0 && !a->search_due && query_building(a->query) >= 0;
+		if (a->hits > 0 && !a->search_due && !a->hit_due)
 			app_act(a, v->ops->next_hit(v, false));
 	}
 	if (e == PROMPT_DONE && *text) {
 		if (a->hits_pending)
-			status_say("%ld hits, %zu names pending; n next, N previous", a->hits, a->hits_pending);
+			status_say("%ld hits, %zu names pending; n next, N previous", a->hits,
+				   a->hits_pending);
 		else
 			status_say("%ld hits; n next, N previous", a->hits);
 	}
@@ -167,6 +174,10 @@ static unsigned next_hit(struct app *a, bool backwards)
 		return said(status_error("nothing is searched for; / starts a search"));
 	if (a->hits < 0 || a->hits_pending)
 		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+	if (query_building(a->query) >= 0) {
+		a->search_due = true;
+		return VIEW_DRAW;
+	}
 	if (a->hits == 0)
 		return said(status_error("no hit for \"%s\"", a->search));
 	app_refresh(a, false);
@@ -222,8 +233,9 @@ static unsigned back(struct app *a)
 		return VIEW_DRAW;
 	}
 	if (a->options->child && !a->figures.final && a->figures.state == MTW_RUNNING)
-		prompt_ask(&a->prompt, "The program is running.  l: leave it running   s: stop it   Esc: stay", "ls",
-			   leaving, a);
+		prompt_ask(&a->prompt,
+			   "Running.  l: leave it running  s: stop it  Esc: stay",
+			   "ls", leaving, a);
 	else
 		prompt_ask(&a->prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting, a);
 	return VIEW_DRAW;
@@ -291,17 +303,26 @@ static unsigned pause_or_go_on(struct app *a)
 unsigned action_request(struct app *a, enum request r)
 {
 	switch (r) {
-	case REQ_OVERVIEW: case REQ_TREE: case REQ_SITES: case REQ_LIBS: case REQ_MARKS: case REQ_OUTPUT:
+	case REQ_OVERVIEW:
+	case REQ_TREE:
+	case REQ_SITES:
+	case REQ_LIBS:
+	case REQ_MARKS:
+	case REQ_OUTPUT:
 		app_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
 		return VIEW_DRAW;
 	case REQ_MARK: return said(mark_now(a, ""));
-	case REQ_MARK_NAMED: prompt_line(&a->prompt, "Name of the mark: ", "", mark_named, a); return VIEW_DRAW;
+	case REQ_MARK_NAMED:
+		prompt_line(&a->prompt, "Name of the mark: ", "", mark_named, a);
+		return VIEW_DRAW;
 	case REQ_DIFF: return diff(a);
 	case REQ_DIFF_TWO: return diff_two(a);
 	case REQ_SEARCH: return search(a);
 	case REQ_NEXT_HIT: return next_hit(a, false);
 	case REQ_PREV_HIT: return next_hit(a, true);
-	case REQ_FILTER: prompt_line(&a->prompt, "Filter: ", a->filter, filtering, a); return VIEW_DRAW;
+	case REQ_FILTER:
+		prompt_line(&a->prompt, "Filter: ", a->filter, filtering, a);
+		return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
 	case REQ_THEME: return next_theme(a);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - the parts of actions.c, save.c, saver.c, offer.c and command.c that call each other. Main thread.
+ * actions.h - what actions.c, save.c, saver.c, offer.c and command.c call of each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -11,7 +11,8 @@
 
 void action_save(struct app *a);                           /* save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* save.c */
-void saver_start(struct app *a, const struct export_format *format, const char *path); /* saver.c: a report */
+/* saver.c: a report. */
+void saver_start(struct app *a, const struct export_format *format, const char *path);
 void saver_stop(void);                                     /* saver.c: leaves no half of one */
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */

@@ -5,9 +5,15 @@
  *   key        -> request -> handler's bits -> query if asked for -> draw -> flush, at once
  *   tick       -> `moved`; the redraw timer queries and draws, at most four times a second, and
  *                 never for more than a fifth of the time however large the tree is
- *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is restored
+ *   SIGWINCH   -> size, draw        SIGTERM, SIGHUP, SIGINT -> the loop ends, the terminal is
+ * restored
  *
  * Order changes only here: at most every two seconds, and not within three seconds of a key.
+ *
+ * What must be made anew of a huge tree is made in slices of some milliseconds (query.h): each key
+ * and each refresh gets one, and while something is left a timer that fires at once gives the next,
+ * so that keys come between. Until it is whole the rows that are there stay, and the tabs say how
+ * far it is.
  */
 #include "actions.h"
 
@@ -26,6 +32,11 @@
 #define SORT_EVERY_NS (2000 * MS)
 #define SORT_AFTER_KEY_NS (3000 * MS)
 #define TIMER_MS 50
+#define SLICE_NS (8 * MS)
+#define STEPS_FIRST 20000u /* of a slice; then as many as take SLICE_NS here */
+#define STEPS_MIN 2000u
+#define STEPS_MAX 60000u
+#define SAY_BUILDING_NS (100 * MS)
 #define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
 struct view *app_view(struct app *a)
@@ -38,6 +49,73 @@ static void draw(struct app *a, bool whole)
 	frame_draw(a);
 	term_flush(whole);
 	a->view_ns = now_ns();
+}
+
+/* --- slices */
+
+static void begin_slice(struct app *a)
+{
+	query_allow(a->query, a->fixed_steps ? a->fixed_steps : a->steps);
+	a->slice_ns = now_ns();
+}
+
+static void end_slice(struct app *a)
+{
+	uint64_t spent = now_ns() - a->slice_ns;
+	bool was = a->building >= 0;
+
+	a->building = query_building(a->query);
+	if (a->building >= 0) { /* all steps were taken: how long was that? */
+		uint64_t fit = spent ? a->steps * SLICE_NS / spent : STEPS_MAX;
+		a->steps = (a->steps * 3 + (fit < STEPS_MIN   ? STEPS_MIN
+					    : fit > STEPS_MAX ? STEPS_MAX
+							      : fit)) /
+			   4;
+	} else if (a->search_due || a->hit_due) {
+		a->building = 99; /* a refresh does not search */
+	}
+	if (a->building >= 0) {
+		a->building_ns = was ? a->building_ns : now_ns();
+		loop_timer_set(a->go_on, 0);
+	}
+}
+
+/* A search that was not finished goes on; then its rows are made, then the first hit is gone to. */
+static void search_on(struct app *a, struct view *v)
+{
+	if (a->search_due) {
+		a->hits = v->ops->search(v, a->search, &a->hits_pending);
+		if (query_building(a->query) >= 0)
+			return;
+		a->search_due = false;
+		a->hit_due = a->hits > 0;
+		if (v->ops->refresh)
+			v->ops->refresh(v, false);
+	}
+	if (a->hit_due && query_building(a->query) < 0) {
+		a->hit_due = false;
+		v->ops->next_hit(v, false);
+	}
+}
+
+/* The next slice of what was left. Keys that are there already come first. */
+static void on_go_on(void *arg)
+{
+	struct app *a = arg;
+	struct view *v = a->views[a->current];
+
+	if (a->building < 0 || a->quit)
+		return;
+	begin_slice(a);
+	if (v->ops->refresh)
+		v->ops->refresh(v, a->resort_due);
+	search_on(a, app_view(a));
+	query_verdict(a->query, &a->figures.verdict);
+	end_slice(a);
+	if (a->building < 0)
+		a->resort_due = false;
+	if (a->building < 0 || now_ns() - a->view_ns >= SAY_BUILDING_NS)
+		draw(a, false);
 }
 
 void app_refresh(struct app *a, bool resort)
@@ -53,6 +131,7 @@ void app_refresh(struct app *a, bool resort)
 		a->page->ops->refresh(a->page, resort);
 	if (resort)
 		a->sort_ns = now_ns();
+	a->resort_due = (a->resort_due || resort) && query_building(a->query) >= 0;
 	a->refresh_cost_ns = now_ns() - start;
 }
 
@@ -73,6 +152,7 @@ void app_show(struct app *a, enum view_id v)
 	if (a->views[v]->ops->enter)
 		a->views[v]->ops->enter(a->views[v]);
 	a->hits = -1;
+	a->search_due = a->hit_due = false;
 	app_refresh(a, true);
 }
 
@@ -86,12 +166,14 @@ void app_open_page(struct app *a, struct view *page)
 {
 	view_free(a->page);
 	a->page = page;
+	a->search_due = a->hit_due = false;
 	if (page->ops->refresh)
 		page->ops->refresh(page, true);
 }
 
 void app_close_page(struct app *a)
 {
+	a->search_due = a->hit_due = false;
 	view_free(a->page);
 	a->page = NULL;
 }
@@ -140,7 +222,9 @@ static void on_input(void *arg, unsigned events)
 			return;
 		}
 		a->key_ns = read_ns[n++] = now_ns();
+		begin_slice(a);
 		on_key(a, key);
+		end_slice(a);
 	}
 	if (n == 0 || a->quit)
 		return;
@@ -155,11 +239,15 @@ static void on_timer(void *arg)
 {
 	struct app *a = arg;
 	uint64_t now = now_ns();
-	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS ? a->refresh_cost_ns * REFRESH_SHARE : REFRESH_NS;
+	uint64_t pause = a->refresh_cost_ns * REFRESH_SHARE > REFRESH_NS
+				 ? a->refresh_cost_ns * REFRESH_SHARE
+				 : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
 	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
+		begin_slice(a);
 		app_refresh(a, sort);
+		end_slice(a);
 		offer_sampling(a);
 		draw(a, false);
 	} else if (now - a->view_ns >= CLOCK_NS) {
@@ -237,6 +325,7 @@ static int open_screen(struct app *a, struct err *err)
 		status_error("%s", said.text);
 	keep(a, loop_fd(a->loop, STDIN_FILENO, LOOP_READ, on_input, a));
 	keep(a, loop_timer(a->loop, TIMER_MS, true, on_timer, a));
+	keep(a, a->go_on = loop_timer(a->loop, 0, false, on_go_on, a));
 	return 0;
 }
 
@@ -271,8 +360,13 @@ static void close_app(struct app *a)
 
 int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 {
-	struct app a = { .loop = loop, .watch = w, .options = o, .hits = -1,
-			 .budget = { .percent = o->max_overhead } };
+	struct app a = {.loop = loop,
+			.watch = w,
+			.options = o,
+			.hits = -1,
+			.building = -1,
+			.steps = STEPS_FIRST,
+			.budget = {.percent = o->max_overhead}};
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 
@@ -280,12 +374,16 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 	a.symbols = watch_symbols(w);
 	a.owners = owners_new(a.model, a.symbols);
 	a.query = query_new(a.model, a.symbols, a.owners);
+	a.fixed_steps =
+		getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
 	if (log && *log && !(a.key_log = fopen(log, "ae")))
 		err_set(&err, 2, "key log %s: cannot be written", log);
 	else if (open_screen(&a, &err) == 0) {
 		open_views(&a);
 		watch_on_change(w, on_change, &a);
+		begin_slice(&a);
 		app_refresh(&a, true);
+		end_slice(&a);
 		draw(&a, true);
 		loop_run(loop);
 		watch_on_change(w, NULL, NULL);

@@ -20,7 +20,9 @@
 
 struct loop_source;
 
-enum view_id { VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_OUTPUT, VIEW_COUNT };
+enum view_id {
+	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_OUTPUT, VIEW_COUNT,
+};
 
 struct app {
 	struct loop *loop;
@@ -53,7 +55,17 @@ struct app {
 	bool moved;              /* the model changed since the last refresh */
 	bool due;                /* ... in a way that does not wait for its turn */
 
-	struct loop_source *sources[10];
+	/* slices of what is being made anew (app.c) */
+	size_t steps;            /* of a slice */
+	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
+	int building;            /* percent done; -1 = all is whole */
+	bool resort_due;         /* sort when it is */
+	bool search_due;         /* the search goes on, */
+	bool hit_due;            /* its first hit is gone to when rows are whole */
+	uint64_t slice_ns, building_ns; /* when the slice, and all of it, began */
+	struct loop_source *go_on;
+
+	struct loop_source *sources[12];
 	size_t source_count;
 	FILE *key_log;
 	bool quit;
@@ -71,7 +83,7 @@ void app_quit(struct app *a, int status);
 
 /* --- actions.c */
 unsigned action_request(struct app *a, enum request r);
-/* What BORN, GONE, NET count: from a mark's id (0 = start) to another's (0 = now). 0, 0: no diff. */
+/* What BORN, GONE, NET count: from a mark's id (0 = start) to one's (0 = now). 0, 0: no diff. */
 unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to);
 bool action_diffing(const struct app *a);
 bool action_between(const struct app *a); /* it ends at a mark, not now */

@@ -173,8 +173,6 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 				target_parse(a->operands[0], &t, err);
 			if (rc)
 				return rc;
-		} else if (n == 0 && !*argv[i]) {
-			return usage_error(v, err, "\"\"", "an empty word names nothing");
 		} else {
 			if (n == 0 && v->takes == TAKES_EITHER && !a->program)
 				a->program = !a->pid && !looks_like_target(argv[i]);
@@ -183,6 +181,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		}
 	}
 	a->operand_count = n;
+	if (n && !*a->operands[0] && !a->pid) /* behind -p it is a mark's name, which may be empty */
+		return usage_error(v, err, "\"\"", "an empty word names nothing");
 	return check_folders(v, a, err);
 }
 

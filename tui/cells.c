@@ -89,7 +89,8 @@ void cell_file(struct cell c, const char *file, uint32_t line)
 
 	if (!file)
 		return;
-	snprintf(place, sizeof place, line ? "%.400s:%u" : "%.400s", slash ? slash + 1 : file, line);
+	snprintf(place, sizeof place, line ? "%.400s:%u" : "%.400s", slash ? slash + 1 : file,
+		 line);
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_PLACE, CLIP_MIDDLE, place);
 }
 

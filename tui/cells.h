@@ -11,8 +11,8 @@
 struct cell { const struct area *a; int y, x, w; };
 
 /*
- * What stands before every sum until it is set again: "~" (sampled), GLYPH_AT_LEAST (still loading, so
- * the sum is a lower bound), or "". Returns what it was.
+ * What stands before every sum until it is set again: "~" (sampled), GLYPH_AT_LEAST (still loading,
+ * so the sum is a lower bound), or "". Returns what it was.
  */
 const char *cells_prefix(const char *prefix);
 

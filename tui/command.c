@@ -26,7 +26,8 @@ static bool request_named(const char *word, enum request *r)
 {
 	for (int i = 1; i < REQ_COUNT; i++) {
 		const char *name = request_info((enum request)i)->name, *w = word;
-		while (*name && (tolower((unsigned char)*name) == *w || (*name == '_' && *w == '-'))) {
+		while (*name &&
+		       (tolower((unsigned char)*name) == *w || (*name == '_' && *w == '-'))) {
 			name++;
 			w++;
 		}
@@ -80,7 +81,9 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; there are set, mark, filter, theme, save, and what ? lists", word);
+		status_error(":%s: no such command; there are set, mark, filter, theme, save, and "
+			     "what ? lists",
+			     word);
 }
 
 void action_command(struct app *a)

@@ -50,7 +50,8 @@ static int fit(int c)
 			return 16 + 36 * cube(r) + 6 * cube(g) + cube(b);
 		}
 		int level = r > g ? (r > b ? r : b) : (g > b ? g : b);
-		return level < 64 ? 0 : (r > level / 2) | (g > level / 2) << 1 | (b > level / 2) << 2;
+		return level < 64 ? 0
+				  : (r > level / 2) | (g > level / 2) << 1 | (b > level / 2) << 2;
 	}
 	if (c < colours)
 		return c;
@@ -65,7 +66,8 @@ static int fit(int c)
 static attr_t attributes(unsigned attrs)
 {
 	return (attrs & STYLE_BOLD ? A_BOLD : 0) | (attrs & STYLE_DIM ? A_DIM : 0) |
-	       (attrs & STYLE_UNDERLINE ? A_UNDERLINE : 0) | (attrs & STYLE_REVERSE ? A_REVERSE : 0);
+	       (attrs & STYLE_UNDERLINE ? A_UNDERLINE : 0) |
+	       (attrs & STYLE_REVERSE ? A_REVERSE : 0);
 }
 
 static void set_role(enum role r, bool band)
@@ -113,8 +115,8 @@ void draw_overlay(int role)
 	line_role = role;
 }
 
-static int put(const struct area *a, int y, int x, int width, enum role r, enum clip how, const char *s,
-	       bool band)
+static int put(const struct area *a, int y, int x, int width, enum role r, enum clip how,
+	       const char *s, bool band)
 {
 	char out[TEXT_MAX];
 
@@ -130,7 +132,8 @@ static int put(const struct area *a, int y, int x, int width, enum role r, enum 
 	return used;
 }
 
-int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how, const char *s)
+int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how,
+	      const char *s)
 {
 	return put(a, y, x, width, r, how, s, false);
 }
@@ -179,7 +182,10 @@ void draw_fill(const struct area *a, int y, int x, int width, enum role r)
 static void line_of(const struct area *a, int y, enum role r, const char *left, const char *right)
 {
 	for (int x = 0; x < a->w; x++)
-		draw_text(a, y, x, r, x == 0 ? left : x == a->w - 1 ? right : text_glyph(GLYPH_HLINE));
+		draw_text(a, y, x, r,
+			  x == 0	  ? left
+			  : x == a->w - 1 ? right
+					  : text_glyph(GLYPH_HLINE));
 }
 
 void draw_rule(const struct area *a, int y, enum role r, const char *title)
@@ -204,7 +210,8 @@ struct area draw_box(const struct area *a, const char *title, bool focus)
 	line_of(a, a->h - 1, r, text_glyph(GLYPH_LOW_LEFT), text_glyph(GLYPH_LOW_RIGHT));
 	if (title && *title) {
 		draw_text(a, 0, 1, r, focus ? ">" : " ");
-		int used = draw_clip(a, 0, 2, a->w - 4, focus ? ROLE_BORDER_FOCUS : ROLE_TITLE, CLIP_END, title);
+		int used = draw_clip(a, 0, 2, a->w - 4, focus ? ROLE_BORDER_FOCUS : ROLE_TITLE,
+				     CLIP_END, title);
 		draw_text(a, 0, 2 + used, r, " ");
 	}
 	return area_sub(a, 1, 1, a->h - 2, a->w - 2);

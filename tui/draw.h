@@ -15,9 +15,11 @@ void draw_start(void);  /* once, after term_start(): what colours there are */
 void draw_clear(void);  /* a new screen begins */
 
 /* Columns used; at row y, column x of the area, in at most `width` columns (< 0: to the edge). */
-int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how, const char *s);
+int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how,
+	      const char *s);
 int draw_text(const struct area *a, int y, int x, enum role r, const char *s);
-int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...) PRINTF(5, 6);
+int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...)
+	PRINTF(5, 6);
 /* Right-aligned in `width` columns. */
 void draw_right(const struct area *a, int y, int x, int width, enum role r, const char *s);
 void draw_fill(const struct area *a, int y, int x, int width, enum role r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * frame.c - what stands around every view: the header (what is watched and whether the numbers can be
- * trusted), the verdict, the totals, the tabs and the last line. Everything comes from
+ * frame.c - what stands around every view: the header (what is watched and whether the numbers can
+ * be trusted), the verdict, the totals, the tabs and the last line. Everything comes from
  * app.figures, so that all lines show one instant. Parts that do not fit are left out whole, the
  * least important first; warnings are never among them.
  */
@@ -22,7 +22,8 @@ struct part {
 	char text[160];
 };
 
-static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...) PRINTF(4, 5);
+static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...)
+	PRINTF(4, 5);
 static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...)
 {
 	va_list ap;
@@ -35,7 +36,8 @@ static struct part *add(struct part *parts, size_t *n, enum role r, const char *
 }
 
 /* Draws parts left to right with `gap` columns between, as many as fit; returns the end. */
-static int draw_parts(const struct area *a, int y, int x, int limit, const struct part *parts, size_t n, int gap)
+static int draw_parts(const struct area *a, int y, int x, int limit, const struct part *parts,
+		      size_t n, int gap)
 {
 	for (size_t i = 0; i < n; i++) {
 		int w = text_width(parts[i].text);
@@ -75,7 +77,8 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 
 	text_clock(clock, f->time_ns);
 	if (f->state == MTW_EXITED && f->status_known)
-		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s", f->status, clock);
+		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
+		    f->status, clock);
 	else if (f->state == MTW_EXITED)
 		add(parts, n, ROLE_HEADER_STRONG, "ENDED at %s", clock);
 	else if (f->state == MTW_SIGNALLED)
@@ -101,11 +104,14 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		else
 			add(parts, n, ROLE_HEADER_WARNING, "loading");
 	} else if (loading < 100 && model_program(a->model)) {
-		double known = live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
-		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading, floor(known));
+		double known =
+			live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
+		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading,
+		    floor(known));
 	}
 	if (a->paused)
-		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s", text_span(span, now_ns() - f->taken_ns));
+		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s",
+		    text_span(span, now_ns() - f->taken_ns));
 }
 
 static void draw_header(const struct app *a, const struct area *s)
@@ -132,18 +138,20 @@ static void draw_header(const struct app *a, const struct area *s)
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->truncated)
-		add(right, &m, ROLE_HEADER_WARNING, "%s blocks in cut stacks", text_short(done, (double)f->truncated));
+		add(right, &m, ROLE_HEADER_WARNING, "%s blocks in cut stacks",
+		    text_short(done, (double)f->truncated));
 	const struct recorded *filter = model_filter(a->model);
 	if (filter)
-		add(right, &m, ROLE_HEADER_WARNING, "%s", report_filter(filter, true, recorded, sizeof recorded));
+		add(right, &m, ROLE_HEADER_WARNING, "%s",
+		    report_filter(filter, true, recorded, sizeof recorded));
 	else if (sampled(a))
 		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
 	if (f->symbols_done < f->symbols_asked)
-		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s", text_count(done, f->symbols_done),
-		    text_count(asked, f->symbols_asked));
+		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
+		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
 	if (t->time_ns)
-		add(right, &m, ROLE_HEADER, "agent %s %.1f%%", text_bytes(memory, t->agent_memory_bytes),
-		    report_overhead_percent(a->model));
+		add(right, &m, ROLE_HEADER, "agent %s %.1f%%",
+		    text_bytes(memory, t->agent_memory_bytes), report_overhead_percent(a->model));
 	if (!filter && !sampled(a))
 		add(right, &m, ROLE_HEADER, "every block");
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
@@ -169,7 +177,8 @@ const char *frame_empty_reason(const struct app *a)
 		return problem ? problem : "connecting: nothing has answered yet";
 	}
 	if (a->filter[0]) {
-		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)", a->filter);
+		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
+			 a->filter);
 		return text;
 	}
 	if (capture && !strcmp(capture, "off"))
@@ -181,9 +190,10 @@ const char *frame_empty_reason(const struct app *a)
 		return text;
 	}
 	if (a->figures.totals.sum.alloc_blocks == 0)
-		return a->figures.final ? "the program ended without an allocation that the agent could see "
-					  "(static, or with an allocator of its own?)" :
-					  "waiting for the first allocation";
+		return a->figures.final
+			       ? "the program ended without an allocation that the agent could see "
+				 "(static, or with an allocator of its own?)"
+			       : "waiting for the first allocation";
 	if (!a->figures.complete)
 		return "loading: the first rows are on their way";
 	if (live_blocks(&a->figures.totals.sum))
@@ -193,11 +203,12 @@ const char *frame_empty_reason(const struct app *a)
 
 static void draw_verdict(const struct app *a, const struct area *s, int y)
 {
-	static const struct { enum role role; enum glyph glyph; } looks[] = {
-		[V_WATCHING] = { ROLE_DIM, GLYPH_DOT },     [V_FLAT] = { ROLE_GOOD, GLYPH_FLAT },
-		[V_GROWING] = { ROLE_BAD, GLYPH_GROWS },    [V_FILLING] = { ROLE_WARNING, GLYPH_SLOWING },
-		[V_STEP] = { ROLE_WARNING, GLYPH_STEP },    [V_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN },
-		[V_ENDED] = { ROLE_NORMAL, GLYPH_DOT },     [V_EMPTY] = { ROLE_DIM, GLYPH_DOT },
+	static const struct { enum role role; enum glyph glyph;
+	} looks[] = {
+		[V_WATCHING] = {ROLE_DIM, GLYPH_DOT},  [V_FLAT] = {ROLE_GOOD, GLYPH_FLAT},
+		[V_GROWING] = {ROLE_BAD, GLYPH_GROWS}, [V_FILLING] = {ROLE_WARNING, GLYPH_SLOWING},
+		[V_STEP] = {ROLE_WARNING, GLYPH_STEP}, [V_SHRINKING] = {ROLE_GOOD, GLYPH_DOWN},
+		[V_ENDED] = {ROLE_NORMAL, GLYPH_DOT},  [V_EMPTY] = {ROLE_DIM, GLYPH_DOT},
 	};
 	const struct verdict *v = &a->figures.verdict;
 	const char *problem = watch_problem(a->watch);
@@ -227,19 +238,22 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s", about, text_bytes(one, live),
 	    text_blocks(two, live_blocks(&t->sum)));
 	if (f->rss_bytes)
-		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)", text_bytes(one, f->rss_bytes),
-		    100.0 * (double)live / (double)f->rss_bytes);
+		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
+		    text_bytes(one, f->rss_bytes), 100.0 * (double)live / (double)f->rss_bytes);
 	if (!figures_over(f)) {
-		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about, text_short(one, f->ten.alloc_blocks),
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about,
+		    text_short(one, f->ten.alloc_blocks),
 		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
-		add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about, text_short(one, f->ten.free_blocks),
+		add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about,
+		    text_short(one, f->ten.free_blocks),
 		    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
 	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
 	else
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about, text_bytes(one, t->peak_bytes),
-		    text_span(span, f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
+		    text_span(span,
+			      f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
 	int gap = 4, width = 1;
 	for (size_t i = 0; i < n; i++)
 		width += text_width(parts[i].text) + (i ? gap : 0);
@@ -264,7 +278,8 @@ static void draw_strip(const struct app *a, const struct area *s, int y)
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];
 		double part = 100.0 * (double)live_bytes(&f->owners[i].sum) / (double)live;
-		snprintf(text, sizeof text, "%c %.40s %.0f%%", f->owners[i].letter, f->owners[i].name, part);
+		snprintf(text, sizeof text, "%c %.40s %.0f%%", f->owners[i].letter,
+			 f->owners[i].name, part);
 		int wide = text_width(text);
 		if (x + wide >= s->w || part < 0.5)
 			break;
@@ -273,7 +288,8 @@ static void draw_strip(const struct app *a, const struct area *s, int y)
 	}
 }
 
-/* The tabs with names of `level`: 2 whole, 1 brief, 0 only of the view that is shown. Returns the width. */
+/* The tabs with names of `level`: 2 whole, 1 brief, 0 only of the view that is shown. Returns the
+ * width. */
 static int tabs(struct app *a, const struct area *s, int y, int level, bool drawn)
 {
 	char text[64];
@@ -284,14 +300,22 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			continue;
 		int digit = i == VIEW_OUTPUT ? 8 : i + 1;
 		bool here = i == (int)a->current;
-		const char *name = level == 2 ? a->views[i]->ops->title : level || here ? a->views[i]->ops->brief : "";
-		snprintf(text, sizeof text, here ? "[%d %s]" : *name ? " %d %s " : " %d", digit, name);
+		const char *name = level == 2	   ? a->views[i]->ops->title
+				   : level || here ? a->views[i]->ops->brief
+						   : "";
+		snprintf(text, sizeof text,
+			 here	 ? "[%d %s]"
+			 : *name ? " %d %s "
+				 : " %d",
+			 digit, name);
 		if (drawn)
 			draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
 		x += text_width(text);
 	}
 	return x;
 }
+
+#define SAID_NS 50000000u /* what is whole sooner is not worth a word */
 
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {
@@ -303,6 +327,10 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	if (a->filter[0]) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
+	}
+	if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->building);
 	}
 	return text_width(out);
 }
@@ -381,7 +409,8 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 			const struct request_info *info = request_info((enum request)r);
 			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
 				    (r == REQ_DIFF && action_between(a));
-			if (!*info->brief || ends || (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
+			if (!*info->brief || ends ||
+			    (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
 				continue;
 			if (x + hint_width(a, (enum request)r) > right)
 				continue;
@@ -399,7 +428,8 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 	if (a->prompt.open) {
 		prompt_draw(&a->prompt, s, y, cursor_x);
 		if (a->hits >= 0 && a->search[0] && !a->prompt.answers) {
-			snprintf(hits, sizeof hits, a->hits_pending ? "%ld hits, %zu names pending" : "%ld hits",
+			snprintf(hits, sizeof hits,
+				 a->hits_pending ? "%ld hits, %zu names pending" : "%ld hits",
 				 a->hits, a->hits_pending);
 			draw_right(s, y, s->w - 30, 29, ROLE_PROMPT, hits);
 		}

@@ -47,10 +47,12 @@ uint64_t graph_zoom(const struct figures *f, uint64_t window_ns, int step)
 }
 
 /* Times of a column: (left, right], session time; false when it lies before the start. */
-static bool column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left, uint64_t *right)
+static bool column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left,
+			uint64_t *right)
 {
 	int64_t from = (int64_t)f->time_ns - (int64_t)window;
-	int64_t l = from + (int64_t)((double)window * x / w), r = from + (int64_t)((double)window * (x + 1) / w);
+	int64_t l = from + (int64_t)((double)window * x / w),
+		r = from + (int64_t)((double)window * (x + 1) / w);
 
 	*left = l < 0 ? 0 : (uint64_t)l;
 	*right = r < 0 ? 0 : (uint64_t)r;
@@ -61,10 +63,12 @@ static bool column_time(const struct figures *f, uint64_t window, int x, int w, 
 static double counter_at(const struct figures *f, uint64_t t, enum graph_rate which)
 {
 	size_t i = figures_point_at(f, t);
-#define COUNTER(n) (double)(which == GRAPH_ALLOC ? f->points[n].alloc_blocks : f->points[n].free_blocks)
+#define COUNTER(n)                                                                                 \
+	(double)(which == GRAPH_ALLOC ? f->points[n].alloc_blocks : f->points[n].free_blocks)
 
 	if (i == SIZE_MAX)
-		return f->point_count ? COUNTER(0) * (double)t / (double)(f->points[0].time_ns + 1) : 0;
+		return f->point_count ? COUNTER(0) * (double)t / (double)(f->points[0].time_ns + 1)
+				      : 0;
 	if (i + 1 >= f->point_count)
 		return COUNTER(i);
 	double span = (double)(f->points[i + 1].time_ns - f->points[i].time_ns);
@@ -88,35 +92,41 @@ static double round_up(double v, double base)
 	}
 }
 
-/* Fills one column's cell row by row: value 0..1 of the height. Two values make one braille cell. */
-static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, double left, double right)
+/* Fills one column's cell row by row: value 0..1 of the height. Two make one braille cell. */
+static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, double left,
+		      double right)
 {
-	static const unsigned dots[2][4] = { { 0x40, 0x04, 0x02, 0x01 }, { 0x80, 0x20, 0x10, 0x08 } };
+	static const unsigned dots[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
 	int steps = text_ascii() ? 3 : 4;
-	long l = isnan(left) ? 0 : lround(left * h * steps), rr = isnan(right) ? 0 : lround(right * h * steps);
+	long l = isnan(left) ? 0 : lround(left * h * steps),
+	     rr = isnan(right) ? 0 : lround(right * h * steps);
 
 	for (int row = 0; row < h; row++) { /* from below */
 		long in_l = l - (long)row * steps, in_r = rr - (long)row * steps;
 		char out[8] = "";
 		if (text_ascii()) {
 			long n = in_l > in_r ? in_l : in_r;
-			snprintf(out, sizeof out, "%s", n >= 3 ? "#" : n == 2 ? ":" : n == 1 ? "." : "");
+			snprintf(out, sizeof out, "%s",
+				 n >= 3	  ? "#"
+				 : n == 2 ? ":"
+				 : n == 1 ? "."
+					  : "");
 		} else {
 			unsigned bits = 0;
 			for (long i = 0; i < 4; i++)
 				bits |= (in_l > i ? dots[0][i] : 0) | (in_r > i ? dots[1][i] : 0);
 			unsigned c = 0x2800 + bits;
 			if (bits)
-				snprintf(out, sizeof out, "%c%c%c", 0xe0 | (int)(c >> 12), 0x80 | (int)(c >> 6 & 0x3f),
-					 0x80 | (int)(c & 0x3f));
+				snprintf(out, sizeof out, "%c%c%c", 0xe0 | (int)(c >> 12),
+					 0x80 | (int)(c >> 6 & 0x3f), 0x80 | (int)(c & 0x3f));
 		}
 		if (*out)
 			draw_text(a, y0 + h - 1 - row, x, r, out);
 	}
 }
 
-void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns, enum graph_rate which,
-		enum role r, const char *label)
+void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns,
+		enum graph_rate which, enum role r, const char *label)
 {
 	uint64_t window = graph_window(f, window_ns), left, right;
 	int w = a->w - SCALE_WIDTH, n = 2 * w;
@@ -127,7 +137,8 @@ void graph_rate(const struct area *a, const struct figures *f, uint64_t window_n
 		return;
 	for (int i = 0; i < n; i++) {
 		values[i] = NAN;
-		if (!column_time(f, window, i, n, &left, &right) || right <= left || f->point_count == 0)
+		if (!column_time(f, window, i, n, &left, &right) || right <= left ||
+		    f->point_count == 0)
 			continue;
 		values[i] = (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 /
 			    (double)(right - left);
@@ -135,7 +146,8 @@ void graph_rate(const struct area *a, const struct figures *f, uint64_t window_n
 	}
 	most = round_up(most < 10 ? 10 : most, 1000);
 	for (int x = 0; x < w; x++)
-		fill_cell(a, 0, SCALE_WIDTH + x, a->h, r, values[2 * x] / most, values[2 * x + 1] / most);
+		fill_cell(a, 0, SCALE_WIDTH + x, a->h, r, values[2 * x] / most,
+			  values[2 * x + 1] / most);
 	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_short(number, most));
 	if (a->h > 2)
 		draw_right(a, a->h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
@@ -145,7 +157,8 @@ void graph_rate(const struct area *a, const struct figures *f, uint64_t window_n
 	draw_text(a, 0, at > SCALE_WIDTH ? at : SCALE_WIDTH, r, spaced);
 }
 
-void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values, size_t count)
+void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values,
+		 size_t count)
 {
 	uint64_t least = UINT64_MAX, most = 0;
 
@@ -166,10 +179,12 @@ void graph_spark(const struct area *a, int y, int x, int w, enum role r, const u
 /* Marks as "m1" where they lie. */
 static int mark_column(const struct figures *f, size_t mark, int w, uint64_t window)
 {
-	return w - 1 - (int)(((double)f->time_ns - (double)f->marks[mark].time_ns) * w / (double)window);
+	return w - 1 -
+	       (int)(((double)f->time_ns - (double)f->marks[mark].time_ns) * w / (double)window);
 }
 
-static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window, int limit)
+static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f,
+		       uint64_t window, int limit)
 {
 	int free_from = 0;
 
@@ -184,7 +199,8 @@ static void draw_marks(const struct area *a, int y, int x, int w, const struct f
 	}
 }
 
-void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns)
+void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f,
+		 uint64_t window_ns)
 {
 	uint64_t window = graph_window(f, window_ns), left, right, most = 1;
 
@@ -192,10 +208,12 @@ void graph_strip(const struct area *a, int y, int x, int w, const struct figures
 		if (f->points[i].time_ns + window >= f->time_ns && f->points[i].live_bytes > most)
 			most = f->points[i].live_bytes;
 	for (int i = 0; i < w; i++) {
-		size_t p = column_time(f, window, i, w, &left, &right) ? figures_point_at(f, right) : SIZE_MAX;
+		size_t p = column_time(f, window, i, w, &left, &right) ? figures_point_at(f, right)
+								       : SIZE_MAX;
 		if (p != SIZE_MAX)
 			draw_text(a, y, x + i, ROLE_ALLOC,
-				  text_eighth(1 + (unsigned)((double)f->points[p].live_bytes * 7 / (double)most)));
+				  text_eighth(1 + (unsigned)((double)f->points[p].live_bytes * 7 /
+							     (double)most)));
 	}
 	draw_marks(a, y, x, w, f, window, w);
 }
@@ -211,7 +229,8 @@ static bool mark_within(const struct figures *f, int w, uint64_t window, int fro
 	return false;
 }
 
-void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns, bool marks)
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
+		uint64_t window_ns, bool marks)
 {
 	uint64_t s = graph_window(f, window_ns) / SECOND;
 	char from[32], half[32];
@@ -247,7 +266,8 @@ static uint64_t others_at(const struct figures *f, size_t shown, size_t point)
 	return live > sum ? live - sum : 0;
 }
 
-static void draw_legend(const struct area *a, const struct figures *f, const struct bands *b, int y_low)
+static void draw_legend(const struct area *a, const struct figures *f, const struct bands *b,
+			int y_low)
 {
 	size_t rows = b->shown + (f->owner_total > b->shown), grows = SIZE_MAX;
 	int64_t most = 0;
@@ -280,11 +300,17 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		if (a->w >= LEGEND_DELTA) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9;
-			draw_right(a, y, 2 + room, 8, d > 0 ? ROLE_PLUS : d < 0 ? ROLE_MINUS : ROLE_DIM,
+			draw_right(a, y, 2 + room, 8,
+				   d > 0   ? ROLE_PLUS
+				   : d < 0 ? ROLE_MINUS
+					   : ROLE_DIM,
 				   text_bytes_signed(delta, d));
 		}
 		room -= 8;
 		draw_right(a, y, 2 + room, 7, ROLE_NUMBER, text_bytes(live, now));
+		char *version = strstr(name, ".so.");
+		if (version && text_width(name) > room - 1) /* before the middle of the name */
+			version[3] = 0;
 		draw_clip(a, y, 2, room - 1, ROLE_NAME, CLIP_MIDDLE, name);
 		if (i == grows)
 			draw_text(a, y, a->w - 1, ROLE_BAD, text_glyph(GLYPH_GROWS));
@@ -304,13 +330,15 @@ static int band_at(const struct figures *f, const struct bands *b, size_t point,
 	return bytes < (double)f->points[point].live_bytes ? (int)b->shown : -1;
 }
 
-static void draw_bands(const struct area *a, const struct figures *f, const struct bands *b, uint64_t window,
-		       double most)
+static void draw_bands(const struct area *a, const struct figures *f, const struct bands *b,
+		       uint64_t window, double most)
 {
 	uint64_t left, right;
 
 	for (int x = 0; x < a->w; x++) {
-		size_t p = column_time(f, window, x, a->w, &left, &right) ? figures_point_at(f, right) : SIZE_MAX;
+		size_t p = column_time(f, window, x, a->w, &left, &right)
+				   ? figures_point_at(f, right)
+				   : SIZE_MAX;
 		if (p == SIZE_MAX)
 			continue;
 		for (int row = 0; row < a->h; row++) {
@@ -348,11 +376,13 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 		b.start[i] = (int64_t)figures_owner_at(f, i, first);
 	if (first != SIZE_MAX)
 		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
-	struct area plot = area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));
+	struct area plot =
+		area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));
 	draw_bands(&plot, f, &b, window, most);
 	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)most));
 	if (plot_h > 4)
-		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)(most / 2)));
+		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM,
+			   text_bytes(number, (uint64_t)(most / 2)));
 	draw_right(a, plot_h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
 	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns, true);
 	if (legend) {

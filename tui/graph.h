@@ -22,13 +22,16 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 
 enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
 /* Calls per second, filled from below, with its scale and `label`. */
-void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns, enum graph_rate which,
-		enum role r, const char *label);
+void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns,
+		enum graph_rate which, enum role r, const char *label);
 /* A line of eighths; values oldest first, scaled between their least and largest. */
-void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values, size_t count);
+void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values,
+		 size_t count);
 /* Live bytes of the window in one line, marks in it. */
-void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns);
+void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f,
+		 uint64_t window_ns);
 /* "-10m      -5m   m1   now" under a graph; a mark's name goes before a time. */
-void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f, uint64_t window_ns, bool marks);
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
+		uint64_t window_ns, bool marks);
 
 #endif

@@ -10,7 +10,7 @@
 #define KEYS_PER_REQUEST 6
 
 static const struct request_info infos[REQ_COUNT] = {
-#define X(name, focus, keys, brief, help) [REQ_##name] = { #name, FOCUS_##focus, keys, brief, help },
+#define X(name, focus, keys, brief, help) [REQ_##name] = {#name, FOCUS_##focus, keys, brief, help},
 	REQUESTS(X)
 #undef X
 };

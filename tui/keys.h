@@ -33,7 +33,7 @@ struct request_info {
 const struct request_info *request_info(enum request r);
 /* The n-th key of r, KEY_NOTHING past the last. */
 int request_key(enum request r, size_t n);
-/* Of foci[], FOCUS_NONE at the end, the first that knows the key; else FOCUS_GLOBAL's; else REQ_NONE. */
+/* Of foci[], FOCUS_NONE ends, the first that knows the key; else FOCUS_GLOBAL's; else REQ_NONE. */
 enum request request_of_key(const enum focus *foci, int key);
 /* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
 int key_parse(const char *name, size_t len);

@@ -58,7 +58,8 @@ void page_draw(struct view *v, const struct area *a)
 	}
 	if (p->top + (size_t)a->h < p->count) {
 		char more[64];
-		snprintf(more, sizeof more, " %zu more lines ", p->count - p->top - (size_t)a->h);
+		snprintf(more, sizeof more, a->w < 60 ? " +%zu " : " %zu more lines ",
+			 p->count - p->top - (size_t)a->h);
 		draw_right(a, a->h - 1, a->w - 24, 23, ROLE_DIM, more);
 	}
 }
@@ -66,7 +67,8 @@ void page_draw(struct view *v, const struct area *a)
 bool page_move(enum request r, size_t *top, size_t count, int height)
 {
 	size_t h = height > 1 ? (size_t)height : 1, most = count > h ? count - h : 0, step;
-	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP || r == REQ_TEXT_FIRST;
+	bool up = r == REQ_TEXT_UP || r == REQ_TEXT_PAGE_UP || r == REQ_TEXT_HALF_UP ||
+		  r == REQ_TEXT_FIRST;
 
 	switch (r) {
 	case REQ_TEXT_UP: case REQ_TEXT_DOWN: step = 1; break;

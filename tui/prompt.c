@@ -9,7 +9,8 @@
 
 #include <string.h>
 
-static void open_prompt(struct prompt *p, const char *label, const char *answers, prompt_fn *fn, void *arg)
+static void open_prompt(struct prompt *p, const char *label, const char *answers, prompt_fn *fn,
+			void *arg)
 {
 	memset(p, 0, sizeof *p);
 	p->open = true;
@@ -28,12 +29,16 @@ void prompt_line(struct prompt *p, const char *label, const char *text, prompt_f
 			p->text[p->len - 1] = p->text[p->len - 1] << 6 | (c & 0x3f);
 			continue;
 		}
-		p->text[p->len++] = c < 0x80 ? c : c < 0xe0 ? c & 0x1f : c < 0xf0 ? c & 0x0f : c & 0x07;
+		p->text[p->len++] = c < 0x80   ? c
+				    : c < 0xe0 ? c & 0x1f
+				    : c < 0xf0 ? c & 0x0f
+					       : c & 0x07;
 	}
 	p->at = p->len;
 }
 
-void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn, void *arg)
+void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
+		void *arg)
 {
 	open_prompt(p, question, answers, fn, arg);
 }

@@ -28,7 +28,8 @@ struct prompt {
 };
 
 void prompt_line(struct prompt *p, const char *label, const char *text, prompt_fn *fn, void *arg);
-void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn, void *arg);
+void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
+		void *arg);
 /* Takes a key while open. */
 void prompt_key(struct prompt *p, int key);
 /* Draws on row y; *cursor_x is where the cursor belongs. */

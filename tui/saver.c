@@ -106,6 +106,7 @@ static _Noreturn void child(int fd)
 	sigfillset(&all);
 	sigprocmask(SIG_SETMASK, &all, NULL);
 	symbols_freeze(job.app->symbols);
+	query_allow(job.app->query, SIZE_MAX);
 	int rc = write_file(&err);
 	const char *text = err.text[0] ? err.text : "not saved";
 	if (rc && write(fd, text, strlen(text)) < 0 && rc < 0)
@@ -179,7 +180,8 @@ static void on_slice(void *arg)
 		start_child();
 		return;
 	}
-	status_say("saving %s: names %s of %s", job.path, text_count(one, done), text_count(two, asked));
+	status_say("saving %s: names %s of %s", job.path, text_count(one, done),
+		   text_count(two, asked));
 }
 
 void saver_start(struct app *a, const struct export_format *format, const char *path)

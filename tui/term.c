@@ -33,15 +33,22 @@ int term_check(struct err *err)
 	int known = 0;
 
 	if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO))
-		return err_set(err, 2, "the live view: %s is not a terminal; use memtop record or memtop report",
-			       isatty(STDIN_FILENO) ? "standard output" : "standard input");
+		return err_set(
+			err, 2,
+			"the live view: %s is not a terminal; use memtop record or memtop report",
+			isatty(STDIN_FILENO) ? "standard output" : "standard input");
 	if (!name || !*name)
-		return err_set(err, 2, "the live view: TERM is not set; set it to your terminal's type "
+		return err_set(err, 2,
+			       "the live view: TERM is not set; set it to your terminal's type "
 			       "(TERM=xterm-256color), or use memtop record or memtop report");
 	if (setupterm(name, STDOUT_FILENO, &known) != OK || !cursor_address)
-		return err_set(err, 2, "the live view: TERM is \"%s\", %s; set TERM to a terminal that terminfo "
-			       "knows, or use memtop record or memtop report", name,
-			       known == 1 ? "which cannot place its cursor" : "which terminfo does not know");
+		return err_set(
+			err, 2,
+			"the live view: TERM is \"%s\", %s; set TERM to a terminal that terminfo "
+			"knows, or use memtop record or memtop report",
+			name,
+			known == 1 ? "which cannot place its cursor"
+				   : "which terminfo does not know");
 	return 0;
 }
 
@@ -54,7 +61,8 @@ int term_start(bool ascii, struct err *err)
 	del_curterm(cur_term); /* newterm() reads its own */
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
-		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another", getenv("TERM"));
+		return err_set(err, 2, "the live view: curses cannot use TERM \"%s\"; set another",
+			       getenv("TERM"));
 	raw();
 	noecho();
 	nonl();

@@ -147,7 +147,9 @@ int text_clip(char *out, const char *s, int width, enum clip how)
 		return take(out, &at, s, width, 0);
 	if (width < 4) /* an ellipsis would say less than the letters */
 		return take(out, &at, s, width, 0);
-	int keep = width - 1, front = how == CLIP_END ? keep : how == CLIP_START ? 0 : (keep + 1) / 2;
+	int keep = width - 1, front = how == CLIP_END	  ? keep
+				      : how == CLIP_START ? 0
+							  : (keep + 1) / 2;
 	int used = take(out, &at, s, front, 0);
 	used += take(out, &at, text_glyph(GLYPH_ELLIPSIS), 1, 0);
 	if (keep > front)
@@ -204,7 +206,8 @@ char *text_count(char *out, uint64_t n)
 
 char *text_short(char *out, double n)
 {
-	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they go. */
+	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they
+	 * go. */
 	if (n >= 1e6 && n < 1e9) {
 		snprintf(out, 32, "%.0fk", n / 1000);
 		return out;
@@ -235,7 +238,8 @@ char *text_clock(char *out, uint64_t ns)
 {
 	uint64_t s = ns / 1000000000;
 
-	snprintf(out, 32, "%" PRIu64 ":%02u:%02u", s / 3600, (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+	snprintf(out, 32, "%" PRIu64 ":%02u:%02u", s / 3600, (unsigned)(s / 60 % 60),
+		 (unsigned)(s % 60));
 	return out;
 }
 

@@ -29,8 +29,9 @@ void theme_plain(struct theme *t)
 	snprintf(t->name, sizeof t->name, "plain");
 	for (int r = 0; r < ROLE_COUNT; r++)
 		t->styles[r] = (struct style){ COLOUR_DEFAULT, COLOUR_DEFAULT, 0 };
-	static const int bold[] = { ROLE_HEADER_STRONG, ROLE_HEADER_WARNING, ROLE_HEADER_BAD, ROLE_BAD, ROLE_HEAD_SORTED, ROLE_BORDER_FOCUS,
-				    ROLE_KEY, ROLE_PLUS, ROLE_WARNING };
+	static const int bold[] = {ROLE_HEADER_STRONG, ROLE_HEADER_WARNING, ROLE_HEADER_BAD,
+				   ROLE_BAD,	       ROLE_HEAD_SORTED,    ROLE_BORDER_FOCUS,
+				   ROLE_KEY,	       ROLE_PLUS,	    ROLE_WARNING};
 	for (size_t i = 0; i < sizeof bold / sizeof bold[0]; i++)
 		t->styles[bold[i]].attrs = STYLE_BOLD;
 	static const int inverse[] = { ROLE_TAB_ACTIVE, ROLE_SELECTED, ROLE_PROMPT };
@@ -42,7 +43,8 @@ void theme_plain(struct theme *t)
 
 static bool parse_colour(const char *word, int *out)
 {
-	static const char *const names[] = { "black", "red", "green", "yellow", "blue", "magenta", "cyan", "white" };
+	static const char *const names[] = {"black", "red",	"green", "yellow",
+					    "blue",  "magenta", "cyan",	 "white"};
 	const char *plain = strncmp(word, "bright-", 7) ? word : word + 7;
 	char *end;
 
@@ -97,7 +99,8 @@ static const char *parse_line(char *line, struct theme *t, char *why, size_t siz
 		snprintf(why, size, "no role is called \"%.40s\"", name ? name : "");
 		return why;
 	}
-	for (char *word = strtok_r(equals + 1, " \t", &save); word; word = strtok_r(NULL, " \t", &save)) {
+	for (char *word = strtok_r(equals + 1, " \t", &save); word;
+	     word = strtok_r(NULL, " \t", &save)) {
 		if (part < 2 && parse_colour(word, part ? &style.bg : &style.fg))
 			part++;
 		else if (parse_attribute(word, &style.attrs))
@@ -111,8 +114,8 @@ static const char *parse_line(char *line, struct theme *t, char *why, size_t siz
 	return NULL;
 }
 
-size_t theme_parse(const char *text, struct theme *t, void (*wrong)(void *arg, size_t line, const char *why),
-		   void *arg)
+size_t theme_parse(const char *text, struct theme *t,
+		   void (*wrong)(void *arg, size_t line, const char *why), void *arg)
 {
 	size_t bad = 0, number = 0;
 
@@ -209,8 +212,11 @@ int theme_load(const char *name, struct theme *t, struct err *err)
 		text = read_text(path);
 	}
 	if (!text)
-		return err_set(err, 2, "theme \"%s\": no such file in themes/; t in the live view goes through "
-			       "those that are there", name);
+		return err_set(
+			err, 2,
+			"theme \"%s\": no such file in themes/; t in the live view goes through "
+			"those that are there",
+			name);
 	struct complaint c = { path, err, 0 };
 	theme_plain(t);
 	snprintf(t->name, sizeof t->name, "%.60s", name);

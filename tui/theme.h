@@ -49,12 +49,13 @@ struct theme {
  * Reads a theme's text over what *t holds. Calls wrong(arg, line number, why) for each line that is
  * not understood; returns how many there were.
  */
-size_t theme_parse(const char *text, struct theme *t, void (*wrong)(void *arg, size_t line, const char *why),
+size_t theme_parse(const char *text, struct theme *t,
+		   void (*wrong)(void *arg, size_t line, const char *why),
 		   void *arg);
 /* Every role plain; what differs only in bold, underline or reverse. Used when no file is found. */
 void theme_plain(struct theme *t);
 
-/* Name or path, NULL = dark. -1 and *err when there is no such file; wrong lines are said in *err with 0. */
+/* Name or path, NULL = dark. -1, *err: no such file; 0 with wrong lines said in *err. */
 int theme_load(const char *name, struct theme *t, struct err *err);
 /* Names that can be loaded, sorted; *list is the module's own. */
 size_t theme_names(const char *const **list);

@@ -18,6 +18,9 @@ struct tree {
 	int sort[2];             /* by column: plain, diff */
 	bool reverse;
 	bool opened;             /* the heaviest path was opened once */
+	/* asked for, not done yet */
+	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
+	uint32_t want_id;        /* the row, or of WANT_NODE the trie node */
 	size_t crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };

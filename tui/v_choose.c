@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_choose.c - `memtop` alone: the processes that have an agent, each with its live memory and rate.
- * It has a small loop of its own: nothing is watched yet, so there is no struct app. Each listed
- * process is watched lightly (no spool) for its figures; a process that refuses shows why.
+ * v_choose.c - `memtop` alone: the processes that have an agent, each with its live memory and
+ * rate. It has a small loop of its own: nothing is watched yet, so there is no struct app. Each
+ * listed process is watched lightly (no spool) for its figures; a process that refuses shows why.
  */
 #include "tui.h"
 
@@ -91,14 +91,15 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, NULL, id_of };
+static const struct table table = {columns, sizeof columns / sizeof columns[0], cell, NULL, id_of};
 
 static void draw(struct chooser *c)
 {
 	static const char *const ways[] = {
 		"No process that you may watch has an agent. Three ways to start one:",
 		"  memtop run ./program               start it and watch it",
-		"  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: memtop -p PID",
+		"  LD_PRELOAD=libmemtop-agent.so ./program    start it yourself, then: memtop -p "
+		"PID",
 		"  memtop :9001                       a port that ssh or adb forwards to an agent",
 	};
 	struct area s = { 0, 0, term_rows(), term_columns() };
@@ -193,7 +194,8 @@ static void on_input(void *arg, unsigned events)
 	(void)events;
 	while ((key = term_key()) != KEY_NOTHING) {
 		enum request r = request_of_key(foci, key);
-		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == REQ_BACK || r == REQ_QUIT || r == REQ_ESCAPE) {
+		if (key == KEY_HANGUP || key == KEY_CTRL_C || r == REQ_BACK || r == REQ_QUIT ||
+		    r == REQ_ESCAPE) {
 			end(c, 0);
 			return;
 		}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_detail.c - one call path in full: its figures, its frames innermost first, the source around the
- * innermost line that is here, and sizes and ages as the agent's scan of the path's slots found them.
- * The scan is asked for once, when the page opens; until its answer comes the page says so.
+ * v_detail.c - one call path in full: its figures, its frames innermost first, the source around
+ * the innermost line that is here, and sizes and ages as the agent's scan of the path's slots found
+ * them. The scan is asked for once, when the page opens; until its answer comes the page says so.
  */
 #include "app.h"
 #include "page.h"
@@ -39,7 +39,8 @@ static void add_source(struct page *p, const char *file, uint32_t line)
 		at++;
 		text[strcspn(text, "\n")] = 0;
 		if (at + SOURCE_AROUND >= line)
-			page_add(p, at == line ? ROLE_HIT : ROLE_PLACE, "%s%6u  %s", at == line ? ">" : " ", at, text);
+			page_add(p, at == line ? ROLE_HIT : ROLE_PLACE, "%s%6u  %s",
+				 at == line ? ">" : " ", at, text);
 		for (int c; !whole && (c = fgetc(f)) != EOF && c != '\n';)
 			;
 	}
@@ -59,7 +60,8 @@ static void add_stack(struct detail *d)
 		if (f->file && f->line)
 			snprintf(place, sizeof place, "  %.500s:%u", f->file, f->line);
 		if (f->module && f->has_offset)
-			snprintf(where, sizeof where, "%.300s+0x%llx", f->module, (unsigned long long)f->offset);
+			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
+				 (unsigned long long)f->offset);
 		else if (f->module)
 			snprintf(where, sizeof where, "%.300s", f->module);
 		page_add(&d->p, f->function ? ROLE_NAME : ROLE_DIM, "  #%-3zu %s%s%s  [%s]", i,
@@ -73,14 +75,16 @@ static void add_stack(struct detail *d)
 	free(frames);
 }
 
-static void add_bar(struct page *p, const char *label, uint64_t blocks, uint64_t bytes, uint64_t most)
+static void add_bar(struct page *p, const char *label, uint64_t blocks, uint64_t bytes,
+		    uint64_t most)
 {
 	char bar[BAR * 4 + 1] = "", one[32], two[32];
 	int n = most ? (int)((double)bytes * BAR / (double)most + 0.5) : 0;
 
 	for (int i = 0; i < n; i++)
 		strcat(bar, text_eighth(8));
-	page_add(p, ROLE_NUMBER, "  %12s %9s %12s  %s", label, text_bytes(one, bytes), text_count(two, blocks), bar);
+	page_add(p, ROLE_NUMBER, "  %12s %9s %12s  %s", label, text_bytes(one, bytes),
+		 text_count(two, blocks), bar);
 }
 
 static void add_sizes(struct page *p, const struct scan_ages *s)
@@ -93,17 +97,20 @@ static void add_sizes(struct page *p, const struct scan_ages *s)
 	for (size_t i = 0; i < s->size_count; i++)
 		most = s->sizes[i].bytes > most ? s->sizes[i].bytes : most;
 	for (size_t i = 0; i < s->size_count; i++) {
-		uint64_t low = s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
-		snprintf(label, sizeof label, "%s..%s", text_bytes(from, low), text_bytes(to, low ? 2 * low - 1 : 1));
+		uint64_t low =
+			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
+		snprintf(label, sizeof label, "%s..%s", text_bytes(from, low),
+			 text_bytes(to, low ? 2 * low - 1 : 1));
 		add_bar(p, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
 }
 
 static void add_ages(struct page *p, const struct scan_ages *s, uint64_t now)
 {
-	static const struct { uint64_t seconds; const char *label; } steps[] = {
-		{ 1, "< 1 s" }, { 10, "< 10 s" }, { 60, "< 1 min" }, { 600, "< 10 min" }, { 3600, "< 1 h" },
-		{ UINT64_MAX, "older" },
+	static const struct { uint64_t seconds; const char *label;
+	} steps[] = {
+		{1, "< 1 s"},	   {10, "< 10 s"},  {60, "< 1 min"},
+		{600, "< 10 min"}, {3600, "< 1 h"}, {UINT64_MAX, "older"},
 	};
 	uint64_t bytes[6] = { 0 }, blocks[6] = { 0 }, most = 0;
 
@@ -131,13 +138,14 @@ static void add_figures(struct detail *d, const struct node *n)
 	char a[32], b[32], e[32], f[32];
 
 	page_add(&d->p, ROLE_NORMAL, "Live %s in %s.  Allocated in all %s in %s calls, freed %s.",
-		 text_bytes(a, live_bytes(t)), text_blocks(b, live_blocks(t)), text_bytes(e, t->alloc_bytes),
-		 text_count(f, t->alloc_blocks), text_bytes((char[32]){ 0 }, t->free_bytes));
+		 text_bytes(a, live_bytes(t)), text_blocks(b, live_blocks(t)),
+		 text_bytes(e, t->alloc_bytes), text_count(f, t->alloc_blocks),
+		 text_bytes((char[32]){0}, t->free_bytes));
 	if (action_diffing(d->p.v.app)) {
 		char interval[320];
 		action_interval_name(d->p.v.app, false, interval, sizeof interval);
-		page_add(&d->p, ROLE_NORMAL, "%s: born %s, gone %s, net %s.", interval, text_bytes(a, c->born_bytes),
-			 text_bytes(b, c->gone_bytes),
+		page_add(&d->p, ROLE_NORMAL, "%s: born %s, gone %s, net %s.", interval,
+			 text_bytes(a, c->born_bytes), text_bytes(b, c->gone_bytes),
 			 text_bytes_signed(e, (int64_t)(c->born_bytes - c->gone_bytes)));
 	}
 	page_add(&d->p, ROLE_NORMAL, "%s", "");

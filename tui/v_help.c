@@ -4,6 +4,7 @@
  */
 #include "app.h"
 #include "page.h"
+#include "term.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -23,7 +24,8 @@ static void add_request(struct page *p, enum request r)
 		size_t len = strlen(keys);
 		snprintf(keys + len, sizeof keys - len, "%s%s", n ? " " : "", key_label(key, k));
 	}
-	page_add(p, ROLE_NORMAL, "  %-22s %s", keys, request_info(r)->help);
+	page_add(p, ROLE_NORMAL, term_columns() < 60 ? " %-9s %s" : "  %-22s %s", keys,
+		 request_info(r)->help);
 }
 
 static void view_free(struct view *v)
@@ -47,10 +49,16 @@ static const struct view_ops ops = {
 static void add_words(struct page *p)
 {
 	page_add(p, ROLE_TITLE, "Words");
-	page_add(p, ROLE_NORMAL, "  LIVE   requested bytes that are not freed        BORN  allocated after the base, alive now");
-	page_add(p, ROLE_NORMAL, "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to who allocated");
-	page_add(p, ROLE_NORMAL, "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
-	page_add(p, ROLE_NORMAL, "  The letter before a place is the owner library: the same in graphs and rows.");
+	page_add(p, ROLE_NORMAL,
+		 "  LIVE   requested bytes that are not freed        BORN  allocated after the "
+		 "base, alive now");
+	page_add(p, ROLE_NORMAL,
+		 "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to "
+		 "who allocated");
+	page_add(p, ROLE_NORMAL,
+		 "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
+	page_add(p, ROLE_NORMAL,
+		 "  The letter before a place is the owner library: the same in graphs and rows.");
 }
 
 struct view *view_help_new(struct app *a)

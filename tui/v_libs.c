@@ -22,13 +22,14 @@ struct libs {
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
 
 static const struct column columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 9, .sort = BY_LIVE },
-	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS },
-	[C_RATE] = { .title = "BYTES/s", .width = 8, .rank = 5, .sort = BY_RATE },
-	[C_NET] = { .title = "NET", .width = 9, .rank = 1, .sort = BY_NET },
-	[C_TREND] = { .title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true },
-	[C_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },
+	[C_LIVE] = {.title = "LIVE", .width = 9, .sort = BY_LIVE},
+	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
+	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS},
+	[C_RATE] = {.title = "BYTES/s", .width = 8, .rank = 5, .sort = BY_RATE},
+	[C_NET] = {.title = "NET", .width = 9, .rank = 1, .sort = BY_NET},
+	[C_TREND] =
+		{.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
+	[C_NAME] = {.title = "OWNER LIBRARY", .left = true, .sort = BY_NAME},
 };
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
@@ -43,7 +44,8 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 }
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+static const struct column between_columns[] =
+	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
 static bool diffing(const struct libs *l)
 {
@@ -124,7 +126,7 @@ static const struct figure_owner *figure_of(const struct libs *l, const struct o
 	return NULL;
 }
 
-/* With a diff: its own. Without: over the time of the graph, as far as the history knows the owner. */
+/* With a diff: its own. Without: over the time of the graph, where history knows the owner. */
 static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
 	const struct figures *f = &l->v.app->figures;
@@ -143,7 +145,8 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
-	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+	const struct module *m =
+		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
 	char text[400];
 
@@ -180,7 +183,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	switch (column) {
 	case C_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
 	case C_PART:
-		snprintf(text, sizeof text, "%.0f", all ? 100.0 * (double)live_bytes(&o->sum) / (double)all : 0);
+		snprintf(text, sizeof text, "%.0f",
+			 all ? 100.0 * (double)live_bytes(&o->sum) / (double)all : 0);
 		draw_right(a, y, x, w, ROLE_DIM, text);
 		break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
@@ -192,7 +196,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_TREND:
 		f = figure_of(l, o);
 		if (f)
-			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series, l->v.app->figures.point_count);
+			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series,
+				    l->v.app->figures.point_count);
 		break;
 	case C_NAME: name_cell(l, o, c); break;
 	}
@@ -228,7 +233,7 @@ static void draw(struct view *v, const struct area *a)
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
-		snprintf(title, sizeof title, "Live by owner library, %s%s",
+		snprintf(title, sizeof title, "Live by owner library, net over %s%s",
 			 text_span(span, graph_window(&v->app->figures, v->app->window_ns)),
 			 l->graph_focus ? "  (+ -)" : "");
 		struct area in = draw_box(&box, title, l->graph_focus);
@@ -245,7 +250,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	char count[32] = "", interval[320];
 
 	if (!brief)
-		snprintf(count, sizeof count, "%zu librar%s  ", l->count, l->count == 1 ? "y" : "ies");
+		snprintf(count, sizeof count, "%zu librar%s  ", l->count,
+			 l->count == 1 ? "y" : "ies");
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	if (action_diffing(v->app))
 		snprintf(out, size, "%s%s", count, interval);
@@ -262,9 +268,16 @@ static unsigned request(struct view *v, enum request r)
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
 	switch (r) {
-	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV: l->graph_focus = !l->graph_focus; return VIEW_DRAW;
-	case REQ_ZOOM_IN_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1); return VIEW_DRAW;
-	case REQ_ZOOM_OUT_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1); return VIEW_DRAW;
+	case REQ_FOCUS_NEXT:
+	case REQ_FOCUS_PREV:
+		l->graph_focus = !l->graph_focus;
+		return VIEW_DRAW;
+	case REQ_ZOOM_IN_TIME:
+		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1);
+		return VIEW_DRAW;
+	case REQ_ZOOM_OUT_TIME:
+		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1);
+		return VIEW_DRAW;
 	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;

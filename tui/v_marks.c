@@ -14,7 +14,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { C_PICK, C_MARK, C_NAME, C_BY, C_TIME, C_AFTER, C_LIVE, C_NET, C_BORN, C_GONE, C_RSS, C_BLOCKS };
+enum {
+	C_PICK,
+	C_MARK,
+	C_NAME,
+	C_BY,
+	C_TIME,
+	C_AFTER,
+	C_LIVE,
+	C_NET,
+	C_BORN,
+	C_GONE,
+	C_RSS,
+	C_BLOCKS
+};
 
 static const struct column columns[] = {
 	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
@@ -66,8 +79,9 @@ static void add_row(struct marks *m, const struct mark_row *row)
 			to->change = old->change;
 			to->change_known = true;
 		} else {
-			to->change_known = model_between(model, before, row->id == MARK_NOW ? 0 : row->id,
-							 sum_change, &to->change) == 0;
+			to->change_known =
+				model_between(model, before, row->id == MARK_NOW ? 0 : row->id,
+					      sum_change, &to->change) == 0;
 		}
 		to->before = before;
 	}
@@ -91,12 +105,18 @@ static void gather(struct marks *m)
 		const struct mark *k = model_mark(model, id);
 		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
 			continue;
-		row = (struct mark_row){ .id = id, .time_ns = k->time_ns, .rss_bytes = k->rss_bytes, .sum = k->totals };
+		row = (struct mark_row){.id = id,
+					.time_ns = k->time_ns,
+					.rss_bytes = k->rss_bytes,
+					.sum = k->totals};
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
 	}
-	row = (struct mark_row){ .id = MARK_NOW, .time_ns = f->time_ns, .rss_bytes = f->rss_bytes, .sum = f->totals.sum };
+	row = (struct mark_row){.id = MARK_NOW,
+				.time_ns = f->time_ns,
+				.rss_bytes = f->rss_bytes,
+				.sum = f->totals.sum};
 	add_row(m, &row);
 }
 
@@ -141,20 +161,28 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 
 	switch (column) {
 	case C_PICK:
-		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END, r->id == m->a ? " A" : r->id == m->b ? " B" : "");
+		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END,
+			  r->id == m->a	  ? " A"
+			  : r->id == m->b ? " B"
+					  : "");
 		break;
 	case C_MARK: cell_text(c, ROLE_MARK, marks_label(r->id, text)); break;
-	case C_NAME: cell_text(c, ROLE_NAME, r->name); break;
+	case C_NAME: /* one without a name is called by its number */
+		if (strcmp(r->name, marks_label(r->id, text)))
+			cell_text(c, ROLE_NAME, r->name);
+		break;
 	case C_BY: cell_text(c, ROLE_PLACE, r->by); break;
 	case C_TIME: draw_right(a, y, x, w, ROLE_NUMBER, text_clock(text, r->time_ns)); break;
 	case C_AFTER:
 		if (!first)
-			draw_right(a, y, x, w, ROLE_DIM, text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
+			draw_right(a, y, x, w, ROLE_DIM,
+				   text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
 		break;
 	case C_LIVE: if (!start) cell_bytes(c, live_bytes(&r->sum)); break;
 	case C_NET:
 		if (!first)
-			cell_net(c, (int64_t)live_bytes(&r->sum) - (int64_t)live_bytes(&m->rows[row - 1].sum));
+			cell_net(c, (int64_t)live_bytes(&r->sum) -
+					    (int64_t)live_bytes(&m->rows[row - 1].sum));
 		break;
 	case C_BORN: if (r->change_known) cell_bytes(c, r->change.born_bytes); break;
 	case C_GONE: if (r->change_known) cell_bytes(c, r->change.gone_bytes); break;
@@ -163,7 +191,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, NULL, id_of };
+static const struct table table = {columns, sizeof columns / sizeof columns[0], cell, NULL, id_of};
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -273,7 +301,8 @@ static unsigned mark_request(struct marks *m, enum request r)
 	if (r == REQ_RENAME) {
 		prompt_line(&m->v.app->prompt, "New name: ", row->name, renaming, m);
 	} else {
-		snprintf(question, sizeof question, "Delete %s for all viewers?  y: delete   Esc: keep",
+		snprintf(question, sizeof question,
+			 "Delete %s for all viewers?  y: delete   Esc: keep",
 			 marks_label(row->id, label));
 		prompt_ask(&m->v.app->prompt, question, "y", deleting, m);
 	}
@@ -320,7 +349,8 @@ void view_marks_pick(struct view *v)
 	struct marks *m = (struct marks *)v;
 
 	m->picked = m->pick_b = m->lower_focus = false;
-	status_say("Space picks A, then B; the change between them is below, Enter shows it as a tree");
+	status_say("Space picks A, then B; the change between them is below, Enter shows it as a "
+		   "tree");
 }
 
 static void view_free(struct view *v)

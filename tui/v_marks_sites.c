@@ -49,7 +49,9 @@ static int64_t total(const struct interval_row *r)
 /* Columns: shape, the newest intervals, total, live, site, owner. */
 static size_t shown_intervals(const struct marks *m)
 {
-	return m->interval_count < 2 ? 0 : m->interval_count < MARK_INTERVALS ? m->interval_count : MARK_INTERVALS;
+	return m->interval_count < 2		    ? 0
+	       : m->interval_count < MARK_INTERVALS ? m->interval_count
+						    : MARK_INTERVALS;
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
@@ -70,7 +72,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == n + 3)
 		cell_site(c, &r->site);
 	else
-		cell_owner(c, r->site.owner ? r->site.owner->letter : ' ', r->site.owner ? r->site.owner->name : "?");
+		cell_owner(c, r->site.owner ? r->site.owner->letter : ' ',
+			   r->site.owner ? r->site.owner->name : "?");
 }
 
 /* Titles of the intervals, from the rows between A and B. */
@@ -84,7 +87,8 @@ static void interval_titles(const struct marks *m, size_t n, char titles[][32])
 		size_t to = b >= n - 1 - i ? b - (n - 1 - i) : 0;
 		char from_name[32], to_name[32];
 		marks_label(to ? m->rows[to - 1].id : 0, from_name);
-		snprintf(titles[i], 32, "%.10s>%.10s", from_name, marks_label(m->rows[to].id, to_name));
+		snprintf(titles[i], 32, "%.10s>%.10s", from_name,
+			 marks_label(m->rows[to].id, to_name));
 	}
 }
 
@@ -95,21 +99,26 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	struct column columns[TABLE_COLUMNS_MAX];
 
 	interval_titles(m, n, titles);
-	columns[k++] = (struct column){ .title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true };
+	columns[k++] =
+		(struct column){.title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true};
 	for (size_t i = 0; i < n; i++)
-		columns[k++] = (struct column){ .title = titles[i], .width = 9, .rank = (short)(9 - i), .sort = -1 };
+		columns[k++] = (struct column){
+			.title = titles[i], .width = 9, .rank = (short)(9 - i), .sort = -1};
 	columns[k++] = (struct column){ .title = "TOTAL", .width = 9, .sort = -1 };
 	columns[k++] = (struct column){ .title = "LIVE", .width = 8, .rank = 3, .sort = -1 };
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
-	columns[k++] = (struct column){ .title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true };
+	columns[k++] = (struct column){
+		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true};
 	struct table table = { columns, k, cell, NULL, id_of };
-	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from), marks_label(m->b, to));
+	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
+		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);
 	struct area list = area_sub(a, 1, 0, a->h - 1, -1);
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, m->lower_focus);
 	if (!m->change_count)
-		draw_text(&list, 2, 3, ROLE_DIM, m->count <= 2 ? "no mark to compare with yet: s sets one" :
-			  "no call site changed between them");
+		draw_text(&list, 2, 3, ROLE_DIM,
+			  m->count <= 2 ? "no mark to compare with yet: s sets one"
+					: "no call site changed between them");
 }
 
 unsigned marks_lower_request(struct marks *m, enum request r)
@@ -123,8 +132,12 @@ unsigned marks_lower_request(struct marks *m, enum request r)
 	const struct site *s = &m->changes[m->lower.at].site;
 	switch (r) {
 	case REQ_SITE_TREE: return action_show_node(a, s->leaf);
-	case REQ_SITE_DETAIL: app_open_page(a, view_detail_new(a, s->leaf, false)); return VIEW_DRAW;
-	case REQ_EXPECT: query_site_expect(a->query, s->id, !(s->flags & ROW_EXPECTED)); return VIEW_REFRESH;
+	case REQ_SITE_DETAIL:
+		app_open_page(a, view_detail_new(a, s->leaf, false));
+		return VIEW_DRAW;
+	case REQ_EXPECT:
+		query_site_expect(a->query, s->id, !(s->flags & ROW_EXPECTED));
+		return VIEW_REFRESH;
 	case REQ_SITE_ZOOM:
 		if (!s->owner)
 			return VIEW_DRAW;

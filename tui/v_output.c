@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_output.c - what the program under `run` wrote. It goes into a file without a name that this view
- * reads: nothing the program does depends on somebody reading. Only offsets of lines are kept; lines
- * are read when they are drawn. Control sequences are left out.
+ * v_output.c - what the program under `run` wrote. It goes into a file without a name that this
+ * view reads: nothing the program does depends on somebody reading. Only offsets of lines are kept;
+ * lines are read when they are drawn. Control sequences are left out.
  */
 #include "app.h"
 #include "page.h"
@@ -113,8 +113,9 @@ static void draw(struct view *v, const struct area *a)
 		draw_text(a, y, 1, hit ? ROLE_HIT : ROLE_NORMAL, text);
 	}
 	if (n == 0)
-		draw_text(a, 1, 3, ROLE_WARNING, v->app->figures.final ? "the program wrote nothing" :
-			  "the program has written nothing yet");
+		draw_text(a, 1, 3, ROLE_WARNING,
+			  v->app->figures.final ? "the program wrote nothing"
+						: "the program has written nothing yet");
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -122,10 +123,14 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct output *o = (struct output *)v;
 	char count[32];
 	struct stat st;
-	bool more = fstat(v->app->options->output_fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
+	bool more =
+		fstat(v->app->options->output_fd, &st) == 0 && (uint64_t)st.st_size > o->scanned;
 
-	snprintf(out, size, "%s lines%s%s", text_count(count, line_count(o)), more ? " and more" : "",
-		 o->follow ? ", following" : brief ? "" : ", End follows");
+	snprintf(out, size, "%s lines%s%s", text_count(count, line_count(o)),
+		 more ? " and more" : "",
+		 o->follow ? ", following"
+		 : brief   ? ""
+			   : ", End follows");
 }
 
 static unsigned request(struct view *v, enum request r)

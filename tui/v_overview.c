@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_overview.c - the first screen: graphs, then the call sites by the shape of their growth, so that
- * what looks like a leak stands first without a key pressed. The order is this view's own: shape,
- * then growth; between two sorts rows keep their place and new ones come last.
+ * v_overview.c - the first screen: graphs, then the call sites by the shape of their growth, so
+ * that what looks like a leak stands first without a key pressed. The order is this view's own:
+ * shape, then growth; between two sorts rows keep their place and new ones come last.
  */
 #include "app.h"
 #include "cells.h"
@@ -23,15 +23,16 @@ struct overview {
 enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
 static const struct column columns[] = {
-	[C_SHAPE] = { .title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true },
-	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = -1 },
-	[C_NET] = { .title = "NET", .width = 9, .rank = 4, .sort = -1 },
-	[C_MIN] = { .title = "/MIN", .width = 9, .rank = 2, .sort = -1 },
-	[C_INTERVALS] = { .title = "GREW IN", .width = 8, .rank = 6, .sort = -1 },
-	[C_TREND] = { .title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true },
-	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
-	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
-	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true },
+	[C_SHAPE] = {.title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true},
+	[C_LIVE] = {.title = "LIVE", .width = 8, .sort = -1},
+	[C_NET] = {.title = "NET", .width = 9, .rank = 4, .sort = -1},
+	[C_MIN] = {.title = "/MIN", .width = 9, .rank = 2, .sort = -1},
+	[C_INTERVALS] = {.title = "GREW IN", .width = 8, .rank = 6, .sort = -1},
+	[C_TREND] = {.title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true},
+	[C_SITE] = {.title = "CALL SITE < CALLER", .sort = -1, .left = true},
+	[C_PLACE] = {.title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true},
+	[C_OWNER] =
+		{.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true},
 };
 
 static uint64_t id_of(void *arg, size_t i)
@@ -144,13 +145,18 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_MIN: cell_net(c, r->net_per_min); break;
 	case C_INTERVALS:
 		snprintf(text, sizeof text, "%u of %u", r->grew, r->intervals);
-		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM, r->intervals ? text : "-");
+		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
+			   r->intervals ? text : "-");
 		break;
-	case C_TREND: graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
-				  r->trend_count); break;
+	case C_TREND:
+		graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
+			    r->trend_count);
+		break;
 	case C_SITE: cell_site(c, r); break;
 	case C_PLACE: cell_file(c, r->file, r->line); break;
-	case C_OWNER: cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?"); break;
+	case C_OWNER:
+		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
+		break;
 	}
 }
 
@@ -167,16 +173,19 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 	const struct figures *f = &app->figures;
 	int right = a->w / 3 < 24 ? 24 : a->w / 3;
 	char title[96], span[32], label[48], number[32];
-	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right), right_box = area_sub(a, 0, a->w - right, a->h, right);
+	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
+		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
 	text_span(span, graph_window(f, app->window_ns));
-	snprintf(title, sizeof title, "Live by owner library, %s%s", span, o->graph_focus ? "  (+ -)" : "");
+	snprintf(title, sizeof title, "Live by owner library, net over %s%s", span,
+		 o->graph_focus ? "  (+ -)" : "");
 	struct area in = draw_box(&left_box, title, o->graph_focus);
 	graph_owners(&in, f, app->window_ns);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
 	int half = (in.h - 1) / 2;
-	struct area up = area_sub(&in, 0, 0, half, -1), low = area_sub(&in, half, 0, in.h - 1 - half, -1);
+	struct area up = area_sub(&in, 0, 0, half, -1),
+		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
 	snprintf(label, sizeof label, "alloc %s", text_short(number, f->ten.alloc_blocks));
 	graph_rate(&up, f, app->window_ns, GRAPH_ALLOC, ROLE_ALLOC, label);
 	snprintf(label, sizeof label, "free %s", text_short(number, f->ten.free_blocks));
@@ -211,8 +220,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	else if (brief)
 		snprintf(out, size, "%zu of %zu grow", grow, s->count);
 	else
-		snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count, s->count == 1 ? "" : "s",
-			 grow, grow == 1 ? "s" : "");
+		snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count,
+			 s->count == 1 ? "" : "s", grow, grow == 1 ? "s" : "");
 }
 
 /* --- keys */
@@ -225,8 +234,12 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
 		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
 		return VIEW_DRAW;
-	case REQ_ZOOM_IN_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1); return VIEW_DRAW;
-	case REQ_ZOOM_OUT_TIME: v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1); return VIEW_DRAW;
+	case REQ_ZOOM_IN_TIME:
+		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1);
+		return VIEW_DRAW;
+	case REQ_ZOOM_OUT_TIME:
+		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1);
+		return VIEW_DRAW;
 	case REQ_SORT_LEFT: case REQ_SORT_RIGHT: case REQ_REVERSE:
 		status_say("the overview sorts by shape and growth; Sites (3) by any column");
 		return VIEW_DRAW;

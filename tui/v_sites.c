@@ -12,29 +12,42 @@
 enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_SITE, C_AT, C_OWNER };
 
 static const struct column plain_columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
-	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
-	[C_ALLOC] = { .title = "IN ALL", .width = 8, .rank = 4, .sort = BY_ALLOC },
-	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },
-	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true },
+	[C_LIVE] = {.title = "LIVE", .width = 8, .sort = BY_LIVE},
+	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS},
+	[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE},
+	[C_ALLOC] = {.title = "IN ALL", .width = 8, .rank = 4, .sort = BY_ALLOC},
+	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},
+	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true},
+	[C_OWNER] =
+		{.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true},
 };
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
-#define DIFF_COLUMNS(live) {                                                                       \
-	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },                    \
-	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },                    \
-	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },                                  \
-	[D_LIVE] = { .title = (live), .width = 8, .rank = 3, .sort = BY_LIVE },                    \
-	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
-	[C_AT] = { .title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true },  \
-	[C_OWNER] = { .title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true }, \
-}
+#define DIFF_COLUMNS(live)                                                                         \
+	{                                                                                          \
+		[D_BORN] = {.title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN},              \
+		[D_GONE] = {.title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE},              \
+		[D_NET] = {.title = "NET", .width = 9, .sort = BY_NET},                            \
+		[D_LIVE] = {.title = (live), .width = 8, .rank = 3, .sort = BY_LIVE},              \
+		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
+		[C_AT] = {.title = "AT",                                                           \
+			  .width = 15,                                                             \
+			  .wide = 22,                                                              \
+			  .rank = 5,                                                               \
+			  .sort = -1,                                                              \
+			  .left = true},                                                           \
+		[C_OWNER] = {.title = "OWNER",                                                     \
+			     .width = 14,                                                          \
+			     .wide = 22,                                                           \
+			     .rank = 1,                                                            \
+			     .sort = -1,                                                           \
+			     .left = true},                                                        \
+	}
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+static const struct column between_columns[] =
+	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
 static bool diffing(const struct sites *s)
 {
@@ -50,7 +63,8 @@ static void refresh(struct view *v, bool resort)
 {
 	struct sites *s = (struct sites *)v;
 
-	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse, resort, &s->rows);
+	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse,
+			       resort, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
 }
 
@@ -62,8 +76,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 
 	if (column == C_SITE)
 		cell_site(c, r);
-	else if (column == C_AT)
+	else if (column == C_AT && r->file) /* else the owner says all */
 		cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, NULL);
+	else if (column == C_AT)
+		return;
 	else if (column == C_OWNER)
 		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
 	else if (diffing(s))
@@ -77,7 +93,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		switch (column) {
 		case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
-		case C_RATE: cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks); break;
+		case C_RATE:
+			cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks);
+			break;
 		case C_ALLOC: cell_bytes(c, r->sum.alloc_bytes); break;
 		}
 }
@@ -137,7 +155,9 @@ unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 		return VIEW_IGNORED;
 	switch (r) {
 	case REQ_SITE_TREE: return action_show_node(a, site->leaf);
-	case REQ_SITE_DETAIL: app_open_page(a, view_detail_new(a, site->leaf, false)); return VIEW_DRAW;
+	case REQ_SITE_DETAIL:
+		app_open_page(a, view_detail_new(a, site->leaf, false));
+		return VIEW_DRAW;
 	case REQ_EXPECT:
 		query_site_expect(a->query, site->id, !(site->flags & ROW_EXPECTED));
 		return VIEW_REFRESH;
@@ -163,7 +183,8 @@ const struct site *sites_selected(const struct sites *s)
 
 static bool matches(const struct site *r, const char *text)
 {
-	return *text && ((r->name && strcasestr(r->name, text)) || (r->caller && strcasestr(r->caller, text)) ||
+	return *text && ((r->name && strcasestr(r->name, text)) ||
+			 (r->caller && strcasestr(r->caller, text)) ||
 			 (r->function && strcasestr(r->function, text)));
 }
 

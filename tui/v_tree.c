@@ -44,21 +44,58 @@ static void select_id(struct tree *t, row_id id)
 		list_select(&t->list, i, tree_id, t);
 }
 
+static void opened_all(size_t left)
+{
+	char count[32];
+
+	if (left)
+		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
+			   text_count(count, left));
+}
+
+/* What was asked for, as far as it comes in this slice: it goes on with the next. */
+static void pursue(struct tree *t)
+{
+	struct query *q = t->v.app->query;
+	row_id end = 0;
+	size_t left = 0;
+
+	switch (t->want) {
+	case WANT_NOTHING: return;
+	case WANT_HEAVY: case WANT_FIRST: end = query_open_heaviest(q, t->want_id); break;
+	case WANT_ALL: left = query_open_below(q, t->want_id, true, OPEN_ALL_MAX); break;
+	case WANT_NODE: end = query_open_node(q, t->want_id); break;
+	}
+	fetch(t, t->want == WANT_FIRST || t->want == WANT_NODE);
+	if (query_building(q) >= 0)
+		return;
+	if (end)
+		select_id(t, end);
+	else if (t->want == WANT_NODE)
+		status_error("the call path is not in the tree as it is filtered or zoomed now");
+	if (t->want == WANT_FIRST && end)
+		t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
+	opened_all(left);
+	t->want = WANT_NOTHING;
+}
+
+static void want(struct tree *t, int what, uint32_t id)
+{
+	t->want = what;
+	t->want_id = id;
+	pursue(t);
+}
+
 static void refresh(struct view *v, bool resort)
 {
 	struct tree *t = (struct tree *)v;
 
 	fetch(t, resort);
+	pursue(t);
 	if (!t->opened && t->count && v->app->figures.complete) {
 		t->opened = true;
-		if (t->list.touched)
-			return;
-		row_id end = query_open_heaviest(v->app->query, t->rows[0].id);
-		fetch(t, true);
-		if (end) {
-			select_id(t, end);
-			t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
-		}
+		if (!t->list.touched)
+			want(t, WANT_FIRST, t->rows[0].id);
 	}
 }
 
@@ -136,16 +173,6 @@ static unsigned toggle(struct tree *t, const struct row *r)
 	return VIEW_REFRESH;
 }
 
-static unsigned open_all(struct tree *t, const struct row *r)
-{
-	size_t left = query_open_below(t->v.app->query, r->id, true, OPEN_ALL_MAX);
-	char count[32];
-
-	if (left)
-		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX, text_count(count, left));
-	return VIEW_REFRESH;
-}
-
 static void push_crumb(struct tree *t, const char *name)
 {
 	if (t->crumb_count < CRUMBS_MAX)
@@ -201,17 +228,14 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
 	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
 	case REQ_TREE_LESS: query_open(q, r->id, false); return VIEW_REFRESH;
-	case REQ_TREE_ALL: return open_all(t, r);
+	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
 	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
-	case REQ_TREE_HEAVY: {
-		row_id end = query_open_heaviest(q, r->id);
-		fetch(t, false);
-		select_id(t, end);
-		return VIEW_DRAW;
-	}
+	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
 	case REQ_ZOOM: return zoom(t, r, false);
 	case REQ_ZOOM_LIB: return zoom(t, r, true);
-	case REQ_DETAIL: app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true)); return VIEW_DRAW;
+	case REQ_DETAIL:
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true));
+		return VIEW_DRAW;
 	default: return VIEW_IGNORED;
 	}
 }
@@ -220,6 +244,7 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct tree *t = (struct tree *)v;
 
+	t->want = WANT_NOTHING; /* the keyboard has the selection */
 	if (list_request(&t->list, r, tree_id, t))
 		return VIEW_DRAW;
 	switch (r) {
@@ -264,14 +289,9 @@ static unsigned next_hit(struct view *v, bool backwards)
 void view_tree_select_node(struct view *v, uint32_t node)
 {
 	struct tree *t = (struct tree *)v;
-	row_id id = query_open_node(v->app->query, node);
 
 	t->opened = true;
-	fetch(t, true);
-	if (id)
-		select_id(t, id);
-	else
-		status_error("the call path is not in the tree as it is filtered or zoomed now");
+	want(t, WANT_NODE, node);
 }
 
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_tree_rows.c - what rows of the tree look like. With a base the columns are BORN, GONE, NET instead
- * of LIVE. Deep rows keep most of the name column: indentation takes a third of it at most.
+ * v_tree_rows.c - what rows of the tree look like. With a base the columns are BORN, GONE, NET
+ * instead of LIVE. Deep rows keep most of the name column: indentation takes a third of it at most.
  */
 #include "tree.h"
 
@@ -54,7 +54,9 @@ static void name_cell(const struct row *r, struct cell c)
 {
 	char tail[48] = "", deeper[24], chain[TEXT_MAX];
 	int indent = (int)r->depth * 2, most = c.w / 3;
-	enum role role = r->flags & ROW_HIT ? ROLE_HIT : r->flags & ROW_PENDING ? ROLE_DIM : ROLE_NAME;
+	enum role role = r->flags & ROW_HIT	  ? ROLE_HIT
+			 : r->flags & ROW_PENDING ? ROLE_DIM
+						  : ROLE_NAME;
 
 	if (indent > most) { /* deeper than there is room for: say how deep */
 		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), r->depth);
@@ -75,14 +77,18 @@ static void name_cell(const struct row *r, struct cell c)
 	int room = c.w - 2, wide = text_width(tail);
 	if (wide > room / 2)
 		tail[0] = 0, wide = 0;
-	const char *name = r->folded > 1 ? chain_end(r->name, room - wide, chain, sizeof chain) : r->name;
-	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, CLIP_MIDDLE, name);
+	const char *name =
+		r->folded > 1 ? chain_end(r->name, room - wide, chain, sizeof chain) : r->name;
+	/* Inverted, a chain begins with what matters most. */
+	enum clip how = r->folded > 1 && name == r->name ? CLIP_END : CLIP_MIDDLE;
+	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
 }
 
 static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 {
-	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+	const struct module *m =
+		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
 
 	if (r->flags & ROW_REST)
 		return;
@@ -111,7 +117,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
 		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
-		case C_RATE: cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks); break;
+		case C_RATE:
+			cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
+			break;
 		}
 	}
 }
@@ -137,28 +145,35 @@ const struct table *tree_table(const struct tree *t)
 void tree_panel(const struct tree *t, const struct area *a)
 {
 	const struct row *r = tree_selected(t);
-	const struct module *m = r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
+	const struct module *m =
+		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
 	char title[700], one[32], two[32], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 
-	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name, m ? m->name : "");
+	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name,
+		 m ? m->name : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
 	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s live in %s%s%s.  Now %s calls/s, %s in all.",
-		    action_between(t->v.app) ? "Now " : "",
-		    text_bytes(one, bytes), text_blocks(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "", text_short((char[32]){ 0 }, figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
-		    text_bytes((char[32]){ 0 }, r->incl.alloc_bytes));
+		    action_between(t->v.app) ? "Now " : "", text_bytes(one, bytes),
+		    text_blocks(two, blocks), blocks ? ", mean " : "",
+		    blocks ? text_bytes(three, bytes / blocks) : "",
+		    text_short((char[32]){0},
+			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
+		    text_bytes((char[32]){0}, r->incl.alloc_bytes));
 	if (tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(t->v.app, false, interval, sizeof interval);
-		draw_printf(a, 2, 1, ROLE_NORMAL, "%s: %s blocks born and alive%s, %s older ones freed.", interval,
-			    text_count(one, r->change.born_blocks), action_between(t->v.app) ? " at its end" : "",
+		draw_printf(a, 2, 1, ROLE_NORMAL,
+			    "%s: %s blocks born and alive%s, %s older ones freed.", interval,
+			    text_count(one, r->change.born_blocks),
+			    action_between(t->v.app) ? " at its end" : "",
 			    text_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);
 	} else if (m && m->path) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s%s", m->path,
-			    r->flags & ROW_PENDING ? "  (its names are being looked up)" : "  (no line information)");
+			    r->flags & ROW_PENDING ? "  (its names are being looked up)"
+						   : "  (no line information)");
 	}
 }
 

@@ -62,7 +62,8 @@ void list_select(struct list *l, size_t index, list_id_fn *id, void *arg)
 
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 {
-	size_t h = l->height > 1 ? (size_t)l->height : 1, last = l->count ? l->count - 1 : 0, step = 0;
+	size_t h = l->height > 1 ? (size_t)l->height : 1, last = l->count ? l->count - 1 : 0,
+	       step = 0;
 	bool up = r == REQ_UP || r == REQ_PAGE_UP || r == REQ_HALF_UP || r == REQ_FIRST;
 
 	switch (r) {
@@ -114,7 +115,9 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	}
 	for (size_t i = 0, x = 1; i < t->count; i++) {
 		const struct column *c = &t->columns[i];
-		lo->w[i] = !shown[i] ? 0 : c->width ? (width >= 110 && c->wide ? c->wide : c->width) : flexible;
+		lo->w[i] = !shown[i]  ? 0
+			   : c->width ? (width >= 110 && c->wide ? c->wide : c->width)
+				      : flexible;
 		if (lo->w[i] < 0)
 			lo->w[i] = 0;
 		lo->x[i] = (int)x;
@@ -122,7 +125,8 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	}
 }
 
-static void draw_head(const struct table *t, const struct area *a, const struct layout *lo, int sort)
+static void draw_head(const struct table *t, const struct area *a, const struct layout *lo,
+		      int sort)
 {
 	draw_fill(a, 0, 0, -1, ROLE_HEAD);
 	for (size_t i = 0; i < t->count; i++) {
@@ -131,7 +135,8 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 		char title[64];
 		if (!lo->w[i])
 			continue;
-		snprintf(title, sizeof title, "%s%s", c->title, sorted ? text_glyph(GLYPH_DOWN) : "");
+		snprintf(title, sizeof title, "%s%s", c->title,
+			 sorted ? text_glyph(GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
 		if (c->left)
 			draw_clip(a, 0, lo->x[i], lo->w[i], r, CLIP_END, title);
@@ -140,7 +145,8 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 	}
 }
 
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool focus)
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
+		bool focus)
 {
 	struct layout lo;
 

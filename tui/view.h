@@ -62,7 +62,8 @@ struct list {
 };
 
 typedef uint64_t list_id_fn(void *arg, size_t index);
-typedef size_t list_find_fn(void *arg, uint64_t id); /* LIST_NONE = gone; NULL: looked up by list_id_fn */
+typedef size_t list_find_fn(void *arg,
+			    uint64_t id); /* LIST_NONE = gone; NULL: looked up by list_id_fn */
 
 /* New rows are there. */
 void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *find, void *arg);
@@ -90,13 +91,15 @@ struct table {
 	const struct column *columns;
 	size_t count;
 	/* Draws one cell. */
-	void (*cell)(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w);
+	void (*cell)(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
+		     int w);
 	bool (*dim)(void *arg, size_t row);   /* may be NULL */
 	list_id_fn *id;
 };
 
 /* First line of the area is the head. `focus`: keys go to this list. */
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool focus);
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
+		bool focus);
 /* The sort of the column beside the one with `sort`, among those that can sort. */
 int table_sort_beside(const struct table *t, int sort, int step);
 

@@ -7,11 +7,14 @@
 #include "check.h"
 #include "unwind.h"
 
+#include <dlfcn.h>
 #include <memtop/wire.h>
 #include <pthread.h>
+#include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #define KEEP __attribute__((noinline, noipa))
 #define HERE __asm__ volatile("" ::: "memory")
@@ -105,6 +108,77 @@ TEST(an_epoch_ends_what_is_remembered)
 		node = mt_slots_at(s)->node;
 		last = s;
 	}
+}
+
+static void (*in_capture)(void); /* to be called once, when the next stack that is new is looked up */
+
+int _dl_find_object(void *pc, struct dl_find_object *result)
+{
+	int (*real)(void *, struct dl_find_object *);
+	void (*now)(void) = in_capture;
+
+	in_capture = NULL;
+	if (now)
+		now();
+	*(void **)&real = dlsym(RTLD_NEXT, "_dl_find_object");
+	return real(pc, result);
+}
+
+static void set_mark(void)
+{
+	mt_slots_next_epoch();
+}
+
+static sem_t met;
+
+/* The first makes the stack's slot; the second meets its frames anew, and a mark is set meanwhile. */
+static void *meets_a_mark(void *second)
+{
+	uint64_t before = atomic_load(&mt_epoch);
+
+	other_way(60); /* counters for both slots */
+	in_capture = second ? set_mark : NULL;
+	for (volatile int i = 0; i < 4; i++) {
+		struct block b = one_way(60);
+		CHECK_EQ(atomic_load(&mt_epoch), before + (second != NULL));
+		CHECK(i == 0 || mt_slots_at(b.slot)->epoch == atomic_load(&mt_epoch));
+	}
+	if (!second) {
+		sem_post(&met);
+		pause(); /* so that the second gets no state that has met them */
+	}
+	return NULL;
+}
+
+/* As by another thread: what is concluded while a mark is set must not outlive it. */
+TEST(a_mark_within_a_capture_ends_what_it_concludes)
+{
+	pthread_t thread[2];
+
+	sem_init(&met, 0, 0);
+	CHECK_EQ(pthread_create(&thread[0], NULL, meets_a_mark, NULL), 0);
+	sem_wait(&met);
+	CHECK_EQ(pthread_create(&thread[1], NULL, meets_a_mark, &in_capture), 0);
+	pthread_join(thread[1], NULL);
+	pthread_cancel(thread[0]);
+	pthread_join(thread[0], NULL);
+}
+
+/* All its frames in one page, with the thread's control block above them. */
+static void *goes_no_deeper(void *unused)
+{
+	for (volatile int i = 0; i < 2; i++) /* the first makes the slot */
+		one_way(40);
+	CHECK(mt_thread_self()->last != &mt_thread_self()->none);
+	return unused;
+}
+
+TEST(a_shallow_thread_is_remembered)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, goes_no_deeper, NULL), 0);
+	pthread_join(thread, NULL);
 }
 
 TEST(a_suspicion_changes_nothing_by_itself)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_query_random.c - random sessions: what is kept from tick to tick equals what is made anew.
+ * t_query_random.c - random sessions: what is kept from tick to tick equals what is made anew, also when it
+ * is made in slices between which the session goes on.
  */
 #include "check.h"
 #include "made_query.h"
@@ -72,6 +73,24 @@ static void same(const struct line *a, size_t na, const struct line *b, size_t n
 
 #define LINES 4000
 
+/* Until every answer is whole, a few steps a time. */
+static void build(struct query *q, uint32_t steps)
+{
+	const struct row *r;
+	const struct site *s;
+	int rounds = 0;
+
+	do {
+		query_allow(q, 1 + below(steps));
+		query_open_below(q, 0, true, 1u << 30);
+		query_rows(q, true, &r);
+		query_sites(q, BY_LIVE, false, true, &s);
+		CHECK(query_building(q) < 100);
+		CHECK(++rounds < 100000);
+	} while (query_building(q) >= 0);
+	query_allow(q, SIZE_MAX);
+}
+
 static void compare(struct session *x, const char *filter)
 {
 	static struct line kept[LINES], anew[LINES];
@@ -81,6 +100,10 @@ static void compare(struct session *x, const char *filter)
 
 	CHECK_EQ(query_set_filter(q, filter, &err), 0);
 	query_set_inverted(q, query_inverted(x->q));
+	if (below(2))
+		build(q, 40);
+	if (below(2))
+		build(x->q, 40);
 	size_t n = all_rows(x->q, kept, LINES);
 	same(kept, n, anew, all_rows(q, anew, LINES));
 	n = all_sites(x->q, kept);
@@ -99,15 +122,30 @@ static void random_names(struct session *x, uint32_t nodes)
 	}
 }
 
+/* Half of the looks leave something unfinished. */
 static void random_look(struct session *x)
 {
 	const struct row *r;
+	const struct site *s;
+	struct verdict v;
+	size_t pending;
+
+	query_allow(x->q, below(2) ? SIZE_MAX : below(60));
 	size_t n = query_rows(x->q, below(2), &r);
+	if (below(3) == 0)
+		query_sites(x->q, BY_LIVE, false, true, &s);
+	if (below(3) == 0)
+		query_verdict(x->q, &v);
+	if (below(5) == 0)
+		query_search(x->q, below(2) ? "a" : "", &pending);
+	if (below(5) == 0 && n)
+		query_open_heaviest(x->q, r[0].id);
 
 	for (int i = 0; i < 3 && n; i++)
 		query_open(x->q, r[below((uint32_t)n)].id, below(3) != 0);
 	if (below(2))
 		query_rows(x->q, below(2), &r);
+	query_allow(x->q, SIZE_MAX);
 }
 
 static void random_session(uint64_t number)

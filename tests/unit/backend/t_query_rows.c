@@ -340,3 +340,45 @@ TEST(stack_for_reports)
 	CHECK_EQ(query_stack(x.q, 77, f, 8), 0);
 	end(&x);
 }
+
+/* A row of many members is summed up in slices; what arrives meanwhile is in it once. */
+TEST(values_that_are_made_in_slices_follow_what_arrives)
+{
+	struct session x;
+	const struct row *r;
+	struct err err;
+	uint64_t want = 0;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < 400; i++) { /* 400 callers of one function */
+		char name[16];
+		snprintf(name, sizeof name, "caller_%u", i);
+		node(&x, 1000 + i, 1, 0, name);
+		made_node(x.m, 10 + i, 1000 + i, 1, 16);
+		grow(&x, 10 + i, 1, 1000);
+	}
+	made_symbol(&x.s, 1, 16, "allocate");
+	tick(&x, SECOND);
+	query_set_inverted(x.q, true);
+	for (int round = 0; query_building(x.q) >= 0 || round < 400; round++) {
+		query_allow(x.q, 40);
+		query_rows(x.q, true, &r);
+		CHECK(round < 5000);
+		if (round < 350 && round % 3 == 0) {
+			grow(&x, 10 + (uint32_t)round * 7 % 400, 1, 10);
+			tick(&x, SECOND / 100);
+		}
+		if (round < 300 && round % 100 == 80) /* all values anew */
+			CHECK_EQ(model_set_interval(x.m, 0, 0), 0);
+		if (round < 300 && round % 9 == 2) /* ... of half of them, and again before they are whole */
+			CHECK_EQ(query_set_filter(x.q, round % 2 ? "size>1000" : "", &err), 0);
+	}
+	CHECK_EQ(query_rows(x.q, true, &r), 1);
+	CHECK_STR(r[0].name, "allocate");
+	for (uint32_t i = 10; i < 410; i++) /* the filter is on at last */
+		want += live_bytes(&model_node(x.m, i)->self) > 1000 ? live_bytes(&model_node(x.m, i)->self) : 0;
+	CHECK_EQ(live_bytes(&r[0].incl), want);
+	CHECK_EQ(r[0].paths, 400);
+	end(&x);
+}
