@@ -111,6 +111,7 @@ bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, s
 struct block mt_live_take(const void *p);           /* before the real free */
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
 bool mt_live_peek(const void *p, struct block *b);
+bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */

@@ -68,15 +68,6 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 	return (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
 }
 
-/* Is there an entry for p? For filtered blocks, where the answer is mostly no. */
-MT_INLINE bool live_knows(const void *p)
-{
-	const _Atomic uint64_t *e = live_small(p);
-	struct block b;
-
-	return (e && atomic_load_explicit(e, memory_order_relaxed)) || mt_live_peek(p, &b);
-}
-
 /* The part of a small entry that one thread's blocks of one slot share, while the tick lasts. */
 MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
 {

@@ -470,7 +470,7 @@ static void free_any(struct thread *t, void *p)
 MT_COLD static void free_timed(struct thread *t, void *p)
 {
 	uint64_t begin = mt_prim_now_ns();
-	bool pass_on = !live_knows(p) && !mt_real_boot_owns(p);
+	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
 
 	filter_count(&t->filter.xevents, 1);
 	add_filter_sample(&t->filter, begin);
@@ -481,7 +481,7 @@ MT_COLD static void free_timed(struct thread *t, void *p)
 /* Some filter was on at some time: most blocks that come here then were never recorded. */
 static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
 {
-	if (live_knows(p))
+	if (mt_live_knows(p))
 		free_any(t, p);
 	else if (filter_timed(&t->filter))
 		free_timed(t, p);
@@ -519,7 +519,7 @@ void mt_record_free(struct thread *t, void *p)
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)
 {
-	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !live_knows(p)) {
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !mt_live_knows(p)) {
 		b->slot = 0;
 		return !mt_real_boot_owns(p);
 	}

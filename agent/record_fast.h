@@ -52,7 +52,7 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 {
 	_Atomic uint64_t *e = live_small(p);
 
-	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp || filter_is_on()))
+	if (unlikely(filter_is_on() || !e || bytes >= LARGE_MIN || t->busy_sp))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	live_expect(e);
 	t->busy_sp = sp;
