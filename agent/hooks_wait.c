@@ -31,7 +31,6 @@
 
 #define SECOND 1000000000ull
 #define MILLI 1000000ull
-#define SETS_MAX 65536 /* descriptors of a select that is made in two parts */
 
 /* name, result, parameters, arguments: made in two parts when they last. */
 #define TIMED(X)                                                                                   \
@@ -203,7 +202,11 @@ static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, 
 	return of_ms(ms) <= left ? real_epoll_wait(fd, e, n, ms) : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
-/* A set is emptied when the time is up: each part has its own. */
+/*
+ * A set is emptied when the time is up: each part has its own. Where more descriptors are named than an
+ * fd_set holds, nobody but the kernel knows where the sets end (it looks no further than descriptors go),
+ * so that such a call is made in one.
+ */
 static void copy_sets(size_t bytes, fd_set *const to[3], fd_set *const from[3])
 {
 	for (int i = 0; i < 3; i++)
@@ -237,7 +240,7 @@ static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns,
 static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,
 			const sigset_t *m)
 {
-	if (!valid(t) || duration(t) <= left || n < 0 || n > SETS_MAX)
+	if (!valid(t) || duration(t) <= left || n < 0 || n > FD_SETSIZE)
 		return real_pselect(n, r, w, e, t, m);
 	return select_parts(left, n, (fd_set *const[]){ r, w, e }, duration(t), m);
 }
@@ -253,7 +256,7 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	if (t)
 		total = (struct timespec){ t->tv_sec, t->tv_usec * 1000 };
 	uint64_t ns = duration(t ? &total : NULL);
-	if (ns <= left || n < 0 || n > SETS_MAX)
+	if (ns <= left || n < 0 || n > FD_SETSIZE)
 		return real_select(n, r, w, e, t);
 	int rc = select_parts(left, n, (fd_set *const[]){ r, w, e }, ns, NULL);
 	if (t && ns != UINT64_MAX) {

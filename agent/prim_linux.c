@@ -13,6 +13,7 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -108,7 +109,8 @@ void mt_prim_unmap(void *p, size_t bytes)
 
 void mt_prim_drop(void *p, size_t bytes)
 {
-	advise(p, bytes, MADV_DONTNEED);
+	if (failed(advise(p, bytes, MADV_DONTNEED)))
+		memset(p, 0, bytes); /* locked pages (mlockall) stay where they are */
 }
 
 static uint64_t clock_ns(clockid_t clock)

@@ -98,21 +98,34 @@ static bool protect(const void *p, size_t bytes, int how)
 	return mt_prim_call(SYS_mprotect, (long)from, (long)((uintptr_t)p + bytes - from), how, 0, 0, 0) == 0;
 }
 
+/* Its segment's: where linkers do not keep them apart, code lies in the same pages. */
+static int protection_of(const struct dl_phdr_info *info, const void *p)
+{
+	int how = PROT_READ;
+
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+		if (ph->p_type == PT_LOAD && (uintptr_t)p - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
+			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0);
+	}
+	return how;
+}
+
 /* Our symbol table ends where our strings begin. */
-static void show(struct work *w, const struct object *self)
+static void show(struct work *w, const struct object *self, int protection)
 {
 	ElfW(Sym) *end = (ElfW(Sym) *)(uintptr_t)self->string;
 	size_t bytes = (size_t)((uintptr_t)self->string - (uintptr_t)self->symbol);
 
 	w->shown = true;
-	if (self->symbol >= end || !protect(self->symbol, bytes, PROT_READ | PROT_WRITE))
+	if (self->symbol >= end || !protect(self->symbol, bytes, protection | PROT_WRITE))
 		return;
 	for (ElfW(Sym) *s = self->symbol; s + 1 <= end; s++)
 		for (size_t i = 0; i < w->count; i++)
 			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
 			    !strcmp(self->string + s->st_name, w->list[i].name))
 				s->st_value = (uintptr_t)w->list[i].hook - self->bias;
-	protect(self->symbol, bytes, PROT_READ);
+	protect(self->symbol, bytes, protection);
 }
 
 static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
@@ -121,7 +134,7 @@ static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	if (read_object(info, &o) && holds(&o, (const void *)(uintptr_t)mt_rebind))
-		show(arg, &o);
+		show(arg, &o, protection_of(info, o.symbol));
 	return ((struct work *)arg)->shown;
 }
 

@@ -46,6 +46,7 @@ static _Atomic uint32_t xnext = SLOT_ROOT + 1;
 static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
 
 static _Atomic int64_t xbalance; /* published live bytes */
+static _Atomic int64_t xheld;    /* the most that all threads together may have held back */
 static _Atomic uint64_t xpeak, xpeak_ns;
 
 uint64_t mt_slots_next_epoch(void)
@@ -179,8 +180,9 @@ void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
 }
 
 /*
- * Bytes that a thread may hold back before it publishes them: the peak's error is at most this
- * times the number of threads, and never more than 64 MiB in all.
+ * Bytes that a thread may hold back before it publishes them: 64 MiB in all, shared by those that there
+ * are. A thread that has its share does not give it back when others come, so the peak's error is the
+ * sum of the first shares: 64 KiB a thread up to 1,024, and growing as the logarithm from there on.
  */
 static int64_t step_bytes(void)
 {
@@ -222,6 +224,10 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 	publish(live - t->published);
 	t->published = live;
 	t->alloc_room = t->free_room = step_bytes();
+	if (unlikely(!t->step)) {
+		t->step = t->alloc_room;
+		atomic_fetch_add_explicit(&xheld, t->step, memory_order_relaxed);
+	}
 	uint64_t events = slots_events(t);
 	if (events - t->due_at >= TIMED_EVERY) {
 		t->due_at = events;
@@ -368,5 +374,5 @@ void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
 {
 	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);
 	*at_ns = atomic_load_explicit(&xpeak_ns, memory_order_relaxed);
-	*error = (uint64_t)step_bytes() * atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
+	*error = (uint64_t)atomic_load_explicit(&xheld, memory_order_relaxed);
 }

@@ -139,6 +139,7 @@ struct thread {
 	struct unwind_cache *unwind;  /* owned by unwind.c; NULL until the first capture */
 	struct counts total;          /* done through this set by all of its owners */
 	struct tally base;            /* total when the present owner took over */
+	int64_t step;                 /* the most that it may hold back, since its first time */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
 	uint64_t due_at;              /* how many events had been when one was last due to be timed */

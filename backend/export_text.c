@@ -144,7 +144,7 @@ static void totals(const struct page *p)
 	fprintf(p->out, "peak       %9s at %.1f s", bytes_of(p, a, t->peak_bytes),
 		(double)t->peak_time_ns / 1e9);
 	if (t->peak_error_bytes)
-		fprintf(p->out, " (at most %s more)", bytes_of(p, a, t->peak_error_bytes));
+		fprintf(p->out, " (to within %s)", bytes_of(p, a, t->peak_error_bytes));
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
 		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));

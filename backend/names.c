@@ -120,6 +120,13 @@ const struct wrappers *names_wrappers(const struct names *n)
 	return &n->wrappers;
 }
 
+bool names_tells(const struct names *n, uint32_t fn)
+{
+	const struct name_fn *f = &n->fns[fn];
+
+	return !f->wrapper || !f->function || (n->libs[f->lib].flags & MTW_MODULE_LIBC);
+}
+
 static bool judge(struct names *n, const struct name_fn *f)
 {
 	uint32_t flags = f->lib == NO_ID ? 0 : n->libs[f->lib].flags;

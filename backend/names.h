@@ -51,6 +51,9 @@ size_t names_refresh(struct names *n, const uint32_t **changed);
 uint64_t names_version(const struct names *n);      /* moves when a location's frames changed */
 int names_add_wrapper(struct names *n, const char *pattern); /* then all locations are judged anew */
 const struct wrappers *names_wrappers(const struct names *n);
+/* False: its name tells nothing, it allocates for its caller (operator new, std:: templates, xmalloc).
+   A function of the C library does tell (fopen, qsort), and so does a place without a name. */
+bool names_tells(const struct names *n, uint32_t fn);
 
 uint32_t names_loc_of(const struct names *n, uint32_t index); /* node's dense index -> location; NO_ID for the root */
 uint32_t names_loc_count(const struct names *n);

@@ -34,6 +34,7 @@ struct row {
 	const char *file;            /* NULL = unknown */
 	uint32_t line;
 	uint32_t folded;             /* frames in the chain, 1 = not folded */
+	uint32_t named;              /* which of them, from 1, the place and full name are of */
 	uint32_t paths;              /* distinct trie nodes merged in it */
 	uint32_t module;             /* NO_ID = none */
 	const struct owner *owner;

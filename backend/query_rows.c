@@ -137,6 +137,28 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	return text;
 }
 
+/* The row of a chain that says most about it: the last that is more than a way to allocate. Inverted,
+   the first: it was called by all the rest. */
+static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t *which)
+{
+	uint32_t best = q->inverted ? head : tail, count = 0;
+
+	*which = 0;
+	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
+		uint32_t fn = q->rows[at]->fn;
+		count++;
+		if (!q->inverted && fn != NO_ID && names_tells(q->n, fn)) {
+			best = at;
+			*which = count;
+		}
+		if (at == tail)
+			break;
+	}
+	if (!*which)
+		*which = q->inverted ? 1 : count;
+	return best;
+}
+
 static bool is_hit(struct query *q, uint32_t fn)
 {
 	struct search *s = &q->search;
@@ -170,8 +192,6 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 		flags |= ROW_PENDING;
 	if (l->kind == MTW_NODE_TRUNCATED)
 		flags |= ROW_TRUNCATED;
-	if (m->frame < l->count && l->frames[m->frame].inlined)
-		flags |= ROW_INLINED;
 	for (uint32_t at = head;; at = q->rows[at]->children[0]) {
 		flags |= is_hit(q, q->rows[at]->fn) ? ROW_HIT : 0;
 		if (at == tail)
@@ -179,17 +199,18 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 	}
 }
 
-static void fill_place(struct query *q, struct row *out, const struct trow *r)
+static void fill_place(struct query *q, struct row *out, uint32_t telling, uint32_t end)
 {
-	const struct member *m = &r->heavy;
+	const struct member *m = &q->rows[telling]->heavy, *leaf = &q->rows[end]->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
 	const struct name_frame *f = &l->frames[m->frame < l->count ? m->frame : 0];
 	out->function = names_fn(q->n, f->fn)->function;
 	out->file = f->file;
 	out->line = f->line;
 	out->module = l->module;
-	model_dense(q->m, m->leaf, &out->node);
-	out->owner = owners_of_index(q->o, m->leaf);
+	out->flags |= f->inlined ? ROW_INLINED : 0;
+	model_dense(q->m, leaf->leaf, &out->node);
+	out->owner = owners_of_index(q->o, leaf->leaf);
 }
 
 static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_parent,
@@ -202,7 +223,9 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	struct trow *r = q->rows[tail];
 	struct row *out = &to->rows[to->count];
 
-	*out = (struct row){ .id = head, .parent = shown_parent, .depth = depth, .folded = 1 };
+	*out = (struct row){
+		.id = head, .parent = shown_parent, .depth = depth, .folded = 1, .named = 1,
+	};
 	q->rows[head]->tail = tail;
 	out->flags = flags_of(q, head, tail);
 	out->incl = r->incl.tally;
@@ -219,8 +242,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	} else {
 		out->name = head == tail ? short_name(q, r)
 					 : keep_text(to, chain_name(q, head, tail, &out->folded));
-		/* Inverted, a chain is where it begins: at what was called by all the rest. */
-		fill_place(q, out, q->inverted ? q->rows[head] : r);
+		fill_place(q, out, telling(q, head, tail, &out->named), q->inverted ? head : tail);
 	}
 	to->place[head] = (uint32_t)++to->count;
 }

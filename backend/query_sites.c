@@ -232,6 +232,27 @@ void sites_move(struct query *q, uint32_t index)
 	t->version++;
 }
 
+/* Who called frame `frame` of a node: the nearest that is more than a way to allocate (make_shared,
+   emplace), or just the next when there is none. */
+static const char *caller_of(struct query *q, const struct node *n, uint32_t frame)
+{
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
+	const char *next = NULL;
+
+	for (;; frame = 0) {
+		for (uint32_t i = frame; i < l->count; i++) {
+			if (names_tells(q->n, l->frames[i].fn))
+				return names_fn(q->n, l->frames[i].fn)->name;
+			if (!next)
+				next = names_fn(q->n, l->frames[i].fn)->name;
+		}
+		if (n->parent == NO_ID || !model_node(q->m, n->parent)->index)
+			return next;
+		n = model_node(q->m, n->parent);
+		l = names_loc(q->n, names_loc_of(q->n, n->index));
+	}
+}
+
 /* "call site < caller", place and owner, from the stack that holds most. */
 static void describe(struct query *q, struct query_site *s)
 {
@@ -246,16 +267,10 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.line = f->line;
 	s->pub.module = n->module;
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
-	s->pub.caller = NULL;
+	s->pub.caller = caller_of(q, n, frame + 1);
 	s->pub.flags &= ROW_EXPECTED;
 	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
-	if (frame + 1 < l->count) {
-		s->pub.caller = names_fn(q->n, l->frames[frame + 1].fn)->name;
-	} else if (n->parent != NO_ID && model_node(q->m, n->parent)->index) {
-		l = names_loc(q->n, names_loc_of(q->n, model_node(q->m, n->parent)->index));
-		s->pub.caller = names_fn(q->n, l->frames[0].fn)->name;
-	}
 }
 
 static void start_sums(struct query *q, struct site_table *t)
@@ -461,6 +476,18 @@ void query_site_expect(struct query *q, uint32_t site, bool on)
 		struct site *s = &t->sites[site - 1]->pub;
 		s->flags = on ? s->flags | ROW_EXPECTED : s->flags & ~(unsigned)ROW_EXPECTED;
 	}
+}
+
+int64_t sites_steady(const struct site_table *t)
+{
+	int64_t net = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
+			net += s->net_window;
+	}
+	return net;
 }
 
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)

@@ -59,7 +59,8 @@ static void say_site(struct verdict *v, const struct site *s)
 	v->site = s->id;
 }
 
-static void say_kind(struct verdict *v, enum shape shape, const struct growth *g, int64_t total)
+static void say_kind(struct verdict *v, enum shape shape, const struct growth *g, int64_t total,
+		     int64_t steady)
 {
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	char number[REPORT_NUMBER], time[24];
@@ -77,6 +78,12 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 		say(v, "GROWING %s/min for %s, steady", number, time);
 		return;
 	case SHAPE_SLOWING:
+		/* A leak beside what fills up, or beside a vector that doubles ever more rarely. */
+		if (steady >= total / 2) {
+			v->kind = V_GROWING;
+			say(v, "GROWING %s/min for %s, mostly steady", number, time);
+			return;
+		}
 		v->kind = V_FILLING;
 		say(v, "FILLING %s/min for %s, slowing (a cache?)", number, time);
 		return;
@@ -97,7 +104,8 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 	}
 }
 
-static int64_t judge(struct query *q, struct verdict *v, const struct growth *g)
+/* steady: how much of it came from call sites that grow steadily, 0 when they are not known. */
+static int64_t judge(struct query *q, struct verdict *v, const struct growth *g, int64_t steady)
 {
 	int64_t total = 0;
 	uint32_t grew;
@@ -106,14 +114,14 @@ static int64_t judge(struct query *q, struct verdict *v, const struct growth *g)
 		total += g->net[i];
 	enum shape shape =
 		shape_of(g->net, g->ns, g->count, live_bytes(&model_totals(q->m)->sum), &grew);
-	say_kind(v, shape, g, total);
+	say_kind(v, shape, g, total, steady);
 	return shape == SHAPE_FLAT ? 0 : total;
 }
 
 static void by_sites(struct query *q, struct verdict *v)
 {
 	const struct site *s = NULL;
-	int64_t most, total = judge(q, v, &q->sites->growth);
+	int64_t most, total = judge(q, v, &q->sites->growth, sites_steady(q->sites));
 
 	if (total > 0 && sites_top_growing(q->sites, &most, &s)) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
@@ -180,7 +188,7 @@ static bool by_history(struct query *q, struct verdict *v)
 		g.ns[i] = g.at_ns[i + 1] - g.at_ns[i];
 		g.net[i] = (int64_t)(p[at[i + 1]].live_bytes - p[at[i]].live_bytes);
 	}
-	int64_t total = judge(q, v, &g);
+	int64_t total = judge(q, v, &g, 0);
 	if (total > 0)
 		say_owner(q, v, at[0], at[SHAPE_INTERVALS], total);
 	say(v, "; call sites in %u s", (unsigned)(q->sites->growth.needed_ns / NS + 1));

@@ -37,17 +37,27 @@ bool tree_diffing(const struct tree *t)
 	return action_diffing(t->v.app);
 }
 
-/* The end of a chain "a > b > c" that fits: whole names, what was left out as an ellipsis. */
-static const char *chain_end(const char *name, int width, char *out, size_t size)
+/* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells most,
+   not with the ways to allocate below it. What was left out is an ellipsis. */
+static const char *chain_part(const struct row *r, int width, char *out, size_t size)
 {
-	const char *rest = name, *next;
+	const char *from = r->name, *to = r->name, *next, *dots = text_glyph(GLYPH_ELLIPSIS);
 
-	while (text_width(rest) + (rest == name ? 0 : 4) > width && (next = strstr(rest, " > ")))
-		rest = next + 3;
-	if (rest == name)
-		return name;
-	snprintf(out, size, "%s > %s", text_glyph(GLYPH_ELLIPSIS), rest);
-	return out;
+	if (text_width(r->name) <= width || !strstr(r->name, " > "))
+		return r->name;
+	for (uint32_t i = 1; i <= r->named && to; i++)
+		to = strstr(i == 1 ? to : to + 3, " > ");
+	const char *after = to ? " > " : "", *rest = to ? dots : "";
+	if (!to)
+		to = r->name + strlen(r->name);
+	for (;; from = next + 3) {
+		bool whole = from == r->name;
+		snprintf(out, size, "%s%s%.*s%s%s", whole ? "" : dots, whole ? "" : " > ",
+			 (int)(to - from), from, after, rest);
+		next = strstr(from, " > ");
+		if (text_width(out) <= width || !next || next >= to)
+			return out;
+	}
 }
 
 static void name_cell(const struct row *r, struct cell c)
@@ -78,7 +88,7 @@ static void name_cell(const struct row *r, struct cell c)
 	if (wide > room / 2)
 		tail[0] = 0, wide = 0;
 	const char *name =
-		r->folded > 1 ? chain_end(r->name, room - wide, chain, sizeof chain) : r->name;
+		r->folded > 1 ? chain_part(r, room - wide, chain, sizeof chain) : r->name;
 	/* Inverted, a chain begins with what matters most. */
 	enum clip how = r->folded > 1 && name == r->name ? CLIP_END : CLIP_MIDDLE;
 	int used = draw_clip(c.a, c.y, c.x + 2, room - wide, role, how, name);

@@ -15,6 +15,7 @@
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
 #include <sys/wait.h>
@@ -87,6 +88,19 @@ static int in_select(long ms)
 	EXPECT(rc < 0 || !FD_ISSET(0, &in) == !rc);
 	left_ms = t.tv_sec * 1000 + t.tv_usec / 1000;
 	return rc;
+}
+
+/* More descriptors than its sets hold and there can be, as getdtablesize() says: the kernel does not look there. */
+static int in_wide_select(long ms)
+{
+	struct timeval t = { ms / 1000, ms % 1000 * 1000 };
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(two != MAP_FAILED && !mprotect(two + page, page, PROT_NONE));
+	fd_set *in = (fd_set *)(two + page - sizeof(*in));
+	FD_SET(0, in);
+	return select(65536, in, NULL, NULL, &t);
 }
 
 static int in_pselect(long ms)
@@ -256,6 +270,8 @@ int main(int argc, char **argv)
 		if ((!strcmp(how, "signal") || (!strcmp(how, "data") && kinds[i].data) ||
 		     (!strcmp(how, "time") && kinds[i].timed)) && fork() == 0)
 			child(how, kinds[i].name, kinds[i].wait);
+	if (!strcmp(how, "time") && fork() == 0)
+		child(how, "wide_select", in_wide_select);
 	if (!strcmp(how, "busy") && fork() == 0)
 		child(how, how, in_loop);
 	if (!strcmp(how, "read") && fork() == 0)

@@ -181,6 +181,26 @@ TEST(a_shallow_thread_is_remembered)
 	pthread_join(thread, NULL);
 }
 
+static void *is_of_its_thread(void *unused)
+{
+	for (volatile int i = 0; i < 3; i++)
+		CHECK_EQ(one_way(40).thread, mt_thread_self()->xindex);
+	return unused;
+}
+
+/* On the same stack, at the same time, in pages that the kernel does not take back. */
+TEST(a_thread_forgets_its_predecessor_also_in_locked_memory)
+{
+	pthread_t thread;
+
+	if (mlockall(MCL_CURRENT | MCL_FUTURE))
+		return;
+	for (volatile int i = 0; i < 3; i++) {
+		CHECK_EQ(pthread_create(&thread, NULL, is_of_its_thread, NULL), 0);
+		pthread_join(thread, NULL);
+	}
+}
+
 TEST(a_suspicion_changes_nothing_by_itself)
 {
 	slot_id last = 0;

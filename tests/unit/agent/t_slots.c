@@ -143,6 +143,55 @@ TEST(peak_within_its_error)
 	CHECK(error <= 64u << 20);
 }
 
+/* As if another thread had come: with counters, and no owner that could run. */
+static struct thread *another(void)
+{
+	struct thread *t = calloc(1, sizeof(*t));
+
+	mt_slots_thread_init(t);
+	atomic_fetch_add(&mt_thread_states, 1);
+	return t;
+}
+
+static int64_t off_the_peak(int64_t live)
+{
+	uint64_t peak, error, when;
+
+	mt_slots_peak(&peak, &error, &when);
+	CHECK((int64_t)peak - live <= (int64_t)error && live - (int64_t)peak <= (int64_t)error);
+	return (int64_t)peak - live;
+}
+
+/* Each holds back all that it may, by the rule of the day on which it came. */
+TEST(peak_within_its_error_with_many_threads)
+{
+	slot_id s = mt_slots_of(stack_of(0x7777));
+	int64_t live = 0;
+
+	for (int i = 0; i < 3000; i++) {
+		struct thread *t = another();
+		mt_slots_alloc(t, s, 1 << 20);
+		live += (1 << 20) + t->alloc_room;
+		mt_slots_alloc(t, s, (size_t)t->alloc_room);
+	}
+	CHECK(off_the_peak(live) < -(64 << 20));
+}
+
+/* What one allocates the other frees, and says so later: the peak is seen where there was none. */
+TEST(peak_within_its_error_either_way)
+{
+	struct thread *from = another(), *to = another();
+	slot_id s = mt_slots_of(stack_of(0x8888));
+
+	mt_slots_alloc(from, s, 32 << 20);
+	mt_slots_free(to, s, 1);
+	for (int i = 0; i < 1000; i++) {
+		mt_slots_alloc(from, s, 1000);
+		mt_slots_free(to, s, 1000);
+	}
+	CHECK(off_the_peak((32 << 20) + 999) > 0);
+}
+
 static void *nothing(void *arg)
 {
 	free(malloc(10));

@@ -51,6 +51,35 @@ TEST(inlined_frames_are_rows)
 	end(&x);
 }
 
+/* A chain is placed by what says most about it, not by how the template library allocated. */
+TEST(chains_are_named_by_what_tells)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "std::allocator<char>::allocate()|Session::Session()|std::make_shared<S>()");
+	node(&x, 3, 1, 0, "log_line");
+	node(&x, 4, 3, 2, "fopen");
+	node(&x, 5, 1, 0, "operator new(unsigned long)|std::string::_M_create()");
+	grow(&x, 2, 1, 100);
+	grow(&x, 4, 1, 10);
+	grow(&x, 5, 1, 1);
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	CHECK_EQ(query_rows(x.q, true, &r), 4);
+	CHECK_EQ(r[1].folded, 3);
+	CHECK_EQ(r[1].named, 2);
+	CHECK_STR(r[1].function, "Session::Session()");
+	CHECK_EQ(r[1].node, 2);
+	CHECK_EQ(r[2].named, 2);
+	CHECK_STR(r[2].function, "fopen");
+	CHECK_EQ(r[3].named, 2); /* all the same: the last */
+	CHECK_STR(r[3].function, "operator new(unsigned long)");
+	end(&x);
+}
+
 TEST(rows_keep_their_numbers_and_places)
 {
 	struct session x;

@@ -40,6 +40,32 @@ TEST(sites_join_stacks)
 	end(&x);
 }
 
+/* What a template library puts between two functions is not who called. */
+TEST(callers_say_something)
+{
+	struct session x;
+	const struct site *s;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "std::make_shared<S>()|login");
+	node(&x, 3, 2, 0, "std::vector<char>::vector(unsigned long)|Session::Session()|std::_Construct<S>(S*)");
+	node(&x, 4, 1, 2, "qsort");
+	node(&x, 5, 4, 0, "compare");
+	grow(&x, 3, 1, 500);
+	grow(&x, 5, 1, 100);
+	grow(&x, 1, 1, 10);
+	tick(&x, SECOND);
+	CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 3);
+	CHECK_STR(s[0].name, "Session::Session()");
+	CHECK_STR(s[0].caller, "login");
+	CHECK_STR(s[1].name, "compare");
+	CHECK_STR(s[1].caller, "qsort");
+	CHECK_STR(s[2].name, "main");
+	CHECK(!s[2].caller);
+	end(&x);
+}
+
 /* Each second for two minutes: live bytes of one site follow f. Names its shape. */
 static enum shape shape_when(uint64_t (*f)(unsigned second), struct verdict *v)
 {
@@ -90,6 +116,36 @@ TEST(shapes_and_verdicts)
 		}
 		if (i < 3)
 			CHECK(strstr(v.text, "draw") && strstr(v.text, "libtile.so.2"));
+	}
+}
+
+/* A leak beside a vector that doubles: the whole slows down, and yet it is no cache. */
+TEST(a_leak_beside_what_fills_is_a_leak)
+{
+	static const struct { unsigned leak; const char *words; int kind; } all[] = {
+		{ 100000, "GROWING", V_GROWING }, { 10000, "FILLING", V_FILLING },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct session x;
+		const struct site *s;
+		struct verdict v;
+		uint64_t had = 0;
+
+		family(&x);
+		for (unsigned k = 1; k <= 130; k++) {
+			grow(&x, 6, 1, all[i].leak);
+			/* of 7.7 MB in the 120 s, the older half has the most */
+			uint64_t want = 64000 * (k < 60 ? 2 * k : 60 + k);
+			grow(&x, 7, 1, want - had);
+			had = want;
+			tick(&x, SECOND);
+			query_sites(x.q, BY_LIVE, false, true, &s);
+		}
+		query_verdict(x.q, &v);
+		CHECK_EQ(v.kind, all[i].kind);
+		CHECK(!strncmp(v.text, all[i].words, strlen(all[i].words)));
+		end(&x);
 	}
 }
 
