@@ -47,7 +47,7 @@ size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 extern struct conf mt_conf;
 bool mt_conf_parse(const char *text);
 size_t mt_conf_print(char *buf, size_t size);       /* options in force, as they would be typed */
-bool mt_conf_set(const char *name, const char *value); /* at run time; false: not settable */
+const char *mt_conf_set(const char *name, const char *value); /* at run time; NULL, or what is wrong */
 
 /* arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no locks. */
 void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
@@ -117,6 +117,7 @@ bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, s
 struct block mt_live_take(const void *p);           /* before the real free */
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
 bool mt_live_peek(const void *p, struct block *b);
+bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */
@@ -139,10 +140,12 @@ uint64_t mt_slots_next_epoch(void);                 /* a mark; returns the one t
 extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
 void mt_slots_thread_init(struct thread *t);        /* no counters yet */
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
+slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate); /* one of its own; 0 = no more */
 const struct slot *mt_slots_at(slot_id id);
 uint32_t mt_slots_count(void);                      /* ids 1..count-1 */
 bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes); /* false: no memory to count it */
 bool mt_slots_free(struct thread *t, slot_id s, size_t bytes);
+bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes);
 void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed first, then allocated */
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
@@ -179,7 +182,13 @@ MT_INLINE struct thread *mt_thread_enter(void)
 	return likely(t) ? t : mt_thread_slow();
 }
 
+/* filter.c: which blocks are recorded, and for how many each stands; see filter.h. */
+const char *mt_filter_update(void);                 /* mt_conf is in force from now on; NULL, or what is wrong */
+uint64_t mt_filter_weight(const struct block *b);   /* blocks that it was counted as */
+uint64_t mt_filter_rate(uint32_t rate);             /* its bytes; 0 = exact */
+
 /* record.c: what hooks call. */
+uint64_t mt_record_seen(const struct thread *t);    /* moves with every allocation that t was shown */
 /* The caller's pc, sp and fp as in struct regs. Returns p. */
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp);

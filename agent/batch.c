@@ -18,9 +18,9 @@
 #define BATCH_SLOTS 2048u
 #define CHAIN_MAX 4096u
 #define NODE_BYTES 26u  /* upper bounds of one entry */
-#define SLOT_BYTES 17u
+#define SLOT_BYTES 28u  /* in SLOTS and in WEIGHED */
 #define COUNT_BYTES 45u
-#define FRAME_BYTES 256u /* heads of the three frames, and the TOTALS and TICK that follow */
+#define FRAME_BYTES 256u /* heads of the four frames, and the TOTALS and TICK that follow */
 #define CLASSES 256u
 
 struct batch {
@@ -83,6 +83,29 @@ static void flush_nodes(struct server *s, struct viewer *v)
 	b->nodes = 0;
 }
 
+/* Which of the slots of this batch hold estimates. */
+static void flush_weighed(struct server *s, struct viewer *v)
+{
+	struct batch *b = s->batch;
+	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
+	uint32_t before = 0, n = 0;
+
+	for (uint32_t i = 0; i < b->slots; i++)
+		n += mt_slots_at(b->slot[i])->rate != 0;
+	if (!n)
+		return;
+	mtw_put(&o, n);
+	for (uint32_t i = 0; i < b->slots; i++) {
+		uint64_t sample = mt_filter_rate(mt_slots_at(b->slot[i])->rate);
+		if (!sample)
+			continue;
+		mtw_put(&o, b->slot[i] - before);
+		mtw_put(&o, sample);
+		before = b->slot[i];
+	}
+	viewer_frame(v, MTW_WEIGHED, s->scratch, (size_t)(o.at - s->scratch));
+}
+
 static void flush_slots(struct server *s, struct viewer *v)
 {
 	struct batch *b = s->batch;
@@ -101,6 +124,7 @@ static void flush_slots(struct server *s, struct viewer *v)
 		before = b->slot[i];
 	}
 	viewer_frame(v, MTW_SLOTS, s->scratch, (size_t)(o.at - s->scratch));
+	flush_weighed(s, v);
 	b->slots = 0;
 }
 

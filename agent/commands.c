@@ -52,6 +52,34 @@ static void keep_option(struct server *s, const char *name, const char *value, c
 	o->changed = ++s->option_serial;
 }
 
+static bool room_for_filter(struct server *s)
+{
+	if (!s->filter)
+		s->filter = serve_map(FILTERS_MAX * sizeof(*s->filter));
+	return s->filter && s->filter_count < FILTERS_MAX;
+}
+
+/* Remembers the filters in force if they are others than before. */
+static void keep_filters(struct server *s, const char *by)
+{
+	const struct conf *c = &mt_conf;
+	static const struct filter_entry none;
+	struct filter_entry f = { .sample = c->sample, .min_size = c->min_size,
+				  .max_size = c->max_size, .merge = c->merge };
+	const struct filter_entry *last = s->filter_count ? &s->filter[s->filter_count - 1] : &none;
+
+	memcpy(f.libs, c->libs, sizeof(f.libs));
+	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
+	if (f.sample == last->sample && f.min_size == last->min_size && f.max_size == last->max_size &&
+	    f.merge == last->merge && !strcmp(f.libs, last->libs) && !strcmp(f.exclude, last->exclude))
+		return;
+	if (!room_for_filter(s))
+		return;
+	memcpy(f.who, by, strlen(by) + 1);
+	f.since_ns = *by ? serve_now() : 0;
+	s->filter[s->filter_count++] = f;
+}
+
 /* "name=value name=value", a backslash before a character that would end the value. */
 void command_options(struct server *s)
 {
@@ -76,6 +104,7 @@ void command_options(struct server *s)
 	}
 	if (mt_unwind_why()[0])
 		keep_option(s, "unwind_why", mt_unwind_why(), "");
+	keep_filters(s, "");
 }
 
 /* A string of the frame into a buffer that ends it; control characters would reach a screen. */
@@ -152,11 +181,16 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 
 	if (!get_text(in, name, sizeof(name)) || !get_text(in, value, sizeof(value)))
 		return false;
-	if (!mt_conf_set(name, value)) {
-		mt_format(text, sizeof(text), "%s=%.100s cannot be set while the program runs", name, value);
+	/* What is not told to viewers is not done. */
+	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value)
+					       : "is one change too many for this session";
+	if (wrong) {
+		mt_format(text, sizeof(text), "%s=%.60s was not set: %s %s", name, value,
+			  !strcmp(wrong, "is no option") ? "it" : "the value", wrong);
 		command_notice(s, -1, v->index, text);
 		return true;
 	}
+	keep_filters(s, who(v));
 	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
 	keep_option(s, name, value, who(v));
 	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);

@@ -9,6 +9,7 @@
  * a setting that is in force.
  */
 #include "agent.h"
+#include "regex.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -16,13 +17,13 @@
 #define WORD_MAX 512
 #define DEPTH_MAX 4096
 
-enum kind { TEXT, BYTES, MILLISECONDS, DEPTH, SWITCH };
+enum kind { TEXT, BYTES, MILLISECONDS, DEPTH, SWITCH, NUMBER, PATTERN };
 
 struct option {
 	const char *name;
 	enum kind kind;
 	size_t offset; /* in struct conf */
-	uint64_t low, high; /* TEXT: high is the size of the array */
+	uint64_t low, high; /* TEXT, PATTERN: high is the size of the array */
 	bool run_time; /* may be changed by a viewer */
 	const char *choice; /* TEXT: the words allowed; SWITCH: the word that means true */
 };
@@ -46,6 +47,12 @@ static const struct option options[] = {
 	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false, 
 	  "auto cfi fp instrument libunwind caller" },
 	{ "depth", DEPTH, AT(xdepth), 1, DEPTH_MAX, true, NULL },
+	{ "merge", NUMBER, AT(merge), 0, DEPTH_MAX, true, NULL },
+	{ "min_size", BYTES, AT(min_size), 0, (uint64_t)1 << 47, true, NULL },
+	{ "max_size", BYTES, AT(max_size), 0, (uint64_t)1 << 47, true, NULL },
+	{ "sample", BYTES, AT(sample), 0, (uint64_t)1 << 40, true, NULL },
+	{ "libs", PATTERN, AT(libs), 0, sizeof(mt_conf.libs), true, NULL },
+	{ "exclude", PATTERN, AT(exclude), 0, sizeof(mt_conf.exclude), true, NULL },
 	{ "max_memory", BYTES, AT(max_memory), 1u << 20, UINT64_MAX, false, NULL },
 	{ "mark_memory", BYTES, AT(mark_memory), 0, UINT64_MAX, false, NULL },
 	{ "tick_ms", MILLISECONDS, AT(tick_ns), 10, 60000, false, NULL },
@@ -110,6 +117,12 @@ static const char *set_text(const struct option *o, const char *value)
 		return "is too long";
 	if (o->choice && !word_in(o->choice, value))
 		return "is none of its values";
+	if (o->kind == PATTERN) {
+		static struct regex unused; /* start-up, or the server: one at a time */
+		const char *wrong = mt_regex_compile(&unused, value);
+		if (wrong)
+			return wrong;
+	}
 	memcpy(place(o), value, len + 1);
 	return NULL;
 }
@@ -118,7 +131,7 @@ static const char *set(const struct option *o, const char *value)
 {
 	uint64_t v = 0;
 
-	if (o->kind == TEXT)
+	if (o->kind == TEXT || o->kind == PATTERN)
 		return set_text(o, value);
 	if (o->kind == SWITCH) {
 		if (strcmp(value, o->choice))
@@ -229,6 +242,7 @@ static size_t print_one(char *buf, size_t size, const struct option *o)
 {
 	switch (o->kind) {
 	case TEXT:
+	case PATTERN:
 		return *(const char *)place(o) ? print_text(buf, size, o) : 0;
 	case SWITCH:
 		return *(bool *)place(o) ? mt_format(buf, size, "%s=%s", o->name, o->choice) : 0;
@@ -266,9 +280,20 @@ size_t mt_conf_print(char *buf, size_t size)
 	return n;
 }
 
-bool mt_conf_set(const char *name, const char *value)
+const char *mt_conf_set(const char *name, const char *value)
 {
+	static struct conf kept; /* the server's, or a test's */
 	const struct option *o = find(name, strlen(name));
+	const char *wrong;
 
-	return o && o->run_time && !set(o, value);
+	if (!o)
+		return "is no option";
+	if (!o->run_time)
+		return "cannot be set while the program runs";
+	memcpy(&kept, &mt_conf, sizeof(kept));
+	wrong = set(o, value);
+	if (!wrong && o->kind != DEPTH && (wrong = mt_filter_update()))
+		memcpy(place(o), (char *)&kept + o->offset,
+		       o->kind == PATTERN ? o->high : sizeof(uint64_t));
+	return wrong;
 }

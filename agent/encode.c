@@ -139,6 +139,26 @@ static void put_options(struct server *s, struct viewer *v)
 	v->option_serial = s->option_serial;
 }
 
+static void put_filters(struct server *s, struct viewer *v)
+{
+	for (; v->filters_sent < s->filter_count; v->filters_sent++) {
+		const struct filter_entry *f = &s->filter[v->filters_sent];
+		if (!fits(v, 2 * SMALL_BYTES))
+			return;
+		struct mtw_out o = begin(s);
+		mtw_put(&o, v->filters_sent);
+		mtw_put(&o, f->since_ns);
+		mtw_put(&o, f->sample);
+		mtw_put(&o, f->min_size);
+		mtw_put(&o, f->max_size);
+		mtw_put(&o, f->merge);
+		mtw_put_string(&o, f->libs);
+		mtw_put_string(&o, f->exclude);
+		mtw_put_string(&o, f->who);
+		send(s, v, MTW_FILTER, &o);
+	}
+}
+
 static void put_losses(struct server *s, struct viewer *v)
 {
 	for (unsigned r = 0; r < MTW_LOSS_COUNT; r++) {
@@ -321,6 +341,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_totals(s, v);
 	put_state(s, v);
 	put_options(s, v);
+	put_filters(s, v);
 	put_losses(s, v);
 	put_threads(s, v);
 	put_process(s, v);

@@ -105,10 +105,10 @@ MT_COLD static void *foreign_new(enum form f, size_t n, uintptr_t a, uintptr_t b
 				 const struct regs *caller)
 {
 	struct thread *t = mt_thread_enter();
-	uint64_t before = t ? atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) : 0;
+	uint64_t before = t ? mt_record_seen(t) : 0;
 	void *p = call_new(f, n, a, b, caller);
 
-	if (p && t && atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) == before)
+	if (p && t && mt_record_seen(t) == before)
 		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
 	return p;
 }

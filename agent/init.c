@@ -83,6 +83,11 @@ static bool set_up(void)
 	mt_hooks_cxx_init();
 	if (!mt_conf_parse(options_text()))
 		return false;
+	const char *wrong = mt_filter_update();
+	if (wrong) {
+		mt_msg("MEMTOP_OPTIONS: the value of max_size %s; running unprofiled", wrong);
+		return false;
+	}
 	mt_maps_init();
 	if (!mt_unwind_init(mt_conf.unwind)) {
 		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);

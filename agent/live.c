@@ -306,6 +306,21 @@ struct block mt_live_take(const void *p)
 	return take_large(s, addr);
 }
 
+bool mt_live_knows(const void *p)
+{
+	uintptr_t addr = plain_address(p);
+	const struct shadow *s = shadow_of(addr);
+
+	if (unlikely(!s))
+		return false;
+	const _Atomic uint64_t *e = small_at(s, addr);
+	if (e && atomic_load_explicit(e, memory_order_relaxed))
+		return true;
+	const struct large *l = large_at(s, addr);
+	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
+	return meta && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3;
+}
+
 bool mt_live_peek(const void *p, struct block *b)
 {
 	uintptr_t addr = plain_address(p);

@@ -101,8 +101,14 @@ static uint64_t hook_time(void)
 	for (; t; t = t->next) {
 		uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
 				  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+		const struct filtering *f = &t->filter;
+		uint64_t filtered = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+		uint64_t weighed = atomic_load_explicit(&f->xweighed, memory_order_relaxed);
+		events = events > weighed ? events - weighed : 0; /* those are among `filtered` */
 		if (t->hook_samples)
 			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples * (double)events);
+		if (f->samples)
+			ns += (uint64_t)((double)f->ns / (double)f->samples * (double)filtered);
 	}
 	return ns;
 }

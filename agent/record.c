@@ -20,6 +20,7 @@
  * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
  */
 #include "record_fast.h"
+#include "filter.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -79,8 +80,25 @@ MT_INLINE void guard_out(struct thread *t)
 		t->busy_sp = t->due;
 }
 
+/* A sampled block: by the weight that it was counted with. */
+MT_COLD static void count_weighed_free(struct thread *t, const struct block *b)
+{
+	uint64_t blocks = mt_filter_weight(b);
+	slot_id slot = b->slot & (WEIGHED_END - 1);
+
+	filter_count(&t->filter.xevents, 1);
+	filter_count(&t->filter.xweighed, blocks);
+	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
+	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
 static void count_free(struct thread *t, const struct block *b)
 {
+	if (unlikely(b->slot & SLOT_WEIGHED)) {
+		count_weighed_free(t, b);
+		return;
+	}
 	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
 	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
@@ -199,17 +217,23 @@ MT_COLD static bool make_hits(struct thread *t)
 	return true;
 }
 
+/* The kept stack is another one after that. */
+MT_INLINE node_id capture(struct thread *t, const struct regs *r)
+{
+	if (t->deep) {
+		t->deep->sp = 0;
+		t->deep = NULL;
+	}
+	return mt_unwind_capture(t, r);
+}
+
 /* A stack that was not met lately. */
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
 						 const struct regs *r, uint32_t era)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 
-	if (t->deep) {
-		t->deep->sp = 0;
-		t->deep = NULL;
-	}
-	node_id node = mt_unwind_capture(t, r);
+	node_id node = capture(t, r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
@@ -260,9 +284,9 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Not small, or the first in its region, or the guard is not simply open. */
-void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
+/* Any block, with a weight of one. */
+static __attribute__((noinline)) void *alloc_exact(struct thread *t, void *p, size_t bytes,
+						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	bool timed = t->busy_sp == BUSY_TIMED;
 	uint64_t begin = timed ? begin_sample(t) : 0;
@@ -283,18 +307,134 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	return p;
 }
 
+static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
+			  const struct weighed *w)
+{
+	struct block old;
+
+	if (!mt_live_ready(p, bytes) ||
+	    !mt_slots_weighed(t, w->slot, true, w->blocks, w->blocks * bytes)) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
+	}
+	filter_count(&t->filter.xweighed, w->blocks);
+	if (mt_live_enter(owner, p, bytes, w->entry, &old))
+		heal(t, &old);
+}
+
+/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about. */
+static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
+{
+	uint32_t on = t->filter.on;
+	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
+	struct thread *c = guard_in(t, r->sp);
+	node_id node = !c->shared ? capture(t, r)
+				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	filter_count(&t->filter.xevents, 1);
+	if (on & FILTER_SAMPLE)
+		mt_filter_draw(&t->filter, period);
+	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
+		if (on & FILTER_SAMPLE) {
+			struct weighed w = mt_filter_weigh(&t->filter, period, node, bytes);
+			enter_weighed(c, t, p, bytes, &w);
+		} else {
+			filter_count(&t->filter.xweighed, 1);
+			enter(c, t, p, bytes, mt_slots_of(node));
+		}
+	}
+	guard_out(c);
+	return p;
+}
+
+/* It is not left out for its size, nor by sampling. */
+static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, size_t bytes,
+						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
+		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
+	return alloc_exact(t, p, bytes, pc, sp, fp);
+}
+
+MT_INLINE bool filter_timed(const struct filtering *f)
+{
+	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
+			FILTER_TIMED - 1);
+}
+
+static void add_filter_sample(struct filtering *f, uint64_t begin)
+{
+	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
+
+	ns = ns > cost ? ns - cost : 0;
+	f->ns += ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
+	f->samples++;
+}
+
+static void *alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp);
+
+/* The first event of a period, or one that is timed. Those that end as usual ones are timed as such. */
+MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+					 uintptr_t sp, uintptr_t fp, uint32_t on)
+{
+	struct filtering *f = &t->filter;
+	uint64_t begin, before;
+
+	mt_filter_renew(f, on);
+	if (!filter_timed(f))
+		return alloc_filtered(t, p, bytes, pc, sp, fp);
+	begin = mt_prim_now_ns();
+	filter_count(&f->xevents, 1);
+	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+	alloc_filtered(t, p, bytes, pc, sp, fp);
+	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
+		add_filter_sample(f, begin);
+	return p;
+}
+
+/* Some filter is on, or was a moment ago: see filter.h. No calls on the way of what is left out. */
+static __attribute__((noinline)) void *alloc_filtered(struct thread *t, void *p, size_t bytes,
+						      uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+
+	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
+		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
+	if (unlikely(!filter_skips(&t->filter, on, bytes)))
+		return alloc_wanted(t, p, bytes, pc, sp, fp);
+	filter_count(&t->filter.xevents, 1);
+	return p;
+}
+
+/* Not small, or the first in its region, or the guard is not simply open, or a filter is on. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
+{
+	if (filter_is_on())
+		return alloc_filtered(t, p, bytes, pc, sp, fp);
+	return alloc_exact(t, p, bytes, pc, sp, fp);
+}
+
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 		      uintptr_t fp)
 {
 	return record_alloc(t, p, bytes, pc, sp, fp);
 }
 
-/* Freed, and never seen allocated: the loader's from our own lookups, or from before we came. */
+uint64_t mt_record_seen(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->filter.xevents, memory_order_relaxed);
+}
+
+/* Freed, and never seen allocated: the loader's from our own lookups, from before we came, filtered. */
 MT_COLD static bool unknown_free(const struct thread *t, const void *p)
 {
 	if (mt_real_boot_owns(p))
 		return false;
-	if (t->deleting != (uintptr_t)p)
+	if (t->deleting != (uintptr_t)p &&
+	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
 		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, 0);
 	return true;
 }
@@ -314,7 +454,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 }
 
 /* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
-void mt_record_free_slow(struct thread *t, void *p)
+static void free_any(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
 	bool timed = t->busy_sp == BUSY_TIMED;
@@ -325,6 +465,39 @@ void mt_record_free_slow(struct thread *t, void *p)
 		add_sample(t, begin);
 	if (pass_on)
 		mt_real.free(p);
+}
+
+MT_COLD static void free_timed(struct thread *t, void *p)
+{
+	uint64_t begin = mt_prim_now_ns();
+	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
+
+	filter_count(&t->filter.xevents, 1);
+	add_filter_sample(&t->filter, begin);
+	if (pass_on)
+		mt_real.free(p);
+}
+
+/* Some filter was on at some time: most blocks that come here then were never recorded. */
+static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
+{
+	if (mt_live_knows(p))
+		free_any(t, p);
+	else if (filter_timed(&t->filter))
+		free_timed(t, p);
+	else {
+		filter_count(&t->filter.xevents, 1);
+		if (likely(!mt_real_boot_owns(p)))
+			mt_real.free(p);
+	}
+}
+
+void mt_record_free_slow(struct thread *t, void *p)
+{
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
+		free_filtered(t, p);
+	else
+		free_any(t, p);
 }
 
 MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
@@ -346,16 +519,20 @@ void mt_record_free(struct thread *t, void *p)
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)
 {
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !mt_live_knows(p)) {
+		b->slot = 0;
+		return !mt_real_boot_owns(p);
+	}
 	*b = mt_live_take(p);
 	return b->slot || unknown_free(t, p);
 }
 
 void mt_record_gone(struct thread *t, const struct block *b)
 {
+	if (unlikely(!b->slot))
+		return;
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
-
-	if (b->slot)
-		count_free(c, b);
+	count_free(c, b);
 	guard_out(c);
 }
 

@@ -10,6 +10,7 @@
 #ifndef MT_RECORD_FAST_H
 #define MT_RECORD_FAST_H
 
+#include "filter.h"
 #include "live_fast.h"
 #include "slots_fast.h"
 #include "unwind_fast.h"
@@ -18,7 +19,7 @@
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp);              /* not the stack that was expected */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp);               /* not small, or the guard is not open */
+			   uintptr_t fp);               /* not small, the guard is not open, a filter is on */
 /* Counted, but not entered yet. */
 void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
@@ -51,7 +52,7 @@ MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t 
 {
 	_Atomic uint64_t *e = live_small(p);
 
-	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
+	if (unlikely(filter_is_on() || !e || bytes >= LARGE_MIN || t->busy_sp))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	live_expect(e);
 	t->busy_sp = sp;

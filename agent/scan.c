@@ -29,10 +29,10 @@ struct work {
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
 
-static void add(struct count *c, const struct block *b)
+static void add(struct count *c, const struct block *b, uint64_t weight)
 {
-	c->blocks++;
-	c->bytes += b->size;
+	c->blocks += weight;
+	c->bytes += weight * b->size;
 }
 
 static void visit(void *arg, const struct block *b)
@@ -46,12 +46,14 @@ static void visit(void *arg, const struct block *b)
 			w->breath_ns = serve_now();
 		}
 	}
-	if (w->slots && (b->slot >= MTW_SLOTS_MAX || !bit_get(w->slots, b->slot)))
+	uint64_t weight = mt_filter_weight(b);
+	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
+	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))
 		return;
-	add(&w->all, b);
-	add(&w->size[b->size ? 64 - __builtin_clzll(b->size) - 1 : 0], b);
-	add(&w->thread[b->thread < MTW_THREADS_MAX ? b->thread : 0], b);
-	add(&w->birth[b->tick < BIRTHS ? b->tick : BIRTHS - 1], b);
+	add(&w->all, b, weight);
+	add(&w->size[b->size ? 64 - __builtin_clzll(b->size) - 1 : 0], b, weight);
+	add(&w->thread[b->thread < MTW_THREADS_MAX ? b->thread : 0], b, weight);
+	add(&w->birth[b->tick < BIRTHS ? b->tick : BIRTHS - 1], b, weight);
 }
 
 static void put_count(struct mtw_out *o, uint64_t id, const struct count *c)

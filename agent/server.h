@@ -35,6 +35,7 @@
 #define NOTICES 16                  /* kept; a viewer that is further behind misses the oldest */
 #define NOTICE_MAX 200
 #define OPTIONS_MAX 32
+#define FILTERS_MAX 1000           /* changes of a filter in a session */
 #define HISTORY_POINTS 640
 #define HISTORY_SERIES 32           /* owners followed; the largest 16 are sent */
 #define MARK_REQUESTS 8
@@ -101,6 +102,12 @@ struct mark {
 struct option {
 	char name[MTW_NAME_MAX + 1], value[256], who[MTW_NAME_MAX + 1];
 	uint32_t changed;
+};
+
+/* What is recorded since then: MTW_FILTER. */
+struct filter_entry {
+	uint64_t since_ns, sample, min_size, max_size, merge;
+	char libs[256], exclude[256], who[MTW_NAME_MAX + 1];
 };
 
 struct notice {
@@ -170,6 +177,8 @@ struct server {
 	uint32_t process_pass;        /* pass in which any of them changed */
 	struct option option[OPTIONS_MAX];
 	uint32_t option_count, option_serial;
+	struct filter_entry *filter;  /* [FILTERS_MAX] in the order of time; NULL = never any */
+	uint32_t filter_count;
 	struct notice notice[NOTICES];
 	uint32_t notice_serial;
 

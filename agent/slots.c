@@ -86,26 +86,27 @@ static struct slot *slot_place(slot_id id)
 	return &c[id & (CHUNK_SLOTS - 1)];
 }
 
-/* A fresh id, or 0. Never passes MTW_SLOTS_MAX, however many threads fail at once. */
-static slot_id new_slot(node_id node, uint64_t epoch)
+/* A fresh id, or 0. Never passes SLOTS_END, however many threads fail at once. */
+slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
 {
 	uint32_t id = atomic_load_explicit(&xnext, memory_order_relaxed);
 
 	do {
-		if (id >= MTW_SLOTS_MAX)
+		if (id >= SLOTS_END)
 			return 0;
 	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
 	struct slot *s = slot_place(id);
 	if (!s)
 		return 0;
 	s->node = node;
+	s->rate = rate;
 	s->epoch = epoch;
 	return id;
 }
 
 MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
 {
-	slot_id id = new_slot(node, epoch);
+	slot_id id = mt_slots_new(node, epoch, 0);
 
 	if (!id) {
 		mt_record_loss(MTW_LOSS_SLOTS, 0);
@@ -236,13 +237,13 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
 MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc,
-				 size_t bytes)
+				 uint64_t blocks, size_t bytes)
 {
 	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
 
 	for (int i = 0; i < 2; i++) {
 		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
-		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, 1);
+		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, blocks);
 	}
 	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
 	if (!slots_stamped(leaf))
@@ -264,7 +265,7 @@ bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
-		count_shared(t, s, leaf, true, bytes);
+		count_shared(t, s, leaf, true, 1, bytes);
 	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
 	return true;
@@ -277,9 +278,35 @@ bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
 	if (unlikely(!leaf))
 		return false;
 	if (unlikely(t->shared))
-		count_shared(t, s, leaf, false, bytes);
+		count_shared(t, s, leaf, false, 1, bytes);
 	else if (!slots_count_free(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
 		mt_slots_after_slow(t, s);
+	return true;
+}
+
+/* A block that stands for several; rare, so it always takes the long way. */
+bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes)
+{
+	struct leaf *leaf = find_leaf(t, s);
+
+	if (!leaf)
+		return false;
+	if (t->shared) {
+		count_shared(t, s, leaf, alloc, blocks, bytes);
+		return true;
+	}
+	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
+	for (int i = 0; i < 2; i++) {
+		if (alloc) {
+			slots_add(&all[i]->xalloc_bytes, bytes, memory_order_relaxed);
+			slots_add(&all[i]->xalloc_blocks, blocks, memory_order_relaxed);
+		} else {
+			slots_add(&all[i]->xfree_bytes, bytes, memory_order_release);
+			slots_add(&all[i]->xfree_blocks, blocks, memory_order_release);
+		}
+	}
+	slots_room(alloc ? &t->alloc_room : &t->free_room, bytes);
+	mt_slots_after_slow(t, s);
 	return true;
 }
 

@@ -15,8 +15,10 @@
  *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
- *   slot   16,777,215 pairs (stack, epoch); then blocks go to the newest slot of their stack, or
- *          to SLOT_ROOT; MTW_LOSS_SLOTS counts them
+ *   slot   one bit says "weighed" (sampled: filter.h). Not set: 23 bits, 8,388,607 pairs (stack,
+ *          epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
+ *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
+ *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root, counted so
  *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s
  *          each; after the last (about 140 h in all at that point) ages read "at least"
  *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
@@ -36,6 +38,11 @@ typedef uint32_t node_id;  /* trie node; 0 = root, outermost */
 typedef uint32_t slot_id;  /* (node, epoch); 0 = none */
 typedef uint32_t code_id;  /* interned code location; 0 = none */
 
+#define SLOTS_END (1u << 23)    /* slot ids are below it */
+#define SLOT_WEIGHED (1u << 23) /* in an entry of the live map: a sampled block. No thread ever has */
+#define SLOT_UP (1u << 22)      /* counters under such an id, so that its free leaves the usual path */
+#define WEIGHED_END (1u << 22)  /* slots of weighed blocks are below it */
+
 /* The caller of a hook: what its frame's CFI starts from. */
 struct regs {
 	uintptr_t pc; /* return address into the caller: look up pc - 1 */
@@ -52,6 +59,16 @@ struct counts {
 /* Plain copy of counters, for readers. */
 struct tally {
 	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+};
+
+/* A thread's part in sampling and filtering: filter.h. */
+struct filtering {
+	uint32_t on;                  /* mt_filter_on when `xleft` was drawn */
+	_Atomic int64_t xleft;        /* bytes until the next sample */
+	uint64_t random;
+	_Atomic uint64_t xevents;     /* allocations and frees that were not counted, or were weighed */
+	_Atomic uint64_t xweighed;    /* blocks that the weighed ones stand for, of the total */
+	uint64_t samples, ns;         /* self-measurement of those events */
 };
 
 #define LEAF_SLOTS 32
@@ -125,6 +142,7 @@ struct thread {
 	struct tally base;            /* total when the present owner took over */
 	int64_t step;                 /* the most that it may hold back, since its first time */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
+	struct filtering filter;
 	uint64_t due_at;              /* how many events had been when one was last due to be timed */
 	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
@@ -169,6 +187,7 @@ struct node {
 /* What a slot id stands for. Immutable once published. */
 struct slot {
 	node_id node;
+	uint32_t rate; /* of sampling, by number; 0 = exact */
 	uint64_t epoch;
 };
 
@@ -217,6 +236,10 @@ struct conf {
 	uint64_t tick_ns;
 	uint64_t wait_ns;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
+	uint64_t min_size, max_size; /* filters: filter.c; 0 = off */
+	uint64_t sample;          /* mean bytes between samples; 0 = every block */
+	uint64_t merge;           /* outermost frames kept; 0 = all */
+	char libs[256], exclude[256]; /* expressions for the owner; "" = any */
 };
 
 enum agent_state {

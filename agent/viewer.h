@@ -39,7 +39,7 @@ struct viewer {
 	bool last_threads;            /* sent */
 	bool wants;                   /* something is left that did not fit */
 	bool quiet;                   /* little was under way when this pump began */
-	uint32_t seq, state_serial, option_serial, notice_serial, process_pass;
+	uint32_t seq, state_serial, option_serial, filters_sent, notice_serial, process_pass;
 	uint64_t effort_allocations;
 	uint32_t module_pass, module_begun, module_count, module_at;
 	uint32_t thread_pass, thread_begun, thread_at;

@@ -186,13 +186,6 @@ static json_t *program(const struct model *m)
 	return o;
 }
 
-static uint64_t option_number(const struct model *m, const char *name)
-{
-	const char *v = model_option(m, name);
-
-	return v ? strtoull(v, NULL, 10) : 0;
-}
-
 /* How the stacks were come by, and where they could not be finished. */
 static json_t *stack_effort(const struct report *r)
 {
@@ -239,7 +232,7 @@ static json_t *agent(const struct report *r)
 	set(lost, "reasons", reasons);
 	set(o, "unwind", text(model_option(m, "unwind")));
 	set(o, "unwind_why", text(model_option(m, "unwind_why")));
-	set(o, "min_size", number(option_number(m, "min_size")));
+	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "truncated_stacks", number(r->truncated_stacks));
@@ -248,16 +241,43 @@ static json_t *agent(const struct report *r)
 	return o;
 }
 
+/* One entry for each change; the first counts from the start on. */
 static void sampling(struct printer *p)
 {
-	uint64_t bytes = option_number(p->report->model, "sample");
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+	uint64_t before = 0;
 
 	list_begin(p, "sampling");
-	if (bytes) {
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].sample == before)
+			continue;
+		json_t *o = json_object();
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "bytes", number(before = list[i].sample));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* More than the contract asks for: everything that is left out, since when, and who said so. */
+static void filters(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+
+	list_begin(p, "filters");
+	for (size_t i = 0; i < n; i++) {
 		json_t *o = json_object();
 
-		set(o, "from_s", json_real(0));
-		set(o, "bytes", number(bytes));
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "sample", number(list[i].sample));
+		set(o, "min_size", number(list[i].min_size));
+		set(o, "max_size", number(list[i].max_size));
+		set(o, "libs", text(list[i].libs));
+		set(o, "exclude", text(list[i].exclude));
+		set(o, "merge", number(list[i].merge));
+		set(o, "set_by", text(list[i].who));
 		element(p, o);
 	}
 	list_end(p);
@@ -269,12 +289,24 @@ static json_t *totals(const struct model *m)
 	json_t *o = json_object();
 
 	set_tally(o, &t->sum);
+	set(o, "estimate", json_boolean(model_estimate(m)));
 	set(o, "freed_bytes", number(t->sum.free_bytes));
 	set(o, "freed_blocks", number(t->sum.free_blocks));
 	set(o, "peak_bytes", number(t->peak_bytes));
 	set(o, "peak_error_bytes", number(t->peak_error_bytes));
 	set(o, "peak_time_s", seconds(t->peak_time_ns));
 	return o;
+}
+
+/* Does the owner have a stack that was sampled? */
+static bool estimated(struct printer *p, uint32_t module)
+{
+	const struct report *r = p->report;
+
+	for (size_t i = 0; model_estimate(r->model) && i < r->stack_count; i++)
+		if (r->stacks[i].estimate && owners_of_node(r->owners, r->stacks[i].leaf)->module == module)
+			return true;
+	return false;
 }
 
 static void libraries(struct printer *p)
@@ -289,6 +321,7 @@ static void libraries(struct printer *p)
 		set(o, "name", text(list[i].name));
 		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
+		set(o, "estimate", json_boolean(estimated(p, list[i].module)));
 		element(p, o);
 	}
 	list_end(p);
@@ -360,6 +393,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 	set(o, "id", number(s->leaf));
 	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
 	set_tally(o, &s->sum);
+	set(o, "estimate", json_boolean(s->estimate));
 	return o;
 }
 
@@ -497,6 +531,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	changes(&p, changed, changed_count);
 	warnings(&p);
 	modules(&p);
+	filters(&p);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));

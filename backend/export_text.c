@@ -19,6 +19,7 @@ struct page {
 	struct report *report;
 	struct query *query;
 	size_t top;
+	const char *about; /* "~" where numbers have a share that was sampled */
 };
 
 /* Foreign names on a terminal: control characters would move its cursor. */
@@ -43,13 +44,38 @@ static void title(const struct page *p, const char *text)
 	fprintf(p->out, "\n%s\n", text);
 }
 
+/* "~14.0M" of what was sampled. */
+static const char *bytes_of(const struct page *p, char buf[REPORT_NUMBER], uint64_t bytes)
+{
+	char plain[REPORT_NUMBER];
+
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes ? p->about : "", report_bytes(plain, bytes));
+	return buf;
+}
+
+static const char *count_of(const struct page *p, char buf[REPORT_NUMBER], uint64_t n)
+{
+	char plain[REPORT_NUMBER];
+
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", n ? p->about : "", report_count(plain, n));
+	return buf;
+}
+
+static const char *signed_of(const struct page *p, char buf[REPORT_NUMBER], int64_t bytes)
+{
+	char plain[REPORT_NUMBER];
+
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes ? p->about : "", report_signed(plain, bytes));
+	return buf;
+}
+
 /* "... 1,204 more hold 3.2M" under a table that was cut. */
 static void rest(const struct page *p, size_t more, uint64_t bytes, const char *what)
 {
 	char n[REPORT_NUMBER], b[REPORT_NUMBER];
 
 	if (more)
-		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", report_bytes(b, bytes), "", "...",
+		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(p, b, bytes), "", "...",
 			report_count(n, more), what);
 }
 
@@ -67,8 +93,8 @@ static void row_numbers(const struct page *p, const struct tally *t)
 {
 	char live[REPORT_NUMBER], blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
 
-	fprintf(p->out, "%10s  %9s %11s   ", report_bytes(live, live_bytes(t)),
-		report_count(blocks, live_blocks(t)), report_bytes(alloc, t->alloc_bytes));
+	fprintf(p->out, "%10s  %9s %11s   ", bytes_of(p, live, live_bytes(t)),
+		count_of(p, blocks, live_blocks(t)), bytes_of(p, alloc, t->alloc_bytes));
 }
 
 static void head(const struct page *p)
@@ -109,16 +135,16 @@ static void totals(const struct page *p)
 	uint64_t rss, virt;
 	uint32_t threads, children;
 
-	fprintf(p->out, "\nlive       %9s in %s %s\n", report_bytes(a, live_bytes(&t->sum)),
-		report_count(b, live_blocks(&t->sum)), word_blocks(live_blocks(&t->sum)));
-	fprintf(p->out, "allocated  %9s in %s %s\n", report_bytes(a, t->sum.alloc_bytes),
-		report_count(b, t->sum.alloc_blocks), word_blocks(t->sum.alloc_blocks));
-	fprintf(p->out, "freed      %9s in %s %s\n", report_bytes(a, t->sum.free_bytes),
-		report_count(b, t->sum.free_blocks), word_blocks(t->sum.free_blocks));
-	fprintf(p->out, "peak       %9s at %.1f s", report_bytes(a, t->peak_bytes),
+	fprintf(p->out, "\nlive       %9s in %s %s\n", bytes_of(p, a, live_bytes(&t->sum)),
+		count_of(p, b, live_blocks(&t->sum)), word_blocks(live_blocks(&t->sum)));
+	fprintf(p->out, "allocated  %9s in %s %s\n", bytes_of(p, a, t->sum.alloc_bytes),
+		count_of(p, b, t->sum.alloc_blocks), word_blocks(t->sum.alloc_blocks));
+	fprintf(p->out, "freed      %9s in %s %s\n", bytes_of(p, a, t->sum.free_bytes),
+		count_of(p, b, t->sum.free_blocks), word_blocks(t->sum.free_blocks));
+	fprintf(p->out, "peak       %9s at %.1f s", bytes_of(p, a, t->peak_bytes),
 		(double)t->peak_time_ns / 1e9);
 	if (t->peak_error_bytes)
-		fprintf(p->out, " (to within %s)", report_bytes(a, t->peak_error_bytes));
+		fprintf(p->out, " (to within %s)", bytes_of(p, a, t->peak_error_bytes));
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
 		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
@@ -277,8 +303,8 @@ static void stacks(const struct page *p, struct frame_out *frames)
 
 		if (!live_bytes(&s->sum))
 			break;
-		fprintf(p->out, "%10s  in %s %s, owner ", report_bytes(live, live_bytes(&s->sum)),
-			report_count(blocks, live_blocks(&s->sum)), word_blocks(live_blocks(&s->sum)));
+		fprintf(p->out, "%10s  in %s %s, owner ", bytes_of(p, live, live_bytes(&s->sum)),
+			count_of(p, blocks, live_blocks(&s->sum)), word_blocks(live_blocks(&s->sum)));
 		put_clean(p, owners_of_node(r->owners, s->leaf)->name);
 		fputc('\n', p->out);
 		stack(p, s, frames);
@@ -292,7 +318,7 @@ static void stacks(const struct page *p, struct frame_out *frames)
 		left += live_blocks(&r->stacks[i].sum) != 0;
 	}
 	if (left)
-		fprintf(p->out, "%10s  in %s more stacks\n", report_bytes(live, more),
+		fprintf(p->out, "%10s  in %s more stacks\n", bytes_of(p, live, more),
 			report_count(blocks, left));
 }
 
@@ -312,8 +338,8 @@ static void marks(const struct page *p)
 			fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "TIME", "MARK");
 			titled = true;
 		}
-		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", report_bytes(live, live_bytes(&k->totals)),
-			report_count(blocks, live_blocks(&k->totals)), (double)k->time_ns / 1e9, id);
+		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", bytes_of(p, live, live_bytes(&k->totals)),
+			count_of(p, blocks, live_blocks(&k->totals)), (double)k->time_ns / 1e9, id);
 		put_clean(p, k->name);
 		fputs("  by ", p->out);
 		put_clean(p, k->set_by);
@@ -340,8 +366,8 @@ static void threads(const struct page *p)
 		if (!t || !t->known)
 			continue;
 		shown++;
-		fprintf(p->out, "%10s  %9s %11s   ", report_bytes(live, t->live_bytes),
-			report_count(blocks, t->live_blocks), report_bytes(alloc, t->done.alloc_bytes));
+		fprintf(p->out, "%10s  %9s %11s   ", bytes_of(p, live, t->live_bytes),
+			count_of(p, blocks, t->live_blocks), bytes_of(p, alloc, t->done.alloc_bytes));
 		put_clean(p, t->name);
 		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
 	}
@@ -365,14 +391,14 @@ static void changes(const struct page *p, const struct export_options *o,
 		o->to && to ? to->name : "now");
 	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
 	fprintf(p->out, "%10s  %9s %11s   all %zu stacks that changed\n",
-		report_signed(net, (int64_t)(sum.born_bytes - sum.gone_bytes)),
-		report_bytes(born, sum.born_bytes), report_bytes(gone, sum.gone_bytes), n);
+		signed_of(p, net, (int64_t)(sum.born_bytes - sum.gone_bytes)),
+		bytes_of(p, born, sum.born_bytes), bytes_of(p, gone, sum.gone_bytes), n);
 	for (size_t i = 0; i < n && i < p->top; i++) {
 		const struct change *c = &list[i].change;
 
 		fprintf(p->out, "%10s  %9s %11s   owner ",
-			report_signed(net, (int64_t)(c->born_bytes - c->gone_bytes)),
-			report_bytes(born, c->born_bytes), report_bytes(gone, c->gone_bytes));
+			signed_of(p, net, (int64_t)(c->born_bytes - c->gone_bytes)),
+			bytes_of(p, born, c->born_bytes), bytes_of(p, gone, c->gone_bytes));
 		put_clean(p, owners_of_node(p->report->owners, list[i].leaf)->name);
 		fputc('\n', p->out);
 		stack(p, &list[i], frames);
@@ -393,7 +419,7 @@ static int compare_net(const void *pa, const void *pb)
 int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
 		struct err *err)
 {
-	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT };
+	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT, "" };
 	struct frame_out *frames = NULL;
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;
@@ -404,6 +430,7 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 		goto out;
 	}
 	frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	p.about = model_estimate(p.report->model) ? "~" : "";
 	head(&p);
 	verdict(&p);
 	totals(&p);

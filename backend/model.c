@@ -31,10 +31,23 @@ static void free_strings(struct model *m)
 	for (size_t i = 0; i < m->option_count; i++) {
 		free(m->options[i].name);
 		free(m->options[i].value);
+		free(m->options[i].who);
 	}
 	m->option_count = 0;
 	for (size_t i = 0; i < m->module_count; i++)
 		free(m->modules[i].path);
+}
+
+static void free_filters(struct model *m)
+{
+	for (size_t i = 0; i < m->filter_count; i++) {
+		free(m->filters[i].libs);
+		free(m->filters[i].exclude);
+		free(m->filters[i].who);
+	}
+	free(m->filters);
+	m->filters = NULL;
+	m->filter_count = m->filter_room = 0;
 }
 
 static void free_ages(struct model *m)
@@ -125,6 +138,7 @@ struct model *model_new(void)
 static void reset(struct model *m)
 {
 	free_strings(m);
+	free_filters(m);
 	free_ages(m);
 	free_chunks(m);
 	tick_clear(m);
@@ -391,12 +405,54 @@ static int apply_option(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: more than %u options; connect again", OPTIONS_MAX);
 	}
 	if (i == m->option_count) {
-		m->options[m->option_count++] = (struct option){ name, NULL };
+		m->options[m->option_count++] = (struct option){ name, NULL, NULL };
 	} else {
 		free(name);
 		free(m->options[i].value);
 	}
 	m->options[i].value = own(e->u.option.value);
+	free(m->options[i].who);
+	m->options[i].who = own(e->u.option.who);
+	return 0;
+}
+
+static int apply_filter(struct model *m, const struct event *e, struct err *err)
+{
+	uint32_t i = e->u.filter.index;
+
+	if (i > m->filter_count)
+		return err_set(err, 3, "stream: filter %u came before number %zu; connect again", i,
+			       m->filter_count);
+	if (i < m->filter_count)
+		return 0; /* they do not change */
+	GROW(m->filters, m->filter_room, (size_t)i + 1);
+	m->filters[m->filter_count++] = (struct recorded){
+		.since_ns = e->u.filter.since_ns,
+		.sample = e->u.filter.sample,
+		.min_size = e->u.filter.min_size,
+		.max_size = e->u.filter.max_size,
+		.merge = e->u.filter.merge,
+		.libs = own(e->u.filter.libs),
+		.exclude = own(e->u.filter.exclude),
+		.who = own(e->u.filter.who),
+	};
+	return 0;
+}
+
+static int apply_weighed(struct model *m, const struct event *e, struct err *err)
+{
+	struct vslot *s = slot_by_id(m, e->u.weighed.slot);
+
+	if (!s)
+		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
+			       e->u.weighed.slot);
+	s->s.sample = e->u.weighed.sample;
+	for (uint32_t id = s->s.node; id != NO_ID && !node_by_id(m, id)->n.estimate;) {
+		struct vnode *v = node_by_id(m, id);
+
+		v->n.estimate = true;
+		id = v->n.parent;
+	}
 	return 0;
 }
 
@@ -477,6 +533,8 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_LOSS: return apply_loss(m, e, err);
 	case MTW_STACKS: m->effort = e->u.effort; return 0;
 	case MTW_OPTION: return apply_option(m, e, err);
+	case MTW_FILTER: return apply_filter(m, e, err);
+	case MTW_WEIGHED: return apply_weighed(m, e, err);
 	case MTW_NOTICE: apply_notice(m, e); return 0;
 	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);
 	case MTW_SCAN_AGES: apply_ages(m, e); return 0;

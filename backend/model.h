@@ -52,6 +52,7 @@ struct node {
 	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
 	uint8_t kind;                    /* enum mtw_node */
 	bool known;
+	bool estimate;                   /* incl has a share that was sampled (so have its ancestors') */
 	uint16_t depth;                  /* frames from the root, saturating */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
@@ -66,6 +67,7 @@ struct slot {
 	uint32_t node, next_of_node;
 	uint64_t epoch;
 	struct tally now;
+	uint64_t sample;                 /* counters are estimates from samples every so many bytes; 0 = exact */
 	uint64_t base_blocks, base_bytes; /* live at model_base() (0 for slots born after it) */
 	bool known;
 };
@@ -89,6 +91,12 @@ struct thread {
 	char name[32];
 	struct tally done;               /* by this thread */
 	uint64_t live_blocks, live_bytes;/* allocated by it and alive: from the last scan */
+};
+
+#define FILTERS_MAX 4096u
+struct recorded { /* what is recorded since then; 0 and "" = all */
+	uint64_t since_ns, sample, min_size, max_size, merge;
+	char *libs, *exclude, *who;      /* owned; who: "" = at start */
 };
 
 struct point { /* one point of the history */
@@ -157,6 +165,11 @@ const struct effort *model_effort(const struct model *m); /* all 0 = not reporte
 uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
+const char *model_option_who(const struct model *m, const char *name); /* "" = at start; NULL = not reported */
+size_t model_filters(const struct model *m, const struct recorded **list); /* by time; none: every block, always */
+const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
+bool model_self_estimate(const struct model *m, uint32_t node); /* node.self has a share that was sampled */
+bool model_estimate(const struct model *m); /* totals have a share that was sampled */
 const struct scan_ages *model_ages(const struct model *m);
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* allocation and free rates, per second: over the last second, and over ten */

@@ -52,7 +52,7 @@ struct rate_batch {
 	size_t count, room;
 };
 
-struct option { char *name, *value; };
+struct option { char *name, *value, *who; };
 
 struct model {
 	struct program program;
@@ -92,6 +92,8 @@ struct model {
 	uint32_t process_threads, process_children;
 	struct option options[OPTIONS_MAX];
 	size_t option_count;
+	struct recorded *filters;
+	size_t filter_count, filter_room;
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request, thread_scans;

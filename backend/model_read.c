@@ -176,6 +176,44 @@ const char *model_option(const struct model *m, const char *name)
 	return NULL;
 }
 
+const char *model_option_who(const struct model *m, const char *name)
+{
+	for (size_t i = 0; i < m->option_count; i++)
+		if (!strcmp(m->options[i].name, name))
+			return m->options[i].who;
+	return NULL;
+}
+
+size_t model_filters(const struct model *m, const struct recorded **list)
+{
+	*list = m->filters;
+	return m->filter_count;
+}
+
+const struct recorded *model_filter(const struct model *m)
+{
+	const struct recorded *f = m->filter_count ? &m->filters[m->filter_count - 1] : NULL;
+
+	if (!f || !(f->sample || f->min_size || f->max_size || f->merge || *f->libs || *f->exclude))
+		return NULL;
+	return f;
+}
+
+bool model_estimate(const struct model *m)
+{
+	return node_at(m, 0)->n.estimate;
+}
+
+bool model_self_estimate(const struct model *m, uint32_t node)
+{
+	const struct vnode *v = node_by_id(m, node);
+
+	for (uint32_t id = v && v->n.estimate ? v->n.first_slot : 0; id; id = slot_by_id(m, id)->s.next_of_node)
+		if (slot_by_id(m, id)->s.sample)
+			return true;
+	return false;
+}
+
 uint64_t model_thread_scans(const struct model *m)
 {
 	return m->thread_scans;

@@ -160,6 +160,7 @@ static void gather_stacks(struct report *r)
 		struct report_stack *s = &r->stacks[r->stack_count++];
 		s->leaf = id;
 		s->sum = node->self;
+		s->estimate = model_self_estimate(r->model, id);
 		s->truncated = truncation_of(r->model, id);
 		gather_cut(r, s);
 	}
@@ -210,6 +211,7 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 		list[(*count)++] = (struct report_stack){
 			.leaf = id,
 			.sum = node->self,
+			.estimate = model_self_estimate(r->model, id),
 			.truncated = truncation_of(r->model, id),
 			.change = *c,
 		};
@@ -270,6 +272,19 @@ static void warn_counts(struct report *r)
 	}
 }
 
+/* What was left out can be seen nowhere else. */
+static void warn_filters(struct report *r)
+{
+	const struct recorded *list;
+	size_t n = model_filters(r->model, &list);
+	char text[1024];
+
+	for (size_t i = 0; i < n; i++)
+		add_warning(r, xasprintf("Recorded from %.1f s on%s%s: %s.", (double)list[i].since_ns / 1e9,
+					 *list[i].who ? ", set by " : "", list[i].who,
+					 report_filter(&list[i], false, text, sizeof text)));
+}
+
 static uint32_t flags_of_node(const struct report *r, const struct node *n)
 {
 	const struct module *m = n->module == NO_ID ? NULL : model_module(r->model, n->module);
@@ -313,6 +328,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 		add_warning(r, xstrdup(list[i]));
 	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
 		add_warning(r, xstrdup(list[i]));
+	warn_filters(r);
 	warn_counts(r);
 	warn_emergency_pool(r);
 }

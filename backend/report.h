@@ -12,6 +12,7 @@
 
 struct report_stack {
 	uint32_t leaf;               /* trie node: the stack's id */
+	bool estimate;               /* a part of sum was sampled */
 	uint32_t truncated;          /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
 	struct tally sum;            /* of all blocks that this stack allocated */
 	struct change change;        /* in changes only */
@@ -51,6 +52,12 @@ const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_loss(unsigned reason);
 double report_overhead_percent(const struct model *m); /* time in hooks and server, of one core, since start */
 uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of blocks whose place is not known */
+
+/*
+ * "samples every 64.0K (estimates), blocks of 64 B and more": what a filter records, "every block" for NULL or
+ * one without limits. The brief form is for a header: "~1 in 64.0K, >=64".
+ */
+const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
 
 #define REPORT_NUMBER 32
 const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes);  /* "14.0M"; M = MiB */

@@ -4,6 +4,9 @@
  */
 #include "report.h"
 
+#include <stdarg.h>
+#include <string.h>
+
 const char *report_state(uint32_t state)
 {
 	switch (state) {
@@ -94,6 +97,44 @@ const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes)
 		unit++;
 	}
 	snprintf(buf, REPORT_NUMBER, "%.1f%c", v, units[unit]);
+	return buf;
+}
+
+static void join(char *buf, size_t size, const char *format, ...) PRINTF(3, 4);
+static void join(char *buf, size_t size, const char *format, ...)
+{
+	size_t len = strlen(buf);
+	va_list ap;
+
+	if (len && len + 2 < size)
+		len += (size_t)snprintf(buf + len, size - len, ", ");
+	va_start(ap, format);
+	if (len < size)
+		vsnprintf(buf + len, size - len, format, ap);
+	va_end(ap);
+}
+
+const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size)
+{
+	char n[REPORT_NUMBER];
+
+	buf[0] = '\0';
+	if (f && f->sample)
+		join(buf, size, brief ? "~1 in %s" : "samples every %s (numbers are estimates)",
+		     report_bytes(n, f->sample));
+	if (f && f->min_size)
+		join(buf, size, brief ? ">=%s" : "blocks of %s and more", report_bytes(n, f->min_size));
+	if (f && f->max_size)
+		join(buf, size, brief ? "<=%s" : "blocks of %s and less", report_bytes(n, f->max_size));
+	if (f && *f->libs)
+		join(buf, size, brief ? "libs %.40s" : "owners that match %.255s", f->libs);
+	if (f && *f->exclude)
+		join(buf, size, brief ? "not %.40s" : "owners that do not match %.255s", f->exclude);
+	if (f && f->merge)
+		join(buf, size, brief ? "outer %llu" : "the %llu outermost frames of each stack",
+		     (unsigned long long)f->merge);
+	if (!buf[0])
+		snprintf(buf, size, "every block");
 	return buf;
 }
 

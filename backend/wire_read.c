@@ -334,6 +334,34 @@ static void read_option(struct reader *r)
 	emit(r);
 }
 
+static void read_filter(struct reader *r)
+{
+	r->e.u.filter.index = get_id(r, FILTERS_MAX);
+	r->e.u.filter.since_ns = mtw_get(&r->in);
+	r->e.u.filter.sample = mtw_get(&r->in);
+	r->e.u.filter.min_size = mtw_get(&r->in);
+	r->e.u.filter.max_size = mtw_get(&r->in);
+	r->e.u.filter.merge = mtw_get(&r->in);
+	r->e.u.filter.libs = get_text(r, MTW_STRING_MAX);
+	r->e.u.filter.exclude = get_text(r, MTW_STRING_MAX);
+	r->e.u.filter.who = get_text(r, MTW_NAME_MAX);
+	emit(r);
+}
+
+static void read_weighed(struct reader *r)
+{
+	size_t n = get_count(r, MTW_BATCH_MAX, 2);
+	uint64_t id = 0;
+
+	while (n-- && !r->in.bad) {
+		r->e.u.weighed.slot = get_delta(r, &id, MTW_SLOTS_MAX);
+		r->e.u.weighed.sample = mtw_get(&r->in);
+		if (!r->e.u.weighed.sample)
+			r->in.bad = true;
+		emit(r);
+	}
+}
+
 static void read_notice(struct reader *r)
 {
 	r->e.u.notice = get_text(r, MTW_STRING_MAX);
@@ -451,6 +479,8 @@ static const struct {
 	{ MTW_NOTICE, "NOTICE", read_notice },
 	{ MTW_SCAN_THREADS, "SCAN_THREADS", read_scan_threads },
 	{ MTW_SCAN_AGES, "SCAN_AGES", read_scan_ages },
+	{ MTW_FILTER, "FILTER", read_filter },
+	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_S_META, "S_META", read_session },
 	{ MTW_S_TIME, "S_TIME", read_session },
 	{ MTW_S_SYMBOL, "S_SYMBOL", read_s_symbol },

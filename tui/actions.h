@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what actions.c, save.c, saver.c and command.c call of each other. Main thread.
+ * actions.h - what actions.c, save.c, saver.c, offer.c and command.c call of each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -17,5 +17,6 @@ void saver_stop(void);                                     /* saver.c: leaves no
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);
+void offer_sampling(struct app *a);                        /* offer.c: when the agent costs too much */
 
 #endif

@@ -248,6 +248,7 @@ static void on_timer(void *arg)
 		begin_slice(a);
 		app_refresh(a, sort);
 		end_slice(a);
+		offer_sampling(a);
 		draw(a, false);
 	} else if (now - a->view_ns >= CLOCK_NS) {
 		draw(a, false);
@@ -364,7 +365,8 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 			.options = o,
 			.hits = -1,
 			.building = -1,
-			.steps = STEPS_FIRST};
+			.steps = STEPS_FIRST,
+			.budget = {.percent = o->max_overhead}};
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 

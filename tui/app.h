@@ -11,6 +11,7 @@
 #ifndef APP_H
 #define APP_H
 
+#include "budget.h"
 #include "figures.h"
 #include "prompt.h"
 #include "status.h"
@@ -32,6 +33,8 @@ struct app {
 	struct owners *owners;
 	struct query *query;
 	struct figures figures;
+	struct budget budget;    /* --max-overhead */
+	uint64_t offered, offer_after_ns; /* offer.c */
 	struct theme theme;
 
 	struct view *views[VIEW_COUNT]; /* NULL: not in this session */

@@ -31,6 +31,10 @@ const struct option_spec opt_theme = { 0, "theme", "NAME", "colours: dark, light
 const struct option_spec opt_ascii = { 0, "ascii", NULL, "draw with plain ASCII only",
 				       offsetof(struct args, ascii), false };
 
+const struct option_spec opt_max_overhead = { 0, "max-overhead", "PCT",
+					      "what the agent may take of the program's cpu time; more: see sampling",
+					      offsetof(struct args, max_overhead), false };
+
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
 static const char *verb_name(const struct verb *v)
@@ -223,6 +227,20 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 		return usage_error(v, err, a->operand_count > 1 ? a->operands[1] : a->operands[0],
 				   "one target is enough");
 	return a->pid ? target_parse_pid(a->pid, t, err) : target_parse(a->operands[0], t, err);
+}
+
+int args_max_overhead(const struct args *a, double *percent, struct err *err)
+{
+	char *end = NULL;
+
+	*percent = 0;
+	if (!a->max_overhead)
+		return 0;
+	*percent = strtod(a->max_overhead, &end);
+	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
+		return err_set(err, STATUS_USAGE, "--max-overhead %s: not a number of percent; write --max-overhead 5",
+			       a->max_overhead);
+	return 0;
 }
 
 void args_symbols(const struct args *a, struct symbol_options *o)

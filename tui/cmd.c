@@ -52,7 +52,12 @@ void cmd_survive_sigpipe(void)
 
 struct tui_options cmd_tui_options(const struct args *a)
 {
+	struct err unused;
+	double max_overhead;
+
+	args_max_overhead(a, &max_overhead, &unused); /* the verb has said what is wrong with it */
 	return (struct tui_options){
+		.max_overhead = max_overhead,
 		.theme = a->theme,
 		.ascii = a->ascii,
 		.output_fd = -1,

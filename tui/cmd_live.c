@@ -24,6 +24,10 @@ static int live_run(const struct args *a)
 	struct err err = { 0 };
 	bool chooser = !a->operand_count && !a->pid;
 
+	double max_overhead;
+
+	if (args_max_overhead(a, &max_overhead, &err))
+		return args_fail(&err, STATUS_USAGE);
 	if (!chooser && args_target(&verb_live, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (!cmd_terminal(&err, STATUS_USAGE, "live view",
@@ -40,7 +44,7 @@ static int live_run(const struct args *a)
 
 static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };
 static const struct option_spec *const options[] = { &opt_pid,	 &opt_symbols, &opt_sysroot,
-						     &opt_theme, &opt_ascii,   NULL };
+						     &opt_theme, &opt_ascii,   &opt_max_overhead, NULL };
 
 const struct verb verb_live = {
 	.synopsis = synopsis,

@@ -13,8 +13,11 @@
  */
 #include "cmd.h"
 
+#include "budget.h"
+
 #include "launch.h"
 #include "loop.h"
+#include "report.h"
 #include "session.h"
 
 #include <errno.h>
@@ -46,6 +49,8 @@ struct recording {
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
 	bool stop;             /* a signal or --for asked us to end */
 	bool connected;        /* at any time */
+	struct budget budget;  /* --max-overhead */
+	bool allow_sampling, budget_said;
 };
 
 /* NAME.YYYYMMDD-HHMMSS.mtop in the current folder. */
@@ -95,9 +100,32 @@ static void on_child(void *arg)
 	}
 }
 
+/* Nobody can be asked here: sampling only when it was allowed beforehand. */
+static void keep_budget(struct recording *r)
+{
+	double cost;
+	uint64_t sample;
+	char rate[REPORT_NUMBER], value[32];
+
+	if (!watch_live(r->watch) || !budget_exceeded(&r->budget, watch_model(r->watch), &cost, &sample))
+		return;
+	if (r->allow_sampling && sample) {
+		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
+		watch_set_option(r->watch, "sample", value);
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it samples every %s from now on",
+		     cost, r->budget.percent, report_bytes(rate, sample));
+	} else if (!r->budget_said) {
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s", cost,
+		     r->budget.percent, r->allow_sampling ? "to sample less would save nothing more" :
+		     "every block is still recorded, --allow-sampling would let it sample");
+		r->budget_said = true;
+	}
+}
+
 static void on_poll(void *arg)
 {
 	on_child(arg);
+	keep_budget(arg);
 }
 
 static void add(struct recording *r, struct loop_source *s)
@@ -247,12 +275,14 @@ static int record_program(const struct args *a)
 {
 	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
 	struct watch_options options = { .wait = true };
-	struct recording r = { 0 };
+	struct recording r = { .allow_sampling = a->allow_sampling };
 	struct launched l;
 	struct target t;
 	struct err err = { 0 };
 	int status = 0;
 
+	if (args_max_overhead(a, &r.budget.percent, &err))
+		return args_fail(&err, STATUS_USAGE);
 	choose_path(&r, a, a->operands[0]);
 	if (check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
@@ -290,7 +320,7 @@ static int record_program(const struct args *a)
 static int record_target(const struct args *a)
 {
 	struct watch_options options = { 0 };
-	struct recording r = { 0 };
+	struct recording r = { .allow_sampling = a->allow_sampling };
 	struct target t;
 	struct err err = { 0 };
 	char *end = NULL;
@@ -307,6 +337,8 @@ static int record_target(const struct args *a)
 		warn("%s: not a number of seconds; write --for 10", a->seconds);
 		return STATUS_USAGE;
 	}
+	if (args_max_overhead(a, &r.budget.percent, &err))
+		return args_fail(&err, STATUS_USAGE);
 	choose_path(&r, a, t.text);
 	if (check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
@@ -348,8 +380,12 @@ static const struct option_spec opt_output = { 'o', "output", "FILE", "the sessi
 					       offsetof(struct args, output), false };
 static const struct option_spec opt_for = { 0, "for", "SECONDS", "record a TARGET for so long (else to its end)",
 					    offsetof(struct args, seconds), false };
+static const struct option_spec opt_allow = { 0, "allow-sampling", NULL,
+					      "let the agent sample when it takes more than --max-overhead",
+					      offsetof(struct args, allow_sampling), false };
 static const struct option_spec *const options[] = { &opt_output, &opt_agent, &opt_agent_options,
-						     &opt_pid, &opt_for, &opt_symbols, &opt_sysroot, NULL };
+						     &opt_pid, &opt_for, &opt_max_overhead, &opt_allow,
+						     &opt_symbols, &opt_sysroot, NULL };
 
 const struct verb verb_record = {
 	.name = "record",

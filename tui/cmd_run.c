@@ -106,6 +106,10 @@ static int run_run(const struct args *a)
 	struct launched l;
 	struct err err = { 0 };
 
+	double max_overhead;
+
+	if (args_max_overhead(a, &max_overhead, &err))
+		return args_fail(&err, STATUS_USAGE);
 	if (!a->operand_count) {
 		warn("run: a program is missing; see memtop run --help");
 		return STATUS_USAGE;
@@ -128,7 +132,7 @@ static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NU
 static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
 					      offsetof(struct args, stdin_path), false };
 static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_symbols,
-						     &opt_sysroot, &opt_theme, &opt_ascii,	    NULL };
+						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, NULL };
 
 const struct verb verb_run = {
 	.name = "run",

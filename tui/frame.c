@@ -61,11 +61,10 @@ static const char *target_name(const struct app *a)
 	return watch_target(a->watch)->text;
 }
 
+/* Numbers have a share that was sampled, now or at some time. */
 static bool sampled(const struct app *a)
 {
-	const char *s = model_option(a->model, "sample");
-
-	return s && strtoull(s, NULL, 10) > 0;
+	return model_estimate(a->model);
 }
 
 static void add_state(const struct app *a, struct part *parts, size_t *n)
@@ -122,7 +121,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	const struct totals *t = &f->totals;
 	struct part left[8], right[8];
 	size_t n = 0, m = 0;
-	char done[32], asked[32], memory[32];
+	char done[32], asked[32], memory[32], recorded[120];
 
 	draw_fill(s, 0, 0, -1, ROLE_HEADER);
 	if (s->w >= 60)
@@ -141,16 +140,19 @@ static void draw_header(const struct app *a, const struct area *s)
 	if (f->truncated)
 		add(right, &m, ROLE_HEADER_WARNING, "%s blocks in cut stacks",
 		    text_short(done, (double)f->truncated));
-	if (sampled(a))
-		add(right, &m, ROLE_HEADER_WARNING, "~ sampled 1 in %s",
-		    text_bytes(memory, strtoull(model_option(a->model, "sample"), NULL, 10)));
+	const struct recorded *filter = model_filter(a->model);
+	if (filter)
+		add(right, &m, ROLE_HEADER_WARNING, "%s",
+		    report_filter(filter, true, recorded, sizeof recorded));
+	else if (sampled(a))
+		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
 	if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s %.1f%%",
 		    text_bytes(memory, t->agent_memory_bytes), report_overhead_percent(a->model));
-	if (!sampled(a))
+	if (!filter && !sampled(a))
 		add(right, &m, ROLE_HEADER, "every block");
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
@@ -181,6 +183,12 @@ const char *frame_empty_reason(const struct app *a)
 	}
 	if (capture && !strcmp(capture, "off"))
 		return "NOT COUNTING: the capture is off (:set capture=on)";
+	if (a->figures.totals.sum.alloc_blocks == 0 && model_filter(a->model)) {
+		char what[400];
+		snprintf(text, sizeof text, "nothing yet that passes the agent's filter: %s",
+			 report_filter(model_filter(a->model), false, what, sizeof what));
+		return text;
+	}
 	if (a->figures.totals.sum.alloc_blocks == 0)
 		return a->figures.final
 			       ? "the program ended without an allocation that the agent could see "
@@ -241,9 +249,9 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 		    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
 	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
-		add(parts, &n, ROLE_NUMBER, "Peak %s now", text_bytes(one, t->peak_bytes));
+		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
 	else
-		add(parts, &n, ROLE_NUMBER, "Peak %s %s ago", text_bytes(one, t->peak_bytes),
+		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about, text_bytes(one, t->peak_bytes),
 		    text_span(span,
 			      f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
 	int gap = 4, width = 1;

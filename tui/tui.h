@@ -13,6 +13,7 @@
 
 struct tui_options {
 	const char *theme;       /* name in themes/ or a path; NULL = dark */
+	double max_overhead;     /* percent: above it sampling is offered; 0 = never */
 	bool ascii;              /* --ascii; else as the locale says */
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */

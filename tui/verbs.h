@@ -20,10 +20,10 @@
 /* Every option of every verb; strings are borrowed from argv. */
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between, *seconds,
-		*theme, *sysroot;
+		*theme, *sysroot, *max_overhead;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last;
+	bool ascii, last, allow_sampling;
 	bool program;      /* the operands are a program and its arguments */
 	char **operands;   /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
@@ -64,12 +64,14 @@ void args_help(const struct verb *v, FILE *out);
 void args_option_help(const struct option_spec *o, FILE *out); /* its line of a help page */
 /* The one TARGET among -p and the operands; a missing or a second one is an error of usage. */
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
+/* --max-overhead as a number, 0 when it was not given; -1 and *err when it is none (status 2). */
+int args_max_overhead(const struct args *a, double *percent, struct err *err);
 void args_symbols(const struct args *a, struct symbol_options *o);
 /* "memtop: TEXT" on stderr; the status that the verb returns. */
 int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
 extern const struct option_spec opt_pid, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
-	opt_theme, opt_ascii;
+	opt_theme, opt_ascii, opt_max_overhead;
 
 #endif

@@ -29,7 +29,8 @@
  *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
  *
  *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
- *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch
+ *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch; with
+ *                 sampling one more for each rate: WEIGHED names those, their counters are estimates
  *        epoch  = starts at 0, advanced by every mark
  *        live(slot) = allocated - freed, never negative, in blocks and requested bytes
  *        BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
@@ -39,7 +40,7 @@
  * 4. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting)
  *    at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
  *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
- *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, LOSS, THREAD,
+ *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER, LOSS, THREAD,
  *    PROCESS, STACKS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
  *    NODES; then MARK_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
@@ -155,6 +156,14 @@ enum mtw_type {
 	 * v whole (captures that shared nothing with the thread's last one), v frames (walked for all
 	 * captures), v pc_misses (pcs whose unwind rule the thread did not have at hand), v edge_misses
 	 * (the same of steps in the trie): cumulative, once a second at most, and in the final state */
+
+	MTW_FILTER = 21,
+	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v max_size,
+	 * v merge (outermost frames kept), s libs, s exclude, s who ("" = at start): what is recorded from
+	 * then on, 0 and "" = no such filter. One for each change; none when there never was a filter. */
+	MTW_WEIGHED = 22,
+	/* n x { +slot, v sample }: the counters of these slots are estimates, unbiased, from samples every
+	 * `sample` bytes on the mean; of all others they are exact. Comes right after the SLOTS. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,

@@ -58,6 +58,7 @@ class Client:
         self.modules, self.nodes, self.slots, self.counts = {}, {0: None}, {}, {}
         self.threads, self.options, self.losses, self.marks, self.mark_live = {}, {}, {}, {}, {}
         self.mark_done, self.notices, self.scans, self.errors = set(), [], {}, []
+        self.filters, self.weighed = [], {}
         self.ticks = self.completes = 0
         self.complete = self.final = self.ended = False
         self.kinds = []
@@ -156,6 +157,19 @@ class Client:
 
     def on_option(self, v):
         self.options[v["name"]] = v
+
+    def on_filter(self, v):
+        if v["index"] != len(self.filters):
+            raise WireError(f"filter {v['index']} where {len(self.filters)} was due")
+        if self.filters and v["since_ns"] < self.filters[-1]["since_ns"]:
+            raise WireError("filters go back in time")
+        self.filters.append(v)
+
+    def on_weighed(self, v):
+        for s in v["slots"]:
+            if s["slot"] not in self.slots or s["slot"] in self.counts:
+                raise WireError(f"slot {s['slot']} is weighed before it was named, or after its counts")
+            self.weighed[s["slot"]] = s["sample"]
 
     def on_loss(self, v):
         self.losses[v["reason"]] = v

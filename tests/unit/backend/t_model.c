@@ -64,6 +64,54 @@ TEST(inclusive_sums_by_hand)
 	model_free(m);
 }
 
+static int filter(struct model *m, uint32_t index, uint64_t since, uint64_t sample)
+{
+	struct event e = { .type = MTW_FILTER };
+
+	e.u.filter.index = index;
+	e.u.filter.since_ns = since;
+	e.u.filter.sample = sample;
+	e.u.filter.libs = e.u.filter.exclude = made_text("");
+	e.u.filter.who = made_text("you");
+	return model_apply(m, &e, &made_err);
+}
+
+TEST(what_was_sampled_is_known_up_to_the_root)
+{
+	struct model *m = family();
+	struct event e = { .type = MTW_WEIGHED };
+	const struct recorded *list;
+
+	CHECK(!model_estimate(m) && !model_filter(m));
+	CHECK_EQ(filter(m, 0, 5, 65536), 0);
+	CHECK_EQ(model_filter(m)->sample, 65536);
+	CHECK(!model_estimate(m)); /* nothing was sampled yet */
+	made_slot(m, 3, 4, 0); /* beside slot 2, which is exact: the same stack and epoch */
+	e.u.weighed.slot = 3;
+	e.u.weighed.sample = 65536;
+	CHECK_EQ(model_apply(m, &e, &made_err), 0);
+	made_counts(m, 2, 5, 50, 0, 0);
+	made_counts(m, 3, 100, 1000, 10, 100);
+	tick(m, 1);
+	CHECK_EQ(live_blocks(&model_node(m, 4)->self), 95);
+	CHECK(model_estimate(m) && model_self_estimate(m, 4));
+	CHECK(model_node(m, 3)->estimate && model_node(m, 1)->estimate);
+	CHECK(!model_node(m, 2)->estimate && !model_self_estimate(m, 3));
+	CHECK_EQ(filter(m, 1, 9, 0), 0);
+	CHECK(!model_filter(m) && model_estimate(m)); /* every block again, but what is there was sampled */
+	CHECK_EQ(model_filters(m, &list), 2);
+	CHECK_EQ(list[1].since_ns, 9);
+	CHECK_STR(list[0].who, "you");
+	CHECK_EQ(filter(m, 0, 1, 7), 0); /* told again: they do not change */
+	CHECK_EQ(list[0].sample, 65536);
+	CHECK_EQ(filter(m, 5, 1, 7), -1);
+	e.u.weighed.slot = 77;
+	CHECK_EQ(model_apply(m, &e, &made_err), -1);
+	model_clear(m);
+	CHECK(!model_estimate(m) && !model_filter(m) && !model_filters(m, &list));
+	model_free(m);
+}
+
 TEST(born_gone_and_net_since_a_mark)
 {
 	struct model *m = family();

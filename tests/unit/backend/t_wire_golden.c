@@ -52,6 +52,8 @@ static const struct golden agent_frames[] = {
 	{"scan_threads", MTW_SCAN_THREADS, "by thread 7 0 1 2;by thread 7 200 3 4;"},
 	{"scan_ages", MTW_SCAN_AGES,
 	 "ages 8 5 680 births 100000000:5:680 sizes 0:1:0 7:4:680 threads 1:5:680;"},
+	{"filter", MTW_FILTER, "filter 2 14000000000 65536 64 1048576 8 ssl|crypto ^libX by viewer 2;"},
+	{"weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -232,6 +234,15 @@ static void add_small(const struct event *e)
 	case MTW_OPTION:
 		add("option %.*s=%.*s by %.*s", T(e->u.option.name), T(e->u.option.value),
 		    T(e->u.option.who));
+		break;
+	case MTW_FILTER:
+		add("filter %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %.*s %.*s by %.*s",
+		    e->u.filter.index, e->u.filter.since_ns, e->u.filter.sample, e->u.filter.min_size,
+		    e->u.filter.max_size, e->u.filter.merge, T(e->u.filter.libs), T(e->u.filter.exclude),
+		    T(e->u.filter.who));
+		break;
+	case MTW_WEIGHED:
+		add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample);
 		break;
 	case MTW_NOTICE:
 		add("notice %.*s", T(e->u.notice));

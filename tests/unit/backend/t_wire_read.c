@@ -103,6 +103,10 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_SLOTS, 2, 5, 0, 0, UINT64_MAX - 4, 0, 0), -1); /* 5 - 5 = 0 */
 	CHECK_EQ(READ(MTW_MARK_LIVE, 0, 1, 0), -1);
 	CHECK_EQ(READ(MTW_MARK_LIVE, MTW_MARKS_MAX, 1, 0), -1);
+	CHECK_EQ(READ(MTW_FILTER, FILTERS_MAX, 0, 0, 0, 0, 0, 0, 0, 0), -1);
+	CHECK_EQ(READ(MTW_FILTER, FILTERS_MAX - 1, 0, 0, 0, 0, 0, 0, 0, 0), 0);
+	CHECK_EQ(READ(MTW_WEIGHED, 1, MTW_SLOTS_MAX, 1), -1);
+	CHECK_EQ(READ(MTW_WEIGHED, 1, 5, 0), -1);                   /* every block: not weighed */
 	CHECK_EQ(READ(MTW_SCAN_THREADS, 1, 1, MTW_THREADS_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_AGES, 1, 2, 3, UINT64_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1), -1);      /* a viewer's word, never an agent's */

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filter_owner.c - libs= and exclude=: is memory of this owner recorded?
+ *
+ * The owner of a stack is its innermost module that is neither the agent, the C library nor the C++
+ * runtime; its name is the last part of its path, "[unknown]" when there is none. What the
+ * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two or
+ * three nodes up to its owner.
+ */
+#include "filter.h"
+#include "regex.h"
+
+#include <memtop/wire.h>
+#include <string.h>
+
+#define KEPT 64 /* pairs of expressions in a session */
+#define UNKNOWN MTW_MODULES_MAX
+
+enum { UNASKED = 0, WANTED, UNWANTED };
+
+struct owners {
+	char libs[sizeof(mt_conf.libs)], exclude[sizeof(mt_conf.exclude)];
+	struct regex wanted, unwanted;
+	_Atomic uint8_t xverdict[MTW_MODULES_MAX + 1]; /* by module, the last for none */
+};
+
+static struct owners *kept[KEPT];
+
+static uint32_t owner_of(node_id node)
+{
+	while (node) {
+		const struct node *n = mt_stacks_node(node);
+		const struct code *c = mt_stacks_code_at(n->code);
+		const struct module *m = c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL ?
+						 mt_maps_module(c->module) : NULL;
+		uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : MTW_MODULE_LIBC;
+		if (flags & MTW_MODULE_MAIN ||
+		    !(flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX)))
+			return m->id;
+		node = n->parent;
+	}
+	return UNKNOWN;
+}
+
+static const char *name_of(uint32_t module)
+{
+	const char *path = module == UNKNOWN ? "[unknown]" : mt_maps_module(module)->path;
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
+static bool ask(const struct owners *o, const char *name)
+{
+	if (o->libs[0] && !mt_regex_match(&o->wanted, name))
+		return false;
+	return !o->exclude[0] || !mt_regex_match(&o->unwanted, name);
+}
+
+bool mt_filter_owner_wanted(struct owners *o, node_id node)
+{
+	uint32_t owner = owner_of(node);
+	uint8_t verdict = atomic_load_explicit(&o->xverdict[owner], memory_order_relaxed);
+
+	if (unlikely(verdict == UNASKED)) {
+		verdict = ask(o, name_of(owner)) ? WANTED : UNWANTED;
+		atomic_store_explicit(&o->xverdict[owner], verdict, memory_order_relaxed);
+	}
+	return verdict == WANTED;
+}
+
+struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong)
+{
+	struct owners *o;
+	int i = 0;
+
+	for (; i < KEPT && kept[i]; i++)
+		if (!strcmp(kept[i]->libs, libs) && !strcmp(kept[i]->exclude, exclude))
+			return kept[i];
+	o = i < KEPT ? mt_prim_map(sizeof(*o), false) : NULL;
+	if (!o) {
+		*wrong = "is one expression too many for this session";
+		return NULL;
+	}
+	memcpy(o->libs, libs, strlen(libs) + 1);
+	memcpy(o->exclude, exclude, strlen(exclude) + 1);
+	*wrong = mt_regex_compile(&o->wanted, libs);
+	if (!*wrong)
+		*wrong = mt_regex_compile(&o->unwanted, exclude);
+	if (*wrong) {
+		mt_prim_unmap(o, sizeof(*o));
+		return NULL;
+	}
+	mt_arena_account(sizeof(*o));
+	mt_arena_range((uintptr_t)o, sizeof(*o));
+	kept[i] = o;
+	return o;
+}
