@@ -266,19 +266,29 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 	return rc;
 }
 
-/* 0, or EINTR with what is left of it. */
+/*
+ * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up to a
+ * 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
+ */
 static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 {
-	uint64_t begin = mt_prim_now_ns();
-	int kept = errno;
+	sigset_t was = hold_signals();
+	struct timespec part = span(left);
+	uint64_t begin = mt_prim_now_ns(), todo;
+	int kept = errno, rc = real_ppoll(NULL, 0, &part, &was);
 
-	if (poll_parts(left, NULL, 0, ns, NULL) < 0) {
-		errno = kept;
-		if (rest)
-			*rest = span(rest_of(ns, begin));
-		return EINTR;
+	if (!rc)
+		look();
+	while (!rc && (todo = rest_of(ns, begin))) {
+		uint64_t late = todo / 200 < 100 * MILLI ? todo / 200 : 100 * MILLI;
+		part = span(late > MILLI / 20 ? todo - late : todo);
+		rc = real_ppoll(NULL, 0, &part, &was);
 	}
-	return 0;
+	let_signals(&was);
+	errno = kept;
+	if (rc && rest)
+		*rest = span(rest_of(ns, begin));
+	return rc ? EINTR : 0;
 }
 
 static unsigned sleep_long(uint64_t left, unsigned seconds)

@@ -5,9 +5,9 @@
  * The address is the key. The address space is cut into regions of 64 MiB; two root arrays have one
  * word per region, and each leaf one entry per granule, so that a lookup is two loads and a change
  * one store. No lock, no resize, and the order of entries is that of the heap, so neighbours share
- * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root, as
- * much for the small leaf of a region that is used (twice that with granules of 16), 1 MiB for its
- * large leaf, and pages only where blocks are.
+ * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root (32 on
+ * AArch64), 16 for the small leaf of a region that is used (32 with granules of 16), 1 for its large
+ * leaf, and pages only where blocks are.
  *
  *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same

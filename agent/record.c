@@ -9,10 +9,9 @@
  * the guard stays behind: its stack pointer tells. A hook that runs at or above the frame that set
  * it proves that this frame is gone.
  *
- * mt_record_alloc() and mt_record_free() are the path of every event, in one line each: they end by
- * tail calls where anything is unusual, so that the usual needs no registers saved. An allocation
- * of the same stack as the thread's last one, or one of its recent ones (struct hit), asks neither
- * the trie nor the counters' tree. Measured: see tests/bench/instructions.sh.
+ * The path of every event is in record_fast.h, for the hooks to inline: it ends by tail calls into this
+ * file where anything is unusual, so that the usual needs no registers saved. Here a stack that was
+ * not expected is looked for among the thread's recent ones (struct hit), and captured if it is none.
  *
  * Order: counted, then entered; taken out, then counted. See slots.c for why.
  *

@@ -117,22 +117,23 @@ struct hit {
 	slot_id slot;
 	uint32_t suspicion;    /* of the maps then */
 	uint64_t count;        /* how many pairs in any case */
-	uint64_t unused[2];
+	uint64_t unused[3];
 	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
 };
+_Static_assert(sizeof(struct hit) == 640, "whole cache lines, and pairs that begin with one");
 
 #define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
 
 /*
- * A thread's own state. Outlives the thread: at thread end it goes to a free list with all its
- * counters, and a later thread continues in it (under a new index for ages and names).
+ * A thread's own state. Outlives the thread with all its counters, and a later thread continues in it
+ * (under a new index for ages and names): see thread.c.
  * Never unmapped. Owner thread writes; the server reads what has an x.
  */
 struct thread {
 	struct thread *next;          /* list of all, immutable once linked */
 	struct hot *hot;              /* its gate, in wiped-on-fork memory; immutable */
 	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
-	_Atomic int xtid;             /* kernel tid of the present owner, 0 = on the free list */
+	_Atomic int xtid;             /* kernel tid of the present owner, 0 = it ended */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
 	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */

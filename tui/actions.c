@@ -213,6 +213,8 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 		/* it leads a session of its own: all that it started goes with it */
 		if (kill(-a->options->child_pid, SIGTERM))
 			kill(a->options->child_pid, SIGTERM);
+		if (a->options->stopped)
+			*a->options->stopped = true;
 	}
 	app_quit(a, 0);
 }

@@ -44,6 +44,7 @@ struct running {
 	pid_t pid;
 	int wait_status;
 	bool ended;
+	bool stopped; /* asked to end from the view */
 };
 
 static void reap(void *arg)
@@ -76,6 +77,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 
 	tui.child = true;
 	tui.child_pid = l->pid;
+	tui.stopped = &r.stopped;
 	tui.output_fd = output_fd;
 	args_symbols(a, &options.symbols);
 	cmd_launched_target(l, a->operands[0], &t);
@@ -89,7 +91,10 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	reap(&r);
 	loop_remove(r.signal);
 	watch_close(r.watch);
-	if (!r.ended)
+	if (!r.ended && r.stopped)
+		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not", a->operands[0],
+		     (int)r.pid, (int)r.pid);
+	else if (!r.ended)
 		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", a->operands[0], (int)r.pid,
 		     (int)r.pid, (int)r.pid);
 	return status_of(&r, status);

@@ -17,6 +17,7 @@ struct tui_options {
 	bool ascii;              /* --ascii; else as the locale says */
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */
+	bool *stopped;           /* set when the user had the child stopped (SIGTERM); or NULL */
 	int output_fd;           /* file that its output goes to (read with pread), -1 = none */
 	const char
 		*key_log; /* append "<ns of read> <ns of flush>" per key; NULL = $MEMTOP_KEYLOG */

@@ -56,6 +56,10 @@ static void add_words(struct page *p)
 		 "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to "
 		 "who allocated");
 	page_add(p, ROLE_NORMAL,
+		 "  Shapes of growth: steady as of a leak, slowing as of a cache that fills, step once,");
+	page_add(p, ROLE_NORMAL,
+		 "  saw-tooth up and down. Net and per minute are over the same time, GREW IN its parts.");
+	page_add(p, ROLE_NORMAL,
 		 "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
 	page_add(p, ROLE_NORMAL,
 		 "  The letter before a place is the owner library: the same in graphs and rows.");

@@ -61,7 +61,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	size_t n = shown_intervals(m);
 	struct cell c = { a, y, x, w };
 
-	if (column == 0)
+	if (column == 0 && r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
+		cell_text(c, ROLE_DIM, text_glyph(GLYPH_DOT));
+	else if (column == 0)
 		cell_shape(c, &r->site);
 	else if (column <= n)
 		cell_net(c, r->net[r->count - n + column - 1]);
