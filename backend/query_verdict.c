@@ -221,7 +221,8 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 				   : "ENDED");
 	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
 		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
-	say(v, ", %s alive at the end in %s block%s", report_bytes(bytes, live_bytes(sum)),
+	say(v, ", %s alive %s in %s block%s", report_bytes(bytes, live_bytes(sum)),
+	    state == MTW_CUT ? "where it was cut" : "at the end",
 	    report_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
 	if (top) {
 		say_share(v, live_bytes(&top->sum), live_bytes(sum));
