@@ -43,7 +43,7 @@ struct module {
 	uint8_t build_id[MTW_BUILD_ID_MAX];
 	uint32_t build_id_len;
 	char *path;                      /* owned */
-	const char *name;                /* last part of path, borrowed from it */
+	char *name;                      /* owned; last part of path, or what the main program was called by */
 };
 
 struct node {
