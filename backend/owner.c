@@ -313,24 +313,31 @@ bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_fr
 	return x && wrappers_match(names_wrappers(o->names), x->flags, f->function, f->name);
 }
 
-uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
+uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 {
-	const struct node *n = model_node(o->m, leaf);
-
 	*frame_index = 0;
-	owners_refresh(o);
-	for (uint32_t index = n && n->known ? n->index : 0; index; index = parent_index(o, index)) {
+	for (uint32_t index = leaf; index; index = parent_index(o, index)) {
 		const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, index));
 		for (uint32_t i = 0; !l->wrapper && i < l->count; i++) {
 			if (names_fn(o->names, l->frames[i].fn)->wrapper)
 				continue;
 			*frame_index = i;
-			uint32_t id;
-			model_dense(o->m, index, &id);
-			return id;
+			return index;
 		}
 	}
 	return leaf;
+}
+
+uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
+{
+	const struct node *n = model_node(o->m, leaf);
+	uint32_t id = leaf;
+
+	*frame_index = 0;
+	owners_refresh(o);
+	if (n && n->known && n->index)
+		model_dense(o->m, owners_site_of_index(o, n->index, frame_index), &id);
+	return id;
 }
 
 bool owners_direct(struct owners *o, int on)

@@ -12,6 +12,8 @@ struct names *owners_names(struct owners *o);
 /* Takes in new nodes and names, so that owners_of_node() and names_*() are current. */
 void owners_refresh(struct owners *o);
 const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
+/* owners_site() in dense indices, by the names that are here: takes in none. */
+uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index);
 /*
  * Called from owners_refresh() for stacks (dense indices) whose owner or call site may have become
  * another since they were first asked for; NULL: any may have. One listener.

@@ -34,7 +34,7 @@ struct value {                   /* what is added up */
 struct member {
 	uint32_t index;          /* dense index of the node that it stands at */
 	uint32_t frame;          /* of that node's location: 0 = innermost */
-	uint32_t leaf;           /* inverted: the allocating node; else = index */
+	uint32_t leaf;           /* inverted: the allocating node, at or below index; else = index */
 };
 
 struct trow {

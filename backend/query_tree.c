@@ -3,8 +3,9 @@
  * query_tree.c - rows of the call tree: which nodes they stand for, and what these add up to.
  *
  * Top-down, a member steps from a frame to the next inner one: first through the inlined frames
- * of its node, then to each child node. Inverted, a member starts at an allocating node and
- * steps outwards, and every row's value is what its members' leaves allocated themselves.
+ * of its node, then to each child node. Inverted, a member starts at the call site of a stack
+ * (owner.h: its allocation wrappers are left out) and steps outwards, and every row's value is what
+ * its members' leaves allocated themselves.
  *
  * A row's children are grouped by function when somebody looks, and again after names arrived. A
  * new group takes over the row of the old child that it shares a node with: its number, what is
@@ -120,11 +121,22 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 	return true;
 }
 
+static void to_call_site(struct query *q, const struct member *m, struct member *to)
+{
+	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame);
+
+	*to = (struct member){ index, frame < loc_of(q, index)->count ? frame : 0, m->leaf };
+}
+
 /* The one step outwards, or false at the end. */
 static bool next_up(struct query *q, const struct member *m, struct member *to)
 {
-	*to = (struct member){ m->index, m->frame == NO_ID ? 0 : m->frame + 1, m->leaf };
-	if (m->frame == NO_ID || to->frame < loc_of(q, m->index)->count)
+	if (m->frame == NO_ID) {
+		to_call_site(q, m, to);
+		return true;
+	}
+	*to = (struct member){ m->index, m->frame + 1, m->leaf };
+	if (to->frame < loc_of(q, m->index)->count)
 		return true;
 	const struct node *n = model_dense(q->m, m->index, NULL);
 	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
@@ -305,7 +317,7 @@ void tree_drop_grouping(struct query *q)
 /*
  * One row at a time: the first that is met goes on being grouped, as no step is left for others
  * until it is done. Names that come meanwhile are for the next time: built_version is then an old
- * one.
+ * one. When steps are not counted, that is now.
  */
 bool tree_build(struct query *q, uint32_t number)
 {
@@ -333,7 +345,7 @@ bool tree_build(struct query *q, uint32_t number)
 	r->built = true;
 	r->built_version = g->version;
 	tree_drop_grouping(q);
-	return true;
+	return q->allowed != SIZE_MAX || tree_build(q, number);
 }
 
 static bool any(struct query *q, void *arg, const struct member *m)
@@ -397,7 +409,7 @@ static void sum_member(struct query *q, struct trow *r, const struct member *m, 
 		r->most = live;
 		r->heavy = *m;
 	}
-	if (q->inverted ? m->index == m->leaf && m->frame == 0 : m->frame == 0)
+	if (q->inverted ? r->parent == ROOT_UP : m->frame == 0)
 		value_add(&r->self, filter_self(q, m->leaf));
 }
 
@@ -543,7 +555,7 @@ static void walk_up(struct query *q, uint32_t index, const struct walk *w)
 		row = enter_child(q, row, &at, w->add == index);
 		if (!row)
 			return;
-		book(q, row, &at, w->v, at.index == index && !at.frame);
+		book(q, row, &at, w->v, q->rows[row]->parent == ROOT_UP);
 	}
 }
 

@@ -285,6 +285,44 @@ TEST(inverted_sums_by_callers)
 	end(&x);
 }
 
+/* At call sites, as sites do, also in the middle of what was inlined; names turn that, too. */
+TEST(inverted_begins_at_call_sites)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "std::vector<int>::push_back(int)|parse");
+	node(&x, 3, 2, 0, "std::allocator<int>::allocate(unsigned long)");
+	node(&x, 4, 1, 0, "std::vector<int>::reserve(unsigned long)|parse");
+	node(&x, 5, 1, 0, "draw");
+	node(&x, 6, 5, 0, NULL);
+	grow(&x, 3, 1, 100);
+	grow(&x, 4, 1, 20);
+	grow(&x, 6, 1, 3);
+	tick(&x, SECOND);
+	query_set_inverted(x.q, true);
+	CHECK_STR(screen(&x, true), "parse 120\nprogram+0x60 3");
+	open_row(&x, "parse");
+	CHECK_STR(screen(&x, true), "parse 120\n.main 120\nprogram+0x60 3");
+	size_t n = query_rows(x.q, false, &r);
+	CHECK_EQ(n, 3);
+	CHECK_EQ(live_bytes(&r[0].self), 120);
+	CHECK_EQ(live_bytes(&r[1].self), 0);
+	CHECK_EQ(r[0].paths, 2);
+	made_symbol(&x.s, 0, 6 * 16, "std::string::reserve(unsigned long)");
+	node(&x, 7, 3, 0, "std::allocator<int>::allocate(unsigned long)");
+	grow(&x, 7, 1, 1000);
+	grow(&x, 4, 1, 1);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "parse 1121\n.main 1121\ndraw 3");
+	query_rows(x.q, false, &r);
+	CHECK_EQ(live_bytes(&r[0].self), 1121);
+	CHECK_EQ(query_open_node(x.q, 7), r[0].id);
+	end(&x);
+}
+
 TEST(recursion_counts_once)
 {
 	struct session x;
