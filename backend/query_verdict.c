@@ -246,7 +246,7 @@ void query_verdict(struct query *q, struct verdict *v)
 		by_sites(q, v);
 	} else if (!by_history(q, v)) {
 		v->kind = V_WATCHING;
-		say(v, "watching, %u s more needed", (unsigned)(t->growth.needed_ns / NS + 1));
+		say(v, "a verdict on growth needs %u s more of watching", (unsigned)(t->growth.needed_ns / NS + 1));
 	}
 	if (whole)
 		t->verdict = *v;

@@ -161,6 +161,7 @@ TEST(verdicts_of_beginning_and_end)
 	family(&x);
 	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_WATCHING);
+	CHECK(!strncmp(v.text, "a verdict on growth needs ", 26) && strstr(v.text, " s more of watching"));
 	model_set_state(x.m, MTW_EXITED, 3, true);
 	made_tick(x.m, x.now += SECOND, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
 	query_verdict(x.q, &v);
