@@ -21,6 +21,8 @@ const struct option_spec opt_agent = { 0, "agent", "FILE",
 const struct option_spec opt_agent_options = { 0, "options", "TEXT",
 					       "options of the agent, as in MEMTOP_OPTIONS",
 					       offsetof(struct args, options), false };
+const struct option_spec opt_last = { 0, "last", NULL, "the newest session of a live view",
+				      offsetof(struct args, last), false };
 const struct option_spec opt_symbols = { 0, "symbols", "DIR",
 					 "look here too for unstripped files (repeatable)",
 					 offsetof(struct args, symbol_dirs), true };

@@ -6,8 +6,10 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "spool.h"
 #include "term.h"
 
+#include <limits.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,23 @@
 
 #define COMPLETE_MS 60000 /* a first full state over a slow link may take long; it moves, or fails sooner */
 #define SCAN_MS 3000
+
+int cmd_file(const char *path, struct target *t, struct err *err)
+{
+	if (strlen(path) >= sizeof t->name)
+		return err_set(err, STATUS_USAGE, "%s: the name is too long; use a shorter path", path);
+	*t = (struct target){ .kind = TARGET_FILE };
+	snprintf(t->name, sizeof t->name, "%s", path);
+	snprintf(t->text, sizeof t->text, "%s", path);
+	return 0;
+}
+
+int cmd_newest(struct target *t, struct err *err)
+{
+	char path[PATH_MAX];
+
+	return spool_newest(path, sizeof path, err) ? -1 : cmd_file(path, t, err);
+}
 
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)
 {

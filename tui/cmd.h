@@ -22,6 +22,10 @@ void cmd_survive_sigpipe(void);
 
 struct tui_options cmd_tui_options(const struct args *a);
 
+/* A session file as the target; the newest that a live view kept (--last). */
+int cmd_file(const char *path, struct target *t, struct err *err);
+int cmd_newest(struct target *t, struct err *err);
+
 struct launched;
 /* The agent of a program that launch() started; `name` is shown in the header. */
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t);

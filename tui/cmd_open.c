@@ -7,33 +7,12 @@
 
 #include "cmd.h"
 
-#include "spool.h"
-
-#include <limits.h>
-#include <string.h>
-
-static int file_target(const char *path, struct target *t, struct err *err)
-{
-	if (strlen(path) >= sizeof t->name)
-		return err_set(err, STATUS_USAGE, "%s: the name is too long; use a shorter path", path);
-	*t = (struct target){ .kind = TARGET_FILE };
-	snprintf(t->name, sizeof t->name, "%s", path);
-	snprintf(t->text, sizeof t->text, "%s", path);
-	return 0;
-}
-
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
-	char path[PATH_MAX];
-
 	if (a->operand_count + a->last != 1)
 		return err_set(err, STATUS_USAGE,
 			       "open: one session file or --last is needed; see memtop open --help");
-	if (!a->last)
-		return file_target(a->operands[0], t, err);
-	if (spool_newest(path, sizeof path, err))
-		return -1;
-	return file_target(path, t, err);
+	return a->last ? cmd_newest(t, err) : cmd_file(a->operands[0], t, err);
 }
 
 static int open_run(const struct args *a)
@@ -49,8 +28,6 @@ static int open_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last", NULL };
-static const struct option_spec opt_last = { 0, "last", NULL, "the newest session of a live view",
-					     offsetof(struct args, last), false };
 static const struct option_spec *const options[] = { &opt_last, &opt_symbols, &opt_sysroot, &opt_theme,
 						     &opt_ascii, NULL };
 

@@ -91,13 +91,23 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 	return rc;
 }
 
+static int pick(const struct args *a, struct target *t, struct err *err)
+{
+	if (!a->last)
+		return args_target(&verb_report, a, t, err);
+	if (a->operand_count || a->pid)
+		return err_set(err, STATUS_USAGE, "--last: goes not with %s; use one of them",
+			       a->pid ? "-p" : a->operands[0]);
+	return cmd_newest(t, err);
+}
+
 static int report_run(const struct args *a)
 {
 	struct target t;
 	struct err err = { 0 };
 	const struct export_format *f = pick_format(a, &err);
 
-	if (!f || args_target(&verb_report, a, &t, &err) || (a->output && refuse_session(a->output, &err)))
+	if (!f || pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
 	struct watch *w = cmd_open_whole(loop, &t, a, &err);
@@ -113,7 +123,7 @@ static int report_run(const struct args *a)
 	return rc;
 }
 
-static const char *const synopsis[] = { "report [OPTION...] TARGET", NULL };
+static const char *const synopsis[] = { "report [OPTION...] TARGET", "report [OPTION...] --last", NULL };
 static const struct option_spec opt_format = { 'f', "format", "NAME", "text (default) or json",
 					       offsetof(struct args, format), false };
 static const struct option_spec opt_output = { 'o', "output", "FILE",
@@ -124,7 +134,7 @@ static const struct option_spec opt_since = { 0, "since", "MARK", "add what chan
 static const struct option_spec opt_between = { 0, "between", "A..B", "add what changed between two marks",
 						offsetof(struct args, between), false };
 static const struct option_spec *const options[] = { &opt_format,  &opt_output, &opt_since,   &opt_between,
-						     &opt_pid, &opt_symbols, &opt_sysroot, NULL };
+						     &opt_pid, &opt_last, &opt_symbols, &opt_sysroot, NULL };
 
 const struct verb verb_report = {
 	.name = "report",

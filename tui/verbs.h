@@ -71,7 +71,7 @@ void args_symbols(const struct args *a, struct symbol_options *o);
 int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
-extern const struct option_spec opt_pid, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
+extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
 	opt_theme, opt_ascii, opt_max_overhead;
 
 #endif
