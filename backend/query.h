@@ -111,6 +111,7 @@ row_id query_search_next(struct query *q, row_id from, bool backwards);
 /* --- call sites, flat */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
+uint64_t query_window(const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
 void query_site_expect(struct query *q, uint32_t site, bool on);
 
 /* --- the verdict (line 2) */

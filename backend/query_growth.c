@@ -210,3 +210,10 @@ void growth_update(struct query *q, struct site_table *t)
 	for (size_t i = 0; i < t->count; i++)
 		shape_site(q, t, t->sites[i]);
 }
+
+uint64_t query_window(const struct query *q)
+{
+	const struct site_table *t = q->sites;
+
+	return t && t->growth.count ? t->growth.at_ns[t->growth.count] - t->growth.at_ns[0] : 0;
+}

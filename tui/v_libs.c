@@ -5,6 +5,7 @@
 #include "app.h"
 #include "cells.h"
 #include "graph.h"
+#include "term.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -255,6 +256,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	if (action_diffing(v->app))
 		snprintf(out, size, "%s%s", count, interval);
+	else if (!table_shows(table(l), term_columns(), C_NET))
+		snprintf(out, size, "%zu librar%s", l->count, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
 			 text_span(interval, graph_window(&v->app->figures, v->app->window_ns)));

@@ -8,6 +8,7 @@
 #include "cells.h"
 #include "graph.h"
 #include "sites.h"
+#include "term.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -208,9 +209,22 @@ static void draw(struct view *v, const struct area *a)
 		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
 }
 
+/* The graph above has a window of its own. */
+static const char *net_over(struct app *a, char out[64])
+{
+	uint64_t window = query_window(a->query);
+	char span[32];
+
+	if (!window || !table_shows(&table, term_columns(), C_NET))
+		return "";
+	snprintf(out, 64, ", NET over %s", text_span(span, window));
+	return out;
+}
+
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	const struct sites *s = (struct sites *)v;
+	char over[64];
 	size_t grow = 0;
 
 	for (size_t i = 0; i < s->count; i++)
@@ -218,10 +232,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
 		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
 	else if (brief)
-		snprintf(out, size, "%zu of %zu grow", grow, s->count);
+		snprintf(out, size, "%zu of %zu grow%s", grow, s->count, net_over(v->app, over));
 	else
-		snprintf(out, size, "%zu site%s, %zu grow%s steadily", s->count,
-			 s->count == 1 ? "" : "s", grow, grow == 1 ? "s" : "");
+		snprintf(out, size, "%zu site%s, %zu grow%s steadily%s", s->count,
+			 s->count == 1 ? "" : "s", grow, grow == 1 ? "s" : "",
+			 net_over(v->app, over));
 }
 
 /* --- keys */

@@ -125,6 +125,14 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	}
 }
 
+bool table_shows(const struct table *t, int width, size_t column)
+{
+	struct layout lo;
+
+	lay_out(t, width, &lo);
+	return lo.w[column] > 0;
+}
+
 static void draw_head(const struct table *t, const struct area *a, const struct layout *lo,
 		      int sort)
 {
