@@ -207,6 +207,7 @@ void growth_update(struct query *q, struct site_table *t)
 		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
 		g->net[i] = (int64_t)(whole_at(q, t, i + 1) - whole_at(q, t, i));
 	}
+	g->since = g->count ? (int64_t)(live_now(q) - whole_at(q, t, g->count)) : 0;
 	for (size_t i = 0; i < t->count; i++)
 		shape_site(q, t, t->sites[i]);
 }

@@ -37,6 +37,7 @@ struct growth {
 	uint64_t at_ns[MARK_INTERVALS + 1]; /* their times */
 	uint64_t ns[MARK_INTERVALS]; /* lengths */
 	int64_t net[MARK_INTERVALS]; /* of the whole heap */
+	int64_t since;               /* net of the whole heap since the last interval */
 	uint64_t needed_ns;          /* until there are three intervals */
 };
 

@@ -16,6 +16,7 @@
 #define WINDOW_NS (600 * NS)
 #define HISTORY_NEEDED_NS (60 * NS)
 #define START_UP_NS (5 * NS)
+#define STILL_BYTES 4096 /* as for the shapes: less is flat */
 
 static void say(struct verdict *v, const char *format, ...) PRINTF(2, 3);
 static void say(struct verdict *v, const char *format, ...)
@@ -59,8 +60,31 @@ static void say_site(struct verdict *v, const struct site *s)
 	v->site = s->id;
 }
 
+/*
+ * It grew, and then no more: the newest intervals and what came after them hold nothing. Growth that
+ * merely slows is no such thing, however little it has become.
+ */
+static bool stopped(struct verdict *v, const struct growth *g, uint64_t now)
+{
+	int64_t after = g->since, before = 0;
+	size_t last = g->count;
+	char number[REPORT_NUMBER], time[24], flat[24];
+
+	while (last && g->net[last - 1] + (after > 0 ? after : 0) <= STILL_BYTES)
+		after += g->net[--last];
+	for (size_t i = 0; i < last; i++)
+		before += g->net[i];
+	if (!last || last == g->count || g->since > STILL_BYTES || before <= STILL_BYTES)
+		return false;
+	v->kind = V_FLAT;
+	span(time, g->at_ns[last] - g->at_ns[0]);
+	span(flat, now - g->at_ns[last]);
+	say(v, "GREW %s in %s, then not for %s", report_signed(number, before), time, flat);
+	return true;
+}
+
 static void say_kind(struct verdict *v, enum shape shape, const struct growth *g, int64_t total,
-		     int64_t steady)
+		     int64_t steady, uint64_t now)
 {
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	char number[REPORT_NUMBER], time[24];
@@ -84,6 +108,8 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 			say(v, "GROWING %s/min for %s, mostly steady", number, time);
 			return;
 		}
+		if (stopped(v, g, now))
+			return;
 		v->kind = V_FILLING;
 		say(v, "FILLING %s/min for %s, slowing (a cache?)", number, time);
 		return;
@@ -114,7 +140,7 @@ static int64_t judge(struct query *q, struct verdict *v, const struct growth *g,
 		total += g->net[i];
 	enum shape shape =
 		shape_of(g->net, g->ns, g->count, live_bytes(&model_totals(q->m)->sum), &grew);
-	say_kind(v, shape, g, total, steady);
+	say_kind(v, shape, g, total, steady, model_time(q->m));
 	return shape == SHAPE_FLAT ? 0 : total;
 }
 

@@ -149,6 +149,31 @@ TEST(a_leak_beside_what_fills_is_a_leak)
 	}
 }
 
+/* A load of 20 s that is over is not filling once a whole interval after it held nothing. */
+TEST(growth_that_ended)
+{
+	struct session x;
+	const struct site *s;
+	struct verdict v;
+
+	family(&x);
+	for (unsigned k = 1; k <= 36; k++) {
+		if (k <= 20)
+			grow(&x, 6, 1, 100000);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+	}
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_FLAT);
+	CHECK(!strncmp(v.text, "GREW +1.", 8) && strstr(v.text, "then not for 1") && strstr(v.text, "draw"));
+	grow(&x, 6, 1, 100000); /* on again: what was said holds no more */
+	tick(&x, SECOND);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_FILLING);
+	end(&x);
+}
+
 TEST(verdicts_of_beginning_and_end)
 {
 	struct session x;
