@@ -3,13 +3,15 @@
  * filter_owner.c - libs= and exclude=: is memory of this owner recorded?
  *
  * The owner of a stack is its innermost module that is neither the agent, the C library nor the C++
- * runtime; its name is the last part of its path, "[unknown]" when there is none. What the
+ * runtime; its name is the last part of its path (the program itself may also be named as it was
+ * called), "[unknown]" when there is none. What the
  * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two or
  * three nodes up to its owner.
  */
 #include "filter.h"
 #include "regex.h"
 
+#include <errno.h>
 #include <memtop/wire.h>
 #include <string.h>
 
@@ -50,11 +52,21 @@ static const char *name_of(uint32_t module)
 	return slash ? slash + 1 : path;
 }
 
-static bool ask(const struct owners *o, const char *name)
+/* also: the other name of the program itself, as it was called; viewers show that one. */
+static bool ask(const struct owners *o, const char *name, const char *also)
 {
-	if (o->libs[0] && !mt_regex_match(&o->wanted, name))
+	if (o->libs[0] && !mt_regex_match(&o->wanted, name) && !mt_regex_match(&o->wanted, also))
 		return false;
-	return !o->exclude[0] || !mt_regex_match(&o->unwanted, name);
+	return !o->exclude[0] ||
+	       (!mt_regex_match(&o->unwanted, name) && !mt_regex_match(&o->unwanted, also));
+}
+
+static const char *called(uint32_t module, const char *name)
+{
+	const struct module *m = module == UNKNOWN ? NULL : mt_maps_module(module);
+
+	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN ?
+		       program_invocation_short_name : name;
 }
 
 bool mt_filter_owner_wanted(struct owners *o, node_id node)
@@ -63,7 +75,8 @@ bool mt_filter_owner_wanted(struct owners *o, node_id node)
 	uint8_t verdict = atomic_load_explicit(&o->xverdict[owner], memory_order_relaxed);
 
 	if (unlikely(verdict == UNASKED)) {
-		verdict = ask(o, name_of(owner)) ? WANTED : UNWANTED;
+		const char *name = name_of(owner);
+		verdict = ask(o, name, called(owner, name)) ? WANTED : UNWANTED;
 		atomic_store_explicit(&o->xverdict[owner], verdict, memory_order_relaxed);
 	}
 	return verdict == WANTED;

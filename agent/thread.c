@@ -43,6 +43,7 @@ struct row {
 static struct hot nobody; /* closed: a thread before its first hook */
 MT_TLS struct hot *mt_hot = &nobody;
 static MT_TLS struct thread *self;
+static MT_TLS char early_name[16]; /* set before its first hook, for the row that it gets then */
 
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
@@ -150,6 +151,16 @@ static void end_owner(struct thread *t)
 	atomic_store_explicit(&r->xstate, NULL, memory_order_release);
 }
 
+static void set_name(char to[16], const char *name)
+{
+	size_t n = strnlen(name, 15);
+
+	while (n && name[n - 1] == '\n')
+		n--;
+	memcpy(to, name, n);
+	to[n] = '\0';
+}
+
 static bool begin_owner(struct thread *t)
 {
 	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed);
@@ -174,6 +185,7 @@ static bool begin_owner(struct thread *t)
 	t->deleting = 0;
 	t->quiet = false;
 	if (index) {
+		set_name(rows[index].name, early_name);
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
 		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
 	}
@@ -291,26 +303,19 @@ void mt_thread_fork_child(void)
 	atomic_store(xbirth, 1);
 }
 
-static void set_name(struct row *r, const char *name)
-{
-	size_t n = strnlen(name, sizeof(r->name) - 1);
-
-	while (n && name[n - 1] == '\n')
-		n--;
-	memcpy(r->name, name, n);
-	r->name[n] = '\0';
-}
-
 void mt_thread_named(int tid, const char *name)
 {
 	uint32_t count = mt_thread_count();
+	int own = mt_thread_tid(pthread_self());
 
 	if (!tid)
-		tid = mt_thread_tid(pthread_self());
+		tid = own;
+	if (tid == own)
+		set_name(early_name, name);
 	for (uint32_t i = count; i-- > 1;) {
 		if (atomic_load_explicit(&rows[i].xtid, memory_order_acquire) != tid)
 			continue;
-		set_name(&rows[i], name);
+		set_name(rows[i].name, name);
 		return;
 	}
 }
@@ -380,7 +385,7 @@ void mt_thread_refresh(void)
 		if (!ended) {
 			mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
 			if (read_small(path, name, sizeof(name)) > 0)
-				set_name(r, name);
+				set_name(r->name, name);
 		}
 		if (ended && i == settled)
 			settled++;

@@ -31,10 +31,11 @@ void intake_release(struct intake *in)
 	in->model = NULL;
 }
 
-/* A model begins with a program that has no pid. */
 bool intake_has_hello(const struct intake *in)
 {
-	return model_program(in->model)->pid != 0;
+	const struct program *p = model_program(in->model);
+
+	return p && p->pid;
 }
 
 static void take_symbol(struct intake *in, const struct event *e)

@@ -34,8 +34,10 @@ static void free_strings(struct model *m)
 		free(m->options[i].who);
 	}
 	m->option_count = 0;
-	for (size_t i = 0; i < m->module_count; i++)
+	for (size_t i = 0; i < m->module_count; i++) {
 		free(m->modules[i].path);
+		free(m->modules[i].name);
+	}
 }
 
 static void free_filters(struct model *m)
@@ -240,6 +242,30 @@ static int apply_hello(struct model *m, const struct event *e)
 	return 0;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* No "-bash" and no "server: worker". */
+static bool is_file_name(const char *name)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
+
+	return n && n < 64 && !name[n] && *name != '-' && *name != '.';
+}
+
+/* The program itself as it was called: redis-server may be a link to redis-check-rdb. */
+static char *name_of(const struct model *m, const char *path, uint32_t flags)
+{
+	const struct program *p = &m->program;
+	const char *called = flags & MTW_MODULE_MAIN && p->arg_count ? last_part(p->args[0]) : "";
+
+	return xstrdup(is_file_name(called) ? called : last_part(path));
+}
+
 static int apply_module(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.module.id;
@@ -254,9 +280,9 @@ static int apply_module(struct model *m, const struct event *e, struct err *err)
 	if (!x->path || strlen(x->path) != e->u.module.path.len ||
 	    memcmp(x->path, e->u.module.path.s, e->u.module.path.len)) {
 		free(x->path);
+		free(x->name);
 		x->path = own(e->u.module.path);
-		const char *slash = strrchr(x->path, '/');
-		x->name = slash && slash[1] ? slash + 1 : x->path;
+		x->name = name_of(m, x->path, e->u.module.flags);
 	}
 	x->known = true;
 	x->flags = e->u.module.flags;

@@ -43,7 +43,7 @@ struct module {
 	uint8_t build_id[MTW_BUILD_ID_MAX];
 	uint32_t build_id_len;
 	char *path;                      /* owned */
-	const char *name;                /* last part of path, borrowed from it */
+	char *name;                      /* owned; last part of path, or what the main program was called by */
 };
 
 struct node {
@@ -137,7 +137,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err);
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */
-const struct program *model_program(const struct model *m);
+const struct program *model_program(const struct model *m); /* NULL = none has answered yet */
 const struct totals *model_totals(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
 void model_set_state(struct model *m, uint32_t state, int status, bool known); /* link lost, cut, our own waitpid */

@@ -8,7 +8,7 @@
 
 const struct program *model_program(const struct model *m)
 {
-	return &m->program;
+	return m->hello ? &m->program : NULL;
 }
 
 const struct totals *model_totals(const struct model *m)

@@ -64,8 +64,10 @@ void names_free(struct names *n)
 	forget_nodes(n);
 	for (size_t i = 0; i < n->fn_count; i++)
 		free(n->fns[i].built);
-	for (size_t i = 0; i < n->lib_count; i++)
+	for (size_t i = 0; i < n->lib_count; i++) {
 		free(n->libs[i].path);
+		free(n->libs[i].name);
+	}
 	wrappers_release(&n->wrappers);
 	map_release(&n->fn_map);
 	map_release(&n->loc_map);
@@ -90,14 +92,14 @@ uint32_t names_lib_of(struct names *n, uint32_t module)
 	GROW(n->lib_of_module, n->module_room, (size_t)module + 1);
 	if (n->lib_of_module[module])
 		return n->lib_of_module[module] - 1;
-	while (lib < n->lib_count && strcmp(n->libs[lib].path, x->path))
+	while (lib < n->lib_count &&
+	       (strcmp(n->libs[lib].path, x->path) || strcmp(n->libs[lib].name, x->name)))
 		lib++;
 	if (lib == n->lib_count) {
 		GROW(n->libs, n->lib_room, n->lib_count + 1);
 		n->lib_count++;
 		n->libs[lib].path = xstrdup(x->path);
-		const char *slash = strrchr(n->libs[lib].path, '/');
-		n->libs[lib].name = slash && slash[1] ? slash + 1 : n->libs[lib].path;
+		n->libs[lib].name = xstrdup(x->name);
 	}
 	n->libs[lib].newest = module;
 	n->libs[lib].flags = x->flags;

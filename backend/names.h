@@ -2,7 +2,7 @@
  *
  * names.h - what code locations are called, numbered, for those who group by it. Main thread only.
  *
- *   lib       a module's path; several loads of one file are one lib
+ *   lib       a module's path and name; several loads of one file are one lib
  *   function  (lib, full name), or one location that has no name (yet)
  *   location  (module, offset, kind): what a trie node points to; many nodes share one
  *
@@ -39,7 +39,7 @@ struct name_loc {
 	struct name_frame { uint32_t fn, line; const char *file; bool inlined; } *frames;
 };
 
-struct name_lib { char *path; const char *name; uint32_t newest, flags; };
+struct name_lib { char *path, *name; uint32_t newest, flags; };
 
 struct names;
 struct names *names_new(const struct model *m, struct symbols *s);

@@ -12,6 +12,8 @@
 #include <signal.h>
 #include <string.h>
 
+#define STOPPING_NS 3000000000ull /* a program that was asked to end is waited for */
+
 static unsigned said(int rc)
 {
 	(void)rc;
@@ -215,6 +217,9 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 			kill(a->options->child_pid, SIGTERM);
 		if (a->options->stopped)
 			*a->options->stopped = true;
+		a->leave_ns = now_ns() + STOPPING_NS;
+		status_say("Asked to end; its last state is waited for.  q: leave now");
+		return;
 	}
 	app_quit(a, 0);
 }
@@ -228,6 +233,10 @@ static void quitting(void *arg, enum prompt_event e, const char *text)
 
 static unsigned back(struct app *a)
 {
+	if (a->leave_ns) {
+		app_quit(a, 0);
+		return 0;
+	}
 	if (a->page)
 		return VIEW_CLOSE;
 	if (a->current != VIEW_OVERVIEW) {

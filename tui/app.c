@@ -235,6 +235,13 @@ static void on_input(void *arg, unsigned events)
 		fflush(a->key_log);
 }
 
+/* After "stop it": its last state is here, and so in the session that is kept; or it takes too long. */
+static bool stopping_is_over(const struct app *a, uint64_t now)
+{
+	return a->leave_ns &&
+	       (now >= a->leave_ns || (*a->options->ended && model_final(a->model)));
+}
+
 static void on_timer(void *arg)
 {
 	struct app *a = arg;
@@ -244,11 +251,16 @@ static void on_timer(void *arg)
 				 : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
+	if (stopping_is_over(a, now)) {
+		app_quit(a, 0);
+		return;
+	}
 	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);
 		end_slice(a);
-		offer_sampling(a);
+		if (!a->leave_ns)
+			offer_sampling(a);
 		draw(a, false);
 	} else if (now - a->view_ns >= CLOCK_NS) {
 		draw(a, false);

@@ -68,6 +68,7 @@ struct app {
 	struct loop_source *sources[12];
 	size_t source_count;
 	FILE *key_log;
+	uint64_t leave_ns;       /* the child was asked to end: leave then, or with its last state; 0 = no */
 	bool quit;
 	int status;              /* what tui_run() returns */
 };

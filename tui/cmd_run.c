@@ -67,6 +67,19 @@ static int status_of(const struct running *r, int view_status)
 	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status) : WEXITSTATUS(r->wait_status);
 }
 
+/* kept: its last state is in the session that memtop keeps. */
+static void say_what_became(const struct running *r, const char *program, bool kept)
+{
+	int pid = (int)r->pid;
+
+	if (!r->ended && r->stopped)
+		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not", program, pid, pid);
+	else if (!r->ended)
+		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", program, pid, pid, pid);
+	else if (r->stopped && kept)
+		warn("%s: ended; memtop open --last shows its last state", program);
+}
+
 static int view(struct loop *loop, const struct args *a, const struct launched *l, int output_fd,
 		struct err *err)
 {
@@ -78,6 +91,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	tui.child = true;
 	tui.child_pid = l->pid;
 	tui.stopped = &r.stopped;
+	tui.ended = &r.ended;
 	tui.output_fd = output_fd;
 	args_symbols(a, &options.symbols);
 	cmd_launched_target(l, a->operands[0], &t);
@@ -90,13 +104,9 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	int status = tui_run(loop, r.watch, &tui);
 	reap(&r);
 	loop_remove(r.signal);
+	bool kept = model_final(watch_model(r.watch)) && watch_spool_path(r.watch);
 	watch_close(r.watch);
-	if (!r.ended && r.stopped)
-		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not", a->operands[0],
-		     (int)r.pid, (int)r.pid);
-	else if (!r.ended)
-		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", a->operands[0], (int)r.pid,
-		     (int)r.pid, (int)r.pid);
+	say_what_became(&r, a->operands[0], kept);
 	return status_of(&r, status);
 }
 

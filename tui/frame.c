@@ -322,7 +322,7 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	struct view *v = a->views[a->current];
 
 	*out = 0;
-	if (v->ops->caption)
+	if (v->ops->caption && model_program(a->model))
 		v->ops->caption(v, brief, out, size);
 	if (a->filter[0]) {
 		size_t len = strlen(out);
@@ -460,8 +460,11 @@ void frame_draw(struct app *a)
 	y = 1;
 	if (s.h >= 6)
 		draw_verdict(a, &s, y++);
-	if (s.h >= 16)
-		draw_totals(a, &s, y++);
+	if (s.h >= 16) {
+		if (model_program(a->model))
+			draw_totals(a, &s, y);
+		y++;
+	}
 	if (s.h >= 20 && a->current != VIEW_OVERVIEW && !a->page)
 		draw_strip(a, &s, y++);
 	if (a->page) {

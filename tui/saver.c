@@ -190,6 +190,10 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 		status_error("%s is still being written; %s: not saved", job.path, path);
 		return;
 	}
+	if (format && !model_program(a->model)) {
+		status_error("%s: not saved: no program has answered yet", path);
+		return;
+	}
 	job.app = a;
 	job.format = format;
 	snprintf(job.path, sizeof job.path, "%s", path);

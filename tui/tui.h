@@ -18,6 +18,7 @@ struct tui_options {
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */
 	bool *stopped;           /* set when the user had the child stopped (SIGTERM); or NULL */
+	const bool *ended;       /* the child was reaped, when child */
 	int output_fd;           /* file that its output goes to (read with pread), -1 = none */
 	const char
 		*key_log; /* append "<ns of read> <ns of flush>" per key; NULL = $MEMTOP_KEYLOG */
@@ -26,7 +27,8 @@ struct tui_options {
 /*
  * The live view of w, until the user goes, the loop is stopped or a signal asks to end.
  * 0 = the user went; 128 + N = ended by signal N; 2 or 3 = no screen could be made (said on
- * stderr). A running child is left alone unless the user asked to stop it (SIGTERM was sent).
+ * stderr). A running child is left alone unless the user asked to stop it: SIGTERM was
+ * sent then, and its last state was waited for, three seconds at most.
  */
 int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o);
 

@@ -199,7 +199,7 @@ static void draw(struct view *v, const struct area *a)
 	int graphs = frame_graph_height();
 	struct area list = area_sub(a, graphs + 1, 0, a->h - graphs - 1, -1);
 
-	if (graphs > 4) {
+	if (graphs > 4 && model_program(v->app->model)) {
 		struct area top = area_sub(a, 0, 0, graphs, -1);
 		draw_graphs(o, &top);
 	}
