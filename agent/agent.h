@@ -34,6 +34,9 @@ int mt_prim_getpid(void);                           /* real system call, never c
 int mt_prim_gettid(void);
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 void mt_prim_yield(void);
+size_t mt_prim_page_bytes(void);
+/* Was each page from `start` on ever written to (in memory or swapped out)? false: nobody knows. Opens a file. */
+bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
 /* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
@@ -53,6 +56,7 @@ const char *mt_conf_set(const char *name, const char *value); /* at run time; NU
 void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
 uint64_t mt_arena_bytes(void);                      /* handed out and accounted: what the cap is on */
 void mt_arena_account(int64_t bytes);               /* memory mapped elsewhere (shadow, caches) */
+void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
 void mt_arena_each(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg); /* ranges */
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
 void mt_arena_range(uintptr_t start, size_t bytes); /* register a mapping of the agent's */

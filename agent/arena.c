@@ -8,20 +8,20 @@
  *
  *     mt_arena_bytes() = sum of blocks handed out + everything that mt_arena_account() was told
  *
- * The cap is on that sum: mt_conf.max_memory, or a quarter of the machine's memory, at least
- * 256 MiB. A failed request leaves the cursor past the end of its chunk, which is harmless.
+ * The cap is on that sum: mt_conf.max_memory, or 64 MiB and what the live map leaves of a quarter of the
+ * program's peak (on glibc it takes that at most). It is met by stacks and counters: they are cut
+ * then, and said to be; the map is never refused, as blocks that it does not know cannot be counted. A
+ * failed request leaves the cursor past the end of its chunk, which is harmless.
  *
  * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
  * insert-only list, which the server walks to know which memory to keep when the target is gone.
  */
 #include "agent.h"
 
-#include <sys/syscall.h>
-#include <sys/sysinfo.h>
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u
-#define LEAST_CAP ((uint64_t)256 << 20)
+#define BASE_CAP ((uint64_t)64 << 20)
 
 struct range {
 	struct range *next; /* immutable once linked */
@@ -38,33 +38,29 @@ struct chunk {
 static struct chunk *_Atomic xcurrent;
 static struct range *_Atomic xranges;
 static _Atomic uint64_t xbytes;
-static _Atomic uint64_t xcap; /* 0 = not known yet */
+static _Atomic uint64_t xresident, xpeak;
 
 static size_t round_up(size_t bytes, size_t to)
 {
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-static uint64_t default_cap(void)
+/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look yet. */
+void mt_arena_tell(uint64_t resident, uint64_t peak)
 {
-	struct sysinfo info = { 0 };
-	uint64_t quarter = 0;
-
-	if (mt_prim_call(SYS_sysinfo, (long)&info, 0, 0, 0, 0, 0) == 0)
-		quarter = (uint64_t)info.totalram * (info.mem_unit ? info.mem_unit : 1) / 4;
-	return quarter > LEAST_CAP ? quarter : LEAST_CAP;
+	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
+	atomic_store_explicit(&xpeak, peak, memory_order_relaxed);
 }
 
 static uint64_t cap(void)
 {
 	if (mt_conf.max_memory)
 		return mt_conf.max_memory;
-	uint64_t known = atomic_load_explicit(&xcap, memory_order_relaxed);
-	if (!known) {
-		known = default_cap();
-		atomic_store_explicit(&xcap, known, memory_order_relaxed);
-	}
-	return known;
+	uint64_t quarter = atomic_load_explicit(&xpeak, memory_order_relaxed) / 4;
+	uint64_t resident = atomic_load_explicit(&xresident, memory_order_relaxed), bytes = mt_arena_bytes();
+	uint64_t map = resident > bytes ? resident - bytes : 0;
+
+	return BASE_CAP + (quarter > map ? quarter - map : 0);
 }
 
 static void link_range(struct range *r, uintptr_t start, size_t bytes)

@@ -38,6 +38,7 @@
 #define LARGE_COUNT ((size_t)1 << (REGION_SHIFT - LARGE_SHIFT))
 
 #define TICKS 65536
+#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
 
 /* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
 struct shadow {
@@ -145,12 +146,6 @@ static size_t small_bytes(void)
 	return sizeof(uint64_t) << (REGION_SHIFT - mt_live_granule_shift);
 }
 
-/* max_memory= bounds what the map may take; 0 leaves it to the system. */
-static bool within_cap(void)
-{
-	return !mt_conf.max_memory || mt_arena_bytes() < mt_conf.max_memory;
-}
-
 /* Both roots or none: the small one is made first, and the large one tells. */
 static bool make_odd(void)
 {
@@ -162,7 +157,7 @@ MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 	size_t bytes = large ? LARGE_COUNT * sizeof(struct large) : small_bytes();
 	uintptr_t first = addr >> REGION_SHIFT << REGION_SHIFT, none = 0;
 
-	if (addr >> ADDRESS_BITS || !within_cap() || ((addr & 8) && !make_odd()))
+	if (addr >> ADDRESS_BITS || ((addr & 8) && !make_odd()))
 		return false;
 	const struct shadow *s = shadow_of(addr);
 	void *leaf = mt_prim_map(bytes, true);
@@ -342,27 +337,26 @@ bool mt_live_peek(const void *p, struct block *b)
 	return true;
 }
 
-static void scan_large(struct large *leaf, void (*visit)(void *, const struct block *), void *arg)
+typedef void (*block_visit)(void *arg, const struct block *b);
+
+static void scan_large(struct large *from, size_t n, block_visit visit, void *arg)
 {
-	for (size_t i = 0; i < LARGE_COUNT; i++) {
-		uint64_t meta = atomic_load_explicit(&leaf[i].xmeta, memory_order_acquire);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t meta = atomic_load_explicit(&from[i].xmeta, memory_order_acquire);
 		if (!meta)
 			continue;
-		uint64_t size = atomic_load_explicit(&leaf[i].xsize, memory_order_acquire);
-		if (atomic_load_explicit(&leaf[i].xmeta, memory_order_relaxed) != meta)
+		uint64_t size = atomic_load_explicit(&from[i].xsize, memory_order_acquire);
+		if (atomic_load_explicit(&from[i].xmeta, memory_order_relaxed) != meta)
 			continue; /* freed meanwhile */
 		struct block b = unpack_large(meta, size);
 		visit(arg, &b);
 	}
 }
 
-static void scan_small(_Atomic uint64_t *leaf, void (*visit)(void *, const struct block *),
-		       void *arg)
+static void scan_small(_Atomic uint64_t *from, size_t n, block_visit visit, void *arg)
 {
-	size_t count = small_bytes() / sizeof(*leaf);
-
-	for (size_t i = 0; i < count; i++) {
-		uint64_t v = atomic_load_explicit(&leaf[i], memory_order_relaxed);
+	for (size_t i = 0; i < n; i++) {
+		uint64_t v = atomic_load_explicit(&from[i], memory_order_relaxed);
 		if (!v)
 			continue;
 		struct block b = unpack_small(v);
@@ -370,16 +364,31 @@ static void scan_small(_Atomic uint64_t *leaf, void (*visit)(void *, const struc
 	}
 }
 
-void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg)
+/* Only pages that were written to: reading the others would give the program's process pages, too. */
+static void scan_leaf(const struct used *u, block_visit visit, void *arg)
+{
+	static unsigned char touched[LEAF_PAGES_MAX];
+	size_t page = mt_prim_page_bytes();
+	size_t pages = (u->large ? LARGE_COUNT * sizeof(struct large) : small_bytes()) / page;
+	bool known = mt_prim_touched((uintptr_t)u->leaf, pages, touched);
+
+	for (size_t i = 0; i < pages; i++) {
+		char *at = (char *)u->leaf + i * page;
+		if (known && !touched[i])
+			continue;
+		if (u->large)
+			scan_large((struct large *)at, page / sizeof(struct large), visit, arg);
+		else
+			scan_small((_Atomic uint64_t *)at, page / sizeof(uint64_t), visit, arg);
+	}
+}
+
+void mt_live_scan(block_visit visit, void *arg)
 {
 	const struct used *u = atomic_load_explicit(&xused, memory_order_acquire);
 
-	for (; u; u = u->next) {
-		if (u->large)
-			scan_large(u->leaf, visit, arg);
-		else
-			scan_small(u->leaf, visit, arg);
-	}
+	for (; u; u = u->next)
+		scan_leaf(u, visit, arg);
 }
 
 uint32_t mt_live_tick(void)

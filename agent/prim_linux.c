@@ -13,6 +13,8 @@
 #include "agent.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sys/auxv.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -75,6 +77,34 @@ static bool failed(long ret)
 static long advise(const void *p, size_t bytes, int advice)
 {
 	return mt_prim_call(SYS_madvise, (long)p, (long)bytes, advice, 0, 0, 0);
+}
+
+size_t mt_prim_page_bytes(void)
+{
+	return getauxval(AT_PAGESZ);
+}
+
+/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped. */
+bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
+{
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	uint64_t words[128], first = start / mt_prim_page_bytes();
+	size_t done = 0;
+
+	if (fd < 0)
+		return false;
+	while (done < pages) {
+		size_t some = pages - done < 128 ? pages - done : 128;
+		long got = mt_prim_call(SYS_pread64, fd, (long)words, (long)(some * 8), (long)((first + done) * 8),
+					0, 0);
+		if (got < (long)(some * 8))
+			break;
+		for (size_t i = 0; i < some; i++)
+			touched[done + i] = words[i] >> 62 != 0;
+		done += some;
+	}
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return done == pages;
 }
 
 /* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */

@@ -129,13 +129,14 @@ static void add_resident(void *arg, uintptr_t start, uintptr_t end)
 	static unsigned char there[4096];
 	uint64_t *sum = arg;
 
-	start &= ~(uintptr_t)4095;
-	for (uintptr_t at = start; at < end; at += sizeof(there) * 4096) {
-		size_t bytes = end - at < sizeof(there) * 4096 ? end - at : sizeof(there) * 4096;
+	size_t page = mt_prim_page_bytes(), slice = sizeof(there) * page;
+	start &= ~(page - 1);
+	for (uintptr_t at = start; at < end; at += slice) {
+		size_t bytes = end - at < slice ? end - at : slice;
 		if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) < 0)
 			continue; /* gone meanwhile */
-		for (size_t i = 0; i < (bytes + 4095) / 4096; i++)
-			*sum += (there[i] & 1u) * 4096;
+		for (size_t i = 0; i < (bytes + page - 1) / page; i++)
+			*sum += (there[i] & 1u) * page;
 	}
 }
 
@@ -147,8 +148,10 @@ static void measure_memory(struct server *s)
 	mt_arena_each(add_resident, &sum);
 	serve_each_mapping(add_resident, &sum);
 	s->memory_bytes = sum;
-	uint64_t took = serve_now() - begin;
-	s->memory_next_ns = s->pass_ns + (took > SECOND / 1000 ? 1000 * took : SECOND);
+	mt_arena_tell(sum, s->peak_bytes);
+	uint64_t took = serve_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */
+	uint64_t pause = age < SECOND ? age : SECOND;
+	s->memory_next_ns = s->pass_ns + (1000 * took > pause ? 1000 * took : pause);
 }
 
 /* Children of the main thread that still run the same program: they count by themselves. */
@@ -182,10 +185,10 @@ void proc_figures(struct server *s)
 		s->effort_next_ns = s->pass_ns + SECOND;
 		sum_effort(s);
 	}
+	if (s->over || s->pass_ns >= s->memory_next_ns)
+		measure_memory(s);
 	if (s->over)
 		return; /* the last figures stay */
-	if (s->pass_ns >= s->memory_next_ns)
-		measure_memory(s);
 	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
 		virt = number(text) * 4096;
