@@ -104,10 +104,9 @@ static void head(const struct page *p)
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
-	const char *slash = g->exe ? strrchr(g->exe, '/') : NULL;
 	char name[256];
 
-	fprintf(p->out, "%s [%u]  ", clean(slash ? slash + 1 : g->exe ? g->exe : "?", name, sizeof name),
+	fprintf(p->out, "%s [%u]  ", clean(*g->name ? g->name : "?", name, sizeof name),
 		g->pid);
 	if (state == MTW_EXITED && known)
 		fprintf(p->out, "exited with status %d", status);

@@ -16,6 +16,7 @@ static void free_program(struct model *m)
 	struct program *p = &m->program;
 
 	free(p->exe);
+	free(p->name);
 	free(p->arch);
 	free(p->agent_version);
 	free(p->options);
@@ -213,6 +214,29 @@ static void resume(struct model *m)
 		m->state = MTW_RUNNING;
 }
 
+static const char *last_part(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash && slash[1] ? slash + 1 : path;
+}
+
+/* No "-bash" and no "server: worker". */
+static bool is_file_name(const char *name)
+{
+	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
+
+	return n && n < 64 && !name[n] && *name != '-' && *name != '.';
+}
+
+/* As it was called: redis-server may be a link to redis-check-rdb. */
+static char *name_of(const struct program *p)
+{
+	const char *called = p->arg_count ? last_part(p->args[0]) : "";
+
+	return xstrdup(is_file_name(called) ? called : last_part(p->exe));
+}
+
 static int apply_hello(struct model *m, const struct event *e)
 {
 	struct program *p = &m->program;
@@ -238,32 +262,9 @@ static int apply_hello(struct model *m, const struct event *e)
 	p->args = xcalloc(p->arg_count, sizeof *p->args);
 	for (size_t i = 0; i < p->arg_count; i++)
 		p->args[i] = own(e->u.hello.args[i]);
+	p->name = name_of(p);
 	m->hello = true;
 	return 0;
-}
-
-static const char *last_part(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash && slash[1] ? slash + 1 : path;
-}
-
-/* No "-bash" and no "server: worker". */
-static bool is_file_name(const char *name)
-{
-	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
-
-	return n && n < 64 && !name[n] && *name != '-' && *name != '.';
-}
-
-/* The program itself as it was called: redis-server may be a link to redis-check-rdb. */
-static char *name_of(const struct model *m, const char *path, uint32_t flags)
-{
-	const struct program *p = &m->program;
-	const char *called = flags & MTW_MODULE_MAIN && p->arg_count ? last_part(p->args[0]) : "";
-
-	return xstrdup(is_file_name(called) ? called : last_part(path));
 }
 
 static int apply_module(struct model *m, const struct event *e, struct err *err)
@@ -282,7 +283,8 @@ static int apply_module(struct model *m, const struct event *e, struct err *err)
 		free(x->path);
 		free(x->name);
 		x->path = own(e->u.module.path);
-		x->name = name_of(m, x->path, e->u.module.flags);
+		bool main = e->u.module.flags & MTW_MODULE_MAIN && m->hello;
+		x->name = xstrdup(main && *m->program.name ? m->program.name : last_part(x->path));
 	}
 	x->known = true;
 	x->flags = e->u.module.flags;

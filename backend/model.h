@@ -107,6 +107,7 @@ struct program {
 	uint32_t pid, uid, word_bits;
 	uint64_t start_unix_ns, tick_ns;
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
+	char *name;                      /* owned; as it was called, when by a file's name; else exe's last part */
 	size_t arg_count;
 };
 

@@ -52,13 +52,8 @@ static int draw_parts(const struct area *a, int y, int x, int limit, const struc
 static const char *target_name(const struct app *a)
 {
 	const struct program *p = model_program(a->model);
-	/* As it was called: /usr/bin/redis-server may be a link to another name. */
-	const char *name = p && p->arg_count && p->args[0][0] ? p->args[0] : p ? p->exe : NULL;
-	const char *slash = name ? strrchr(name, '/') : NULL;
 
-	if (name && *name)
-		return slash && slash[1] ? slash + 1 : name;
-	return watch_target(a->watch)->text;
+	return p && *p->name ? p->name : watch_target(a->watch)->text;
 }
 
 /* Numbers have a share that was sampled, now or at some time. */

@@ -50,13 +50,12 @@ static void naming(void *arg, enum prompt_event e, const char *text)
 void action_save(struct app *a)
 {
 	const struct program *p = model_program(a->model);
-	const char *exe = p && p->exe ? p->exe : "memtop", *slash = strrchr(exe, '/');
 	char name[128], when[32];
 	time_t now = time(NULL);
 	struct tm tm;
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof when, "%H%M%S", &tm);
-	snprintf(name, sizeof name, "%.60s-%s.mtop", slash && slash[1] ? slash + 1 : exe, when);
+	snprintf(name, sizeof name, "%.60s-%s.mtop", p && *p->name ? p->name : "memtop", when);
 	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report): ", name, naming, a);
 }
