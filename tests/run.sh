@@ -26,6 +26,7 @@ run() { # label, command...
 	passed=$((passed + p)) failed=$((failed + f)) skipped=$((skipped + s))
 	if [ "$f" != 0 ]; then
 		echo "== $label"
+		grep '^FAIL ' "$out" | head -20 # what follows may be long
 		tail -n 60 "$out"
 	else
 		echo "ok $label ($p$([ "$s" = 0 ] || echo ", $s skipped"))"
