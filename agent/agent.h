@@ -33,7 +33,6 @@ uint64_t mt_prim_unix_ns(void);
 int mt_prim_getpid(void);                           /* real system call, never cached */
 int mt_prim_gettid(void);
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
-void mt_prim_yield(void);
 size_t mt_prim_page_bytes(void);
 /* Was each page from `start` on ever written to (in memory or swapped out)? false: nobody knows. Opens a file. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);

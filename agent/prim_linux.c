@@ -176,11 +176,6 @@ int mt_prim_gettid(void)
 	return (int)mt_prim_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-void mt_prim_yield(void)
-{
-	mt_prim_call(SYS_sched_yield, 0, 0, 0, 0, 0, 0);
-}
-
 /* One byte of each page, copied by the kernel. */
 static bool copyable(uintptr_t first, uintptr_t last)
 {

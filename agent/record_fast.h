@@ -5,7 +5,7 @@
  * It is inlined into the hooks that matter, where the caller's pc, sp and fp need no registers. An
  * allocation of the stack that is expected next (struct hit) asks neither the trie nor the
  * counters' tree; whatever is unusual is a tail call into record.c, which has the rules.
- * Measured: tests/bench/instructions.sh.
+ * Measured: tests/bench/instructions.py.
  */
 #ifndef MT_RECORD_FAST_H
 #define MT_RECORD_FAST_H
