@@ -180,29 +180,7 @@ KEEP static void *work(void *arg)
 	return NULL;
 }
 
-static double now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
-}
-
-static double in_threads(int threads, long count)
-{
-	pthread_t id[MAX_THREADS];
-
-	pthread_barrier_init(&all_there, NULL, (unsigned)threads + 1);
-	for (int i = 0; i < threads; i++)
-		if (pthread_create(&id[i], NULL, work, &count))
-			exit(1);
-	pthread_barrier_wait(&all_there);
-	double begin = now_ns();
-	for (int i = 0; i < threads; i++)
-		pthread_join(id[i], NULL);
-	pthread_barrier_destroy(&all_there);
-	return now_ns() - begin;
-}
+#include "in_threads.h"
 
 /* How many frames the stack has by this way of taking it; those of the program, not of the capture. */
 static int frames_found;
