@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #define PATIENCE 30 /* looks, 10 ms apart */
+#define YOUNG_SECONDS 3.0 /* a server that has just been started may wait that long for a busy machine */
 
 static bool has_agent(int pid)
 {
@@ -63,12 +64,37 @@ static bool same_program(int a, int b)
 	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
 }
 
+/* Since the process began; -1: it cannot be told. */
+static double seconds_of_life(int pid)
+{
+	char path[64], text[1024];
+	unsigned long long ticks;
+	struct timespec now;
+	double lived = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	text[n] = '\0';
+	const char *name_end = strrchr(text, ')');
+	/* field 22, counted from the state, which is field 3 */
+	if (name_end && sscanf(name_end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			       &ticks) == 1 && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+		lived = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	if (f)
+		fclose(f);
+	return lived;
+}
+
 /* One that has just been started may be about to listen. */
 static bool listens_soon(int pid)
 {
 	struct timespec pause = { 0, 10000000 };
+	bool young = true;
 
-	for (int i = 0; i < PATIENCE; i++) {
+	for (int i = 0; i < PATIENCE || young; i++) {
+		double lived = seconds_of_life(pid);
+		young = lived >= 0 && lived < YOUNG_SECONDS;
 		struct agent_process *list;
 		bool found = false;
 		for (size_t k = 0, n = launch_list(&list); k < n; k++)
