@@ -7,13 +7,11 @@
  * one: by the same comparisons as in the hooks. Nothing is tolerated: a truncated stack is a difference, too,
  * except when a signal met a capture of its own thread, where it must say REENTRY.
  */
-#define UNW_LOCAL_ONLY
 #include "probe.h"
 #include "fakes.h"
+#include "lists.h"
 #include "unwind_fast.h"
 
-#include <libunwind.h>
-#include <memtop/wire.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -23,9 +21,7 @@
 #include <time.h>
 #include <ucontext.h>
 
-#define DEEPEST 250
 #define PRINTED 20
-#define RESTORER_BYTES 9 /* mov $15, %rax; syscall */
 #define STACK_BYTES (4u << 20) /* frames of 20,000 bytes, and the judge's */
 
 static _Atomic long captures, differences, frames, reentries, exacts, hits;
@@ -37,12 +33,6 @@ static _Atomic int storming;
 static __thread volatile int switching;
 
 static uintptr_t restorer;      /* what signal handlers return to */
-
-struct list {
-	int n;
-	uintptr_t pc[DEEPEST + 8];
-	bool exact[DEEPEST + 8];
-};
 
 static void learn_restorer(int sig)
 {
@@ -62,77 +52,14 @@ static void begin(void)
 	}
 }
 
-/* The judge. Starts in probe()'s frame, which `r` is the caller of. */
-static void judge(const struct regs *r, struct list *out)
-{
-	unw_context_t context;
-	unw_cursor_t cursor;
-	unw_word_t pc, sp;
-	bool met = false;
-
-	out->n = 0;
-	unw_getcontext(&context);
-	unw_init_local(&cursor, &context);
-	do {
-		unw_get_reg(&cursor, UNW_REG_IP, &pc);
-		unw_get_reg(&cursor, UNW_REG_SP, &sp);
-		met = met || (pc == r->pc && sp == r->sp);
-		if (met && pc && out->n < DEEPEST) {
-			/*
-			 * unw_is_signal_frame() mixes frames up when threads share its cache. The
-			 * code that handlers return to may be interrupted itself.
-			 */
-			out->exact[out->n] = out->n && out->pc[out->n - 1] - restorer < RESTORER_BYTES;
-			out->pc[out->n++] = pc;
-		}
-	} while (unw_step(&cursor) > 0);
-}
-
-/* Innermost first; returns the reason that the path hangs under. */
-static unsigned path(node_id node, struct list *out)
-{
-	out->n = 0;
-	while (node) {
-		const struct node *n = mt_stacks_node(node);
-		const struct code *c = mt_stacks_code_at(n->code);
-		if (c->kind == MTW_NODE_TRUNCATED)
-			return (unsigned)c->offset;
-		if (out->n < DEEPEST) {
-			out->exact[out->n] = c->kind == MTW_NODE_SIGNAL;
-			out->pc[out->n++] = c->pc;
-		}
-		node = n->parent;
-	}
-	return MTW_TRUNC_NONE;
-}
-
-static bool equal(const struct list *a, const struct list *b, bool kinds)
-{
-	if (a->n != b->n || memcmp(a->pc, b->pc, (size_t)a->n * sizeof(*a->pc)))
-		return false;
-	return !kinds || !memcmp(a->exact, b->exact, (size_t)a->n * sizeof(*a->exact));
-}
-
-static void print(const char *what, const struct list *l)
-{
-	printf("  %-10s", what);
-	for (int i = 0; i < l->n; i++) {
-		struct module *m = mt_maps_find(l->pc[i]);
-		const char *slash = m ? strrchr(m->path, '/') : NULL;
-		printf(" %s%s+%lx", l->exact[i] ? "!" : "", slash ? slash + 1 : "?",
-		       (unsigned long)(l->pc[i] - (m ? m->bias : 0)));
-	}
-	putchar('\n');
-}
-
 static void differ(const char *what, unsigned reason, const struct list *judged,
 		   const struct list *mine)
 {
 	if (atomic_fetch_add(&differences, 1) >= PRINTED)
 		return;
 	printf("difference: %s (truncation %u)\n", what, reason);
-	print("libunwind", judged);
-	print("memtop", mine);
+	list_print(stdout, "libunwind", judged);
+	list_print(stdout, "memtop", mine);
 	fflush(stdout);
 }
 
@@ -176,10 +103,10 @@ static void compare(const struct regs *r)
 
 	forget_deep();
 	if (h)
-		path(h->slot, &before);
+		list_path(h->slot, &before);
 	node_id node = mt_unwind_capture(&state, r);
 	node_id again = mt_unwind_capture(&state, r);
-	unsigned reason = path(node, &mine);
+	unsigned reason = list_path(node, &mine);
 	if (guarded && !atomic_load(&storming))
 		remember(r, node);
 
@@ -188,22 +115,22 @@ static void compare(const struct regs *r)
 		atomic_fetch_add(&reentries, 1);
 		return;
 	}
-	judge(r, &judged);
+	list_judge(r, restorer, &judged);
 	atomic_fetch_add(&frames, judged.n);
 	for (int i = 0; i < judged.n; i++)
 		atomic_fetch_add(&exacts, judged.exact[i]);
-	if (reason || !equal(&judged, &mine, true))
+	if (reason || !list_equal(&judged, &mine, true))
 		differ("capture", reason, &judged, &mine);
 	atomic_fetch_add(&hits, h != NULL);
-	if (h && !equal(&judged, &before, true))
+	if (h && !list_equal(&judged, &before, true))
 		differ("remembered", 0, &judged, &before);
 	if (node != again) {
-		path(again, &mine);
+		list_path(again, &mine);
 		differ("second capture", 0, &judged, &mine);
 	}
 	mine.n = mt_unwind_frames(&state, r, plain, DEEPEST);
 	memcpy(mine.pc, plain, sizeof(plain));
-	if (!equal(&judged, &mine, false))
+	if (!list_equal(&judged, &mine, false))
 		differ("plain walk", 0, &judged, &mine);
 }
 
@@ -213,14 +140,14 @@ static void compare_lightly(const struct regs *r)
 	struct list mine, plain;
 	void *pcs[DEEPEST];
 	forget_deep();
-	unsigned reason = path(mt_unwind_capture(&state, r), &mine);
+	unsigned reason = list_path(mt_unwind_capture(&state, r), &mine);
 
 	atomic_fetch_add(&captures, 1);
 	plain.n = mt_unwind_frames(&state, r, pcs, DEEPEST);
 	memcpy(plain.pc, pcs, sizeof(pcs));
 	if (reason == MTW_TRUNC_REENTRY && mine.n == 1 && mine.pc[0] == r->pc)
 		atomic_fetch_add(&reentries, 1);
-	else if (reason || !equal(&plain, &mine, false))
+	else if (reason || !list_equal(&plain, &mine, false))
 		differ("capture in a storm", reason, &plain, &mine);
 }
 

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * judge.c - in an agent that is loaded into a real program: of each thread's blocks every 97th is asked whose
+ * it is, and libunwind's unw_step whether that is so. Most stacks are remembered; of those that had to be
+ * walked, every 7th is asked besides.
+ *
+ * The agent is the one that is installed, but for its hooks, which call mt_judge() last: judged.c. A block's stack
+ * is read out of the live map, so that all between the registers and the entry is judged: what was
+ * remembered, what was walked anew, trie, slots. Nothing is tolerated: a stack that the agent could not finish
+ * is a difference, too. At the end a line is added to the file $JUDGE_LOG.
+ */
+#include "lists.h"
+#include "unwind.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#define EACH 97
+#define EACH_WALKED 7
+#define PRINTED 10
+
+void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+
+static _Atomic long stacks, remembered, frames, threads, differences;
+static FILE *trouble; /* NULL until something differs */
+static MT_TLS unsigned events, walks;
+static MT_TLS bool told, judging; /* libunwind, or what prints, allocates */
+
+static void differ(const char *what, unsigned reason, const struct list *judged, const struct list *mine)
+{
+	const char *path = getenv("JUDGE_LOG");
+
+	if (atomic_fetch_add(&differences, 1) >= PRINTED || !path)
+		return;
+	if (!trouble)
+		trouble = fopen(path, "ae");
+	if (!trouble)
+		return;
+	fprintf(trouble, "difference: %s (truncation %u)\n", what, reason);
+	list_print(trouble, "libunwind", judged);
+	list_print(trouble, "memtop", mine);
+	fflush(trouble);
+}
+
+static __attribute__((noinline)) void judge(void *p, bool fresh, const struct regs *r)
+{
+	struct list judged, mine = { .n = 0 };
+	struct block b;
+	unsigned reason = 0;
+	const char *what = "remembered";
+
+	list_judge(r, 0, &judged);
+	if (mt_live_peek(p, &b))
+		reason = list_path(mt_slots_at(b.slot)->node, &mine);
+	else
+		what = "no such block";
+	if (fresh)
+		what = "walked";
+	atomic_fetch_add(&stacks, 1);
+	atomic_fetch_add(&remembered, !fresh);
+	atomic_fetch_add(&frames, judged.n);
+	if (reason || !judged.n || !list_equal(&judged, &mine, false))
+		differ(what, reason, &judged, &mine);
+}
+
+void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct regs r = { pc, sp, fp };
+
+	(void)t;
+	if (judging)
+		return p;
+	bool due = !(++events % EACH);
+	if (passes && !(++walks % EACH_WALKED))
+		due = true;
+	if (!due)
+		return p;
+	if (!told) {
+		told = true;
+		atomic_fetch_add(&threads, 1);
+	}
+	judging = true;
+	judge(p, passes != 0, &r);
+	judging = false;
+	return p;
+}
+
+__attribute__((destructor)) static void tell(void)
+{
+	const char *path = getenv("JUDGE_LOG");
+	char line[256];
+	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
+	int n = snprintf(line, sizeof(line), "stacks %ld remembered %ld frames %ld threads %ld differences %ld\n",
+			 atomic_load(&stacks), atomic_load(&remembered), atomic_load(&frames),
+			 atomic_load(&threads), atomic_load(&differences));
+
+	if (fd < 0 || write(fd, line, (size_t)n) != n)
+		perror("judge");
+	if (fd >= 0)
+		close(fd);
+}
