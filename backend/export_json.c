@@ -298,17 +298,6 @@ static json_t *totals(const struct model *m)
 	return o;
 }
 
-/* Does the owner have a stack that was sampled? */
-static bool estimated(struct printer *p, uint32_t module)
-{
-	const struct report *r = p->report;
-
-	for (size_t i = 0; model_estimate(r->model) && i < r->stack_count; i++)
-		if (r->stacks[i].estimate && owners_of_node(r->owners, r->stacks[i].leaf)->module == module)
-			return true;
-	return false;
-}
-
 static void libraries(struct printer *p)
 {
 	const struct owner *list = NULL;
@@ -321,7 +310,7 @@ static void libraries(struct printer *p)
 		set(o, "name", text(list[i].name));
 		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
 		set_tally(o, &list[i].sum);
-		set(o, "estimate", json_boolean(estimated(p, list[i].module)));
+		set(o, "estimate", json_boolean(list[i].sampled != 0));
 		element(p, o);
 	}
 	list_end(p);
@@ -357,6 +346,7 @@ static void threads(struct printer *p)
 		set(o, "live_blocks", number(list[i]->live_blocks));
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
+		set(o, "estimate", json_boolean(model_estimate(m))); /* whose the samples are is not known */
 		element(p, o);
 	}
 	list_end(p);
@@ -428,6 +418,7 @@ static void marks(struct printer *p)
 		set(o, "set_by", text(k->set_by));
 		set(o, "time_s", seconds(k->time_ns));
 		set_live(o, &k->totals);
+		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
 		element(p, o);
 	}
 	list_end(p);

@@ -19,7 +19,6 @@ struct page {
 	struct report *report;
 	struct query *query;
 	size_t top;
-	const char *about; /* "~" where numbers have a share that was sampled */
 };
 
 /* Foreign names on a terminal: control characters would move its cursor. */
@@ -44,39 +43,45 @@ static void title(const struct page *p, const char *text)
 	fprintf(p->out, "\n%s\n", text);
 }
 
-/* "~14.0M" of what was sampled. */
-static const char *bytes_of(const struct page *p, char buf[REPORT_NUMBER], uint64_t bytes)
+/* "~14.0M" of what has a share that was sampled. */
+static const char *bytes_of(char buf[REPORT_NUMBER], uint64_t bytes, bool estimate)
 {
 	char plain[REPORT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes ? p->about : "", report_bytes(plain, bytes));
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", report_bytes(plain, bytes));
 	return buf;
 }
 
-static const char *count_of(const struct page *p, char buf[REPORT_NUMBER], uint64_t n)
+static const char *count_of(char buf[REPORT_NUMBER], uint64_t n, bool estimate)
 {
 	char plain[REPORT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", n ? p->about : "", report_count(plain, n));
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", n && estimate ? "~" : "", report_count(plain, n));
 	return buf;
 }
 
-static const char *signed_of(const struct page *p, char buf[REPORT_NUMBER], int64_t bytes)
+static const char *signed_of(char buf[REPORT_NUMBER], int64_t bytes, bool estimate)
 {
 	char plain[REPORT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes ? p->about : "", report_signed(plain, bytes));
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", report_signed(plain, bytes));
 	return buf;
 }
+
+/* What a cut table left out. */
+struct more {
+	uint64_t bytes;
+	bool estimate;
+};
 
 /* "... 1,204 more hold 3.2M" under a table that was cut. */
-static void rest(const struct page *p, size_t more, uint64_t bytes, const char *what)
+static void rest(const struct page *p, size_t count, const struct more *m, const char *what)
 {
 	char n[REPORT_NUMBER], b[REPORT_NUMBER];
 
-	if (more)
-		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(p, b, bytes), "", "...",
-			report_count(n, more), what);
+	if (count)
+		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(b, m->bytes, m->estimate), "", "...",
+			report_count(n, count), what);
 }
 
 static void row_head(const struct page *p, const char *name)
@@ -89,12 +94,12 @@ static const char *word_blocks(uint64_t count)
 	return count == 1 ? "block" : "blocks";
 }
 
-static void row_numbers(const struct page *p, const struct tally *t)
+static void row_numbers(const struct page *p, const struct tally *t, bool estimate)
 {
 	char live[REPORT_NUMBER], blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
 
-	fprintf(p->out, "%10s  %9s %11s   ", bytes_of(p, live, live_bytes(t)),
-		count_of(p, blocks, live_blocks(t)), bytes_of(p, alloc, t->alloc_bytes));
+	fprintf(p->out, "%10s  %9s %11s   ", bytes_of(live, live_bytes(t), estimate),
+		count_of(blocks, live_blocks(t), estimate), bytes_of(alloc, t->alloc_bytes, estimate));
 }
 
 static void head(const struct page *p)
@@ -131,19 +136,20 @@ static void totals(const struct page *p)
 {
 	const struct totals *t = model_totals(p->report->model);
 	char a[REPORT_NUMBER], b[REPORT_NUMBER];
+	bool about = model_estimate(p->report->model);
 	uint64_t rss, virt;
 	uint32_t threads, children;
 
-	fprintf(p->out, "\nlive       %9s in %s %s\n", bytes_of(p, a, live_bytes(&t->sum)),
-		count_of(p, b, live_blocks(&t->sum)), word_blocks(live_blocks(&t->sum)));
-	fprintf(p->out, "allocated  %9s in %s %s\n", bytes_of(p, a, t->sum.alloc_bytes),
-		count_of(p, b, t->sum.alloc_blocks), word_blocks(t->sum.alloc_blocks));
-	fprintf(p->out, "freed      %9s in %s %s\n", bytes_of(p, a, t->sum.free_bytes),
-		count_of(p, b, t->sum.free_blocks), word_blocks(t->sum.free_blocks));
-	fprintf(p->out, "peak       %9s at %.1f s", bytes_of(p, a, t->peak_bytes),
+	fprintf(p->out, "\nlive       %9s in %s %s\n", bytes_of(a, live_bytes(&t->sum), about),
+		count_of(b, live_blocks(&t->sum), about), word_blocks(live_blocks(&t->sum)));
+	fprintf(p->out, "allocated  %9s in %s %s\n", bytes_of(a, t->sum.alloc_bytes, about),
+		count_of(b, t->sum.alloc_blocks, about), word_blocks(t->sum.alloc_blocks));
+	fprintf(p->out, "freed      %9s in %s %s\n", bytes_of(a, t->sum.free_bytes, about),
+		count_of(b, t->sum.free_blocks, about), word_blocks(t->sum.free_blocks));
+	fprintf(p->out, "peak       %9s at %.1f s", bytes_of(a, t->peak_bytes, about),
 		(double)t->peak_time_ns / 1e9);
 	if (t->peak_error_bytes)
-		fprintf(p->out, " (to within %s)", bytes_of(p, a, t->peak_error_bytes));
+		fprintf(p->out, " (to within %s)", bytes_of(a, t->peak_error_bytes, about));
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
 		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
@@ -178,20 +184,21 @@ static void libraries(const struct page *p)
 {
 	const struct owner *list = NULL;
 	size_t n = owners_update(p->report->owners, &list), shown = n < p->top ? n : p->top;
-	uint64_t more = 0;
+	struct more more = { 0 };
 
 	title(p, "Memory by library (the code that asked for it, allocation wrappers left out)");
 	row_head(p, "LIBRARY");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
-			more += live_bytes(&list[i].sum);
+			more.bytes += live_bytes(&list[i].sum);
+			more.estimate |= list[i].sampled != 0;
 			continue;
 		}
-		row_numbers(p, &list[i].sum);
+		row_numbers(p, &list[i].sum, list[i].sampled);
 		put_clean(p, list[i].name);
 		fputc('\n', p->out);
 	}
-	rest(p, n - shown, more, "libraries");
+	rest(p, n - shown, &more, "libraries");
 }
 
 static void site_name(const struct page *p, const struct site *s)
@@ -233,7 +240,7 @@ static void sites(const struct page *p)
 	const struct site *list = NULL, **all;
 	size_t n = query_sites(p->query, BY_LIVE, false, true, &list);
 	size_t shown = n < p->top ? n : p->top;
-	uint64_t more = 0;
+	struct more more = { 0 };
 
 	all = xcalloc(n, sizeof(const struct site *));
 	for (size_t i = 0; i < n; i++)
@@ -243,14 +250,15 @@ static void sites(const struct page *p)
 	row_head(p, "CALL SITE < CALLER");
 	for (size_t i = 0; i < n; i++) {
 		if (i >= shown) {
-			more += live_bytes(&all[i]->sum);
+			more.bytes += live_bytes(&all[i]->sum);
+			more.estimate |= all[i]->estimate;
 			continue;
 		}
-		row_numbers(p, &all[i]->sum);
+		row_numbers(p, &all[i]->sum, all[i]->estimate);
 		site_name(p, all[i]);
 	}
 	free(all);
-	rest(p, n - shown, more, "call sites");
+	rest(p, n - shown, &more, "call sites");
 }
 
 static void frame(const struct page *p, const struct frame_out *f)
@@ -302,22 +310,23 @@ static void stacks(const struct page *p, struct frame_out *frames)
 
 		if (!live_bytes(&s->sum))
 			break;
-		fprintf(p->out, "%10s  in %s %s, owner ", bytes_of(p, live, live_bytes(&s->sum)),
-			count_of(p, blocks, live_blocks(&s->sum)), word_blocks(live_blocks(&s->sum)));
+		fprintf(p->out, "%10s  in %s %s, owner ", bytes_of(live, live_bytes(&s->sum), s->estimate),
+			count_of(blocks, live_blocks(&s->sum), s->estimate), word_blocks(live_blocks(&s->sum)));
 		put_clean(p, owners_of_node(r->owners, s->leaf)->name);
 		fputc('\n', p->out);
 		stack(p, s, frames);
 	}
 	if (!shown)
 		fputs("         0  nothing is live\n", p->out);
-	uint64_t more = 0;
+	struct more more = { 0 };
 	size_t left = 0;
 	for (size_t i = shown; i < r->stack_count; i++) {
-		more += live_bytes(&r->stacks[i].sum);
+		more.bytes += live_bytes(&r->stacks[i].sum);
+		more.estimate |= r->stacks[i].estimate && live_bytes(&r->stacks[i].sum);
 		left += live_blocks(&r->stacks[i].sum) != 0;
 	}
 	if (left)
-		fprintf(p->out, "%10s  in %s more stacks\n", bytes_of(p, live, more),
+		fprintf(p->out, "%10s  in %s more stacks\n", bytes_of(live, more.bytes, more.estimate),
 			report_count(blocks, left));
 }
 
@@ -332,13 +341,14 @@ static void marks(const struct page *p)
 
 		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
 			continue;
+		bool about = model_mark_estimate(m, id);
 		if (!titled) {
 			title(p, "Marks");
 			fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "TIME", "MARK");
 			titled = true;
 		}
-		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", bytes_of(p, live, live_bytes(&k->totals)),
-			count_of(p, blocks, live_blocks(&k->totals)), (double)k->time_ns / 1e9, id);
+		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", bytes_of(live, live_bytes(&k->totals), about),
+			count_of(blocks, live_blocks(&k->totals), about), (double)k->time_ns / 1e9, id);
 		put_clean(p, k->name);
 		fputs("  by ", p->out);
 		put_clean(p, k->set_by);
@@ -351,6 +361,7 @@ static void threads(const struct page *p)
 	const struct model *m = p->report->model;
 	char live[REPORT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
+	bool about = model_estimate(m); /* whose the samples are is not known */
 
 	for (uint32_t i = 0; i < limit; i++)
 		known += model_thread(m, i) && model_thread(m, i)->known;
@@ -365,8 +376,8 @@ static void threads(const struct page *p)
 		if (!t || !t->known)
 			continue;
 		shown++;
-		fprintf(p->out, "%10s  %9s %11s   ", bytes_of(p, live, t->live_bytes),
-			count_of(p, blocks, t->live_blocks), bytes_of(p, alloc, t->done.alloc_bytes));
+		fprintf(p->out, "%10s  %9s %11s   ", bytes_of(live, t->live_bytes, about),
+			count_of(blocks, t->live_blocks, about), bytes_of(alloc, t->done.alloc_bytes, about));
 		put_clean(p, t->name);
 		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
 	}
@@ -381,8 +392,10 @@ static void changes(const struct page *p, const struct export_options *o,
 	const struct mark *to = model_mark(p->report->model, o->to);
 	char net[REPORT_NUMBER], born[REPORT_NUMBER], gone[REPORT_NUMBER];
 	struct change sum = { 0 };
+	bool about = false;
 
 	for (size_t i = 0; i < n; i++) {
+		about |= list[i].estimate;
 		sum.born_bytes += list[i].change.born_bytes;
 		sum.gone_bytes += list[i].change.gone_bytes;
 	}
@@ -390,14 +403,15 @@ static void changes(const struct page *p, const struct export_options *o,
 		o->to && to ? to->name : "now");
 	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
 	fprintf(p->out, "%10s  %9s %11s   all %zu stacks that changed\n",
-		signed_of(p, net, (int64_t)(sum.born_bytes - sum.gone_bytes)),
-		bytes_of(p, born, sum.born_bytes), bytes_of(p, gone, sum.gone_bytes), n);
+		signed_of(net, (int64_t)(sum.born_bytes - sum.gone_bytes), about),
+		bytes_of(born, sum.born_bytes, about), bytes_of(gone, sum.gone_bytes, about), n);
 	for (size_t i = 0; i < n && i < p->top; i++) {
 		const struct change *c = &list[i].change;
 
 		fprintf(p->out, "%10s  %9s %11s   owner ",
-			signed_of(p, net, (int64_t)(c->born_bytes - c->gone_bytes)),
-			bytes_of(p, born, c->born_bytes), bytes_of(p, gone, c->gone_bytes));
+			signed_of(net, (int64_t)(c->born_bytes - c->gone_bytes), list[i].estimate),
+			bytes_of(born, c->born_bytes, list[i].estimate),
+			bytes_of(gone, c->gone_bytes, list[i].estimate));
 		put_clean(p, owners_of_node(p->report->owners, list[i].leaf)->name);
 		fputc('\n', p->out);
 		stack(p, &list[i], frames);
@@ -418,7 +432,7 @@ static int compare_net(const void *pa, const void *pb)
 int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
 		struct err *err)
 {
-	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT, "" };
+	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT };
 	struct frame_out *frames = NULL;
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;
@@ -429,7 +443,6 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 		goto out;
 	}
 	frames = xcalloc(FRAMES_MAX, sizeof *frames);
-	p.about = model_estimate(p.report->model) ? "~" : "";
 	head(&p);
 	verdict(&p);
 	totals(&p);

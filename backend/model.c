@@ -134,6 +134,7 @@ struct model *model_new(void)
 {
 	struct model *m = xcalloc(1, sizeof *m);
 
+	m->sampled_epoch = UINT64_MAX;
 	new_node(m, 0);
 	return m;
 }
@@ -164,6 +165,7 @@ static void reset(struct model *m)
 	m->rss = m->virt = 0;
 	m->process_threads = m->process_children = 0;
 	m->scan_request = 0;
+	m->sampled_epoch = UINT64_MAX;
 }
 
 void model_free(struct model *m)
@@ -474,14 +476,15 @@ static int apply_weighed(struct model *m, const struct event *e, struct err *err
 	if (!s)
 		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
 			       e->u.weighed.slot);
+	if (s->s.epoch < m->sampled_epoch)
+		m->sampled_epoch = s->s.epoch;
+	bool known = s->s.sample;
 	s->s.sample = e->u.weighed.sample;
-	for (uint32_t id = s->s.node; id != NO_ID && !node_by_id(m, id)->n.estimate;) {
-		struct vnode *v = node_by_id(m, id);
-
-		v->n.estimate = true;
-		id = v->n.parent;
-	}
-	return 0;
+	/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
+	struct tally now = s->s.now;
+	if (known || s->staged || !(now.alloc_blocks | now.alloc_bytes))
+		return 0;
+	return tick_stage(m, e->u.weighed.slot, &now, err);
 }
 
 static int apply_totals(struct model *m, const struct event *e, struct err *err)

@@ -52,9 +52,10 @@ struct node {
 	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
 	uint8_t kind;                    /* enum mtw_node */
 	bool known;
-	bool estimate;                   /* incl has a share that was sampled (so have its ancestors') */
+	bool self_estimate;              /* self has a share that was sampled */
 	uint16_t depth;                  /* frames from the root, saturating */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
+	uint32_t sampled;                /* nodes here and below with self_estimate; 0 = incl is exact */
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
 	struct tally self, incl;
 	struct change self_change, incl_change; /* from model_base() to model_until() */
@@ -169,8 +170,8 @@ const char *model_option(const struct model *m, const char *name); /* NULL = not
 const char *model_option_who(const struct model *m, const char *name); /* "" = at start; NULL = not reported */
 size_t model_filters(const struct model *m, const struct recorded **list); /* by time; none: every block, always */
 const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
-bool model_self_estimate(const struct model *m, uint32_t node); /* node.self has a share that was sampled */
 bool model_estimate(const struct model *m); /* totals have a share that was sampled */
+bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's totals have one */
 const struct scan_ages *model_ages(const struct model *m);
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* allocation and free rates, per second: over the last second, and over ten */
@@ -212,6 +213,7 @@ struct model_delta {
 	struct tally self;
 	struct change self_change;
 	uint64_t self_rate_bytes, self_rate_blocks;
+	uint32_t self_sampled;           /* 1: self has a sampled share from now on */
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);

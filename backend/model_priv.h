@@ -41,6 +41,7 @@ struct delta {
 	struct tally incl;
 	struct change incl_change;
 	uint64_t rate_bytes, rate_blocks;
+	uint32_t sampled;
 	uint32_t index, next;
 	bool own;          /* d is not empty: the node's own values move */
 };
@@ -94,6 +95,7 @@ struct model {
 	size_t option_count;
 	struct recorded *filters;
 	size_t filter_count, filter_room;
+	uint64_t sampled_epoch;          /* of the first slot that is weighed; UINT64_MAX = none */
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request, thread_scans;

@@ -201,17 +201,14 @@ const struct recorded *model_filter(const struct model *m)
 
 bool model_estimate(const struct model *m)
 {
-	return node_at(m, 0)->n.estimate;
+	return node_at(m, 0)->n.sampled != 0;
 }
 
-bool model_self_estimate(const struct model *m, uint32_t node)
+bool model_mark_estimate(const struct model *m, uint32_t id)
 {
-	const struct vnode *v = node_by_id(m, node);
+	const struct mark *k = model_mark(m, id);
 
-	for (uint32_t id = v && v->n.estimate ? v->n.first_slot : 0; id; id = slot_by_id(m, id)->s.next_of_node)
-		if (slot_by_id(m, id)->s.sample)
-			return true;
-	return false;
+	return k && k->known && m->sampled_epoch <= k->epoch;
 }
 
 uint64_t model_thread_scans(const struct model *m)
@@ -287,6 +284,11 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 		const struct vnode *v = node_at(m, i);
 		if (v->n.index != i || idmap_get(&m->node_ids, v->id) != i || v->delta)
 			return err_set(err, 125, "model: node %u is misplaced", v->id) == 0;
+		uint32_t sampled = v->n.self_estimate;
+		for (uint32_t c = v->n.first_child; c != NO_ID; c = node_by_id(m, c)->n.next_sibling)
+			sampled += node_by_id(m, c)->n.sampled;
+		if (sampled != v->n.sampled)
+			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", v->id) == 0;
 		if (!same_tally(&v->n.incl, &sums[i]) || !same_change(&v->n.incl_change, &moves[i]))
 			return err_set(err, 125, "model: node %u: inclusive sums are wrong", v->id) == 0;
 		uint64_t net = v->n.incl_change.born_bytes - v->n.incl_change.gone_bytes;

@@ -80,6 +80,9 @@ static void take_staged(struct model *m, struct rate_batch *batch, double weight
 		uint32_t index = idmap_get(&m->node_ids, s->s.node);
 		struct delta *d = delta_of(m, index);
 		d->own = true;
+		bool counted = s->s.now.alloc_blocks | s->s.now.alloc_bytes;
+		if (s->s.sample && counted && !node_at(m, index)->n.self_estimate)
+			d->d.self_sampled = d->sampled = 1;
 		tally_add(&d->d.self, &grown);
 		tally_add(&d->incl, &grown);
 		change_add(&d->d.self_change, &moved);
@@ -137,6 +140,7 @@ static void take_self(struct node *n, const struct model_delta *d)
 	change_add(&n->self_change, &d->self_change);
 	n->self_rate_bytes += d->self_rate_bytes;
 	n->self_rate_blocks += d->self_rate_blocks;
+	n->self_estimate |= d->self_sampled;
 }
 
 /* From the deepest level up, nodes on changed paths only. */
@@ -154,6 +158,7 @@ static void walk_up(struct model *m, uint64_t now)
 			change_add(&v->n.incl_change, &d.incl_change);
 			v->n.rate_bytes += d.rate_bytes;
 			v->n.rate_blocks += d.rate_blocks;
+			v->n.sampled += d.sampled;
 			v->n.changed_ns = now;
 			if (v->n.parent == NO_ID)
 				continue;
@@ -162,6 +167,7 @@ static void walk_up(struct model *m, uint64_t now)
 			change_add(&up->incl_change, &d.incl_change);
 			up->rate_bytes += d.rate_bytes;
 			up->rate_blocks += d.rate_blocks;
+			up->sampled += d.sampled;
 		}
 		m->depth_head[depth] = 0;
 	}
@@ -181,6 +187,7 @@ static void sum_all(struct model *m, uint64_t now)
 		n->incl_change = n->self_change;
 		n->rate_bytes = n->self_rate_bytes;
 		n->rate_blocks = n->self_rate_blocks;
+		n->sampled = n->self_estimate;
 	}
 	for (uint32_t i = m->node_count; i-- > 0;) {
 		struct vnode *v = node_at(m, i);
@@ -192,6 +199,7 @@ static void sum_all(struct model *m, uint64_t now)
 			change_add(&up->n.incl_change, &v->n.incl_change);
 			up->n.rate_bytes += v->n.rate_bytes;
 			up->n.rate_blocks += v->n.rate_blocks;
+			up->n.sampled += v->n.sampled;
 			up->delta |= v->delta;
 		}
 		v->delta = 0;

@@ -69,7 +69,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 	for (size_t i = 0; i < count; i++) {
 		const struct tally *t = &d[i].self;
 		const struct change *c = &d[i].self_change;
-		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes))
+		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes |
+		      d[i].self_sampled))
 			continue;
 		uint32_t index = model_node(o->m, d[i].node)->index;
 		uint32_t h = o->of_node[index];
@@ -90,6 +91,7 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		w->change.gone_blocks += c->gone_blocks;
 		w->change.gone_bytes += c->gone_bytes;
 		w->rate_bytes += d[i].self_rate_bytes;
+		w->sampled += d[i].self_sampled;
 	}
 }
 
@@ -105,6 +107,7 @@ static void book(struct owner *w, const struct node *n, uint64_t sign)
 	w->change.gone_blocks += sign * n->self_change.gone_blocks;
 	w->change.gone_bytes += sign * n->self_change.gone_bytes;
 	w->rate_bytes += sign * n->self_rate_bytes;
+	w->sampled += sign * n->self_estimate;
 }
 
 struct owners *owners_new(const struct model *m, struct symbols *s)
@@ -237,7 +240,7 @@ static void make_anew(struct owners *o)
 	for (size_t i = 0; i < o->held_count; i++) {
 		o->held[i]->pub.sum = (struct tally){ 0 };
 		o->held[i]->pub.change = (struct change){ 0 };
-		o->held[i]->pub.rate_bytes = 0;
+		o->held[i]->pub.rate_bytes = o->held[i]->pub.sampled = 0;
 	}
 	memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
 	o->fresh_count = 0;

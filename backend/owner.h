@@ -23,6 +23,7 @@ struct owner {
 	struct tally sum;
 	struct change change;    /* in the model's interval */
 	uint64_t rate_bytes;
+	uint64_t sampled;        /* stacks with a share that was sampled; 0 = sum is exact */
 	const uint64_t *series;  /* live bytes at each of model_history()'s points */
 };
 

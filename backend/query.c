@@ -38,7 +38,7 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 			q->arrived[q->arrived_count++] = (struct arrived){
 				.index = model_node(q->m, d[i].node)->index,
 				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
-					 d[i].self_rate_blocks},
+					 d[i].self_rate_blocks, d[i].self_sampled},
 			};
 }
 
@@ -138,6 +138,7 @@ void value_add(struct value *v, const struct value *d)
 	v->change.gone_bytes += d->change.gone_bytes;
 	v->rate_bytes += d->rate_bytes;
 	v->rate_blocks += d->rate_blocks;
+	v->sampled += d->sampled;
 }
 
 /* Differences are modulo 2^64, as the model's. */
@@ -153,6 +154,7 @@ void value_sub(struct value *v, const struct value *d)
 	v->change.gone_bytes -= d->change.gone_bytes;
 	v->rate_bytes -= d->rate_bytes;
 	v->rate_blocks -= d->rate_blocks;
+	v->sampled -= d->sampled;
 }
 
 void value_of_node(const struct node *n, bool incl, struct value *v)
@@ -161,6 +163,7 @@ void value_of_node(const struct node *n, bool incl, struct value *v)
 	v->change = incl ? n->incl_change : n->self_change;
 	v->rate_bytes = incl ? n->rate_bytes : n->self_rate_bytes;
 	v->rate_blocks = incl ? n->rate_blocks : n->self_rate_blocks;
+	v->sampled = incl ? n->sampled : n->self_estimate;
 }
 
 uint32_t zero_flag(const struct model *m, const struct value *v)

@@ -42,6 +42,7 @@ struct row {
 	struct tally incl, self;
 	struct change change;        /* inclusive, in the model's interval */
 	uint64_t rate_bytes, rate_blocks;
+	bool estimate, self_estimate; /* incl, self have a share that was sampled */
 };
 
 /* One function (or line) that allocates. */
@@ -60,6 +61,7 @@ struct site {
 	struct change change;
 	uint64_t rate_bytes, rate_blocks;
 	uint32_t stacks;
+	bool estimate;               /* sum has a share that was sampled */
 	uint32_t flags;              /* ROW_* */
 	enum shape shape;
 	uint32_t grew, intervals;    /* "3 of 3" */

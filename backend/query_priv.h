@@ -29,6 +29,7 @@ struct value {                   /* what is added up */
 	struct tally tally;
 	struct change change;
 	uint64_t rate_bytes, rate_blocks;
+	uint64_t sampled;        /* stacks with a share that was sampled */
 };
 
 struct member {

@@ -233,6 +233,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->change = r->incl.change;
 	out->rate_bytes = r->incl.rate_bytes;
 	out->rate_blocks = r->incl.rate_blocks;
+	out->estimate = r->incl.sampled != 0;
+	out->self_estimate = r->self.sampled != 0;
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
 	if (r->rest) {

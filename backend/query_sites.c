@@ -332,6 +332,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;
 	s->pub.rate_blocks = s->sum.rate_blocks;
+	s->pub.estimate = s->sum.sampled != 0;
 	if (s->pub.stacks && (renamed || s->describe))
 		describe(q, s);
 	s->describe = false;

@@ -160,7 +160,7 @@ static void gather_stacks(struct report *r)
 		struct report_stack *s = &r->stacks[r->stack_count++];
 		s->leaf = id;
 		s->sum = node->self;
-		s->estimate = model_self_estimate(r->model, id);
+		s->estimate = node->self_estimate;
 		s->truncated = truncation_of(r->model, id);
 		gather_cut(r, s);
 	}
@@ -211,7 +211,7 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 		list[(*count)++] = (struct report_stack){
 			.leaf = id,
 			.sum = node->self,
-			.estimate = model_self_estimate(r->model, id),
+			.estimate = node->self_estimate,
 			.truncated = truncation_of(r->model, id),
 			.change = *c,
 		};
@@ -319,6 +319,20 @@ static void warn_emergency_pool(struct report *r)
 	}
 }
 
+/* The file of a program that memtop started was looked at before: that says more. */
+static void warn_front(struct report *r)
+{
+	const char *who = model_option(r->model, "malloc_before");
+
+	for (size_t i = 0; who && i < r->warning_count; i++)
+		if (strstr(r->warnings[i], "has a malloc of its own"))
+			return;
+	if (who)
+		add_warning(r, xasprintf("%s: has a malloc of its own, which comes before the agent's: what is asked of it is not "
+					 "seen unless it passes the calls on; if it is a library, name the agent before it in "
+					 "LD_PRELOAD", who));
+}
+
 static void gather_warnings(struct report *r, struct watch *w)
 {
 	const char *const *list = NULL;
@@ -328,6 +342,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 		add_warning(r, xstrdup(list[i]));
 	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
 		add_warning(r, xstrdup(list[i]));
+	warn_front(r);
 	warn_filters(r);
 	warn_counts(r);
 	warn_emergency_pool(r);

@@ -25,7 +25,7 @@ static void right(struct cell c, enum role r, const char *s)
 {
 	char text[48];
 
-	snprintf(text, sizeof text, "%s%s", strcmp(s, "0") ? prefix : "", s);
+	snprintf(text, sizeof text, "%s%s", strcmp(s, "0") == 0 ? "" : c.estimate ? "~" : prefix, s);
 	draw_right(c.a, c.y, c.x, c.w, r, text);
 }
 
@@ -97,7 +97,7 @@ void cell_file(struct cell c, const char *file, uint32_t line)
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module)
 {
 	char text[2] = { letter ? letter : ' ', 0 };
-	struct cell place = { c.a, c.y, c.x + 2, c.w - 2 };
+	struct cell place = { c.a, c.y, c.x + 2, c.w - 2, false };
 
 	draw_clip(c.a, c.y, c.x, c.w, draw_owner_role(letter), CLIP_END, text);
 	if (c.w > 2)

@@ -8,11 +8,15 @@
 #include "draw.h"
 #include "query.h"
 
-struct cell { const struct area *a; int y, x, w; };
+struct cell {
+	const struct area *a;
+	int y, x, w;
+	bool estimate;           /* a sum in it has a share that was sampled: "~" stands before it */
+};
 
 /*
- * What stands before every sum until it is set again: "~" (sampled), GLYPH_AT_LEAST (still loading,
- * so the sum is a lower bound), or "". Returns what it was.
+ * What stands before every other sum until it is set again: GLYPH_AT_LEAST (still loading, so the
+ * sum is a lower bound), or "". Returns what it was.
  */
 const char *cells_prefix(const char *prefix);
 

@@ -30,6 +30,9 @@ static void take_owners(struct figures *f, struct owners *o)
 
 	f->owner_total = owners_update(o, &list);
 	f->owner_count = f->owner_total < FIGURES_OWNERS ? f->owner_total : FIGURES_OWNERS;
+	f->rest_estimate = false;
+	for (size_t i = f->owner_count; i < f->owner_total; i++)
+		f->rest_estimate |= list[i].sampled != 0;
 	for (size_t i = 0; i < f->owner_count; i++) {
 		struct figure_owner *to = &f->owners[i];
 		to->name = list[i].name;
@@ -38,6 +41,7 @@ static void take_owners(struct figures *f, struct owners *o)
 		to->sum = list[i].sum;
 		to->change = list[i].change;
 		to->rate_bytes = list[i].rate_bytes;
+		to->estimate = list[i].sampled != 0;
 		if (list[i].series && f->point_count)
 			memcpy(to->series, list[i].series, f->point_count * sizeof(uint64_t));
 		else if (f->point_count)
@@ -66,6 +70,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct q
 
 	f->taken_ns = now_ns();
 	f->totals = *model_totals(m);
+	f->estimate = model_estimate(m);
 	f->time_ns = model_time(m) > f->totals.time_ns ? model_time(m) : f->totals.time_ns;
 	f->rss_bytes = 0;
 	f->children = 0;

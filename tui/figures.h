@@ -22,6 +22,7 @@ struct figure_owner {
 	struct change change;
 	uint64_t rate_bytes;
 	uint64_t *series;        /* one per point; owned */
+	bool estimate;           /* sum has a share that was sampled */
 };
 
 struct figure_mark { uint32_t id; uint64_t time_ns; };
@@ -43,6 +44,8 @@ struct figures {
 	size_t point_count, point_room;
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
+	bool rest_estimate;      /* of the owners that are not here */
+	bool estimate;           /* totals have a share that was sampled */
 	struct figure_mark *marks;
 	size_t mark_count, mark_room;
 };

@@ -56,12 +56,6 @@ static const char *target_name(const struct app *a)
 	return p && *p->name ? p->name : watch_target(a->watch)->text;
 }
 
-/* Numbers have a share that was sampled, now or at some time. */
-static bool sampled(const struct app *a)
-{
-	return model_estimate(a->model);
-}
-
 static void add_state(const struct app *a, struct part *parts, size_t *n)
 {
 	const struct figures *f = &a->figures;
@@ -139,7 +133,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	if (filter)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
 		    report_filter(filter, true, recorded, sizeof recorded));
-	else if (sampled(a))
+	else if (f->estimate)
 		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
@@ -147,7 +141,7 @@ static void draw_header(const struct app *a, const struct area *s)
 	if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s %.1f%%",
 		    text_bytes(memory, t->agent_memory_bytes), report_overhead_percent(a->model));
-	if (!filter && !sampled(a))
+	if (!filter && !f->estimate)
 		add(right, &m, ROLE_HEADER, "every block");
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
@@ -224,7 +218,7 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 {
 	const struct figures *f = &a->figures;
 	const struct totals *t = &f->totals;
-	const char *about = sampled(a) ? "~" : "";
+	const char *about = f->estimate ? "~" : "";
 	uint64_t live = live_bytes(&t->sum);
 	struct part parts[8];
 	size_t n = 0;
@@ -447,8 +441,7 @@ void frame_draw(struct app *a)
 	int y = 0, cursor_x, last = s.h - 1;
 
 	draw_clear();
-	cells_prefix(sampled(a) ? "~" : a->figures.complete || !model_program(a->model) ? "" :
-		     text_glyph(GLYPH_AT_LEAST));
+	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;
 	draw_header(a, &s);

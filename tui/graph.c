@@ -6,6 +6,7 @@
  */
 #include "graph.h"
 
+#include "cells.h"
 #include "query.h"
 
 #include <math.h>
@@ -281,14 +282,16 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	}
 	for (size_t i = 0; i < rows; i++) {
 		int y = y_low - (int)i;
-		char live[32], delta[32], name[64];
-		bool rest = i == b->shown;
+		char name[64];
+		bool rest = i == b->shown, estimate = rest ? f->rest_estimate : f->owners[i].estimate;
 		uint64_t now = rest ? 0 : live_bytes(&f->owners[i].sum);
 		char letter = rest ? '.' : f->owners[i].letter;
 		if (rest) {
 			uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
 			for (size_t k = 0; k < b->shown; k++)
 				sum += live_bytes(&f->owners[k].sum);
+			for (size_t k = b->shown; k < f->owner_count; k++)
+				estimate |= f->owners[k].estimate;
 			now = whole > sum ? whole - sum : 0;
 			snprintf(name, sizeof name, "%zu others", f->owner_total - b->shown);
 		} else {
@@ -300,14 +303,10 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		if (a->w >= LEGEND_DELTA) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9;
-			draw_right(a, y, 2 + room, 8,
-				   d > 0   ? ROLE_PLUS
-				   : d < 0 ? ROLE_MINUS
-					   : ROLE_DIM,
-				   text_bytes_signed(delta, d));
+			cell_net((struct cell){ a, y, 2 + room, 8, estimate }, d);
 		}
 		room -= 8;
-		draw_right(a, y, 2 + room, 7, ROLE_NUMBER, text_bytes(live, now));
+		cell_bytes((struct cell){ a, y, 2 + room, 7, estimate }, now);
 		char *version = strstr(name, ".so.");
 		if (version && text_width(name) > room - 1) /* before the middle of the name */
 			version[3] = 0;

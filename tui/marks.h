@@ -19,6 +19,7 @@ struct mark_row {
 	struct tally sum;
 	struct change change;    /* from the row above */
 	bool change_known;
+	bool estimate;          /* sum, and so the change, has a share that was sampled */
 };
 
 struct marks {

@@ -59,7 +59,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct candidate *r = &((struct chooser *)arg)->rows[row];
 	struct model *m = r->watch ? watch_model(r->watch) : NULL;
 	bool known = m && model_program(m);
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, false };
 	struct rates one, ten;
 	char text[256];
 

@@ -75,25 +75,34 @@ static void add_stack(struct detail *d)
 	free(frames);
 }
 
-static void add_bar(struct page *p, const char *label, uint64_t blocks, uint64_t bytes,
+/* Figures have a share that was sampled: "~" before them. */
+static const char *about(const struct detail *d)
+{
+	const struct node *n = model_node(d->p.v.app->model, d->node);
+
+	return n && (d->inclusive ? n->sampled : n->self_estimate) ? "~" : "";
+}
+
+static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64_t bytes,
 		    uint64_t most)
 {
-	char bar[BAR * 4 + 1] = "", one[32], two[32];
+	char bar[BAR * 4 + 1] = "", one[32], two[32], size[40], count[40];
 	int n = most ? (int)((double)bytes * BAR / (double)most + 0.5) : 0;
 
 	for (int i = 0; i < n; i++)
 		strcat(bar, text_eighth(8));
-	page_add(p, ROLE_NUMBER, "  %12s %9s %12s  %s", label, text_bytes(one, bytes),
-		 text_count(two, blocks), bar);
+	snprintf(size, sizeof size, "%s%s", about(d), text_bytes(one, bytes));
+	snprintf(count, sizeof count, "%s%s", about(d), text_count(two, blocks));
+	page_add(&d->p, ROLE_NUMBER, "  %12s %9s %12s  %s", label, size, count, bar);
 }
 
-static void add_sizes(struct page *p, const struct scan_ages *s)
+static void add_sizes(struct detail *d, const struct scan_ages *s)
 {
 	uint64_t most = 0;
 	char label[64], from[32], to[32];
 
-	page_add(p, ROLE_NORMAL, "%s", "");
-	page_add(p, ROLE_TITLE, "Sizes of live blocks");
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Sizes of live blocks");
 	for (size_t i = 0; i < s->size_count; i++)
 		most = s->sizes[i].bytes > most ? s->sizes[i].bytes : most;
 	for (size_t i = 0; i < s->size_count; i++) {
@@ -101,11 +110,11 @@ static void add_sizes(struct page *p, const struct scan_ages *s)
 			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
 		snprintf(label, sizeof label, "%s..%s", text_bytes(from, low),
 			 text_bytes(to, low ? 2 * low - 1 : 1));
-		add_bar(p, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
+		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
 }
 
-static void add_ages(struct page *p, const struct scan_ages *s, uint64_t now)
+static void add_ages(struct detail *d, const struct scan_ages *s, uint64_t now)
 {
 	static const struct { uint64_t seconds; const char *label;
 	} steps[] = {
@@ -124,28 +133,29 @@ static void add_ages(struct page *p, const struct scan_ages *s, uint64_t now)
 	}
 	for (int k = 0; k < 6; k++)
 		most = bytes[k] > most ? bytes[k] : most;
-	page_add(p, ROLE_NORMAL, "%s", "");
-	page_add(p, ROLE_TITLE, "Ages of live blocks");
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Ages of live blocks");
 	for (int k = 0; k < 6; k++)
 		if (blocks[k])
-			add_bar(p, steps[k].label, blocks[k], bytes[k], most);
+			add_bar(d, steps[k].label, blocks[k], bytes[k], most);
 }
 
 static void add_figures(struct detail *d, const struct node *n)
 {
 	const struct tally *t = d->inclusive ? &n->incl : &n->self;
 	const struct change *c = d->inclusive ? &n->incl_change : &n->self_change;
+	const char *w = about(d);
 	char a[32], b[32], e[32], f[32];
 
-	page_add(&d->p, ROLE_NORMAL, "Live %s in %s.  Allocated in all %s in %s calls, freed %s.",
-		 text_bytes(a, live_bytes(t)), text_blocks(b, live_blocks(t)),
-		 text_bytes(e, t->alloc_bytes), text_count(f, t->alloc_blocks),
+	page_add(&d->p, ROLE_NORMAL, "Live %s%s in %s%s.  Allocated in all %s%s in %s%s calls, freed %s%s.",
+		 w, text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
+		 text_bytes(e, t->alloc_bytes), w, text_count(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){0}, t->free_bytes));
 	if (action_diffing(d->p.v.app)) {
 		char interval[320];
 		action_interval_name(d->p.v.app, false, interval, sizeof interval);
-		page_add(&d->p, ROLE_NORMAL, "%s: born %s, gone %s, net %s.", interval,
-			 text_bytes(a, c->born_bytes), text_bytes(b, c->gone_bytes),
+		page_add(&d->p, ROLE_NORMAL, "%s: born %s%s, gone %s%s, net %s%s.", interval, w,
+			 text_bytes(a, c->born_bytes), w, text_bytes(b, c->gone_bytes), w,
 			 text_bytes_signed(e, (int64_t)(c->born_bytes - c->gone_bytes)));
 	}
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
@@ -166,8 +176,8 @@ static void refresh(struct view *v, bool resort)
 	add_figures(d, n);
 	add_stack(d);
 	if (d->scanning && ages && ages->request != d->scan_before) {
-		add_sizes(&d->p, ages);
-		add_ages(&d->p, ages, v->app->figures.time_ns);
+		add_sizes(d, ages);
+		add_ages(d, ages, v->app->figures.time_ns);
 	} else if (d->scanning) {
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_DIM, "Sizes and ages: asked for, not here yet");

@@ -173,7 +173,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct owner *o = &l->rows[row];
 	const struct figure_owner *f;
 	uint64_t all = live_bytes(&l->v.app->figures.totals.sum);
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, o->sampled != 0 };
 	char text[32];
 	int64_t net;
 

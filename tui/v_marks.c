@@ -108,7 +108,8 @@ static void gather(struct marks *m)
 		row = (struct mark_row){.id = id,
 					.time_ns = k->time_ns,
 					.rss_bytes = k->rss_bytes,
-					.sum = k->totals};
+					.sum = k->totals,
+					.estimate = model_mark_estimate(model, id)};
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
@@ -116,7 +117,8 @@ static void gather(struct marks *m)
 	row = (struct mark_row){.id = MARK_NOW,
 				.time_ns = f->time_ns,
 				.rss_bytes = f->rss_bytes,
-				.sum = f->totals.sum};
+				.sum = f->totals.sum,
+				.estimate = model_estimate(model)};
 	add_row(m, &row);
 }
 
@@ -156,7 +158,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct marks *m = arg;
 	const struct mark_row *r = &m->rows[row];
 	bool start = r->id == 0, first = row == 0;
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, r->estimate };
 	char text[32];
 
 	switch (column) {
@@ -186,7 +188,11 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		break;
 	case C_BORN: if (r->change_known) cell_bytes(c, r->change.born_bytes); break;
 	case C_GONE: if (r->change_known) cell_bytes(c, r->change.gone_bytes); break;
-	case C_RSS: if (r->rss_bytes) cell_bytes(c, r->rss_bytes); break;
+	case C_RSS:
+		c.estimate = false;
+		if (r->rss_bytes)
+			cell_bytes(c, r->rss_bytes);
+		break;
 	case C_BLOCKS: if (!start) cell_count(c, live_blocks(&r->sum)); break;
 	}
 }
@@ -202,8 +208,6 @@ static void draw(struct view *v, const struct area *a)
 
 	m->has_lower = a->h >= 10;
 	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
-	if (*prefix == '~')
-		cells_prefix(prefix);
 	table_draw(&table, &top, &m->list, m, -2, !m->lower_focus || !m->has_lower);
 	cells_prefix(prefix);
 	if (!m->has_lower)

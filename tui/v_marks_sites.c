@@ -59,7 +59,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct marks *m = arg;
 	const struct interval_row *r = &m->changes[row];
 	size_t n = shown_intervals(m);
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, r->site.estimate };
 
 	if (column == 0 && r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
 		cell_text(c, ROLE_DIM, text_glyph(GLYPH_DOT));

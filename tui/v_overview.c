@@ -136,7 +136,7 @@ static void refresh(struct view *v, bool resort)
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
 	const struct site *r = sites_at(arg, row);
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, r->estimate };
 	char text[32];
 
 	switch (column) {
@@ -187,9 +187,9 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
-	snprintf(label, sizeof label, "alloc %s", text_short(number, f->ten.alloc_blocks));
+	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "", text_short(number, f->ten.alloc_blocks));
 	graph_rate(&up, f, app->window_ns, GRAPH_ALLOC, ROLE_ALLOC, label);
-	snprintf(label, sizeof label, "free %s", text_short(number, f->ten.free_blocks));
+	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "", text_short(number, f->ten.free_blocks));
 	graph_rate(&low, f, app->window_ns, GRAPH_FREE, ROLE_FREE, label);
 	graph_axis(&in, in.h - 1, 7, in.w - 7, f, app->window_ns, false);
 }

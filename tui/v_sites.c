@@ -72,7 +72,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct sites *s = arg;
 	const struct site *r = &s->rows[row];
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, r->estimate };
 
 	if (column == C_SITE)
 		cell_site(c, r);

@@ -109,7 +109,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct tree *t = arg;
 	const struct row *r = &t->rows[row];
-	struct cell c = { a, y, x, w };
+	struct cell c = { a, y, x, w, r->estimate };
 
 	if (column == C_NAME) {
 		name_cell(r, c);
@@ -126,7 +126,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		switch (column) {
 		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
-		case C_SELF: cell_bytes(c, live_bytes(&r->self)); break;
+		case C_SELF:
+			c.estimate = r->self_estimate;
+			cell_bytes(c, live_bytes(&r->self));
+			break;
 		case C_RATE:
 			cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
 			break;
@@ -159,24 +162,26 @@ void tree_panel(const struct tree *t, const struct area *a)
 		r->module == NO_ID ? NULL : model_module(t->v.app->model, r->module);
 	char title[700], one[32], two[32], three[32];
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
+	const char *about = r->estimate ? "~" : "";
 
 	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name,
 		 m ? m->name : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s live in %s%s%s.  Now %s calls/s, %s in all.",
-		    action_between(t->v.app) ? "Now " : "", text_bytes(one, bytes),
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all.",
+		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,
 		    text_blocks(two, blocks), blocks ? ", mean " : "",
 		    blocks ? text_bytes(three, bytes / blocks) : "",
+		    about,
 		    text_short((char[32]){0},
 			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
-		    text_bytes((char[32]){0}, r->incl.alloc_bytes));
+		    about, text_bytes((char[32]){0}, r->incl.alloc_bytes));
 	if (tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(t->v.app, false, interval, sizeof interval);
 		draw_printf(a, 2, 1, ROLE_NORMAL,
-			    "%s: %s blocks born and alive%s, %s older ones freed.", interval,
+			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval, about,
 			    text_count(one, r->change.born_blocks),
-			    action_between(t->v.app) ? " at its end" : "",
+			    action_between(t->v.app) ? " at its end" : "", about,
 			    text_count(two, r->change.gone_blocks));
 	} else if (r->file) {
 		draw_printf(a, 2, 1, ROLE_PLACE, "%.400s:%u", r->file, r->line);

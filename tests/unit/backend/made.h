@@ -74,6 +74,15 @@ static inline void made_slot(struct model *m, uint32_t id, uint32_t node, uint64
 	made_apply(m, &e);
 }
 
+static inline void made_weighed(struct model *m, uint32_t slot, uint64_t sample)
+{
+	struct event e = { .type = MTW_WEIGHED };
+
+	e.u.weighed.slot = slot;
+	e.u.weighed.sample = sample;
+	made_apply(m, &e);
+}
+
 /* Cumulative: blocks and bytes allocated, freed. */
 static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint64_t ay, uint64_t fb, uint64_t fy)
 {

@@ -94,9 +94,9 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	made_counts(m, 3, 100, 1000, 10, 100);
 	tick(m, 1);
 	CHECK_EQ(live_blocks(&model_node(m, 4)->self), 95);
-	CHECK(model_estimate(m) && model_self_estimate(m, 4));
-	CHECK(model_node(m, 3)->estimate && model_node(m, 1)->estimate);
-	CHECK(!model_node(m, 2)->estimate && !model_self_estimate(m, 3));
+	CHECK(model_estimate(m) && model_node(m, 4)->self_estimate);
+	CHECK(model_node(m, 3)->sampled && model_node(m, 1)->sampled);
+	CHECK(!model_node(m, 2)->sampled && !model_node(m, 3)->self_estimate);
 	CHECK_EQ(filter(m, 1, 9, 0), 0);
 	CHECK(!model_filter(m) && model_estimate(m)); /* every block again, but what is there was sampled */
 	CHECK_EQ(model_filters(m, &list), 2);
@@ -109,6 +109,38 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	CHECK_EQ(model_apply(m, &e, &made_err), -1);
 	model_clear(m);
 	CHECK(!model_estimate(m) && !model_filter(m) && !model_filters(m, &list));
+	model_free(m);
+}
+
+TEST(marks_before_the_first_sample_are_exact)
+{
+	struct model *m = family();
+
+	made_mark(m, 1, 0, 2, 0, "before");
+	made_slot(m, 3, 4, 1);
+	made_weighed(m, 3, 4096);
+	made_mark(m, 2, 1, 3, 0, "after");
+	made_counts(m, 3, 10, 100, 0, 0);
+	tick(m, 1);
+	CHECK(!model_mark_estimate(m, 1) && model_mark_estimate(m, 2) && !model_mark_estimate(m, 3));
+	model_clear(m);
+	made_mark(m, 1, 0, 2, 0, "anew");
+	CHECK(!model_mark_estimate(m, 1));
+	model_free(m);
+}
+
+/* A slot that is weighed after it was counted: as when a viewer comes late. */
+TEST(a_slot_is_weighed_after_it_was_counted)
+{
+	struct model *m = family();
+
+	made_counts(m, 2, 5, 50, 0, 0);
+	tick(m, 1);
+	made_weighed(m, 2, 4096);
+	CHECK(!model_estimate(m));
+	tick(m, 2);
+	CHECK(model_estimate(m) && model_node(m, 4)->self_estimate);
+	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 50);
 	model_free(m);
 }
 

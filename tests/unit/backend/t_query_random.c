@@ -39,11 +39,11 @@ static size_t all_rows(struct query *q, struct line *lines, size_t max)
 		for (uint32_t d = 0; d <= r[i].depth; d++)
 			at += (size_t)snprintf(lines[i].text + at, at < 300 ? 300 - at : 0, "%s/", path[d]);
 		at = strlen(lines[i].text);
-		snprintf(lines[i].text + at, 400 - at, " %llu %llu %llu %lld %llu %u %x",
+		snprintf(lines[i].text + at, 400 - at, " %llu %llu %llu %lld %llu %u %d%d %x",
 			 (unsigned long long)r[i].incl.alloc_bytes, (unsigned long long)live_bytes(&r[i].incl),
 			 (unsigned long long)live_bytes(&r[i].self),
 			 (long long)(r[i].change.born_bytes - r[i].change.gone_bytes),
-			 (unsigned long long)r[i].rate_bytes, r[i].paths,
+			 (unsigned long long)r[i].rate_bytes, r[i].paths, r[i].estimate, r[i].self_estimate,
 			 r[i].flags & (ROW_OPEN | ROW_LEAF | ROW_ZERO)); /* the others are of the heaviest, of which two may be */
 	}
 	qsort(lines, n, sizeof *lines, by_text);
@@ -56,10 +56,10 @@ static size_t all_sites(struct query *q, struct line *lines)
 	size_t n = query_sites(q, BY_LIVE, false, true, &s);
 
 	for (size_t i = 0; i < n; i++)
-		snprintf(lines[i].text, sizeof lines[i].text, "%s %llu %llu %u %lld %s %x", s[i].name,
+		snprintf(lines[i].text, sizeof lines[i].text, "%s %llu %llu %u %lld %s %d %x", s[i].name,
 			 (unsigned long long)live_bytes(&s[i].sum), (unsigned long long)s[i].sum.alloc_bytes,
 			 s[i].stacks, (long long)(s[i].change.born_bytes - s[i].change.gone_bytes), s[i].owner->name,
-			 s[i].flags);
+			 s[i].estimate, s[i].flags);
 	qsort(lines, n, sizeof *lines, by_text);
 	return n;
 }
@@ -91,6 +91,22 @@ static void build(struct query *q, uint32_t steps)
 	query_allow(q, SIZE_MAX);
 }
 
+/* Each has as many sampled stacks, however it came by them. */
+static void same_owners(struct owners *kept, struct owners *anew)
+{
+	const struct owner *a, *b;
+	size_t n = owners_update(kept, &a), sampled = 0;
+
+	CHECK_EQ(n, owners_update(anew, &b));
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < n; k++)
+			if (!strcmp(a[i].name, b[k].name)) {
+				CHECK_EQ(a[i].sampled, b[k].sampled);
+				sampled++;
+			}
+	CHECK_EQ(sampled, n);
+}
+
 static void compare(struct session *x, const char *filter)
 {
 	static struct line kept[LINES], anew[LINES];
@@ -108,6 +124,7 @@ static void compare(struct session *x, const char *filter)
 	same(kept, n, anew, all_rows(q, anew, LINES));
 	n = all_sites(x->q, kept);
 	same(kept, n, anew, all_sites(q, anew));
+	same_owners(x->o, o);
 	query_free(q);
 	owners_free(o);
 }
@@ -169,6 +186,8 @@ static void random_session(uint64_t number)
 			if (!s) {
 				s = ++slots;
 				made_slot(x.m, s, 1 + below(nodes), epoch);
+				if (below(8) == 0)
+					made_weighed(x.m, s, 4096);
 			}
 			const struct tally *t = &model_slot(x.m, s)->now;
 			if (below(3) && model_slot(x.m, s)->epoch == epoch)

@@ -449,3 +449,48 @@ TEST(values_that_are_made_in_slices_follow_what_arrives)
 	CHECK_EQ(r[0].paths, 400);
 	end(&x);
 }
+
+/* "~draw" of the rows whose figures have a sampled share, here or below. */
+static const char *estimates(struct session *x)
+{
+	static char text[1024];
+	const struct row *r;
+	size_t n = query_rows(x->q, true, &r), at = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", i ? " " : "", r[i].estimate ? "~" : "",
+				       r[i].name, r[i].self_estimate ? "~" : "");
+	return text;
+}
+
+TEST(rows_are_estimates_where_their_stacks_are)
+{
+	struct session x;
+	const struct site *s;
+	struct err err;
+
+	family(&x);
+	CHECK_EQ(query_open_below(x.q, 0, true, 100), 0);
+	CHECK_STR(estimates(&x), "main serve draw decode log_line");
+	made_slot(x.m, 20, 5, 0);
+	made_weighed(x.m, 20, 4096);
+	tick(&x, SECOND);
+	CHECK_STR(estimates(&x), "main serve draw decode log_line"); /* nothing is counted in it yet */
+	x.sum.alloc_blocks += 10;
+	x.sum.alloc_bytes += 100;
+	made_counts(x.m, 20, 10, 100, 0, 0);
+	tick(&x, SECOND);
+	CHECK_STR(estimates(&x), "~main ~serve draw ~decode~ log_line");
+	size_t n = query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(n, 3);
+	for (size_t i = 0; i < n; i++)
+		CHECK_EQ(s[i].estimate, !strcmp(s[i].name, "decode"));
+	CHECK_EQ(query_set_filter(x.q, "draw", &err), 0);
+	CHECK_STR(estimates(&x), "main serve draw");
+	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
+	query_set_inverted(x.q, true);
+	CHECK_STR(estimates(&x), "draw ~decode~ log_line");
+	end(&x);
+}
+
