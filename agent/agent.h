@@ -72,11 +72,15 @@ struct real {
 	void *(*valloc)(size_t);
 	void *(*pvalloc)(size_t);
 	size_t (*malloc_usable_size)(void *);
+	/* What the program reaches, where another malloc comes before ours; NULL = ours. */
+	void *(*front_realloc)(void *, size_t);
+	void (*front_free)(void *);
 };
 extern struct real mt_real;                         /* valid from the first instruction on */
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
 void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
+const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
 void *mt_real_boot_alloc(size_t bytes, size_t align); /* the loader's, on our behalf: never counted */
 bool mt_real_boot_owns(const void *p);

@@ -9,7 +9,8 @@
  * mt_thread_enter() is one thread-local load and one compare; NULL means that this call is not to
  * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
  * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
- * would come back to us through the PLT and be counted twice, and older libcs lack them.
+ * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the program
+ * has a malloc that comes before ours, they are written on that one's, which counts if it passes the call on.
  */
 #include "hooks.h"
 
@@ -186,6 +187,8 @@ MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 		errno = ENOMEM;
 		return NULL;
 	}
+	if (unlikely(mt_real.front_realloc))
+		return mt_real.front_realloc(p, bytes);
 	return any_realloc(p, bytes, CALLER_PC, CALLER_SP, CALLER_FP);
 }
 
@@ -237,22 +240,31 @@ MT_EXPORT void *pvalloc(size_t n)
 	return likely(p && t) ? RECORD(t, p, n) : p;
 }
 
+/* By names that the allocator in front of us may lack. */
+MT_INLINE void other_free(void *p)
+{
+	if (unlikely(mt_real.front_free))
+		mt_real.front_free(p);
+	else
+		any_free(p);
+}
+
 MT_EXPORT void cfree(void *p)
 {
-	any_free(p);
+	other_free(p);
 }
 
 MT_EXPORT void free_sized(void *p, size_t n)
 {
 	(void)n;
-	any_free(p);
+	other_free(p);
 }
 
 MT_EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
 {
 	(void)align;
 	(void)n;
-	any_free(p);
+	other_free(p);
 }
 
 MT_EXPORT size_t malloc_usable_size(void *p)

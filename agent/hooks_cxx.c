@@ -9,7 +9,8 @@
  *              new(0) is a block of 0 bytes, an aligned new counts its size before rounding.
  *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
  *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      somebody's replacement: called, and counted here unless it came to the malloc hook.
+ *   OTHER      somebody's replacement, or a library's with another malloc before ours: called, and counted
+ *              here unless it came to the malloc hook.
  * A replacement inside the program itself binds before us and is seen through its malloc.
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
@@ -65,6 +66,8 @@ static enum kind classify(void *operator_new)
 	Dl_info cxx, c;
 	const char *name;
 
+	if (mt_real_front()) /* then libstdc++'s asks that one */
+		return OTHER;
 	if (!operator_new || !dladdr(operator_new, &cxx))
 		return PLAIN;
 	if (dladdr((void *)mt_real.malloc, &c) && c.dli_fbase == cxx.dli_fbase)
@@ -214,6 +217,10 @@ MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t 
 		real_delete[g](p, a, b);
 	else if (real_delete[DEL])
 		real_delete[DEL](p, 0, 0);
+	else if (mt_real.front_free)
+		mt_real.front_free(p);
+	else
+		mt_real.free(p);
 	if (t)
 		t->deleting = 0;
 }

@@ -12,10 +12,10 @@
  * (mt_real_beside) is marked in its own thread's state as `quiet`.
  */
 #include "agent.h"
+#include "object.h"
 
 #include <dlfcn.h>
 #include <errno.h>
-#include <link.h>
 #include <malloc.h>
 #include <string.h>
 
@@ -32,6 +32,7 @@ struct boot_chunk {
 static struct boot_chunk *_Atomic boot_chunks;
 static _Atomic bool xfinding; /* inside the first lookup */
 static _Atomic bool xfound;
+static const char *front; /* a name of the loader's */
 
 static void *first_malloc(size_t n);
 static void first_free(void *p);
@@ -111,14 +112,15 @@ size_t mt_real_boot_size(const void *p)
 }
 
 /*
- * A failed dlsym leaves a message behind that the program's next dlerror() would show, and a block of
- * libc's that its own first failure would then not allocate. dlerror() takes the one back, a
- * success the other.
+ * What nobody defines is not asked for (object.c). A failed dlsym leaves a message behind that the program's
+ * next dlerror() would show, and a block of libc's that its own first failure would then not allocate.
+ * dlerror() takes the one back, a success the other.
  */
 static void *lookup(void *handle, const char *symbol)
 {
+	if (!mt_object_any_defines(symbol))
+		return NULL;
 	void *f = dlsym(handle, symbol);
-
 	if (!f) {
 		dlerror();
 		dlsym(RTLD_NEXT, "malloc");
@@ -171,6 +173,32 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	return f && !is_agent(f) ? f : NULL;
 }
 
+/*
+ * An executable with a malloc of its own, or a library that was preloaded before us. What we write upon other
+ * functions (reallocarray, operator new) must reach that one then, as it would without us.
+ */
+static void *in_front(const char *symbol)
+{
+	void *f = lookup(RTLD_DEFAULT, symbol);
+
+	return f && !is_agent(f) ? f : NULL;
+}
+
+const char *mt_real_front(void)
+{
+	return front;
+}
+
+static void find_front(struct real *r)
+{
+	void *f = in_front("malloc"), *moves = in_front("realloc"), *frees = in_front("free");
+	Dl_info info;
+
+	front = f && dladdr(f, &info) ? info.dli_fname : NULL;
+	memcpy(&r->front_realloc, &moves, sizeof(moves));
+	memcpy(&r->front_free, &frees, sizeof(frees));
+}
+
 /* Set what is there; what a libc lacks keeps a substitute. */
 static void find_all(void)
 {
@@ -196,6 +224,7 @@ static void find_all(void)
 #undef FIND
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
+	find_front(&r);
 	mt_real = r;
 }
 

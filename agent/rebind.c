@@ -12,9 +12,9 @@
  * free is counted as one of an unknown block.
  */
 #include "hooks.h"
+#include "object.h"
 
 #include <elf.h>
-#include <link.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
@@ -26,70 +26,11 @@
 #define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
 #endif
 
-/* A loaded object, as its headers and its dynamic section describe it. */
-struct object {
-	uintptr_t bias, start, end;        /* of what is mapped */
-	uintptr_t fixed, fixed_end;        /* read-only since it was relocated */
-	ElfW(Sym) *symbol;
-	const char *string;
-	const ElfW(Rela) *table[2];        /* of data, of calls */
-	size_t bytes[2];
-};
-
 struct work {
 	const struct rebind *list;
 	size_t count;
 	bool shown;                        /* step 1 is done */
 };
-
-/* glibc leaves addresses in the dynamic section, others what the file says. */
-static void *at(const struct object *o, uintptr_t value)
-{
-	return (void *)(value < o->bias ? value + o->bias : value);
-}
-
-static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
-{
-	for (; d->d_tag != DT_NULL; d++) {
-		switch (d->d_tag) {
-		case DT_SYMTAB: o->symbol = at(o, d->d_un.d_ptr); break;
-		case DT_STRTAB: o->string = at(o, d->d_un.d_ptr); break;
-		case DT_RELA: o->table[0] = at(o, d->d_un.d_ptr); break;
-		case DT_RELASZ: o->bytes[0] = d->d_un.d_val; break;
-		case DT_JMPREL: o->table[1] = at(o, d->d_un.d_ptr); break;
-		case DT_PLTRELSZ: o->bytes[1] = d->d_un.d_val; break;
-		}
-	}
-}
-
-static bool read_object(const struct dl_phdr_info *info, struct object *o)
-{
-	uintptr_t page = getauxval(AT_PAGESZ);
-	const ElfW(Dyn) *dynamic = NULL;
-
-	*o = (struct object){ .bias = info->dlpi_addr, .start = UINTPTR_MAX };
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		uintptr_t from = o->bias + ph->p_vaddr, to = from + ph->p_memsz;
-		if (ph->p_type == PT_LOAD) {
-			o->start = from < o->start ? from : o->start;
-			o->end = to > o->end ? to : o->end;
-		} else if (ph->p_type == PT_DYNAMIC) {
-			dynamic = (const void *)from;
-		} else if (ph->p_type == PT_GNU_RELRO) {
-			o->fixed = from & ~(page - 1);
-			o->fixed_end = to & ~(page - 1);
-		}
-	}
-	if (dynamic)
-		read_dynamic(o, dynamic);
-	return o->symbol && o->string;
-}
-
-static bool holds(const struct object *o, const void *p)
-{
-	return (uintptr_t)p >= o->start && (uintptr_t)p < o->end;
-}
 
 static bool protect(const void *p, size_t bytes, int how)
 {
@@ -133,7 +74,7 @@ static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)size;
-	if (read_object(info, &o) && holds(&o, (const void *)(uintptr_t)mt_rebind))
+	if (mt_object_read(info, &o) && mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
 		show(arg, &o, protection_of(info, o.symbol));
 	return ((struct work *)arg)->shown;
 }
@@ -155,7 +96,7 @@ static int bind_object(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)size;
-	if (!read_object(info, &o) || holds(&o, w->list->real) || holds(&o, w->list->hook))
+	if (!mt_object_read(info, &o) || mt_object_holds(&o, w->list->real) || mt_object_holds(&o, w->list->hook))
 		return 0;
 	for (int k = 0; k < 2; k++) {
 		for (size_t n = 0; o.table[k] && n < o.bytes[k] / sizeof(ElfW(Rela)); n++) {
