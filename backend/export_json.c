@@ -11,6 +11,7 @@
 
 #include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -186,8 +187,27 @@ static json_t *program(const struct model *m)
 	return o;
 }
 
+/* null: nothing is known. */
+static json_t *percent(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+/* Time in hooks is estimated from samples; the rest are the kernel's clocks. */
+static json_t *cpu(const struct totals *t, const struct quality *q)
+{
+	json_t *o = json_object();
+
+	set(o, "hooks_s", seconds(t->hook_ns));
+	set(o, "hooks_estimate", json_true());
+	set(o, "server_s", seconds(t->agent_cpu_ns));
+	set(o, "program_s", seconds(t->target_cpu_ns));
+	set(o, "percent_of_program", percent(q->of_program));
+	return o;
+}
+
 /* How the stacks were come by, and where they could not be finished. */
-static json_t *stack_effort(const struct report *r)
+static json_t *stack_effort(const struct report *r, const struct quality *q)
 {
 	const struct effort *e = model_effort(r->model);
 	json_t *o = json_object(), *cuts = json_array();
@@ -199,8 +219,13 @@ static json_t *stack_effort(const struct report *r)
 	set(o, "frames_walked", number(e->frames));
 	set(o, "pc_misses", number(e->pc_misses));
 	set(o, "edge_misses", number(e->edge_misses));
+	set(o, "whole_percent", percent(q->whole));
+	set(o, "remembered_percent", percent(q->remembered));
+	set(o, "frames_per_capture", percent(q->frames));
+	set(o, "pc_hit_percent", percent(q->pc_hits));
+	set(o, "edge_hit_percent", percent(q->edge_hits));
 	for (size_t i = 0; i < r->cut_count; i++) {
-		const struct report_cut *c = &r->cuts[i];
+		const struct cut *c = &r->cuts[i];
 		const struct module *m = c->module == NO_ID ? NULL : model_module(r->model, c->module);
 		json_t *cut = json_object();
 
@@ -219,7 +244,9 @@ static json_t *agent(const struct report *r)
 	const struct model *m = r->model;
 	json_t *o = json_object(), *lost = json_object(), *reasons = json_array();
 	uint64_t bytes, events = report_lost(m, &bytes);
+	struct quality q;
 
+	quality_of(m, &q);
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		uint64_t e, b;
 
@@ -234,9 +261,10 @@ static json_t *agent(const struct report *r)
 	set(o, "unwind_why", text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
+	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "truncated_stacks", number(r->truncated_stacks));
-	set(o, "stacks", stack_effort(r));
+	set(o, "stacks", stack_effort(r, &q));
 	set(o, "lost", lost);
 	return o;
 }

@@ -6,6 +6,7 @@
 #include "report.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -132,6 +133,29 @@ static void head(const struct page *p)
 	fputc('\n', p->out);
 }
 
+/* What memtop itself takes, and how far its stacks can be trusted. */
+static void own_cost(const struct page *p)
+{
+	const struct model *m = p->report->model;
+	struct quality q;
+	char a[REPORT_NUMBER], b[QUALITY_TEXT];
+
+	quality_of(m, &q);
+	fprintf(p->out, "agent      %9s, ~%.1f %% of one core", report_bytes(a, model_totals(m)->agent_memory_bytes),
+		report_overhead_percent(m));
+	if (!isnan(q.of_program))
+		fprintf(p->out, ", ~%.1f %% on top of the program's cpu time", q.of_program);
+	fputc('\n', p->out);
+	if (isnan(q.whole))
+		return;
+	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));
+	if (!isnan(q.remembered))
+		fprintf(p->out, ", %s %% remembered", quality_share(b, q.remembered));
+	if (!isnan(q.frames))
+		fprintf(p->out, ", else %.1f frames walked", q.frames);
+	fputc('\n', p->out);
+}
+
 static void totals(const struct page *p)
 {
 	const struct totals *t = model_totals(p->report->model);
@@ -153,8 +177,7 @@ static void totals(const struct page *p)
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
 		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
-	fprintf(p->out, "agent      %9s, %.1f %% of one core\n",
-		report_bytes(a, t->agent_memory_bytes), report_overhead_percent(p->report->model));
+	own_cost(p);
 }
 
 static void verdict(const struct page *p)
@@ -330,6 +353,32 @@ static void stacks(const struct page *p, struct frame_out *frames)
 			report_count(blocks, left));
 }
 
+static void cuts(const struct page *p)
+{
+	const struct report *r = p->report;
+	char blocks[REPORT_NUMBER], stacks[REPORT_NUMBER];
+	uint64_t more = 0;
+
+	if (!r->cut_count)
+		return;
+	title(p, "Stacks that end early, by reason and the module of their last known frame");
+	fprintf(p->out, "%10s  %9s   %s\n", "BLOCKS", "STACKS", "MODULE: REASON");
+	for (size_t i = 0; i < r->cut_count; i++) {
+		const struct cut *c = &r->cuts[i];
+
+		if (i >= p->top) {
+			more += c->blocks;
+			continue;
+		}
+		fprintf(p->out, "%10s  %9s   ", report_count(blocks, c->blocks), report_count(stacks, c->stacks));
+		put_clean(p, c->module == NO_ID ? "[no module]" : model_module(r->model, c->module)->name);
+		fprintf(p->out, ": %s\n", report_truncation(c->reason));
+	}
+	if (r->cut_count > p->top)
+		fprintf(p->out, "%10s  %9s   %s more\n", report_count(blocks, more), "...",
+			report_count(stacks, r->cut_count - p->top));
+}
+
 static void marks(const struct page *p)
 {
 	const struct model *m = p->report->model;
@@ -454,6 +503,7 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 		changes(&p, o, changed, changed_count, frames);
 	}
 	stacks(&p, frames);
+	cuts(&p);
 	marks(&p);
 	threads(&p);
 	if (fflush(out) || ferror(out))

@@ -126,24 +126,13 @@ static uint32_t truncation_of(const struct model *m, uint32_t leaf)
 	return cut_of(m, leaf, &outermost);
 }
 
-static void gather_cut(struct report *r, const struct report_stack *s)
+static void count_cut(struct report *r, const struct report_stack *s)
 {
 	uint32_t module, reason = cut_of(r->model, s->leaf, &module);
-	struct report_cut *c = r->cuts, *end = r->cuts + r->cut_count;
 
-	if (reason == MTW_TRUNC_NONE)
-		return;
-	r->truncated_stacks++;
-	while (c < end && (c->reason != reason || c->module != module))
-		c++;
-	if (c == end) {
-		GROW(r->cuts, r->cut_room, r->cut_count + 1);
-		c = &r->cuts[r->cut_count++];
-		c->reason = reason;
-		c->module = module;
-	}
-	c->stacks++;
-	c->blocks += s->sum.alloc_blocks;
+	r->truncated_stacks += reason != MTW_TRUNC_NONE;
+	for (size_t i = 0; i < r->cut_count; i++)
+		r->cuts[i].stacks += r->cuts[i].reason == reason && r->cuts[i].module == module;
 }
 
 static void gather_stacks(struct report *r)
@@ -151,6 +140,7 @@ static void gather_stacks(struct report *r)
 	uint32_t n = model_dense_count(r->model), id;
 	size_t room = 0;
 
+	r->cut_count = quality_cuts(r->model, &r->cuts);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct node *node = model_dense(r->model, i, &id);
 
@@ -162,7 +152,7 @@ static void gather_stacks(struct report *r)
 		s->sum = node->self;
 		s->estimate = node->self_estimate;
 		s->truncated = truncation_of(r->model, id);
-		gather_cut(r, s);
+		count_cut(r, s);
 	}
 	sort_stacks(r, r->stacks, r->stack_count);
 }

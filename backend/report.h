@@ -9,6 +9,7 @@
 #define REPORT_H
 
 #include "export.h"
+#include "quality.h"
 
 struct report_stack {
 	uint32_t leaf;               /* trie node: the stack's id */
@@ -18,12 +19,6 @@ struct report_stack {
 	struct change change;        /* in changes only */
 };
 
-/* Stacks that end early for one reason, their last known frame in one module. */
-struct report_cut {
-	uint32_t reason, module;     /* enum mtw_truncation; NO_ID = generated code, or no frame at all */
-	uint64_t stacks, blocks;
-};
-
 struct report {
 	const struct model *model;
 	struct symbols *symbols;
@@ -31,8 +26,8 @@ struct report {
 	struct report_stack *stacks; /* by live bytes, then by frames; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
-	struct report_cut *cuts;     /* owned */
-	size_t cut_count, cut_room;
+	struct cut *cuts;            /* with their stacks counted; owned */
+	size_t cut_count;
 	uint32_t *rank;              /* of each node's frame among all frames, by dense index; owned */
 	char **warnings;             /* sentences; owned */
 	size_t warning_count, warning_room;
