@@ -5,6 +5,7 @@ A test script defines functions with @test and calls main(). Each prints PASS or
 or SKIP; what it started through start() is ended when its function returns. Nothing sleeps for a fixed
 time: wait_for() polls a condition until a deadline.
 """
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -134,6 +135,12 @@ def run(command, seconds=60, **named):
             out, err = process.communicate()
             raise AssertionError(f"{' '.join(map(str, command))}: still running after {seconds} s\n{out}\n{err}")
     return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def at_once(function, arguments):
+    """function(*a) for each a, all at the same time: for what mostly waits. The answers, in order."""
+    with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
+        return list(pool.map(lambda a: function(*a), arguments))
 
 
 def need(*tools):
