@@ -340,6 +340,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
 	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
 	case REQ_COMMAND: action_command(a); return VIEW_DRAW;
+	case REQ_AGENT: app_open_page(a, view_agent_new(a)); return VIEW_DRAW;
 	case REQ_HELP: app_open_page(a, view_help_new(a)); return VIEW_DRAW;
 	case REQ_ESCAPE: return escape(a);
 	case REQ_BACK: return back(a);

@@ -110,6 +110,7 @@ struct view *view_libs_new(struct app *a);
 struct view *view_marks_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
+struct view *view_agent_new(struct app *a);
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive);
 void view_tree_select_node(struct view *v, uint32_t node);
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);

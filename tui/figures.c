@@ -81,13 +81,12 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct q
 	take_marks(f, m);
 	query_verdict(q, &f->verdict);
 	symbols_progress(watch_symbols(w), &f->symbols_done, &f->symbols_asked);
-	f->lost_events = f->truncated = 0;
+	f->lost_events = 0;
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		model_loss(m, i, &events, &bytes);
 		f->lost_events += i == MTW_LOSS_SHADOW ? events : 0;
 	}
-	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++)
-		f->truncated += model_truncated(m, i);
+	quality_of(m, &f->quality);
 	f->state = model_state(m, &f->status, &f->status_known);
 	f->complete = model_complete(m);
 	f->final = model_final(m);

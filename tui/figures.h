@@ -9,6 +9,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
+#include "quality.h"
 #include "query.h"
 #include "watch.h"
 
@@ -36,7 +37,8 @@ struct figures {
 	struct rates ten;
 	struct verdict verdict;
 	uint64_t symbols_done, symbols_asked;
-	uint64_t lost_events, truncated;
+	uint64_t lost_events;
+	struct quality quality;
 	uint32_t state;          /* enum mtw_state */
 	int status;
 	bool status_known, complete, final;

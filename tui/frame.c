@@ -108,9 +108,9 @@ static void draw_header(const struct app *a, const struct area *s)
 	const struct program *p = model_program(a->model);
 	const struct figures *f = &a->figures;
 	const struct totals *t = &f->totals;
-	struct part left[8], right[8];
+	struct part left[8], right[12];
 	size_t n = 0, m = 0;
-	char done[32], asked[32], memory[32], recorded[120];
+	char done[32], asked[32], memory[32], recorded[120], share[QUALITY_TEXT];
 
 	draw_fill(s, 0, 0, -1, ROLE_HEADER);
 	if (s->w >= 60)
@@ -126,9 +126,8 @@ static void draw_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
-	if (f->truncated)
-		add(right, &m, ROLE_HEADER_WARNING, "%s blocks in cut stacks",
-		    text_short(done, (double)f->truncated));
+	if (f->quality.cut_blocks)
+		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%", quality_share(share, f->quality.whole));
 	const struct recorded *filter = model_filter(a->model);
 	if (filter)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
@@ -139,10 +138,14 @@ static void draw_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
 	if (t->time_ns)
-		add(right, &m, ROLE_HEADER, "agent %s %.1f%%",
+		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
 		    text_bytes(memory, t->agent_memory_bytes), report_overhead_percent(a->model));
 	if (!filter && !f->estimate)
 		add(right, &m, ROLE_HEADER, "every block");
+	if (!f->quality.cut_blocks && !isnan(f->quality.whole))
+		add(right, &m, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
+	if (!isnan(f->quality.remembered))
+		add(right, &m, ROLE_HEADER, "cached %s%%", quality_share(share, f->quality.remembered));
 	if (watch_target(a->watch)->text[0] && !(a->options->child))
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
 	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;

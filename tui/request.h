@@ -35,6 +35,7 @@ enum focus {
 	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k grew new") \
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
+	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
 	X(THEME, GLOBAL, "t", "", "next theme") \
 	X(REDRAW, GLOBAL, "^L", "", "redraw the screen") \
 	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)") \

@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * v_agent.c - what memtop itself costs the program, and how far its stacks can be trusted: the page behind the
+ * short figures of the header. Only time in the program's calls is estimated (from samples), and carries a ~.
+ */
+#include "app.h"
+#include "page.h"
+#include "quality.h"
+#include "report.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#define CUTS_MAX 100
+
+/* Words of 50 columns fit the narrowest common screen. */
+static void add(struct page *p, const char *label, const char *figure, const char *words)
+{
+	page_add(p, ROLE_NORMAL, "  %-14s %9s  %s", label, figure, words);
+}
+
+static char *percent(char *out, double value)
+{
+	if (isnan(value))
+		strcpy(out, "-");
+	else
+		snprintf(out, 32, "%.1f %%", value);
+	return out;
+}
+
+static const char *share(char *out, double value)
+{
+	char number[QUALITY_TEXT];
+
+	snprintf(out, 40, isnan(value) ? "%s" : "%s %%", quality_share(number, value));
+	return out;
+}
+
+static void add_cost(struct page *p, const struct totals *t, const struct quality *q)
+{
+	char a[40], b[32];
+
+	page_add(p, ROLE_TITLE, "Cost, since the program's start");
+	snprintf(a, sizeof a, "%s%s", isnan(q->hooks) ? "" : "~", percent(b, q->hooks));
+	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
+	add(p, "its server", percent(b, q->server), "of one core, beside the program");
+	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
+	add(p, "both", a, "on top of the program's own cpu time (estimated)");
+	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident: live map, stacks, counters, history");
+	page_add(p, ROLE_NORMAL, "%s", "");
+}
+
+static void add_stacks(struct page *p, const struct model *m, const struct quality *q)
+{
+	const char *engine = model_option(m, "unwind"), *why = model_option(m, "unwind_why");
+	char a[40], words[128], n[32];
+
+	page_add(p, ROLE_TITLE, "Stacks%s%s%s%s", engine ? ", taken by " : "", engine ? engine : "",
+		 why && *why ? ": " : "", why ? why : "");
+	snprintf(words, sizeof words, q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
+		 text_count(n, q->cut_blocks));
+	add(p, "whole", share(a, q->whole), words);
+	add(p, "remembered", share(a, q->remembered),
+	    model_estimate(m) ? "of allocations: not known where they were sampled"
+			      : "of allocations: the stack was the remembered one");
+	snprintf(a, sizeof a, isnan(q->frames) ? "-" : "%.1f", q->frames);
+	add(p, "frames walked", a, "on the mean, for each that was not");
+	add(p, "rules at hand", share(a, q->pc_hits), "of frames walked: the unwind rule was in the cache");
+	add(p, "steps at hand", share(a, q->edge_hits), "of frames walked: so was the step in the call tree");
+}
+
+static void add_cuts(struct page *p, const struct model *m)
+{
+	struct cut *list;
+	size_t n = quality_cuts(m, &list);
+	char blocks[32];
+
+	if (n) {
+		page_add(p, ROLE_NORMAL, "%s", "");
+		page_add(p, ROLE_TITLE, "Stacks that end early, by module of the last known frame and reason");
+		page_add(p, ROLE_HEAD, "  %12s  %-24s %s", "BLOCKS", "MODULE", "REASON");
+	}
+	for (size_t i = 0; i < n && i < CUTS_MAX; i++)
+		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
+			 list[i].module == NO_ID ? "[no module]" : model_module(m, list[i].module)->name,
+			 report_truncation(list[i].reason));
+	if (n > CUTS_MAX)
+		page_add(p, ROLE_DIM, "  %12s  %zu more", "...", n - CUTS_MAX);
+	free(list);
+}
+
+static void add_losses(struct page *p, const struct model *m)
+{
+	uint64_t events, bytes, all = report_lost(m, &bytes);
+	char n[32];
+
+	page_add(p, ROLE_NORMAL, "%s", "");
+	page_add(p, ROLE_TITLE, all ? "Lost" : "Lost: nothing");
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		model_loss(m, i, &events, &bytes);
+		if (events)
+			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD, "  %12s  %s",
+				 text_count(n, events), report_loss(i));
+	}
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct page *p = (struct page *)v;
+	const struct model *m = v->app->model;
+	struct quality q;
+
+	(void)resort;
+	page_clear(p);
+	quality_of(m, &q);
+	add_cost(p, &v->app->figures.totals, &q);
+	add_stacks(p, m, &q);
+	add_cuts(p, m);
+	add_losses(p, m);
+}
+
+static void view_free(struct view *v)
+{
+	page_release((struct page *)v);
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Agent",
+	.brief = "Agent",
+	.foci = page_foci,
+	.refresh = refresh,
+	.draw = page_draw,
+	.request = page_request,
+	.search = page_search,
+	.next_hit = page_next_hit,
+	.free = view_free,
+};
+
+struct view *view_agent_new(struct app *a)
+{
+	struct page *p = xcalloc(1, sizeof *p);
+
+	p->v = (struct view){ &ops, a };
+	return &p->v;
+}
