@@ -19,7 +19,8 @@ What makes the comparison fair, so that equal means equal to the last byte:
     library that is loaded already: the loader knows it by its inode and adds nothing.
   - Python makes integers of addresses, and their size depends on the address: with preload "high_heap"
     all runs have libraries, heap and threads above 4 GiB (and valgrind gets --aspace-minaddr). libxml2
-    seeds its tables with the time of day: with "fixed_time" it stands still.
+    seeds its tables with the time of day: with "fixed_time" it stands still. gcc has tables for each 16 MiB in
+    which it mapped a page: with "placed_maps" these lie where they always lie.
   - A program whose own totals vary between two runs of the same kind is no reference: Varies is raised.
   - bash keeps pids as text: runs whose pids differ in their number of digits are made again.
 

@@ -156,6 +156,8 @@ int main(int argc, char **argv)
 	pthread_t t[THREADS];
 	char byte;
 
+	if (argc < 2)
+		return puts("use: what is alive at the end hangs on which thread was first") < 0;
 	for (size_t i = 0; i < THREADS; i++) {
 		all[i].blocks = 7 * i + 1; /* a seed */
 		EXPECT(!pthread_create(&t[i], nullptr, work, &all[i]));
@@ -169,7 +171,7 @@ int main(int argc, char **argv)
 	}
 	printf("%zu %zu %zu %zu\n", sum.blocks, sum.bytes, sum.blocks - sum.freed_blocks, sum.bytes - sum.freed_bytes);
 	fflush(stdout);
-	while (argc > 1 && !strcmp(argv[1], "wait") && read(0, &byte, 1) > 0)
+	while (!strcmp(argv[1], "wait") && read(0, &byte, 1) > 0)
 		;
 	return 0;
 }
