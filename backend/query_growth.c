@@ -180,7 +180,7 @@ static void shape_site(const struct query *q, const struct site_table *t, struct
 	int64_t net[MARK_INTERVALS], total = 0;
 
 	for (size_t i = 0; i < g->count; i++) {
-		net[i] = (int64_t)(site_at(t, s, i + 1) - site_at(t, s, i));
+		net[i] = net_clamped((int64_t)(site_at(t, s, i + 1) - site_at(t, s, i)));
 		total += net[i];
 	}
 	double minutes = g->count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
@@ -205,9 +205,9 @@ void growth_update(struct query *q, struct site_table *t)
 		between_samples(q, t);
 	for (size_t i = 0; i < g->count; i++) {
 		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
-		g->net[i] = (int64_t)(whole_at(q, t, i + 1) - whole_at(q, t, i));
+		g->net[i] = net_clamped((int64_t)(whole_at(q, t, i + 1) - whole_at(q, t, i)));
 	}
-	g->since = g->count ? (int64_t)(live_now(q) - whole_at(q, t, g->count)) : 0;
+	g->since = g->count ? net_clamped((int64_t)(live_now(q) - whole_at(q, t, g->count))) : 0;
 	for (size_t i = 0; i < t->count; i++)
 		shape_site(q, t, t->sites[i]);
 }

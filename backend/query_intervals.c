@@ -15,9 +15,10 @@ static void book(void *arg, uint32_t slot, const struct change *c)
 	const struct node *n = model_node(k->q->m, model_slot(k->q->m, slot)->node);
 	uint32_t number = n ? sites_of_index(k->q, n->index) : 0;
 
-	if (number)
-		k->q->sites->sites[number - 1]->net[k->column] +=
-			(int64_t)(c->born_bytes - c->gone_bytes);
+	if (number) {
+		int64_t *net = &k->q->sites->sites[number - 1]->net[k->column];
+		*net = (int64_t)((uint64_t)*net + c->born_bytes - c->gone_bytes);
+	}
 }
 
 static int64_t total(const struct interval_row *r)
@@ -77,8 +78,10 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 	for (size_t i = 0; i < t->count; i++) {
 		struct interval_row r = { t->sites[i]->pub, t->sites[i]->net, count };
 		bool changed = false;
-		for (size_t k = 0; k < count; k++)
+		for (size_t k = 0; k < count; k++) {
+			r.net[k] = net_clamped(r.net[k]);
 			changed |= r.net[k] != 0;
+		}
 		if (!changed || !r.site.stacks)
 			continue;
 		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum),

@@ -233,6 +233,11 @@ void sites_move(struct query *q, uint32_t index); /* its site may be another */
 void sites_stale(struct query *q, bool only_moved);
 uint32_t sites_left(const struct query *q);       /* nodes that are not summed yet */
 /* query_shape.c */
+#define NET_MAX (1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not overflow */
+static inline int64_t net_clamped(int64_t net)
+{
+	return net > NET_MAX ? NET_MAX : net < -NET_MAX ? -NET_MAX : net;
+}
 enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
 		    uint32_t *grew);
 

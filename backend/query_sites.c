@@ -481,14 +481,14 @@ void query_site_expect(struct query *q, uint32_t site, bool on)
 
 int64_t sites_steady(const struct site_table *t)
 {
-	int64_t net = 0;
+	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
 
 	for (size_t i = 0; i < t->count; i++) {
 		const struct site *s = &t->sites[i]->pub;
 		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
-			net += s->net_window;
+			net += (uint64_t)s->net_window;
 	}
-	return net;
+	return (int64_t)net;
 }
 
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)

@@ -212,7 +212,7 @@ static bool by_history(struct query *q, struct verdict *v)
 	}
 	for (size_t i = 0; i < SHAPE_INTERVALS; i++) {
 		g.ns[i] = g.at_ns[i + 1] - g.at_ns[i];
-		g.net[i] = (int64_t)(p[at[i + 1]].live_bytes - p[at[i]].live_bytes);
+		g.net[i] = net_clamped((int64_t)(p[at[i + 1]].live_bytes - p[at[i]].live_bytes));
 	}
 	int64_t total = judge(q, v, &g, 0);
 	if (total > 0)

@@ -227,3 +227,25 @@ TEST(intervals_between_marks)
 	CHECK_EQ(rows[0].net[0], 10);
 	end(&x);
 }
+
+/* A peer that lies may claim what no heap has: sums over it stay in bounds. */
+TEST(growth_beyond_any_heap_does_not_overflow)
+{
+	struct session x;
+	const struct site *s = NULL;
+	struct verdict v;
+
+	family(&x);
+	for (int i = 0; i < 40; i++) {
+		grow(&x, 4, 1, 1ull << 58);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+	}
+	CHECK_STR(s[0].name, "decode");
+	CHECK(s[0].intervals > 3 && s[0].grew == s[0].intervals);
+	CHECK_EQ(s[0].net_window, s[0].intervals * (1ll << 50));
+	CHECK_EQ(s[0].shape, SHAPE_STEADY);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_GROWING);
+	end(&x);
+}
