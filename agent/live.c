@@ -29,8 +29,13 @@
  * Then live_small() finds nothing, and every block takes the path through this file.
  * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
  * reads meta twice).
+ *
+ * Pages of small leaves that nothing lies in any more are given back; live_back.c has the scheme, and
+ * why no entry is lost. For that moment a region is closed: live_small() finds nothing there, so
+ * that who enters a block comes here, and puts it into the region's twin, a second leaf. There it stays
+ * until it is taken out: who finds nothing in the leaf looks into the twin. An entry is in one of the two.
  */
-#include "live_fast.h"
+#include "live.h"
 
 #include <string.h>
 
@@ -40,23 +45,13 @@
 #define TICKS 65536
 #define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
 
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
-struct shadow {
-	region_leaf *_Atomic xsmall;
-	region_leaf *_Atomic xlarge;
-};
-
-/* Leaves in the order of their making: what a scan walks, instead of the roots. */
-struct used {
-	struct used *next;
-	void *leaf;
-	bool large;
-};
-
 region_leaf *_Atomic mt_live_fast;
-static struct shadow even, odd;
+region_leaf *_Atomic mt_live_open;
+const region_leaf *_Atomic mt_live_closed;
+_Atomic uint32_t mt_live_unguarded;
+struct shadow mt_live_even, mt_live_odd;
+struct used *_Atomic mt_live_used;
 static _Atomic bool xsuspected;
-static struct used *_Atomic xused;
 unsigned mt_live_granule_shift = 4;
 
 _Atomic uint32_t mt_live_xtick;
@@ -80,9 +75,10 @@ bool mt_live_init(unsigned granule_bytes)
 {
 	mt_live_granule_shift = (unsigned)__builtin_ctz(granule_bytes);
 	tick_start = mt_prim_map(TICKS * sizeof(*tick_start), true);
-	if (!tick_start || !new_root(&even.xsmall) || !new_root(&even.xlarge))
+	if (!tick_start || !new_root(&mt_live_even.xsmall) || !new_root(&mt_live_even.xlarge) ||
+	    !new_root(&mt_live_open))
 		return false;
-	atomic_store(&mt_live_fast, even.xsmall);
+	atomic_store(&mt_live_fast, mt_live_open);
 	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
 	return true;
 }
@@ -98,7 +94,7 @@ MT_COLD void mt_live_suspect(void)
 /* The map of an address; NULL: outside the known address space, or not yet there. */
 MT_INLINE struct shadow *shadow_of(uintptr_t addr)
 {
-	struct shadow *s = likely(!(addr & 8)) ? &even : &odd;
+	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &mt_live_odd;
 
 	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) || addr >> ADDRESS_BITS))
 		return NULL;
@@ -127,52 +123,98 @@ MT_INLINE struct large *large_at(const struct shadow *s, uintptr_t addr)
 	return leaf ? (struct large *)(leaf + (addr >> LARGE_SHIFT) * sizeof(struct large)) : NULL;
 }
 
-static void remember(void *leaf, bool large)
+size_t mt_live_small_bytes(void)
 {
-	struct used *u = mt_arena_alloc(sizeof(*u));
+	return sizeof(uint64_t) << (REGION_SHIFT - mt_live_granule_shift);
+}
+
+static size_t leaf_bytes(enum leaf_kind kind)
+{
+	return kind == LEAF_LARGE ? LARGE_COUNT * sizeof(struct large) : mt_live_small_bytes();
+}
+
+static void remember(void *leaf, enum leaf_kind kind, size_t region)
+{
+	bool looked_at = kind == LEAF_EVEN || kind == LEAF_ODD;
+	size_t bits = looked_at ? mt_live_small_bytes() / mt_prim_page_bytes() : 0;
+	struct used *u = mt_arena_alloc(sizeof(*u) + (bits + 63) / 64 * sizeof(uint64_t));
 
 	if (!u)
 		return; /* the scan misses it: ages degrade, counters do not */
-	u->leaf = leaf;
-	u->large = large;
-	u->next = atomic_load_explicit(&xused, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&xused, &u->next, u, memory_order_release,
+	*u = (struct used){ .leaf = leaf, .region = region, .kind = kind, .empty = (uint64_t *)(u + 1) };
+	u->next = atomic_load_explicit(&mt_live_used, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&mt_live_used, &u->next, u, memory_order_release,
 						      memory_order_relaxed))
 		;
 }
 
-static size_t small_bytes(void)
+/* A leaf's address, as the roots have it. */
+static uintptr_t biased(void *leaf, uintptr_t first, bool large)
 {
-	return sizeof(uint64_t) << (REGION_SHIFT - mt_live_granule_shift);
+	return large ? (uintptr_t)leaf - (first >> LARGE_SHIFT) * sizeof(struct large)
+		     : (uintptr_t)leaf - (first >> mt_live_granule_shift) * sizeof(uint64_t);
 }
 
 /* Both roots or none: the small one is made first, and the large one tells. */
 static bool make_odd(void)
 {
-	return atomic_load(&odd.xlarge) || (new_root(&odd.xsmall) && new_root(&odd.xlarge));
+	return atomic_load(&mt_live_odd.xlarge) ||
+	       (new_root(&mt_live_odd.xsmall) && new_root(&mt_live_odd.xlarge));
+}
+
+/*
+ * Into an empty place of a root; `open` is the same place of mt_live_open, or NULL. It is filled
+ * before the leaf is in the list: only then may the region be closed.
+ */
+static bool add_leaf(region_leaf *at, region_leaf *open, size_t region, enum leaf_kind kind)
+{
+	size_t bytes = leaf_bytes(kind);
+	uintptr_t none = 0;
+	void *leaf = mt_prim_map(bytes, true);
+
+	if (!leaf)
+		return false;
+	uintptr_t base = biased(leaf, region << REGION_SHIFT, kind == LEAF_LARGE);
+	if (!base || !atomic_compare_exchange_strong(at, &none, base)) {
+		mt_prim_unmap(leaf, bytes);
+		return none;
+	}
+	if (open)
+		atomic_store_explicit(open, base, memory_order_release);
+	mt_arena_range((uintptr_t)leaf, bytes);
+	remember(leaf, kind, region);
+	return true;
 }
 
 MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 {
-	size_t bytes = large ? LARGE_COUNT * sizeof(struct large) : small_bytes();
-	uintptr_t first = addr >> REGION_SHIFT << REGION_SHIFT, none = 0;
+	size_t region = addr >> REGION_SHIFT;
 
 	if (addr >> ADDRESS_BITS || ((addr & 8) && !make_odd()))
 		return false;
 	const struct shadow *s = shadow_of(addr);
-	void *leaf = mt_prim_map(bytes, true);
-	if (!leaf)
+	if (large)
+		return add_leaf(&s->xlarge[region], NULL, region, LEAF_LARGE);
+	bool is_odd = s == &mt_live_odd;
+	return add_leaf(&s->xsmall[region], is_odd ? NULL : &mt_live_open[region], region,
+			is_odd ? LEAF_ODD : LEAF_EVEN);
+}
+
+bool mt_live_make_twin(struct shadow *s, size_t region)
+{
+	if (!atomic_load(&s->xtwin) && !new_root(&s->xtwin))
 		return false;
-	uintptr_t base = large ? (uintptr_t)leaf - (first >> LARGE_SHIFT) * sizeof(struct large)
-			       : (uintptr_t)leaf - (first >> mt_live_granule_shift) * sizeof(uint64_t);
-	region_leaf *root = atomic_load(large ? &s->xlarge : &s->xsmall);
-	if (!base || !atomic_compare_exchange_strong(&root[addr >> REGION_SHIFT], &none, base)) {
-		mt_prim_unmap(leaf, bytes);
-		return none;
-	}
-	mt_arena_range((uintptr_t)leaf, bytes);
-	remember(leaf, large);
-	return true;
+	return atomic_load(&s->xtwin[region]) || add_leaf(&s->xtwin[region], NULL, region, LEAF_TWIN);
+}
+
+/* The entry in the twin; NULL where there is none. */
+static _Atomic uint64_t *twin_at(const struct shadow *s, uintptr_t addr)
+{
+	uintptr_t leaf = likely(!atomic_load_explicit(&s->xtwin, memory_order_acquire)) ? 0
+			 : leaf_at(&s->xtwin, addr);
+
+	return leaf ? (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t))
+		    : NULL;
 }
 
 bool mt_live_ready(const void *p, size_t size)
@@ -237,34 +279,56 @@ static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *
 	return atomic_compare_exchange_strong(&l->xmeta, &meta, 0);
 }
 
-static bool enter(uintptr_t addr, size_t size, slot_id slot, uint32_t tick, uint32_t thread,
-		  struct block *old)
+/* What was freed unseen may lie in the leaf or in its twin, wherever the new entry goes. */
+static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 {
-	if (unlikely(size >= LARGE_MIN))
-		return enter_large(addr, size, pack_large(addr, slot, tick, thread), old);
 	const struct shadow *s = shadow_of(addr);
-	_Atomic uint64_t *e = small_at(s, addr);
+	const region_leaf *closed = atomic_load_explicit(&mt_live_closed, memory_order_acquire);
+	_Atomic uint64_t *e = small_at(s, addr), *other = twin_at(s, addr);
+
+	if (unlikely(closed) && closed == &s->xsmall[addr >> REGION_SHIFT]) {
+		_Atomic uint64_t *twin = other;
+		other = e;
+		e = twin;
+	}
 	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
-	atomic_store_explicit(e, pack_small(size, slot, tick, thread), memory_order_release);
+	atomic_store_explicit(e, entry, memory_order_release);
+	if (unlikely(other) && !stale) {
+		stale = atomic_load_explicit(other, memory_order_relaxed);
+		if (stale)
+			atomic_store_explicit(other, 0, memory_order_relaxed);
+	}
 	if (likely(!stale))
 		return take_covering(s, addr, old);
 	*old = unpack_small(stale);
 	return true;
 }
 
+/* The guard of `t` is set; the shared one has none. */
+static bool enter(const struct thread *t, uintptr_t addr, const struct block *b, struct block *old)
+{
+	if (unlikely(b->size >= LARGE_MIN))
+		return enter_large(addr, b->size, pack_large(addr, b->slot, b->tick, b->thread), old);
+	if (unlikely(t->shared))
+		atomic_fetch_add(&mt_live_unguarded, 1);
+	bool occupied = enter_small(addr, pack_small(b->size, b->slot, b->tick, b->thread), old);
+	if (unlikely(t->shared))
+		atomic_fetch_sub(&mt_live_unguarded, 1);
+	return occupied;
+}
+
 /* Call mt_live_ready() first. */
 bool mt_live_enter(const struct thread *t, void *p, size_t size, slot_id slot, struct block *old)
 {
-	uint32_t tick = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
-	uint32_t thread = atomic_load_explicit(&t->xindex, memory_order_relaxed);
+	struct block b = { size, slot, atomic_load_explicit(&mt_live_xtick, memory_order_relaxed),
+			   atomic_load_explicit(&t->xindex, memory_order_relaxed) };
 
-	return enter(plain_address(p), size, slot, tick, thread, old);
+	return enter(t, plain_address(p), &b, old);
 }
 
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old)
 {
-	(void)t;
-	return enter(plain_address(p), b->size, b->slot, b->tick, b->thread, old);
+	return enter(t, plain_address(p), b, old);
 }
 
 static struct block take_large(const struct shadow *s, uintptr_t addr)
@@ -280,6 +344,18 @@ static struct block take_large(const struct shadow *s, uintptr_t addr)
 	uint64_t size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, 0, memory_order_release);
 	return unpack_large(meta, size);
+}
+
+MT_COLD static struct block take_twin(const struct shadow *s, uintptr_t addr)
+{
+	struct block none = { 0, 0, 0, 0 };
+	_Atomic uint64_t *e = twin_at(s, addr);
+	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
+
+	if (!v)
+		return none;
+	atomic_store_explicit(e, 0, memory_order_relaxed);
+	return unpack_small(v);
 }
 
 struct block mt_live_take(const void *p)
@@ -298,7 +374,33 @@ struct block mt_live_take(const void *p)
 			return unpack_small(v);
 		}
 	}
-	return take_large(s, addr);
+	struct block b = take_large(s, addr);
+	if (unlikely(!b.slot && atomic_load_explicit(&s->xtwin, memory_order_relaxed)))
+		return take_twin(s, addr);
+	return b;
+}
+
+bool mt_live_peek(const void *p, struct block *b)
+{
+	uintptr_t addr = plain_address(p);
+	const struct shadow *s = shadow_of(addr);
+
+	if (unlikely(!s))
+		return false;
+	_Atomic uint64_t *e = small_at(s, addr);
+	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
+	if (!v && (e = twin_at(s, addr)))
+		v = atomic_load_explicit(e, memory_order_acquire);
+	if (v) {
+		*b = unpack_small(v);
+		return true;
+	}
+	struct large *l = large_at(s, addr);
+	v = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
+	if (!v || (v & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
+		return false;
+	*b = unpack_large(v, atomic_load_explicit(&l->xsize, memory_order_relaxed));
+	return true;
 }
 
 bool mt_live_knows(const void *p)
@@ -313,28 +415,10 @@ bool mt_live_knows(const void *p)
 		return true;
 	const struct large *l = large_at(s, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
-	return meta && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3;
-}
-
-bool mt_live_peek(const void *p, struct block *b)
-{
-	uintptr_t addr = plain_address(p);
-	const struct shadow *s = shadow_of(addr);
-
-	if (!s)
-		return false;
-	_Atomic uint64_t *e = small_at(s, addr);
-	uint64_t v = e ? atomic_load_explicit(e, memory_order_acquire) : 0;
-	if (v) {
-		*b = unpack_small(v);
+	if (meta && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3)
 		return true;
-	}
-	struct large *l = large_at(s, addr);
-	v = l ? atomic_load_explicit(&l->xmeta, memory_order_acquire) : 0;
-	if (!v || (v & 0x7f) != (addr & (LARGE_MIN - 1)) >> 3)
-		return false;
-	*b = unpack_large(v, atomic_load_explicit(&l->xsize, memory_order_relaxed));
-	return true;
+	e = twin_at(s, addr);
+	return unlikely(e) && atomic_load_explicit(e, memory_order_relaxed);
 }
 
 typedef void (*block_visit)(void *arg, const struct block *b);
@@ -369,14 +453,14 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 {
 	static unsigned char touched[LEAF_PAGES_MAX];
 	size_t page = mt_prim_page_bytes();
-	size_t pages = (u->large ? LARGE_COUNT * sizeof(struct large) : small_bytes()) / page;
+	size_t pages = leaf_bytes(u->kind) / page;
 	bool known = mt_prim_touched((uintptr_t)u->leaf, pages, touched);
 
 	for (size_t i = 0; i < pages; i++) {
 		char *at = (char *)u->leaf + i * page;
 		if (known && !touched[i])
 			continue;
-		if (u->large)
+		if (u->kind == LEAF_LARGE)
 			scan_large((struct large *)at, page / sizeof(struct large), visit, arg);
 		else
 			scan_small((_Atomic uint64_t *)at, page / sizeof(uint64_t), visit, arg);
@@ -385,7 +469,7 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 
 void mt_live_scan(block_visit visit, void *arg)
 {
-	const struct used *u = atomic_load_explicit(&xused, memory_order_acquire);
+	const struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 
 	for (; u; u = u->next)
 		scan_leaf(u, visit, arg);
@@ -413,6 +497,8 @@ void mt_live_advance(uint64_t now_ns, bool mark)
 {
 	uint32_t n = atomic_load_explicit(&mt_live_xtick, memory_order_relaxed);
 
+	if (!mark)
+		mt_live_give_back(now_ns);
 	if (n + 1 >= TICKS || (!mark && now_ns - tick_start[n] < tick_length_ns(n)))
 		return;
 	tick_start[n + 1] = now_ns;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * t_live.c - the live map against a plain table: every size class, neighbours, odd addresses,
- * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there.
+ * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there. Then memory
+ * that is given back, under the test's own malloc.
  */
-#include "agent.h"
 #include "check.h"
+#include "live.h"
+
+#include <memtop/wire.h>
+#include <pthread.h>
 
 #define BASE ((uintptr_t)0x123456000000)
 
@@ -180,4 +184,185 @@ TEST(ticks_follow_the_clock_and_marks)
 	for (int i = 0; i < 70000; i++)
 		mt_live_advance(now += 300 * second, false);
 	CHECK_EQ(mt_live_tick(), 65535); /* stands still at the end of its budget */
+}
+
+#define SECOND_NS 1000000000u
+
+static void *large;
+
+/* As the server would: much was alive, is no longer, and the leaves are looked at twice. */
+static void give_back(void)
+{
+	static uint64_t now = SECOND_NS;
+
+	large = malloc(64u << 20);
+	mt_live_give_back(now += 2 * SECOND_NS);
+	free(large);
+	for (int i = 0; i < 4; i++)
+		mt_live_give_back(now += 2 * SECOND_NS);
+}
+
+static size_t resident_pages(void)
+{
+	static unsigned char touched[16384];
+	size_t sum = 0, pages = mt_live_small_bytes() / mt_prim_page_bytes();
+
+	for (const struct used *u = mt_live_used; u; u = u->next) {
+		if (u->kind != LEAF_EVEN || !mt_prim_touched((uintptr_t)u->leaf, pages, touched))
+			continue;
+		for (size_t i = 0; i < pages; i++)
+			sum += touched[i];
+	}
+	return sum;
+}
+
+TEST(memory_is_given_back_when_blocks_are_gone)
+{
+	enum { BLOCKS = 400000 }; /* of 64 bytes: 1,800 pages of entries */
+	static void *block[BLOCKS];
+	struct block b;
+
+	mt_init_seal(SEAL_RIGHTS); /* no server but this test */
+	give_back();
+	size_t before = resident_pages();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(64);
+	size_t full = resident_pages();
+	CHECK(full > before + 1500);
+	give_back();
+	CHECK(resident_pages() + 20 > full); /* nothing that is alive */
+	for (int i = 0; i < BLOCKS; i++) {
+		CHECK(mt_live_peek(block[i], &b));
+		CHECK_EQ(b.size, 64);
+	}
+	for (int i = 0; i < BLOCKS; i += 2)
+		free(block[i]);
+	give_back();
+	CHECK(resident_pages() + 20 > full); /* each page has one that is alive */
+	for (int i = 1; i < BLOCKS; i += 2)
+		free(block[i]);
+	give_back();
+	CHECK(resident_pages() < before + 50);
+	CHECK(!mt_live_closed);
+}
+
+/* One event of a thread is under way for as long as this says: nothing is given back, the region stays open. */
+TEST(who_is_in_the_middle_of_an_event_delays_it)
+{
+	enum { BLOCKS = 50000 };
+	static void *block[BLOCKS];
+	struct thread *t = mt_thread_self();
+	uint64_t given;
+
+	mt_init_seal(SEAL_RIGHTS);
+	give_back();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(100);
+	for (int i = 0; i < BLOCKS; i++)
+		free(block[i]);
+	large = malloc(64u << 20);
+	mt_live_give_back(UINT64_MAX / 4);
+	free(large);
+	mt_live_give_back(UINT64_MAX / 4 + 2 * (uint64_t)SECOND_NS);
+	given = mt_live_given_back;
+	uintptr_t was = t->busy_sp;
+	t->busy_sp = (uintptr_t)&was;
+	mt_live_give_back(UINT64_MAX / 4 + 4 * (uint64_t)SECOND_NS);
+	t->busy_sp = was;
+	CHECK_EQ(mt_live_given_back, given);
+	CHECK(!mt_live_closed);
+	mt_live_give_back(UINT64_MAX / 4 + 4 * (uint64_t)SECOND_NS);
+	CHECK(mt_live_given_back > given + 200);
+}
+
+/* A region is closed for a moment only; here it stays so, and each function is asked. */
+TEST(a_closed_region_takes_blocks_all_the_same)
+{
+	struct block old, b;
+	size_t region = BASE >> REGION_SHIFT;
+	struct scan s = { 0, 0 };
+
+	CHECK(!enter(0x40, 100, 0xabc001, &old));
+	CHECK(mt_live_make_twin(&mt_live_even, region));
+	mt_live_closed = &mt_live_even.xsmall[region];
+	mt_live_open[region] = 0;
+	CHECK(!live_small(at(0x40)));
+	CHECK(!enter(0x80, 200, 0xabc002, &old));
+	CHECK(mt_live_peek(at(0x40), &b));
+	CHECK_EQ(b.size, 100);
+	CHECK(mt_live_peek(at(0x80), &b));
+	CHECK_EQ(b.size, 200);
+	CHECK(mt_live_knows(at(0x40)));
+	CHECK(mt_live_knows(at(0x80)));
+	CHECK(!mt_live_knows(at(0xc0)));
+	CHECK(enter(0x40, 300, 0xabc003, &old)); /* freed unseen before it was closed */
+	CHECK_EQ(old.size, 100);
+	mt_live_scan(visit, &s);
+	CHECK_EQ(s.blocks, 2);
+	CHECK_EQ(s.bytes, 500);
+	mt_live_give_back(1); /* a server that finds it so opens it */
+	CHECK(!mt_live_closed);
+	CHECK(live_small(at(0x40)));
+	CHECK_EQ(mt_live_take(at(0x80)).size, 200);
+	CHECK_EQ(mt_live_take(at(0x80)).slot, 0);
+	CHECK(enter(0x40, 400, 0xabc004, &old)); /* ... and while it was */
+	CHECK_EQ(old.size, 300);
+	CHECK_EQ(mt_live_take(at(0x40)).size, 400);
+	CHECK_EQ(mt_live_take(at(0x40)).slot, 0);
+}
+
+static _Atomic bool enough;
+static _Atomic uint64_t strange;
+
+/* Blocks come and go all over an area where few are alive at a time. */
+static void *wander(void *arg)
+{
+	enum { BURST = 300, SPACES = 40 };
+	void *block[BURST], *space[SPACES];
+	uint64_t seed = (uintptr_t)arg;
+	struct block b;
+
+	while (!enough) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		int spaces = (int)(seed >> 45) % SPACES;
+		for (int i = 0; i < spaces; i++)
+			space[i] = malloc(60000);
+		int burst = 1 + (int)(seed >> 33) % BURST;
+		for (int i = 0; i < burst; i++)
+			block[i] = malloc(24 + (size_t)i % 200);
+		for (int i = 0; i < burst; i++)
+			if (!mt_live_peek(block[i], &b) || b.size != 24 + (size_t)i % 200)
+				strange++;
+		if (seed >> 63)
+			block[0] = realloc(block[0], 5);
+		for (int i = 0; i < burst; i++)
+			free(block[i]);
+		for (int i = 0; i < spaces; i++)
+			free(space[i]);
+	}
+	return NULL;
+}
+
+TEST(threads_lose_nothing_while_memory_is_given_back)
+{
+	enum { THREADS = 5, PAGES = 2000, ROUNDS = 10000 };
+	pthread_t thread[THREADS];
+	uint64_t unknown, unseen, bytes, later;
+
+	mt_init_seal(SEAL_RIGHTS);
+	mt_record_losses(MTW_LOSS_UNKNOWN_FREE, &unknown, &bytes);
+	mt_record_losses(MTW_LOSS_UNSEEN_FREE, &unseen, &bytes);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, wander, (void *)(i + 1)));
+	for (int i = 0; i < ROUNDS && mt_live_given_back < PAGES; i++)
+		give_back();
+	enough = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHECK_EQ(strange, 0);
+	mt_record_losses(MTW_LOSS_UNKNOWN_FREE, &later, &bytes);
+	CHECK_EQ(later, unknown);
+	mt_record_losses(MTW_LOSS_UNSEEN_FREE, &later, &bytes);
+	CHECK_EQ(later, unseen);
+	CHECK(mt_live_given_back >= PAGES);
 }
