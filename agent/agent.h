@@ -104,7 +104,7 @@ const struct code *mt_stacks_code_at(code_id id);
 node_id mt_stacks_truncated(unsigned reason);       /* the child of the root that stands for it */
 bool mt_stacks_check(void);
 
-/* unwind.c: the engine switch; unwind_cfi.c, unwind_libunwind.c, unwind_fp.c: engines. */
+/* unwind.c: the engine switch; unwind_kept.c: captures; unwind_cfi.c, unwind_fp.c, ...: engines. */
 /* False: no such engine here. What is used then stands in mt_conf.unwind. */
 bool mt_unwind_init(const char *engine);
 const char *mt_unwind_why(void);                    /* why it is not what was asked for; "" = it is */

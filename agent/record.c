@@ -216,23 +216,13 @@ MT_COLD static bool make_hits(struct thread *t)
 	return true;
 }
 
-/* The kept stack is another one after that. */
-MT_INLINE node_id capture(struct thread *t, const struct regs *r)
-{
-	if (t->deep) {
-		t->deep->sp = 0;
-		t->deep = NULL;
-	}
-	return mt_unwind_capture(t, r);
-}
-
 /* A stack that was not met lately. */
 static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
 						 const struct regs *r, uint32_t era)
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 
-	node_id node = capture(t, r);
+	node_id node = mt_unwind_capture(t, r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
@@ -249,11 +239,13 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 	h->slot = slot;
 	h->leaf = leaf;
 	h->counts = slots_counts(leaf, slot);
-	h->next = h;
+	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
+	for (int i = 0; i < HIT_NEXT; i++)
+		h->next[i] = h;
 	renew(t, h, era);
 	if (likely(plain))
-		unwind_remember(t, h);
-	t->last->next = h;
+		unwind_remember(t->unwind, h);
+	*t->link = h;
 	record_met(t, h);
 	return book_any(t, p, bytes);
 }
@@ -269,7 +261,7 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp }, era);
 	if (unlikely(h->era != era))
 		renew(t, h, era);
-	t->last->next = h;
+	*t->link = h;
 	record_met(t, h);
 	return book_any(t, p, bytes);
 }
@@ -327,7 +319,7 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 	uint32_t on = t->filter.on;
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
 	struct thread *c = guard_in(t, r->sp);
-	node_id node = !c->shared ? capture(t, r)
+	node_id node = !c->shared ? mt_unwind_capture(t, r)
 				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
 	filter_count(&t->filter.xevents, 1);

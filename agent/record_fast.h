@@ -26,11 +26,14 @@ void mt_record_free_slow(struct thread *t, void *p);
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 void mt_record_gone_after(struct thread *t, slot_id slot);
 
-/* The last one, and so the next is expected to be what followed it last time. */
+/* The last one, and so the next is expected to be what followed it, after the same one before, last time. */
 MT_INLINE void record_met(struct thread *t, struct hit *h)
 {
+	struct hit **link = (struct hit **)((char *)h->next + t->last->tag);
+
 	t->last = h;
-	t->expected = h->next;
+	t->link = link;
+	t->expected = *link;
 }
 
 /* Counted, then entered. `e` = live_small(p); t->last = h. */

@@ -28,6 +28,7 @@
 #define RULE_SAVED (1u << 6)  /* bp is saved at b */
 #define RULE_OWN (1u << 7)    /* the agent's own code: no node for it */
 #define RULE_REASON_SHIFT 8   /* enum mtw_truncation, 4 bits */
+#define RULE_RECORD (1u << 12) /* by a frame record: bp = 0 is the end */
 
 #define RULE_OFFSET_MAX ((1 << 23) - 1)
 

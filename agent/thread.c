@@ -179,9 +179,10 @@ static bool begin_owner(struct thread *t)
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
 	t->none.sp = 0;
-	t->none.next = &t->none;
+	for (int i = 0; i < HIT_NEXT; i++)
+		t->none.next[i] = &t->none;
 	t->last = t->expected = &t->none;
-	t->deep = NULL;
+	t->link = t->none.next;
 	t->deleting = 0;
 	t->quiet = false;
 	if (index) {

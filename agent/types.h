@@ -95,8 +95,9 @@ struct pair {
 #define HIT_PAIRS 32 /* makes a hit 640 bytes */
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
-#define HIT_WAYS 4
+#define HIT_WAYS 8
 #define HITS (HIT_SETS * HIT_WAYS)
+#define HIT_NEXT 4
 
 /*
  * A stack that was met lately, and what its allocation was booked to. The next one of the same
@@ -106,19 +107,20 @@ struct hit {
 	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
-	const struct pair *pairs; /* to compare, outermost first */
-	uint32_t few;          /* how many, or HIT_DEEP: more than HIT_PAIRS */
+	uint32_t few;          /* how many of own[], or HIT_DEEP: those and the outer ones */
 	uint32_t era;          /* mt_era when what follows was true */
 	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
 	struct counts *counts; /* those of slot */
-	struct hit *next;      /* what came after it last time; never NULL */
+	struct hit *next[HIT_NEXT]; /* what came after it last time, by what had come before it; never NULL */
 	uint64_t epoch;
 	struct leaf *leaf;     /* where counts lie */
 	slot_id slot;
 	uint32_t suspicion;    /* of the maps then */
-	uint64_t count;        /* how many pairs in any case */
-	uint64_t unused[3];
-	struct pair own[HIT_PAIRS]; /* the pairs; those of a deeper stack lie with the kept one */
+	uint16_t count;        /* how many of own[] in any case */
+	uint16_t tag;          /* tells it from others before a third one: bytes into their next[] */
+	uint32_t outer;        /* deep: the kept stack's frames up to this one are its outer part, */
+	uint64_t made;         /* ... as long as that frame has this number */
+	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
 };
 _Static_assert(sizeof(struct hit) == 640, "whole cache lines, and pairs that begin with one");
 
@@ -148,9 +150,9 @@ struct thread {
 	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
 	struct hit *expected, *last;  /* the next allocation's, probably; the last one's */
+	struct hit **link;            /* where expected was found, and is put right */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
 	struct hit none;              /* the last one's when it cannot be remembered; never expected */
-	struct hit *deep;             /* the one whose pairs lie with the kept stack; NULL = none */
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */

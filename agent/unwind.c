@@ -27,20 +27,23 @@
 #define NATIVE_BELOW ((uintptr_t)256 << 10)
 #define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
 
-enum engine { ENGINE_CFI, ENGINE_LIST, ENGINE_CALLER, ENGINE_INSTRUMENT };
+enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
 
 #if defined(__x86_64__)
 #define BEST "cfi"
 #define BEST_WHY "unwind tables describe every function of this machine"
 #define BEST_WALK mt_unwind_cfi_walk
+#define BEST_RULE mt_unwind_cfi_rule
 #else
 #define BEST "fp"
 #define BEST_WHY "every function of this machine keeps a frame pointer"
 #define BEST_WALK mt_unwind_fp_walk
+#define BEST_RULE mt_unwind_fp_rule
 #endif
 
-static enum engine engine = ENGINE_CALLER;
+static enum engine engine;
 static unwind_walk walk;
+static unwind_rule rule = BEST_RULE;
 static const char *why = "";
 static _Atomic uint64_t xtruncated[MTW_TRUNC_COUNT];
 
@@ -52,6 +55,17 @@ static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, i
 	if (max > 0)
 		out[0] = r->pc;
 	return max > 0;
+}
+
+static uint64_t caller_rule(const struct module *m, uintptr_t pc)
+{
+	(void)m, (void)pc;
+	return rule_pack(RULE_END, 0, 0);
+}
+
+uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc)
+{
+	return rule(m, pc);
 }
 
 static bool refers(const ElfW(Rela) *r, size_t bytes, const ElfW(Sym) *symbols, const char *names,
@@ -130,14 +144,15 @@ static bool set_engine(const char *name)
 		const char *name;
 		enum engine engine;
 		unwind_walk walk;
+		unwind_rule rule;
 	} engines[] = {
 #if defined(__x86_64__)
-		{ "cfi", ENGINE_CFI, mt_unwind_cfi_walk },
+		{ "cfi", ENGINE_KEPT, mt_unwind_cfi_walk, mt_unwind_cfi_rule },
 #endif
-		{ "fp", ENGINE_LIST, mt_unwind_fp_walk },
-		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk },
-		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk },
-		{ "caller", ENGINE_CALLER, walk_caller },
+		{ "fp", ENGINE_KEPT, mt_unwind_fp_walk, mt_unwind_fp_rule },
+		{ "caller", ENGINE_KEPT, walk_caller, caller_rule },
+		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk, BEST_RULE },
+		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk, BEST_RULE },
 	};
 
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
@@ -145,6 +160,7 @@ static bool set_engine(const char *name)
 			continue;
 		engine = engines[i].engine;
 		walk = engines[i].walk;
+		rule = engines[i].rule;
 		return true;
 	}
 	return false;
@@ -180,7 +196,7 @@ static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsig
 		const struct pc_entry *e = unwind_pc(u, pcs[i]);
 		if (e->rule & RULE_OWN)
 			continue;
-		node = e->code ? unwind_edge(u, node, e->code) : 0;
+		node = e->call.code ? unwind_edge(u, node, e->call.code) : 0;
 		if (!node) {
 			*reason = MTW_TRUNC_NODES;
 			return mt_stacks_truncated(MTW_TRUNC_NODES);
@@ -189,13 +205,12 @@ static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsig
 	return node;
 }
 
-static MT_COLD node_id capture_list(struct thread *t, struct unwind_cache *u, const struct regs *r,
-				    unwind_walk by)
+static node_id capture_list(struct thread *t, struct unwind_cache *u, const struct regs *r)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	uintptr_t pcs[LIST_MAX];
 	unsigned reason;
-	int n = by(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
+	int n = walk(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
 	node_id node = intern(u, pcs, n, &reason);
 	u->effort.frames += (uint64_t)n;
 	u->effort.whole++;
@@ -203,16 +218,6 @@ static MT_COLD node_id capture_list(struct thread *t, struct unwind_cache *u, co
 	if (reason)
 		mt_unwind_count_truncated(reason);
 	return node;
-}
-
-node_id mt_unwind_other_capture(struct thread *t, struct unwind_cache *u, const struct regs *r)
-{
-#if defined(__x86_64__)
-	(void)t;
-	return mt_unwind_cfi_capture(u, r);
-#else
-	return capture_list(t, u, r, BEST_WALK);
-#endif
 }
 
 int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
@@ -224,8 +229,8 @@ int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out,
 static MT_COLD node_id capture_rare(struct thread *t, struct unwind_cache *u, const struct regs *r)
 {
 	if (engine == ENGINE_INSTRUMENT)
-		return mt_unwind_instrument_capture(t, u, r);
-	return capture_list(t, u, r, walk);
+		return mt_unwind_instrument_capture(u, r);
+	return capture_list(t, u, r);
 }
 
 /* The caller alone, under the reason; touches nothing that belongs to the thread. */
@@ -278,7 +283,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		     u->generation !=
 			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
-	node = likely(engine == ENGINE_CFI) ? mt_unwind_cfi_capture(u, r) : capture_rare(t, u, r);
+	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(t, u, r);
 	if (unlikely(u->passes != pass)) {
 		u->count = 0;
 		node = capture_caller(r, MTW_TRUNC_REENTRY);

@@ -7,7 +7,7 @@
  * the thread's last stack and walks only what is new.
  *
  * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
- * for the cfi engine the last stack. Mapped at the first capture, used by its owner only. xwalking
+ * the last stack. Mapped at the first capture, used by its owner only. xwalking
  * is set for the time of a capture: a signal handler that allocates meanwhile must not touch it.
  */
 #ifndef MT_UNWIND_H
@@ -18,16 +18,35 @@
 #include <memtop/wire.h>
 
 /* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
+#if defined(__x86_64__)
 #define PC_EXACT ((uintptr_t)1 << 63)
+#else
+#define PC_EXACT ((uintptr_t)0) /* not needed: handlers are left by frame records */
+#endif
 
 MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
+/* Without an authentication code: a return address may be signed (AArch64); user addresses have 48 bits. */
+MT_INLINE uintptr_t pc_code(uintptr_t pc)
+{
+#if defined(__aarch64__)
+	return pc & (((uintptr_t)1 << 48) - 1);
+#else
+	return pc;
+#endif
+}
 /* The address whose rule is asked for: inside the call instruction. */
 MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
+
+/* A frame's place in the program, and FRAME_* of unwind_kept.h. */
+struct call {
+	code_id code;   /* 0 = the agent's own, or no room */
+	uint32_t shape;
+};
 
 struct pc_entry {
 	uintptr_t pc;   /* with PC_EXACT; 0 = empty */
 	uint64_t rule;  /* rule.h; RULE_OWN marks the agent's text */
-	code_id code;   /* 0 = the agent's own, or no room */
+	struct call call;
 };
 
 struct edge_entry {
@@ -52,7 +71,8 @@ struct known {
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
 };
 
-struct frame; /* unwind_cfi.h */
+struct frame; /* unwind_kept.h */
+struct step;
 struct pair;
 
 struct unwind_cache {
@@ -69,7 +89,8 @@ struct unwind_cache {
 	uint32_t count;           /* frames kept, 0 = none */
 	uint32_t base;            /* enum mtw_truncation that the kept stack hangs under */
 	uintptr_t zero_at;        /* the return address of 0 that ends the kept stack; 0 = none */
-	struct frame *frames;     /* 2 * capacity: the kept stack, outermost first, and new ones */
+	struct frame *frames;     /* capacity: the kept stack, outermost first */
+	struct step *steps;       /* capacity: new frames of it, laid down from the end */
 	struct pair *pairs;       /* 3 * capacity: what to compare, outermost first */
 
 	/* Two-way, a power of two of sets; they grow where they miss (unwind_cache.c). */
@@ -78,6 +99,13 @@ struct unwind_cache {
 	uint32_t pc_mask, edge_mask;         /* sets - 1 */
 	uint64_t pcs_full, edges_full;       /* misses at which they grow */
 };
+
+/* How a frame at pc (PC_EXACT or a return address) is left, as rule.h packs it; never 0. m NULL: no module. */
+typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
+
+uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc);
+uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc);
+uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc); /* the engine's */
 
 /* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
 typedef int (*unwind_walk)(struct thread *t, const struct regs *r, uintptr_t *out, int max,
@@ -97,13 +125,13 @@ int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t 
 void mt_unwind_instrument_on(void);
 bool mt_unwind_instrument_ours(void); /* do the program's functions call the agent's hooks? */
 void mt_unwind_instrument_end(struct thread *t);
-node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
-/* What it falls back on where nothing is instrumented: this machine's best. */
-node_id mt_unwind_other_capture(struct thread *t, struct unwind_cache *u, const struct regs *r);
+node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
+/* What it falls back on where nothing is instrumented: this machine's best, as its captures do by their rules. */
 int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			 unsigned *reason);
 
-node_id mt_unwind_cfi_capture(struct unwind_cache *u, const struct regs *r);
+/* unwind_kept.c */
+node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r);
 void mt_unwind_count_truncated(unsigned reason);
 
 /* unwind_cache.c */
@@ -140,10 +168,10 @@ MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t
 	return u->pcs[(uint32_t)((pc * 0x9e3779b97f4a7c15u) >> 40) & u->pc_mask];
 }
 
-/* Nodes of one path have neighbouring numbers, and so have their edges sets. */
+/* Each code's edges lie together, where its parents have neighbouring numbers. */
 MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent, code_id code)
 {
-	return u->edges[(parent + code * 8) & u->edge_mask];
+	return u->edges[(parent + code * 0x9e3779b1u) & u->edge_mask];
 }
 
 MT_INLINE const struct pc_entry *unwind_pc(struct unwind_cache *u, uintptr_t pc)

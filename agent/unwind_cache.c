@@ -9,12 +9,11 @@
  * limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs. Old tables
  * stay mapped, as an interrupted capture may be looking at them: a third of the new one in all.
  */
-#include "cfi.h"
 #include "maps.h"
 #include "rule.h"
 #include "stacks.h"
 #include "unwind.h"
-#include "unwind_cfi.h"
+#include "unwind_kept.h"
 
 #include <string.h>
 
@@ -29,8 +28,8 @@
 static struct unwind_cache *map_cache(uint32_t frames)
 {
 	size_t tables = PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
-	size_t bytes = sizeof(struct unwind_cache) + tables + frames * (2 * sizeof(struct frame) +
-									3 * sizeof(struct pair));
+	size_t bytes = sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
+		       frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
 	struct unwind_cache *u;
 
 	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
@@ -45,8 +44,10 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	u->edges = (struct edge_entry(*)[2])(u->pcs + PC_SETS);
 	u->edge_mask = EDGE_SETS - 1;
 	u->edges_full = 2 * EDGE_SETS;
-	u->frames = (struct frame *)(u->edges + EDGE_SETS);
-	u->pairs = (struct pair *)(u->frames + 2 * (size_t)frames);
+	u->frames = (struct frame *)(u->edges + EDGE_SETS) + 1;
+	u->frames[-1].at.sp = UINTPTR_MAX; /* ends the search for a kept frame */
+	u->steps = (struct step *)(u->frames + frames);
+	u->pairs = (struct pair *)(u->steps + frames);
 	u->generation = mt_maps_generation();
 	mt_arena_account((int64_t)bytes);
 	mt_arena_range((uintptr_t)u, bytes);
@@ -134,11 +135,27 @@ static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
 	uint64_t rule = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
 
 	if (!rule) {
-		rule = mt_cfi_rule(m, pc_lookup(pc), pc & PC_EXACT);
+		rule = mt_unwind_rule(m, pc);
 		if (place)
 			atomic_store_explicit(place, rule, memory_order_relaxed);
 	}
 	return rule;
+}
+
+static uint32_t shape_of(uint64_t rule)
+{
+	uint32_t shape = rule & RULE_OWN ? FRAME_OWN : 0;
+
+	switch (rule & RULE_KIND) {
+	case RULE_FAST:
+		return shape | (rule_uses_bp(rule) ? FRAME_USES_BP : 0) | (rule & RULE_SAVED ? FRAME_SAVED : 0) |
+		       (rule & RULE_WORD ? FRAME_WORD : 0);
+	case RULE_SIGNAL:
+		return shape | FRAME_SIGNAL | FRAME_SAVED;
+	case RULE_SLOW:
+		return shape | FRAME_SLOW | FRAME_USES_BP;
+	}
+	return shape;
 }
 
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
@@ -146,13 +163,16 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 	struct module *m = mt_maps_find(pc_lookup(pc));
 	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
 	/* Linked statically, the agent is part of the program: nothing is skipped then. */
-	bool own = (flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT;
-	struct pc_entry e = { pc, 0, 0 };
+	uint64_t own = (flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT ? RULE_OWN : 0;
+	struct pc_entry e = { pc, 0, { 0, 0 } };
 
+	if (!m) /* no return address at all? */
+		own |= mt_unwind_rule(m, pc) & RULE_OWN;
 	if (!own)
-		e.code = mt_stacks_code_in(pc_bare(pc),
-					   pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
-	e.rule = shared_rule(e.code, m, pc) | (own ? RULE_OWN : 0);
+		e.call.code = mt_stacks_code_in(pc_bare(pc),
+						pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
+	e.rule = shared_rule(e.call.code, m, pc) | own;
+	e.call.shape = shape_of(e.rule);
 	u->effort.pc_misses++;
 	if (unlikely(u->effort.pc_misses >= u->pcs_full))
 		grow_pcs(u);

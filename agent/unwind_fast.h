@@ -2,9 +2,10 @@
  *
  * unwind_fast.h - is this the stack of the last allocation, or of one not long ago?
  *
- * The cfi engine keeps the thread's last stack as pairs: each word that a walk would read, and what
- * it was (unwind_cfi.c says why equal pairs mean an equal stack; what was captured since then does
- * not matter). A struct hit has a copy of them, together with all that was concluded from them.
+ * An engine keeps the thread's last stack as pairs: each word that a walk would read, and what
+ * it was (unwind_kept.c says why equal pairs mean an equal stack). A struct hit has a copy of them, together
+ * with all that was concluded from them; of a deep stack it has the inner ones, and the outer ones are those
+ * of the kept stack, as long as that is the same there (frame.made).
  * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
  * looked at under the guard of record.c, so that no capture can be under way.
  */
@@ -13,7 +14,7 @@
 
 #include "maps.h"
 #include "unwind.h"
-#include "unwind_cfi.h"
+#include "unwind_kept.h"
 
 #include <string.h>
 
@@ -26,7 +27,7 @@ MT_INLINE bool pair_holds(const struct pair *p)
  * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
  * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
  */
-bool mt_unwind_pairs_hold(const struct pair *p, uint64_t n); /* any number */
+bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
 #define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
 #define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
 #define HOLD16(i) HOLD4((i) + 12) HOLD4((i) + 8) HOLD4((i) + 4) HOLD4(i)
@@ -54,17 +55,14 @@ MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uint
 {
 	return unwind_same_place(h, pc, sp, fp) &&
 	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
-	       unwind_few_pairs_hold(h->pairs, h->few);
+	       unwind_few_pairs_hold(h->own, h->few);
 }
 
-/* The same when its era may be over, but nothing that its stack depends on has changed. */
-MT_INLINE bool unwind_still_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* The outer part of a deep stack: is the kept one the same there, and does that hold? */
+MT_INLINE bool unwind_outer_holds(const struct unwind_cache *u, const struct hit *h)
 {
-	return unwind_same_place(h, pc, sp, fp) &&
-	       likely(h->epoch == atomic_load_explicit(&mt_epoch, memory_order_relaxed)) &&
-	       likely(h->suspicion ==
-		      atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed)) &&
-	       mt_unwind_pairs_hold(h->pairs, h->count);
+	return u->count > h->outer && u->frames[h->outer].made == h->made &&
+	       mt_unwind_pairs_hold(u->pairs, u->frames[h->outer].pairs);
 }
 
 /* The first of the ways where a stack would be. */
@@ -73,16 +71,37 @@ MT_INLINE struct hit *unwind_hit_set(const struct thread *t, uintptr_t pc, uintp
 	return &t->hits[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS * HIT_WAYS];
 }
 
-/* NULL: not met lately. */
+/* Most ways differ in the innermost pair. */
+MT_INLINE bool unwind_first_holds(const struct hit *h)
+{
+	return !h->count || pair_holds(&h->own[h->count - 1]);
+}
+
+/* NULL: not met lately. Its era may be over, but nothing that its stack depends on has changed. */
 MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintptr_t sp,
 				    uintptr_t fp)
 {
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
 	struct hit *h = unwind_hit_set(t, pc, sp);
 
 	for (struct hit *end = h + HIT_WAYS; h < end; h++)
-		if (unwind_still_hits(h, pc, sp, fp))
+		if (unwind_same_place(h, pc, sp, fp) && h->epoch == epoch && h->suspicion == suspicion &&
+		    unwind_first_holds(h) && mt_unwind_pairs_hold(h->own, h->count) &&
+		    (h->few != HIT_DEEP || unwind_outer_holds(t->unwind, h)))
 			return h;
 	return NULL;
+}
+
+/* Of a deep stack that many frames are a hit's own. */
+#define HIT_FRAMES 16u
+
+/* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner frames. */
+MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
+{
+	uint32_t pairs = u->frames[u->count - 1].pairs;
+
+	return pairs <= HIT_PAIRS ? pairs : pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
 
 /*
@@ -96,31 +115,28 @@ MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *
 		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		return false;
 	const struct frame *top = &u->frames[u->count - 1];
-	return likely(top->sp == r->sp && top->pc == r->pc);
+	return likely(top->at.sp == r->sp && top->at.pc == r->pc) && likely(unwind_inner(u) <= HIT_PAIRS);
 }
 
 /* The stack that was just captured, into `h`. */
-MT_INLINE void unwind_remember(struct thread *t, struct hit *h)
+MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
 {
-	const struct unwind_cache *u = t->unwind;
 	const struct frame *top = &u->frames[u->count - 1];
-	const struct pair *pairs = u->pairs;
+	uint32_t inner = unwind_inner(u);
 
-	if (likely(top->pairs <= HIT_PAIRS)) {
-		memcpy(h->own, pairs, top->pairs * sizeof(*pairs));
-		pairs = h->own;
-	} else {
-		t->deep = h;
+	h->count = h->few = inner;
+	if (unlikely(inner != top->pairs)) {
+		h->few = HIT_DEEP;
+		h->outer = u->count - 1 - HIT_FRAMES;
+		h->made = u->frames[h->outer].made;
 	}
-	h->pairs = pairs;
-	h->count = top->pairs;
-	h->few = top->pairs <= HIT_PAIRS ? top->pairs : HIT_DEEP;
-	h->pc = top->pc;
-	h->fp = top->bp;
-	h->fp_mask = top->bp_used ? ~(uintptr_t)0 : 0;
+	memcpy(h->own, u->pairs + (top->pairs - inner), inner * sizeof(*h->own));
+	h->pc = top->at.pc;
+	h->fp = top->at.bp;
+	h->fp_mask = top->at.call.shape & FRAME_BP_USED ? ~(uintptr_t)0 : 0;
 	h->suspicion = u->suspicion;
 	atomic_signal_fence(memory_order_release);
-	h->sp = top->sp;
+	h->sp = top->at.sp;
 }
 
 #endif

@@ -17,19 +17,16 @@
  */
 #include "maps.h"
 #include "rule.h"
-#include "stacks.h"
 #include "unwind.h"
-#include "cfi.h"
 
 #include <memtop/wire.h>
 
 #define WORD sizeof(uintptr_t)
 
-#if defined(__aarch64__)
-#define CODE_MASK (((uintptr_t)1 << 48) - 1)
-#else
-#define CODE_MASK (~PC_EXACT)
-#endif
+/* The caller's frame pointer at fp, the return address above; what lies above that counts as its sp. */
+#define RECORD rule_pack(RULE_FAST | RULE_BP | RULE_SAVED | RULE_RECORD, 2 * WORD, -(int)(2 * WORD))
+/* No return address: something else was in the register. It is no frame. */
+#define STRAY rule_pack(RULE_NONE | RULE_OWN | MTW_TRUNC_BAD_CFI << RULE_REASON_SHIFT, 0, 0)
 
 struct place {
 	uintptr_t pc, sp, fp;
@@ -45,21 +42,6 @@ static bool record_at(struct known *known, uintptr_t sp, uintptr_t fp)
 #define UC_BP 120 /* in the ucontext at a signal frame's sp */
 #define UC_SP 160
 #define UC_PC 168
-
-/* Does a handler return to pc? Asked for the C library's pcs alone; remembered with the location. */
-static bool returns_from_signal(const struct module *m, uintptr_t pc)
-{
-	code_id code = mt_stacks_code_in(pc, MTW_NODE_CODE, m);
-	_Atomic uint64_t *place = code ? mt_stacks_rule(code) : NULL;
-	uint64_t rule = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
-
-	if (!rule) {
-		rule = mt_cfi_rule(m, pc - 1, false);
-		if (place)
-			atomic_store_explicit(place, rule, memory_order_relaxed);
-	}
-	return (rule & RULE_KIND) == RULE_SIGNAL;
-}
 
 /* call rel32; call r/m64 of 2, 3, 4, 6, 7 bytes; rel32 through a prefix ends as the first does. */
 static bool follows_call(uintptr_t pc)
@@ -90,14 +72,14 @@ static bool leave_signal(struct known *known, struct place *p)
 	return mt_unwind_enter(known, p->sp, false);
 }
 
-/* Is the pc of a frame plausible, and does it lead into a signal frame? */
-static bool judge(uintptr_t pc, bool *signal)
+uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 {
-	const struct module *m = mt_maps_find(pc - 1);
+	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+	uint64_t by_table = flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO) ? mt_unwind_cfi_rule(m, pc) : 0;
 
-	*signal = m && (atomic_load_explicit(&m->xflags, memory_order_relaxed) &
-			(MTW_MODULE_LIBC | MTW_MODULE_VDSO)) && returns_from_signal(m, pc);
-	return m || follows_call(pc);
+	if ((by_table & RULE_KIND) == RULE_SIGNAL)
+		return by_table;
+	return m || pc & PC_EXACT || follows_call(pc) ? RECORD : STRAY;
 }
 #else
 static bool leave_signal(struct known *known, struct place *p)
@@ -106,10 +88,10 @@ static bool leave_signal(struct known *known, struct place *p)
 	return false;
 }
 
-static bool judge(uintptr_t pc, bool *signal)
+uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 {
-	*signal = false;
-	return pc >= 4096;
+	(void)m;
+	return pc >= 4096 ? RECORD : STRAY;
 }
 #endif
 
@@ -125,7 +107,7 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 	const uintptr_t *record = (const uintptr_t *)p->fp;
 	p->sp = p->fp + 2 * WORD;
 	p->fp = record[0];
-	p->pc = record[1] & CODE_MASK;
+	p->pc = pc_code(pc_bare(record[1]));
 	if (p->pc)
 		return true;
 	*reason = MTW_TRUNC_NONE;
@@ -135,13 +117,13 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 /* Outwards from p: its pc, and what a signal interrupted there. false: *reason says why it ends. */
 static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max, unsigned *reason)
 {
-	bool signal = false;
+	uint64_t rule = mt_unwind_fp_rule(mt_maps_find(pc_lookup(p->pc)), p->pc);
 
 	*reason = MTW_TRUNC_BAD_CFI;
-	if (*n && !judge(p->pc, &signal)) /* the first is where we were called from */
+	if (rule & RULE_OWN)
 		return false;
 	out[(*n)++] = p->pc;
-	if (!signal)
+	if ((rule & RULE_KIND) != RULE_SIGNAL)
 		return true;
 	if (*n == max || !leave_signal(known, p)) {
 		*reason = *n == max ? MTW_TRUNC_DEPTH : MTW_TRUNC_BAD_CFI;
@@ -155,7 +137,7 @@ int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, in
 		      unsigned *reason)
 {
 	struct known known = { .foreign = false };
-	struct place p = { r->pc & CODE_MASK, r->sp, r->fp };
+	struct place p = { pc_code(r->pc), r->sp, r->fp };
 	int n = 0;
 
 	(void)t;

@@ -32,7 +32,7 @@
 #include "rule.h"
 #include "stacks.h"
 #include "unwind.h"
-#include "unwind_cfi.h"
+#include "unwind_kept.h"
 #include "unwind_shadow.h"
 
 #define WORD sizeof(uintptr_t)
@@ -328,7 +328,7 @@ static node_id number(struct walk *w, node_id node, unsigned frames)
 		const struct pc_entry *e = unwind_pc(w->u, w->out[i - 1]);
 		if (e->rule & RULE_OWN)
 			continue;
-		node = e->code ? unwind_edge(w->u, node, e->code) : 0;
+		node = e->call.code ? unwind_edge(w->u, node, e->call.code) : 0;
 		if (unlikely(!node)) {
 			w->reason = MTW_TRUNC_NODES;
 			return mt_stacks_truncated(MTW_TRUNC_NODES);
@@ -336,7 +336,7 @@ static node_id number(struct walk *w, node_id node, unsigned frames)
 	}
 }
 
-/* Where u keeps a stack for the cfi engine: pcs, then marks. */
+/* Where u keeps a stack for the other engines: pcs, then marks. */
 static struct walk make_walk(struct unwind_cache *u, uint32_t depth)
 {
 	struct walk w = { .u = u, .known = &u->known, .max = (int)depth, .trust = true };
@@ -346,7 +346,7 @@ static struct walk make_walk(struct unwind_cache *u, uint32_t depth)
 	w.mark_max = (int)u->capacity;
 	return w;
 }
-_Static_assert(2 * sizeof(struct frame) >= sizeof(uintptr_t) + sizeof(struct mark), "room");
+_Static_assert(sizeof(struct frame) + sizeof(struct step) >= sizeof(uintptr_t) + sizeof(struct mark), "room");
 
 static bool recalls(const struct memo *m, const struct entry *last, const struct unwind_cache *u,
 		    const struct regs *r)
@@ -357,12 +357,12 @@ static bool recalls(const struct memo *m, const struct entry *last, const struct
 	       (*m->slot & CODE_MASK) == (last->site & CODE_MASK);
 }
 
-node_id mt_unwind_instrument_capture(struct thread *t, struct unwind_cache *u, const struct regs *r)
+node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 
 	if (empty())
-		return mt_unwind_other_capture(t, u, r);
+		return mt_unwind_kept_capture(u, r);
 	depth = depth < u->capacity ? depth : u->capacity;
 	u->count = 0;
 	struct memo *m = &mt_shadow->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];

@@ -75,13 +75,6 @@ static struct hit *met(const struct regs *r)
 	return h;
 }
 
-static void forget_deep(void)
-{
-	if (state.deep)
-		state.deep->sp = 0;
-	state.deep = NULL;
-}
-
 static void remember(const struct regs *r, node_id node)
 {
 	if (!state.hits)
@@ -90,7 +83,7 @@ static void remember(const struct regs *r, node_id node)
 	h->sp = 0;
 	if (!unwind_is_plain(state.unwind, r))
 		return;
-	unwind_remember(&state, h);
+	unwind_remember(state.unwind, h);
 	h->slot = node;
 }
 
@@ -101,7 +94,6 @@ static void compare(const struct regs *r)
 	bool guarded = !in_storm;
 	struct hit *h = guarded ? met(r) : NULL;
 
-	forget_deep();
 	if (h)
 		list_path(h->slot, &before);
 	node_id node = mt_unwind_capture(&state, r);
@@ -139,7 +131,6 @@ static void compare_lightly(const struct regs *r)
 {
 	struct list mine, plain;
 	void *pcs[DEEPEST];
-	forget_deep();
 	unsigned reason = list_path(mt_unwind_capture(&state, r), &mine);
 
 	atomic_fetch_add(&captures, 1);

@@ -59,16 +59,13 @@ static void capture_recent(struct thread *t, const struct regs *r)
 	else if (t->hits)
 		h = unwind_recent(t, r->pc, r->sp, r->fp);
 	if (!h) {
-		if (t->deep)
-			t->deep->sp = 0;
-		t->deep = NULL;
 		sink += mt_unwind_capture(t, r);
 		if (!t->hits || !unwind_is_plain(t->unwind, r))
 			return;
 		h = unwind_hit_set(t, r->pc, r->sp) + t->turn++ % HIT_WAYS;
 		h->sp = 0;
 		h->epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
-		unwind_remember(t, h);
+		unwind_remember(t->unwind, h);
 	}
 	t->last = h;
 }
