@@ -206,6 +206,22 @@ static json_t *cpu(const struct totals *t, const struct quality *q)
 	return o;
 }
 
+static json_t *memory(const struct model *m)
+{
+	const struct memory_part *parts;
+	size_t n = model_memory(m, &parts);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "part", text(parts[i].name));
+		set(o, "bytes", number(parts[i].bytes));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
 /* How the stacks were come by, and where they could not be finished. */
 static json_t *stack_effort(const struct report *r, const struct quality *q)
 {
@@ -263,6 +279,7 @@ static json_t *agent(const struct report *r)
 	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
 	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
+	set(o, "memory", memory(m));
 	set(o, "truncated_stacks", number(r->truncated_stacks));
 	set(o, "stacks", stack_effort(r, &q));
 	set(o, "lost", lost);

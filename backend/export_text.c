@@ -133,6 +133,20 @@ static void head(const struct page *p)
 	fputc('\n', p->out);
 }
 
+static void own_memory(const struct page *p)
+{
+	const struct memory_part *parts;
+	size_t n = model_memory(p->report->model, &parts);
+	char a[REPORT_NUMBER];
+
+	for (size_t i = 0; i < n; i++) {
+		fprintf(p->out, "%s%s ", i ? ", " : "           of it ", report_bytes(a, parts[i].bytes));
+		put_clean(p, parts[i].name);
+	}
+	if (n)
+		fputc('\n', p->out);
+}
+
 /* What memtop itself takes, and how far its stacks can be trusted. */
 static void own_cost(const struct page *p)
 {
@@ -146,6 +160,7 @@ static void own_cost(const struct page *p)
 	if (!isnan(q.of_program))
 		fprintf(p->out, ", ~%.1f %% on top of the program's cpu time", q.of_program);
 	fputc('\n', p->out);
+	own_memory(p);
 	if (isnan(q.whole))
 		return;
 	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));

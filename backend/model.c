@@ -162,6 +162,7 @@ static void reset(struct model *m)
 	memset(m->loss_events, 0, sizeof m->loss_events);
 	memset(m->loss_bytes, 0, sizeof m->loss_bytes);
 	memset(&m->effort, 0, sizeof m->effort);
+	m->part_count = 0;
 	m->rss = m->virt = 0;
 	m->process_threads = m->process_children = 0;
 	m->scan_request = 0;
@@ -543,6 +544,16 @@ static void apply_history(struct model *m, const struct event *e)
 	series_agent(s, &e->u.history.point, e->u.history.owner_bytes);
 }
 
+static void apply_memory(struct model *m, const struct event *e)
+{
+	m->part_count = e->u.memory.count;
+	for (size_t i = 0; i < m->part_count; i++) {
+		const struct text *name = &e->u.memory.parts[i].name;
+		snprintf(m->parts[i].name, sizeof m->parts[i].name, "%.*s", (int)name->len, name->s);
+		m->parts[i].bytes = e->u.memory.parts[i].bytes;
+	}
+}
+
 int model_apply(struct model *m, const struct event *e, struct err *err)
 {
 	switch (e->type) {
@@ -563,6 +574,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_HISTORY: apply_history(m, e); return 0;
 	case MTW_LOSS: return apply_loss(m, e, err);
 	case MTW_STACKS: m->effort = e->u.effort; return 0;
+	case MTW_MEMORY: apply_memory(m, e); return 0;
 	case MTW_OPTION: return apply_option(m, e, err);
 	case MTW_FILTER: return apply_filter(m, e, err);
 	case MTW_WEIGHED: return apply_weighed(m, e, err);

@@ -36,6 +36,11 @@ struct effort { /* what the agent's unwinding took, as of its last report of it;
 	uint64_t pc_misses, edge_misses;
 };
 
+struct memory_part { /* of the agent's own memory */
+	char name[MTW_NAME_MAX + 1];
+	uint64_t bytes;
+};
+
 struct module {
 	bool known;
 	uint32_t flags;                  /* MTW_MODULE_* */
@@ -164,6 +169,7 @@ int model_mark_find(const struct model *m, const char *name_or_id); /* "m2", "2"
 uint32_t model_newest_mark(const struct model *m); /* 0 = none */
 void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
 const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
+size_t model_memory(const struct model *m, const struct memory_part **parts); /* 0 = not reported */
 uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */

@@ -89,6 +89,8 @@ struct model {
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
 	struct effort effort;
+	struct memory_part parts[MTW_PARTS_MAX];
+	size_t part_count;
 	uint64_t rss, virt;
 	uint32_t process_threads, process_children;
 	struct option options[OPTIONS_MAX];

@@ -143,6 +143,12 @@ const struct effort *model_effort(const struct model *m)
 	return &m->effort;
 }
 
+size_t model_memory(const struct model *m, const struct memory_part **parts)
+{
+	*parts = m->parts;
+	return m->part_count;
+}
+
 uint64_t model_truncated(const struct model *m, unsigned reason)
 {
 	uint64_t blocks = 0;

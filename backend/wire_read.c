@@ -326,6 +326,18 @@ static void read_stacks(struct reader *r)
 	emit(r);
 }
 
+static void read_memory(struct reader *r)
+{
+	size_t n = get_count(r, MTW_PARTS_MAX, 2);
+
+	r->e.u.memory.count = n;
+	for (size_t i = 0; i < n; i++) {
+		r->e.u.memory.parts[i].name = get_text(r, MTW_NAME_MAX);
+		r->e.u.memory.parts[i].bytes = mtw_get(&r->in);
+	}
+	emit(r);
+}
+
 static void read_option(struct reader *r)
 {
 	r->e.u.option.name = get_text(r, MTW_NAME_MAX);
@@ -481,6 +493,7 @@ static const struct {
 	{ MTW_SCAN_AGES, "SCAN_AGES", read_scan_ages },
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
+	{ MTW_MEMORY, "MEMORY", read_memory },
 	{ MTW_S_META, "S_META", read_session },
 	{ MTW_S_TIME, "S_TIME", read_session },
 	{ MTW_S_SYMBOL, "S_SYMBOL", read_s_symbol },

@@ -31,6 +31,7 @@ struct event {
 			 struct point point; uint64_t owner_bytes[MTW_HISTORY_OWNERS_MAX]; } history; /* one per point */
 		struct { uint32_t reason; uint64_t events, bytes; } loss;
 		struct effort effort;
+		struct { struct { struct text name; uint64_t bytes; } parts[MTW_PARTS_MAX]; size_t count; } memory;
 		struct { struct text name, value, who; } option;
 		struct { uint32_t index; uint64_t since_ns, sample, min_size, max_size, merge; struct text libs, exclude, who; } filter;
 		struct { uint32_t slot; uint64_t sample; } weighed;

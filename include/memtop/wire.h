@@ -75,6 +75,7 @@
 #define MTW_THREADS_MAX (1u << 14)  /* thread indices are below this; 0 = threads beyond it */
 #define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
+#define MTW_PARTS_MAX 16u           /* parts in MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
 #define MTW_WINDOW_MAX (4u << 20)
@@ -164,6 +165,9 @@ enum mtw_type {
 	MTW_WEIGHED = 22,
 	/* n x { +slot, v sample }: the counters of these slots are estimates, unbiased, from samples every
 	 * `sample` bytes on the mean; of all others they are exact. Comes right after the SLOTS. */
+	MTW_MEMORY = 23,
+	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of the agent's
+	 * last look; names are the agent's own ("live map"). Whole each time. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,

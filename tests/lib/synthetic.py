@@ -150,6 +150,9 @@ class Viewer:
             out += wire.frame(wire.OPTION, name=name, value=value, who="")
         for reason in range(6):
             out += wire.frame(wire.LOSS, reason=reason, events=0, bytes=0)
+        map_bytes = a.agent_memory * 3 // 4
+        out += wire.frame(wire.MEMORY, parts=[dict(name="live map", bytes=map_bytes),
+                                              dict(name="stacks", bytes=a.agent_memory - map_bytes)])
         out += self.process()
         for m in p.marks:
             out += self.mark(m)

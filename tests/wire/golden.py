@@ -62,6 +62,7 @@ VALUES = {
     "FILTER": dict(index=2, since_ns=14_000_000_000, sample=65536, min_size=64, max_size=1 << 20, merge=8,
                    libs="ssl|crypto", exclude="^libX", who="viewer 2"),
     "WEIGHED": dict(slots=[dict(slot=3, sample=65536), dict(slot=(1 << 24) - 1, sample=1 << 40)]),
+    "MEMORY": dict(parts=[dict(name="live map", bytes=1 << 33), dict(name="t\u00e4st", bytes=0)]),
     "CLIENT": dict(features=3, who="memtop", token="0123456789abcdef0123456789abcdef", tick_ns=250_000_000),
     "ACK": dict(bytes=1 << 35),
     "SET_MARK": dict(name="after-login"),

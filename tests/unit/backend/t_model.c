@@ -547,3 +547,30 @@ TEST(random_sessions)
 		random_session(number);
 	}
 }
+
+TEST(the_agents_memory_by_part)
+{
+	struct model *m = model_new();
+	struct event e = { .type = MTW_MEMORY };
+	const struct memory_part *parts;
+	char name[MTW_NAME_MAX + 1];
+
+	CHECK_EQ(model_memory(m, &parts), 0);
+	memset(name, 'n', MTW_NAME_MAX);
+	name[MTW_NAME_MAX] = 0;
+	e.u.memory.count = 2;
+	e.u.memory.parts[0].name = (struct text){ "live map and more", 8 }; /* borrowed, not terminated */
+	e.u.memory.parts[0].bytes = 5;
+	e.u.memory.parts[1].name = made_text(name);
+	CHECK_EQ(model_apply(m, &e, &made_err), 0);
+	CHECK_EQ(model_memory(m, &parts), 2);
+	CHECK_STR(parts[0].name, "live map");
+	CHECK_EQ(parts[0].bytes, 5);
+	CHECK_STR(parts[1].name, name);
+	e.u.memory.count = 1; /* whole each time */
+	CHECK_EQ(model_apply(m, &e, &made_err), 0);
+	CHECK_EQ(model_memory(m, &parts), 1);
+	model_clear(m);
+	CHECK_EQ(model_memory(m, &parts), 0);
+	model_free(m);
+}

@@ -54,6 +54,7 @@ static const struct golden agent_frames[] = {
 	 "ages 8 5 680 births 100000000:5:680 sizes 0:1:0 7:4:680 threads 1:5:680;"},
 	{"filter", MTW_FILTER, "filter 2 14000000000 65536 64 1048576 8 ssl|crypto ^libX by viewer 2;"},
 	{"weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;"},
+	{"memory", MTW_MEMORY, "memory live map=8589934592 t\u00e4st=0;"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -243,6 +244,11 @@ static void add_small(const struct event *e)
 		break;
 	case MTW_WEIGHED:
 		add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample);
+		break;
+	case MTW_MEMORY:
+		add("memory");
+		for (size_t i = 0; i < e->u.memory.count; i++)
+			add(" %.*s=%" PRIu64, T(e->u.memory.parts[i].name), e->u.memory.parts[i].bytes);
 		break;
 	case MTW_NOTICE:
 		add("notice %.*s", T(e->u.notice));

@@ -117,6 +117,17 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(seen_count, 0);
 }
 
+TEST(parts_of_memory_are_bounded)
+{
+	for (uint64_t n = MTW_PARTS_MAX; n <= MTW_PARTS_MAX + 1; n++) {
+		begin();
+		put(n);
+		for (uint64_t i = 0; i < 2 * n; i++) /* names of no bytes, and none of memory */
+			put(0);
+		CHECK_EQ(read_it(MTW_MEMORY), n > MTW_PARTS_MAX ? -1 : 0);
+	}
+}
+
 TEST(varints)
 {
 	static const struct { uint8_t bytes[12]; size_t len; int rc; } rows[] = {
