@@ -4,7 +4,8 @@
  *
  * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is alive than
  * was, the server looks at all leaves twice, a second apart, and returns the pages that held
- * nothing both times. Nobody waits for it, and the usual paths of malloc and free have no
+ * nothing both times. What rose and fell between two ticks it does not see: so when much was freed it
+ * looks now and then in any case, less often when it finds nothing. Nobody waits for it, and the usual paths of malloc and free have no
  * instruction for it. What could go wrong is one thing: a thread writes an entry after the server
  * has seen the page empty, and before it is gone.
  *
@@ -47,6 +48,8 @@
 
 #define PAUSE_NS 1000000000u     /* between looks, and between the two at a page */
 #define WORTH_BYTES (16u << 20)  /* of blocks that went */
+#define SELDOM_NS 8000000000u    /* between looks in any case; doubles while nothing is found */
+#define SELDOM_MOST_NS (8 * (uint64_t)SELDOM_NS)
 #define FEW_PAGES 16             /* are not worth a barrier */
 #define PAGES_AT_ONCE 4096       /* looked at in one call: some milliseconds */
 #define TRIES 20                 /* to see every thread outside of its guard */
@@ -61,9 +64,11 @@ static struct {
 	bool second;         /* of the two */
 	unsigned tries;      /* in vain, at this leaf */
 	uint64_t next_ns;    /* when to look again */
+	uint64_t any_ns, seldom_ns; /* when to look in any case, and what comes between */
 	uint64_t most_bytes; /* that were alive since the last time */
 	uint64_t peak_bytes; /* as it was then */
-} look;
+	uint64_t freed_bytes, given_back; /* ... likewise */
+} look = { .seldom_ns = SELDOM_NS };
 
 static unsigned char touched[PAGES_MAX];
 
@@ -189,42 +194,47 @@ static void drop(const struct used *u, size_t pages)
 	}
 }
 
-static uint64_t live_bytes(void)
+static uint64_t live_bytes(uint64_t *freed)
 {
 	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
-	uint64_t freed = 0, allocated = 0;
+	uint64_t allocated = 0;
 
+	*freed = 0;
 	for (const struct thread *f = t; f; f = f->next)
-		freed += atomic_load_explicit(&f->total.xfree_bytes, memory_order_acquire);
+		*freed += atomic_load_explicit(&f->total.xfree_bytes, memory_order_acquire);
 	for (; t; t = t->next)
 		allocated += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
-	return allocated > freed ? allocated - freed : 0;
+	return allocated > *freed ? allocated - *freed : 0;
 }
 
 /* Is it time for a look, and worth one? */
 static bool due(uint64_t now_ns)
 {
-	uint64_t live, peak, error, at_ns;
+	uint64_t freed, peak, error, at_ns, live = live_bytes(&freed);
 
-	if (now_ns < look.next_ns)
-		return false;
-	look.next_ns = now_ns + PAUSE_NS;
-	if (look.second)
-		return true;
-	live = live_bytes();
 	mt_slots_peak(&peak, &error, &at_ns);
 	if (peak != look.peak_bytes && peak > look.most_bytes)
 		look.most_bytes = peak; /* it may have been between two calls */
 	look.peak_bytes = peak;
 	if (live > look.most_bytes)
 		look.most_bytes = live;
-	return look.most_bytes - live >= WORTH_BYTES;
+	if (now_ns < look.next_ns)
+		return false;
+	look.next_ns = now_ns + PAUSE_NS;
+	return look.second || look.most_bytes - live >= WORTH_BYTES ||
+	       (freed - look.freed_bytes >= WORTH_BYTES && now_ns >= look.any_ns);
 }
 
 static void finish(uint64_t now_ns)
 {
-	if (look.second)
-		look.most_bytes = live_bytes();
+	if (look.second) {
+		look.most_bytes = live_bytes(&look.freed_bytes);
+		look.seldom_ns = look.given_back != mt_live_given_back ? SELDOM_NS : 2 * look.seldom_ns;
+		if (look.seldom_ns > SELDOM_MOST_NS)
+			look.seldom_ns = SELDOM_MOST_NS;
+		look.any_ns = now_ns + look.seldom_ns;
+		look.given_back = mt_live_given_back;
+	}
 	look.second = !look.second;
 	look.next_ns = now_ns + PAUSE_NS;
 }
