@@ -227,17 +227,17 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	size_t n = 0;
 	char one[32], two[32], span[32];
 
-	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s", about, text_bytes(one, live),
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)));
 	if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
 		    text_bytes(one, f->rss_bytes), 100.0 * (double)live / (double)f->rss_bytes);
 	if (!figures_over(f)) {
-		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s/s", about,
-		    text_short(one, f->ten.alloc_blocks),
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s%s/s", about,
+		    text_short(one, f->ten.alloc_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
-		add(parts, &n, ROLE_FREE, "Free %s%s/s %s/s", about,
-		    text_short(one, f->ten.free_blocks),
+		add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
+		    text_short(one, f->ten.free_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
 	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
