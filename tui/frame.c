@@ -139,7 +139,7 @@ static void draw_header(const struct app *a, const struct area *s)
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
 	if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
-		    text_bytes(memory, t->agent_memory_bytes), report_overhead_percent(a->model));
+		    text_bytes(memory, t->agent_memory_bytes), f->quality.hooks + f->quality.server);
 	if (!filter && !f->estimate)
 		add(right, &m, ROLE_HEADER, "every block");
 	if (!f->quality.cut_blocks && !isnan(f->quality.whole))

@@ -112,13 +112,12 @@ static void refresh(struct view *v, bool resort)
 {
 	struct page *p = (struct page *)v;
 	const struct model *m = v->app->model;
-	struct quality q;
+	const struct quality *q = &v->app->figures.quality;
 
 	(void)resort;
 	page_clear(p);
-	quality_of(m, &q);
-	add_cost(p, m, &v->app->figures.totals, &q);
-	add_stacks(p, m, &q);
+	add_cost(p, m, &v->app->figures.totals, q);
+	add_stacks(p, m, q);
 	add_cuts(p, m);
 	add_losses(p, m);
 }
