@@ -83,7 +83,12 @@ void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the m
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
 void *mt_real_boot_alloc(size_t bytes, size_t align); /* the loader's, on our behalf: never counted */
-bool mt_real_boot_owns(const void *p);
+extern struct boot_chunk *_Atomic mt_real_boot;      /* what those lie in; NULL = there are none, as a rule */
+bool mt_real_boot_has(const void *p);
+MT_INLINE bool mt_real_boot_owns(const void *p)
+{
+	return unlikely(atomic_load_explicit(&mt_real_boot, memory_order_relaxed)) && mt_real_boot_has(p);
+}
 size_t mt_real_boot_size(const void *p);
 
 /* maps.c: loaded objects. Never takes the loader's lock on the allocation path. */

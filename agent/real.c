@@ -29,7 +29,7 @@ struct boot_chunk {
 	_Atomic size_t xused;    /* from the start of this struct; may pass bytes */
 };
 
-static struct boot_chunk *_Atomic boot_chunks;
+struct boot_chunk *_Atomic mt_real_boot;
 static _Atomic bool xfinding; /* inside the first lookup */
 static _Atomic bool xfound;
 static const char *front; /* a name of the loader's */
@@ -68,7 +68,7 @@ static struct boot_chunk *boot_grow(struct boot_chunk *old, size_t need)
 	c->next = old;
 	atomic_store_explicit(&c->xused, sizeof(*c), memory_order_relaxed);
 	mt_arena_range((uintptr_t)c, bytes);
-	if (atomic_compare_exchange_strong(&boot_chunks, &old, c))
+	if (atomic_compare_exchange_strong(&mt_real_boot, &old, c))
 		return c;
 	mt_prim_unmap(c, bytes);
 	return old; /* somebody else was faster: use theirs */
@@ -81,7 +81,7 @@ void *mt_real_boot_alloc(size_t bytes, size_t align)
 	size_t need = bytes + align + BOOT_HEADER;
 	if (need < bytes)
 		return NULL;
-	struct boot_chunk *c = atomic_load_explicit(&boot_chunks, memory_order_acquire);
+	struct boot_chunk *c = atomic_load_explicit(&mt_real_boot, memory_order_acquire);
 	for (;;) {
 		size_t at = c ? atomic_fetch_add(&c->xused, need) : 0;
 		if (c && at + need <= c->bytes) {
@@ -96,9 +96,9 @@ void *mt_real_boot_alloc(size_t bytes, size_t align)
 	}
 }
 
-bool mt_real_boot_owns(const void *p)
+bool mt_real_boot_has(const void *p)
 {
-	const struct boot_chunk *c = atomic_load_explicit(&boot_chunks, memory_order_acquire);
+	const struct boot_chunk *c = atomic_load_explicit(&mt_real_boot, memory_order_acquire);
 
 	for (; c; c = c->next)
 		if ((uintptr_t)p - (uintptr_t)c < c->bytes)

@@ -182,15 +182,20 @@ MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _At
 }
 
 /* The last allocation's slot, but not a small block, or the first in its region. */
-static void *book_any(struct thread *t, void *p, size_t bytes)
+static __attribute__((noinline)) void *book_large(struct thread *t, void *p, size_t bytes)
 {
-	_Atomic uint64_t *e = bytes < LARGE_MIN ? live_small(p) : NULL;
-
-	if (likely(e))
-		return record_book(t, t->last, p, bytes, e);
 	enter(t, t, p, bytes, t->last->slot);
 	guard_out(t);
 	return p;
+}
+
+MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
+{
+	_Atomic uint64_t *e = live_small(p);
+
+	if (unlikely(!e || bytes >= LARGE_MIN))
+		return book_large(t, p, bytes);
+	return record_book(t, t->last, p, bytes, e);
 }
 
 /*
@@ -217,12 +222,14 @@ MT_COLD static bool make_hits(struct thread *t)
 }
 
 /* A stack that was not met lately. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
-						 const struct regs *r, uint32_t era)
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+						 uintptr_t sp, uintptr_t fp)
 {
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	struct regs r = { pc, sp, fp };
 
-	node_id node = mt_unwind_capture(t, r);
+	node_id node = mt_unwind_capture(t, &r);
 	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
 	slot_id slot = seen & 0xffffff;
 	struct leaf *leaf = slots_leaf(t, slot);
@@ -231,8 +238,8 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		guard_out(t);
 		return p;
 	}
-	bool plain = unwind_is_plain(t->unwind, r) && (likely(t->hits) || make_hits(t));
-	struct hit *h = plain ? unwind_hit_set(t, r->pc, r->sp) + t->turn++ % HIT_WAYS : &t->none;
+	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
+	struct hit *h = plain ? unwind_hit_set(t, pc, sp) + t->turn++ % HIT_WAYS : &t->none;
 	h->sp = 0;
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;
@@ -258,7 +265,7 @@ void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t p
 	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
 
 	if (unlikely(!h))
-		return alloc_new(t, p, bytes, &(struct regs){ pc, sp, fp }, era);
+		return alloc_new(t, p, bytes, pc, sp, fp);
 	if (unlikely(h->era != era))
 		renew(t, h, era);
 	*t->link = h;

@@ -71,10 +71,9 @@ MT_INLINE struct hit *unwind_hit_set(const struct thread *t, uintptr_t pc, uintp
 	return &t->hits[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS * HIT_WAYS];
 }
 
-/* Most ways differ in the innermost pair. */
-MT_INLINE bool unwind_first_holds(const struct hit *h)
+MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
 {
-	return !h->count || pair_holds(&h->own[h->count - 1]);
+	return mt_unwind_pairs_hold(h->own, h->count) && unwind_outer_holds(t->unwind, h);
 }
 
 /* NULL: not met lately. Its era may be over, but nothing that its stack depends on has changed. */
@@ -86,9 +85,8 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 	struct hit *h = unwind_hit_set(t, pc, sp);
 
 	for (struct hit *end = h + HIT_WAYS; h < end; h++)
-		if (unwind_same_place(h, pc, sp, fp) && h->epoch == epoch && h->suspicion == suspicion &&
-		    unwind_first_holds(h) && mt_unwind_pairs_hold(h->own, h->count) &&
-		    (h->few != HIT_DEEP || unwind_outer_holds(t->unwind, h)))
+		if (unwind_same_place(h, pc, sp, fp) && likely(h->epoch == epoch && h->suspicion == suspicion) &&
+		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h) : unwind_few_pairs_hold(h->own, h->few)))
 			return h;
 	return NULL;
 }
