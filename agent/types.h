@@ -92,12 +92,12 @@ struct pair {
 	uintptr_t at, is;
 };
 
-#define HIT_PAIRS 32 /* makes a hit 640 bytes */
+#define HIT_PAIRS 30 /* makes a hit 640 bytes */
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
 #define HITS (HIT_SETS * HIT_WAYS)
-#define HIT_NEXT 4
+#define HIT_NEXT 8
 
 /*
  * A stack that was met lately, and what its allocation was booked to. The next one of the same

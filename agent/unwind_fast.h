@@ -30,13 +30,12 @@ MT_INLINE bool pair_holds(const struct pair *p)
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
 #define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
 #define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
-#define HOLD16(i) HOLD4((i) + 12) HOLD4((i) + 8) HOLD4((i) + 4) HOLD4(i)
 MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
 {
-	_Static_assert(HIT_PAIRS == 32, "one comparison for each");
+	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
 	switch (n) {
-	HOLD16(16)
-	HOLD16(0)
+	HOLDS(29) HOLDS(28)
+	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
 	case 0:
 		return true;
 	case HIT_DEEP:
@@ -92,7 +91,7 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 }
 
 /* Of a deep stack that many frames are a hit's own. */
-#define HIT_FRAMES 16u
+#define HIT_FRAMES 14u
 
 /* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner frames. */
 MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
