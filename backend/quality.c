@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.c - see quality.h. Where a cut stack ends follows from the call tree: a node that stands for the
- * missing rest is a child of the root, and each of its children is the last known frame of the stacks
- * below it. So counting by module takes a look at these children, not at the stacks.
+ * quality.c - see quality.h. Where a cut stack ends follows from the call tree: a node that stands
+ * for the missing rest is a child of the root, and each of its children is the last known frame of
+ * the stacks below it. So counting by module takes a look at these children, not at the stacks.
  */
 #include "quality.h"
 
@@ -76,22 +76,26 @@ static void add(struct cuts *c, uint64_t reason, uint32_t module, uint64_t block
 			return;
 		}
 	GROW(c->list, c->room, c->count + 1);
-	c->list[c->count++] = (struct cut){ .reason = (uint32_t)reason, .module = module, .blocks = blocks };
+	c->list[c->count++] =
+		(struct cut){.reason = (uint32_t)reason, .module = module, .blocks = blocks};
 }
 
 size_t quality_cuts(const struct model *m, struct cut **list)
 {
-	struct cuts c = { NULL, 0, 0 };
+	struct cuts c = {NULL, 0, 0};
 
 	GROW(c.list, c.room, 1);
-	for (uint32_t id = model_node(m, 0)->first_child; id != NO_ID; id = model_node(m, id)->next_sibling) {
+	for (uint32_t id = model_node(m, 0)->first_child; id != NO_ID;
+	     id = model_node(m, id)->next_sibling) {
 		const struct node *n = model_node(m, id);
 
 		if (n->kind != MTW_NODE_TRUNCATED)
 			continue;
 		add(&c, n->offset, NO_ID, n->self.alloc_blocks);
-		for (uint32_t last = n->first_child; last != NO_ID; last = model_node(m, last)->next_sibling)
-			add(&c, n->offset, model_node(m, last)->module, model_node(m, last)->incl.alloc_blocks);
+		for (uint32_t last = n->first_child; last != NO_ID;
+		     last = model_node(m, last)->next_sibling)
+			add(&c, n->offset, model_node(m, last)->module,
+			    model_node(m, last)->incl.alloc_blocks);
 	}
 	qsort(c.list, c.count, sizeof *c.list, more_blocks);
 	*list = c.list;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * v_agent.c - what memtop itself costs the program, and how far its stacks can be trusted: the page behind the
- * short figures of the header. Only time in the program's calls is estimated (from samples), and carries a ~.
+ * v_agent.c - what memtop itself costs the program, and how far its stacks can be trusted: the page
+ * behind the short figures of the header. Only time in the program's calls is estimated (from
+ * samples), and carries a ~.
  */
 #include "app.h"
 #include "page.h"
@@ -36,7 +37,8 @@ static const char *share(char *out, double value)
 	return out;
 }
 
-static void add_cost(struct page *p, const struct model *m, const struct totals *t, const struct quality *q)
+static void add_cost(struct page *p, const struct model *m, const struct totals *t,
+		     const struct quality *q)
 {
 	const struct memory_part *list;
 	size_t parts = model_memory(m, &list);
@@ -48,7 +50,8 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
 	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
 	add(p, "both", a, "on top of the program's own cpu time (estimated)");
-	add(p, "memory", text_bytes(b, t->agent_memory_bytes), parts ? "resident, of it:" : "resident");
+	add(p, "memory", text_bytes(b, t->agent_memory_bytes),
+	    parts ? "resident, of it:" : "resident");
 	for (size_t i = 0; i < parts; i++)
 		add(p, "", text_bytes(b, list[i].bytes), list[i].name);
 	page_add(p, ROLE_NORMAL, "%s", "");
@@ -61,7 +64,8 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 
 	page_add(p, ROLE_TITLE, "Stacks%s%s%s%s", engine ? ", taken by " : "", engine ? engine : "",
 		 why && *why ? ": " : "", why ? why : "");
-	snprintf(words, sizeof words, q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
+	snprintf(words, sizeof words,
+		 q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
 		 text_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
 	add(p, "remembered", share(a, q->remembered),
@@ -69,8 +73,10 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 			      : "of allocations: the stack was the remembered one");
 	snprintf(a, sizeof a, isnan(q->frames) ? "-" : "%.1f", q->frames);
 	add(p, "frames walked", a, "on the mean, for each that was not");
-	add(p, "rules at hand", share(a, q->pc_hits), "of frames walked: the unwind rule was in the cache");
-	add(p, "steps at hand", share(a, q->edge_hits), "of frames walked: so was the step in the call tree");
+	add(p, "rules at hand", share(a, q->pc_hits),
+	    "of frames walked: the unwind rule was in the cache");
+	add(p, "steps at hand", share(a, q->edge_hits),
+	    "of frames walked: so was the step in the call tree");
 }
 
 static void add_cuts(struct page *p, const struct model *m)
@@ -81,12 +87,14 @@ static void add_cuts(struct page *p, const struct model *m)
 
 	if (n) {
 		page_add(p, ROLE_NORMAL, "%s", "");
-		page_add(p, ROLE_TITLE, "Stacks that end early, by module of the last known frame and reason");
+		page_add(p, ROLE_TITLE,
+			 "Stacks that end early, by module of the last known frame and reason");
 		page_add(p, ROLE_HEAD, "  %12s  %-24s %s", "BLOCKS", "MODULE", "REASON");
 	}
 	for (size_t i = 0; i < n && i < CUTS_MAX; i++)
 		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
-			 list[i].module == NO_ID ? "[no module]" : model_module(m, list[i].module)->name,
+			 list[i].module == NO_ID ? "[no module]"
+						 : model_module(m, list[i].module)->name,
 			 report_truncation(list[i].reason));
 	if (n > CUTS_MAX)
 		page_add(p, ROLE_DIM, "  %12s  %zu more", "...", n - CUTS_MAX);
@@ -103,8 +111,8 @@ static void add_losses(struct page *p, const struct model *m)
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		model_loss(m, i, &events, &bytes);
 		if (events)
-			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD, "  %12s  %s",
-				 text_count(n, events), report_loss(i));
+			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
+				 "  %12s  %s", text_count(n, events), report_loss(i));
 	}
 }
 
@@ -144,6 +152,6 @@ struct view *view_agent_new(struct app *a)
 {
 	struct page *p = xcalloc(1, sizeof *p);
 
-	p->v = (struct view){ &ops, a };
+	p->v = (struct view){&ops, a};
 	return &p->v;
 }
