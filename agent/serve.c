@@ -157,7 +157,13 @@ static void settle(struct server *s)
 	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
 }
 
-static bool begin(struct server *s)
+bool serve_prepare(struct server *s)
+{
+	s->scratch = serve_map(SCRATCH_BYTES);
+	return s->scratch && sums_init(s) && marks_init(s) && history_init(s) && batch_init(s);
+}
+
+static void begin(struct server *s)
 {
 	s->listen_fd = s->signal_fd = -1;
 	settle(s);
@@ -166,9 +172,6 @@ static bool begin(struct server *s)
 		s->viewer[i].fd = -1;
 	}
 	s->scan.viewer = -1;
-	s->scratch = serve_map(SCRATCH_BYTES);
-	if (!s->scratch || !sums_init(s) || !marks_init(s) || !history_init(s) || !batch_init(s))
-		return false;
 	s->start_unix_ns = mt_prim_unix_ns() - serve_now();
 	s->state_known = 1;
 	s->state_serial = 1;
@@ -180,7 +183,6 @@ static bool begin(struct server *s)
 	/* The program may change its directory and unmount the old one: do not hold it. */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
-	return true;
 }
 
 void serve_tick(struct server *s, bool all)
@@ -376,10 +378,7 @@ int serve_main(void *arg)
 
 	atomic_store(&s->shared->xtid, mt_prim_gettid());
 	atomic_store(&s->shared->xpid, mt_prim_getpid());
-	if (!begin(s)) {
-		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
-		goto out;
-	}
+	begin(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_UP);
 	while (!s->over || anybody(s)) {
 		poll_once(s, timeout_ms(s, serve_now()));
@@ -389,7 +388,6 @@ int serve_main(void *arg)
 	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 	atomic_store(&s->shared->xfinal_futex, 1);
 	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
-out:
 	mt_prim_call(s->thread_mode ? SYS_exit : SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	return 0;
 }

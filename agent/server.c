@@ -13,6 +13,9 @@
  * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
  * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
  *
+ * What no server can be without is asked for before there is one (memory; a socket, by the process in between, which
+ * a filter of system calls may kill for it): later nobody could be told that there is none.
+ *
  * Where that is refused (qemu-user, process 1 of a container) a raw thread is cloned: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
  *
@@ -25,6 +28,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -42,6 +46,7 @@ struct start {
 	struct server *server;
 	uint8_t *stack;
 	void *tls;
+	long refused;      /* -errno of what no server can be without: a socket */
 };
 
 static uint64_t block_signals(void)
@@ -110,7 +115,15 @@ static int between(void *arg)
 
 	if (mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != s->target)
 		return 0; /* killed already */
+	uint64_t no_core[2] = { 0, 0 };
+	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	close_inherited();
+	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
+	if (fd < 0) {
+		st->refused = fd;
+		return 0;
+	}
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	s->pid_fd = (int)mt_prim_call(SYS_pidfd_open, s->target, 0, 0, 0, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
@@ -137,9 +150,11 @@ static bool start_process(struct start *st)
 	if (!stack || st->server->target == 1)
 		return false;
 	bool reaper = pause_subreaper();
-	int pid = clone(between, stack + 16384 - 64, CLONE_VM | CLONE_VFORK, st);
+	int status = 0, pid = clone(between, stack + 16384 - 64, CLONE_VM | CLONE_VFORK, st);
 	if (pid > 0)
-		mt_prim_call(SYS_wait4, pid, 0, __WCLONE, 0, 0, 0);
+		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
+	if (WIFSIGNALED(status))
+		st->refused = -EPERM; /* a filter kills it for what it asked */
 	if (reaper)
 		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0);
 	serve_unmap(stack, 16384);
@@ -167,10 +182,10 @@ bool mt_server_start(void)
 
 	serve_forget();
 	struct server *s = serve_map(sizeof(*s));
-	struct start st = { s, serve_map(STACK_BYTES), make_tls() };
+	struct start st = { s, serve_map(STACK_BYTES), make_tls(), 0 };
 
 	shared = mt_prim_map_wiped(sizeof(*shared));
-	if (!s || !st.stack || !st.tls || !shared) {
+	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
@@ -180,11 +195,11 @@ bool mt_server_start(void)
 	if (!listen_parse(s))
 		goto out;
 	uint64_t mask = block_signals();
-	ok = start_process(&st) || start_thread(&st);
+	ok = start_process(&st) || (!st.refused && start_thread(&st));
 	restore_signals(mask);
 	if (!ok) {
 		atomic_store(&shared->xstate_futex, SERVER_FAILED);
-		mt_msg("the system refuses to start the server; nobody can watch this process");
+		mt_msg("the system refuses %s; nobody can watch this process", st.refused ? "a socket" : "to start the server");
 		goto out;
 	}
 	if (mt_conf.wait_ns)

@@ -218,6 +218,7 @@ struct server {
 /* serve.c */
 int serve_main(void *arg);                          /* never returns to the target's code */
 void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
+bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
 void *serve_map(size_t bytes);                      /* private memory of the server; NULL */
 void serve_each_mapping(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);

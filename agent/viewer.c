@@ -175,7 +175,8 @@ void viewer_accept(struct server *s, uint64_t now)
 		}
 		struct viewer *v = free_viewer(s);
 		if (!v || !place_arrays(v)) {
-			refuse(fd, MTW_E_BUSY, "too many viewers watch this process");
+			refuse(fd, MTW_E_BUSY, v ? "this process has no memory left for a viewer" :
+						   "too many viewers watch this process");
 			continue;
 		}
 		v->state = VIEWER_GREETING;

@@ -182,6 +182,22 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
+/* The last that was seen is an exec: unless it is known why, nothing came of the program that followed. */
+static void note_exec(struct recording *r)
+{
+	const char *const *list;
+	static const char missing[] = "The program that followed by exec is not in this session";
+
+	if (!r->connected || !execed(r))
+		return;
+	for (size_t i = 0, n = watch_warnings(r->watch, &list); i < n; i++)
+		if (!strncmp(list[i], missing, sizeof missing - 1))
+			return;
+	char *text = xasprintf("%s: its agent never spoke.", missing);
+	watch_note(r->watch, text);
+	free(text);
+}
+
 static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
@@ -194,6 +210,7 @@ static void record_loop(struct recording *r)
 	}
 	for (size_t i = 0; i < r->source_count; i++)
 		loop_remove(r->sources[i]);
+	note_exec(r);
 }
 
 /* The line at the end, where a person reads it or the file's name is ours. */
