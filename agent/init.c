@@ -32,6 +32,10 @@
 #define DORMANT_SLACK_NS (20ull * 1000 * 1000)  /* the coarse clock is behind by less */
 #define SAVED_MAX 32
 
+/* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one thread. */
+extern void *__libc_stack_end __attribute__((weak));
+extern char __libc_single_threaded __attribute__((weak));
+
 _Atomic int mt_state;
 uint64_t mt_start_ns;
 int mt_pid;
@@ -62,11 +66,23 @@ const char *mt_init_saved(unsigned i)
 	return i < SAVED_MAX ? saved[i] : NULL;
 }
 
+/*
+ * What main will see. Functions of the program's .preinit_array run before libc has set `environ`: then it
+ * is read where the kernel put it, behind the arguments, once libc can be used at all. NULL: not yet.
+ */
+static char **environment(void)
+{
+	if (environ || !&__libc_stack_end || !&__libc_single_threaded || !__libc_single_threaded)
+		return environ;
+	const long *count = __libc_stack_end;
+	return (char **)(count + 1) + *count + 1;
+}
+
 static const char *options_text(void)
 {
 	static const char name[] = "MEMTOP_OPTIONS=";
 
-	for (char **e = environ; e && *e; e++)
+	for (char **e = environment(); e && *e; e++)
 		if (!strncmp(*e, name, sizeof(name) - 1))
 			return *e + sizeof(name) - 1;
 	return "";
@@ -105,7 +121,7 @@ bool mt_init_early(void)
 {
 	bool expected = false;
 
-	if (!environ || !atomic_compare_exchange_strong(&xrunning, &expected, true))
+	if (!environment() || !atomic_compare_exchange_strong(&xrunning, &expected, true))
 		return false;
 	int kept = errno;
 	if (atomic_load(&mt_state) == AGENT_EARLY)
