@@ -39,6 +39,9 @@ $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 $(T)/targets/s_instrument: INSTRUMENT := -finstrument-functions
 $(T)/targets/s_instrument_cxx: INSTRUMENT := -finstrument-functions
 
+# Coroutines.
+$(T)/targets/s_torture_cxx: INSTRUMENT := -std=c++20 -fno-builtin
+
 # Libraries that s_owners loads: libs/NAME.cc is libNAME.so beside it.
 TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(T)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))
 $(TARGET_LIBS): $(T)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs/owns.h

@@ -5,14 +5,17 @@
  */
 #include "target.h"
 
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <spawn.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,6 +57,15 @@ static void expect_exit(pid_t pid, int code)
 	EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == code);
 }
 
+static pid_t spawned(void)
+{
+	char *args[] = { "true", NULL };
+	pid_t pid;
+
+	EXPECT(!posix_spawn(&pid, "/bin/true", NULL, NULL, args, environ));
+	return pid;
+}
+
 /* Forks of all kinds while other threads are in the middle of allocations. */
 static void storm(void)
 {
@@ -69,6 +81,8 @@ static void storm(void)
 			_exit(i % 7);
 		}
 		expect_exit(pid, i % 7);
+		if (i % 10 == 0)
+			expect_exit(spawned(), 0);
 	}
 	atomic_store(&stop, true);
 	for (int i = 0; i < 4; i++)
@@ -357,6 +371,69 @@ static void sealed(void)
 	_exit(0);
 }
 
+/* All that a server does on its way to being nobody; what comes then is counted, and seen. */
+static void stripped(void)
+{
+	for (int sig = 1; sig < 65; sig++)
+		signal(sig, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
+	EXPECT(!unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS));
+	EXPECT(!chdir("/proc/self/fdinfo") && !chroot(".")); /* nothing of ours can be opened there */
+	EXPECT(!syscall(SYS_close_range, 0, ~0u, 0));
+	EXPECT(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534));
+	EXPECT(!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
+	churn(1000);
+	pid_t pid = fork();
+	if (pid == 0) {
+		churn(1000);
+		_exit(3);
+	}
+	expect_exit(pid, 3);
+}
+
+/* Installs a filter that forbids sockets, in one of three ways, and becomes another program. */
+static void without_sockets(const char *how, char **program)
+{
+	unsigned action = !strcmp(how, "kill") ? SECCOMP_RET_KILL_PROCESS :
+			  !strcmp(how, "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | EACCES;
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, action),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof(rules) / sizeof(rules[0]), rules };
+
+	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter));
+	execv(program[0], program);
+	EXPECT(!"executed");
+}
+
+/* A library that is loaded, used and unloaded again and again, another in its place, while threads allocate. */
+static void plugins(const char *one, const char *other)
+{
+	const char *path[] = { one, other };
+	void *at[2] = { NULL, NULL };
+	pthread_t t[2];
+
+	for (int i = 0; i < 2; i++)
+		EXPECT(!pthread_create(&t[i], NULL, churn_thread, NULL));
+	for (int i = 0; i < 200; i++) {
+		void *handle = dlopen(path[i % 2], RTLD_NOW | RTLD_LOCAL);
+		EXPECT(handle);
+		void (*work)(void) = (void (*)(void))dlsym(handle, "work");
+		EXPECT(work);
+		work();
+		at[i % 2] = (void *)work;
+		EXPECT(!dlclose(handle));
+	}
+	atomic_store(&stop, true);
+	for (int i = 0; i < 2; i++)
+		pthread_join(t[i], NULL);
+	printf("%d\n", at[0] == at[1]);
+}
+
 /* Says its number, and then only waits: for at most ten seconds, for it has no parent. */
 static void idle_daemon(const char *path)
 {
@@ -389,7 +466,7 @@ static const struct {
 	{ "storm", storm }, { "handlers", handlers }, { "timer", timer_storm },
 	{ "coroutines", coroutines }, { "failing-exec", failing_exec }, { "clone-vm", clone_vm },
 	{ "late-ends", late_ends }, { "limits", limits },
-	{ "sealed", sealed },
+	{ "sealed", sealed }, { "stripped", stripped },
 };
 
 int main(int argc, char **argv)
@@ -403,6 +480,10 @@ int main(int argc, char **argv)
 		short_threads(atoi(argv[2]));
 	else if (!strcmp(mode, "daemon"))
 		idle_daemon(argv[2]);
+	else if (!strcmp(mode, "without-sockets"))
+		without_sockets(argv[2], argv + 3);
+	else if (!strcmp(mode, "plugins"))
+		plugins(argv[2], argv[3]);
 	else {
 		for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
 			if (!strcmp(mode, modes[i].name))
