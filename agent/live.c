@@ -43,7 +43,6 @@
 #define LARGE_COUNT ((size_t)1 << (REGION_SHIFT - LARGE_SHIFT))
 
 #define TICKS 65536
-#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
 
 region_leaf *_Atomic mt_live_fast;
 region_leaf *_Atomic mt_live_open;

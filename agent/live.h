@@ -8,6 +8,8 @@
 
 #include "live_fast.h"
 
+#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
+
 /* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
 struct shadow {
 	region_leaf *_Atomic xsmall;

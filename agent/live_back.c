@@ -55,7 +55,6 @@
 #define TRIES 20                 /* to see every thread outside of its guard */
 #define POLLS 40                 /* in one of them */
 #define POLL_NS 50000
-#define PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of a leaf, with the smallest pages */
 
 uint64_t mt_live_given_back;
 
@@ -70,7 +69,7 @@ static struct {
 	uint64_t freed_bytes, given_back; /* ... likewise */
 } look = { .seldom_ns = SELDOM_NS };
 
-static unsigned char touched[PAGES_MAX];
+static unsigned char touched[LEAF_PAGES_MAX];
 
 static region_leaf *word_of(region_leaf *const _Atomic *root, const struct used *u)
 {
@@ -207,6 +206,12 @@ static uint64_t live_bytes(uint64_t *freed)
 	return allocated > *freed ? allocated - *freed : 0;
 }
 
+/* In a forked child the clock begins anew: what lies further off than was ever said is over, too. */
+static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
+{
+	return now_ns >= when_ns || when_ns - now_ns > most_ns;
+}
+
 /* Is it time for a look, and worth one? */
 static bool due(uint64_t now_ns)
 {
@@ -218,11 +223,11 @@ static bool due(uint64_t now_ns)
 	look.peak_bytes = peak;
 	if (live > look.most_bytes)
 		look.most_bytes = live;
-	if (now_ns < look.next_ns)
+	if (!reached(now_ns, look.next_ns, PAUSE_NS))
 		return false;
 	look.next_ns = now_ns + PAUSE_NS;
 	return look.second || look.most_bytes - live >= WORTH_BYTES ||
-	       (freed - look.freed_bytes >= WORTH_BYTES && now_ns >= look.any_ns);
+	       (freed - look.freed_bytes >= WORTH_BYTES && reached(now_ns, look.any_ns, SELDOM_MOST_NS));
 }
 
 static void finish(uint64_t now_ns)
