@@ -130,6 +130,7 @@ struct block mt_live_take(const void *p);           /* before the real free */
 bool mt_live_restore(const struct thread *t, void *p, const struct block *b, struct block *old);
 bool mt_live_peek(const void *p, struct block *b);
 bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
+bool mt_live_knows_large(const void *p);            /* ... where no small one has an entry */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
 uint32_t mt_live_tick(void);                        /* current birth tick */

@@ -404,20 +404,21 @@ bool mt_live_peek(const void *p, struct block *b)
 
 bool mt_live_knows(const void *p)
 {
-	uintptr_t addr = plain_address(p);
-	const struct shadow *s = shadow_of(addr);
+	struct block b;
 
-	if (unlikely(!s))
-		return false;
-	const _Atomic uint64_t *e = small_at(s, addr);
-	if (e && atomic_load_explicit(e, memory_order_relaxed))
-		return true;
-	const struct large *l = large_at(s, addr);
+	return mt_live_peek(p, &b);
+}
+
+/* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there, and is 0. */
+bool mt_live_knows_large(const void *p)
+{
+	uintptr_t addr = plain_address(p);
+	const struct large *l = large_at(&mt_live_even, addr);
 	uint64_t meta = l ? atomic_load_explicit(&l->xmeta, memory_order_relaxed) : 0;
-	if (meta && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3)
+
+	if (unlikely(meta) && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3)
 		return true;
-	e = twin_at(s, addr);
-	return unlikely(e) && atomic_load_explicit(e, memory_order_relaxed);
+	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed)) && mt_live_knows(p);
 }
 
 typedef void (*block_visit)(void *arg, const struct block *b);

@@ -65,7 +65,10 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
 	if (unlikely(!leaf))
 		return NULL;
-	return (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
+	_Atomic uint64_t *e = (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
+	if (!e)
+		__builtin_unreachable(); /* so that callers test for NULL once */
+	return e;
 }
 
 /* The part of a small entry that one thread's blocks of one slot share, while the tick lasts. */

@@ -282,9 +282,9 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Any block, with a weight of one. */
-static __attribute__((noinline)) void *alloc_exact(struct thread *t, void *p, size_t bytes,
-						   uintptr_t pc, uintptr_t sp, uintptr_t fp)
+/* Any block, with a weight of one: not small, or the first in its region, or the guard is not simply open. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
 {
 	bool timed = t->busy_sp == BUSY_TIMED;
 	uint64_t begin = timed ? begin_sample(t) : 0;
@@ -351,7 +351,7 @@ static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, s
 {
 	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
 		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
-	return alloc_exact(t, p, bytes, pc, sp, fp);
+	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 }
 
 MT_INLINE bool filter_timed(const struct filtering *f)
@@ -369,9 +369,6 @@ static void add_filter_sample(struct filtering *f, uint64_t begin)
 	f->samples++;
 }
 
-static void *alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			    uintptr_t fp);
-
 /* The first event of a period, or one that is timed. Those that end as usual ones are timed as such. */
 MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc,
 					 uintptr_t sp, uintptr_t fp, uint32_t on)
@@ -381,19 +378,19 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 
 	mt_filter_renew(f, on);
 	if (!filter_timed(f))
-		return alloc_filtered(t, p, bytes, pc, sp, fp);
+		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 	begin = mt_prim_now_ns();
 	filter_count(&f->xevents, 1);
 	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
-	alloc_filtered(t, p, bytes, pc, sp, fp);
+	mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
 		add_filter_sample(f, begin);
 	return p;
 }
 
 /* Some filter is on, or was a moment ago: see filter.h. No calls on the way of what is left out. */
-static __attribute__((noinline)) void *alloc_filtered(struct thread *t, void *p, size_t bytes,
-						      uintptr_t pc, uintptr_t sp, uintptr_t fp)
+void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			       uintptr_t fp)
 {
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
@@ -403,15 +400,6 @@ static __attribute__((noinline)) void *alloc_filtered(struct thread *t, void *p,
 		return alloc_wanted(t, p, bytes, pc, sp, fp);
 	filter_count(&t->filter.xevents, 1);
 	return p;
-}
-
-/* Not small, or the first in its region, or the guard is not simply open, or a filter is on. */
-void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp)
-{
-	if (filter_is_on())
-		return alloc_filtered(t, p, bytes, pc, sp, fp);
-	return alloc_exact(t, p, bytes, pc, sp, fp);
 }
 
 void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
@@ -476,26 +464,32 @@ MT_COLD static void free_timed(struct thread *t, void *p)
 		mt_real.free(p);
 }
 
-/* Some filter was on at some time: most blocks that come here then were never recorded. */
-static __attribute__((noinline)) void free_filtered(struct thread *t, void *p)
+/* Never recorded, as most blocks when some filter is on, or was. */
+MT_INLINE void free_left_out(struct thread *t, void *p)
 {
-	if (mt_live_knows(p))
-		free_any(t, p);
-	else if (filter_timed(&t->filter))
+	if (unlikely(filter_timed(&t->filter))) {
 		free_timed(t, p);
-	else {
-		filter_count(&t->filter.xevents, 1);
-		if (likely(!mt_real_boot_owns(p)))
-			mt_real.free(p);
+		return;
 	}
+	filter_count(&t->filter.xevents, 1);
+	if (likely(!mt_real_boot_owns(p)))
+		mt_real.free(p);
+}
+
+void mt_record_free_unknown(struct thread *t, void *p)
+{
+	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows_large(p)))
+		free_any(t, p);
+	else
+		free_left_out(t, p);
 }
 
 void mt_record_free_slow(struct thread *t, void *p)
 {
-	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)))
-		free_filtered(t, p);
-	else
+	if (!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows(p))
 		free_any(t, p);
+	else
+		free_left_out(t, p);
 }
 
 MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)

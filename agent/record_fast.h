@@ -19,10 +19,13 @@
 void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			    uintptr_t fp);              /* not the stack that was expected */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
-			   uintptr_t fp);               /* not small, the guard is not open, a filter is on */
+			   uintptr_t fp);               /* not small, or the guard is not open */
+void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			       uintptr_t fp);           /* some filter is on */
 /* Counted, but not entered yet. */
 void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e);
 void mt_record_free_slow(struct thread *t, void *p);
+void mt_record_free_unknown(struct thread *t, void *p); /* no small block has an entry at p */
 void mt_record_free_after(struct thread *t, void *p, slot_id slot);
 void mt_record_gone_after(struct thread *t, slot_id slot);
 
@@ -53,9 +56,10 @@ MT_INLINE void *record_book(struct thread *t, const struct hit *h, void *p, size
 MT_INLINE void *record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			     uintptr_t fp)
 {
+	if (unlikely(filter_is_on()))
+		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
 	_Atomic uint64_t *e = live_small(p);
-
-	if (unlikely(filter_is_on() || !e || bytes >= LARGE_MIN || t->busy_sp))
+	if (unlikely(!e || bytes >= LARGE_MIN || t->busy_sp))
 		return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
 	live_expect(e);
 	t->busy_sp = sp;
@@ -103,10 +107,18 @@ MT_INLINE void record_gone(struct thread *t, const struct block *b)
 MT_INLINE void record_free(struct thread *t, void *p)
 {
 	_Atomic uint64_t *e = live_small(p);
-	uint64_t v = likely(e) ? atomic_load_explicit(e, memory_order_acquire) : 0;
+
+	if (unlikely(!e)) {
+		mt_record_free_slow(t, p);
+		return;
+	}
+	uint64_t v = atomic_load_explicit(e, memory_order_acquire);
+	if (unlikely(!v)) {
+		mt_record_free_unknown(t, p);
+		return;
+	}
 	struct block b = unpack_small(v);
 	struct leaf *leaf = slots_leaf(t, b.slot);
-
 	if (unlikely(t->busy_sp || !slots_stamped(leaf))) {
 		mt_record_free_slow(t, p);
 		return;
