@@ -127,6 +127,43 @@ static void crowd(int n)
 	free(t);
 }
 
+/* Threads that met a handful of stacks, and sleep; says so, and waits for the end of stdin. */
+static __attribute__((noinline)) void *deeper(unsigned depth, size_t n)
+{
+	void *volatile p = depth ? deeper(depth - 1, n) : malloc(n);
+
+	return p;
+}
+
+static void *rest(void *arg)
+{
+	for (unsigned site = 0; site < 6; site++)
+		for (int i = 0; i < 20; i++)
+			free(deeper(site * 3, 100 + site));
+	pthread_barrier_wait(&all_here);
+	pthread_barrier_wait(&all_here);
+	return arg;
+}
+
+static void resting(int n)
+{
+	pthread_t *t = malloc((size_t)n * sizeof(*t));
+	char byte;
+
+	pthread_barrier_init(&all_here, NULL, (unsigned)n + 1);
+	for (int i = 0; i < n; i++)
+		EXPECT(!pthread_create(&t[i], NULL, rest, NULL));
+	pthread_barrier_wait(&all_here);
+	printf("ready\n");
+	fflush(stdout);
+	while (read(0, &byte, 1) > 0)
+		;
+	pthread_barrier_wait(&all_here);
+	for (int i = 0; i < n; i++)
+		pthread_join(t[i], NULL);
+	free(t);
+}
+
 static void short_threads(int n)
 {
 	pthread_t t;
@@ -476,6 +513,8 @@ int main(int argc, char **argv)
 
 	if (!strcmp(mode, "crowd"))
 		crowd(atoi(argv[2]));
+	else if (!strcmp(mode, "resting"))
+		resting(atoi(argv[2]));
 	else if (!strcmp(mode, "short"))
 		short_threads(atoi(argv[2]));
 	else if (!strcmp(mode, "daemon"))
