@@ -7,6 +7,8 @@
  * library comes between. As a shared library liblsan is satisfied with any place, and ubsan has no malloc: these are
  * watched like anything else.
  *
+ * Another allocator's functions under names of their own are not seen either, in the program or in a library.
+ *
  * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not exported.
  * The file is a stranger's: every range is checked against its size.
  */
@@ -35,6 +37,10 @@ static const struct { const char *name, *init, *gnu, *clang; } sanitizers[] = {
 	{ "leak", "__lsan_init", NULL, NULL },
 };
 #define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
+
+/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's jemalloc. */
+static const char *const others[] = { "mi_malloc", "mi_malloc_aligned", "_rjem_malloc", "_rjem_mallocx", "je_malloc",
+				      "tc_malloc", "rpmalloc" };
 
 static const void *range(const struct image *im, uint64_t at, uint64_t size)
 {
@@ -93,6 +99,9 @@ static void read_names(const struct image *im, uint32_t type, bool *own, struct 
 
 	for (size_t i = 0; s && i < n; i++) {
 		const char *name = s[i].st_name < len ? strings + s[i].st_name : "";
+		for (size_t k = 0; k < sizeof others / sizeof others[0] && !m->other; k++)
+			if (!strcmp(name, others[k])) /* also when a library is to have it */
+				m->other = others[k];
 		if (s[i].st_shndx == SHN_UNDEF || !s[i].st_value || ELF64_ST_TYPE(s[i].st_info) != STT_FUNC)
 			continue;
 		*own |= !strcmp(name, "malloc");
