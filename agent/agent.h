@@ -56,9 +56,10 @@ void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL 
 uint64_t mt_arena_bytes(void);                      /* handed out and accounted: what the cap is on */
 void mt_arena_account(int64_t bytes);               /* memory mapped elsewhere (shadow, caches) */
 void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
-void mt_arena_each(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg); /* ranges */
+enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_COUNT }; /* what memory is for */
+void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg); /* ranges */
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
-void mt_arena_range(uintptr_t start, size_t bytes); /* register a mapping of the agent's */
+void mt_arena_range(uintptr_t start, size_t bytes, enum part part); /* register a mapping of the agent's */
 
 /* real.c: the allocator behind us, and blocks served while it is being looked up. */
 struct real {

@@ -26,6 +26,7 @@
 struct range {
 	struct range *next; /* immutable once linked */
 	uintptr_t start, end;
+	enum part part;
 };
 
 /* Lies at the start of its mapping. */
@@ -63,12 +64,13 @@ static uint64_t cap(void)
 	return BASE_CAP + (quarter > map ? quarter - map : 0);
 }
 
-static void link_range(struct range *r, uintptr_t start, size_t bytes)
+static void link_range(struct range *r, uintptr_t start, size_t bytes, enum part part)
 {
 	struct range *head = atomic_load_explicit(&xranges, memory_order_relaxed);
 
 	r->start = start;
 	r->end = start + bytes;
+	r->part = part;
 	do {
 		r->next = head;
 	} while (!atomic_compare_exchange_weak_explicit(&xranges, &head, r, memory_order_release,
@@ -94,7 +96,7 @@ static void *alloc_large(size_t bytes)
 
 	if (!c)
 		return NULL;
-	link_range(&c->range, (uintptr_t)c, whole);
+	link_range(&c->range, (uintptr_t)c, whole, PART_STACKS);
 	return (char *)c + round_up(sizeof(*c), ALIGN);
 }
 
@@ -110,7 +112,7 @@ static struct chunk *next_chunk(struct chunk *full)
 		mt_prim_unmap(c, CHUNK_BYTES);
 		return full;
 	}
-	link_range(&c->range, (uintptr_t)c, CHUNK_BYTES);
+	link_range(&c->range, (uintptr_t)c, CHUNK_BYTES, PART_STACKS);
 	return c;
 }
 
@@ -153,20 +155,20 @@ void mt_arena_account(int64_t bytes)
 	atomic_fetch_add_explicit(&xbytes, (uint64_t)bytes, memory_order_relaxed);
 }
 
-void mt_arena_range(uintptr_t start, size_t bytes)
+void mt_arena_range(uintptr_t start, size_t bytes, enum part part)
 {
 	struct range *r = mt_arena_alloc(sizeof(*r));
 
 	if (r)
-		link_range(r, start, bytes);
+		link_range(r, start, bytes, part);
 }
 
-void mt_arena_each(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
 {
 	struct range *r = atomic_load_explicit(&xranges, memory_order_acquire);
 
 	for (; r; r = r->next)
-		visit(arg, r->start, r->end);
+		visit(arg, r->part, r->start, r->end);
 }
 
 bool mt_arena_owns(uintptr_t start, uintptr_t end)

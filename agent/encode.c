@@ -232,6 +232,23 @@ static void put_stacks(struct server *s, struct viewer *v)
 	v->effort_allocations = s->effort_allocations;
 }
 
+static void put_memory(struct server *s, struct viewer *v)
+{
+	static const char *const names[PART_COUNT] = { "live map", "stacks and counters", "caches of unwinding",
+						       "threads", "server, marks and history" };
+
+	if (!memcmp(s->memory_of, v->memory_of, sizeof(s->memory_of)) || !fits(v, SMALL_BYTES))
+		return;
+	struct mtw_out o = begin(s);
+	mtw_put(&o, PART_COUNT);
+	for (int i = 0; i < PART_COUNT; i++) {
+		mtw_put_string(&o, names[i]);
+		mtw_put(&o, s->memory_of[i]);
+	}
+	send(s, v, MTW_MEMORY, &o);
+	memcpy(v->memory_of, s->memory_of, sizeof(s->memory_of));
+}
+
 static void put_marks(struct server *s, struct viewer *v)
 {
 	for (uint32_t id = 1; id <= s->mark_last; id++) {
@@ -346,6 +363,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_threads(s, v);
 	put_process(s, v);
 	put_stacks(s, v);
+	put_memory(s, v);
 	put_marks(s, v);
 	put_history(s, v);
 	put_notices(s, v);

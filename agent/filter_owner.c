@@ -105,7 +105,7 @@ struct owners *mt_filter_owners(const char *libs, const char *exclude, const cha
 		return NULL;
 	}
 	mt_arena_account(sizeof(*o));
-	mt_arena_range((uintptr_t)o, sizeof(*o));
+	mt_arena_range((uintptr_t)o, sizeof(*o), PART_CACHES);
 	kept[i] = o;
 	return o;
 }

@@ -66,7 +66,7 @@ static region_leaf *new_root(region_leaf *_Atomic *at)
 		mt_prim_unmap(root, REGIONS * sizeof(*root));
 		return seen;
 	}
-	mt_arena_range((uintptr_t)root, REGIONS * sizeof(*root));
+	mt_arena_range((uintptr_t)root, REGIONS * sizeof(*root), PART_MAP);
 	return root;
 }
 
@@ -78,7 +78,7 @@ bool mt_live_init(unsigned granule_bytes)
 	    !new_root(&mt_live_open))
 		return false;
 	atomic_store(&mt_live_fast, mt_live_open);
-	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start));
+	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start), PART_MAP);
 	return true;
 }
 
@@ -180,7 +180,7 @@ static bool add_leaf(region_leaf *at, region_leaf *open, size_t region, enum lea
 	}
 	if (open)
 		atomic_store_explicit(open, base, memory_order_release);
-	mt_arena_range((uintptr_t)leaf, bytes);
+	mt_arena_range((uintptr_t)leaf, bytes, PART_MAP);
 	remember(leaf, kind, region);
 	return true;
 }

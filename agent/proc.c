@@ -124,10 +124,10 @@ static void sum_effort(struct server *s)
 }
 
 /* Adds the bytes of the pages that are there. */
-static void add_resident(void *arg, uintptr_t start, uintptr_t end)
+static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t end)
 {
 	static unsigned char there[4096];
-	uint64_t *sum = arg;
+	uint64_t *sum = (uint64_t *)arg + part;
 
 	size_t page = mt_prim_page_bytes(), slice = sizeof(there) * page;
 	start &= ~(page - 1);
@@ -145,8 +145,11 @@ static void measure_memory(struct server *s)
 {
 	uint64_t begin = serve_now(), sum = 0;
 
-	mt_arena_each(add_resident, &sum);
-	serve_each_mapping(add_resident, &sum);
+	memset(s->memory_of, 0, sizeof(s->memory_of));
+	mt_arena_each(add_resident, s->memory_of);
+	serve_each_mapping(add_resident, s->memory_of);
+	for (int i = 0; i < PART_COUNT; i++)
+		sum += s->memory_of[i];
 	s->memory_bytes = sum;
 	mt_arena_tell(sum, s->peak_bytes);
 	uint64_t took = serve_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */

@@ -53,10 +53,10 @@ void *serve_map(size_t bytes)
 	return m + 1;
 }
 
-void serve_each_mapping(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg)
+void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
 {
 	for (const struct mapping *m = mappings; m; m = m->next)
-		visit(arg, (uintptr_t)m, (uintptr_t)m + m->bytes);
+		visit(arg, PART_SERVER, (uintptr_t)m, (uintptr_t)m + m->bytes);
 }
 
 void serve_unmap(void *p, size_t bytes)

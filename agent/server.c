@@ -189,7 +189,7 @@ bool mt_server_start(void)
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
-	mt_arena_range((uintptr_t)shared, sizeof(*shared));
+	mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
 	s->shared = shared;
 	s->target = mt_prim_getpid();
 	if (!listen_parse(s))

@@ -173,6 +173,7 @@ struct server {
 	struct effort effort;               /* of all threads, once a second */
 	uint64_t effort_allocations, effort_next_ns;
 	uint64_t memory_bytes, memory_next_ns; /* resident in all that the agent mapped */
+	uint64_t memory_of[PART_COUNT];     /* its parts */
 	uint64_t children, children_next_ns;
 	uint32_t process_pass;        /* pass in which any of them changed */
 	struct option option[OPTIONS_MAX];
@@ -220,7 +221,7 @@ int serve_main(void *arg);                          /* never returns to the targ
 void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
 bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
 void *serve_map(size_t bytes);                      /* private memory of the server; NULL */
-void serve_each_mapping(void (*visit)(void *arg, uintptr_t start, uintptr_t end), void *arg);
+void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);
 bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
 void serve_forget(void);                            /* in a forked child: they are copies now */

@@ -85,8 +85,8 @@ bool mt_thread_init(void)
 	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
 	if (!wiped || !rows)
 		return false;
-	mt_arena_range((uintptr_t)wiped, HOT_BYTES);
-	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows));
+	mt_arena_range((uintptr_t)wiped, HOT_BYTES, PART_THREADS);
+	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows), PART_THREADS);
 	hots = (struct hot *)wiped + 1;
 	mt_slots_thread_init(&shared_state);
 	shared_state.shared = true;

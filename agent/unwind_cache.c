@@ -50,7 +50,7 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	u->pairs = (struct pair *)(u->steps + frames);
 	u->generation = mt_maps_generation();
 	mt_arena_account((int64_t)bytes);
-	mt_arena_range((uintptr_t)u, bytes);
+	mt_arena_range((uintptr_t)u, bytes, PART_CACHES);
 	return u;
 }
 
@@ -62,7 +62,7 @@ static void *larger_table(uint32_t sets, size_t set_bytes)
 
 	if (table) {
 		mt_arena_account((int64_t)bytes);
-		mt_arena_range((uintptr_t)table, bytes);
+		mt_arena_range((uintptr_t)table, bytes, PART_CACHES);
 	}
 	return table;
 }

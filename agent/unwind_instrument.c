@@ -50,7 +50,7 @@ static struct shadow *map_shadow(size_t bytes)
 	s->entry[0].sp = UINTPTR_MAX;
 	s->top = s->entry + 1;
 	mt_arena_account((int64_t)bytes);
-	mt_arena_range((uintptr_t)s, bytes);
+	mt_arena_range((uintptr_t)s, bytes, PART_CACHES);
 	return s;
 }
 

@@ -41,6 +41,7 @@ struct viewer {
 	bool quiet;                   /* little was under way when this pump began */
 	uint32_t seq, state_serial, option_serial, filters_sent, notice_serial, process_pass;
 	uint64_t effort_allocations;
+	uint64_t memory_of[PART_COUNT]; /* as sent last */
 	uint32_t module_pass, module_begun, module_count, module_at;
 	uint32_t thread_pass, thread_begun, thread_at;
 	uint64_t loss[MTW_LOSS_COUNT][2];
