@@ -58,6 +58,7 @@ static const struct option options[] = {
 	{ "tick_ms", MILLISECONDS, AT(tick_ns), 10, 60000, false, NULL },
 	{ "wait", MILLISECONDS, AT(wait_ns), 0, 600000, false, NULL },
 	{ "follow", SWITCH, AT(follow_exec), 0, 0, false, "exec" },
+	{ "fold_recursion", SWITCH, AT(fold_recursion), 0, 0, false, "on" },
 	{ "token_file", TEXT, AT(token_file), 1, sizeof(mt_conf.token_file), false, NULL },
 	{ "run_id", TEXT, AT(run_id), 1, sizeof(mt_conf.run_id), false, NULL },
 };

@@ -239,6 +239,7 @@ struct conf {
 	uint64_t tick_ns;
 	uint64_t wait_ns;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
+	bool fold_recursion;      /* a call site stands on a stack once: unwind_cache.c */
 	uint64_t min_size, max_size; /* filters: filter.c; 0 = off */
 	uint64_t sample;          /* mean bytes between samples; 0 = every block */
 	uint64_t merge;           /* outermost frames kept; 0 = all */

@@ -5,6 +5,10 @@
  * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's entry
  * stands the shared one (stacks.c keeps the rule with the location), behind an edge the trie.
  *
+ * With fold_recursion=on a call site that stands on a path already is gone back to, in place of a new step:
+ * main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than there are call sites, and what
+ * recursion makes of them is few. What is remembered of an edge is where it led.
+ *
  * A table that missed as often as it has entries is replaced by an empty one four times as large, up to a
  * limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs. Old tables
  * stay mapped, as an interrupted capture may be looking at them: a third of the new one in all.
@@ -182,9 +186,21 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 	return &set[0];
 }
 
+/* The node of `code` on the path to `node`, 0 = there is none. */
+static node_id met_before(node_id node, code_id code)
+{
+	for (; node; node = mt_stacks_node(node)->parent)
+		if (mt_stacks_node(node)->code == code)
+			break;
+	return node;
+}
+
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
 {
-	node_id child = mt_stacks_child(parent, code);
+	node_id child = unlikely(mt_conf.fold_recursion) ? met_before(parent, code) : 0;
+
+	if (likely(!child))
+		child = mt_stacks_child(parent, code);
 
 	u->effort.edge_misses++;
 	if (child) {

@@ -323,6 +323,15 @@ static void warn_front(struct report *r)
 					 "LD_PRELOAD", who));
 }
 
+static void warn_folded(struct report *r)
+{
+	const char *fold = model_option(r->model, "fold_recursion");
+
+	if (fold && !strcmp(fold, "on"))
+		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site stands on a stack once; the "
+				       "totals are not touched by it"));
+}
+
 static void gather_warnings(struct report *r, struct watch *w)
 {
 	const char *const *list = NULL;
@@ -334,6 +343,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 		add_warning(r, xstrdup(list[i]));
 	warn_front(r);
 	warn_filters(r);
+	warn_folded(r);
 	warn_counts(r);
 	warn_emergency_pool(r);
 }
