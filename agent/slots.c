@@ -197,7 +197,8 @@ static void raise_peak(int64_t now)
 
 	while (now > (int64_t)seen)
 		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
-			atomic_store_explicit(&xpeak_ns, mt_prim_coarse_ns() - mt_start_ns,
+			uint64_t at = mt_prim_coarse_ns(); /* behind by some milliseconds */
+			atomic_store_explicit(&xpeak_ns, at > mt_start_ns ? at - mt_start_ns : 0,
 					      memory_order_relaxed);
 			return;
 		}

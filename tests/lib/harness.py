@@ -181,6 +181,8 @@ def check_invariants(r):
             for field in (f"live_{unit}", f"allocated_{unit}"):
                 total = sum(row[field] for row in r[part])
                 assert total == t[field], f"{field}: {part} add up to {total}, totals say {t[field]}"
+    # the peak was within the program's life, as far as it is known
+    assert 0 <= t["peak_time_s"] <= r["program"]["duration_s"] + 1, f"peak at {t['peak_time_s']} s of {r['program']}"
     for row in r["changes"]:
         for unit in ("bytes", "blocks"):
             assert row[f"net_{unit}"] == row[f"born_{unit}"] - row[f"gone_{unit}"], f"net {row}"
