@@ -288,6 +288,27 @@ static int give_up(const struct recording *r, const struct err *err, int status)
 	return args_fail(err, status);
 }
 
+/* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on at once. */
+static void run_unrecorded(struct recording *r, const struct target *t, struct watch_options *options, int *status)
+{
+	struct err err = { 0 };
+	uint64_t begin = now_ns();
+
+	options->record_path = NULL;
+	r->watch = watch_open(r->loop, t, options, &err);
+	for (on_child(r); r->watch && !r->ended && !watch_live(r->watch); on_child(r)) {
+		if (now_ns() - begin > GREETING_MS * 1000000ull)
+			break;
+		loop_once(r->loop, 10);
+	}
+	if (r->watch)
+		watch_close(r->watch);
+	r->watch = NULL;
+	while (waitpid(r->pid, status, 0) < 0 && errno == EINTR)
+		;
+	r->ended = true;
+}
+
 static int record_program(const struct args *a)
 {
 	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
@@ -318,9 +339,7 @@ static int record_program(const struct args *a)
 			watch_child_ended(r.watch, status);
 	} else {
 		warn("%s; the program runs unrecorded", err.text);
-		while (waitpid(r.pid, &status, 0) < 0 && errno == EINTR)
-			;
-		r.ended = true;
+		run_unrecorded(&r, &t, &options, &status);
 	}
 	int lost = r.watch ? finish(&r, a->operands[0]) : -1;
 
