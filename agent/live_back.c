@@ -62,9 +62,11 @@ static struct {
 	struct used *at;     /* the next leaf to look at; NULL = no look is under way */
 	bool second;         /* of the two */
 	unsigned tries;      /* in vain, at this leaf */
+	bool failed;         /* ... and at some leaf too many */
 	uint64_t next_ns;    /* when to look again */
 	uint64_t any_ns, seldom_ns; /* when to look in any case, and what comes between */
 	uint64_t most_bytes; /* that were alive since the last time */
+	uint64_t first_bytes; /* that were alive when the first of the two began */
 	uint64_t peak_bytes; /* as it was then */
 	uint64_t freed_bytes, given_back; /* ... likewise */
 } look = { .seldom_ns = SELDOM_NS };
@@ -223,25 +225,33 @@ static bool due(uint64_t now_ns)
 	look.peak_bytes = peak;
 	if (live > look.most_bytes)
 		look.most_bytes = live;
-	if (!reached(now_ns, look.next_ns, PAUSE_NS))
+	if (!reached(now_ns, look.next_ns, SELDOM_NS))
 		return false;
 	look.next_ns = now_ns + PAUSE_NS;
+	if (!look.second)
+		look.first_bytes = live;
 	return look.second || look.most_bytes - live >= WORTH_BYTES ||
 	       (freed - look.freed_bytes >= WORTH_BYTES && reached(now_ns, look.any_ns, SELDOM_MOST_NS));
 }
 
+/* What was freed since the first look began has not been looked at twice. */
 static void finish(uint64_t now_ns)
 {
-	if (look.second) {
-		look.most_bytes = live_bytes(&look.freed_bytes);
-		look.seldom_ns = look.given_back != mt_live_given_back ? SELDOM_NS : 2 * look.seldom_ns;
-		if (look.seldom_ns > SELDOM_MOST_NS)
-			look.seldom_ns = SELDOM_MOST_NS;
-		look.any_ns = now_ns + look.seldom_ns;
-		look.given_back = mt_live_given_back;
-	}
-	look.second = !look.second;
 	look.next_ns = now_ns + PAUSE_NS;
+	look.second = !look.second;
+	if (look.second)
+		return;
+	look.seldom_ns = look.given_back != mt_live_given_back ? SELDOM_NS : 2 * look.seldom_ns;
+	if (look.seldom_ns > SELDOM_MOST_NS)
+		look.seldom_ns = SELDOM_MOST_NS;
+	look.any_ns = now_ns + look.seldom_ns;
+	look.given_back = mt_live_given_back;
+	if (look.failed)
+		look.next_ns = now_ns + SELDOM_NS;
+	else
+		look.most_bytes = look.first_bytes;
+	look.failed = false;
+	live_bytes(&look.freed_bytes);
 }
 
 /* How many pages it looked at; false: threads are in the way, the leaf is to be looked at again. */
@@ -283,8 +293,10 @@ void mt_live_give_back(uint64_t now_ns)
 	while (look.at && left) {
 		struct used *u = look.at;
 		if (u->kind == LEAF_EVEN || u->kind == LEAF_ODD) {
-			if (!give(u, &looked_at) && ++look.tries < TRIES)
+			bool given = give(u, &looked_at);
+			if (!given && ++look.tries < TRIES)
 				return; /* in another tick */
+			look.failed |= !given;
 			left = left > looked_at ? left - looked_at : 0;
 		}
 		look.tries = 0;

@@ -190,16 +190,22 @@ TEST(ticks_follow_the_clock_and_marks)
 
 static void *large;
 
-/* As the server would: much was alive, is no longer, and the leaves are looked at twice. */
-static void give_back(void)
+/* What the server does at a tick. */
+static void pass(void)
 {
 	static uint64_t now = SECOND_NS;
 
+	mt_live_give_back(now += 2 * (uint64_t)SECOND_NS);
+}
+
+/* Much was alive, is no longer, and the leaves are looked at twice. */
+static void give_back(void)
+{
 	large = malloc(64u << 20);
-	mt_live_give_back(now += 2 * SECOND_NS);
+	pass();
 	free(large);
 	for (int i = 0; i < 4; i++)
-		mt_live_give_back(now += 2 * SECOND_NS);
+		pass();
 }
 
 static size_t resident_pages(void)
@@ -261,18 +267,39 @@ TEST(who_is_in_the_middle_of_an_event_delays_it)
 	for (int i = 0; i < BLOCKS; i++)
 		free(block[i]);
 	large = malloc(64u << 20);
-	mt_live_give_back(UINT64_MAX / 4);
+	pass();
 	free(large);
-	mt_live_give_back(UINT64_MAX / 4 + 2 * (uint64_t)SECOND_NS);
+	pass();
 	given = mt_live_given_back;
 	uintptr_t was = t->busy_sp;
 	t->busy_sp = (uintptr_t)&was;
-	mt_live_give_back(UINT64_MAX / 4 + 4 * (uint64_t)SECOND_NS);
+	pass();
 	t->busy_sp = was;
 	CHECK_EQ(mt_live_given_back, given);
 	CHECK(!mt_live_closed);
-	mt_live_give_back(UINT64_MAX / 4 + 4 * (uint64_t)SECOND_NS);
+	pass();
 	CHECK(mt_live_given_back > given + 200);
+}
+
+TEST(what_goes_while_it_is_looked_at_is_given_back_later)
+{
+	enum { BLOCKS = 700000 }; /* of 64 bytes: looked at in one go */
+	static void *block[BLOCKS];
+
+	mt_init_seal(SEAL_RIGHTS);
+	give_back();
+	size_t before = resident_pages();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(64);
+	pass();
+	for (int i = 0; i < BLOCKS / 2; i++)
+		free(block[i]);
+	pass();
+	for (int i = BLOCKS / 2; i < BLOCKS; i++)
+		free(block[i]);
+	for (int i = 0; i < 4; i++)
+		pass();
+	CHECK(resident_pages() < before + 50);
 }
 
 /* A region is closed for a moment only; here it stays so, and each function is asked. */
