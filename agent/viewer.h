@@ -9,7 +9,7 @@
 #define MT_VIEWER_H
 
 #include "memtop/wire.h"
-#include "types.h"
+#include "agent.h"
 
 #define VIEWERS_MAX 16
 #define OUT_BYTES (256u << 10)      /* encoded and not yet written, per viewer */
