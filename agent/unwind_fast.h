@@ -98,7 +98,9 @@ MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
 	uint32_t pairs = u->frames[u->count - 1].pairs;
 
-	return pairs <= HIT_PAIRS ? pairs : pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
+	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES)) /* few frames of three pairs each */
+		return pairs;
+	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
 
 /*

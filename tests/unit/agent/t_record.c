@@ -93,6 +93,45 @@ TEST(deep_stacks_alternate_with_shallow_ones)
 			CHECK(slot[i] != slot[j]);
 }
 
+static void touch(volatile char *p)
+{
+	__asm__ volatile("" : : "r"(p) : "memory");
+}
+
+/* Over-aligned frames of unknown size: each is left by three words, so few have more than a hit has room for. */
+KEEP static struct block aligned(int frames)
+{
+	volatile char wide[64] __attribute__((aligned(64))), *more = __builtin_alloca((size_t)frames + 1);
+
+	touch(wide);
+	touch(more);
+	struct block b = frames ? aligned(frames - 1) : allocate(90);
+	HERE;
+	return b;
+}
+
+/* With as few frames as can be around them. */
+static void *begins_with_aligned(void *unused)
+{
+	for (volatile int frames = 0; frames < 24; frames++) {
+		slot_id last = 0;
+		for (volatile int i = 0; i < 4; i++) {
+			slot_id s = aligned(frames).slot;
+			CHECK(s != 0 && (!last || s == last));
+			last = s;
+		}
+	}
+	return unused;
+}
+
+TEST(few_frames_may_have_many_words)
+{
+	pthread_t thread;
+
+	CHECK_EQ(pthread_create(&thread, NULL, begins_with_aligned, NULL), 0);
+	pthread_join(thread, NULL);
+}
+
 TEST(an_epoch_ends_what_is_remembered)
 {
 	slot_id last = 0;
