@@ -7,6 +7,7 @@ time: wait_for() polls a condition until a deadline.
 """
 import concurrent.futures
 import contextlib
+import contextvars
 import json
 import os
 import shutil
@@ -25,7 +26,9 @@ LIB = os.path.join(ROOT, "tests", "lib")
 TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
 
-_tests, _cleanup = [], contextlib.ExitStack()
+_tests, _waiting = [], []
+_cleanup = contextvars.ContextVar("what ends with the test that runs here", default=None)
+_newest = contextlib.ExitStack()  # for threads that a test made by itself
 
 
 class Skip(Exception):
@@ -38,6 +41,12 @@ def test(function):
     return function
 
 
+def mostly_waits(function):
+    """The same for one that waits for seconds and leaves the machine alone: all of a file run at the same time, last."""
+    _waiting.append(function)
+    return function
+
+
 def result(word, name, why=""):
     why = " ".join(str(why).split())
     print(f"{word} {name}{': ' + why if why else ''}", flush=True)
@@ -45,10 +54,11 @@ def result(word, name, why=""):
 
 def run_one(function):
     """Run one test; True unless it failed."""
-    global _cleanup
+    global _newest
     name = function.__name__.removeprefix("t_")
     with contextlib.ExitStack() as stack:
-        _cleanup = stack
+        _cleanup.set(stack)
+        _newest = stack
         try:
             function()
             result("PASS", name)
@@ -71,7 +81,9 @@ def run_one(function):
 def main():
     os.chdir(ROOT)
     wanted = sys.argv[1:]
-    good = [run_one(t) for t in _tests if not wanted or t.__name__.removeprefix("t_") in wanted]
+    tests, waiting = ([(t,) for t in part if not wanted or t.__name__.removeprefix("t_") in wanted]
+                      for part in (_tests, _waiting))
+    good = [run_one(*t) for t in tests] + (at_once(run_one, waiting) if waiting else [])
     sys.exit(0 if all(good) and good else 1)
 
 
@@ -87,15 +99,19 @@ def wait_for(condition, seconds=10, what="condition"):
         time.sleep(0.02)
 
 
+def _ends():
+    return _cleanup.get() or _newest
+
+
 def temporary_folder():
     """A folder that goes with the test."""
     path = tempfile.mkdtemp(prefix="memtop-test-")
-    _cleanup.callback(shutil.rmtree, path, ignore_errors=True)
+    _ends().callback(shutil.rmtree, path, ignore_errors=True)
     return path
 
 
 def at_end(function, *arguments, **named):
-    _cleanup.callback(function, *arguments, **named)
+    _ends().callback(function, *arguments, **named)
 
 
 def stop(process, grace=3):
@@ -117,7 +133,7 @@ def stop(process, grace=3):
 def start(command, **named):
     """Popen that ends with the test."""
     process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **named})
-    _cleanup.callback(stop, process)
+    _ends().callback(stop, process)
     return process
 
 
@@ -140,7 +156,7 @@ def run(command, seconds=60, **named):
 def at_once(function, arguments):
     """function(*a) for each a, all at the same time: for what mostly waits. The answers, in order."""
     with concurrent.futures.ThreadPoolExecutor(len(arguments)) as pool:
-        return list(pool.map(lambda a: function(*a), arguments))
+        return [f.result() for f in [pool.submit(contextvars.copy_context().run, function, *a) for a in arguments]]
 
 
 def need(*tools):
