@@ -94,6 +94,15 @@ static bool defines(const struct object *o, const struct question *q)
 	}
 }
 
+static struct question ask_for(const char *name)
+{
+	struct question q = { name, 5381 };
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		q.hash = q.hash * 33 + *c;
+	return q;
+}
+
 static int ask(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct object o;
@@ -106,9 +115,25 @@ static int ask(struct dl_phdr_info *info, size_t size, void *arg)
 
 bool mt_object_any_defines(const char *name)
 {
-	struct question q = { name, 5381 };
+	struct question q = ask_for(name);
 
-	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
-		q.hash = q.hash * 33 + *c;
 	return dl_iterate_phdr(ask, &q) != 0;
+}
+
+/* 1: the first that defines it is another's, -1: it is ours. */
+static int ask_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || !o.hash || !defines(&o, arg))
+		return 0;
+	return mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read) ? -1 : 1;
+}
+
+bool mt_object_before_us(const char *name)
+{
+	struct question q = ask_for(name);
+
+	return dl_iterate_phdr(ask_first, &q) > 0;
 }

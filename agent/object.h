@@ -28,6 +28,11 @@ bool mt_object_holds(const struct object *o, const void *p);
 
 /* May a lookup of that name find it? Takes the loader's list itself; false is certain. */
 bool mt_object_any_defines(const char *name);
+/*
+ * Does an object define it that comes before the agent? (The address that dlsym finds may not tell: that of a program
+ * which is no PIE, and takes the function's address, is a stand-in of its own.)
+ */
+bool mt_object_before_us(const char *name);
 
 #pragma GCC visibility pop
 

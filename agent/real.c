@@ -179,7 +179,7 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
  */
 static void *in_front(const char *symbol)
 {
-	void *f = lookup(RTLD_DEFAULT, symbol);
+	void *f = mt_object_before_us(symbol) ? lookup(RTLD_DEFAULT, symbol) : NULL;
 
 	return f && !is_agent(f) ? f : NULL;
 }
