@@ -53,8 +53,8 @@ const char *mt_conf_set(const char *name, const char *value); /* at run time; NU
 
 /* arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no locks. */
 void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
-uint64_t mt_arena_bytes(void);                      /* handed out and accounted: what the cap is on */
-void mt_arena_account(int64_t bytes);               /* memory mapped elsewhere (shadow, caches) */
+void *mt_arena_alloc_path(size_t bytes);            /* for the call tree: leaves an eighth to count in what is there */
+uint64_t mt_arena_bytes(void);                      /* handed out: what the cap is on */
 void mt_arena_tell(uint64_t resident, uint64_t peak); /* bytes, for the cap; server thread */
 enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_COUNT }; /* what memory is for */
 void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg); /* ranges */

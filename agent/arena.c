@@ -6,12 +6,11 @@
  * needs a lock; hence no free. A chunk's cursor advances by fetch-add: whoever passes its end maps
  * the next chunk and offers it by CAS; the loser of that race gives its own back.
  *
- *     mt_arena_bytes() = sum of blocks handed out + everything that mt_arena_account() was told
- *
- * The cap is on that sum: mt_conf.max_memory, or 64 MiB and what the live map leaves of a quarter of the
- * program's peak (on glibc it takes that at most). It is met by stacks and counters: they are cut
- * then, and said to be; the map is never refused, as blocks that it does not know cannot be counted. A
- * failed request leaves the cursor past the end of its chunk, which is harmless.
+ * The cap is on the sum of what was handed out: mt_conf.max_memory, or 64 MiB and what the live map leaves
+ * of a quarter of the program's peak (on glibc it takes that at most). It is met by stacks and counters:
+ * they are cut then, and said to be; the map is never refused, as blocks that it does not know cannot be
+ * counted. The call tree ends an eighth earlier, so that what is in it can be counted. What threads, viewers
+ * and marks map is bounded by itself. A failed request leaves the cursor past the end of its chunk, which is harmless.
  *
  * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
  * insert-only list, which the server walks to know which memory to keep when the target is gone.
@@ -116,12 +115,12 @@ static struct chunk *next_chunk(struct chunk *full)
 	return c;
 }
 
-void *mt_arena_alloc(size_t bytes)
+static void *alloc_below(uint64_t limit, size_t bytes)
 {
 	if (bytes > SIZE_MAX / 2)
 		return NULL;
 	bytes = round_up(bytes ? bytes : 1, ALIGN);
-	if (atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes > cap())
+	if (atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes > limit)
 		goto refused;
 	if (bytes > CHUNK_BYTES / 4) {
 		void *p = alloc_large(bytes);
@@ -145,14 +144,21 @@ refused:
 	return NULL;
 }
 
+void *mt_arena_alloc(size_t bytes)
+{
+	return alloc_below(cap(), bytes);
+}
+
+void *mt_arena_alloc_path(size_t bytes)
+{
+	uint64_t limit = cap();
+
+	return alloc_below(limit - limit / 8, bytes);
+}
+
 uint64_t mt_arena_bytes(void)
 {
 	return atomic_load_explicit(&xbytes, memory_order_relaxed);
-}
-
-void mt_arena_account(int64_t bytes)
-{
-	atomic_fetch_add_explicit(&xbytes, (uint64_t)bytes, memory_order_relaxed);
 }
 
 void mt_arena_range(uintptr_t start, size_t bytes, enum part part)

@@ -104,7 +104,6 @@ struct owners *mt_filter_owners(const char *libs, const char *exclude, const cha
 		mt_prim_unmap(o, sizeof(*o));
 		return NULL;
 	}
-	mt_arena_account(sizeof(*o));
 	mt_arena_range((uintptr_t)o, sizeof(*o), PART_CACHES);
 	kept[i] = o;
 	return o;

@@ -146,7 +146,6 @@ static void keep_live(struct server *s, struct mark *m, uint8_t *buf, size_t len
 	memcpy(m->live, buf, len);
 	m->live_bytes = len;
 	s->mark_bytes += m->live_mapped;
-	mt_arena_account((int64_t)m->live_mapped);
 }
 
 static void forget_live(struct server *s, struct mark *m)
@@ -154,7 +153,6 @@ static void forget_live(struct server *s, struct mark *m)
 	if (!m->live)
 		return;
 	s->mark_bytes -= m->live_mapped;
-	mt_arena_account(-(int64_t)m->live_mapped);
 	serve_unmap(m->live, m->live_mapped);
 	m->live = NULL;
 	m->live_bytes = m->live_mapped = 0;

@@ -215,7 +215,6 @@ MT_COLD static bool make_hits(struct thread *t)
 
 	if (!hits)
 		return false;
-	mt_arena_account(HITS * sizeof(*hits));
 	mt_arena_range((uintptr_t)hits, HITS * sizeof(*hits), PART_CACHES);
 	t->hits = hits;
 	return true;

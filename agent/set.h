@@ -167,7 +167,7 @@ static MT_COLD void set_grow(struct set *s, uint32_t level)
 		return;
 	if (atomic_load(&s->xlevel) == level - SET_FIRST_LEVEL) {
 		struct set_bucket *segment =
-			mt_arena_alloc(sizeof(*segment) << level); /* 2^level new ones */
+			mt_arena_alloc_path(sizeof(*segment) << level); /* 2^level new ones */
 		if (segment) {
 			atomic_store_explicit(&s->xsegment[level + 1], segment,
 					      memory_order_release);
@@ -189,7 +189,7 @@ static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
 		void *_Atomic *place = &s->xchunk[id >> kind->chunk_shift];
 		void *chunk = atomic_load_explicit(place, memory_order_acquire);
 		if (unlikely(!chunk)) {
-			void *fresh = mt_arena_alloc(kind->bytes << kind->chunk_shift);
+			void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
 			if (!fresh)
 				return 0;
 			atomic_compare_exchange_strong_explicit(place, &chunk, fresh,

@@ -45,7 +45,6 @@ static struct sum *make_sum(struct server *s, slot_id id)
 		*c = serve_map(sizeof(**c));
 		if (!*c)
 			return NULL;
-		mt_arena_account(sizeof(**c));
 	}
 	return &(*c)->sum[id % SUM_CHUNK];
 }

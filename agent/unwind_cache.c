@@ -53,7 +53,6 @@ static struct unwind_cache *map_cache(uint32_t frames)
 	u->steps = (struct step *)(u->frames + frames);
 	u->pairs = (struct pair *)(u->steps + frames);
 	u->generation = mt_maps_generation();
-	mt_arena_account((int64_t)bytes);
 	mt_arena_range((uintptr_t)u, bytes, PART_CACHES);
 	return u;
 }
@@ -65,7 +64,6 @@ static void *larger_table(uint32_t sets, size_t set_bytes)
 	void *table = mt_prim_map(bytes, false);
 
 	if (table) {
-		mt_arena_account((int64_t)bytes);
 		mt_arena_range((uintptr_t)table, bytes, PART_CACHES);
 	}
 	return table;

@@ -49,7 +49,6 @@ static struct shadow *map_shadow(size_t bytes)
 	s->end = s->entry + (bytes - sizeof(*s)) / sizeof(struct entry);
 	s->entry[0].sp = UINTPTR_MAX;
 	s->top = s->entry + 1;
-	mt_arena_account((int64_t)bytes);
 	mt_arena_range((uintptr_t)s, bytes, PART_CACHES);
 	return s;
 }

@@ -199,7 +199,6 @@ void viewer_close(struct server *s, struct viewer *v)
 	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
 	if (v->list)
 		serve_unmap(v->list, v->list_bytes);
-	mt_arena_account(-(int64_t)v->accounted);
 	serve_unmap(v->map, v->map_bytes);
 	scan_drop(s, index);
 	memset(v, 0, sizeof(*v));
@@ -254,8 +253,6 @@ static void acknowledge(struct viewer *v, uint64_t bytes)
 bool viewer_setup(struct server *s, struct viewer *v)
 {
 	v->state = VIEWER_OPEN;
-	v->accounted = (s->slot_limit + mt_stacks_count()) / 8 + sizeof(*v) + 65536;
-	mt_arena_account((int64_t)v->accounted);
 	v->wants = true;
 	v->notice_serial = s->notice_serial;
 	end_wait(s);

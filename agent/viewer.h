@@ -8,8 +8,8 @@
 #ifndef MT_VIEWER_H
 #define MT_VIEWER_H
 
-#include "memtop/wire.h"
 #include "agent.h"
+#include "memtop/wire.h"
 
 #define VIEWERS_MAX 16
 #define OUT_BYTES (256u << 10)      /* encoded and not yet written, per viewer */
@@ -28,7 +28,7 @@ struct viewer {
 	uint64_t tick_ns;
 
 	uint8_t *map;                 /* everything below that is an array lies in it */
-	size_t map_bytes, accounted;
+	size_t map_bytes;
 	uint8_t *in, *out;
 	size_t in_len, out_at, out_len;      /* out: out_len bytes from out_at wait to be written */
 	uint64_t produced, written, acked;   /* bytes since the greeting */
