@@ -112,8 +112,8 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 			return LEFT_BROKEN;
 		cfa = word_at(f->word);
 	}
-	if (rule & RULE_RECORD && !f->bp)
-		return LEFT_LAST;
+	if (rule & RULE_RECORD && f->bp < f->sp)
+		return f->bp ? LEFT_BROKEN : LEFT_LAST;
 	if (cfa <= f->sp || !is_word(u, cfa - WORD))
 		return LEFT_BROKEN;
 	to->pc = pc_bare(word_at(cfa - WORD));

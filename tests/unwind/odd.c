@@ -140,6 +140,21 @@ TEST(false_tables)
 	}
 }
 
+/* A frame record may not overlap the frame: bp lies a word inside, where a return address follows. */
+__asm__(".text\n.type inner_record, @function\ninner_record:\npush %rbp\nmov 8(%rsp), %rax\nsub $16, %rsp\n"
+	"mov %rax, (%rsp)\nlea -8(%rsp), %rbp\ncall take\nadd $16, %rsp\npop %rbp\nret\n"
+	".size inner_record, .-inner_record\n");
+void inner_record(void);
+
+TEST(records_lie_outside_of_the_frame)
+{
+	mt_maps_init();
+	CHECK(mt_unwind_init("fp"));
+	inner_record();
+	CHECK_EQ(taken.reason, MTW_TRUNC_BAD_CFI);
+	CHECK_EQ(taken.n, 1);
+}
+
 /* CFA in rbx, as in the loader's lazy binding; what is called saves rbx. */
 __asm__(".text\n.type by_rbx, @function\nby_rbx:\n.cfi_startproc\npush %rbx\n"
 	".cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
