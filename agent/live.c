@@ -240,12 +240,22 @@ MT_INLINE struct block unpack_large(uint64_t meta, uint64_t size)
 	return b;
 }
 
+static bool take_stale(_Atomic uint64_t *e, struct block *old)
+{
+	uint64_t stale = e ? atomic_load_explicit(e, memory_order_relaxed) : 0;
+
+	if (likely(!stale))
+		return false;
+	*old = unpack_small(stale);
+	atomic_store_explicit(e, 0, memory_order_relaxed);
+	return true;
+}
+
 /* An entry of a small block that was freed unseen may lie where a large one starts now. */
 static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block *old)
 {
 	const struct shadow *s = shadow_of(addr);
 	struct large *l = large_at(s, addr);
-	_Atomic uint64_t *e = small_at(s, addr);
 	uint64_t stale = atomic_load_explicit(&l->xmeta, memory_order_relaxed);
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
@@ -257,12 +267,7 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 		*old = unpack_large(stale, stale_size);
 		return true;
 	}
-	if (e && unlikely(atomic_load_explicit(e, memory_order_relaxed))) {
-		*old = unpack_small(atomic_load_explicit(e, memory_order_relaxed));
-		atomic_store_explicit(e, 0, memory_order_relaxed);
-		return true;
-	}
-	return false;
+	return take_stale(small_at(s, addr), old) || take_stale(twin_at(s, addr), old);
 }
 
 /* A large block reaches past its granule: a small one that starts there, and not before it, lies in it. */

@@ -338,6 +338,23 @@ TEST(a_closed_region_takes_blocks_all_the_same)
 	CHECK_EQ(mt_live_take(at(0x40)).slot, 0);
 }
 
+TEST(a_large_block_ends_what_was_put_aside)
+{
+	struct block old;
+	size_t region = BASE >> REGION_SHIFT;
+
+	CHECK(mt_live_ready(at(0), 1));
+	CHECK(mt_live_make_twin(&mt_live_even, region));
+	mt_live_closed = &mt_live_even.xsmall[region];
+	mt_live_open[region] = 0;
+	CHECK(!enter(0x40, 200, 0xabc002, &old));
+	mt_live_give_back(1);
+	CHECK(enter(0x40, 5000, 0xabc003, &old)); /* freed unseen */
+	CHECK_EQ(old.size, 200);
+	CHECK_EQ(mt_live_take(at(0x40)).size, 5000);
+	CHECK_EQ(mt_live_take(at(0x40)).slot, 0);
+}
+
 static _Atomic bool enough;
 static _Atomic uint64_t strange;
 
