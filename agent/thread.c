@@ -290,6 +290,7 @@ void mt_thread_fork_child(void)
 		if (t->shared)
 			continue;
 		t->hot->open = NULL;
+		t->busy_sp = 0; /* whoever was within an event is not here */
 		if (t == self)
 			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()), memory_order_relaxed);
 		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))
@@ -297,7 +298,6 @@ void mt_thread_fork_child(void)
 	}
 	if (self) {
 		uint32_t index = atomic_load_explicit(&self->xindex, memory_order_relaxed);
-		self->busy_sp = 0;
 		if (index)
 			atomic_store_explicit(&rows[index].xtid, self->xtid, memory_order_release);
 	}

@@ -9,6 +9,9 @@
 
 #include <memtop/wire.h>
 #include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #define BASE ((uintptr_t)0x123456000000)
 
@@ -279,6 +282,54 @@ TEST(who_is_in_the_middle_of_an_event_delays_it)
 	CHECK(!mt_live_closed);
 	pass();
 	CHECK(mt_live_given_back > given + 200);
+}
+
+static sem_t is_inside, may_go;
+
+static void *stays_inside(void *arg)
+{
+	struct thread *t = mt_thread_self();
+
+	t->busy_sp = (uintptr_t)&t;
+	sem_post(&is_inside);
+	sem_wait(&may_go);
+	t->busy_sp = 0;
+	return arg;
+}
+
+static bool gives_back(void)
+{
+	enum { BLOCKS = 50000 };
+	static void *block[BLOCKS];
+	uint64_t given;
+
+	give_back();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(100);
+	given = mt_live_given_back;
+	for (int i = 0; i < BLOCKS; i++)
+		free(block[i]);
+	give_back();
+	return mt_live_given_back > given + 200;
+}
+
+/* A thread that was within an event stayed with the parent. */
+TEST(a_forked_child_waits_for_nobody)
+{
+	pthread_t thread;
+	int status;
+
+	mt_init_seal(SEAL_RIGHTS);
+	CHECK_EQ(pthread_create(&thread, NULL, stays_inside, NULL), 0);
+	sem_wait(&is_inside);
+	pid_t child = fork();
+	if (!child)
+		_exit(!gives_back());
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK(!gives_back());
+	sem_post(&may_go);
+	pthread_join(thread, NULL);
 }
 
 TEST(what_goes_while_it_is_looked_at_is_given_back_later)
