@@ -226,6 +226,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	*out = (struct row){
 		.id = head, .parent = shown_parent, .depth = depth, .folded = 1, .named = 1,
 	};
+	for (uint32_t at = tail; at != head; at = q->rows[at]->parent)
+		q->rows[at]->tail = 0;
 	q->rows[head]->tail = tail;
 	out->flags = flags_of(q, head, tail);
 	out->incl = r->incl.tally;
@@ -251,12 +253,27 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
+/* The chain that `head` showed ended further in: when it was open there, all that lies between is. */
+static void stay_open(struct query *q, uint32_t head, uint32_t tail)
+{
+	uint32_t was = q->rows[head]->tail, at = was;
+
+	if (!was || was == tail || q->rows[was]->gone || !q->rows[was]->open)
+		return;
+	while (at != tail && q->rows[at]->parent != NO_ID)
+		at = q->rows[at]->parent;
+	for (; at == tail && was != tail; was = q->rows[was]->parent)
+		q->rows[q->rows[was]->parent]->open = true;
+}
+
 static bool show(struct query *q, uint32_t child, uint32_t shown, uint32_t depth, bool resort)
 {
 	uint32_t tail;
 
 	if (!tree_tail(q, child, &tail) || !tree_value(q, tail))
 		return false;
+	stay_open(q, child, tail);
+	stay_open(q, tail, tail);
 	emit(q, child, tail, shown, depth);
 	return !q->rows[tail]->open || walk(q, tail, child, depth + 1, resort);
 }

@@ -224,18 +224,60 @@ static void know_old(struct query *q, const struct trow *r, struct grouping *g)
 	}
 }
 
+static void adopt(struct query *q, uint32_t number, uint32_t child)
+{
+	struct trow *r = q->rows[number];
+
+	GROW(r->children, r->child_room, r->child_count + 1);
+	r->children[r->child_count++] = child;
+	q->rows[child]->parent = number;
+}
+
+/* Two old children are one now: what was open in either is open in `to`, which is grouped anew. */
+static void join(struct query *q, uint32_t to, uint32_t from)
+{
+	struct trow *r = q->rows[to], *f = q->rows[from];
+
+	r->open |= f->open;
+	r->more |= f->more;
+	for (size_t i = 0; i < f->child_count; i++)
+		adopt(q, to, f->children[i]);
+	f->child_count = 0;
+	drop_row(q, from);
+}
+
+/* Of children that became one, the one that is open goes on, with its number. */
+static void prefer_open(struct query *q, const struct trow *r, struct grouping *g)
+{
+	for (size_t i = 0; i < r->child_count; i++) {
+		const struct trow *c = q->rows[r->children[i]];
+		bool open = c->open || (c->tail && q->rows[c->tail]->open);
+		for (size_t k = 0; k < KNOWN_BY && open; k++) {
+			uint32_t at = g->found[i * KNOWN_BY + k];
+			if (at != NO_ID && !g->groups[at].row)
+				g->groups[at].row = r->children[i];
+			open = at == NO_ID;
+		}
+	}
+}
+
 /* Old children keep number and order where a group holds the node that they were known by. */
 static void match_old(struct query *q, struct trow *r, struct grouping *g)
 {
 	size_t kept = 0;
 
+	prefer_open(q, r, g);
 	for (size_t i = 0; i < r->child_count; i++) {
 		uint32_t child = r->children[i], at = NO_ID;
 		const struct trow *c = q->rows[child];
 		for (size_t k = 0; k < KNOWN_BY && at == NO_ID; k++)
 			at = g->found[i * KNOWN_BY + k];
-		if (at != NO_ID && !g->groups[at].row) {
+		if (at != NO_ID && (!g->groups[at].row || g->groups[at].row == child)) {
 			g->groups[at].row = r->children[kept++] = child;
+			continue;
+		}
+		if (at != NO_ID) {
+			join(q, g->groups[at].row, child);
 			continue;
 		}
 		g->orphan_nodes[g->orphan_count] =
@@ -257,10 +299,7 @@ static void hand_on(struct query *q, struct grouping *g)
 			drop_row(q, g->orphans[i]);
 			continue;
 		}
-		struct trow *to = q->rows[g->groups[at].row];
-		GROW(to->children, to->child_room, to->child_count + 1);
-		to->children[to->child_count++] = g->orphans[i];
-		q->rows[g->orphans[i]]->parent = g->groups[at].row;
+		adopt(q, g->groups[at].row, g->orphans[i]);
 	}
 }
 

@@ -142,6 +142,69 @@ TEST(open_rows_stay_open_when_names_come)
 	end(&x);
 }
 
+/* main > two callers of work, which calls decode and draw; names of the callers are late. */
+static void late_callers(struct session *x, uint64_t first, uint64_t second)
+{
+	begin(x);
+	node(x, 1, 0, 0, "main");
+	node(x, 2, 1, 1, NULL);
+	node(x, 3, 1, 1, NULL);
+	node(x, 4, 3, 0, "work");
+	node(x, 5, 4, 0, "decode");
+	node(x, 6, 4, 0, "draw");
+	node(x, 7, 2, 0, "log");
+	grow(x, 7, 1, first);
+	grow(x, 5, 1, second);
+	grow(x, 6, 1, 70);
+	tick(x, SECOND);
+	open_row(x, "main");
+	screen(x, true);
+	open_row(x, "libtile.so.2+0x30 > work");
+	screen(x, true);
+}
+
+/* An open chain that gets a second branch is cut in two, and what was on the screen stays there. */
+TEST(open_chains_stay_open_where_they_fork)
+{
+	struct session x;
+
+	late_callers(&x, 30, 100);
+	CHECK_STR(screen(&x, false), "main 200\n.libtile.so.2+0x30 > work 170\n..decode 100\n..draw 70\n"
+				     ".libtile.so.2+0x20 > log 30");
+	row_id id = row(&x, "libtile.so.2+0x30 > work");
+	node(&x, 8, 3, 0, "note");
+	grow(&x, 8, 1, 10);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n..work 170\n...decode 100\n...draw 70\n"
+				     "..note 10\n.libtile.so.2+0x20 > log 30");
+	CHECK_EQ(row(&x, "libtile.so.2+0x30"), id);
+	CHECK_EQ(query_open(x.q, id, false), 0); /* and it can be closed */
+	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n.libtile.so.2+0x20 > log 30");
+	end(&x);
+}
+
+/* Whichever of them came first. */
+TEST(open_rows_stay_open_when_names_join_them)
+{
+	static const uint64_t first[] = { 30, 300 };
+
+	for (int i = 0; i < 2; i++) {
+		struct session x;
+
+		late_callers(&x, first[i], 100);
+		row_id work = row(&x, "libtile.so.2+0x30 > work");
+		made_symbol(&x.s, 1, 2 * 16, "start");
+		made_symbol(&x.s, 1, 3 * 16, "start");
+		CHECK_STR(screen(&x, true),
+			  i ? "main > start 470\n.log 300\n.work 170\n..decode 100\n..draw 70"
+			    : "main > start 200\n.work 170\n..decode 100\n..draw 70\n.log 30");
+		query_unfold(x.q, row(&x, "main > start"));
+		screen(&x, true);
+		CHECK_EQ(row(&x, "start"), work);
+		end(&x);
+	}
+}
+
 TEST(small_rows_fold)
 {
 	struct session x;
