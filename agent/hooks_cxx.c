@@ -18,6 +18,7 @@
 #include "hooks.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
@@ -102,22 +103,8 @@ static void *call_new(enum form f, size_t n, uintptr_t a, uintptr_t b, const str
 	return fn ? fn(n, a, b) : NULL;
 }
 
-
-/* Counted by the malloc hook when the operator went there; its own block otherwise. */
-MT_COLD static void *foreign_new(enum form f, size_t n, uintptr_t a, uintptr_t b,
-				 const struct regs *caller)
-{
-	struct thread *t = mt_thread_enter();
-	uint64_t before = t ? mt_record_seen(t) : 0;
-	void *p = call_new(f, n, a, b, caller);
-
-	if (p && t && mt_record_seen(t) == before)
-		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
-	return p;
-}
-
 /* The libraries' rule: a power of two, at least a pointer's; the size rounded up to it. */
-static void *try_aligned(size_t n, size_t align)
+static void *try_aligned(void *(*by)(size_t, size_t), size_t n, size_t align)
 {
 	size_t rounded;
 
@@ -127,16 +114,36 @@ static void *try_aligned(size_t n, size_t align)
 		align = sizeof(void *);
 	if (__builtin_add_overflow(n ? n : 1, align - 1, &rounded))
 		return NULL;
-	return mt_real.aligned_alloc(align, rounded & ~(align - 1));
+	return by(align, rounded & ~(align - 1));
+}
+
+/*
+ * Counted by the malloc hook when the operator went there; its own block otherwise. Where it came with a plugin,
+ * as libraries' do, their way is gone here: to whatever malloc comes first. To look for it takes a lock.
+ */
+MT_COLD static void *foreign_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
+				 const struct regs *caller)
+{
+	struct thread *t = mt_thread_enter();
+	uint64_t before = t ? mt_record_seen(t) : 0;
+	void *p = NULL;
+
+	if (!real_new[f])
+		p = align ? try_aligned(aligned_alloc, n, align) : malloc(n ? n : 1);
+	if (!p)
+		p = call_new(f, n, a, b, caller);
+	if (p && t && mt_record_seen(t) == before)
+		mt_record_alloc(t, p, n, caller->pc, caller->sp, caller->fp);
+	return p;
 }
 
 static void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
 		     const struct regs *caller)
 {
 	if (unlikely(kind != PLAIN))
-		return foreign_new(f, n, a, b, caller);
+		return foreign_new(f, n, align, a, b, caller);
 	struct thread *t = mt_thread_enter();
-	void *p = align ? try_aligned(n, align) : mt_real.malloc(n ? n : 1);
+	void *p = align ? try_aligned(mt_real.aligned_alloc, n, align) : mt_real.malloc(n ? n : 1);
 	if (unlikely(!p))
 		return call_new(f, n, a, b, caller);
 	if (likely(t))
