@@ -7,6 +7,7 @@
 
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 #include <ncurses.h>
 
 static int line_role = -1;
@@ -157,6 +158,35 @@ int draw_printf(const struct area *a, int y, int x, enum role r, const char *for
 	vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	return put(a, y, x, -1, r, CLIP_END, text, false);
+}
+
+/* Bytes of s, up to the end of a word, that fit in `width` columns; all of it when no word does. */
+static size_t words_that_fit(const char *s, int width)
+{
+	size_t len = strlen(s), fits = 0;
+	char line[TEXT_MAX];
+
+	if (text_width(s) <= width)
+		return len;
+	for (size_t at = strcspn(s, " "); at < len && at < sizeof line; at += 1 + strcspn(s + at + 1, " ")) {
+		snprintf(line, sizeof line, "%.*s", (int)at, s);
+		if (text_width(line) > width)
+			break;
+		fits = at;
+	}
+	return fits ? fits : len;
+}
+
+void draw_words(const struct area *a, int y, int x, enum role r, const char *s)
+{
+	char line[TEXT_MAX];
+
+	for (; *s && y < a->h; y++) {
+		size_t len = words_that_fit(s, a->w - x);
+		snprintf(line, sizeof line, "%.*s", (int)len, s);
+		draw_text(a, y, x, r, line);
+		s += len + strspn(s + len, " ");
+	}
 }
 
 void draw_right(const struct area *a, int y, int x, int width, enum role r, const char *s)

@@ -20,6 +20,8 @@ int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum c
 int draw_text(const struct area *a, int y, int x, enum role r, const char *s);
 int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...)
 	PRINTF(5, 6);
+/* From row y on, as many as it takes, broken between words. */
+void draw_words(const struct area *a, int y, int x, enum role r, const char *s);
 /* Right-aligned in `width` columns. */
 void draw_right(const struct area *a, int y, int x, int width, enum role r, const char *s);
 void draw_fill(const struct area *a, int y, int x, int width, enum role r);

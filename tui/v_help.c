@@ -48,21 +48,24 @@ static const struct view_ops ops = {
 
 static void add_words(struct page *p)
 {
+	static const char *const lines[] = {
+		"LIVE  requested bytes that are not freed",
+		"BORN  allocated after the base, alive now",
+		"GONE  alive at the base, freed since",
+		"NET   BORN - GONE, booked to who allocated",
+		"Shapes of growth: steady as of a leak, slowing as of a cache that fills,",
+		"step once, saw-tooth up and down. Net and per minute are over the same",
+		"time, GREW IN its parts.",
+		"M is MiB. Rates in rows: the last second; in the header: the last ten.",
+		"The letter before a place is the owner library: the same in graphs and rows.",
+		"In the header: cached, allocations whose stack was the remembered one;",
+		"stacks, blocks whose stack is whole; agent, its memory and its part of a",
+		"core; lost, events that were not counted. A tells more.",
+	};
+
 	page_add(p, ROLE_TITLE, "Words");
-	page_add(p, ROLE_NORMAL,
-		 "  LIVE   requested bytes that are not freed        BORN  allocated after the "
-		 "base, alive now");
-	page_add(p, ROLE_NORMAL,
-		 "  GONE   alive at the base, freed since            NET   BORN - GONE, booked to "
-		 "who allocated");
-	page_add(p, ROLE_NORMAL,
-		 "  Shapes of growth: steady as of a leak, slowing as of a cache that fills, step once,");
-	page_add(p, ROLE_NORMAL,
-		 "  saw-tooth up and down. Net and per minute are over the same time, GREW IN its parts.");
-	page_add(p, ROLE_NORMAL,
-		 "  M is MiB. Rates in rows: the last second; in the header: the last ten.");
-	page_add(p, ROLE_NORMAL,
-		 "  The letter before a place is the owner library: the same in graphs and rows.");
+	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
+		page_add(p, ROLE_NORMAL, "  %s", lines[i]);
 }
 
 struct view *view_help_new(struct app *a)

@@ -242,7 +242,7 @@ static void draw(struct view *v, const struct area *a)
 	}
 	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], !l->graph_focus);
 	if (!l->count)
-		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)

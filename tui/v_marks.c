@@ -33,7 +33,7 @@ static const struct column columns[] = {
 	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
 	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
 	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
-	[C_BY] = { .title = "SET BY", .width = 10, .rank = 9, .sort = -1, .left = true },
+	[C_BY] = { .title = "SET BY", .width = 10, .wide = 14, .rank = 9, .sort = -1, .left = true },
 	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
 	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
 	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = -1 },

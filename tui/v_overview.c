@@ -206,7 +206,7 @@ static void draw(struct view *v, const struct area *a)
 	}
 	table_draw(&table, &list, &o->s.list, &o->s, -2, !o->graph_focus);
 	if (!o->s.count)
-		draw_printf(&list, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }
 
 /* The graph above has a window of its own. */

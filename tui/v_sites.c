@@ -124,7 +124,7 @@ static void draw(struct view *v, const struct area *a)
 
 	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], true);
 	if (!s->count)
-		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)

@@ -107,7 +107,7 @@ static void draw(struct view *v, const struct area *a)
 
 	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], true);
 	if (!t->count)
-		draw_printf(a, 2, 3, ROLE_WARNING, "%s", frame_empty_reason(v->app));
+		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 	if (panel) {
 		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
 		tree_panel(t, &low);
