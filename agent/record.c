@@ -204,9 +204,10 @@ MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
  */
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
-	h->era = era;
 	h->mark = live_mark(t, h->slot);
 	mt_slots_stamp(t, h->slot, h->leaf);
+	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
+	h->era = era;
 }
 
 MT_COLD static bool make_hits(struct thread *t)

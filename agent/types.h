@@ -152,7 +152,7 @@ struct thread {
 	struct hit *expected, *last;  /* the next allocation's, probably; the last one's */
 	struct hit **link;            /* where expected was found, and is put right */
 	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
-	struct hit none;              /* the last one's when it cannot be remembered; never expected */
+	struct hit none;              /* the last one's when it cannot be remembered; its sp is 0: it holds for none */
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */

@@ -2,9 +2,10 @@
  *
  * unwind.h - registers in, frames out: what the engines share.
  *
- * An engine is a walk: it lists pcs, innermost first, and says why it stopped; unwind.c interns
- * such a list as a path of the trie. The cfi engine has a capture of its own besides, which keeps
- * the thread's last stack and walks only what is new.
+ * An engine is a rule for each pc (cfi, fp, caller): unwind_kept.c keeps the thread's last stack and walks only
+ * what is new. Or it is a walk that lists pcs, innermost first, and says why it stopped (libunwind); unwind.c
+ * interns such a list as a path of the trie. instrument has a capture of its own, and where its own stack is empty
+ * takes the machine's best rule. Each engine has a walk, for lists that nobody keeps.
  *
  * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
  * the last stack. Mapped at the first capture, used by its owner only. xwalking

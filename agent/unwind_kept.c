@@ -454,6 +454,7 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	struct walk w = { .u = u, .r = r, .next = end, .full = end - depth, .depth = depth };
 	int32_t met = walk(&w, (struct place){ r->pc, r->sp, r->fp });
 	u->count = settle_base(&w, (uint32_t)(met + 1), end); /* till all are there: record.c's hits look here */
+	atomic_signal_fence(memory_order_release);
 	if (unlikely(!number(u, u->count, w.next, end, &node)))
 		return give_up(u);
 	if (unlikely(u->base))
