@@ -491,6 +491,18 @@ int64_t sites_steady(const struct site_table *t)
 	return (int64_t)net;
 }
 
+int64_t sites_expected(const struct site_table *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
+			sum = net_clamped(sum + s->net_window);
+	}
+	return sum;
+}
+
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
 {
 	uint32_t best = 0;

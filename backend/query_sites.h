@@ -72,6 +72,8 @@ struct site_table {
 struct site_table *sites_table(struct query *q);
 /* Net bytes, over the window of the shapes, of all that grow steadily and not as expected. */
 int64_t sites_steady(const struct site_table *t);
+/* The same of all that grow, in whatever shape, and are marked as expected. */
+int64_t sites_expected(const struct site_table *t);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 uint32_t sites_of_index(struct query *q, uint32_t index);

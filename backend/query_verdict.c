@@ -147,11 +147,17 @@ static int64_t judge(struct query *q, struct verdict *v, const struct growth *g,
 static void by_sites(struct query *q, struct verdict *v)
 {
 	const struct site *s = NULL;
-	int64_t most, total = judge(q, v, &q->sites->growth, sites_steady(q->sites));
+	int64_t total = judge(q, v, &q->sites->growth, sites_steady(q->sites)), most;
+	int64_t expected = sites_expected(q->sites);
 
-	if (total > 0 && sites_top_growing(q->sites, &most, &s)) {
+	if (total <= 0)
+		return;
+	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
+	} else if (expected > 0) {
+		say_share(v, (uint64_t)expected, (uint64_t)total);
+		say(v, "what is marked as expected");
 	}
 }
 

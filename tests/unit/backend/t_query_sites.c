@@ -119,6 +119,30 @@ TEST(shapes_and_verdicts)
 	}
 }
 
+/* The next one down is not blamed for what the person expects. */
+TEST(what_is_expected_is_not_blamed_on_others)
+{
+	struct session x;
+	const struct site *s;
+	struct verdict v;
+
+	family(&x);
+	for (unsigned i = 1; i <= 130; i++) {
+		grow(&x, 6, 1, 100000);
+		grow(&x, 7, 1, i % 2 * 10);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+	}
+	query_verdict(x.q, &v);
+	CHECK(v.site == s[0].id);
+	query_site_expect(x.q, s[0].id, true);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	query_verdict(x.q, &v);
+	CHECK(strstr(v.text, "99 % of it: what is marked as expected"));
+	CHECK_EQ(v.site, 0);
+	end(&x);
+}
+
 /* A leak beside a vector that doubles: the whole slows down, and yet it is no cache. */
 TEST(a_leak_beside_what_fills_is_a_leak)
 {
