@@ -37,11 +37,8 @@ static const char *share(char *out, double value)
 	return out;
 }
 
-static void add_cost(struct page *p, const struct model *m, const struct totals *t,
-		     const struct quality *q)
+static void add_cost(struct page *p, const struct totals *t, const struct quality *q)
 {
-	const struct memory_part *list;
-	size_t parts = model_memory(m, &list);
 	char a[40], b[32];
 
 	page_add(p, ROLE_TITLE, "Cost, since the program's start");
@@ -50,10 +47,7 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
 	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
 	add(p, "both", a, "on top of the program's own cpu time (estimated)");
-	add(p, "memory", text_bytes(b, t->agent_memory_bytes),
-	    parts ? "resident, of it:" : "resident");
-	for (size_t i = 0; i < parts; i++)
-		add(p, "", text_bytes(b, list[i].bytes), list[i].name);
+	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
 	page_add(p, ROLE_NORMAL, "%s", "");
 }
 
@@ -116,6 +110,21 @@ static void add_losses(struct page *p, const struct model *m)
 	}
 }
 
+/* Last: on a small screen what went wrong comes before it. */
+static void add_memory(struct page *p, const struct model *m)
+{
+	const struct memory_part *list;
+	size_t parts = model_memory(m, &list);
+	char b[32];
+
+	if (!parts)
+		return;
+	page_add(p, ROLE_NORMAL, "%s", "");
+	page_add(p, ROLE_TITLE, "Its memory");
+	for (size_t i = 0; i < parts; i++)
+		add(p, "", text_bytes(b, list[i].bytes), list[i].name);
+}
+
 static void refresh(struct view *v, bool resort)
 {
 	struct page *p = (struct page *)v;
@@ -124,10 +133,11 @@ static void refresh(struct view *v, bool resort)
 
 	(void)resort;
 	page_clear(p);
-	add_cost(p, m, &v->app->figures.totals, q);
+	add_cost(p, &v->app->figures.totals, q);
 	add_stacks(p, m, q);
 	add_cuts(p, m);
 	add_losses(p, m);
+	add_memory(p, m);
 }
 
 static void view_free(struct view *v)
