@@ -111,7 +111,8 @@ struct view *view_marks_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);
-struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive);
+/* `stacks`: how many the row stands for; this one is the heaviest. */
+struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);
 void view_tree_select_node(struct view *v, uint32_t node);
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
 void view_marks_pick(struct view *v);

@@ -20,6 +20,7 @@ struct detail {
 	struct page p;           /* first */
 	uint32_t node;
 	bool inclusive;          /* with the paths below the node */
+	uint32_t stacks;         /* that the row adds up; this one is the heaviest */
 	bool scanning;
 	uint64_t scan_before;    /* request of the ages that were there when ours was asked for */
 };
@@ -147,9 +148,12 @@ static void add_figures(struct detail *d, const struct node *n)
 	const char *w = about(d);
 	char a[32], b[32], e[32], f[32];
 
-	page_add(&d->p, ROLE_NORMAL, "Live %s%s in %s%s.  Allocated in all %s%s in %s%s calls, freed %s%s.",
+	if (d->stacks > 1)
+		page_add(&d->p, ROLE_DIM, "Of the %u %s that the row adds up, the one that holds most:",
+			 d->stacks, d->inclusive ? "paths" : "stacks");
+	page_add(&d->p, ROLE_NORMAL, "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.",
 		 w, text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
-		 text_bytes(e, t->alloc_bytes), w, text_count(f, t->alloc_blocks), w,
+		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
 		 text_bytes((char[32]){0}, t->free_bytes));
 	if (action_diffing(d->p.v.app)) {
 		char interval[320];
@@ -259,13 +263,14 @@ static const struct view_ops ops = {
 	.free = view_free,
 };
 
-struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive)
+struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks)
 {
 	struct detail *d = xcalloc(1, sizeof *d);
 
 	d->p.v = (struct view){ &ops, a };
 	d->node = leaf;
 	d->inclusive = inclusive;
+	d->stacks = stacks;
 	ask_for_ages(d);
 	return &d->p.v;
 }

@@ -135,7 +135,7 @@ unsigned marks_lower_request(struct marks *m, enum request r)
 	switch (r) {
 	case REQ_SITE_TREE: return action_show_node(a, s->leaf);
 	case REQ_SITE_DETAIL:
-		app_open_page(a, view_detail_new(a, s->leaf, false));
+		app_open_page(a, view_detail_new(a, s->leaf, false, s->stacks));
 		return VIEW_DRAW;
 	case REQ_EXPECT:
 		query_site_expect(a->query, s->id, !(s->flags & ROW_EXPECTED));

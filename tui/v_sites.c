@@ -156,7 +156,7 @@ unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 	switch (r) {
 	case REQ_SITE_TREE: return action_show_node(a, site->leaf);
 	case REQ_SITE_DETAIL:
-		app_open_page(a, view_detail_new(a, site->leaf, false));
+		app_open_page(a, view_detail_new(a, site->leaf, false, site->stacks));
 		return VIEW_DRAW;
 	case REQ_EXPECT:
 		query_site_expect(a->query, site->id, !(site->flags & ROW_EXPECTED));

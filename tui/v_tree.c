@@ -166,7 +166,7 @@ static unsigned go_right(struct tree *t, const struct row *r)
 static unsigned toggle(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_LEAF) {
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true));
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
 		return VIEW_DRAW;
 	}
 	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
@@ -234,7 +234,7 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_ZOOM: return zoom(t, r, false);
 	case REQ_ZOOM_LIB: return zoom(t, r, true);
 	case REQ_DETAIL:
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true));
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
 		return VIEW_DRAW;
 	default: return VIEW_IGNORED;
 	}
