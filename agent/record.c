@@ -239,7 +239,7 @@ static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size
 		return p;
 	}
 	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
-	struct hit *h = plain ? unwind_hit_set(t, pc, sp) + t->turn++ % HIT_WAYS : &t->none;
+	struct hit *h = plain ? unwind_hit_place(t, pc, sp) : &t->none;
 	h->sp = 0;
 	atomic_signal_fence(memory_order_release);
 	h->epoch = epoch;

@@ -178,6 +178,7 @@ static bool begin_owner(struct thread *t)
 	t->busy_sp = 0;
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
+	t->hit_count = 0;
 	t->none.sp = 0;
 	for (int i = 0; i < HIT_NEXT; i++)
 		t->none.next[i] = &t->none;

@@ -96,7 +96,8 @@ struct pair {
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
-#define HITS (HIT_SETS * HIT_WAYS)
+#define HIT_FIRST 2 /* where those before lie is a table of which is where: unwind_fast.h */
+#define HITS (HIT_FIRST + HIT_SETS * HIT_WAYS)
 #define HIT_NEXT 8
 
 /*
@@ -151,7 +152,8 @@ struct thread {
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
 	struct hit *expected, *last;  /* the next allocation's, probably; the last one's */
 	struct hit **link;            /* where expected was found, and is put right */
-	struct hit *hits;             /* HIT_SETS * HIT_WAYS of them; NULL until one is needed */
+	struct hit *hits;             /* HITS of them; NULL until one is needed */
+	uint32_t hit_count;           /* in use: who met few stacks has touched few pages */
 	struct hit none;              /* the last one's when it cannot be remembered; its sp is 0: it holds for none */
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */

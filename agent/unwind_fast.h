@@ -64,10 +64,33 @@ MT_INLINE bool unwind_outer_holds(const struct unwind_cache *u, const struct hit
 	       mt_unwind_pairs_hold(u->pairs, u->frames[h->outer].pairs);
 }
 
-/* The first of the ways where a stack would be. */
-MT_INLINE struct hit *unwind_hit_set(const struct thread *t, uintptr_t pc, uintptr_t sp)
+/* The ways of the set where a stack would be: where hits lie, in bytes; ended by 0 unless all are taken. */
+MT_INLINE uint32_t *unwind_ways(const struct thread *t, uintptr_t pc, uintptr_t sp)
 {
-	return &t->hits[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS * HIT_WAYS];
+	uint32_t(*ways)[HIT_WAYS] = (void *)t->hits;
+
+	_Static_assert(HIT_SETS * sizeof(*ways) <= HIT_FIRST * sizeof(struct hit), "the table");
+	return ways[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS];
+}
+
+MT_INLINE struct hit *unwind_hit(const struct thread *t, uint32_t way)
+{
+	return (struct hit *)((char *)t->hits + way);
+}
+
+/* The one that a new stack takes: a fresh one, or each of its set in turn. */
+MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t sp)
+{
+	uint32_t *way = unwind_ways(t, pc, sp), i = 0;
+
+	while (i < HIT_WAYS && way[i])
+		i++;
+	if (i < HIT_WAYS)
+		way[i] = (uint32_t)((HIT_FIRST + t->hit_count++) * sizeof(struct hit));
+	else
+		i = t->turn % HIT_WAYS;
+	t->turn++;
+	return unwind_hit(t, way[i]);
 }
 
 MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
@@ -81,12 +104,14 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 {
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
-	struct hit *h = unwind_hit_set(t, pc, sp);
+	const uint32_t *way = unwind_ways(t, pc, sp), *end = way + HIT_WAYS;
 
-	for (struct hit *end = h + HIT_WAYS; h < end; h++)
+	for (; way < end && *way; way++) {
+		struct hit *h = unwind_hit(t, *way);
 		if (unwind_same_place(h, pc, sp, fp) && likely(h->epoch == epoch && h->suspicion == suspicion) &&
 		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h) : unwind_few_pairs_hold(h->own, h->few)))
 			return h;
+	}
 	return NULL;
 }
 

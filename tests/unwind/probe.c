@@ -79,7 +79,7 @@ static void remember(const struct regs *r, node_id node)
 {
 	if (!state.hits)
 		state.hits = calloc(HITS, sizeof(*state.hits));
-	struct hit *h = unwind_hit_set(&state, r->pc, r->sp) + state.turn++ % HIT_WAYS;
+	struct hit *h = unwind_hit_place(&state, r->pc, r->sp);
 	h->sp = 0;
 	if (!unwind_is_plain(state.unwind, r))
 		return;

@@ -62,7 +62,7 @@ static void capture_recent(struct thread *t, const struct regs *r)
 		sink += mt_unwind_capture(t, r);
 		if (!t->hits || !unwind_is_plain(t->unwind, r))
 			return;
-		h = unwind_hit_set(t, r->pc, r->sp) + t->turn++ % HIT_WAYS;
+		h = unwind_hit_place(t, r->pc, r->sp);
 		h->sp = 0;
 		h->epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
 		unwind_remember(t->unwind, h);
