@@ -56,10 +56,17 @@ static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inne
 	return !any;
 }
 
-/* On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. */
+/*
+ * On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. If it was left behind,
+ * so was a capture that had begun; later ones may lie further in, where they could not tell.
+ */
 MT_COLD static bool nested(const struct thread *t, uintptr_t sp)
 {
-	return sp < t->busy_sp || (t->unwind && !one_stack(&t->unwind->known, sp, t->busy_sp));
+	if (sp < t->busy_sp || (t->unwind && !one_stack(&t->unwind->known, sp, t->busy_sp)))
+		return true;
+	if (t->unwind)
+		mt_unwind_abandon(t->unwind);
+	return false;
 }
 
 /* The state to count in: t itself, or the shared one when t is in the middle of something. */

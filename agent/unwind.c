@@ -255,6 +255,14 @@ static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const
 	return false;
 }
 
+void mt_unwind_abandon(struct unwind_cache *u)
+{
+	if (!atomic_load_explicit(&u->xwalking, memory_order_relaxed))
+		return;
+	u->count = 0; /* it may have ended in the middle of keeping its stack */
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+}
+
 node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
@@ -270,7 +278,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 	if (unlikely(walking)) {
 		if (!stale(u, walking, r))
 			return capture_caller(r, MTW_TRUNC_REENTRY);
-		u->count = 0; /* it may have ended in the middle of keeping its stack */
+		mt_unwind_abandon(u);
 	}
 	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
 	atomic_signal_fence(memory_order_seq_cst);

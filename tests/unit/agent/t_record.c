@@ -353,6 +353,29 @@ TEST(a_guard_that_was_left_behind_is_seen)
 	t->busy_sp = 0;
 }
 
+static bool is_whole(slot_id s)
+{
+	node_id n = mt_slots_at(s)->node;
+
+	while (mt_stacks_node(n)->parent)
+		n = mt_stacks_node(n)->parent;
+	return mt_stacks_code_at(mt_stacks_node(n)->code)->kind != MTW_NODE_TRUNCATED;
+}
+
+/* Who finds that the guard's frame is gone, with a stack that is remembered, ends the capture that was under way there. */
+TEST(a_capture_that_was_left_behind_is_seen)
+{
+	struct thread *t = mt_thread_self();
+
+	for (volatile int i = 0; i < 4; i++) {
+		if (i == 3)
+			t->busy_sp = t->unwind->xwalking = (uintptr_t)__builtin_frame_address(0) - 4096;
+		free(malloc(100));
+	}
+	CHECK(is_whole(deep(200, false).slot));
+	CHECK(is_whole(deep(100, true).slot));
+}
+
 static void *shallow(void *arg)
 {
 	bool *plain = arg;
