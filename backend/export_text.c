@@ -39,6 +39,26 @@ static void put_clean(const struct page *p, const char *s)
 		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s, p->out);
 }
 
+/* As a shell takes it back. */
+static void put_word(const struct page *p, const char *s)
+{
+	if (*s && !s[strcspn(s, " \t\n'\"\\`$*?[](){}<>|&;#~!")]) {
+		put_clean(p, s);
+		return;
+	}
+	fputc('\'', p->out);
+	for (const char *quote; (quote = strchr(s, '\'')); s = quote + 1) {
+		char part[] = { 0, 0 };
+		for (; s < quote; s++) {
+			part[0] = *s;
+			put_clean(p, part);
+		}
+		fputs("'\\''", p->out);
+	}
+	put_clean(p, s);
+	fputc('\'', p->out);
+}
+
 static void title(const struct page *p, const char *text)
 {
 	fprintf(p->out, "\n%s\n", text);
@@ -128,7 +148,7 @@ static void head(const struct page *p)
 	fputs("command: ", p->out);
 	for (size_t i = 0; i < g->arg_count; i++) {
 		fputs(i ? " " : "", p->out);
-		put_clean(p, g->args[i]);
+		put_word(p, g->args[i]);
 	}
 	fputc('\n', p->out);
 }
