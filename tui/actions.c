@@ -96,6 +96,12 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 	return VIEW_RESORT;
 }
 
+static unsigned no_mark(const struct app *a)
+{
+	return said(status_error("there is no mark to compare with%s",
+				 watch_live(a->watch) ? " yet; s sets one" : " in this session"));
+}
+
 static unsigned diff(struct app *a)
 {
 	uint32_t newest = model_newest_mark(a->model);
@@ -103,14 +109,14 @@ static unsigned diff(struct app *a)
 	if (action_diffing(a))
 		return action_set_interval(a, 0, 0);
 	if (!newest)
-		return said(status_error("there is no mark to compare with yet; s sets one"));
+		return no_mark(a);
 	return action_set_interval(a, newest, 0);
 }
 
 static unsigned diff_two(struct app *a)
 {
 	if (!model_newest_mark(a->model))
-		return said(status_error("there is no mark to compare with yet; s sets one"));
+		return no_mark(a);
 	app_show(a, VIEW_MARKS);
 	view_marks_pick(a->views[VIEW_MARKS]);
 	return VIEW_DRAW;

@@ -222,7 +222,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	char a[32], b[32];
 
 	if (m->count <= 2)
-		snprintf(out, size, "no marks yet: s sets one");
+		snprintf(out, size, "%s", watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
 	else if (brief)
 		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
 	else

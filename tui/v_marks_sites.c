@@ -119,7 +119,8 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, m->lower_focus);
 	if (!m->change_count)
 		draw_text(&list, 2, 3, ROLE_DIM,
-			  m->count <= 2 ? "no mark to compare with yet: s sets one"
+			  m->count <= 2 ? (watch_live(m->v.app->watch) ? "no mark to compare with yet: s sets one"
+							   : "no mark to compare with")
 					: "no call site changed between them");
 }
 
