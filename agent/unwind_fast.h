@@ -85,10 +85,13 @@ MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t
 
 	while (i < HIT_WAYS && way[i])
 		i++;
-	if (i < HIT_WAYS)
-		way[i] = (uint32_t)((HIT_FIRST + t->hit_count++) * sizeof(struct hit));
-	else
+	if (i < HIT_WAYS) { /* a handler that leaves in between for good makes two ways to one hit, never too many hits */
+		way[i] = (uint32_t)((HIT_FIRST + t->hit_count) * sizeof(struct hit));
+		atomic_signal_fence(memory_order_release);
+		t->hit_count++;
+	} else {
 		i = t->turn % HIT_WAYS;
+	}
 	t->turn++;
 	return unwind_hit(t, way[i]);
 }
