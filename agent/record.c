@@ -159,15 +159,34 @@ static uint64_t clock_cost_ns(void)
 	return best;
 }
 
+/*
+ * The event after a publication is no event like others, and first uses of this code and of the clock are
+ * slow: of the next few, that go this way too, a random one is timed.
+ */
+MT_COLD static bool not_yet(struct thread *t)
+{
+	if (!t->skip) {
+		t->dice = t->dice * 1103515245u + 12345u;
+		t->skip = 3 + (t->dice >> 16) % 4;
+	}
+	t->skip--;
+	if (t->skip == 1)
+		mt_prim_now_ns();
+	return t->skip;
+}
+
 MT_COLD static uint64_t begin_sample(struct thread *t)
 {
+	uint64_t before = mt_prim_now_ns(), begin = mt_prim_now_ns();
+
 	t->busy_sp = t->due = 0;
-	return mt_prim_now_ns();
+	t->clock_ns = begin - before;
+	return begin;
 }
 
 MT_COLD static void add_sample(struct thread *t, uint64_t begin)
 {
-	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
+	uint64_t ns = mt_prim_now_ns() - begin, cost = t->clock_ns;
 
 	ns = ns > cost ? ns - cost : 0;
 	t->hook_ns += ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
@@ -293,10 +312,10 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp)
 {
-	bool timed = t->busy_sp == BUSY_TIMED;
+	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
 	uint64_t begin = timed ? begin_sample(t) : 0;
 
-	if (!timed && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
+	if (!due && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -309,6 +328,8 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	}
 	if (unlikely(timed))
 		add_sample(t, begin);
+	else if (unlikely(due))
+		t->busy_sp = t->due;
 	return p;
 }
 
@@ -450,7 +471,7 @@ static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 static void free_any(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
-	bool timed = t->busy_sp == BUSY_TIMED;
+	bool timed = t->busy_sp == BUSY_TIMED && !not_yet(t);
 	uint64_t begin = timed ? begin_sample(t) : 0;
 
 	bool pass_on = count_freed(t, p, sp);
