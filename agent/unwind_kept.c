@@ -225,7 +225,7 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		uintptr_t slot = cfa + (uintptr_t)rule_bp(rule);
-		if (unlikely(slot < f->sp || slot >= cfa || slot & (WORD - 1)))
+		if (unlikely(slot < f->sp || !is_word(u, slot))) /* the CFA may lie on another stack, at its very end */
 			return false;
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
