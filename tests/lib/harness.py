@@ -15,6 +15,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import traceback
 
@@ -27,6 +28,7 @@ TARGETS = os.path.join(BUILD, "tests", "targets")
 LONG = bool(os.environ.get("LONG"))
 
 _tests, _waiting = [], []
+_saying = threading.Lock()
 _cleanup = contextvars.ContextVar("what ends with the test that runs here", default=None)
 _newest = contextlib.ExitStack()  # for threads that a test made by itself
 
@@ -49,7 +51,14 @@ def mostly_waits(function):
 
 def result(word, name, why=""):
     why = " ".join(str(why).split())
-    print(f"{word} {name}{': ' + why if why else ''}", flush=True)
+    say(f"{word} {name}{': ' + why if why else ''}")
+
+
+def say(*lines):
+    """Whole lines in one write: tests that run at the same time must not write into each other's."""
+    with _saying:
+        sys.stdout.write("".join(line + "\n" for line in lines))
+        sys.stdout.flush()
 
 
 def run_one(function):
@@ -68,12 +77,11 @@ def run_one(function):
             place = traceback.extract_tb(why.__traceback__)[-1]
             lines = str(why).splitlines() or [f"line {place.lineno}: {place.line}"]
             result("FAIL", name, lines[0])
-            for line in lines[1:]:
-                print("  | " + line)
+            say(*("  | " + line for line in lines[1:]))
             return False
         except Exception as why:  # a broken test is a failed one
             result("FAIL", name, f"{type(why).__name__}: {why}")
-            traceback.print_exc(file=sys.stdout)
+            say(traceback.format_exc())
             return False
     return True
 
