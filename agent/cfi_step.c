@@ -18,11 +18,7 @@
 #define WORD sizeof(uint64_t)
 #define START_BYTES 64 /* the loader's entry code, which has no unwind table */
 
-/* x86-64 Linux: the ucontext that a handler's return address is followed by. */
-#define UC_R8 40
-#define UC_BP 120
-#define UC_SP 160
-#define UC_PC 168
+#define UC_R8 40 /* as UC_BP */
 
 /* mov $SYS_rt_sigreturn, %rax; syscall */
 static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };

@@ -143,20 +143,24 @@ static void enter(struct thread *t, const struct thread *owner, void *p, size_t 
 		heal(t, &old);
 }
 
-static uint64_t clock_cost_ns(void)
-{
-	static _Atomic uint64_t xcost;
-	uint64_t best = atomic_load_explicit(&xcost, memory_order_relaxed);
+/* A time, and what it took to read the clock just then. */
+struct reading {
+	uint64_t ns, cost_ns;
+};
 
-	if (best)
-		return best;
-	best = TIMED_MAX_NS;
-	for (int i = 0; i < 8; i++) {
-		uint64_t begin = mt_prim_now_ns(), cost = mt_prim_now_ns() - begin;
-		best = cost < best ? cost : best;
-	}
-	atomic_store_explicit(&xcost, best ? best : 1, memory_order_relaxed);
-	return best;
+static struct reading read_clock(void)
+{
+	uint64_t before = mt_prim_now_ns(), now = mt_prim_now_ns();
+
+	return (struct reading){ now, now - before };
+}
+
+static uint64_t ns_since(struct reading begin)
+{
+	uint64_t ns = mt_prim_now_ns() - begin.ns;
+
+	ns = ns > begin.cost_ns ? ns - begin.cost_ns : 0;
+	return ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
 }
 
 /*
@@ -175,21 +179,17 @@ MT_COLD static bool not_yet(struct thread *t)
 	return t->skip;
 }
 
-MT_COLD static uint64_t begin_sample(struct thread *t)
+MT_COLD static struct reading begin_sample(struct thread *t)
 {
-	uint64_t before = mt_prim_now_ns(), begin = mt_prim_now_ns();
+	struct reading begin = read_clock();
 
 	t->busy_sp = t->due = 0;
-	t->clock_ns = begin - before;
 	return begin;
 }
 
-MT_COLD static void add_sample(struct thread *t, uint64_t begin)
+MT_COLD static void add_sample(struct thread *t, struct reading begin)
 {
-	uint64_t ns = mt_prim_now_ns() - begin, cost = t->clock_ns;
-
-	ns = ns > cost ? ns - cost : 0;
-	t->hook_ns += ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
+	t->hook_ns += ns_since(begin);
 	t->hook_samples++;
 }
 
@@ -313,7 +313,7 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 			   uintptr_t fp)
 {
 	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
-	uint64_t begin = timed ? begin_sample(t) : 0;
+	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
 
 	if (!due && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
 		return alloc_nested(t, p, bytes);
@@ -388,12 +388,9 @@ MT_INLINE bool filter_timed(const struct filtering *f)
 			FILTER_TIMED - 1);
 }
 
-static void add_filter_sample(struct filtering *f, uint64_t begin)
+static void add_filter_sample(struct filtering *f, struct reading begin)
 {
-	uint64_t ns = mt_prim_now_ns() - begin, cost = clock_cost_ns();
-
-	ns = ns > cost ? ns - cost : 0;
-	f->ns += ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
+	f->ns += ns_since(begin);
 	f->samples++;
 }
 
@@ -402,12 +399,13 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 					 uintptr_t sp, uintptr_t fp, uint32_t on)
 {
 	struct filtering *f = &t->filter;
-	uint64_t begin, before;
+	struct reading begin;
+	uint64_t before;
 
 	mt_filter_renew(f, on);
 	if (!filter_timed(f))
 		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
-	begin = mt_prim_now_ns();
+	begin = read_clock();
 	filter_count(&f->xevents, 1);
 	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
 	mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
@@ -472,7 +470,7 @@ static void free_any(struct thread *t, void *p)
 {
 	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
 	bool timed = t->busy_sp == BUSY_TIMED && !not_yet(t);
-	uint64_t begin = timed ? begin_sample(t) : 0;
+	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
 
 	bool pass_on = count_freed(t, p, sp);
 	if (timed)
@@ -483,7 +481,7 @@ static void free_any(struct thread *t, void *p)
 
 MT_COLD static void free_timed(struct thread *t, void *p)
 {
-	uint64_t begin = mt_prim_now_ns();
+	struct reading begin = read_clock();
 	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
 
 	filter_count(&t->filter.xevents, 1);

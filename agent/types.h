@@ -148,7 +148,6 @@ struct thread {
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
 	uint64_t due_at;              /* how many events had been when one was last due to be timed */
-	uint64_t clock_ns;            /* what reading the clock took, just before the event that is timed */
 	uint32_t skip, dice;          /* events to pass, the clock and the code warm, before one is timed */
 	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
 	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */

@@ -25,6 +25,11 @@
 #define PC_EXACT ((uintptr_t)0) /* not needed: handlers are left by frame records */
 #endif
 
+/* x86-64 Linux: in the ucontext that lies at a signal frame's sp. */
+#define UC_BP 120
+#define UC_SP 160
+#define UC_PC 168
+
 MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
 /* Without an authentication code: a return address may be signed (AArch64); user addresses have 48 bits. */
 MT_INLINE uintptr_t pc_code(uintptr_t pc)

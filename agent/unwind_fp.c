@@ -39,10 +39,6 @@ static bool record_at(struct known *known, uintptr_t sp, uintptr_t fp)
 }
 
 #if defined(__x86_64__)
-#define UC_BP 120 /* in the ucontext at a signal frame's sp */
-#define UC_SP 160
-#define UC_PC 168
-
 /* call rel32; call r/m64 of 2, 3, 4, 6, 7 bytes; rel32 through a prefix ends as the first does. */
 static bool follows_call(uintptr_t pc)
 {

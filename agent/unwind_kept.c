@@ -35,9 +35,6 @@
 #include <string.h>
 
 #define WORD sizeof(uintptr_t)
-#define UC_BP 120 /* x86-64 Linux: in the ucontext at a signal frame's sp */
-#define UC_SP 160
-#define UC_PC 168
 
 /* A word that is never what its pair says. */
 static const uintptr_t never = 0;

@@ -14,10 +14,13 @@ void page_clear(struct page *p)
 	p->count = 0;
 }
 
-void page_release(struct page *p)
+void page_free(struct view *v)
 {
+	struct page *p = (struct page *)v;
+
 	page_clear(p);
 	free(p->lines);
+	free(v);
 }
 
 void page_add(struct page *p, enum role r, const char *format, ...)

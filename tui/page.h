@@ -23,8 +23,8 @@ struct page {
 
 void page_clear(struct page *p);
 void page_add(struct page *p, enum role r, const char *format, ...) PRINTF(3, 4);
-void page_release(struct page *p);
 /* For view_ops. */
+void page_free(struct view *v);      /* a view that begins with its page and owns nothing else */
 const enum focus *page_foci(struct view *v);
 void page_draw(struct view *v, const struct area *a);
 unsigned page_request(struct view *v, enum request r);

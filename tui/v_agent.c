@@ -140,12 +140,6 @@ static void refresh(struct view *v, bool resort)
 	add_memory(p, m);
 }
 
-static void view_free(struct view *v)
-{
-	page_release((struct page *)v);
-	free(v);
-}
-
 static const struct view_ops ops = {
 	.title = "Agent",
 	.brief = "Agent",
@@ -155,7 +149,7 @@ static const struct view_ops ops = {
 	.request = page_request,
 	.search = page_search,
 	.next_hit = page_next_hit,
-	.free = view_free,
+	.free = page_free,
 };
 
 struct view *view_agent_new(struct app *a)

@@ -245,12 +245,6 @@ static void ask_for_ages(struct detail *d)
 	free(slots);
 }
 
-static void view_free(struct view *v)
-{
-	page_release((struct page *)v);
-	free(v);
-}
-
 static const struct view_ops ops = {
 	.title = "Detail",
 	.brief = "Detail",
@@ -260,7 +254,7 @@ static const struct view_ops ops = {
 	.request = page_request,
 	.search = page_search,
 	.next_hit = page_next_hit,
-	.free = view_free,
+	.free = page_free,
 };
 
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks)

@@ -28,12 +28,6 @@ static void add_request(struct page *p, enum request r)
 		 request_info(r)->help);
 }
 
-static void view_free(struct view *v)
-{
-	page_release((struct page *)v);
-	free(v);
-}
-
 static const struct view_ops ops = {
 	.title = "Help",
 	.brief = "Help",
@@ -43,7 +37,7 @@ static const struct view_ops ops = {
 	.request = page_request,
 	.search = page_search,
 	.next_hit = page_next_hit,
-	.free = view_free,
+	.free = page_free,
 };
 
 static void add_words(struct page *p)
