@@ -35,6 +35,7 @@
 /* The kernel clears xtid at the server's end, however it comes: its number may be somebody else's then. */
 #define ITS_END CLONE_CHILD_CLEARTID
 #define STACK_BYTES (256u << 10)
+#define BETWEEN_BYTES (16u << 10)
 #define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
 #define MARK_PATIENCE_NS (200 * MILLI)
 #define EXIT_PATIENCE_NS (2 * SECOND)
@@ -146,18 +147,19 @@ static bool pause_subreaper(void)
 
 static bool start_process(struct start *st)
 {
-	uint8_t *stack = serve_map(16384);
-	if (!stack || st->server->target == 1)
+	/* Not serve_map's: its list is the server's alone from the clone on, and this goes after it. */
+	uint8_t *stack = st->server->target == 1 ? NULL : mt_prim_map(BETWEEN_BYTES, true);
+	if (!stack)
 		return false;
 	bool reaper = pause_subreaper();
-	int status = 0, pid = clone(between, stack + 16384 - 64, CLONE_VM | CLONE_VFORK, st);
+	int status = 0, pid = clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
 	if (WIFSIGNALED(status))
 		st->refused = -EPERM; /* a filter kills it for what it asked */
 	if (reaper)
 		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0);
-	serve_unmap(stack, 16384);
+	mt_prim_unmap(stack, BETWEEN_BYTES);
 	uint32_t state = atomic_load(&shared->xstate_futex);
 	return state != SERVER_NONE && state != SERVER_FAILED;
 }

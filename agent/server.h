@@ -220,7 +220,8 @@ struct server {
 int serve_main(void *arg);                          /* never returns to the target's code */
 void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
 bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
-void *serve_map(size_t bytes);                      /* private memory of the server; NULL */
+/* Private memory of the server; NULL. Before it runs for its starter, then for the server alone: the list has no lock. */
+void *serve_map(size_t bytes);
 void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);
 bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
