@@ -172,11 +172,28 @@ struct query {
 	struct site_table *sites;
 };
 
+/* query_steps.c */
+const struct name_loc *node_frames(struct query *q, uint32_t index); /* of a node's location */
+uint32_t member_fn(struct query *q, const struct member *m);         /* number of the function that it is at */
+bool member_up(struct query *q, const struct member *m, struct member *to); /* inverted: outwards; false at the end */
+typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */
+bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg);
+
+/* query_group.c. False: no step was left. */
+bool tree_build(struct query *q, uint32_t row);   /* children up to date */
+void tree_drop_grouping(struct query *q);
+static inline uint64_t child_key(uint32_t row, uint32_t fn)
+{
+	return (uint64_t)row << 32 | fn;
+}
+
 /* query_tree.c */
+uint32_t row_new(struct query *q, uint32_t parent, uint32_t fn);
+void row_drop(struct query *q, uint32_t number);
+bool tree_current(const struct query *q, const struct trow *r); /* children are grouped by the names known now */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
-bool tree_build(struct query *q, uint32_t row);   /* children up to date */
 bool tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
 /* The end of the folded chain; built when it is not the row itself. */
 bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
@@ -184,7 +201,6 @@ bool tree_has_children(struct query *q, uint32_t row);
 int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query_rows.c) */
 void tree_add_nodes(struct query *q);             /* that are new */
 bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
-void tree_drop_grouping(struct query *q);
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
 

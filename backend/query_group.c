@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * query_group.c - the children of a row of the call tree: its members' steps, grouped by function.
+ *
+ * They are grouped when somebody looks, and again after names arrived. A new group takes over the
+ * row of the old child that it shares a node with: its number, what is open below it, and its
+ * place on screen. When a row turns out to be several, of functions inlined into each other, its
+ * old children are handed on to where their nodes are now.
+ *
+ * A row is grouped in slices; until it is, it keeps the children that it has.
+ */
+#include "query_priv.h"
+
+#include <stdlib.h>
+
+#define KNOWN_BY 8u /* members of an old child that it is recognised by */
+
+static bool candidate(struct query *q, void *arg, const struct member *m)
+{
+	struct grouping *g = arg;
+	uint32_t fn = member_fn(q, m);
+
+	spend_steps(q, 1);
+	uint32_t at = map_get(&g->by_fn, fn, NO_ID);
+
+	if (at == NO_ID) {
+		at = (uint32_t)g->group_count;
+		GROW(g->groups, g->group_room, g->group_count + 1);
+		g->groups[g->group_count++] = (struct group){ .fn = fn };
+		map_set(&g->by_fn, fn, at);
+	}
+	struct group *p = &g->groups[at];
+	GROW(p->members, p->room, p->count + 1);
+	p->members[p->count++] = *m;
+	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
+	if (known != NO_ID)
+		g->found[known] = at;
+	if (q->inverted || m->frame + 1 >= node_frames(q, m->index)->count)
+		return true;
+	p->inlined = true;
+	known = map_get(&g->parents, m->index, NO_ID);
+	if (known != NO_ID)
+		g->parent_found[known] = at;
+	return true;
+}
+
+static uint32_t parent_of(struct query *q, uint32_t index)
+{
+	return model_node(q->m, model_dense(q->m, index, NULL)->parent)->index;
+}
+
+static void know_old(struct query *q, const struct trow *r, struct grouping *g)
+{
+	size_t size = r->child_count * KNOWN_BY;
+
+	g->found = xmalloc((size + 1) * sizeof *g->found);
+	g->parent_found = xmalloc((r->child_count + 1) * sizeof *g->parent_found);
+	g->orphans = xmalloc((r->child_count + 1) * sizeof *g->orphans);
+	g->orphan_nodes = xmalloc((r->child_count + 1) * sizeof *g->orphan_nodes);
+	for (size_t i = 0; i < size; i++)
+		g->found[i] = NO_ID;
+	for (size_t i = 0; i < r->child_count; i++) {
+		const struct trow *c = q->rows[r->children[i]];
+		g->parent_found[i] = NO_ID;
+		for (size_t k = 0; k < c->member_count && k < KNOWN_BY; k++)
+			map_set(&g->known, c->members[k].leaf, (uint32_t)(i * KNOWN_BY + k));
+		if (!q->inverted && c->member_count)
+			map_set(&g->parents, parent_of(q, c->members[0].index), (uint32_t)i);
+	}
+}
+
+static void adopt(struct query *q, uint32_t number, uint32_t child)
+{
+	struct trow *r = q->rows[number];
+
+	GROW(r->children, r->child_room, r->child_count + 1);
+	r->children[r->child_count++] = child;
+	q->rows[child]->parent = number;
+}
+
+/* Two old children are one now: what was open in either is open in `to`, which is grouped anew. */
+static void join(struct query *q, uint32_t to, uint32_t from)
+{
+	struct trow *r = q->rows[to], *f = q->rows[from];
+
+	r->open |= f->open;
+	r->more |= f->more;
+	for (size_t i = 0; i < f->child_count; i++)
+		adopt(q, to, f->children[i]);
+	f->child_count = 0;
+	row_drop(q, from);
+}
+
+/* Of children that became one, the one that is open goes on, with its number. */
+static void prefer_open(struct query *q, const struct trow *r, struct grouping *g)
+{
+	for (size_t i = 0; i < r->child_count; i++) {
+		const struct trow *c = q->rows[r->children[i]];
+		bool open = c->open || (c->tail && q->rows[c->tail]->open);
+		for (size_t k = 0; k < KNOWN_BY && open; k++) {
+			uint32_t at = g->found[i * KNOWN_BY + k];
+			if (at != NO_ID && !g->groups[at].row)
+				g->groups[at].row = r->children[i];
+			open = at == NO_ID;
+		}
+	}
+}
+
+/* Old children keep number and order where a group holds the node that they were known by. */
+static void match_old(struct query *q, struct trow *r, struct grouping *g)
+{
+	size_t kept = 0;
+
+	prefer_open(q, r, g);
+	for (size_t i = 0; i < r->child_count; i++) {
+		uint32_t child = r->children[i], at = NO_ID;
+		const struct trow *c = q->rows[child];
+		for (size_t k = 0; k < KNOWN_BY && at == NO_ID; k++)
+			at = g->found[i * KNOWN_BY + k];
+		if (at != NO_ID && (!g->groups[at].row || g->groups[at].row == child)) {
+			g->groups[at].row = r->children[kept++] = child;
+			continue;
+		}
+		if (at != NO_ID) {
+			join(q, g->groups[at].row, child);
+			continue;
+		}
+		g->orphan_nodes[g->orphan_count] =
+			q->inverted || !c->member_count
+				? NO_ID
+				: map_get(&g->parents, parent_of(q, c->members[0].index), NO_ID);
+		g->orphans[g->orphan_count++] = child;
+	}
+	r->child_count = kept;
+}
+
+/* To the row that its nodes are below now, which matches it when it is built; or it goes. */
+static void hand_on(struct query *q, struct grouping *g)
+{
+	for (size_t i = 0; i < g->orphan_count; i++) {
+		uint32_t node = g->orphan_nodes[i],
+			 at = node == NO_ID ? NO_ID : g->parent_found[node];
+		if (at == NO_ID) {
+			row_drop(q, g->orphans[i]);
+			continue;
+		}
+		adopt(q, g->groups[at].row, g->orphans[i]);
+	}
+}
+
+static void take_groups(struct query *q, uint32_t number, struct grouping *g, bool renamed)
+{
+	struct trow *r = q->rows[number];
+
+	for (size_t i = 0; i < g->group_count; i++) {
+		struct group *p = &g->groups[i];
+		if (!p->row) {
+			p->row = row_new(q, number, p->fn);
+			/* What was one open row may have become a chain of inlined ones. */
+			q->rows[p->row]->open = q->rows[p->row]->heir =
+				p->inlined && r->open && renamed;
+			GROW(r->children, r->child_room, r->child_count + 1);
+			r->children[r->child_count++] = p->row;
+		}
+		struct trow *c = q->rows[p->row];
+		c->fn = p->fn;
+		free(c->members);
+		c->members = p->members;
+		c->member_count = p->count;
+		c->member_room = p->room;
+		p->members = NULL;
+		c->valued = c->summed = 0;
+		c->built_version = UINT64_MAX; /* its children follow from other members now */
+		map_set(&q->child_of, child_key(number, p->fn), p->row);
+	}
+}
+
+void tree_drop_grouping(struct query *q)
+{
+	struct grouping *g = &q->grouping;
+
+	for (size_t i = 0; i < g->group_count; i++)
+		free(g->groups[i].members);
+	free(g->groups);
+	free(g->found);
+	free(g->parent_found);
+	free(g->orphans);
+	free(g->orphan_nodes);
+	map_release(&g->by_fn);
+	map_release(&g->known);
+	map_release(&g->parents);
+	*g = (struct grouping){ 0 };
+}
+
+/*
+ * One row at a time: the first that is met goes on being grouped, as no step is left for others
+ * until it is done. Names that come meanwhile are for the next time: built_version is then an old
+ * one. When steps are not counted, that is now.
+ */
+bool tree_build(struct query *q, uint32_t number)
+{
+	struct trow *r = q->rows[number];
+	struct grouping *g = &q->grouping;
+
+	if (tree_current(q, r))
+		return true;
+	if (g->row != number) {
+		if (!take_step(q))
+			return false;
+		tree_drop_grouping(q);
+		g->row = number;
+		g->version = names_version(q->n);
+		know_old(q, r, g);
+	}
+	for (; g->at < r->member_count; g->at++) {
+		if (!take_step(q))
+			return false;
+		member_steps(q, &r->members[g->at], candidate, g);
+	}
+	match_old(q, r, g);
+	take_groups(q, number, g, r->built || r->heir);
+	hand_on(q, g);
+	r->built = true;
+	r->built_version = g->version;
+	tree_drop_grouping(q);
+	return q->allowed != SIZE_MAX || tree_build(q, number);
+}

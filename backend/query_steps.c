@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * query_steps.c - from a row's members to those of its children.
+ *
+ * Top-down, a member steps from a frame to the next inner one: first through the inlined frames
+ * of its node, then to each child node. Inverted, a member starts at the call site of a stack
+ * (owner.h: its allocation wrappers are left out) and steps outwards, and every row's value is what
+ * its members' leaves allocated themselves.
+ */
+#include "query_priv.h"
+
+const struct name_loc *node_frames(struct query *q, uint32_t index)
+{
+	return names_loc(q->n, names_loc_of(q->n, index));
+}
+
+uint32_t member_fn(struct query *q, const struct member *m)
+{
+	const struct name_loc *l = node_frames(q, m->index);
+
+	return l->frames[m->frame < l->count ? m->frame : l->count - 1].fn;
+}
+
+static bool step_down(struct query *q, const struct member *m, step_fn fn, void *arg)
+{
+	struct member to = { m->index, m->frame - 1, m->index };
+
+	if (m->index && m->frame > 0)
+		return fn(q, arg, &to);
+	uint32_t child = model_dense(q->m, m->index, NULL)->first_child;
+	while (child != NO_ID) {
+		const struct node *c = model_node(q->m, child);
+		to = (struct member){ c->index, node_frames(q, c->index)->count - 1, c->index };
+		if (!fn(q, arg, &to))
+			return false;
+		child = c->next_sibling;
+	}
+	return true;
+}
+
+static void to_call_site(struct query *q, const struct member *m, struct member *to)
+{
+	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame);
+
+	*to = (struct member){ index, frame < node_frames(q, index)->count ? frame : 0, m->leaf };
+}
+
+bool member_up(struct query *q, const struct member *m, struct member *to)
+{
+	if (m->frame == NO_ID) {
+		to_call_site(q, m, to);
+		return true;
+	}
+	*to = (struct member){ m->index, m->frame + 1, m->leaf };
+	if (to->frame < node_frames(q, m->index)->count)
+		return true;
+	const struct node *n = model_dense(q->m, m->index, NULL);
+	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
+	*to = (struct member){ p ? p->index : 0, 0, m->leaf };
+	return p && p->index;
+}
+
+bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg)
+{
+	struct member to;
+
+	if (!q->inverted)
+		return step_down(q, m, fn, arg);
+	return !member_up(q, m, &to) || fn(q, arg, &to);
+}
