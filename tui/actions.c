@@ -317,6 +317,15 @@ static unsigned pause_or_go_on(struct app *a)
 	return a->paused ? VIEW_DRAW : VIEW_REFRESH;
 }
 
+static unsigned mouse_or_not(struct app *a)
+{
+	a->mouse = !a->mouse;
+	term_mouse(a->mouse);
+	status_say(a->mouse ? "the mouse is memtop's: a click selects, a second one opens; Shift leaves it to the terminal" :
+			      "the mouse is the terminal's: it selects text");
+	return VIEW_DRAW;
+}
+
 unsigned action_request(struct app *a, enum request r)
 {
 	switch (r) {
@@ -325,6 +334,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_SITES:
 	case REQ_LIBS:
 	case REQ_MARKS:
+	case REQ_THREADS:
 	case REQ_OUTPUT:
 		app_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
 		return VIEW_DRAW;
@@ -342,7 +352,10 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
+	case REQ_COPY: return action_copy_stack(a);
+	case REQ_EDIT: return action_edit(a);
 	case REQ_THEME: return next_theme(a);
+	case REQ_MOUSE: return mouse_or_not(a);
 	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
 	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
 	case REQ_COMMAND: action_command(a); return VIEW_DRAW;

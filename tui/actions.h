@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what actions.c, save.c, saver.c, offer.c and command.c call of each other. Main thread.
+ * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c and command.c call of each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -14,6 +14,8 @@ void action_save_as(struct app *a, const char *path);      /* save.c */
 /* saver.c: a report. */
 void saver_start(struct app *a, const struct export_format *format, const char *path);
 void saver_stop(void);                                     /* saver.c: leaves no half of one */
+unsigned action_copy_stack(struct app *a);                 /* stack.c: of the selected row */
+unsigned action_edit(struct app *a);                       /* stack.c: the editor at its line */
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);

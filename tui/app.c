@@ -189,8 +189,6 @@ void app_quit(struct app *a, int status)
 
 static void on_key(struct app *a, int key)
 {
-	struct view *v = app_view(a);
-
 	if (a->prompt.open) {
 		prompt_key(&a->prompt, key);
 		return;
@@ -199,13 +197,7 @@ static void on_key(struct app *a, int key)
 		app_quit(a, 128 + SIGINT);
 		return;
 	}
-	enum request r = request_of_key(v->ops->foci(v), key);
-	if (!r)
-		return;
-	unsigned bits = v->ops->request(v, r);
-	if (request_info(r)->focus == FOCUS_GLOBAL && bits & VIEW_IGNORED)
-		bits = action_request(a, r);
-	app_act(a, bits & ~(unsigned)VIEW_IGNORED);
+	app_act(a, action_key(a, key) & ~(unsigned)VIEW_IGNORED);
 }
 
 static void on_input(void *arg, unsigned events)
@@ -333,6 +325,8 @@ static int open_screen(struct app *a, struct err *err)
 	if (term_start(a->options->ascii, err))
 		return -1;
 	draw_start();
+	a->mouse = true;
+	term_mouse(true);
 	if (said.text[0])
 		status_error("%s", said.text);
 	keep(a, loop_fd(a->loop, STDIN_FILENO, LOOP_READ, on_input, a));
@@ -348,6 +342,7 @@ static void open_views(struct app *a)
 	a->views[VIEW_SITES] = view_sites_new(a);
 	a->views[VIEW_LIBS] = view_libs_new(a);
 	a->views[VIEW_MARKS] = view_marks_new(a);
+	a->views[VIEW_THREADS] = view_threads_new(a);
 	if (a->options->output_fd >= 0 && a->options->child)
 		a->views[VIEW_OUTPUT] = view_output_new(a);
 }

@@ -21,7 +21,7 @@
 struct loop_source;
 
 enum view_id {
-	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_OUTPUT, VIEW_COUNT,
+	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_THREADS, VIEW_OUTPUT, VIEW_COUNT,
 };
 
 struct app {
@@ -48,6 +48,7 @@ struct app {
 	size_t hits_pending;     /* names that are not known yet */
 	uint64_t window_ns;      /* time in the graphs; 0 = fits itself to the session */
 	bool paused;
+	bool mouse;              /* clicks are ours, not the terminal's */
 
 	/* when what was done last, now_ns() */
 	uint64_t key_ns, sort_ns, view_ns;
@@ -95,6 +96,10 @@ void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size
 /* Shows a trie node in the tree, selected. */
 unsigned action_show_node(struct app *a, uint32_t node);
 
+/* --- press.c: to the view in front, or to actions.c */
+unsigned action_key(struct app *a, int key); /* a key or a click; not of the prompt */
+unsigned action_view_request(struct app *a, enum request r); /* VIEW_IGNORED: not in this view */
+
 /* --- frame.c */
 void frame_draw(struct app *a);
 /* Lines of the overview's graphs above the tabs; 0 = the screen is too low for them. */
@@ -108,6 +113,7 @@ struct view *view_tree_new(struct app *a);
 struct view *view_sites_new(struct app *a);
 struct view *view_libs_new(struct app *a);
 struct view *view_marks_new(struct app *a);
+struct view *view_threads_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);

@@ -41,17 +41,12 @@ static bool request_named(const char *word, enum request *r)
 
 static void run_request(struct app *a, enum request r)
 {
-	struct view *v = app_view(a);
-	unsigned bits = v->ops->request(v, r);
+	unsigned bits = action_view_request(a, r);
 
-	if (bits & VIEW_IGNORED) {
-		if (request_info(r)->focus != FOCUS_GLOBAL) {
-			status_error("%s: not in this view", request_info(r)->name);
-			return;
-		}
-		bits = action_request(a, r);
-	}
-	app_act(a, bits & ~(unsigned)VIEW_IGNORED);
+	if (bits & VIEW_IGNORED)
+		status_error("%s: not in this view", request_info(r)->name);
+	else
+		app_act(a, bits);
 }
 
 static void commanding(void *arg, enum prompt_event e, const char *text)

@@ -8,6 +8,7 @@
 #include "app.h"
 #include "cells.h"
 #include "graph.h"
+#include "mouse.h"
 #include "report.h"
 #include "term.h"
 
@@ -290,7 +291,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		if (!a->views[i])
 			continue;
-		int digit = i == VIEW_OUTPUT ? 8 : i + 1;
+		int digit = i >= VIEW_OUTPUT ? 8 : i + 1;
 		bool here = i == (int)a->current;
 		const char *name = level == 2	   ? a->views[i]->ops->title
 				   : level || here ? a->views[i]->ops->brief
@@ -300,8 +301,10 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			 : *name ? " %d %s "
 				 : " %d",
 			 digit, name);
-		if (drawn)
+		if (drawn) {
 			draw_text(s, y, x, here ? ROLE_TAB_ACTIVE : ROLE_TAB, text);
+			mouse_request(s, y, x, text_width(text), (enum request)(REQ_OVERVIEW + i));
+		}
 		x += text_width(text);
 	}
 	return x;
@@ -363,6 +366,7 @@ static int hint(const struct app *a, const struct area *s, int y, int x, enum re
 
 	x += draw_text(s, y, x, ROLE_KEY, key_label(key, request_key(r, 0)));
 	x += 1 + draw_text(s, y, x + 1, ROLE_HINT, brief_of(a, r));
+	mouse_request(s, y, start, x - start, r);
 	return x - start;
 }
 
@@ -444,6 +448,7 @@ void frame_draw(struct app *a)
 	int y = 0, cursor_x, last = s.h - 1;
 
 	draw_clear();
+	mouse_forget();
 	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;

@@ -24,6 +24,7 @@ enum focus {
 	X(SITES, GLOBAL, "3 <F7>", "", "Sites: a flat list of what allocates") \
 	X(LIBS, GLOBAL, "4 <F8>", "", "Libs: live memory by owner library") \
 	X(MARKS, GLOBAL, "5 <F9>", "", "Marks: snapshots and what changed between them") \
+	X(THREADS, GLOBAL, "6", "", "Threads: who allocates, and whose blocks are alive") \
 	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)") \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now") \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name") \
@@ -36,7 +37,10 @@ enum focus {
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
+	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
+	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \
 	X(THEME, GLOBAL, "t", "", "next theme") \
+	X(MOUSE, GLOBAL, "M", "", "the mouse: memtop's, or left to the terminal, which then selects text") \
 	X(REDRAW, GLOBAL, "^L", "", "redraw the screen") \
 	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)") \
 	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half") \

@@ -23,9 +23,12 @@
 #include <ncursesw/curses.h>
 #include <ncursesw/term.h>
 
+#define CLIPBOARD_BYTES 55500u /* 74,000 in base64: what the smallest limit of common terminals lets through */
+
 static SCREEN *screen;
 static bool on;
 static int cursor_y = -1, cursor_x;
+static int click_y, click_x;
 
 int term_check(struct err *err)
 {
@@ -113,6 +116,31 @@ void term_resize(void)
 	clearok(curscr, TRUE);
 }
 
+void term_mouse(bool take)
+{
+	mousemask(take ? BUTTON1_PRESSED | BUTTON4_PRESSED | BUTTON5_PRESSED : 0, NULL);
+	mouseinterval(0); /* a press is told at once, whatever follows */
+}
+
+void term_clicked(int *y, int *x)
+{
+	*y = click_y;
+	*x = click_x;
+}
+
+static int mouse_key(void)
+{
+	MEVENT e;
+
+	if (getmouse(&e) != OK)
+		return KEY_NOTHING;
+	click_y = e.y;
+	click_x = e.x;
+	return e.bstate & BUTTON4_PRESSED ? KEY_WHEEL_UP :
+	       e.bstate & BUTTON5_PRESSED ? KEY_WHEEL_DOWN :
+	       e.bstate & BUTTON1_PRESSED ? KEY_CLICK : KEY_NOTHING;
+}
+
 static int translate(int k)
 {
 	static const struct { int curses, ours; } map[] = {
@@ -123,6 +151,8 @@ static int translate(int k)
 		{ KEY_RESIZE, KEY_RESIZED },
 	};
 
+	if (k == KEY_MOUSE)
+		return mouse_key();
 	for (size_t i = 0; i < sizeof map / sizeof map[0]; i++)
 		if (map[i].curses == k)
 			return map[i].ours;
@@ -175,13 +205,50 @@ void term_cursor(int y, int x)
 	cursor_x = x;
 }
 
-void term_suspend(void)
+void term_leave(void)
 {
 	def_prog_mode();
 	endwin();
 	fflush(stdout);
-	raise(SIGSTOP);
+}
+
+void term_return(void)
+{
 	reset_prog_mode();
 	term_resize();
 	refresh();
+}
+
+void term_suspend(void)
+{
+	term_leave();
+	raise(SIGSTOP);
+	term_return();
+}
+
+/* RFC 4648, section 4. out: 4 bytes for 3, and a null. */
+static void base64(char *out, const unsigned char *in, size_t size)
+{
+	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+	for (; size; in += 3, size = size < 3 ? 0 : size - 3, out += 4) {
+		uint32_t v = (uint32_t)in[0] << 16 | (size > 1 ? (uint32_t)in[1] << 8 : 0) | (size > 2 ? in[2] : 0u);
+		out[0] = digits[v >> 18];
+		out[1] = digits[v >> 12 & 63];
+		out[2] = size > 1 ? digits[v >> 6 & 63] : '=';
+		out[3] = size > 2 ? digits[v & 63] : '=';
+	}
+	*out = 0;
+}
+
+bool term_clipboard(const char *text, size_t size)
+{
+	static char coded[CLIPBOARD_BYTES / 3 * 4 + 8];
+
+	if (size > CLIPBOARD_BYTES)
+		return false;
+	base64(coded, (const unsigned char *)text, size);
+	fprintf(stdout, "\033]52;c;%s\a", coded);
+	fflush(stdout);
+	return true;
 }

@@ -23,10 +23,19 @@ void term_resize(void);
 /* Next key (keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
 int term_key(void);
 #define KEY_HANGUP (-1)
+/* Takes clicks and the wheel from the terminal, or leaves them to it. */
+void term_mouse(bool take);
+/* Where the last KEY_CLICK was. */
+void term_clicked(int *y, int *x);
 /* What was drawn goes to the screen; `whole` repaints what others may have written over. */
 void term_flush(bool whole);
 /* cursor shown at y, x; y < 0 hides it. */
 void term_cursor(int y, int x);
+/* The terminal is another program's, from one to the other. */
+void term_leave(void);
+void term_return(void);
+/* Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long for that. */
+bool term_clipboard(const char *text, size_t size);
 /* Stops this process like ^Z in a shell; returns when it continues. */
 void term_suspend(void);
 

@@ -245,6 +245,12 @@ static void ask_for_ages(struct detail *d)
 	free(slots);
 }
 
+static bool row(struct view *v, struct view_row *out)
+{
+	*out = (struct view_row){ .leaf = ((struct detail *)v)->node };
+	return true;
+}
+
 static const struct view_ops ops = {
 	.title = "Detail",
 	.brief = "Detail",
@@ -252,6 +258,7 @@ static const struct view_ops ops = {
 	.refresh = refresh,
 	.draw = page_draw,
 	.request = page_request,
+	.row = row,
 	.search = page_search,
 	.next_hit = page_next_hit,
 	.free = page_free,

@@ -366,6 +366,16 @@ static void view_free(struct view *v)
 	free(m);
 }
 
+static bool row(struct view *v, struct view_row *out)
+{
+	const struct marks *m = (struct marks *)v;
+	const struct site *s = m->lower_focus && m->lower.at < m->change_count ? &m->changes[m->lower.at].site : NULL;
+
+	if (s)
+		*out = (struct view_row){ s->leaf, s->file, s->line };
+	return s != NULL;
+}
+
 static const struct view_ops ops = {
 	.title = "Marks",
 	.brief = "Marks",
@@ -375,6 +385,7 @@ static const struct view_ops ops = {
 	.request = request,
 	.escape = escape,
 	.caption = caption,
+	.row = row,
 	.free = view_free,
 };
 

@@ -297,6 +297,7 @@ static const struct view_ops ops = {
 	.request = request,
 	.escape = escape,
 	.caption = caption,
+	.row = sites_row,
 	.search = sites_search,
 	.next_hit = sites_next_hit,
 	.free = view_free,

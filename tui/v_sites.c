@@ -188,6 +188,15 @@ static bool matches(const struct site *r, const char *text)
 			 (r->function && strcasestr(r->function, text)));
 }
 
+bool sites_row(struct view *v, struct view_row *out)
+{
+	const struct site *s = sites_selected((struct sites *)v);
+
+	if (s)
+		*out = (struct view_row){ s->leaf, s->file, s->line };
+	return s != NULL;
+}
+
 long sites_search(struct view *v, const char *text, size_t *pending)
 {
 	struct sites *s = (struct sites *)v;
@@ -249,6 +258,7 @@ static const struct view_ops ops = {
 	.draw = draw,
 	.request = request,
 	.caption = caption,
+	.row = sites_row,
 	.search = sites_search,
 	.next_hit = sites_next_hit,
 	.free = view_free,

@@ -269,6 +269,16 @@ static bool escape(struct view *v)
 	return t->crumb_count && zoom_out(t) == VIEW_RESORT;
 }
 
+static bool row(struct view *v, struct view_row *out)
+{
+	const struct row *r = tree_selected((struct tree *)v);
+
+	if (!r || r->flags & ROW_REST)
+		return false;
+	*out = (struct view_row){ r->node, r->file, r->line };
+	return true;
+}
+
 static long search(struct view *v, const char *text, size_t *pending)
 {
 	return (long)query_search(v->app->query, text, pending);
@@ -326,6 +336,7 @@ static const struct view_ops ops = {
 	.request = request,
 	.escape = escape,
 	.caption = caption,
+	.row = row,
 	.search = search,
 	.next_hit = next_hit,
 	.free = view_free,

@@ -4,6 +4,8 @@
  */
 #include "view.h"
 
+#include "mouse.h"
+
 #include <string.h>
 
 #define NAME_MIN 28 /* columns that the flexible column wants before others are shown */
@@ -146,6 +148,7 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 		snprintf(title, sizeof title, "%s%s", c->title,
 			 sorted ? text_glyph(GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
+		mouse_head(a, 0, lo->x[i], lo->w[i], t, c->sort, sort);
 		if (c->left)
 			draw_clip(a, 0, lo->x[i], lo->w[i], r, CLIP_END, title);
 		else
@@ -161,6 +164,7 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 	lay_out(t, a->w, &lo);
 	draw_head(t, a, &lo, sort);
 	list_fit(l, a->h - 1);
+	mouse_rows(a, 1, l, t->id, arg, focus);
 	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {
 		size_t row = l->top + (size_t)line;
 		bool here = row == l->at;

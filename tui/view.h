@@ -26,6 +26,13 @@ enum {
 	VIEW_IGNORED = 1u << 4, /* not a request of this view */
 };
 
+/* What y and e are about. */
+struct view_row {
+	uint32_t leaf;           /* call path: a node, the heaviest of those that the row stands for */
+	const char *file;        /* the row's own place, borrowed as the row is; NULL = as the call path's */
+	uint32_t line;
+};
+
 struct view_ops {
 	const char *title;                             /* "Overview": the tab */
 	const char *brief;                             /* "Over": in 80 columns */
@@ -39,6 +46,8 @@ struct view_ops {
 	bool (*escape)(struct view *v);
 	/* What stands at the right of the tabs. May be NULL. */
 	void (*caption)(struct view *v, bool brief, char *out, size_t size);
+	/* The selected row; false = none, or none of a call path. May be NULL. */
+	bool (*row)(struct view *v, struct view_row *r);
 	/* / typed and n N; hits < 0 = the view has no search. May be NULL. */
 	long (*search)(struct view *v, const char *text, size_t *pending);
 	unsigned (*next_hit)(struct view *v, bool backwards);

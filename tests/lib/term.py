@@ -34,16 +34,16 @@ class Terminal:
                 "set", "-g", "default-terminal", term or "tmux-256color", ";", "set", "-g", "remain-on-exit", "on", ";",
                 "set", "-g", "status", "off", ";", "set", "-g", "escape-time", "10", ";",
                 "set", "-g", "window-size", "manual", ";", "set", "-g", "mouse", "on"]
-        self._tmux(*options, *line, env=variables)
+        self.tmux(*options, *line, env=variables)
         harness.at_end(self.close)
         extra = []
         for name, value in variables.items():
             extra += ["-e", f"{name}={value}"]
         shell = ["env", f"TERM={term}"] if term else ["env", "-u", "TERM"]
-        self._tmux("respawn-pane", "-k", "-c", cwd or os.getcwd(), *extra, *shell, *map(str, command))
+        self.tmux("respawn-pane", "-k", "-c", cwd or os.getcwd(), *extra, *shell, *map(str, command))
         self.resize(width, height)
 
-    def _tmux(self, *arguments, env=None):
+    def tmux(self, *arguments, env=None):
         done = subprocess.run(["tmux", "-L", self.socket, *arguments], capture_output=True, text=True, env=env,
                               stdin=subprocess.DEVNULL, timeout=30)
         if done.returncode:
@@ -54,7 +54,7 @@ class Terminal:
 
     def lines(self, attributes=False):
         """The screen, `height` lines, blanks at their ends cut; attributes: with escape sequences."""
-        text = self._tmux("capture-pane", "-p", *(["-e"] if attributes else []))
+        text = self.tmux("capture-pane", "-p", *(["-e"] if attributes else []))
         lines = [line.rstrip() for line in text.split("\n")]
         return (lines + [""] * self.height)[:self.height]
 
@@ -63,32 +63,32 @@ class Terminal:
 
     def cursor(self):
         """(column, line, visible) of the cursor."""
-        x, y, flag = self._tmux("display", "-p", "#{cursor_x} #{cursor_y} #{cursor_flag}").split()
+        x, y, flag = self.tmux("display", "-p", "#{cursor_x} #{cursor_y} #{cursor_flag}").split()
         return int(x), int(y), flag == "1"
 
     def alternate(self):
         """Whether the program has the alternate screen (a full-screen program that did not restore has)."""
-        return self._tmux("display", "-p", "#{alternate_on}").strip() == "1"
+        return self.tmux("display", "-p", "#{alternate_on}").strip() == "1"
 
     # --- input
 
     def keys(self, *names):
         """Keys by tmux's names: Down, Enter, Escape, C-c, F5, BTab, PPage, x ..."""
-        self._tmux("send-keys", *names)
+        self.tmux("send-keys", *names)
         self.sent += len(names)
 
     def type(self, text):
-        self._tmux("send-keys", "-l", text)
+        self.tmux("send-keys", "-l", text)
         self.sent += len(text)
 
     def mouse(self, column, line, button=0, release=True):
         """An SGR mouse click, as a terminal would send it; column and line count from 0. 64/65: wheel."""
         press = f"\x1b[<{button};{column + 1};{line + 1}M"
-        self._tmux("send-keys", "-l", press + (press[:-1] + "m" if release and button < 64 else ""))
+        self.tmux("send-keys", "-l", press + (press[:-1] + "m" if release and button < 64 else ""))
 
     def resize(self, width, height):
         self.width, self.height = width, height
-        self._tmux("resize-window", "-x", str(width), "-y", str(height))
+        self.tmux("resize-window", "-x", str(width), "-y", str(height))
 
     # --- waiting
 
@@ -135,16 +135,16 @@ class Terminal:
     # --- the program
 
     def pid(self):
-        return int(self._tmux("display", "-p", "#{pane_pid}"))
+        return int(self.tmux("display", "-p", "#{pane_pid}"))
 
     def dead(self):
         """Exit status once the program ended (128+N for a signal), else None."""
-        flag, status, number = self._tmux(
+        flag, status, number = self.tmux(
             "display", "-p", "#{pane_dead}/#{pane_dead_status}/#{pane_dead_signal}").strip().split("/")
         if flag != "1":
             return None
         if not (status or number):  # closed, but not reaped yet: another child's end makes tmux look again
-            self._tmux("run-shell", "true")
+            self.tmux("run-shell", "true")
             return None
         return int(status) if status else 128 + int(number)
 

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * asking.c - see asking.h.
+ */
+#include "asking.h"
+
+#define EVERY_NS 2000000000u
+#define PART 20                      /* one in so many parts of the time is spent on it, at most */
+#define PATIENCE_NS 10000000000u     /* the agent may be busy with another one's */
+
+void asking_go_on(struct asking *q, struct app *a, enum asking_kind kind, uint64_t answers)
+{
+	uint64_t now = now_ns();
+
+	if (q->answers != answers) {
+		q->answers = answers;
+		q->took_ns = q->asked_ns > q->answer_ns ? now - q->asked_ns : q->took_ns;
+		q->answer_ns = now;
+	}
+	bool waiting = q->asked_ns > q->answer_ns;
+	uint64_t every = q->took_ns * PART > EVERY_NS ? q->took_ns * PART : EVERY_NS;
+	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused)
+		return;
+	if ((!q->asked_ns || now - q->asked_ns > (waiting ? PATIENCE_NS : every)) &&
+	    !watch_scan(a->watch, (int)kind, NULL, 0))
+		q->asked_ns = now;
+}
+
+uint64_t asking_age(const struct asking *q, const struct app *a)
+{
+	uint64_t age = q->answer_ns ? now_ns() - q->answer_ns : 0;
+
+	return age > 2 * (uint64_t)EVERY_NS && !figures_over(&a->figures) ? age : 0;
+}
