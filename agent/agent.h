@@ -34,7 +34,9 @@ int mt_prim_getpid(void);                           /* real system call, never c
 int mt_prim_gettid(void);
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 size_t mt_prim_page_bytes(void);
-/* Was each page from `start` on ever written to (in memory or swapped out)? false: nobody knows. Opens a file. */
+enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
+/* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only
+ * read is the kernel's page of zeros, which is there, and not alone. false: nobody knows. Opens a file. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
@@ -133,7 +135,8 @@ bool mt_live_peek(const void *p, struct block *b);
 bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
 bool mt_live_knows_large(const void *p);            /* ... where no small one has an entry */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
-void mt_live_scan(void (*visit)(void *arg, const struct block *b), void *arg); /* server thread */
+/* addr: of a small block, to the granule. Leaf by leaf, ascending within one. Server thread. */
+void mt_live_scan(void (*visit)(void *arg, uintptr_t addr, const struct block *b), void *arg);
 uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
 void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread; ns since start */
@@ -241,6 +244,7 @@ void mt_init_daemon(void);                          /* daemon() has returned in 
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
+bool mt_init_is_fork(void);                         /* this process came by fork, and is not what was started */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */

@@ -75,7 +75,7 @@ void encode_hello(struct server *s, struct viewer *v)
 
 	mt_conf_print(options, sizeof(options));
 	mtw_put(&o, MTW_VERSION);
-	mtw_put(&o, 0); /* features */
+	mtw_put(&o, MTW_FEATURE_MEMORY);
 	mtw_put(&o, (uint64_t)s->target);
 	mtw_put(&o, s->uid[1]);
 	mtw_put(&o, s->start_unix_ns);

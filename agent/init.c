@@ -213,6 +213,11 @@ static enum seal seal(void)
 	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
 }
 
+bool mt_init_is_fork(void)
+{
+	return forked_ns != 0;
+}
+
 /* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
 bool mt_init_watched(void)
 {

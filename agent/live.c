@@ -426,9 +426,10 @@ bool mt_live_knows_large(const void *p)
 	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed)) && mt_live_knows(p);
 }
 
-typedef void (*block_visit)(void *arg, const struct block *b);
+typedef void (*block_visit)(void *arg, uintptr_t addr, const struct block *b);
 
-static void scan_large(struct large *from, size_t n, block_visit visit, void *arg)
+/* `addr`: of the first granule. */
+static void scan_large(struct large *from, size_t n, uintptr_t addr, block_visit visit, void *arg)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t meta = atomic_load_explicit(&from[i].xmeta, memory_order_acquire);
@@ -438,18 +439,18 @@ static void scan_large(struct large *from, size_t n, block_visit visit, void *ar
 		if (atomic_load_explicit(&from[i].xmeta, memory_order_relaxed) != meta)
 			continue; /* freed meanwhile */
 		struct block b = unpack_large(meta, size);
-		visit(arg, &b);
+		visit(arg, addr + (i << LARGE_SHIFT) + ((meta & 0x7f) << 3), &b);
 	}
 }
 
-static void scan_small(_Atomic uint64_t *from, size_t n, block_visit visit, void *arg)
+static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_visit visit, void *arg)
 {
 	for (size_t i = 0; i < n; i++) {
 		uint64_t v = atomic_load_explicit(&from[i], memory_order_relaxed);
 		if (!v)
 			continue;
 		struct block b = unpack_small(v);
-		visit(arg, &b);
+		visit(arg, addr + (i << mt_live_granule_shift), &b);
 	}
 }
 
@@ -459,6 +460,8 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 	static unsigned char touched[LEAF_PAGES_MAX];
 	size_t page = mt_prim_page_bytes();
 	size_t pages = leaf_bytes(u->kind) / page;
+	uintptr_t addr = (uintptr_t)u->region << REGION_SHIFT;
+	size_t larges = page / sizeof(struct large), smalls = page / sizeof(uint64_t);
 	bool known = mt_prim_touched((uintptr_t)u->leaf, pages, touched);
 
 	for (size_t i = 0; i < pages; i++) {
@@ -466,9 +469,10 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 		if (known && !touched[i])
 			continue;
 		if (u->kind == LEAF_LARGE)
-			scan_large((struct large *)at, page / sizeof(struct large), visit, arg);
+			scan_large((struct large *)at, larges, addr + (i * larges << LARGE_SHIFT), visit, arg);
 		else
-			scan_small((_Atomic uint64_t *)at, page / sizeof(uint64_t), visit, arg);
+			scan_small((_Atomic uint64_t *)at, smalls, addr + (i * smalls << mt_live_granule_shift), visit,
+				   arg);
 	}
 }
 

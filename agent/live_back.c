@@ -173,7 +173,7 @@ static size_t look_at(const struct used *u, size_t pages, size_t *found)
 		return 0;
 	for (size_t i = 0; i < pages; i++) {
 		bool empty = touched[i] && (!look.second || noted(u, i)) && is_empty(u, i);
-		there += touched[i];
+		there += touched[i] & PAGE_THERE;
 		*found += empty;
 		note(u, i, empty);
 	}

@@ -84,7 +84,7 @@ size_t mt_prim_page_bytes(void)
 	return getauxval(AT_PAGESZ);
 }
 
-/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped. */
+/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 = mapped once. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
@@ -100,7 +100,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)
-			touched[done + i] = words[i] >> 62 != 0;
+			touched[done + i] = (words[i] >> 62 ? PAGE_THERE : 0) | (words[i] >> 56 & 1 ? PAGE_ALONE : 0);
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);

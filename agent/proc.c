@@ -123,31 +123,41 @@ static void sum_effort(struct server *s)
 	s->effort_allocations = s->totals.alloc_blocks;
 }
 
+struct resident {
+	uint64_t of[PART_COUNT];
+	unsigned char counts; /* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are only zeros */
+};
+
 /* Adds the bytes of the pages that are there. */
 static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t end)
 {
 	static unsigned char there[4096];
-	uint64_t *sum = (uint64_t *)arg + part;
-
+	struct resident *r = arg;
 	size_t page = mt_prim_page_bytes(), slice = sizeof(there) * page;
+
 	start &= ~(page - 1);
 	for (uintptr_t at = start; at < end; at += slice) {
-		size_t bytes = end - at < slice ? end - at : slice;
-		if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) < 0)
-			continue; /* gone meanwhile */
-		for (size_t i = 0; i < (bytes + page - 1) / page; i++)
-			*sum += (there[i] & 1u) * page;
+		size_t bytes = end - at < slice ? end - at : slice, pages = (bytes + page - 1) / page;
+		unsigned char counts = r->counts;
+		if (!mt_prim_touched(at, pages, there)) { /* no /proc here */
+			counts = 1;
+			if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) < 0)
+				continue; /* gone meanwhile */
+		}
+		for (size_t i = 0; i < pages; i++)
+			r->of[part] += there[i] & counts ? page : 0;
 	}
 }
 
 /* What the agent takes of memory, by the kernel's word. Looked at less often where that takes longer. */
 static void measure_memory(struct server *s)
 {
+	struct resident r = { .counts = s->children || mt_init_is_fork() ? PAGE_THERE : PAGE_ALONE };
 	uint64_t begin = serve_now(), sum = 0;
 
-	memset(s->memory_of, 0, sizeof(s->memory_of));
-	mt_arena_each(add_resident, s->memory_of);
-	serve_each_mapping(add_resident, s->memory_of);
+	mt_arena_each(add_resident, &r);
+	serve_each_mapping(add_resident, &r);
+	memcpy(s->memory_of, r.of, sizeof(s->memory_of));
 	for (int i = 0; i < PART_COUNT; i++)
 		sum += s->memory_of[i];
 	s->memory_bytes = sum;

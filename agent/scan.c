@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - whose blocks are alive, and since when: a walk over the live map on a viewer's request.
+ * scan.c - what a viewer asks for that takes a walk over the live map: whose blocks are alive, and
+ * since when; of what the process' memory consists (scan_memory.c).
  *
  * The map is walked in one go, in the server; every few thousand blocks the clock is looked at, and
  * sockets and ticks get their turn, so that a walk over millions delays nobody. One scan at a time;
- * a second request is answered with a notice. Counters go on meanwhile: the sums of a scan are of its
+ * of each viewer one request of a kind waits, the newest. Counters go on meanwhile: the sums of a scan are of its
  * duration, not of one moment, and need not equal TOTALS to the block. The last one, when the target
  * is gone, belongs to the final state and does equal them.
  */
 #include "server.h"
 
-#define BREATH_BLOCKS 8192u
+#define BREATH_STEPS 8192u /* until the clock is looked at; a block is one */
 #define BREATH_NS (20 * MILLI)
 #define SIZES 65u
 #define BIRTHS 65536u
@@ -24,10 +25,25 @@ struct count {
 struct work {
 	struct server *s;
 	const uint64_t *slots;
-	uint32_t left;       /* blocks until the clock is looked at */
-	uint64_t breath_ns;
+	struct breath breath;
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
+
+void scan_breathe(struct server *s, struct breath *b, uint32_t steps)
+{
+	uint64_t now;
+
+	b->steps += steps;
+	if (b->steps < BREATH_STEPS)
+		return;
+	b->steps = 0;
+	now = serve_now();
+	if (b->since_ns && now - b->since_ns <= BREATH_NS)
+		return;
+	if (b->since_ns)
+		serve_breathe(s);
+	b->since_ns = serve_now();
+}
 
 static void add(struct count *c, const struct block *b, uint64_t weight)
 {
@@ -35,17 +51,12 @@ static void add(struct count *c, const struct block *b, uint64_t weight)
 	c->bytes += weight * b->size;
 }
 
-static void visit(void *arg, const struct block *b)
+static void visit(void *arg, uintptr_t addr, const struct block *b)
 {
 	struct work *w = arg;
 
-	if (!--w->left) {
-		w->left = BREATH_BLOCKS;
-		if (serve_now() - w->breath_ns > BREATH_NS) {
-			serve_breathe(w->s);
-			w->breath_ns = serve_now();
-		}
-	}
+	(void)addr;
+	scan_breathe(w->s, &w->breath, 1);
 	uint64_t weight = mt_filter_weight(b);
 	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
 	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))
@@ -123,30 +134,28 @@ static void put_ages(struct mtw_out *o, struct work *w)
 	put_threads(o, w);
 }
 
-void scan_drop(struct server *s, int viewer)
+static void forget_request(struct scan_request *r)
 {
-	struct scan *scan = &s->scan;
-
-	if (scan->viewer != viewer)
-		return;
-	scan->viewer = -1;
-	serve_unmap(scan->reply, scan->reply_mapped);
-	scan->reply = NULL;
-	if (s->scanning)
-		return; /* the walk still reads the bitmap */
-	serve_unmap(scan->slots, scan->slots_bytes);
-	scan->slots = NULL;
+	serve_unmap(r->slots, MTW_SLOTS_MAX / 8);
+	*r = (struct scan_request){ 0 };
 }
 
-bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_kind kind,
-		struct mtw_in *in, uint64_t n)
+void scan_drop(struct server *s, struct viewer *v)
 {
-	struct scan *scan = &s->scan;
+	for (int k = 0; k < SCAN_KINDS; k++)
+		forget_request(&v->scan[k]);
+	if (s->scan.viewer != v->index)
+		return;
+	s->scan.viewer = -1;
+	serve_unmap(s->scan.reply, SCRATCH_BYTES);
+	s->scan.reply = NULL;
+}
+
+bool scan_ask(struct viewer *v, uint64_t request, enum scan_kind kind, struct mtw_in *in, uint64_t n)
+{
+	uint64_t *slots = n ? serve_map(MTW_SLOTS_MAX / 8) : NULL;
 	uint64_t id = 0;
 
-	if (scan->viewer >= 0 || s->scanning)
-		return false;
-	uint64_t *slots = n ? serve_map(MTW_SLOTS_MAX / 8) : NULL;
 	if (n && !slots)
 		return false;
 	for (uint64_t i = 0; i < n && !in->bad; i++) {
@@ -160,85 +169,112 @@ bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_
 		serve_unmap(slots, 0);
 		return false;
 	}
-	*scan = (struct scan){ .viewer = v->index, .request = request, .kind = kind, .slots = slots,
-			       .slots_bytes = MTW_SLOTS_MAX / 8 };
+	forget_request(&v->scan[kind]);
+	v->scan[kind] = (struct scan_request){ true, request, slots };
 	return true;
 }
 
-static void walk(struct server *s, struct work *w, const uint64_t *slots)
-{
-	bool nested = s->scanning; /* the target ended while one was under way */
-
-	w->s = s;
-	w->slots = slots;
-	w->left = BREATH_BLOCKS;
-	w->breath_ns = serve_now();
-	s->scanning = true;
-	mt_live_scan(visit, w);
-	s->scanning = nested;
-}
-
-void scan_run(struct server *s)
-{
-	struct scan *scan = &s->scan;
-
-	if (scan->viewer < 0 || scan->reply) {
-		scan_send(s);
-		return;
-	}
-	struct work *w = serve_map(sizeof(*w));
-	if (!w) {
-		command_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
-		scan_drop(s, scan->viewer);
-		return;
-	}
-	walk(s, w, scan->slots);
-	if (scan->viewer >= 0)
-		scan->reply = serve_map(SCRATCH_BYTES);
-	if (scan->reply) {
-		struct mtw_out o = { scan->reply, scan->reply + SCRATCH_BYTES, false };
-		scan->reply_mapped = SCRATCH_BYTES;
-		mtw_put(&o, scan->request);
-		if (scan->kind == SCAN_AGES)
-			put_ages(&o, w);
-		else
-			put_threads(&o, w);
-		scan->reply_len = (size_t)(o.at - scan->reply);
-	}
-	serve_unmap(scan->slots, scan->slots_bytes);
-	scan->slots = NULL;
-	serve_unmap(w, sizeof(*w));
-	scan_send(s);
-}
-
-void scan_last(struct server *s)
+/* Threads or ages, of these slots (NULL: of all). False: no memory for it. */
+static bool scan_blocks(struct server *s, enum scan_kind kind, const uint64_t *slots, struct mtw_out *o)
 {
 	struct work *w = serve_map(sizeof(*w));
 
 	if (!w)
-		return;
-	walk(s, w, NULL);
-	s->last_threads = serve_map(SCRATCH_BYTES);
-	if (s->last_threads) {
-		struct mtw_out o = { s->last_threads, s->last_threads + SCRATCH_BYTES, false };
-		mtw_put(&o, 0);
-		put_threads(&o, w);
-		s->last_threads_len = (size_t)(o.at - s->last_threads);
-	}
+		return false;
+	w->s = s;
+	w->slots = slots;
+	mt_live_scan(visit, w);
+	if (kind == SCAN_AGES)
+		put_ages(o, w);
+	else
+		put_threads(o, w);
 	serve_unmap(w, sizeof(*w));
+	return true;
+}
+
+/* A finished payload in a mapping of SCRATCH_BYTES; NULL. */
+static uint8_t *make_reply(struct server *s, uint64_t request, enum scan_kind kind, const uint64_t *slots, size_t *len)
+{
+	uint8_t *reply = serve_map(SCRATCH_BYTES);
+	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
+	bool nested = s->scanning, good; /* the target may end while one is under way */
+
+	if (!reply)
+		return NULL;
+	s->scanning = true;
+	mtw_put(&o, request);
+	good = kind == SCAN_MEMORY ? scan_memory(s, &o) : scan_blocks(s, kind, slots, &o);
+	s->scanning = nested;
+	*len = (size_t)(o.at - reply);
+	if (good && !o.full)
+		return reply;
+	serve_unmap(reply, SCRATCH_BYTES);
+	return NULL;
 }
 
 /* A reply passes the window: it was asked for, and is of bounded size. */
-void scan_send(struct server *s)
+static void scan_send(struct server *s)
 {
+	static const unsigned frame_of[] = { MTW_SCAN_THREADS, MTW_SCAN_AGES, MTW_SCAN_MEMORY };
 	struct scan *scan = &s->scan;
 	struct viewer *v = scan->viewer >= 0 ? &s->viewer[scan->viewer] : NULL;
 
 	if (!v || !scan->reply || v->state != VIEWER_OPEN || viewer_space(v) < scan->reply_len + 64)
 		return;
-	viewer_frame(v, scan->kind == SCAN_AGES ? MTW_SCAN_AGES : MTW_SCAN_THREADS, scan->reply,
-		     scan->reply_len);
-	v->wants = true;
-	scan_drop(s, scan->viewer);
+	viewer_frame(v, frame_of[scan->kind], scan->reply, scan->reply_len);
+	serve_unmap(scan->reply, SCRATCH_BYTES);
+	scan->reply = NULL;
+	scan->viewer = -1;
 	encode_pump(s, v, true);
+}
+
+/* Each viewer in turn. Takes the request out. */
+static bool next_request(struct server *s, int *viewer, enum scan_kind *kind, struct scan_request *r)
+{
+	for (int n = 0; n < VIEWERS_MAX; n++) {
+		struct viewer *v = &s->viewer[(s->scan_turn + n) % VIEWERS_MAX];
+		for (int k = 0; v->state == VIEWER_OPEN && k < SCAN_KINDS; k++) {
+			if (!v->scan[k].waits)
+				continue;
+			*r = v->scan[k];
+			v->scan[k] = (struct scan_request){ 0 };
+			*viewer = v->index;
+			*kind = (enum scan_kind)k;
+			s->scan_turn = v->index + 1;
+			return true;
+		}
+	}
+	return false;
+}
+
+void scan_run(struct server *s)
+{
+	struct scan *scan = &s->scan;
+	struct scan_request r;
+	size_t len;
+
+	if (scan->viewer >= 0) {
+		scan_send(s);
+		return;
+	}
+	if (s->scanning || !next_request(s, &scan->viewer, &scan->kind, &r))
+		return;
+	uint8_t *reply = make_reply(s, r.request, scan->kind, r.slots, &len);
+	forget_request(&r);
+	if (scan->viewer >= 0 && reply) {
+		scan->reply = reply;
+		scan->reply_len = len;
+		scan_send(s);
+		return;
+	}
+	if (reply) /* who asked is gone */
+		serve_unmap(reply, SCRATCH_BYTES);
+	else if (scan->viewer >= 0 && !s->over)
+		command_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
+	scan->viewer = -1;
+}
+
+void scan_last(struct server *s)
+{
+	s->last_threads = make_reply(s, 0, SCAN_THREADS, NULL, &s->last_threads_len);
 }

@@ -130,16 +130,17 @@ struct history {
 	struct point point[HISTORY_POINTS];
 };
 
-enum scan_kind { SCAN_THREADS = 0, SCAN_AGES = 1 };
+/* Lets sockets and ticks have their turn within a long walk. All 0 at its begin. */
+struct breath {
+	uint32_t steps;
+	uint64_t since_ns;
+};
 
 struct scan {
-	int viewer;                   /* -1 = none waits */
-	uint64_t request;
+	int viewer;                   /* whose it is; -1 = none is under way */
 	enum scan_kind kind;
-	uint64_t *slots;              /* bitmap, NULL = all */
-	size_t slots_bytes;
-	uint8_t *reply;               /* finished payload */
-	size_t reply_mapped, reply_len;
+	uint8_t *reply;               /* finished payload, in SCRATCH_BYTES; NULL = not yet */
+	size_t reply_len;
 };
 
 struct server {
@@ -206,6 +207,7 @@ struct server {
 	size_t mark_bytes;            /* of all live blobs */
 	struct history *history;
 	struct scan scan;
+	int scan_turn;                /* the viewer that is looked at first for the next one */
 	bool scanning;
 	uint8_t *last_threads;        /* MTW_SCAN_THREADS of the final state, NULL = none */
 	size_t last_threads_len;
@@ -290,11 +292,12 @@ void history_point(struct server *s, uint64_t now, bool force);
 size_t history_encode(struct server *s, uint8_t *buf, size_t size);
 
 /* scan.c */
-bool scan_begin(struct server *s, struct viewer *v, uint64_t request, enum scan_kind kind,
-		struct mtw_in *slots, uint64_t n);
+/* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
+bool scan_ask(struct viewer *v, uint64_t request, enum scan_kind kind, struct mtw_in *in, uint64_t n);
 void scan_run(struct server *s);                    /* when one waits */
 void scan_last(struct server *s);                   /* the target is gone: who held what is alive */
-void scan_send(struct server *s);
-void scan_drop(struct server *s, int viewer);
+void scan_breathe(struct server *s, struct breath *b, uint32_t steps); /* on the way; a block is a step */
+bool scan_memory(struct server *s, struct mtw_out *o); /* scan_memory.c: the payload behind the request; false: no memory */
+void scan_drop(struct server *s, struct viewer *v); /* it goes */
 
 #endif

@@ -175,6 +175,7 @@ static bool begin_owner(struct thread *t)
 	} while (!atomic_compare_exchange_weak(&xrow_count, &index, index + 1));
 	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
 	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
+	atomic_store_explicit(&t->xstack, (uintptr_t)__builtin_frame_address(0), memory_order_relaxed);
 	t->busy_sp = 0;
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */

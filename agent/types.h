@@ -137,6 +137,7 @@ struct thread {
 	struct hot *hot;              /* its gate, in wiped-on-fork memory; immutable */
 	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
 	_Atomic int xtid;             /* kernel tid of the present owner, 0 = it ended */
+	_Atomic uintptr_t xstack;     /* an address on its stack */
 	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
 	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
 	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */

@@ -200,7 +200,7 @@ void viewer_close(struct server *s, struct viewer *v)
 	if (v->list)
 		serve_unmap(v->list, v->list_bytes);
 	serve_unmap(v->map, v->map_bytes);
-	scan_drop(s, index);
+	scan_drop(s, v);
 	memset(v, 0, sizeof(*v));
 	v->index = index;
 	v->fd = -1;

@@ -144,6 +144,7 @@ static void reset(struct model *m)
 	free_strings(m);
 	free_filters(m);
 	free_ages(m);
+	rss_clear(m);
 	free_chunks(m);
 	tick_clear(m);
 	marks_clear(m);
@@ -256,6 +257,7 @@ static int apply_hello(struct model *m, const struct event *e)
 	p->uid = (uint32_t)e->u.hello.uid;
 	p->word_bits = (uint32_t)e->u.hello.word_bits;
 	p->start_unix_ns = e->u.hello.start_unix_ns;
+	p->features = e->u.hello.features;
 	p->tick_ns = e->u.hello.tick_ns;
 	p->exe = own(e->u.hello.exe);
 	p->arch = own(e->u.hello.arch);
@@ -581,6 +583,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_NOTICE: apply_notice(m, e); return 0;
 	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);
 	case MTW_SCAN_AGES: apply_ages(m, e); return 0;
+	case MTW_SCAN_MEMORY: rss_apply(m, e); return 0;
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;

@@ -111,7 +111,7 @@ struct point { /* one point of the history */
 
 struct program {
 	uint32_t pid, uid, word_bits;
-	uint64_t start_unix_ns, tick_ns;
+	uint64_t start_unix_ns, tick_ns, features; /* MTW_FEATURE_* */
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
 	char *name;                      /* owned; as it was called, when by a file's name; else exe's last part */
 	size_t arg_count;
@@ -123,6 +123,16 @@ struct totals {
 	uint64_t peak_bytes, peak_error_bytes, peak_time_ns;
 	uint64_t agent_memory_bytes, agent_cpu_ns, hook_ns, target_cpu_ns;
 	uint64_t slots_total, slots_sent, live_sent_bytes;
+};
+
+/* What was resident in the process, in parts that add up to it (enum mtw_memory). */
+struct rss {
+	uint64_t time_ns, bytes[MTW_MEMORY_COUNT], mappings[MTW_MEMORY_COUNT];
+};
+struct rss_named { /* one file, one shared memory: a share of its part */
+	uint32_t what;
+	char *name;
+	uint64_t bytes, mappings;
 };
 
 struct scan_ages {
@@ -179,6 +189,13 @@ const struct recorded *model_filter(const struct model *m); /* in force now; NUL
 bool model_estimate(const struct model *m); /* totals have a share that was sampled */
 bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's totals have one */
 const struct scan_ages *model_ages(const struct model *m);
+/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came. */
+size_t model_rss(const struct model *m, const struct rss **list);
+size_t model_rss_named(const struct model *m, const struct rss_named **list);
+#define RSS_NEAR_NS 10000000000u
+/* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */
+const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
+uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* allocation and free rates, per second: over the last second, and over ten */
 struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };

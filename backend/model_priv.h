@@ -101,6 +101,10 @@ struct model {
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request, thread_scans;
+	struct rss *rss_list;
+	struct rss_named *rss_named;
+	size_t rss_count, rss_room, rss_named_count;
+	uint64_t rss_scans;
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
@@ -191,6 +195,9 @@ static inline struct change slot_change(const struct slot *s)
 /* model.c */
 int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
 void model_notify(struct model *m, const struct model_delta *d, size_t count);
+/* model_rss.c */
+void rss_apply(struct model *m, const struct event *e);
+void rss_clear(struct model *m);
 /* model_tick.c */
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);

@@ -511,6 +511,10 @@ int watch_set_option(struct watch *w, const char *name, const char *value)
 
 int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count)
 {
+	const struct program *p = model_program(w->in.model);
+
+	if (kind == 2 && (!p || !(p->features & MTW_FEATURE_MEMORY)))
+		return -1; /* an older agent would end the link for it */
 	return watch_live(w) ? ask_scan(w->conn, ++w->scan_request, kind, slots, count) : -1;
 }
 

@@ -422,6 +422,23 @@ static void read_scan_ages(struct reader *r)
 	free(a->threads);
 }
 
+static void read_scan_memory(struct reader *r)
+{
+	r->e.u.rss.request = mtw_get(&r->in);
+	r->e.u.rss.time_ns = mtw_get(&r->in);
+	size_t n = r->e.u.rss.count = get_count(r, MTW_RSS_PARTS_MAX, 4);
+	struct rss_read *parts = r->e.u.rss.parts = xcalloc(n, sizeof *parts);
+
+	for (size_t i = 0; i < n && !r->in.bad; i++) {
+		parts[i].what = mtw_get(&r->in); /* a later version may know more of them */
+		parts[i].name = get_text(r, MTW_STRING_MAX);
+		parts[i].bytes = mtw_get(&r->in);
+		parts[i].mappings = mtw_get(&r->in);
+	}
+	emit(r);
+	free(parts);
+}
+
 static void read_s_symbol(struct reader *r)
 {
 	r->e.u.s_symbol.module = get_id(r, MTW_MODULES_MAX);
@@ -491,6 +508,7 @@ static const struct {
 	{ MTW_NOTICE, "NOTICE", read_notice },
 	{ MTW_SCAN_THREADS, "SCAN_THREADS", read_scan_threads },
 	{ MTW_SCAN_AGES, "SCAN_AGES", read_scan_ages },
+	{ MTW_SCAN_MEMORY, "SCAN_MEMORY", read_scan_memory },
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_MEMORY, "MEMORY", read_memory },

@@ -9,6 +9,7 @@
 #include "model.h"
 
 struct text { const char *s; size_t len; };
+struct rss_read { uint64_t what, bytes, mappings; struct text name; }; /* what: enum mtw_memory, or a later version's */
 
 struct event {
 	uint32_t type;               /* enum mtw_type */
@@ -38,6 +39,7 @@ struct event {
 		struct text notice;
 		struct { uint64_t request; uint32_t thread; uint64_t blocks, bytes; } scan_thread;
 		struct scan_ages ages;       /* arrays borrowed for the call */
+		struct { uint64_t request, time_ns; size_t count; struct rss_read *parts; /* borrowed for the call */ } rss;
 		struct { uint64_t time_ns; } s_time;
 		struct { uint32_t module, kind; uint64_t offset; uint32_t source; size_t count;
 			 struct { struct text function, file; uint32_t line; bool inlined; } frames[64]; } s_symbol;

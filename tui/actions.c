@@ -6,6 +6,7 @@
  * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
  */
 #include "actions.h"
+#include "asking.h"
 
 #include "term.h"
 
@@ -26,6 +27,7 @@ static int mark_now(struct app *a, const char *name)
 {
 	if (watch_mark(a->watch, name))
 		return status_error("no mark was set: there is no live link to the program");
+	watch_scan(a->watch, ASK_MEMORY, NULL, 0); /* so that Memory can count from it */
 	status_say("mark asked for%s%s; d compares with it", *name ? ": " : "", name);
 	return 0;
 }
@@ -335,6 +337,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_LIBS:
 	case REQ_MARKS:
 	case REQ_THREADS:
+	case REQ_MEMORY:
 	case REQ_OUTPUT:
 		app_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
 		return VIEW_DRAW;

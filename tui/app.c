@@ -343,6 +343,7 @@ static void open_views(struct app *a)
 	a->views[VIEW_LIBS] = view_libs_new(a);
 	a->views[VIEW_MARKS] = view_marks_new(a);
 	a->views[VIEW_THREADS] = view_threads_new(a);
+	a->views[VIEW_MEMORY] = view_memory_new(a);
 	if (a->options->output_fd >= 0 && a->options->child)
 		a->views[VIEW_OUTPUT] = view_output_new(a);
 }

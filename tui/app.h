@@ -21,7 +21,7 @@
 struct loop_source;
 
 enum view_id {
-	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_THREADS, VIEW_OUTPUT, VIEW_COUNT,
+	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_THREADS, VIEW_MEMORY, VIEW_OUTPUT, VIEW_COUNT,
 };
 
 struct app {
@@ -114,6 +114,7 @@ struct view *view_sites_new(struct app *a);
 struct view *view_libs_new(struct app *a);
 struct view *view_marks_new(struct app *a);
 struct view *view_threads_new(struct app *a);
+struct view *view_memory_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);

@@ -8,7 +8,7 @@
 
 #include "app.h"
 
-enum asking_kind { ASK_THREADS, ASK_AGES }; /* as the wire has them */
+enum asking_kind { ASK_THREADS, ASK_AGES, ASK_MEMORY }; /* as the wire has them */
 
 /* All 0 at first. Times are now_ns(). */
 struct asking {

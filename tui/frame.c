@@ -291,7 +291,7 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 	for (int i = 0; i < VIEW_COUNT; i++) {
 		if (!a->views[i])
 			continue;
-		int digit = i >= VIEW_OUTPUT ? 8 : i + 1;
+		int digit = i + 1;
 		bool here = i == (int)a->current;
 		const char *name = level == 2	   ? a->views[i]->ops->title
 				   : level || here ? a->views[i]->ops->brief

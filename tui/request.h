@@ -25,6 +25,7 @@ enum focus {
 	X(LIBS, GLOBAL, "4 <F8>", "", "Libs: live memory by owner library") \
 	X(MARKS, GLOBAL, "5 <F9>", "", "Marks: snapshots and what changed between them") \
 	X(THREADS, GLOBAL, "6", "", "Threads: who allocates, and whose blocks are alive") \
+	X(MEMORY, GLOBAL, "7 <F11>", "", "Memory: what the process' resident memory consists of") \
 	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)") \
 	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now") \
 	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name") \

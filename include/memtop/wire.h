@@ -76,6 +76,8 @@
 #define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
+#define MTW_FEATURE_MEMORY 1u        /* in HELLO: scans of kind 2 are understood */
+#define MTW_RSS_PARTS_MAX 1024u /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
 #define MTW_WINDOW_MAX (4u << 20)
@@ -168,6 +170,10 @@ enum mtw_type {
 	MTW_MEMORY = 23,
 	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of the agent's
 	 * last look; names are the agent's own ("live map"). Whole each time. */
+	MTW_SCAN_MEMORY = 24,
+	/* v request id, v time_ns, n x { v what (enum mtw_memory), s name, v rss_bytes, v mappings }: what is
+	 * resident in the process, in parts that add up to it. By name where there are names: of files, of
+	 * shared memory; the many small ones are joined under "". */
 
 	/* client to agent */
 	MTW_CLIENT = 64,
@@ -184,7 +190,7 @@ enum mtw_type {
 	MTW_SET_OPTION = 69,
 	/* s name, s value */
 	MTW_SCAN = 70,
-	/* v request id, v kind (0 threads, 1 ages), n x { +slot } (ages: of these slots; none = all) */
+	/* v request id, v kind (0 threads, 1 ages, 2 memory), n x { +slot } (ages: of these slots; none = all) */
 	MTW_DETACH = 71,
 	/* (empty) the client goes; the target runs on */
 
@@ -248,6 +254,18 @@ enum mtw_truncation {
 	MTW_TRUNC_SWITCHED = 6,  /* a stack that ends nowhere (coroutine without an end mark) */
 	MTW_TRUNC_EARLY = 7,     /* allocated before the agent could unwind */
 	MTW_TRUNC_COUNT = 8,
+};
+
+enum mtw_memory {
+	MTW_MEMORY_LIVE = 0,      /* requested bytes of live blocks */
+	MTW_MEMORY_ROUNDING = 1,  /* what the allocator adds to each of them, where that is known */
+	MTW_MEMORY_FREE = 2,      /* the rest of the mappings that blocks lie in: free lists, the allocator's own */
+	MTW_MEMORY_FILE = 3,      /* code and data of files */
+	MTW_MEMORY_SHARED = 4,    /* shared memory */
+	MTW_MEMORY_STACK = 5,     /* of threads */
+	MTW_MEMORY_AGENT = 6,
+	MTW_MEMORY_OTHER = 7,     /* mapped by the program itself, and no blocks in it */
+	MTW_MEMORY_COUNT = 8,
 };
 
 enum mtw_loss {

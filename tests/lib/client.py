@@ -183,7 +183,7 @@ class Client:
     def on_scan_threads(self, v):
         self.scans[v["request"]] = v
 
-    on_scan_ages = on_scan_threads
+    on_scan_ages = on_scan_memory = on_scan_threads
 
     @staticmethod
     def _forward(old, new):

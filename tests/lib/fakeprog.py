@@ -285,6 +285,14 @@ class Program:
         c = self.slots[slot]
         return c[2] - c[4], c[3] - c[5]
 
+    def memory_parts(self):
+        """Of what rss() consists: live blocks, rounding, free lists (the rest), files, stacks, the agent."""
+        live = self.totals[1] - self.totals[3]
+        parts = [(0, "", live, 0), (1, "", live // 30, 0), (3, "/opt/vendor/lib/" + UNRESOLVED, 5 << 20, 4),
+                 (3, "/usr/lib/libc.so.6", 2 << 20, 5), (3, "", 300_000, 9), (5, "", 1 << 20, 8), (6, "", 900_000, 12)]
+        rest = max(0, self.rss() - sum(p[2] for p in parts))
+        return [dict(zip(("what", "name", "bytes", "mappings"), p)) for p in [*parts, (2, "", rest, 3)]]
+
     def rss(self):
         return (self.totals[1] - self.totals[3]) * 5 // 4 + (20 << 20)
 

@@ -109,6 +109,10 @@ class Viewer:
         if value["kind"] == 0:
             self.queue.append(wire.frame(wire.SCAN_THREADS, request=value["request"], threads=by_thread))
             return
+        if value["kind"] == 2:
+            self.queue.append(wire.frame(wire.SCAN_MEMORY, request=value["request"], time_ns=p.now_ns,
+                                         parts=p.memory_parts()))
+            return
         if value["slots"]:
             live = [p.live_of(s) for s in value["slots"]]
             blocks, size = sum(b for b, _ in live), sum(n for _, n in live)
@@ -140,7 +144,7 @@ class Viewer:
 
     def first(self):
         p, a = self.program, self.agent.args
-        out = wire.frame(wire.HELLO, version=a.version, features=0, pid=os.getpid(), uid=os.getuid(),
+        out = wire.frame(wire.HELLO, version=a.version, features=1, pid=os.getpid(), uid=os.getuid(),
                          start_unix_ns=self.agent.start_unix_ns, now_ns=p.now_ns, tick_ns=fakeprog.TICK_NS,
                          word_bits=64, arch="x86_64", exe=p.modules[0]["path"], agent_version="synthetic",
                          options=" ".join(f"{k}={v}" for k, v in p.options.items()),

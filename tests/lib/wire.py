@@ -15,7 +15,7 @@ WINDOW_MIN, WINDOW_MAX, ACK_EVERY = 65536, 4 << 20, 16384
 
 NAMES = {
     **dict(enumerate("HELLO ERROR TOTALS TICK STATE MODULE NODES SLOTS COUNTS THREAD PROCESS MARK MARK_LIVE"
-                     " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY".split(), 1)),
+                     " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY".split(), 1)),
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH".split(), 64)),
     **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
 }
@@ -65,6 +65,8 @@ FRAMES = {
              ("merge", "v"), ("libs", "s"), ("exclude", "s"), ("who", "s")],
     WEIGHED: [("slots", [("slot", "+"), ("sample", "v")])],
     MEMORY: [("parts", [("name", "s"), ("bytes", "v")])],
+    SCAN_MEMORY: [("request", "v"), ("time_ns", "v"),
+                  ("parts", [("what", "v"), ("name", "s"), ("bytes", "v"), ("mappings", "v")])],
     CLIENT: [("features", "v"), ("who", "s"), ("token", "s"), ("tick_ns", "v")],
     ACK: [("bytes", "v")],
     SET_MARK: [("name", "s")],

@@ -109,8 +109,9 @@ struct scan {
 	uint64_t blocks, bytes;
 };
 
-static void visit(void *arg, const struct block *b)
+static void visit(void *arg, uintptr_t addr, const struct block *b)
 {
+	(void)addr;
 	struct scan *s = arg;
 
 	if (b->slot < 0xabc000) /* the test's own blocks, and no others of this process */
@@ -220,7 +221,7 @@ static size_t resident_pages(void)
 		if (u->kind != LEAF_EVEN || !mt_prim_touched((uintptr_t)u->leaf, pages, touched))
 			continue;
 		for (size_t i = 0; i < pages; i++)
-			sum += touched[i];
+			sum += touched[i] & PAGE_THERE;
 	}
 	return sum;
 }

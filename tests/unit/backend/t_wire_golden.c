@@ -55,6 +55,7 @@ static const struct golden agent_frames[] = {
 	{"filter", MTW_FILTER, "filter 2 14000000000 65536 64 1048576 8 ssl|crypto ^libX by viewer 2;"},
 	{"weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;"},
 	{"memory", MTW_MEMORY, "memory live map=8589934592 t\u00e4st=0;"},
+	{"scan_memory", MTW_SCAN_MEMORY, "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -249,6 +250,12 @@ static void add_small(const struct event *e)
 		add("memory");
 		for (size_t i = 0; i < e->u.memory.count; i++)
 			add(" %.*s=%" PRIu64, T(e->u.memory.parts[i].name), e->u.memory.parts[i].bytes);
+		break;
+	case MTW_SCAN_MEMORY:
+		add("resident %" PRIu64 " %" PRIu64, e->u.rss.request, e->u.rss.time_ns);
+		for (size_t i = 0; i < e->u.rss.count; i++)
+			add(" %" PRIu64 " %.*s=%" PRIu64 "/%" PRIu64, e->u.rss.parts[i].what, T(e->u.rss.parts[i].name),
+			    e->u.rss.parts[i].bytes, e->u.rss.parts[i].mappings);
 		break;
 	case MTW_NOTICE:
 		add("notice %.*s", T(e->u.notice));
