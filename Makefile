@@ -104,6 +104,11 @@ install: all
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
 
+# The man page's list of keys, from the table that the live view has them from.
+man-keys: $(B)/memtop
+	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
+	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/memtop.1
+
 format:
 	clang-format -i agent/*.[ch] backend/*.[ch] tui/*.[ch] include/memtop/*.h $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
 
@@ -114,5 +119,5 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-instructions | deps | format | clean'
 
-.PHONY: all deps have-libs check-layers install format clean help
+.PHONY: all deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

@@ -5,7 +5,6 @@
  */
 #include "actions.h"
 
-#include <ctype.h>
 #include <string.h>
 
 static int set_option(struct app *a, const char *text)
@@ -24,18 +23,13 @@ static int set_option(struct app *a, const char *text)
 
 static bool request_named(const char *word, enum request *r)
 {
-	for (int i = 1; i < REQ_COUNT; i++) {
-		const char *name = request_info((enum request)i)->name, *w = word;
-		while (*name &&
-		       (tolower((unsigned char)*name) == *w || (*name == '_' && *w == '-'))) {
-			name++;
-			w++;
-		}
-		if (!*name && !*w) {
+	char name[32];
+
+	for (int i = 1; i < REQ_COUNT; i++)
+		if (!strcmp(request_word((enum request)i, name), word)) {
 			*r = (enum request)i;
 			return true;
 		}
-	}
 	return false;
 }
 

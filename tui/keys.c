@@ -4,6 +4,7 @@
  */
 #include "keys.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -129,4 +130,43 @@ const char *focus_title(enum focus f)
 	};
 
 	return titles[f];
+}
+
+char *request_keys(enum request r, char *out, size_t size)
+{
+	char key[16];
+	int k;
+
+	*out = 0;
+	for (size_t n = 0; (k = request_key(r, n)) != KEY_NOTHING; n++) {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%s%s", n ? " " : "", key_label(key, k));
+	}
+	return out;
+}
+
+/* As the command line has it: mark-named. */
+char *request_word(enum request r, char *out)
+{
+	size_t n = 0;
+
+	for (const char *c = infos[r].name; *c && n < 31; c++)
+		out[n++] = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+	out[n] = 0;
+	return out;
+}
+
+void keys_print(FILE *out)
+{
+	char keys[96], name[32];
+
+	for (int f = 1; f < FOCUS_COUNT; f++) {
+		fprintf(out, "%s%s\n", f > 1 ? "\n" : "", focus_title((enum focus)f));
+		for (int r = 1; r < REQ_COUNT; r++) {
+			if (infos[r].focus != (enum focus)f)
+				continue;
+			fprintf(out, "  %-18s :%-14s %s\n", request_keys((enum request)r, keys, sizeof keys),
+				request_word((enum request)r, name), infos[r].help);
+		}
+	}
 }

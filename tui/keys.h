@@ -38,8 +38,13 @@ int request_key(enum request r, size_t n);
 enum request request_of_key(const enum focus *foci, int key);
 /* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
 int key_parse(const char *name, size_t len);
+/* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]). Both return out. */
+char *request_keys(enum request r, char *out, size_t size);
+char *request_word(enum request r, char *out);
 /* What a key is called in the last line and on the help page: "Enter", "^L", "s". out[16]. */
 char *key_label(char *out, int key);
 const char *focus_title(enum focus f);
+/* The whole table, for --keys and the man page: keys, name on the command line, what it does. */
+void keys_print(FILE *out);
 
 #endif

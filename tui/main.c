@@ -3,6 +3,7 @@
  * main.c - the verb table. The first word is a verb, or else the whole line is the bare live view:
  * `memtop TARGET`. A verb's own file (cmd_*.c) has its options, its help and its work.
  */
+#include "keys.h"
 #include "verbs.h"
 
 #include <errno.h>
@@ -38,8 +39,8 @@ static void print_help(void)
 	       "Options of the live view:\n");
 	for (const struct option_spec *const *o = verb_live.options; *o; o++)
 		args_option_help(*o, stdout);
-	printf("  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --version",
-	       "memtop's version");
+	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys", "all keys of the live view",
+	       "    --version", "memtop's version");
 }
 
 static const struct verb *find_verb(const char *word)
@@ -90,6 +91,10 @@ int main(int argc, char **argv)
 	}
 	if (!strcmp(word, "--version")) {
 		printf("memtop %s\n", MEMTOP_VERSION);
+		return flush_output(0);
+	}
+	if (!strcmp(word, "--keys")) {
+		keys_print(stdout);
 		return flush_output(0);
 	}
 	if (!v)

@@ -17,15 +17,10 @@ static void refresh(struct view *v, bool resort)
 
 static void add_request(struct page *p, enum request r)
 {
-	char keys[96] = "", key[16];
-	int k;
+	char keys[96];
 
-	for (size_t n = 0; (k = request_key(r, n)) != KEY_NOTHING; n++) {
-		size_t len = strlen(keys);
-		snprintf(keys + len, sizeof keys - len, "%s%s", n ? " " : "", key_label(key, k));
-	}
-	page_add(p, ROLE_NORMAL, term_columns() < 60 ? " %-9s %s" : "  %-22s %s", keys,
-		 request_info(r)->help);
+	page_add(p, ROLE_NORMAL, term_columns() < 60 ? " %-9s %s" : "  %-22s %s",
+		 request_keys(r, keys, sizeof keys), request_info(r)->help);
 }
 
 static const struct view_ops ops = {
