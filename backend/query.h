@@ -119,7 +119,7 @@ void query_site_expect(struct query *q, uint32_t site, bool on);
 /* --- the verdict (line 2) */
 struct verdict {
 	enum {
-		V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_ENDED, V_EMPTY,
+		V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_RSS_GROWING, V_ENDED, V_EMPTY,
 	} kind;
 	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
 	uint32_t site;               /* of the site that it names, 0 = none */

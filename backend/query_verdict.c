@@ -4,7 +4,7 @@
  *
  * Judged by the same intervals as every call site's shape (query_growth.c), so that the line and
  * the rows below it say the same. The call site that grew most is named, by file and line where
- * these are known. Only while these are too few, and the agent was there before us, its history of
+ * these are known. Where the heap does not grow but the process does, that is said. Only while these are too few, and the agent was there before us, its history of
  * the last ten minutes is judged; it knows libraries, not call sites, and the line says so.
  */
 #include "query_sites.h"
@@ -17,6 +17,8 @@
 #define HISTORY_NEEDED_NS (60 * NS)
 #define START_UP_NS (5 * NS)
 #define STILL_BYTES 4096 /* as for the shapes: less is flat */
+#define RSS_PART 20      /* of RSS, less than one part in so many is no growth worth a line */
+#define RSS_LEAST (4u << 20)
 
 static void say(struct verdict *v, const char *format, ...) PRINTF(2, 3);
 static void say(struct verdict *v, const char *format, ...)
@@ -144,25 +146,6 @@ static int64_t judge(struct query *q, struct verdict *v, const struct growth *g,
 	return shape == SHAPE_FLAT ? 0 : total;
 }
 
-static void by_sites(struct query *q, struct verdict *v)
-{
-	const struct site *s = NULL;
-	int64_t total = judge(q, v, &q->sites->growth, sites_steady(q->sites)), most;
-	int64_t expected = sites_expected(q->sites);
-
-	if (total <= 0)
-		return;
-	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
-		say_share(v, (uint64_t)most, (uint64_t)total);
-		say_site(v, s);
-	} else if (expected > 0) {
-		say_share(v, (uint64_t)expected, (uint64_t)total);
-		say(v, "what is marked as expected");
-	}
-}
-
-/* --- what the agent saw before we came */
-
 /* The last point not after a time; 0 when all are. */
 static size_t point_at(const struct point *p, size_t count, uint64_t time_ns)
 {
@@ -177,6 +160,57 @@ static size_t point_at(const struct point *p, size_t count, uint64_t time_ns)
 	}
 	return lo ? lo - 1 : 0;
 }
+
+/*
+ * The heap does not grow, and yet the process does: by far more than what the agent has could account for.
+ * What of it, only the memory view knows.
+ */
+static void look_at_rss(struct query *q, struct verdict *v, const struct growth *g, int64_t heap)
+{
+	int64_t net[SHAPE_INTERVALS], total = 0, agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX);
+	char number[REPORT_NUMBER], time[24];
+	const struct point *p;
+	size_t count = model_history(q->m, &p), from = count ? point_at(p, count, g->at_ns[0]) : 0, at = from;
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
+	uint32_t grew;
+
+	if (!count || !p[from].rss_bytes || !length)
+		return;
+	for (size_t i = 0; i < g->count; i++) {
+		size_t next = point_at(p, count, g->at_ns[i + 1]);
+		net[i] = net_clamped((int64_t)(p[next].rss_bytes - p[at].rss_bytes));
+		total += net[i];
+		at = next;
+	}
+	uint64_t rss = p[at].rss_bytes, least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
+	if (total - (heap > 0 ? heap : 0) - agent < (int64_t)least || shape_of(net, g->ns, g->count, rss, &grew) != SHAPE_STEADY)
+		return;
+	*v = (struct verdict){ .kind = V_RSS_GROWING };
+	span(time, length);
+	report_signed(number, (int64_t)((double)total / ((double)length / (60.0 * (double)NS))));
+	say(v, "RSS GROWS %s/min for %s, the heap does not: Memory (7) says what does", number, time);
+}
+
+static void by_sites(struct query *q, struct verdict *v)
+{
+	const struct site *s = NULL;
+	int64_t total = judge(q, v, &q->sites->growth, sites_steady(q->sites)), most;
+	int64_t expected = sites_expected(q->sites);
+
+	if (v->kind == V_FLAT || v->kind == V_SHRINKING)
+		look_at_rss(q, v, &q->sites->growth, total);
+	if (total <= 0 || v->kind == V_RSS_GROWING)
+		return;
+	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
+		say_share(v, (uint64_t)most, (uint64_t)total);
+		say_site(v, s);
+	} else if (expected > 0) {
+		say_share(v, (uint64_t)expected, (uint64_t)total);
+		say(v, "what is marked as expected");
+	}
+}
+
+/* --- what the agent saw before we came */
 
 static void say_owner(struct query *q, struct verdict *v, size_t from, size_t to, int64_t total)
 {

@@ -201,6 +201,7 @@ static void draw_verdict(const struct app *a, const struct area *s, int y)
 		[V_WATCHING] = {ROLE_DIM, GLYPH_DOT},  [V_FLAT] = {ROLE_GOOD, GLYPH_FLAT},
 		[V_GROWING] = {ROLE_BAD, GLYPH_GROWS}, [V_FILLING] = {ROLE_WARNING, GLYPH_SLOWING},
 		[V_STEP] = {ROLE_WARNING, GLYPH_STEP}, [V_SHRINKING] = {ROLE_GOOD, GLYPH_DOWN},
+		[V_RSS_GROWING] = {ROLE_WARNING, GLYPH_GROWS},
 		[V_ENDED] = {ROLE_NORMAL, GLYPH_DOT},  [V_EMPTY] = {ROLE_DIM, GLYPH_DOT},
 	};
 	const struct verdict *v = &a->figures.verdict;

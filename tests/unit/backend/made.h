@@ -93,11 +93,22 @@ static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint
 	made_apply(m, &e);
 }
 
+static uint64_t made_agent_memory; /* as the next totals say */
+
 static inline void made_totals(struct model *m, const struct tally *sum)
 {
 	struct event e = { .type = MTW_TOTALS };
 
 	e.u.totals.sum = *sum;
+	e.u.totals.agent_memory_bytes = made_agent_memory;
+	made_apply(m, &e);
+}
+
+static inline void made_process(struct model *m, uint64_t rss)
+{
+	struct event e = { .type = MTW_PROCESS };
+
+	e.u.process.rss = rss;
 	made_apply(m, &e);
 }
 

@@ -119,6 +119,39 @@ TEST(shapes_and_verdicts)
 	}
 }
 
+/* Not the heap, but what the heap's allocator keeps, or the program maps: said where no other growth is. */
+TEST(rss_grows_and_the_heap_does_not)
+{
+	static const struct { uint64_t heap, rss, agent; int kind; } all[] = {
+		{ 0, 1000000, 0, V_RSS_GROWING }, { 0, 1000000, 20000000, V_RSS_GROWING },
+		{ 0, 1000000, 200000000, V_FLAT }, /* all of it may be the agent's */
+		{ 0, 10000, 0, V_FLAT }, { 500000, 1000000, 0, V_GROWING },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		struct session x;
+		const struct site *s;
+		struct verdict v;
+
+		family(&x);
+		made_agent_memory = all[i].agent;
+		grow(&x, 6, 1, 5000000);
+		tick(&x, SECOND);
+		for (unsigned k = 1; k <= 130; k++) {
+			if (all[i].heap)
+				grow(&x, 6, 1, all[i].heap);
+			made_process(x.m, 100000000 + k * all[i].rss);
+			tick(&x, SECOND);
+			query_sites(x.q, BY_LIVE, false, true, &s);
+		}
+		query_verdict(x.q, &v);
+		CHECK_EQ(v.kind, all[i].kind);
+		CHECK((v.kind == V_RSS_GROWING) == !strncmp(v.text, "RSS GROWS +57.2M/min for ", 25));
+		end(&x);
+	}
+	made_agent_memory = 0;
+}
+
 /* The next one down is not blamed for what the person expects. */
 TEST(what_is_expected_is_not_blamed_on_others)
 {
