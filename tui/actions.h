@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c and command.c call of each other. Main thread.
+ * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c, every.c and command.c call of each other. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -19,6 +19,8 @@ unsigned action_edit(struct app *a);                       /* stack.c: the edito
 void action_command(struct app *a);                        /* command.c: opens the command line */
 int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);
+int action_every(struct app *a, const char *text);         /* every.c: "60", "+10M", "off"; -1: it is none of these */
+void every_go_on(struct app *a);                           /* every.c: sets the mark that is due */
 void offer_sampling(struct app *a);                        /* offer.c: when the agent costs too much */
 
 #endif

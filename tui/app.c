@@ -247,6 +247,7 @@ static void on_timer(void *arg)
 		app_quit(a, 0);
 		return;
 	}
+	every_go_on(a);
 	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);

@@ -24,6 +24,12 @@ enum view_id {
 	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_THREADS, VIEW_MEMORY, VIEW_OUTPUT, VIEW_COUNT,
 };
 
+/* Marks that set themselves: every.c. All 0: none. */
+struct every {
+	uint64_t ns, next_ns;    /* by the clock: now_ns() of the next one */
+	uint64_t bytes, live;    /* by growth; live: at the last one */
+};
+
 struct app {
 	struct loop *loop;
 	struct watch *watch;
@@ -47,6 +53,7 @@ struct app {
 	long hits;               /* of the search; -1 = no search */
 	size_t hits_pending;     /* names that are not known yet */
 	uint64_t window_ns;      /* time in the graphs; 0 = fits itself to the session */
+	struct every every;
 	bool paused;
 	bool mouse;              /* clicks are ours, not the terminal's */
 
@@ -99,6 +106,9 @@ unsigned action_show_node(struct app *a, uint32_t node);
 /* --- press.c: to the view in front, or to actions.c */
 unsigned action_key(struct app *a, int key); /* a key or a click; not of the prompt */
 unsigned action_view_request(struct app *a, enum request r); /* VIEW_IGNORED: not in this view */
+
+/* --- every.c */
+void every_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
 
 /* --- frame.c */
 void frame_draw(struct app *a);

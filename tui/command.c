@@ -59,7 +59,9 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (!strcmp(word, "mark") && *rest) {
 		if (watch_mark(a->watch, rest))
 			status_error("no mark was set: there is no live link to the program");
-	} else if (!strcmp(word, "filter"))
+	} else if (!strcmp(word, "every"))
+		action_every(a, rest);
+	else if (!strcmp(word, "filter"))
 		action_set_filter(a, rest);
 	else if (!strcmp(word, "theme") && *rest)
 		action_set_theme(a, rest);
@@ -70,7 +72,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; there are set, mark, filter, theme, save, and "
+		status_error(":%s: no such command; there are set, mark, every, filter, theme, save, and "
 			     "what ? lists",
 			     word);
 }

@@ -219,9 +219,12 @@ static void draw(struct view *v, const struct area *a)
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct marks *m = (struct marks *)v;
-	char a[32], b[32];
+	char a[32], b[32], every[80];
 
-	if (m->count <= 2)
+	every_words(v->app, every, sizeof every);
+	if (*every)
+		snprintf(out, size, "%s", every);
+	else if (m->count <= 2)
 		snprintf(out, size, "%s", watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
 	else if (brief)
 		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
