@@ -355,6 +355,7 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
+	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
 	case REQ_COPY: return action_copy_stack(a);
 	case REQ_EDIT: return action_edit(a);
 	case REQ_THEME: return next_theme(a);

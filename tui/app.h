@@ -54,6 +54,7 @@ struct app {
 	size_t hits_pending;     /* names that are not known yet */
 	uint64_t window_ns;      /* time in the graphs; 0 = fits itself to the session */
 	struct every every;
+	bool percent;            /* live sizes as shares of all that is live */
 	bool paused;
 	bool mouse;              /* clicks are ours, not the terminal's */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 static const char *prefix = "";
+static uint64_t percent_of;
 
 const char *cells_prefix(const char *now)
 {
@@ -34,6 +35,24 @@ void cell_bytes(struct cell c, uint64_t bytes)
 	char text[32];
 
 	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text_bytes(text, bytes));
+}
+
+void cells_percent_of(uint64_t all)
+{
+	percent_of = all;
+}
+
+void cell_live(struct cell c, uint64_t bytes)
+{
+	double percent = percent_of ? 100.0 * (double)bytes / (double)percent_of : 0;
+	char text[32];
+
+	if (!percent_of || !bytes) {
+		cell_bytes(c, bytes);
+		return;
+	}
+	snprintf(text, sizeof text, percent < 0.05 ? "<0.1%%" : "%.1f%%", percent);
+	right(c, ROLE_NUMBER, text);
 }
 
 static enum role role_of(int64_t n)

@@ -20,8 +20,12 @@ struct cell {
  */
 const char *cells_prefix(const char *prefix);
 
+/* Live sizes are shown in percent of `all` until this is set again; 0 = in bytes, as at first. */
+void cells_percent_of(uint64_t all);
+
 void cell_text(struct cell c, enum role r, const char *s);      /* left, cut at its end */
 void cell_bytes(struct cell c, uint64_t bytes);
+void cell_live(struct cell c, uint64_t bytes);                  /* live bytes, or their share */
 void cell_net(struct cell c, int64_t bytes);                    /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);                     /* 812,004 or 812.0k as it fits */
 void cell_count_net(struct cell c, int64_t n);

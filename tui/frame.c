@@ -450,6 +450,7 @@ void frame_draw(struct app *a)
 
 	draw_clear();
 	mouse_forget();
+	cells_percent_of(a->percent ? live_bytes(&a->figures.totals.sum) : 0);
 	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;

@@ -38,6 +38,7 @@ enum focus {
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
+	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
 	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
 	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \
 	X(THEME, GLOBAL, "t", "", "next theme") \

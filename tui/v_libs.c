@@ -161,7 +161,7 @@ static void diff_cell(const struct libs *l, const struct owner *o, size_t column
 	case D_BORN: cell_bytes(c, o->change.born_bytes); break;
 	case D_GONE: cell_bytes(c, o->change.gone_bytes); break;
 	case D_NET: cell_net(c, net_bytes(&o->change)); break;
-	case D_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
+	case D_LIVE: cell_live(c, live_bytes(&o->sum)); break;
 	case D_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
 	case D_NAME: name_cell(l, o, c); break;
 	}
@@ -182,7 +182,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	}
 	switch (column) {
-	case C_LIVE: cell_bytes(c, live_bytes(&o->sum)); break;
+	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
 	case C_PART:
 		snprintf(text, sizeof text, "%.0f",
 			 all ? 100.0 * (double)live_bytes(&o->sum) / (double)all : 0);

@@ -70,7 +70,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == n + 1)
 		cell_net(c, total(r));
 	else if (column == n + 2)
-		cell_bytes(c, live_bytes(&r->site.sum));
+		cell_live(c, live_bytes(&r->site.sum));
 	else if (column == n + 3)
 		cell_site(c, &r->site);
 	else

@@ -141,7 +141,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 
 	switch (column) {
 	case C_SHAPE: cell_shape(c, r); break;
-	case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+	case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 	case C_NET: cell_net(c, r->net_window); break;
 	case C_MIN: cell_net(c, r->net_per_min); break;
 	case C_INTERVALS:

@@ -87,11 +87,11 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
 		case D_GONE: cell_bytes(c, r->change.gone_bytes); break;
 		case D_NET: cell_net(c, net_bytes(&r->change)); break;
-		case D_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+		case D_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 		}
 	else
 		switch (column) {
-		case C_LIVE: cell_bytes(c, live_bytes(&r->sum)); break;
+		case C_LIVE: cell_live(c, live_bytes(&r->sum)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->sum)); break;
 		case C_RATE:
 			cell_rate(c, figures_over(&s->v.app->figures) ? 0 : r->rate_blocks);

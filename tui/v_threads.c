@@ -181,7 +181,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	}
 	switch (column) {
-	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
+	case C_LIVE: cell_live(c, r->t.live_bytes); break;
 	case C_PART:
 		snprintf(text, sizeof text, "%.0f", all ? 100.0 * (double)r->t.live_bytes / (double)all : 0);
 		draw_right(a, y, x, w, ROLE_DIM, text);

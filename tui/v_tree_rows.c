@@ -124,11 +124,11 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		}
 	} else {
 		switch (column) {
-		case C_LIVE: cell_bytes(c, live_bytes(&r->incl)); break;
+		case C_LIVE: cell_live(c, live_bytes(&r->incl)); break;
 		case C_BLOCKS: cell_count(c, live_blocks(&r->incl)); break;
 		case C_SELF:
 			c.estimate = r->self_estimate;
-			cell_bytes(c, live_bytes(&r->self));
+			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
 			cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
