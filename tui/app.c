@@ -16,6 +16,7 @@
  * far it is.
  */
 #include "actions.h"
+#include "config.h"
 
 #include "loop.h"
 #include "term.h"
@@ -314,20 +315,26 @@ static void wire_signals(struct app *a)
 
 static int open_screen(struct app *a, struct err *err)
 {
-	struct err said = { 0 };
+	struct err said = { 0 }, theme = { 0 }, none = { 0 };
+	const struct config *c = config_get(&said);
+	const char *named = a->options->theme ? a->options->theme : c->theme[0] ? c->theme : NULL;
 
 	wire_signals(a);
-	if (theme_load(a->options->theme, &a->theme, &said)) {
+	if (theme_load(named, &a->theme, &theme)) {
 		if (a->options->theme)
-			return *err = said, -1;
-		theme_plain(&a->theme); /* no theme files at all: plain, but it works */
+			return *err = theme, -1;
+		if (!named || theme_load(NULL, &a->theme, &none))
+			theme_plain(&a->theme); /* no theme files at all: plain, but it works */
 	}
+	if (!said.text[0])
+		said = theme;
 	theme_use(&a->theme);
-	if (term_start(a->options->ascii, err))
+	if (term_start(a->options->ascii || c->ascii, err))
 		return -1;
 	draw_start();
-	a->mouse = true;
-	term_mouse(true);
+	a->percent = c->percent;
+	a->mouse = c->mouse;
+	term_mouse(a->mouse);
 	if (said.text[0])
 		status_error("%s", said.text);
 	keep(a, loop_fd(a->loop, STDIN_FILENO, LOOP_READ, on_input, a));

@@ -4,6 +4,7 @@
  * the few words that take an argument.
  */
 #include "actions.h"
+#include "config.h"
 
 #include <string.h>
 
@@ -21,16 +22,17 @@ static int set_option(struct app *a, const char *text)
 	return 0;
 }
 
-static bool request_named(const char *word, enum request *r)
+static void write_config(struct app *a)
 {
-	char name[32];
+	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent };
+	char path[4096];
+	struct err err = { 0 };
 
-	for (int i = 1; i < REQ_COUNT; i++)
-		if (!strcmp(request_word((enum request)i, name), word)) {
-			*r = (enum request)i;
-			return true;
-		}
-	return false;
+	snprintf(c.theme, sizeof c.theme, "%s", a->theme.name);
+	if (config_write(&c, path, sizeof path, &err))
+		status_error("write-config: %s", err.text);
+	else
+		status_say("written to %s", path);
 }
 
 static void run_request(struct app *a, enum request r)
@@ -67,12 +69,15 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		action_set_theme(a, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
 		action_save_as(a, rest);
+	else if (!strcmp(word, "write-config"))
+		write_config(a);
 	else if (!strcmp(word, "q"))
 		run_request(a, REQ_BACK);
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; there are set, mark, every, filter, theme, save, and "
+		status_error(":%s: no such command; there are set, mark, every, filter, theme, save, "
+			     "write-config, and "
 			     "what ? lists",
 			     word);
 }

@@ -145,6 +145,84 @@ char *request_keys(enum request r, char *out, size_t size)
 	return out;
 }
 
+bool request_named(const char *word, enum request *r)
+{
+	char name[32];
+
+	for (int i = 1; i < REQ_COUNT; i++)
+		if (!strcmp(request_word((enum request)i, name), word)) {
+			*r = (enum request)i;
+			return true;
+		}
+	return false;
+}
+
+/* Whose the key is in r's focus, but r; REQ_NONE. */
+static enum request other_owner(enum request r, int key)
+{
+	for (int i = 1; i < REQ_COUNT; i++)
+		for (size_t n = 0; i != (int)r && infos[i].focus == infos[r].focus && n < KEYS_PER_REQUEST; n++)
+			if (parsed[i][n] == key)
+				return (enum request)i;
+	return REQ_NONE;
+}
+
+bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
+{
+	int wanted[KEYS_PER_REQUEST] = { 0 };
+	size_t n = 0;
+
+	if (!ready)
+		prepare();
+	for (const char *at = keys + strspn(keys, " "); *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+		int key = n < KEYS_PER_REQUEST ? key_parse(at, len) : KEY_NOTHING;
+		char word[32];
+		if (key == KEY_NOTHING) {
+			snprintf(why, size, n < KEYS_PER_REQUEST ? "\"%.*s\" is no key" : "\"%.*s\" is one key too many",
+				 (int)(len < 40 ? len : 40), at);
+			return false;
+		}
+		enum request owner = other_owner(r, key);
+		if (owner) {
+			snprintf(why, size, "%.*s is :%s's key", (int)len, at, request_word(owner, word));
+			return false;
+		}
+		wanted[n++] = key;
+		at += len;
+	}
+	memcpy(parsed[r], wanted, sizeof wanted);
+	return true;
+}
+
+static void write_key(int key, char *out, size_t size)
+{
+	for (size_t i = 0; i < NAMED; i++)
+		if (named[i].key == key) {
+			snprintf(out, size, "<%s>", named[i].word);
+			return;
+		}
+	if (key > KEY_FN)
+		snprintf(out, size, "<F%d>", key - KEY_FN);
+	else if (key < 32)
+		snprintf(out, size, "^%c", key + '@');
+	else
+		snprintf(out, size, "%c", key);
+}
+
+char *request_keys_written(enum request r, char *out, size_t size)
+{
+	char key[16];
+
+	*out = 0;
+	for (size_t n = 0; request_key(r, n) != KEY_NOTHING; n++) {
+		size_t len = strlen(out);
+		write_key(request_key(r, n), key, sizeof key);
+		snprintf(out + len, size - len, "%s%s", n ? " " : "", key);
+	}
+	return out;
+}
+
 /* As the command line has it: mark-named. */
 char *request_word(enum request r, char *out)
 {

@@ -41,6 +41,14 @@ int key_parse(const char *name, size_t len);
 /* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]). Both return out. */
 char *request_keys(enum request r, char *out, size_t size);
 char *request_word(enum request r, char *out);
+bool request_named(const char *word, enum request *r);
+/*
+ * Other keys instead of the table's, "m <F2>"; "" = none. False, and why: a name that is no key's, too many,
+ * or a key that another request of the same focus has.
+ */
+bool request_set_keys(enum request r, const char *keys, char *why, size_t size);
+/* As key_parse() reads them: "m <F2>". Returns out. */
+char *request_keys_written(enum request r, char *out, size_t size);
 /* What a key is called in the last line and on the help page: "Enter", "^L", "s". out[16]. */
 char *key_label(char *out, int key);
 const char *focus_title(enum focus f);

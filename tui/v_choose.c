@@ -5,6 +5,7 @@
  * listed process is watched lightly (no spool) for its figures; a process that refuses shows why.
  */
 #include "tui.h"
+#include "config.h"
 
 #include "cells.h"
 #include "launch.h"
@@ -237,14 +238,15 @@ int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
 	keep(&c, loop_signal(loop, SIGTERM, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGHUP, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
-	if (theme_load(o->theme, &c.theme, &err) && o->theme) {
+	const struct config *own = config_get(NULL); /* what is wrong in it, the view says */
+	if (theme_load(o->theme ? o->theme : own->theme[0] ? own->theme : NULL, &c.theme, &err) && o->theme) {
 		c.result = -err.status;
 	} else {
 		if (err.text[0])
 			theme_plain(&c.theme);
 		err.text[0] = 0;
 		theme_use(&c.theme);
-		if (term_start(o->ascii, &err))
+		if (term_start(o->ascii || own->ascii, &err))
 			c.result = -err.status;
 	}
 	if (c.result == 0) {

@@ -50,6 +50,33 @@ TEST(inner_focus_goes_before_outer_and_global_comes_last)
 	CHECK_EQ(request_of_key(tree, KEY_FN + 1), REQ_HELP);
 }
 
+/* The user's own keys: all or none of a line counts, and no two of one focus share one. */
+TEST(keys_of_the_user)
+{
+	static const enum focus list[] = { FOCUS_LIST, FOCUS_NONE };
+	char why[160], written[64];
+
+	CHECK(!request_set_keys(REQ_MARK, "m <Nope>", why, sizeof why));
+	CHECK_STR(why, "\"<Nope>\" is no key");
+	CHECK(!request_set_keys(REQ_MARK, "d", why, sizeof why));
+	CHECK_STR(why, "d is :diff's key");
+	CHECK(!request_set_keys(REQ_MARK, "1 2 3 4 5 6 7 8", why, sizeof why));
+	CHECK_EQ(request_of_key(list, 's'), REQ_MARK);
+	CHECK(request_set_keys(REQ_MARK, "m  <F2> ^G", why, sizeof why));
+	CHECK_EQ(request_of_key(list, 'm'), REQ_MARK);
+	CHECK_EQ(request_of_key(list, KEY_FN + 2), REQ_MARK);
+	CHECK_EQ(request_of_key(list, 's'), REQ_NONE);
+	CHECK_STR(request_keys_written(REQ_MARK, written, sizeof written), "m <F2> ^G");
+	CHECK(request_set_keys(REQ_MARK, "", why, sizeof why));
+	CHECK_EQ(request_of_key(list, 'm'), REQ_NONE);
+	CHECK(request_set_keys(REQ_MARK, "s", why, sizeof why));
+	CHECK(request_set_keys(REQ_UP, "s", why, sizeof why)); /* an inner focus may */
+	CHECK_EQ(request_of_key(list, 's'), REQ_UP);
+	CHECK(request_set_keys(REQ_UP, "<Up> k", why, sizeof why));
+	for (int r = 1; r < REQ_COUNT; r++)
+		CHECK_STR(request_keys_written((enum request)r, written, sizeof written), request_info((enum request)r)->keys);
+}
+
 TEST(names_of_keys)
 {
 	static const struct { const char *name; int key; } table[] = {
