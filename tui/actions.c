@@ -328,6 +328,15 @@ static unsigned mouse_or_not(struct app *a)
 	return VIEW_DRAW;
 }
 
+static unsigned switch_process(struct app *a)
+{
+	if (!a->options->can_switch)
+		return said(status_error(a->options->child ? "this view is the program's; for others, memtop in another terminal" :
+							     "this is a file; memtop alone chooses among processes"));
+	app_quit(a, TUI_SWITCH);
+	return 0;
+}
+
 unsigned action_request(struct app *a, enum request r)
 {
 	switch (r) {
@@ -355,6 +364,7 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
+	case REQ_PROCESSES: return switch_process(a);
 	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
 	case REQ_COPY: return action_copy_stack(a);
 	case REQ_EDIT: return action_edit(a);

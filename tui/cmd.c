@@ -93,10 +93,12 @@ void cmd_launched_target(const struct launched *l, const char *name, struct targ
 int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
-	struct watch_options options = { .spool = t->kind != TARGET_FILE, .wait = true };
+	bool live = t->kind != TARGET_FILE;
+	struct watch_options options = { .spool = live, .wait = true };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
+	tui.can_switch = live;
 	cmd_survive_sigpipe();
 	args_symbols(a, &options.symbols);
 	struct watch *w = watch_open(loop, t, &options, &err);

@@ -39,7 +39,17 @@ static int live_run(const struct args *a)
 		if (rc <= 0)
 			return -rc;
 	}
-	return cmd_view(a, &t);
+	for (;;) {
+		int status = cmd_view(a, &t);
+
+		if (status != TUI_SWITCH)
+			return status;
+		struct target next;
+		int rc = choose(a, &next);
+		if (rc < 0)
+			return -rc;
+		t = rc ? next : t; /* none was chosen: back to where we were */
+	}
 }
 
 static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };

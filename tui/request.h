@@ -37,6 +37,7 @@ enum focus {
 	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k grew new") \
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
+	X(PROCESSES, GLOBAL, "P", "", "choose another process that has an agent") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
 	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \

@@ -15,6 +15,7 @@ struct tui_options {
 	const char *theme;       /* name in themes/ or a path; NULL = dark */
 	double max_overhead;     /* percent: above it sampling is offered; 0 = never */
 	bool ascii;              /* --ascii; else as the locale says */
+	bool can_switch;         /* P: the caller lets another process be chosen on TUI_SWITCH */
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */
 	bool *stopped;           /* set when the user had the child stopped (SIGTERM); or NULL */
@@ -24,10 +25,12 @@ struct tui_options {
 		*key_log; /* append "<ns of read> <ns of flush>" per key; NULL = $MEMTOP_KEYLOG */
 };
 
+#define TUI_SWITCH (-1)
+
 /*
  * The live view of w, until the user goes, the loop is stopped or a signal asks to end.
  * 0 = the user went; 128 + N = ended by signal N; 2 or 3 = no screen could be made (said on
- * stderr). A running child is left alone unless the user asked to stop it: SIGTERM was
+ * stderr); TUI_SWITCH = the user wants another process. A running child is left alone unless the user asked to stop it: SIGTERM was
  * sent then, and its last state was waited for, three seconds at most.
  */
 int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o);
