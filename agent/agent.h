@@ -244,7 +244,7 @@ void mt_init_daemon(void);                          /* daemon() has returned in 
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
-bool mt_init_is_fork(void);                         /* this process came by fork, and is not what was started */
+bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */

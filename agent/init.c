@@ -47,6 +47,7 @@ static const char *saved[SAVED_MAX + 1];
 static int own_pid;            /* as of the last fork that was seen */
 static int parent_pid;         /* who forked us */
 static uint64_t forked_ns;
+static _Atomic bool xforks;    /* this process has forked once */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
 static _Atomic int xsealed;    /* enum seal: the highest so far */
@@ -213,9 +214,9 @@ static enum seal seal(void)
 	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
 }
 
-bool mt_init_is_fork(void)
+bool mt_init_shares_pages(void)
 {
-	return forked_ns != 0;
+	return forked_ns || atomic_load_explicit(&xforks, memory_order_relaxed);
 }
 
 /* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
@@ -307,6 +308,7 @@ void mt_init_daemon(void)
 
 void mt_init_forks(void)
 {
+	atomic_store_explicit(&xforks, true, memory_order_relaxed);
 	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
 	    !mt_thread_forked() && seal() == SEAL_NONE &&
 	    mt_prim_getpid() == own_pid && parent_gone())

@@ -152,7 +152,7 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 /* What the agent takes of memory, by the kernel's word. Looked at less often where that takes longer. */
 static void measure_memory(struct server *s)
 {
-	struct resident r = { .counts = s->children || mt_init_is_fork() ? PAGE_THERE : PAGE_ALONE };
+	struct resident r = { .counts = mt_init_shares_pages() ? PAGE_THERE : PAGE_ALONE };
 	uint64_t begin = serve_now(), sum = 0;
 
 	mt_arena_each(add_resident, &r);

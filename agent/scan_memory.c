@@ -33,6 +33,7 @@
 struct region {
 	uintptr_t start, end;
 	uint64_t resident, chunks; /* chunks: resident in pages of single blocks */
+	uint64_t live, rounding;   /* of the blocks in it */
 	uint8_t what;              /* enum mtw_memory */
 	bool writable;
 	uint16_t name;             /* index in walk.name, 0 = "" */
@@ -54,7 +55,7 @@ struct walk {
 	uint32_t count, room, last;
 	struct breath breath;
 	bool glibc;
-	uint64_t live, rounding;
+	bool weighed;              /* some blocks stand for others, which may lie elsewhere */
 	uint32_t names;
 	struct name name[NAMES_MAX + 1];
 	struct share part[MTW_MEMORY_COUNT];
@@ -277,10 +278,18 @@ static uint64_t resident(struct walk *w, const struct region *r, uintptr_t from,
 	while (from < to) {
 		if (from < w->window || from >= w->window_end)
 			look(w, r, from);
+		size_t at = (from - w->window) / page, pages = (w->window_end - w->window + page - 1) / page;
+		const unsigned char *first = memchr(w->there + at, 1, pages - at);
+		uintptr_t there = first ? w->window + (uintptr_t)(first - w->there) * page : w->window_end;
+		from = there > from ? there : from;
+		if (from >= to || !first)
+			continue;
 		uintptr_t next = (from & ~(page - 1)) + page;
 		next = next < to ? next : to;
-		sum += w->there[(from - w->window) / page] & 1 ? next - from : 0;
+		sum += next - from;
 		from = next;
+		if (sum >= r->resident)
+			return r->resident; /* all of it; what else is there is the page of zeros */
 	}
 	return sum;
 }
@@ -293,25 +302,26 @@ static uint64_t chunk_bytes(uint64_t size)
 	return chunk < GLIBC_GRANULE ? GLIBC_GRANULE : chunk;
 }
 
-/* One that glibc has mapped for itself: two words of its own, then the block. Others may lie so by chance. */
-static bool has_own_pages(const struct walk *w, uintptr_t addr, const struct block *b)
-{
-	return w->glibc && b->size >= OWN_PAGES_LEAST && (addr & (mt_prim_page_bytes() - 1)) == 16;
-}
-
 /* Part of a block, [from, to), which lies in r. */
-static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr_t to, bool own_pages, uint64_t weight)
+static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr_t to, const struct block *b, uint64_t weight)
 {
 	size_t page = mt_prim_page_bytes();
+	uintptr_t first = from & ~(page - 1), end = (to + page - 1) & ~(page - 1);
+	bool own_pages = w->glibc && b->size >= OWN_PAGES_LEAST && r->what == MTW_MEMORY_OTHER;
 
-	if (r->what == MTW_MEMORY_OTHER && own_pages) {
-		uintptr_t first = from & ~(page - 1), end = (to + page - 1) & ~(page - 1);
-		r->chunks += resident(w, r, first > r->start ? first : r->start, end < r->end ? end : r->end);
-	} else if (r->what == MTW_MEMORY_OTHER) {
-		r->what = MTW_MEMORY_FREE;
+	if (r->what != MTW_MEMORY_FREE && r->what != MTW_MEMORY_OTHER)
+		return;
+	uint64_t live = resident(w, r, from, to);
+	r->live += weight * live;
+	if (own_pages) { /* and what is left of its first and last page */
+		first = first > r->start ? first : r->start;
+		end = end < r->end ? end : r->end;
+		r->chunks += resident(w, r, first, from) + live + resident(w, r, to, end);
+		return;
 	}
-	if (r->what == MTW_MEMORY_FREE || r->what == MTW_MEMORY_OTHER)
-		w->live += weight * resident(w, r, from, to);
+	r->what = MTW_MEMORY_FREE;
+	if (w->glibc && live == b->size)
+		r->rounding += weight * (chunk_bytes(b->size) - b->size);
 }
 
 /* A block may lie in several mappings: madvise() and mprotect() split them. */
@@ -319,18 +329,16 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 {
 	struct walk *w = arg;
 	uintptr_t end = addr + (b->size ? b->size : 1);
-	uint64_t weight = mt_filter_weight(b), live = w->live;
-	bool own_pages = has_own_pages(w, addr, b);
+	uint64_t weight = mt_filter_weight(b);
 
 	scan_breathe(w->s, &w->breath, 1);
 	if (w->s->over || end < addr)
 		return;
+	w->weighed |= weight != 1;
 	for (uint32_t i = region_at(w, addr); i < w->count && w->region[i].start < end; i++) {
 		struct region *r = &w->region[i];
-		visit_part(w, r, r->start > addr ? r->start : addr, r->end < end ? r->end : end, own_pages, weight);
+		visit_part(w, r, r->start > addr ? r->start : addr, r->end < end ? r->end : end, b, weight);
 	}
-	if (w->glibc && !own_pages && w->live - live >= weight * b->size)
-		w->rounding += weight * (chunk_bytes(b->size) - b->size);
 }
 
 /* After the blocks: where one lies it is the allocator's, whoever's stack was there once. */
@@ -339,8 +347,9 @@ static void note_stacks(struct walk *w)
 	for (const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire); t; t = t->next) {
 		uintptr_t sp = atomic_load_explicit(&t->xstack, memory_order_relaxed);
 		uint32_t i = sp && atomic_load_explicit(&t->xtid, memory_order_relaxed) ? region_at(w, sp) : w->count;
-		if (i < w->count && sp >= w->region[i].start && w->region[i].what == MTW_MEMORY_OTHER)
-			w->region[i].what = MTW_MEMORY_STACK;
+		struct region *r = i < w->count && sp >= w->region[i].start ? &w->region[i] : NULL;
+		if (r && r->what == MTW_MEMORY_OTHER && !r->chunks)
+			r->what = MTW_MEMORY_STACK;
 	}
 }
 
@@ -350,27 +359,33 @@ static void take(struct share *p, uint64_t bytes, uint64_t mappings)
 	p->mappings += mappings;
 }
 
+static uint64_t least(uint64_t a, uint64_t b)
+{
+	return a < b ? a : b;
+}
+
+/* What is alive was counted later than what is resident, and never is more: mincore() counts pages of zeros. */
 static void sum_up(struct walk *w)
 {
 	struct share *p = w->part;
+	uint64_t live = 0, rounding = 0;
 
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct region *r = &w->region[i];
-		uint64_t chunks = r->chunks < r->resident ? r->chunks : r->resident;
-		if (r->what == MTW_MEMORY_OTHER && chunks) {
-			take(&p[MTW_MEMORY_FREE], chunks, 1);
-			take(&p[MTW_MEMORY_OTHER], r->resident - chunks, r->resident > chunks);
-			continue;
-		}
-		take(r->name ? &w->name[r->name].part : &p[r->what], r->resident, 1);
+		uint64_t heap = r->what == MTW_MEMORY_FREE ? r->resident :
+				r->what == MTW_MEMORY_OTHER ? least(r->chunks, r->resident) : 0;
+		live += w->weighed ? r->live : least(r->live, heap);
+		rounding += w->weighed ? r->rounding : least(r->rounding, heap - least(r->live, heap));
+		if (heap)
+			take(&p[MTW_MEMORY_FREE], heap, 1);
+		if (r->resident > heap)
+			take(r->name ? &w->name[r->name].part : &p[r->what], r->resident - heap, 1);
 	}
-	/* What is alive was counted later than what is resident. */
-	uint64_t heap = p[MTW_MEMORY_FREE].resident;
-	uint64_t live = w->live < heap ? w->live : heap;
-	uint64_t rounding = w->rounding < heap - live ? w->rounding : heap - live;
-	take(&p[MTW_MEMORY_LIVE], live, 0);
-	take(&p[MTW_MEMORY_ROUNDING], rounding, 0);
-	p[MTW_MEMORY_FREE].resident -= live + rounding;
+	uint64_t *heap = &p[MTW_MEMORY_FREE].resident;
+	take(&p[MTW_MEMORY_LIVE], least(live, *heap), 0);
+	*heap -= p[MTW_MEMORY_LIVE].resident;
+	take(&p[MTW_MEMORY_ROUNDING], least(rounding, *heap), 0);
+	*heap -= p[MTW_MEMORY_ROUNDING].resident;
 }
 
 static void put_part(struct mtw_out *o, uint64_t what, const char *name, const struct share *p)

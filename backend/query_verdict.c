@@ -306,6 +306,8 @@ void query_verdict(struct query *q, struct verdict *v)
 		ended(q, v, whole);
 	} else if (!model_totals(q->m)->sum.alloc_blocks) {
 		say(v, "waiting for the first allocation");
+		if (t->growth.count >= 3)
+			look_at_rss(q, v, &t->growth, 0);
 	} else if (!whole && t->verdict.text[0]) {
 		*v = t->verdict;
 	} else if (t->growth.count >= 3) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_memory.c - resident memory of every kind, in known amounts. Says "ready" and waits for its input
- * to end. With "more": half of the live blocks are freed first, and it says "less".
+ * to end. With "more": half of the live blocks are freed then, and it says "less". With "beside": only
+ * aligned blocks beside mappings of its own, and a thread whose stack lies in a block.
  */
 #include "target.h"
 
@@ -41,11 +42,41 @@ static void *thread(void *arg)
 	return arg;
 }
 
+static void *wait_here(void *arg)
+{
+	char c;
+
+	free(malloc(10));
+	EXPECT(write(1, "ready\n", 6) == 6);
+	while (read(0, &c, 1) > 0)
+		;
+	return arg;
+}
+
+static int beside(void)
+{
+	pthread_attr_t attr;
+	pthread_t t;
+
+	for (int i = 0; i < 20; i++) {
+		void *block = NULL, *own = mmap(NULL, 4u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		EXPECT(own != MAP_FAILED && !posix_memalign(&block, 4096, 3u << 20));
+		memset(own, 1, 4u << 20);
+		keep(memset(block, 1, 3u << 20));
+	}
+	void *stack = filled(2u << 20);
+	EXPECT(!pthread_attr_init(&attr) && !pthread_attr_setstack(&attr, (char *)stack + 64, (2u << 20) - 64));
+	EXPECT(!pthread_create(&t, &attr, wait_here, NULL));
+	pthread_join(t, NULL);
+	return stack == NULL;
+}
+
 int main(int argc, char **argv)
 {
 	pthread_t t;
 
-	(void)argv;
+	if (argc > 1 && !strcmp(argv[1], "beside"))
+		return beside();
 	for (int i = 0; i < LIVE_BLOCKS; i++)
 		live[i] = filled(BLOCK);
 	for (int i = 0; i < FREED_BLOCKS; i++) {
