@@ -7,6 +7,7 @@
 #include "keys.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 static struct config config = { .mouse = true };
+static struct err wrong; /* the first line that is */
+static unsigned wrongs;
 
 /* The folder; -1 when there is no home. */
 static int folder(char *out, size_t size)
@@ -72,32 +75,62 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 		return yes_or_no(value, &config.mouse, why, size);
 	if (!strcmp(name, "percent"))
 		return yes_or_no(value, &config.percent, why, size);
-	if (!strncmp(name, "key ", 4))
+	if (!strncmp(name, "key", 3) && (name[3] == ' ' || name[3] == '\t'))
 		return set_key(trimmed(name + 4), value, why, size);
 	snprintf(why, size, "there is no \"%.40s\"", name);
 	return false;
 }
 
-static void read_file(const char *path, FILE *f, struct err *said)
+/* True: it was a longer line; what is left of it is passed over. */
+static bool too_long(const char *line, FILE *f)
+{
+	int c = 0;
+
+	if (strchr(line, '\n') || feof(f))
+		return false;
+	while ((c = fgetc(f)) != EOF && c != '\n')
+		;
+	return true;
+}
+
+static void read_file(const char *path, FILE *f)
 {
 	char line[1024], why[160];
 
 	for (unsigned number = 1; fgets(line, sizeof line, f); number++) {
+		bool cut = too_long(line, f), good = false;
 		char *name = trimmed(line), *equals = strchr(name, '=');
-		bool good = false;
 		if (!*name || *name == '#')
 			continue;
-		snprintf(why, sizeof why, "not of the form name = value");
-		if (equals) {
-			char *comment = strstr(equals, " #");
+		snprintf(why, sizeof why, cut ? "too long a line" : "not of the form name = value");
+		if (equals && !cut) {
+			char *value = equals + 1 + strspn(equals + 1, " \t");
+			char *comment = *value ? strstr(value + 1, " #") : NULL; /* a key may be '#' */
 			if (comment)
 				*comment = 0;
 			*equals = 0;
-			good = take_line(trimmed(name), trimmed(equals + 1), why, sizeof why);
+			good = take_line(trimmed(name), trimmed(value), why, sizeof why);
 		}
-		if (!good && said && !said->text[0])
-			err_set(said, 2, "%s:%u: %s; the rest of it counts", path, number, why);
+		if (!good && !wrongs++)
+			err_set(&wrong, 2, "%s:%u: %s", path, number, why);
 	}
+	if (ferror(f))
+		err_set(&wrong, 2, "%s: cannot be read: %s", path, strerror(errno));
+}
+
+/* A pipe would be waited for. */
+static FILE *open_file(const char *path)
+{
+	struct stat st;
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode))
+		return fdopen(fd, "r");
+	if (fd >= 0) {
+		close(fd);
+		errno = EINVAL;
+	}
+	return NULL;
 }
 
 const struct config *config_get(struct err *said)
@@ -105,17 +138,21 @@ const struct config *config_get(struct err *said)
 	static bool done;
 	char dir[PATH_MAX], path[PATH_MAX + 8];
 
-	if (done || folder(dir, sizeof dir))
-		return &config;
-	done = true;
-	snprintf(path, sizeof path, "%s/config", dir);
-	FILE *f = fopen(path, "re");
-	if (f) {
-		read_file(path, f, said);
-		fclose(f);
-	} else if (errno != ENOENT && errno != ENOTDIR && said) {
-		err_set(said, 2, "%s: cannot be read: %s", path, strerror(errno));
+	if (!done && folder(dir, sizeof dir) == 0) {
+		snprintf(path, sizeof path, "%s/config", dir);
+		FILE *f = open_file(path);
+		if (f) {
+			read_file(path, f);
+			fclose(f);
+		} else if (errno != ENOENT && errno != ENOTDIR) {
+			err_set(&wrong, 2, "%s: cannot be read: %s", path, errno == EINVAL ? "it is no file" : strerror(errno));
+		}
 	}
+	done = true;
+	if (said && wrongs > 1)
+		err_set(said, 2, "%s (and %u more lines)", wrong.text, wrongs - 1);
+	else if (said && wrong.text[0])
+		*said = wrong;
 	return &config;
 }
 
@@ -134,7 +171,7 @@ static void make_folder(char *dir)
 
 static void put(FILE *f, const struct config *c)
 {
-	char keys[128], own[128], word[32];
+	char keys[128], word[32];
 
 	fprintf(f, "# written by memtop (:write-config)\n");
 	if (c->theme[0])
@@ -142,24 +179,29 @@ static void put(FILE *f, const struct config *c)
 	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no", c->percent ? "yes" : "no");
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");
-	for (int r = 1; r < REQ_COUNT; r++) {
-		request_keys_written((enum request)r, keys, sizeof keys);
-		snprintf(own, sizeof own, "%s", request_info((enum request)r)->keys);
-		if (strcmp(keys, own))
-			fprintf(f, "key %s = %s\n", request_word((enum request)r, word), keys);
-	}
+	/* First those that go, so that others may have them in whatever order they come. */
+	for (int pass = 0; pass < 2; pass++)
+		for (int r = 1; r < REQ_COUNT; r++) {
+			request_keys_written((enum request)r, keys, sizeof keys);
+			if (strcmp(keys, request_info((enum request)r)->keys) && (pass == 0 || *keys))
+				fprintf(f, "key %s =%s%s\n", request_word((enum request)r, word), pass ? " " : "", pass ? keys : "");
+		}
 }
 
 int config_write(const struct config *c, char *path, size_t size, struct err *err)
 {
-	char dir[PATH_MAX], part[PATH_MAX + 16];
+	char dir[PATH_MAX], part[PATH_MAX + 16], *real;
 
 	path[0] = 0;
 	if (folder(dir, sizeof dir))
 		return err_set(err, 2, "there is no home for it; set HOME or XDG_CONFIG_HOME");
 	make_folder(dir);
 	snprintf(path, size, "%s/config", dir);
-	snprintf(part, sizeof part, "%s/config.new", dir);
+	real = realpath(path, NULL); /* a link stays one */
+	if (real)
+		snprintf(path, size, "%.4000s", real);
+	free(real);
+	snprintf(part, sizeof part, "%.4000s.new", path);
 	FILE *f = fopen(part, "we");
 	if (!f)
 		return err_set(err, 2, "%s: cannot be written: %s", part, strerror(errno));

@@ -13,8 +13,8 @@
 #define LEAST_NS NS       /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
 
-/* A number and a letter of `letters`, each worth one of `worth`; without a letter worth 1. 0: it is none. */
-static uint64_t amount(const char *text, const char *letters, const uint64_t *worth)
+/* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`. 0: it is none. */
+static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
 {
 	char *end;
 	double n = strtod(text, &end);
@@ -22,13 +22,13 @@ static uint64_t amount(const char *text, const char *letters, const uint64_t *wo
 
 	if (end == text || n <= 0 || (*end && (!letter || end[1])))
 		return 0;
-	n *= letter ? (double)worth[letter - letters] : 1;
-	return n < 1e15 ? (uint64_t)n : 0;
+	n *= (double)(letter ? worth[letter - letters] : plain);
+	return n < 1e15 ? (uint64_t)n : 0; /* eleven days in ns */
 }
 
 int action_every(struct app *a, const char *text)
 {
-	static const uint64_t seconds[] = { 1, 60, 3600 }, bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
+	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS }, bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
 	struct every e = { .live = live_bytes(&model_totals(a->model)->sum) };
 	char size[32];
 
@@ -38,11 +38,13 @@ int action_every(struct app *a, const char *text)
 		return 0;
 	}
 	if (*text == '+')
-		e.bytes = amount(text + 1, "KMG", bytes);
+		e.bytes = amount(text + 1, "KMG", bytes, 1);
 	else
-		e.ns = amount(text, "smh", seconds) * NS;
+		e.ns = amount(text, "smh", seconds, NS);
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
 		return status_error("every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
+	if (!watch_live(a->watch))
+		return status_error("every: there is no live link to the program");
 	e.next_ns = now_ns() + e.ns;
 	a->every = e;
 	if (e.ns)

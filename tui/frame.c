@@ -320,7 +320,7 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	*out = 0;
 	if (v->ops->caption && model_program(a->model))
 		v->ops->caption(v, brief, out, size);
-	if (a->filter[0]) {
+	if (a->filter[0] && !v->ops->no_filter) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
 	}

@@ -43,8 +43,9 @@ int key_parse(const char *name, size_t len)
 	if (len < 3 || name[0] != '<' || name[len - 1] != '>')
 		return KEY_NOTHING;
 	if (name[1] == 'F' && len <= 5 && name[2] >= '1' && name[2] <= '9') {
-		int n = atoi(name + 2);
-		return n <= 24 ? KEY_FN + n : KEY_NOTHING;
+		char *end;
+		long n = strtol(name + 2, &end, 10);
+		return n <= 24 && end == name + len - 1 ? KEY_FN + (int)n : KEY_NOTHING;
 	}
 	for (size_t i = 0; i < NAMED; i++)
 		if (strlen(named[i].word) == len - 2 && !memcmp(named[i].word, name + 1, len - 2))

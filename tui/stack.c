@@ -169,7 +169,10 @@ static void edit(const char *file, uint32_t line)
 		status_say("%s:%u", file, line);
 }
 
-/* At the row's own line; else at the innermost line of its call path that is on this machine. */
+/*
+ * At the row's own line; where none is known, at the innermost one of its call path in the same module: what
+ * has a line further out says nothing about the row.
+ */
 unsigned action_edit(struct app *a)
 {
 	size_t count = 0;
@@ -178,19 +181,19 @@ unsigned action_edit(struct app *a)
 
 	if (!frames)
 		return VIEW_DRAW;
-	const char *file = row.file, *known = row.file;
+	const char *file = row.file;
 	uint32_t line = row.line;
-	for (size_t i = 0; i < count && !(file && line && readable(file)); i++) {
-		file = frames[i].file;
-		line = frames[i].line;
-		known = known ? known : file;
-	}
-	if (file && line && readable(file))
-		edit(file, line);
-	else if (known)
-		status_error("%s: not on this machine", known);
+	for (size_t i = 0; i < count && !(file && line); i++)
+		if (frames[i].module_id == frames[0].module_id) {
+			file = frames[i].file;
+			line = frames[i].line;
+		}
+	if (!file || !line)
+		status_error("no source line of this row is known; debug symbols are needed (--symbols DIR)");
+	else if (!readable(file))
+		status_error("%s: not on this machine", file);
 	else
-		status_error("no source line of this call path is known; debug symbols are needed (--symbols DIR)");
+		edit(file, line);
 	free(frames);
 	return VIEW_REFRESH;
 }

@@ -39,7 +39,7 @@ struct memory {
 static const struct {
 	const char *label, *brief; /* brief: in the sentence */
 } words[MTW_MEMORY_COUNT + 1] = {
-	[MTW_MEMORY_LIVE] = { "live blocks, requested", "live heap" },
+	[MTW_MEMORY_LIVE] = { "live blocks, resident", "live heap" },
 	[MTW_MEMORY_ROUNDING] = { "rounding to size classes", "rounding" },
 	[MTW_MEMORY_FREE] = { "allocator: free lists, its own", "allocator free lists" },
 	[MTW_MEMORY_FILE] = { "mapped files (code, data)", "mapped files" },
@@ -192,7 +192,7 @@ static void sentence(const struct memory *m, char *out, size_t size)
 
 	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, all_of(&m->now)));
 	if (!m->compared) {
-		snprintf(out + n, size - n, ".  What grows is seen from the next look on.");
+		snprintf(out + n, size - n, ".  What grows is seen from the next look on, in a few seconds.");
 		return;
 	}
 	if (m->mark)
@@ -299,7 +299,7 @@ static void draw(struct view *v, const struct area *a)
 
 	if (!m->known) {
 		draw_words(a, 1, 1, ROLE_WARNING, !watch_live(v->app->watch) ?
-			   "Not known: nobody asked for it while the program ran (view 7 asks)." :
+			   "Not known: nobody asked for it while the program ran. A live view does, in Memory (7) and at its marks." :
 			   model_program(v->app->model) && !(model_program(v->app->model)->features & MTW_FEATURE_MEMORY) ?
 			   "This agent is of a version that cannot tell." :
 			   m->asking.answers ? "The agent cannot find out: it sees no /proc/PID/smaps." :
@@ -354,6 +354,7 @@ static void free_view(struct view *v)
 static const struct view_ops ops = {
 	.title = "Memory",
 	.brief = "Mem",
+	.no_filter = true,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

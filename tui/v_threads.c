@@ -35,6 +35,7 @@ struct threads {
 	struct past *past;       /* owned */
 	size_t count, room, past_count, past_room;
 	size_t hidden;           /* threads that ended and hold nothing */
+	uint64_t held;           /* by all of them, as of the same answer */
 	uint64_t rate_ns;        /* session's time */
 	struct asking asking;
 	int sort;
@@ -130,11 +131,13 @@ static void collect(struct threads *l)
 		if (l->rows[i].index < l->past_count)
 			l->past[l->rows[i].index].place = i;
 	l->count = l->hidden = 0;
+	l->held = 0;
 	for (uint32_t i = 0, n = model_thread_count(m); i < n; i++) {
 		const struct thread *t = model_thread(m, i);
 		const struct past *p = &l->past[i];
 		if (!t->known)
 			continue;
+		l->held += t->live_bytes;
 		if (t->ended && !t->live_blocks && model_thread_scans(m)) {
 			l->hidden++;
 			continue;
@@ -171,7 +174,6 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct threads *l = arg;
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->v.app->figures;
-	uint64_t all = live_bytes(&f->totals.sum);
 	struct cell c = { a, y, x, w, f->estimate };
 	bool held = model_thread_scans(l->v.app->model) != 0, over = figures_over(f);
 	char text[32];
@@ -181,9 +183,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	}
 	switch (column) {
-	case C_LIVE: cell_live(c, r->t.live_bytes); break;
+	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
 	case C_PART:
-		snprintf(text, sizeof text, "%.0f", all ? 100.0 * (double)r->t.live_bytes / (double)all : 0);
+		snprintf(text, sizeof text, "%.0f", l->held ? 100.0 * (double)r->t.live_bytes / (double)l->held : 0);
 		draw_right(a, y, x, w, ROLE_DIM, text);
 		break;
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
@@ -302,6 +304,7 @@ static void free_view(struct view *v)
 static const struct view_ops ops = {
 	.title = "Threads",
 	.brief = "Thr",
+	.no_filter = true,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

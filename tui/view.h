@@ -40,6 +40,7 @@ struct view_ops {
 	void (*refresh)(struct view *v, bool resort);
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
+	bool no_filter;                                /* the filter is not about its rows */
 	/* The view comes to the front. May be NULL. */
 	void (*enter)(struct view *v);
 	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
