@@ -107,10 +107,13 @@ static void add_named(struct memory *m, uint32_t what)
 {
 	const struct rss_named *list;
 	size_t n = model_rss_named(m->v.app->model, &list), first = m->count;
+	const struct program *p = model_program(m->v.app->model);
 
-	for (size_t i = 0; i < n; i++)
+	for (size_t i = 0; i < n; i++) {
+		bool main = p && p->exe && !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
 		if (list[i].what == what && list[i].bytes > all_of(&m->now) / NAMED_PART)
-			add_row(m, what, list[i].name, list[i].bytes, list[i].mappings);
+			add_row(m, what, main ? p->name : list[i].name, list[i].bytes, list[i].mappings);
+	}
 	if (m->count > first)
 		qsort(m->rows + first, m->count - first, sizeof *m->rows, by_bytes);
 }
