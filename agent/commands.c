@@ -203,16 +203,16 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 static bool begin_scan(struct server *s, struct viewer *v, struct mtw_in *in)
 {
 	uint64_t request = mtw_get(in);
-	uint64_t kind = mtw_get_below(in, SCAN_KINDS);
+	uint64_t kind = mtw_get_below(in, MTW_KIND_COUNT);
 	uint64_t n = mtw_get_below(in, MTW_BATCH_MAX + 1);
 
 	if (in->bad)
 		return false;
-	if (s->over && kind == SCAN_MEMORY) {
+	if (s->over && kind == MTW_KIND_MEMORY) {
 		command_notice(s, -1, v->index, "the program has ended; its memory is gone");
 		return true;
 	}
-	if (!scan_ask(v, request, (enum scan_kind)kind, in, n) && !in->bad)
+	if (!scan_ask(v, request, (enum mtw_kind)kind, in, n) && !in->bad)
 		command_notice(s, -1, v->index, "the agent has no memory for a scan");
 	return !in->bad;
 }

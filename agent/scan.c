@@ -142,7 +142,7 @@ static void forget_request(struct scan_request *r)
 
 void scan_drop(struct server *s, struct viewer *v)
 {
-	for (int k = 0; k < SCAN_KINDS; k++)
+	for (int k = 0; k < MTW_KIND_COUNT; k++)
 		forget_request(&v->scan[k]);
 	if (s->scan.viewer != v->index)
 		return;
@@ -151,7 +151,7 @@ void scan_drop(struct server *s, struct viewer *v)
 	s->scan.reply = NULL;
 }
 
-bool scan_ask(struct viewer *v, uint64_t request, enum scan_kind kind, struct mtw_in *in, uint64_t n)
+bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n)
 {
 	uint64_t *slots = n ? serve_map(MTW_SLOTS_MAX / 8) : NULL;
 	uint64_t id = 0;
@@ -175,7 +175,7 @@ bool scan_ask(struct viewer *v, uint64_t request, enum scan_kind kind, struct mt
 }
 
 /* Threads or ages, of these slots (NULL: of all). False: no memory for it. */
-static bool scan_blocks(struct server *s, enum scan_kind kind, const uint64_t *slots, struct mtw_out *o)
+static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *slots, struct mtw_out *o)
 {
 	struct work *w = serve_map(sizeof(*w));
 
@@ -184,7 +184,7 @@ static bool scan_blocks(struct server *s, enum scan_kind kind, const uint64_t *s
 	w->s = s;
 	w->slots = slots;
 	mt_live_scan(visit, w);
-	if (kind == SCAN_AGES)
+	if (kind == MTW_KIND_AGES)
 		put_ages(o, w);
 	else
 		put_threads(o, w);
@@ -193,18 +193,16 @@ static bool scan_blocks(struct server *s, enum scan_kind kind, const uint64_t *s
 }
 
 /* A finished payload in a mapping of SCRATCH_BYTES; NULL. */
-static uint8_t *make_reply(struct server *s, uint64_t request, enum scan_kind kind, const uint64_t *slots, size_t *len)
+static uint8_t *make_reply(struct server *s, uint64_t request, enum mtw_kind kind, const uint64_t *slots, size_t *len)
 {
 	uint8_t *reply = serve_map(SCRATCH_BYTES);
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
-	bool nested = s->scanning, good; /* the target may end while one is under way */
+	bool good;
 
 	if (!reply)
 		return NULL;
-	s->scanning = true;
 	mtw_put(&o, request);
-	good = kind == SCAN_MEMORY ? scan_memory(s, &o) : scan_blocks(s, kind, slots, &o);
-	s->scanning = nested;
+	good = kind == MTW_KIND_MEMORY ? scan_memory(s, &o) : scan_blocks(s, kind, slots, &o);
 	*len = (size_t)(o.at - reply);
 	if (good && !o.full)
 		return reply;
@@ -229,17 +227,17 @@ static void scan_send(struct server *s)
 }
 
 /* Each viewer in turn. Takes the request out. */
-static bool next_request(struct server *s, int *viewer, enum scan_kind *kind, struct scan_request *r)
+static bool next_request(struct server *s, int *viewer, enum mtw_kind *kind, struct scan_request *r)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++) {
 		struct viewer *v = &s->viewer[(s->scan_turn + n) % VIEWERS_MAX];
-		for (int k = 0; v->state == VIEWER_OPEN && k < SCAN_KINDS; k++) {
+		for (int k = 0; v->state == VIEWER_OPEN && k < MTW_KIND_COUNT; k++) {
 			if (!v->scan[k].waits)
 				continue;
 			*r = v->scan[k];
 			v->scan[k] = (struct scan_request){ 0 };
 			*viewer = v->index;
-			*kind = (enum scan_kind)k;
+			*kind = (enum mtw_kind)k;
 			s->scan_turn = v->index + 1;
 			return true;
 		}
@@ -257,7 +255,7 @@ void scan_run(struct server *s)
 		scan_send(s);
 		return;
 	}
-	if (s->scanning || !next_request(s, &scan->viewer, &scan->kind, &r))
+	if (!next_request(s, &scan->viewer, &scan->kind, &r))
 		return;
 	uint8_t *reply = make_reply(s, r.request, scan->kind, r.slots, &len);
 	forget_request(&r);
@@ -276,5 +274,5 @@ void scan_run(struct server *s)
 
 void scan_last(struct server *s)
 {
-	s->last_threads = make_reply(s, 0, SCAN_THREADS, NULL, &s->last_threads_len);
+	s->last_threads = make_reply(s, 0, MTW_KIND_THREADS, NULL, &s->last_threads_len);
 }

@@ -138,7 +138,7 @@ struct breath {
 
 struct scan {
 	int viewer;                   /* whose it is; -1 = none is under way */
-	enum scan_kind kind;
+	enum mtw_kind kind;
 	uint8_t *reply;               /* finished payload, in SCRATCH_BYTES; NULL = not yet */
 	size_t reply_len;
 };
@@ -208,7 +208,6 @@ struct server {
 	struct history *history;
 	struct scan scan;
 	int scan_turn;                /* the viewer that is looked at first for the next one */
-	bool scanning;
 	uint8_t *last_threads;        /* MTW_SCAN_THREADS of the final state, NULL = none */
 	size_t last_threads_len;
 
@@ -293,7 +292,7 @@ size_t history_encode(struct server *s, uint8_t *buf, size_t size);
 
 /* scan.c */
 /* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
-bool scan_ask(struct viewer *v, uint64_t request, enum scan_kind kind, struct mtw_in *in, uint64_t n);
+bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n);
 void scan_run(struct server *s);                    /* when one waits */
 void scan_last(struct server *s);                   /* the target is gone: who held what is alive */
 void scan_breathe(struct server *s, struct breath *b, uint32_t steps); /* on the way; a block is a step */

@@ -19,8 +19,6 @@ struct server;
 
 enum viewer_state { VIEWER_FREE, VIEWER_GREETING, VIEWER_CLIENT, VIEWER_OPEN, VIEWER_CLOSING };
 
-enum scan_kind { SCAN_THREADS, SCAN_AGES, SCAN_MEMORY, SCAN_KINDS }; /* as the wire has them */
-
 struct scan_request {                /* that waits for its turn: scan.c */
 	bool waits;
 	uint64_t request;
@@ -39,7 +37,7 @@ struct viewer {
 	size_t map_bytes;
 	uint8_t *in, *out;
 	size_t in_len, out_at, out_len;      /* out: out_len bytes from out_at wait to be written */
-	struct scan_request scan[SCAN_KINDS];
+	struct scan_request scan[MTW_KIND_COUNT];
 	uint64_t produced, written, acked;   /* bytes since the greeting */
 	uint64_t window, probe, probe_ns;    /* window grows when `probe` is acknowledged soon */
 

@@ -49,7 +49,7 @@ int ask_set_option(struct conn *c, const char *name, const char *value)
 	return send_frame(c, MTW_SET_OPTION, p, &o);
 }
 
-int ask_scan(struct conn *c, uint64_t request, int kind, const uint32_t *slots, size_t count)
+int ask_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
 	uint8_t p[MTW_CLIENT_FRAME_MAX];
 	struct mtw_out o = { p, p + sizeof p, false };

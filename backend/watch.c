@@ -509,11 +509,11 @@ int watch_set_option(struct watch *w, const char *name, const char *value)
 	return watch_live(w) ? ask_set_option(w->conn, name, value) : -1;
 }
 
-int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count)
+int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
 	const struct program *p = model_program(w->in.model);
 
-	if (kind == 2 && (!p || !(p->features & MTW_FEATURE_MEMORY)))
+	if (kind == MTW_KIND_MEMORY && (!p || !(p->features & MTW_FEATURE_MEMORY)))
 		return -1; /* an older agent would end the link for it */
 	return watch_live(w) ? ask_scan(w->conn, ++w->scan_request, kind, slots, count) : -1;
 }

@@ -69,7 +69,7 @@ int watch_mark(struct watch *w, const char *name);
 int watch_drop_mark(struct watch *w, uint32_t id);
 int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
 int watch_set_option(struct watch *w, const char *name, const char *value);
-int watch_scan(struct watch *w, int kind, const uint32_t *slots, size_t count); /* sorted slots */
+int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count); /* sorted slots */
 
 /*
  * The session so far, to a file of the user's (whole: spool, symbols, index). May take seconds: meant for a forked

@@ -6,7 +6,6 @@
  * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
  */
 #include "actions.h"
-#include "asking.h"
 
 #include "term.h"
 
@@ -27,7 +26,7 @@ static int mark_now(struct app *a, const char *name)
 {
 	if (watch_mark(a->watch, name))
 		return status_error("no mark was set: there is no live link to the program");
-	watch_scan(a->watch, ASK_MEMORY, NULL, 0); /* so that Memory can count from it */
+	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0); /* so that Memory can count from it */
 	status_say("mark asked for%s%s; d compares with it", *name ? ": " : "", name);
 	return 0;
 }

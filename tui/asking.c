@@ -8,7 +8,7 @@
 #define PART 20                      /* one in so many parts of the time is spent on it, at most */
 #define PATIENCE_NS 10000000000u     /* the agent may be busy with another one's */
 
-void asking_go_on(struct asking *q, struct app *a, enum asking_kind kind, uint64_t answers)
+void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers)
 {
 	uint64_t now = now_ns();
 
@@ -22,7 +22,7 @@ void asking_go_on(struct asking *q, struct app *a, enum asking_kind kind, uint64
 	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused)
 		return;
 	if ((!q->asked_ns || now - q->asked_ns > (waiting ? PATIENCE_NS : every)) &&
-	    !watch_scan(a->watch, (int)kind, NULL, 0))
+	    !watch_scan(a->watch, kind, NULL, 0))
 		q->asked_ns = now;
 }
 

@@ -8,8 +8,6 @@
 
 #include "app.h"
 
-enum asking_kind { ASK_THREADS, ASK_AGES, ASK_MEMORY }; /* as the wire has them */
-
 /* All 0 at first. Times are now_ns(). */
 struct asking {
 	uint64_t asked_ns, took_ns, answer_ns; /* answer: 0 = none came */
@@ -17,7 +15,7 @@ struct asking {
 };
 
 /* At each refresh; `answers`: the model's count of them. */
-void asking_go_on(struct asking *q, struct app *a, enum asking_kind kind, uint64_t answers);
+void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers);
 /* How old the last answer is, when that is worth a word; else 0. */
 uint64_t asking_age(const struct asking *q, const struct app *a);
 

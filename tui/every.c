@@ -4,7 +4,6 @@
  * whenever the heap has grown by so much since the last one. By this viewer: they end with it.
  */
 #include "actions.h"
-#include "asking.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +62,7 @@ void every_go_on(struct app *a)
 		return;
 	if (!watch_live(a->watch) || model_final(a->model) || watch_mark(a->watch, ""))
 		return; /* when the link is back */
-	watch_scan(a->watch, ASK_MEMORY, NULL, 0);
+	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0);
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;

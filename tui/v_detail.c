@@ -241,7 +241,7 @@ static void ask_for_ages(struct detail *d)
 
 	qsort(slots, n, sizeof *slots, by_number);
 	d->scan_before = ages ? ages->request : 0;
-	d->scanning = n > 0 && n < SCAN_SLOTS_MAX && watch_scan(a->watch, 1, slots, n) >= 0;
+	d->scanning = n > 0 && n < SCAN_SLOTS_MAX && watch_scan(a->watch, MTW_KIND_AGES, slots, n) >= 0;
 	free(slots);
 }
 

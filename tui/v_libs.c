@@ -307,17 +307,18 @@ static long search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
+static bool is_hit(void *arg, size_t row)
+{
+	const struct libs *l = arg;
+
+	return strcasestr(l->rows[row].name, l->v.app->search) != NULL;
+}
+
 static unsigned next_hit(struct view *v, bool backwards)
 {
 	struct libs *l = (struct libs *)v;
 
-	for (size_t n = 1; n <= l->count; n++) {
-		size_t i = (l->list.at + (backwards ? l->count - n : n)) % l->count;
-		if (strcasestr(l->rows[i].name, v->app->search)) {
-			list_select(&l->list, i, id_of, l);
-			break;
-		}
-	}
+	list_next(&l->list, backwards, is_hit, id_of, l);
 	return VIEW_DRAW;
 }
 

@@ -137,7 +137,7 @@ static void refresh(struct view *v, bool resort)
 	size_t n = model_rss(v->app->model, &list);
 
 	(void)resort;
-	asking_go_on(&m->asking, v->app, ASK_MEMORY, model_rss_scans(v->app->model));
+	asking_go_on(&m->asking, v->app, MTW_KIND_MEMORY, model_rss_scans(v->app->model));
 	m->count = 0;
 	m->known = n > 0;
 	if (n) {
@@ -340,14 +340,6 @@ static unsigned request(struct view *v, enum request r)
 	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
 }
 
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
-}
-
 static void free_view(struct view *v)
 {
 	free(((struct memory *)v)->rows);
@@ -358,7 +350,7 @@ static const struct view_ops ops = {
 	.title = "Memory",
 	.brief = "Mem",
 	.no_filter = true,
-	.foci = foci,
+	.foci = list_foci,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,

@@ -210,17 +210,18 @@ long sites_search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
+static bool is_hit(void *arg, size_t row)
+{
+	const struct sites *s = arg;
+
+	return matches(sites_at(s, row), s->v.app->search);
+}
+
 unsigned sites_next_hit(struct view *v, bool backwards)
 {
 	struct sites *s = (struct sites *)v;
 
-	for (size_t n = 1; n <= s->count; n++) {
-		size_t i = (s->list.at + (backwards ? s->count - n : n)) % s->count;
-		if (matches(sites_at(s, i), v->app->search)) {
-			list_select(&s->list, i, s->id, s);
-			break;
-		}
-	}
+	list_next(&s->list, backwards, is_hit, s->id, s);
 	return VIEW_DRAW;
 }
 

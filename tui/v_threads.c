@@ -151,7 +151,7 @@ static void refresh(struct view *v, bool resort)
 {
 	struct threads *l = (struct threads *)v;
 
-	asking_go_on(&l->asking, v->app, ASK_THREADS, model_thread_scans(v->app->model));
+	asking_go_on(&l->asking, v->app, MTW_KIND_THREADS, model_thread_scans(v->app->model));
 	take_rates(l);
 	collect(l);
 	sorting = l;
@@ -270,26 +270,19 @@ static long search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
+static bool is_hit(void *arg, size_t row)
+{
+	const struct threads *l = arg;
+
+	return matches(&l->rows[row], l->v.app->search);
+}
+
 static unsigned next_hit(struct view *v, bool backwards)
 {
 	struct threads *l = (struct threads *)v;
 
-	for (size_t n = 1; n <= l->count; n++) {
-		size_t i = (l->list.at + (backwards ? l->count - n : n)) % l->count;
-		if (matches(&l->rows[i], v->app->search)) {
-			list_select(&l->list, i, id_of, l);
-			break;
-		}
-	}
+	list_next(&l->list, backwards, is_hit, id_of, l);
 	return VIEW_DRAW;
-}
-
-static const enum focus *foci(struct view *v)
-{
-	static const enum focus list[] = { FOCUS_LIST, FOCUS_NONE };
-
-	(void)v;
-	return list;
 }
 
 static void free_view(struct view *v)
@@ -305,7 +298,7 @@ static const struct view_ops ops = {
 	.title = "Threads",
 	.brief = "Thr",
 	.no_filter = true,
-	.foci = foci,
+	.foci = list_foci,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,

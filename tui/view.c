@@ -82,6 +82,25 @@ bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 	return true;
 }
 
+void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row), list_id_fn *id, void *arg)
+{
+	for (size_t n = 1; n <= l->count; n++) {
+		size_t i = (l->at + (backwards ? l->count - n : n)) % l->count;
+		if (matches(arg, i)) {
+			list_select(l, i, id, arg);
+			return;
+		}
+	}
+}
+
+const enum focus *list_foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
 void list_fit(struct list *l, int height)
 {
 	l->height = height;

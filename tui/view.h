@@ -81,6 +81,10 @@ void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *fin
 void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
 /* Movement requests; false = it was none. */
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
+/* Selects the next row, around the end, that matches; stays where none does. */
+void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row), list_id_fn *id, void *arg);
+/* For view_ops: a view that is one list without keys of its own. */
+const enum focus *list_foci(struct view *v);
 /* Before drawing: rows that fit. */
 void list_fit(struct list *l, int height);
 

@@ -190,7 +190,7 @@ enum mtw_type {
 	MTW_SET_OPTION = 69,
 	/* s name, s value */
 	MTW_SCAN = 70,
-	/* v request id, v kind (0 threads, 1 ages, 2 memory), n x { +slot } (ages: of these slots; none = all) */
+	/* v request id, v kind (enum mtw_kind), n x { +slot } (ages: of these slots; none = all) */
 	MTW_DETACH = 71,
 	/* (empty) the client goes; the target runs on */
 
@@ -254,6 +254,13 @@ enum mtw_truncation {
 	MTW_TRUNC_SWITCHED = 6,  /* a stack that ends nowhere (coroutine without an end mark) */
 	MTW_TRUNC_EARLY = 7,     /* allocated before the agent could unwind */
 	MTW_TRUNC_COUNT = 8,
+};
+
+enum mtw_kind { /* of a scan; MEMORY: of agents with MTW_FEATURE_MEMORY */
+	MTW_KIND_THREADS = 0,
+	MTW_KIND_AGES = 1,
+	MTW_KIND_MEMORY = 2,
+	MTW_KIND_COUNT = 3,
 };
 
 enum mtw_memory {
