@@ -38,6 +38,7 @@ enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
 /* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only
  * read is the kernel's page of zeros, which is there, and not alone. false: nobody knows. Opens a file. */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
+bool mt_prim_barrier(void);                          /* each thread of the process passes one; false: none here */
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
 /* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
@@ -134,6 +135,7 @@ bool mt_live_restore(const struct thread *t, void *p, const struct block *b, str
 bool mt_live_peek(const void *p, struct block *b);
 bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
 bool mt_live_knows_large(const void *p);            /* ... where no small one has an entry */
+void mt_live_dense(void);                           /* no longer sampled; server thread: live_few.h */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 /* addr: of a small block, to the granule. Leaf by leaf, ascending within one. Server thread. */
 void mt_live_scan(void (*visit)(void *arg, uintptr_t addr, const struct block *b), void *arg);

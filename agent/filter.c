@@ -294,6 +294,8 @@ const char *mt_filter_update(void)
 		return "is one change of filters too many for this session";
 	if (on)
 		atomic_store(&mt_filter_ever, 1);
+	if (!want.sample)
+		mt_live_dense();
 	atomic_store_explicit(&mt_filter_on, on ? number << FILTER_SHIFT | on : 0, memory_order_release);
 	return NULL;
 }

@@ -34,7 +34,7 @@
  *
  * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under such a
  * number, so mt_record_free() takes it for a slot that is new to the thread and leaves its usual path, without a
- * test of its own.
+ * test of its own. The free of a block that was left out asks live_few.h, while that knows, else the live map.
  *
  * A thread reads mt_filter_on once for each block: number of a period and kinds of filter. Periods do not change
  * once they are published, so it decides and books by the same one, whatever is switched meanwhile.

@@ -35,7 +35,9 @@
  * that who enters a block comes here, and puts it into the region's twin, a second leaf. There it stays
  * until it is taken out: who finds nothing in the leaf looks into the twin. An entry is in one of the two.
  */
+#include "filter.h"
 #include "live.h"
+#include "live_few.h"
 
 #include <string.h>
 
@@ -77,7 +79,10 @@ bool mt_live_init(unsigned granule_bytes)
 	if (!tick_start || !new_root(&mt_live_even.xsmall) || !new_root(&mt_live_even.xlarge) ||
 	    !new_root(&mt_live_open))
 		return false;
-	atomic_store(&mt_live_fast, mt_live_open);
+	if (!(atomic_load(&mt_filter_on) & FILTER_SAMPLE) || !mt_live_few_begin())
+		atomic_store(&mt_live_fast, mt_live_open);
+	else if (!new_root(&mt_live_fast))
+		return false;
 	mt_arena_range((uintptr_t)tick_start, TICKS * sizeof(*tick_start), PART_MAP);
 	return true;
 }
@@ -88,6 +93,12 @@ MT_COLD void mt_live_suspect(void)
 
 	if (!atomic_exchange(&xsuspected, true) && new_root(&empty))
 		atomic_store(&mt_live_fast, empty);
+}
+
+void mt_live_dense(void)
+{
+	if (atomic_load(&mt_live_few) && mt_live_few_end() && !atomic_load(&xsuspected))
+		atomic_store(&mt_live_fast, mt_live_open);
 }
 
 /* The map of an address; NULL: outside the known address space, or not yet there. */
@@ -309,7 +320,7 @@ static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 }
 
 /* The guard of `t` is set; the shared one has none. */
-static bool enter(const struct thread *t, uintptr_t addr, const struct block *b, struct block *old)
+static bool enter_any(const struct thread *t, uintptr_t addr, const struct block *b, struct block *old)
 {
 	if (unlikely(b->size >= LARGE_MIN))
 		return enter_large(addr, b->size, pack_large(addr, b->slot, b->tick, b->thread), old);
@@ -318,6 +329,16 @@ static bool enter(const struct thread *t, uintptr_t addr, const struct block *b,
 	bool occupied = enter_small(addr, pack_small(b->size, b->slot, b->tick, b->thread), old);
 	if (unlikely(t->shared))
 		atomic_fetch_sub(&mt_live_unguarded, 1);
+	return occupied;
+}
+
+/* What it finds in the place starts in the same KiB. */
+static bool enter(const struct thread *t, uintptr_t addr, const struct block *b, struct block *old)
+{
+	mt_live_few_add(addr);
+	bool occupied = enter_any(t, addr, b, old);
+	if (unlikely(occupied))
+		mt_live_few_remove(addr);
 	return occupied;
 }
 
@@ -362,10 +383,9 @@ MT_COLD static struct block take_twin(const struct shadow *s, uintptr_t addr)
 	return unpack_small(v);
 }
 
-struct block mt_live_take(const void *p)
+static struct block take(uintptr_t addr)
 {
 	struct block none = { 0, 0, 0, 0 };
-	uintptr_t addr = plain_address(p);
 	const struct shadow *s = shadow_of(addr);
 
 	if (unlikely(!s))
@@ -381,6 +401,16 @@ struct block mt_live_take(const void *p)
 	struct block b = take_large(s, addr);
 	if (unlikely(!b.slot && atomic_load_explicit(&s->xtwin, memory_order_relaxed)))
 		return take_twin(s, addr);
+	return b;
+}
+
+struct block mt_live_take(const void *p)
+{
+	uintptr_t addr = plain_address(p);
+	struct block b = take(addr);
+
+	if (likely(b.slot))
+		mt_live_few_remove(addr);
 	return b;
 }
 
@@ -411,7 +441,7 @@ bool mt_live_knows(const void *p)
 {
 	struct block b;
 
-	return mt_live_peek(p, &b);
+	return !live_few_none(p) && mt_live_peek(p, &b);
 }
 
 /* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there, and is 0. */

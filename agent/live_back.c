@@ -43,7 +43,6 @@
  */
 #include "live.h"
 
-#include <linux/membarrier.h>
 #include <sys/syscall.h>
 
 #define PAUSE_NS 1000000000u     /* between looks, and between the two at a page */
@@ -81,16 +80,6 @@ static region_leaf *word_of(region_leaf *const _Atomic *root, const struct used 
 static struct shadow *map_of(const struct used *u)
 {
 	return u->kind == LEAF_ODD ? &mt_live_odd : &mt_live_even;
-}
-
-static bool barrier(void)
-{
-	long done = mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
-
-	if (!done)
-		return true;
-	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
-	       !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
 
 static bool inside(const struct thread *t)
@@ -133,7 +122,7 @@ static bool close_region(const struct used *u)
 		atomic_store(word_of(&mt_live_open, u), 0);
 	mt_era_next();
 	/* The second: where stores are seen out of order, an entry may be seen after its guard's end. */
-	if (barrier() && all_passed() && barrier())
+	if (mt_prim_barrier() && all_passed() && mt_prim_barrier())
 		return true;
 	open_again(u);
 	return false;

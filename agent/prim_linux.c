@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/membarrier.h>
 #include <sys/auxv.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -105,6 +106,16 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	return done == pages;
+}
+
+bool mt_prim_barrier(void)
+{
+	long done = mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+
+	if (!done)
+		return true;
+	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
+	       !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
 
 /* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */

@@ -20,6 +20,7 @@
  */
 #include "record_fast.h"
 #include "filter.h"
+#include "live_few.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -512,7 +513,9 @@ void mt_record_free_unknown(struct thread *t, void *p)
 
 void mt_record_free_slow(struct thread *t, void *p)
 {
-	if (!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows(p))
+	if (likely(live_few_none(p)))
+		free_left_out(t, p);
+	else if (!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows(p))
 		free_any(t, p);
 	else
 		free_left_out(t, p);

@@ -6,6 +6,7 @@
  */
 #include "check.h"
 #include "live.h"
+#include "live_few.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>
@@ -84,6 +85,41 @@ TEST(unseen_frees_show)
 	CHECK_EQ(old.slot, 3);
 	CHECK_EQ(mt_live_take(at(0x2000)).size, 6000);
 	CHECK_EQ(mt_live_take(at(0x2000)).slot, 0);
+}
+
+/* Made-up addresses: the test's own blocks are not counted, so none may go meanwhile. */
+TEST(pages_with_a_recorded_block_are_known)
+{
+	enum { PAGE = 1 << FEW_SHIFT, FAR = 1 << 30, MANY = 300 };
+	struct block old, b;
+
+	CHECK(!live_few_none(at(0x200000))); /* nobody counts */
+	bool counting = mt_live_few_begin();
+	bool none_yet = live_few_none(at(0x200000));
+	enter(0x200000 + PAGE - 16, 24, 3, &old);
+	enter(0x200000 + PAGE - 96, 5000, 4, &old);
+	enter(0x200000 + FAR + 8, 24, 5, &old);
+	bool here = live_few_none(at(0x200000)), after = live_few_none(at(0x200000 + PAGE));
+	bool far = live_few_none(at(0x200000 + FAR)), known = mt_live_knows(at(0x200000 + PAGE - 16));
+	mt_live_take(at(0x200000 + PAGE - 16));
+	bool one_left = live_few_none(at(0x200000));
+	enter(0x200000 + PAGE - 96, 6000, 4, &old); /* in the place of one that was freed unseen */
+	mt_live_take(at(0x200000 + PAGE - 96));
+	mt_live_take(at(0x200000 + PAGE - 96));     /* there is none any more */
+	bool none_left = live_few_none(at(0x200000));
+	for (int i = 0; i < MANY; i++)
+		mt_live_few_add(BASE + 0x200000);
+	for (int i = 0; i < MANY; i++)
+		mt_live_few_remove(BASE + 0x200000);
+	bool stuck = live_few_none(at(0x200000));
+	bool told = mt_live_few_end();
+	CHECK(counting && told);
+	CHECK(none_yet && after && none_left);
+	CHECK(!here && !far && !one_left && !stuck && known);
+	CHECK(!live_few_none(at(0x200000)));
+	CHECK(mt_live_peek(at(0x200000 + FAR + 8), &b));
+	CHECK_EQ(b.slot, 5);
+	CHECK_EQ(mt_live_take(at(0x200000 + FAR + 8)).slot, 5);
 }
 
 TEST(a_failed_realloc_is_taken_back)
