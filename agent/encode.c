@@ -75,7 +75,7 @@ void encode_hello(struct server *s, struct viewer *v)
 
 	mt_conf_print(options, sizeof(options));
 	mtw_put(&o, MTW_VERSION);
-	mtw_put(&o, MTW_FEATURE_MEMORY);
+	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS);
 	mtw_put(&o, (uint64_t)s->target);
 	mtw_put(&o, s->uid[1]);
 	mtw_put(&o, s->start_unix_ns);
@@ -330,6 +330,20 @@ static bool put_last_threads(struct server *s, struct viewer *v)
 	return true;
 }
 
+/* False: there is no room for all of them yet. */
+static bool put_last_cohorts(struct server *s, struct viewer *v)
+{
+	while (s->over && s->last_cohorts && !v->last_cohorts.whole) {
+		if (!fits(v, COHORTS_PART_LEAST + SMALL_BYTES))
+			return false;
+		size_t room = viewer_room(v) - TICK_BYTES - SMALL_BYTES;
+		size_t len = cohorts_encode(s->last_cohorts, &v->last_cohorts, 0, s->scratch,
+					    room < SCRATCH_BYTES ? room : SCRATCH_BYTES);
+		viewer_frame(v, MTW_SCAN_COHORTS, s->scratch, len);
+	}
+	return true;
+}
+
 static void put_tick(struct server *s, struct viewer *v, bool complete)
 {
 	struct mtw_out o = begin(s);
@@ -376,7 +390,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 		put_totals(s, v); /* how far loading is, as of this TICK */
 	if (!slots)
 		v->wants = true;
-	v->complete = small && slots && put_last_threads(s, v);
+	v->complete = small && slots && put_last_threads(s, v) && put_last_cohorts(s, v);
 	put_tick(s, v, v->complete);
 	viewer_write(s, v);
 }

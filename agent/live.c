@@ -95,10 +95,13 @@ MT_COLD void mt_live_suspect(void)
 		atomic_store(&mt_live_fast, empty);
 }
 
+/* mt_live_suspect() may come between: its root stays. */
 void mt_live_dense(void)
 {
+	region_leaf *sparse = atomic_load(&mt_live_fast);
+
 	if (atomic_load(&mt_live_few) && mt_live_few_end() && !atomic_load(&xsuspected))
-		atomic_store(&mt_live_fast, mt_live_open);
+		atomic_compare_exchange_strong(&mt_live_fast, &sparse, mt_live_open);
 }
 
 /* The map of an address; NULL: outside the known address space, or not yet there. */

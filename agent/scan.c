@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * scan.c - what a viewer asks for that takes a walk over the live map: whose blocks are alive, and
- * since when; of what the process' memory consists (scan_memory.c).
+ * since when, summed up or by slot (cohorts.c); of what the process' memory consists (scan_memory.c).
  *
  * The map is walked in one go, in the server; every few thousand blocks the clock is looked at, and
  * sockets and ticks get their turn, so that a walk over millions delays nobody. One scan at a time;
@@ -17,6 +17,8 @@
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
 #define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
+#define STUCK_NS (10 * SECOND)   /* a viewer that takes nothing for so long loses its answer, */
+#define LONGEST_NS (60 * SECOND) /* and one that has not got all of it by then: others wait */
 
 struct count {
 	uint64_t blocks, bytes;
@@ -25,6 +27,7 @@ struct count {
 struct work {
 	struct server *s;
 	const uint64_t *slots;
+	struct cohorts *cohorts; /* NULL = not asked for */
 	struct breath breath;
 	struct count all, size[SIZES], thread[MTW_THREADS_MAX], birth[BIRTHS];
 };
@@ -61,6 +64,8 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	slot_id slot = b->slot & SLOT_WEIGHED ? b->slot & (WEIGHED_END - 1) : b->slot;
 	if (w->slots && (slot >= MTW_SLOTS_MAX || !bit_get(w->slots, slot)))
 		return;
+	if (w->cohorts)
+		cohorts_add(w->cohorts, slot, b, weight);
 	add(&w->all, b, weight);
 	add(&w->size[b->size ? 64 - __builtin_clzll(b->size) - 1 : 0], b, weight);
 	add(&w->thread[b->thread < MTW_THREADS_MAX ? b->thread : 0], b, weight);
@@ -140,15 +145,20 @@ static void forget_request(struct scan_request *r)
 	*r = (struct scan_request){ 0 };
 }
 
+/* Nothing is under way any more. */
+static void end_scan(struct scan *scan)
+{
+	serve_unmap(scan->reply, SCRATCH_BYTES);
+	cohorts_free(scan->cohorts);
+	*scan = (struct scan){ .viewer = -1 };
+}
+
 void scan_drop(struct server *s, struct viewer *v)
 {
 	for (int k = 0; k < MTW_KIND_COUNT; k++)
 		forget_request(&v->scan[k]);
-	if (s->scan.viewer != v->index)
-		return;
-	s->scan.viewer = -1;
-	serve_unmap(s->scan.reply, SCRATCH_BYTES);
-	s->scan.reply = NULL;
+	if (s->scan.viewer == v->index)
+		end_scan(&s->scan);
 }
 
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n)
@@ -174,16 +184,27 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 	return true;
 }
 
-/* Threads or ages, of these slots (NULL: of all). False: no memory for it. */
-static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *slots, struct mtw_out *o)
+/* A walk. NULL: no memory for it. */
+static struct work *look(struct server *s, const uint64_t *slots, struct cohorts *cohorts)
 {
 	struct work *w = serve_map(sizeof(*w));
 
 	if (!w)
-		return false;
+		return NULL;
 	w->s = s;
 	w->slots = slots;
+	w->cohorts = cohorts;
 	mt_live_scan(visit, w);
+	return w;
+}
+
+/* Threads or ages, of these slots (NULL: of all). False: no memory for it. */
+static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *slots, struct mtw_out *o)
+{
+	struct work *w = look(s, slots, NULL);
+
+	if (!w)
+		return false;
 	if (kind == MTW_KIND_AGES)
 		put_ages(o, w);
 	else
@@ -192,8 +213,21 @@ static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *sl
 	return true;
 }
 
+static struct cohorts *scan_cohorts(struct server *s, const uint64_t *slots)
+{
+	struct cohorts *c = cohorts_new();
+	struct work *w = c ? look(s, slots, c) : NULL;
+
+	if (w) {
+		serve_unmap(w, sizeof(*w));
+		return c;
+	}
+	cohorts_free(c);
+	return NULL;
+}
+
 /* A finished payload in a mapping of SCRATCH_BYTES; NULL. */
-static uint8_t *make_reply(struct server *s, uint64_t request, enum mtw_kind kind, const uint64_t *slots, size_t *len)
+static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum mtw_kind kind, size_t *len)
 {
 	uint8_t *reply = serve_map(SCRATCH_BYTES);
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
@@ -201,8 +235,8 @@ static uint8_t *make_reply(struct server *s, uint64_t request, enum mtw_kind kin
 
 	if (!reply)
 		return NULL;
-	mtw_put(&o, request);
-	good = kind == MTW_KIND_MEMORY ? scan_memory(s, &o) : scan_blocks(s, kind, slots, &o);
+	mtw_put(&o, r->request);
+	good = kind == MTW_KIND_MEMORY ? scan_memory(s, &o) : scan_blocks(s, kind, r->slots, &o);
 	*len = (size_t)(o.at - reply);
 	if (good && !o.full)
 		return reply;
@@ -210,20 +244,47 @@ static uint8_t *make_reply(struct server *s, uint64_t request, enum mtw_kind kin
 	return NULL;
 }
 
-/* A reply passes the window: it was asked for, and is of bounded size. */
-static void scan_send(struct server *s)
+/* A reply passes the window: it was asked for, and is of bounded size. True: sent. */
+static bool send_reply(struct server *s, struct viewer *v)
 {
 	static const unsigned frame_of[] = { MTW_SCAN_THREADS, MTW_SCAN_AGES, MTW_SCAN_MEMORY };
-	struct scan *scan = &s->scan;
-	struct viewer *v = scan->viewer >= 0 ? &s->viewer[scan->viewer] : NULL;
+	const struct scan *scan = &s->scan;
 
-	if (!v || !scan->reply || v->state != VIEWER_OPEN || viewer_space(v) < scan->reply_len + 64)
-		return;
+	if (viewer_space(v) < scan->reply_len + 64)
+		return false;
 	viewer_frame(v, frame_of[scan->kind], scan->reply, scan->reply_len);
-	serve_unmap(scan->reply, SCRATCH_BYTES);
-	scan->reply = NULL;
-	scan->viewer = -1;
-	encode_pump(s, v, true);
+	return true;
+}
+
+/* Half of what may be under way is for ticks: on a slow link they would be behind all of it. True: all is sent. */
+static bool send_cohorts(struct server *s, struct viewer *v)
+{
+	struct scan *scan = &s->scan;
+	size_t kept = (v->window < OUT_BYTES ? (size_t)v->window : OUT_BYTES) / 2 + 64;
+
+	while (!scan->at.whole && viewer_room(v) > kept + COHORTS_PART_LEAST) {
+		size_t room = viewer_room(v) - kept;
+		size_t len = cohorts_encode(scan->cohorts, &scan->at, scan->request, s->scratch,
+					    room < SCRATCH_BYTES ? room : SCRATCH_BYTES);
+		viewer_frame(v, MTW_SCAN_COHORTS, s->scratch, len);
+		scan->moved_ns = serve_now();
+	}
+	return scan->at.whole;
+}
+
+static void scan_send(struct server *s)
+{
+	struct scan *scan = &s->scan;
+	struct viewer *v = &s->viewer[scan->viewer];
+	bool sent = v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
+
+	uint64_t now = serve_now();
+	if (sent || now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS)
+		end_scan(scan);
+	if (sent)
+		encode_pump(s, v, true);
+	else if (v->state == VIEWER_OPEN)
+		viewer_write(s, v);
 }
 
 /* Each viewer in turn. Takes the request out. */
@@ -249,30 +310,54 @@ void scan_run(struct server *s)
 {
 	struct scan *scan = &s->scan;
 	struct scan_request r;
-	size_t len;
+	struct cohorts *cohorts = NULL;
+	uint8_t *reply = NULL;
+	size_t len = 0;
 
+	if (s->over && scan->cohorts)
+		end_scan(scan); /* the final state has them */
 	if (scan->viewer >= 0) {
 		scan_send(s);
 		return;
 	}
 	if (!next_request(s, &scan->viewer, &scan->kind, &r))
 		return;
-	uint8_t *reply = make_reply(s, r.request, scan->kind, r.slots, &len);
+	if (scan->kind == MTW_KIND_COHORTS)
+		cohorts = scan_cohorts(s, r.slots);
+	else
+		reply = make_reply(s, &r, scan->kind, &len);
+	uint64_t request = r.request;
 	forget_request(&r);
-	if (scan->viewer >= 0 && reply) {
-		scan->reply = reply;
-		scan->reply_len = len;
+	scan->reply = reply;
+	scan->reply_len = len;
+	scan->cohorts = cohorts;
+	scan->request = request;
+	scan->moved_ns = scan->begun_ns = serve_now();
+	if (scan->viewer >= 0 && (reply || cohorts)) {
 		scan_send(s);
 		return;
 	}
-	if (reply) /* who asked is gone */
-		serve_unmap(reply, SCRATCH_BYTES);
-	else if (scan->viewer >= 0 && !s->over)
+	if (scan->viewer >= 0 && !s->over)
 		command_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
-	scan->viewer = -1;
+	end_scan(scan); /* or who asked is gone */
 }
 
 void scan_last(struct server *s)
 {
-	s->last_threads = make_reply(s, 0, MTW_KIND_THREADS, NULL, &s->last_threads_len);
+	struct cohorts *c = cohorts_new();
+	struct work *w = look(s, NULL, c);
+	uint8_t *reply = w ? serve_map(SCRATCH_BYTES) : NULL;
+	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
+
+	if (!reply) {
+		serve_unmap(w, sizeof(*w));
+		cohorts_free(c);
+		return;
+	}
+	mtw_put(&o, 0);
+	put_threads(&o, w);
+	serve_unmap(w, sizeof(*w));
+	s->last_threads = reply;
+	s->last_threads_len = (size_t)(o.at - reply);
+	s->last_cohorts = c;
 }

@@ -9,7 +9,7 @@
  *   viewer.c   one connection: bytes, frames from it       commands.c what those frames ask for
  *   encode.c   state -> frames, first the small kinds      batch.c    slots with their paths
  *   marks.c    epochs with what was live then              history.c  thinned totals
- *   scan.c     threads and ages out of the live map
+ *   scan.c     threads and ages out of the live map; cohorts.c  ... by slot
  *
  * All but server.c run in the server only, which is one thread: no locks, no atomics but in `struct
  * shared`. It has no thread of the C library's, so nothing here may use errno, stdio, malloc or
@@ -22,6 +22,7 @@
 #define MT_SERVER_H
 
 #include "agent.h"
+#include "cohorts.h"
 #include "memtop/wire.h"
 #include "viewer.h"
 
@@ -139,8 +140,12 @@ struct breath {
 struct scan {
 	int viewer;                   /* whose it is; -1 = none is under way */
 	enum mtw_kind kind;
-	uint8_t *reply;               /* finished payload, in SCRATCH_BYTES; NULL = not yet */
+	uint64_t request;
+	uint8_t *reply;               /* finished payload, in SCRATCH_BYTES; NULL = not yet, or: */
 	size_t reply_len;
+	struct cohorts *cohorts;      /* sent in parts */
+	struct cohorts_at at;
+	uint64_t begun_ns, moved_ns;  /* moved: some of it was sent last */
 };
 
 struct server {
@@ -210,6 +215,7 @@ struct server {
 	int scan_turn;                /* the viewer that is looked at first for the next one */
 	uint8_t *last_threads;        /* MTW_SCAN_THREADS of the final state, NULL = none */
 	size_t last_threads_len;
+	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise */
 
 	struct viewer viewer[VIEWERS_MAX];
 	uint8_t *scratch;             /* SCRATCH_BYTES */

@@ -9,6 +9,7 @@
 #define MT_VIEWER_H
 
 #include "agent.h"
+#include "cohorts.h"
 #include "memtop/wire.h"
 
 #define VIEWERS_MAX 16
@@ -44,6 +45,7 @@ struct viewer {
 	/* served so far */
 	bool greeted, hello, history, complete, final;
 	bool last_threads;            /* sent */
+	struct cohorts_at last_cohorts;
 	bool wants;                   /* something is left that did not fit */
 	bool quiet;                   /* little was under way when this pump began */
 	uint32_t seq, state_serial, option_serial, filters_sent, notice_serial, process_pass;

@@ -145,6 +145,7 @@ static void reset(struct model *m)
 	free_filters(m);
 	free_ages(m);
 	rss_clear(m);
+	cohorts_clear(m);
 	free_chunks(m);
 	tick_clear(m);
 	marks_clear(m);
@@ -584,6 +585,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);
 	case MTW_SCAN_AGES: apply_ages(m, e); return 0;
 	case MTW_SCAN_MEMORY: rss_apply(m, e); return 0;
+	case MTW_SCAN_COHORTS: return cohorts_apply(m, e, err);
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;

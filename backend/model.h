@@ -141,6 +141,20 @@ struct scan_ages {
 	size_t birth_count, size_count, thread_count;
 };
 
+struct cohort { /* live blocks that have these in common */
+	uint32_t slot, thread;           /* thread: index; that allocated them */
+	uint32_t age_s;                  /* at cohorts.time_ns, rounded down as mtw_age_step() does */
+	uint64_t blocks, bytes;
+};
+struct cohorts { /* one scan */
+	uint64_t time_ns;
+	uint64_t left_blocks, left_bytes; /* alive then, and in none of them: there was no room */
+	struct cohort *list;             /* by slot */
+	size_t count;
+};
+/* Those of one slot; how many. */
+size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first);
+
 struct model;
 struct event; /* wire_read.h */
 
@@ -197,6 +211,8 @@ size_t model_rss_named(const struct model *m, const struct rss_named **list);
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
+const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was asked for, or it is not here yet */
+uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 /* allocation and free rates, per second: over the last second, and over ten */
 struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);

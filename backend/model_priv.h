@@ -105,6 +105,11 @@ struct model {
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;
 	uint64_t rss_scans;
+	struct cohorts cohorts, cohorts_coming; /* coming: its last part is not here yet */
+	size_t cohorts_room;             /* of the one that is coming */
+	bool cohorts_whole, cohorts_begun;
+	uint64_t cohorts_request;        /* of the one that is coming */
+	uint64_t cohort_scans;
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
@@ -198,6 +203,9 @@ void model_notify(struct model *m, const struct model_delta *d, size_t count);
 /* model_rss.c */
 void rss_apply(struct model *m, const struct event *e);
 void rss_clear(struct model *m);
+/* model_cohorts.c */
+int cohorts_apply(struct model *m, const struct event *e, struct err *err);
+void cohorts_clear(struct model *m);
 /* model_tick.c */
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);

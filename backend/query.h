@@ -16,6 +16,7 @@ typedef uint32_t row_id;     /* stable within one query; 0 = none */
 
 enum query_column {          /* what rows are sorted by, largest first */
 	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
+	BY_GROWTH,           /* of call sites: what looks most like a leak first */
 };
 
 enum {
@@ -86,8 +87,13 @@ int query_building(const struct query *q);
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
 void query_set_sort(struct query *q, enum query_column by, bool reverse);
-/* "" = none; words match function, module, file; lib:X size>N grew new */
+/*
+ * "" = none; words match function, module, file; lib:X size>N grew new. age>60s age<5m thread:X: LIVE and BLOCKS
+ * are of such blocks only, as of the newest scan for cohorts; all else stays that of their stacks. -1 and *err: the
+ * filter is as it was.
+ */
 int query_set_filter(struct query *q, const char *text, struct err *err);
+bool query_by_cohort(const struct query *q);  /* the filter needs such scans */
 int query_zoom(struct query *q, row_id id);   /* its subtree becomes the whole; 0 = out one level */
 int query_zoom_owner(struct query *q, uint32_t module);
 /*
@@ -115,6 +121,11 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 		   const struct site **sites);
 uint64_t query_window(const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
 void query_site_expect(struct query *q, uint32_t site, bool on);
+
+/* How old are live blocks (that pass the filter), as of the newest scan for cohorts? */
+struct age { uint32_t median_s, oldest_s; bool known; };
+/* Of rows of the tree, or of call sites. What is not known yet is so the next time. */
+void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out);
 
 /* --- the verdict (line 2) */
 struct verdict {

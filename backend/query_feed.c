@@ -33,6 +33,7 @@ static uint64_t steps_left(const struct query *q)
 		left += (count - q->up_at) / NODES_A_STEP;
 	if (g->row && !q->rows[g->row]->gone && g->at < q->rows[g->row]->member_count)
 		left += q->rows[g->row]->member_count - g->at;
+	left += ages_left(q);
 	if (q->search.running)
 		left += names_loc_count(q->n) - q->search.loc;
 	return left;
@@ -133,6 +134,8 @@ bool tree_refresh(struct query *q)
 	}
 	uint64_t names = names_version(q->n);
 	bool renamed = names != q->seen_names;
+	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) && q->filter.whole)
+		q->filter_stale = true;
 	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) ||
 	    q->arrived_count || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {

@@ -6,6 +6,8 @@
  * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
  * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
  * the sums, in slices, then kept up to date stack by stack. Else the model's own are used.
+ * age> age< thread: choose among the blocks of a stack, by the agent's last scan: what is alive of it is
+ * then what the scan found, and the sums are made anew with each one.
  */
 #include "query_priv.h"
 
@@ -94,6 +96,52 @@ static bool held_at_base(const struct query *q, const struct node *n)
 	return false;
 }
 
+bool filter_takes(const struct query *q, const struct cohort *c)
+{
+	const struct filter *f = &q->filter;
+
+	if (!f->by_cohort)
+		return true;
+	if (f->thread && (c->thread >= f->thread_hits || !f->thread_hit[c->thread]))
+		return false;
+	return c->age_s >= f->age_min && c->age_s < f->age_max;
+}
+
+bool query_by_cohort(const struct query *q)
+{
+	return q->filter.by_cohort;
+}
+
+bool filter_passed(const struct query *q, uint32_t index)
+{
+	const struct filter *f = &q->filter;
+
+	return !filter_on(q) || (index < f->value_room && f->self[index].tally.alloc_blocks);
+}
+
+/* Of the blocks that are alive, only those that the filter takes. False: none. */
+static bool keep_cohorts(const struct query *q, const struct node *n, struct value *v)
+{
+	const struct cohorts *c = model_cohorts(q->m);
+	uint64_t blocks = 0, bytes = 0;
+	struct tally *t = &v->tally;
+
+	for (uint32_t id = n->first_slot; c && id; id = model_slot(q->m, id)->next_of_node) {
+		const struct cohort *x;
+		for (size_t left = cohorts_of_slot(c, id, &x); left; left--, x++) {
+			if (!filter_takes(q, x))
+				continue;
+			blocks += x->blocks;
+			bytes += x->bytes;
+		}
+	}
+	t->alloc_blocks = t->alloc_blocks > blocks ? t->alloc_blocks : blocks;
+	t->alloc_bytes = t->alloc_bytes > bytes ? t->alloc_bytes : bytes;
+	t->free_blocks = t->alloc_blocks - blocks;
+	t->free_bytes = t->alloc_bytes - bytes;
+	return blocks != 0;
+}
+
 static bool passes(struct query *q, uint32_t index)
 {
 	const struct filter *f = &q->filter;
@@ -115,6 +163,17 @@ static bool passes(struct query *q, uint32_t index)
 	if (f->grew && c->born_bytes <= c->gone_bytes)
 		return false;
 	return !f->fresh || (c->born_bytes && !held_at_base(q, n));
+}
+
+/* What of the stack counts. False: nothing. */
+static bool taken(struct query *q, uint32_t index, struct value *v)
+{
+	const struct node *n = model_dense(q->m, index, NULL);
+
+	if (!passes(q, index))
+		return false;
+	value_of_node(n, false, v);
+	return !q->filter.by_cohort || keep_cohorts(q, n, v);
 }
 
 static void add_words(struct query *q, uint32_t i)
@@ -151,6 +210,26 @@ void filter_add_nodes(struct query *q)
 		add_words(q, f->count++);
 }
 
+static void find_threads(struct query *q)
+{
+	struct filter *f = &q->filter;
+	char id[16];
+
+	if (!f->thread)
+		return;
+	f->thread_hits = model_thread_count(q->m);
+	free(f->thread_hit);
+	f->thread_hit = xcalloc(f->thread_hits, sizeof *f->thread_hit);
+	for (uint32_t i = 0; i < f->thread_hits; i++) {
+		const struct thread *t = model_thread(q->m, i);
+		if (!t || !t->known)
+			continue;
+		snprintf(id, sizeof id, "%u", t->tid);
+		bool by_id = f->thread[0] && !f->thread[strspn(f->thread, "0123456789")];
+		f->thread_hit[i] = by_id ? !strcmp(id, f->thread) : text_has(t->name, f->thread);
+	}
+}
+
 /* Zeroes that nobody touches cost no memory: few stacks pass a filter. */
 void filter_start(struct query *q)
 {
@@ -162,6 +241,8 @@ void filter_start(struct query *q)
 	f->value_room = f->incl_room = 0;
 	f->count = 0;
 	f->whole = f->summing = false;
+	f->cohort_scan = model_cohort_scans(q->m);
+	find_threads(q);
 	if (f->loc_room)
 		memset(f->word_of_loc, 0, f->loc_room * sizeof *f->word_of_loc);
 	fit(q);
@@ -171,10 +252,11 @@ static void sum_up(struct query *q, uint32_t i)
 {
 	struct filter *f = &q->filter;
 	const struct node *n = model_dense(q->m, i, NULL);
+	struct value v;
 
-	if (passes(q, i)) {
-		value_of_node(n, false, &f->self[i]);
-		value_add(&f->incl[i], &f->self[i]);
+	if (taken(q, i, &v)) {
+		f->self[i] = v;
+		value_add(&f->incl[i], &v);
 		f->words[i] |= HOLDS;
 	}
 	if (!(f->words[i] & HOLDS))
@@ -215,8 +297,8 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v)
 	*v = nothing;
 	if (!f->summing || index < f->left)
 		return false;
-	if (passes(q, index))
-		value_of_node(model_dense(q->m, index, NULL), false, v);
+	if (!taken(q, index, v))
+		*v = nothing;
 	struct value before = f->self[index];
 	f->self[index] = *v;
 	value_sub(v, &before);
@@ -235,7 +317,14 @@ static void filter_clear(struct filter *f)
 	for (size_t i = 0; i < f->word_count; i++)
 		free(f->words_wanted[i]);
 	free(f->lib);
-	f->lib = NULL;
+	free(f->thread);
+	free(f->thread_hit);
+	f->lib = f->thread = NULL;
+	f->thread_hit = NULL;
+	f->thread_hits = 0;
+	f->age_min = 0;
+	f->age_max = UINT32_MAX;
+	f->by_cohort = false;
 	f->word_count = 0;
 	f->size_above = 0;
 	f->grew = f->fresh = f->active = false;
@@ -268,6 +357,23 @@ static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 	return 0;
 }
 
+/* "age>60s": blocks older than that; "age<5m": younger ones. */
+static int parse_age(struct filter *f, const char *word, struct err *err)
+{
+	static const struct { char unit; uint32_t seconds; } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	char *end;
+	double n = strtod(word + 4, &end), seconds = -1;
+
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if ((*end == units[i].unit && !end[1]) || (!*end && !i))
+			seconds = n * units[i].seconds;
+	if (end == word + 4 || !(seconds >= 0 && seconds <= 1e9))
+		return err_set(err, 2, "%s: not an age; write age>60s, age<5m, age>2h", word);
+	*(word[3] == '>' ? &f->age_min : &f->age_max) = (uint32_t)seconds;
+	f->by_cohort = true;
+	return 0;
+}
+
 static int take_word(struct filter *f, const char *word, struct err *err)
 {
 	f->active = true;
@@ -276,6 +382,14 @@ static int take_word(struct filter *f, const char *word, struct err *err)
 		f->lib = xstrdup(word + 4);
 		return 0;
 	}
+	if (!strncmp(word, "thread:", 7)) {
+		free(f->thread);
+		f->thread = xstrdup(word + 7);
+		f->by_cohort = true;
+		return 0;
+	}
+	if (!strncmp(word, "age>", 4) || !strncmp(word, "age<", 4))
+		return parse_age(f, word, err);
 	if (!strncmp(word, "size>", 5))
 		return parse_size(word + 5, &f->size_above, err);
 	if (!strcmp(word, "grew") || !strcmp(word, "new")) {
@@ -288,18 +402,29 @@ static int take_word(struct filter *f, const char *word, struct err *err)
 	return 0;
 }
 
-int query_set_filter(struct query *q, const char *text, struct err *err)
+static int take_words(struct filter *f, const char *text, struct err *err)
 {
 	char *copy = xstrdup(text), *save = NULL;
-	bool was_active = q->filter.active;
 	int rc = 0;
 
-	filter_clear(&q->filter);
 	for (char *w = strtok_r(copy, " ", &save); w && !rc; w = strtok_r(NULL, " ", &save))
-		rc = take_word(&q->filter, w, err);
-	if (rc)
-		filter_clear(&q->filter);
+		rc = take_word(f, w, err);
 	free(copy);
-	q->filter_stale |= was_active || q->filter.active;
 	return rc;
+}
+
+/* What is not understood changes nothing. */
+int query_set_filter(struct query *q, const char *text, struct err *err)
+{
+	struct filter tried = { 0 };
+	bool was_active = q->filter.active;
+	int rc = take_words(&tried, text, err);
+
+	filter_clear(&tried);
+	if (rc)
+		return rc;
+	filter_clear(&q->filter);
+	take_words(&q->filter, text, err);
+	q->filter_stale |= was_active || q->filter.active;
+	return 0;
 }

@@ -66,6 +66,12 @@ struct filter {
 	size_t word_count;
 	uint64_t size_above;
 	bool grew, fresh, active;
+	uint32_t age_min, age_max; /* seconds: of blocks older than this, and younger */
+	char *thread;            /* ... that such a thread allocated: part of its name, or its id */
+	bool by_cohort;          /* one of these is asked for */
+	uint8_t *thread_hit;     /* per thread index: is it one? */
+	size_t thread_hits;
+	uint64_t cohort_scan;    /* the sums are of this one */
 	uint16_t *word_of_fn;    /* per function: words that it matches, bit 15 = asked */
 	uint16_t *word_of_loc;   /* the same per location */
 	size_t fn_room, loc_room;
@@ -122,6 +128,7 @@ struct search {
 /* What a tick added to a node's own values. */
 struct arrived { uint32_t index; struct value self; };
 
+struct aging;                    /* query_ages.c */
 struct query_site;               /* query_sites.c */
 struct site_table;
 
@@ -170,6 +177,7 @@ struct query {
 	struct search search;
 	struct filter filter;
 	struct site_table *sites;
+	struct aging *aging;
 };
 
 /* query_steps.c */
@@ -203,6 +211,8 @@ void tree_add_nodes(struct query *q);             /* that are new */
 bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
+/* The rows that it counts in, from the top on, as far as rows are built; how many. */
+size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
 /* query_feed.c */
 #define NODES_A_STEP 4u /* when they are only looked at */
@@ -237,6 +247,8 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
 const struct value *filter_self(const struct query *q, uint32_t index);
 const struct value *filter_incl(const struct query *q, uint32_t index);
+bool filter_passed(const struct query *q, uint32_t index); /* something of the stack is in the sums */
+bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
 bool text_has(const char *text, const char *part); /* without case; NULL text has nothing */
 
@@ -248,6 +260,10 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 void sites_move(struct query *q, uint32_t index); /* its site may be another */
 void sites_stale(struct query *q, bool only_moved);
 uint32_t sites_left(const struct query *q);       /* nodes that are not summed yet */
+uint32_t sites_of_index(struct query *q, uint32_t index);
+/* query_ages.c */
+void ages_forget(struct query *q);
+size_t ages_left(const struct query *q);          /* cohorts that are not counted yet */
 /* query_shape.c */
 #define NET_MAX (1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not overflow */
 static inline int64_t net_clamped(int64_t net)

@@ -46,7 +46,7 @@ int64_t tree_key(const struct query *q, uint32_t row)
 	case BY_BORN: return (int64_t)c->born_bytes;
 	case BY_GONE: return (int64_t)c->gone_bytes;
 	case BY_SELF: return (int64_t)live_bytes(&r->self.tally);
-	case BY_RATE: return (int64_t)v->rate_bytes;
+	case BY_RATE: return (int64_t)v->rate_blocks;
 	case BY_ALLOC: return (int64_t)v->tally.alloc_bytes;
 	default: return (int64_t)live_bytes(&v->tally);
 	}

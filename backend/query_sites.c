@@ -402,10 +402,30 @@ static int64_t key_of(const struct site *s)
 	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
 	case BY_BORN: return (int64_t)s->change.born_bytes;
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
-	case BY_RATE: return (int64_t)s->rate_bytes;
+	case BY_RATE: return (int64_t)s->rate_blocks;
 	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
 	default: return (int64_t)live_bytes(&s->sum);
 	}
+}
+
+static int rank_of(const struct site *s)
+{
+	static const int ranks[] = {
+		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
+		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
+	};
+
+	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
+}
+
+/* By shape; those that grew by how much. */
+static int by_growth(const struct site *x, const struct site *y)
+{
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
+	if (rank_of(x) >= 4 || x->net_window == y->net_window)
+		return 0;
+	return x->net_window < y->net_window ? 1 : -1;
 }
 
 static int by_key(const void *a, const void *b)
@@ -413,10 +433,11 @@ static int by_key(const void *a, const void *b)
 	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
 	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
 	int64_t kx = key_of(x), ky = key_of(y);
-	int order = sorting.by == BY_NAME ? strcmp(x->name, y->name)
-		    : kx < ky		  ? 1
-		    : kx > ky		  ? -1
-					  : 0;
+	int order = sorting.by == BY_NAME     ? strcmp(x->name, y->name)
+		    : sorting.by == BY_GROWTH ? by_growth(x, y)
+		    : kx < ky		      ? 1
+		    : kx > ky		      ? -1
+					      : 0;
 
 	if (!order)
 		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1

@@ -76,7 +76,6 @@ int64_t sites_steady(const struct site_table *t);
 int64_t sites_expected(const struct site_table *t);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
-uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);
 

@@ -57,6 +57,7 @@ static void add_member(struct trow *r, struct member m)
 
 void tree_clear(struct query *q)
 {
+	ages_forget(q);
 	for (size_t i = 0; i < q->row_count; i++) {
 		free(q->rows[i]->members);
 		free(q->rows[i]->children);
@@ -205,13 +206,17 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 struct walk {
 	const struct value *v;
 	uint32_t add; /* dense index of a new member, NO_ID = none */
+	uint32_t *rows; /* on the way; NULL: nobody asks */
+	size_t count, room;
 };
 
-static void book(struct query *q, uint32_t row, const struct member *m, const struct value *v,
-		 bool self)
+static void book(struct query *q, uint32_t row, const struct member *m, struct walk *w, bool self)
 {
 	struct trow *r = q->rows[row];
+	const struct value *v = w->v;
 
+	if (w->count < w->room)
+		w->rows[w->count++] = row;
 	if (!v)
 		return;
 	if (r->valued != q->stamp) {
@@ -258,13 +263,13 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	return child;
 }
 
-static void walk_down(struct query *q, uint32_t index, const struct walk *w)
+static void walk_down(struct query *q, uint32_t index, struct walk *w)
 {
 	struct member at = { 0, 0, 0 };
 	uint32_t row = ROOT_DOWN;
 	size_t left = 0;
 
-	book(q, row, &at, w->v, false);
+	book(q, row, &at, w, false);
 	if (!tree_current(q, q->rows[row]))
 		return;
 	for (uint32_t i = index; i;
@@ -282,24 +287,24 @@ static void walk_down(struct query *q, uint32_t index, const struct walk *w)
 		row = enter_child(q, row, &at, at.index == w->add);
 		if (!row)
 			return;
-		book(q, row, &at, w->v, !left && !at.frame);
+		book(q, row, &at, w, !left && !at.frame);
 	}
 }
 
-static void walk_up(struct query *q, uint32_t index, const struct walk *w)
+static void walk_up(struct query *q, uint32_t index, struct walk *w)
 {
 	struct member at = { index, NO_ID, index }, to;
 	uint32_t row = ROOT_UP;
 
 	if (w->add == index)
 		add_member(q->rows[row], at);
-	book(q, row, &at, w->v, false);
+	book(q, row, &at, w, false);
 	while (tree_current(q, q->rows[row]) && member_up(q, &at, &to)) {
 		at = to;
 		row = enter_child(q, row, &at, w->add == index);
 		if (!row)
 			return;
-		book(q, row, &at, w->v, q->rows[row]->parent == ROOT_UP);
+		book(q, row, &at, w, q->rows[row]->parent == ROOT_UP);
 	}
 }
 
@@ -310,7 +315,7 @@ void tree_add_nodes(struct query *q)
 
 	q->inverted = false; /* steps are those of the tree that is walked */
 	for (; q->down_count < count; q->down_count++)
-		walk_down(q, q->down_count, &(struct walk){ NULL, q->down_count });
+		walk_down(q, q->down_count, &(struct walk){ .add = q->down_count });
 	q->inverted = inverted;
 	if (q->up_started)
 		GROW_UNTOUCHED(q->up_leaf, q->up_room, count);
@@ -333,7 +338,7 @@ bool tree_add_stacks(struct query *q)
 			continue;
 		struct value v = *filter_self(q, i);
 		q->up_leaf[i] = 1;
-		walk_up(q, i, &(struct walk){ &v, i });
+		walk_up(q, i, &(struct walk){ .v = &v, .add = i });
 	}
 	return true;
 }
@@ -344,11 +349,22 @@ void tree_add_value(struct query *q, uint32_t index, const struct value *v)
 	bool fresh = up && !q->up_leaf[index] && model_dense(q->m, index, NULL)->self.alloc_blocks;
 
 	q->inverted = false;
-	walk_down(q, index, &(struct walk){ v, NO_ID });
+	walk_down(q, index, &(struct walk){ .v = v, .add = NO_ID });
 	q->inverted = true;
 	if (fresh)
 		q->up_leaf[index] = 1;
 	if (up)
-		walk_up(q, index, &(struct walk){ v, fresh ? index : NO_ID });
+		walk_up(q, index, &(struct walk){ .v = v, .add = fresh ? index : NO_ID });
 	q->inverted = inverted;
+}
+
+size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max)
+{
+	struct walk w = { .add = NO_ID, .rows = rows, .room = max };
+
+	if (!q->inverted)
+		walk_down(q, index, &w);
+	else if (q->up_started && index < q->up_at)
+		walk_up(q, index, &w);
+	return w.count;
 }

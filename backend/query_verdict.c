@@ -90,14 +90,17 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 {
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	char number[REPORT_NUMBER], time[24];
+	int64_t shrunk = 0;
 	size_t largest = 0;
 
 	report_signed(number,
 		      length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS)))
 			     : 0);
 	span(time, length);
-	for (size_t i = 0; i < g->count; i++)
+	for (size_t i = 0; i < g->count; i++) {
 		largest = g->net[i] > g->net[largest] ? i : largest;
+		shrunk -= g->net[i] < 0 ? g->net[i] : 0;
+	}
 	switch (shape) {
 	case SHAPE_STEADY:
 		v->kind = V_GROWING;
@@ -122,7 +125,7 @@ static void say_kind(struct verdict *v, enum shape shape, const struct growth *g
 		    (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 		return;
 	case SHAPE_SAWTOOTH:
-		v->kind = total > 0 ? V_GROWING : V_FLAT;
+		v->kind = total > shrunk ? V_GROWING : V_FLAT; /* the last swing leaves something */
 		say(v, "UP AND DOWN, %s/min over %s", number, time);
 		return;
 	default:

@@ -148,6 +148,12 @@ static void ask_for_names(struct watch *w)
 
 /* --- the link */
 
+/* Who asks for cohorts asks again and again; those of the end came unasked, and are the session's. */
+static bool worth_keeping(uint64_t type, const uint8_t *payload, size_t len)
+{
+	return type != MTW_SCAN_COHORTS || (len && !payload[0]);
+}
+
 static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct watch *w = arg;
@@ -175,7 +181,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 	}
 	if (!model_coming(w->in.model))
 		w->stale_since = 0;
-	keep_frame(&w->keep, type, payload, len);
+	if (worth_keeping(type, payload, len))
+		keep_frame(&w->keep, type, payload, len);
 	check_kept(w);
 	return 0;
 }
@@ -513,7 +520,9 @@ int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_
 {
 	const struct program *p = model_program(w->in.model);
 
-	if (kind == MTW_KIND_MEMORY && (!p || !(p->features & MTW_FEATURE_MEMORY)))
+	uint64_t needed = kind == MTW_KIND_MEMORY ? MTW_FEATURE_MEMORY : kind == MTW_KIND_COHORTS ? MTW_FEATURE_COHORTS : 0;
+
+	if (needed && (!p || !(p->features & needed)))
 		return -1; /* an older agent would end the link for it */
 	return watch_live(w) ? ask_scan(w->conn, ++w->scan_request, kind, slots, count) : -1;
 }

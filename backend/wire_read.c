@@ -439,6 +439,29 @@ static void read_scan_memory(struct reader *r)
 	free(parts);
 }
 
+static void read_scan_cohorts(struct reader *r)
+{
+	uint64_t slot = 0;
+
+	r->e.u.cohorts.request = mtw_get(&r->in);
+	r->e.u.cohorts.flags = get32(r);
+	r->e.u.cohorts.time_ns = mtw_get(&r->in);
+	r->e.u.cohorts.left_blocks = mtw_get(&r->in);
+	r->e.u.cohorts.left_bytes = mtw_get(&r->in);
+	size_t n = r->e.u.cohorts.count = get_count(r, MTW_BATCH_MAX, 5);
+	struct cohort *list = r->e.u.cohorts.list = xcalloc(n, sizeof *list);
+
+	for (size_t i = 0; i < n && !r->in.bad; i++) {
+		list[i].slot = get_delta(r, &slot, MTW_SLOTS_MAX);
+		list[i].thread = get_id(r, MTW_THREADS_MAX);
+		list[i].age_s = get32(r);
+		list[i].blocks = mtw_get(&r->in);
+		list[i].bytes = mtw_get(&r->in);
+	}
+	emit(r);
+	free(list);
+}
+
 static void read_s_symbol(struct reader *r)
 {
 	r->e.u.s_symbol.module = get_id(r, MTW_MODULES_MAX);
@@ -509,6 +532,7 @@ static const struct {
 	{ MTW_SCAN_THREADS, "SCAN_THREADS", read_scan_threads },
 	{ MTW_SCAN_AGES, "SCAN_AGES", read_scan_ages },
 	{ MTW_SCAN_MEMORY, "SCAN_MEMORY", read_scan_memory },
+	{ MTW_SCAN_COHORTS, "SCAN_COHORTS", read_scan_cohorts },
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_MEMORY, "MEMORY", read_memory },

@@ -40,6 +40,8 @@ struct event {
 		struct { uint64_t request; uint32_t thread; uint64_t blocks, bytes; } scan_thread;
 		struct scan_ages ages;       /* arrays borrowed for the call */
 		struct { uint64_t request, time_ns; size_t count; struct rss_read *parts; /* borrowed for the call */ } rss;
+		struct { uint64_t request, time_ns, left_blocks, left_bytes; uint32_t flags; size_t count;
+			 struct cohort *list; /* borrowed for the call */ } cohorts;
 		struct { uint64_t time_ns; } s_time;
 		struct { uint32_t module, kind; uint64_t offset; uint32_t source; size_t count;
 			 struct { struct text function, file; uint32_t line; bool inlined; } frames[64]; } s_symbol;

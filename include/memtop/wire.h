@@ -76,7 +76,8 @@
 #define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
-#define MTW_FEATURE_MEMORY 1u        /* in HELLO: scans of kind 2 are understood */
+#define MTW_FEATURE_MEMORY 1u        /* in HELLO: scans of kind 2 are understood, */
+#define MTW_FEATURE_COHORTS 2u       /* of kind 3 */
 #define MTW_RSS_PARTS_MAX 1024u /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
@@ -174,6 +175,12 @@ enum mtw_type {
 	/* v request id, v time_ns, n x { v what (enum mtw_memory), s name, v rss_bytes, v mappings }: what is
 	 * resident in the process, in parts that add up to it. By name where there are names: of files, of
 	 * shared memory; the many small ones are joined under "". */
+	MTW_SCAN_COHORTS = 25,
+	/* v request id (0: not asked for, part of the final state), v flags (MTW_PART_*), v time_ns,
+	 * v blocks, v bytes (alive, and in no cohort, for there was no room), n x { +slot, v thread index,
+	 * v age_s, v blocks, v bytes }: live blocks that have slot, allocating thread and age in common. Age:
+	 * seconds at time_ns, rounded down by mtw_age_step(). A slot may come more than once, in several
+	 * parts, too. All of it is there with the last part. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,
@@ -221,6 +228,9 @@ enum mtw_type {
 #define MTW_MODULE_ALLOC (1u << 5)  /* owns the malloc in use */
 #define MTW_MODULE_VDSO (1u << 6)
 
+#define MTW_PART_FIRST (1u << 0)
+#define MTW_PART_LAST (1u << 1)
+
 #define MTW_MARK_DROPPED (1u << 0)
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
@@ -256,11 +266,12 @@ enum mtw_truncation {
 	MTW_TRUNC_COUNT = 8,
 };
 
-enum mtw_kind { /* of a scan; MEMORY: of agents with MTW_FEATURE_MEMORY */
+enum mtw_kind { /* of a scan; MEMORY, COHORTS: of agents with that MTW_FEATURE_... */
 	MTW_KIND_THREADS = 0,
 	MTW_KIND_AGES = 1,
 	MTW_KIND_MEMORY = 2,
-	MTW_KIND_COUNT = 3,
+	MTW_KIND_COHORTS = 3,
+	MTW_KIND_COUNT = 4,
 };
 
 enum mtw_memory {
@@ -284,6 +295,14 @@ enum mtw_loss {
 	MTW_LOSS_MARKS = 5,       /* marks reduced to their totals */
 	MTW_LOSS_COUNT = 6,
 };
+
+/* Ages as they are told: to the second below 32 s, then rounded down to a sixteenth of a power of two. */
+static inline uint32_t mtw_age_step(uint32_t seconds)
+{
+	unsigned dropped = seconds < 32 ? 0 : 27u - (unsigned)__builtin_clz(seconds);
+
+	return seconds >> dropped << dropped;
+}
 
 /*
  * Writing: append to a caller's buffer; the cursor never passes end, and overflow is remembered.

@@ -185,6 +185,17 @@ class Client:
 
     on_scan_ages = on_scan_memory = on_scan_threads
 
+    def on_scan_cohorts(self, v):
+        """All parts joined, once the last is here."""
+        if v["flags"] & wire.PART_FIRST:
+            self.cohorts = dict(v, parts=0, cohorts=[])
+        elif self.cohorts["request"] != v["request"]:
+            raise WireError("parts of two scans are mixed")
+        self.cohorts["cohorts"] += v["cohorts"]
+        self.cohorts["parts"] += 1
+        if v["flags"] & wire.PART_LAST:
+            self.scans[v["request"]] = self.cohorts
+
     @staticmethod
     def _forward(old, new):
         for key in zero():

@@ -15,13 +15,15 @@ WINDOW_MIN, WINDOW_MAX, ACK_EVERY = 65536, 4 << 20, 16384
 
 NAMES = {
     **dict(enumerate("HELLO ERROR TOTALS TICK STATE MODULE NODES SLOTS COUNTS THREAD PROCESS MARK MARK_LIVE"
-                     " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY".split(), 1)),
+                     " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY"
+                     " SCAN_COHORTS".split(), 1)),
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH".split(), 64)),
     **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
 }
 globals().update({name: kind for kind, name in NAMES.items()})
 
 TICK_COMPLETE, TICK_FINAL = 1, 2
+PART_FIRST, PART_LAST = 1, 2
 (MODULE_MAIN, MODULE_AGENT, MODULE_LIBC, MODULE_CXX, MODULE_GONE, MODULE_ALLOC,
  MODULE_VDSO) = (1 << i for i in range(7))
 CODE, SIGNAL, NOWHERE, TRUNCATED = range(4)
@@ -67,6 +69,8 @@ FRAMES = {
     MEMORY: [("parts", [("name", "s"), ("bytes", "v")])],
     SCAN_MEMORY: [("request", "v"), ("time_ns", "v"),
                   ("parts", [("what", "v"), ("name", "s"), ("bytes", "v"), ("mappings", "v")])],
+    SCAN_COHORTS: [("request", "v"), ("flags", "v"), ("time_ns", "v"), *_GROUP,
+                   ("cohorts", [("slot", "+"), ("thread", "v"), ("age_s", "v"), *_GROUP])],
     CLIENT: [("features", "v"), ("who", "s"), ("token", "s"), ("tick_ns", "v")],
     ACK: [("bytes", "v")],
     SET_MARK: [("name", "s")],

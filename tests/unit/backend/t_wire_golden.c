@@ -56,6 +56,8 @@ static const struct golden agent_frames[] = {
 	{"weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;"},
 	{"memory", MTW_MEMORY, "memory live map=8589934592 t\u00e4st=0;"},
 	{"scan_memory", MTW_SCAN_MEMORY, "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;"},
+	{"scan_cohorts", MTW_SCAN_COHORTS,
+	 "cohorts 11 1 849200000000 2 3 5/0/0:1:0 5/200/31:7:8 16777215/16383/1048576:1099511627776:" BIG ";"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -256,6 +258,14 @@ static void add_small(const struct event *e)
 		for (size_t i = 0; i < e->u.rss.count; i++)
 			add(" %" PRIu64 " %.*s=%" PRIu64 "/%" PRIu64, e->u.rss.parts[i].what, T(e->u.rss.parts[i].name),
 			    e->u.rss.parts[i].bytes, e->u.rss.parts[i].mappings);
+		break;
+	case MTW_SCAN_COHORTS:
+		add("cohorts %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64, e->u.cohorts.request, e->u.cohorts.flags,
+		    e->u.cohorts.time_ns, e->u.cohorts.left_blocks, e->u.cohorts.left_bytes);
+		for (size_t i = 0; i < e->u.cohorts.count; i++) {
+			const struct cohort *c = &e->u.cohorts.list[i];
+			add(" %u/%u/%u:%" PRIu64 ":%" PRIu64, c->slot, c->thread, c->age_s, c->blocks, c->bytes);
+		}
 		break;
 	case MTW_NOTICE:
 		add("notice %.*s", T(e->u.notice));

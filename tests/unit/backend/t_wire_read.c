@@ -111,6 +111,9 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_SCAN_AGES, 1, 2, 3, UINT64_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, UINT64_MAX, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, 1, 0, 5, 0, 0), -1);   /* a name past the end */
+	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, UINT64_MAX, 0, 0, 0, 0, 0), -1);
+	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, MTW_SLOTS_MAX, 0, 0, 0, 0), -1);
+	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, 1, MTW_THREADS_MAX, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1), -1);      /* a viewer's word, never an agent's */
 	CHECK_EQ(READ(MTW_S_EXIT, MTW_CUT, 0), 0);
 	CHECK_EQ(READ(MTW_LOSS, MTW_LOSS_COUNT, 1, 1), 0);          /* of a later agent */
