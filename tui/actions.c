@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.c - requests that belong to no single view: marks, diff, search, filter, theme, help,
- * back and quit. Saving and the command line are in save.c and command.c.
+ * actions.c - requests that belong to no single view: marks, diff, search, theme, help, back and
+ * quit. Saving, filters and the command line are in save.c, filter.c and command.c.
  *
  * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
  */
@@ -193,23 +193,6 @@ static unsigned next_hit(struct app *a, bool backwards)
 	return v->ops->next_hit(v, backwards);
 }
 
-int action_set_filter(struct app *a, const char *text)
-{
-	struct err err = { 0 };
-
-	if (query_set_filter(a->query, text, &err))
-		return status_error("%s", err.text);
-	snprintf(a->filter, sizeof a->filter, "%s", text);
-	app_refresh(a, true);
-	return 0;
-}
-
-static void filtering(void *arg, enum prompt_event e, const char *text)
-{
-	if (e == PROMPT_DONE)
-		action_set_filter(arg, text);
-}
-
 /* --- going */
 
 static void leaving(void *arg, enum prompt_event e, const char *text)
@@ -336,6 +319,22 @@ static unsigned switch_process(struct app *a)
 	return 0;
 }
 
+static unsigned churn(struct app *a)
+{
+	app_show(a, VIEW_SITES);
+	if (view_sites_by_rate(a->views[VIEW_SITES]))
+		return VIEW_DRAW;
+	return a->views[VIEW_SITES]->ops->request(a->views[VIEW_SITES], REQ_CHURN);
+}
+
+static unsigned columns(struct app *a)
+{
+	if (!a->views[a->current]->ops->table)
+		return said(status_error("this view has no columns to choose"));
+	app_open_page(a, view_columns_new(a));
+	return VIEW_DRAW;
+}
+
 unsigned action_request(struct app *a, enum request r)
 {
 	switch (r) {
@@ -358,13 +357,14 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_SEARCH: return search(a);
 	case REQ_NEXT_HIT: return next_hit(a, false);
 	case REQ_PREV_HIT: return next_hit(a, true);
-	case REQ_FILTER:
-		prompt_line(&a->prompt, "Filter: ", a->filter, filtering, a);
-		return VIEW_DRAW;
+	case REQ_FILTER: action_filter(a); return VIEW_DRAW;
+	case REQ_OLDER: action_older(a); return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
 	case REQ_PROCESSES: return switch_process(a);
 	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
+	case REQ_CHURN: return churn(a);
+	case REQ_COLUMNS: return columns(a);
 	case REQ_COPY: return action_copy_stack(a);
 	case REQ_EDIT: return action_edit(a);
 	case REQ_THEME: return next_theme(a);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c, every.c and command.c call of each other. Main thread.
+ * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c, every.c, filter.c and
+ * command.c call of each other, and views. Main thread.
  * All say in the status line what happened.
  */
 #ifndef ACTIONS_H
@@ -17,7 +18,10 @@ void saver_stop(void);                                     /* saver.c: leaves no
 unsigned action_copy_stack(struct app *a);                 /* stack.c: of the selected row */
 unsigned action_edit(struct app *a);                       /* stack.c: the editor at its line */
 void action_command(struct app *a);                        /* command.c: opens the command line */
-int action_set_filter(struct app *a, const char *text);    /* -1: it was not understood */
+void action_filter(struct app *a);                         /* filter.c: lets it be typed */
+void action_older(struct app *a);                          /* filter.c: only blocks older than ... */
+unsigned action_zoom_thread(struct app *a, uint32_t tid);  /* filter.c: the tree of what it allocated */
+int action_set_filter(struct app *a, const char *text);    /* filter.c; -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);
 int action_every(struct app *a, const char *text);         /* every.c: "60", "+10M", "off"; -1: it is none of these */
 void every_go_on(struct app *a);                           /* every.c: sets the mark that is due */

@@ -16,6 +16,7 @@
  * far it is.
  */
 #include "actions.h"
+#include "ages.h"
 #include "config.h"
 
 #include "loop.h"
@@ -50,6 +51,8 @@ static void draw(struct app *a, bool whole)
 	frame_draw(a);
 	term_flush(whole);
 	a->view_ns = now_ns();
+	if (ages_lack())
+		a->moved = a->due = true;
 }
 
 /* --- slices */
@@ -126,6 +129,8 @@ void app_refresh(struct app *a, bool resort)
 	a->moved = a->due = false;
 	figures_take(&a->figures, a->watch, a->owners, a->query);
 	struct view *v = a->views[a->current];
+	if (query_by_cohort(a->query))
+		ages_ask(a);
 	if (v->ops->refresh)
 		v->ops->refresh(v, resort);
 	if (a->page && a->page->ops->refresh)

@@ -11,6 +11,8 @@
 #ifndef APP_H
 #define APP_H
 
+#include "asking.h"
+#include "graph.h"
 #include "budget.h"
 #include "figures.h"
 #include "prompt.h"
@@ -52,8 +54,9 @@ struct app {
 	char search[256], filter[256];
 	long hits;               /* of the search; -1 = no search */
 	size_t hits_pending;     /* names that are not known yet */
-	uint64_t window_ns;      /* time in the graphs; 0 = fits itself to the session */
+	struct graph_time time;  /* what of it the graphs show */
 	struct every every;
+	struct asking cohorts;   /* ages.c */
 	bool percent;            /* live sizes as shares of all that is live */
 	bool paused;
 	bool mouse;              /* clicks are ours, not the terminal's */
@@ -129,10 +132,12 @@ struct view *view_memory_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);
+struct view *view_columns_new(struct app *a); /* of the current view, which has a table */
 /* `stacks`: how many the row stands for; this one is the heaviest. */
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);
 void view_tree_select_node(struct view *v, uint32_t node);
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
 void view_marks_pick(struct view *v);
+bool view_sites_by_rate(const struct view *v); /* what it is sorted by */
 
 #endif

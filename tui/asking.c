@@ -2,10 +2,12 @@
  *
  * asking.c - see asking.h.
  */
-#include "asking.h"
+#include "app.h"
 
 #define EVERY_NS 2000000000u
-#define PART 20                      /* one in so many parts of the time is spent on it, at most */
+#define PART 20                      /* one in so many parts of the time is spent on it, at most; */
+#define PART_UNASKED 100             /* of ages, which are shown beside all else: where that is not too seldom */
+#define SELDOM_NS 30000000000u
 #define PATIENCE_NS 10000000000u     /* the agent may be busy with another one's */
 
 void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers)
@@ -18,7 +20,10 @@ void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t 
 		q->answer_ns = now;
 	}
 	bool waiting = q->asked_ns > q->answer_ns;
-	uint64_t every = q->took_ns * PART > EVERY_NS ? q->took_ns * PART : EVERY_NS;
+	uint64_t every = q->took_ns * PART;
+	if (kind == MTW_KIND_COHORTS && every < SELDOM_NS)
+		every = q->took_ns * PART_UNASKED < SELDOM_NS ? q->took_ns * PART_UNASKED : SELDOM_NS;
+	every = every > EVERY_NS ? every : EVERY_NS;
 	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused)
 		return;
 	if ((!q->asked_ns || now - q->asked_ns > (waiting ? PATIENCE_NS : every)) &&

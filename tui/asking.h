@@ -6,7 +6,11 @@
 #ifndef ASKING_H
 #define ASKING_H
 
-#include "app.h"
+#include <memtop/wire.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct app;
 
 /* All 0 at first. Times are now_ns(). */
 struct asking {

@@ -91,6 +91,15 @@ void cell_rate(struct cell c, uint64_t per_second)
 	right(c, per_second ? ROLE_ALLOC : ROLE_DIM, text_short(text, (double)per_second));
 }
 
+void cell_span(struct cell c, bool known, uint32_t seconds)
+{
+	char text[32];
+
+	c.estimate = false;
+	if (known)
+		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span(text, (uint64_t)seconds * 1000000000));
+}
+
 void cell_owner(struct cell c, char letter, const char *name)
 {
 	char text[2] = { letter ? letter : ' ', 0 };

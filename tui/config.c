@@ -4,6 +4,7 @@
  */
 #include "config.h"
 
+#include "columns.h"
 #include "keys.h"
 
 #include <errno.h>
@@ -77,6 +78,8 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 		return yes_or_no(value, &config.percent, why, size);
 	if (!strncmp(name, "key", 3) && (name[3] == ' ' || name[3] == '\t'))
 		return set_key(trimmed(name + 4), value, why, size);
+	if (!strncmp(name, "hide", 4) && (name[4] == ' ' || name[4] == '\t'))
+		return columns_set(trimmed(name + 5), value, why, size);
 	snprintf(why, size, "there is no \"%.40s\"", name);
 	return false;
 }
@@ -179,6 +182,7 @@ static void put(FILE *f, const struct config *c)
 	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no", c->percent ? "yes" : "no");
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");
+	columns_write(f);
 	/* First those that go, so that others may have them in whatever order they come. */
 	for (int pass = 0; pass < 2; pass++)
 		for (int r = 1; r < REQ_COUNT; r++) {

@@ -6,6 +6,7 @@
  *     mouse = no              # yes
  *     percent = yes           # no
  *     ascii = yes             # as the locale says
+ *     hide tree = AGE, SELF   # columns (c)
  *     key mark = m <F2>       # instead of the keys that memtop --keys lists for :mark
  *
  * '#' begins a comment. A wrong line is named and left out, the rest counts. Options of the command

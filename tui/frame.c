@@ -5,6 +5,7 @@
  * app.figures, so that all lines show one instant. Parts that do not fit are left out whole, the
  * least important first; warnings are never among them.
  */
+#include "ages.h"
 #include "app.h"
 #include "cells.h"
 #include "graph.h"
@@ -169,6 +170,8 @@ const char *frame_empty_reason(const struct app *a)
 		const char *problem = watch_problem(a->watch);
 		return problem ? problem : "connecting: nothing has answered yet";
 	}
+	if (ages_missing(a))
+		return ages_missing(a);
 	if (a->filter[0]) {
 		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
 			 a->filter);
@@ -266,8 +269,8 @@ static void draw_strip(const struct app *a, const struct area *s, int y)
 	char span[32];
 	uint64_t live = live_bytes(&f->totals.sum);
 
-	graph_strip(s, y, 1, w, f, a->window_ns);
-	text_span(span, graph_window(f, a->window_ns));
+	graph_strip(s, y, 1, w, f, &a->time);
+	text_span(span, graph_window(f, &a->time));
 	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];

@@ -19,23 +19,25 @@
 #define LEGEND_MAX 44
 #define LEGEND_DELTA 30 /* from this width on the change over the window is shown too */
 #define SCALE_WIDTH 7
+#define CURSOR_STEPS 60 /* of the cursor through the window */
 
 static const uint64_t windows[] = { 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800 };
 #define WINDOWS (sizeof windows / sizeof windows[0])
 
-uint64_t graph_window(const struct figures *f, uint64_t window_ns)
+uint64_t graph_window(const struct figures *f, const struct graph_time *t)
 {
-	if (window_ns)
-		return window_ns;
+	if (t->window_ns)
+		return t->window_ns;
 	for (size_t i = 0; i < WINDOWS; i++)
 		if (windows[i] >= 600 || windows[i] * SECOND >= f->time_ns)
 			return windows[i] * SECOND;
 	return 600 * SECOND;
 }
 
-uint64_t graph_zoom(const struct figures *f, uint64_t window_ns, int step)
+/* The next longer (step 1) or shorter (-1) window. */
+static uint64_t zoom(const struct figures *f, const struct graph_time *t, int step)
 {
-	uint64_t now = graph_window(f, window_ns) / SECOND;
+	uint64_t now = graph_window(f, t) / SECOND;
 	size_t at = 0;
 
 	while (at + 1 < WINDOWS && windows[at] < now)
@@ -45,6 +47,37 @@ uint64_t graph_zoom(const struct figures *f, uint64_t window_ns, int step)
 	if (step < 0 && at > 0)
 		at--;
 	return windows[at] * SECOND;
+}
+
+static void move_cursor(const struct figures *f, struct graph_time *t, int steps)
+{
+	uint64_t window = graph_window(f, t), step = window / CURSOR_STEPS;
+	int64_t first = f->time_ns > window ? (int64_t)(f->time_ns - window) : 1;
+	int64_t at = (int64_t)(t->at_ns ? t->at_ns : f->time_ns) + steps * (int64_t)step;
+
+	t->at_ns = at >= (int64_t)f->time_ns ? 0 : (uint64_t)(at < first ? first : at);
+}
+
+bool graph_request(const struct figures *f, struct graph_time *t, enum request r)
+{
+	switch (r) {
+	case REQ_ZOOM_IN_TIME: t->window_ns = zoom(f, t, -1); break;
+	case REQ_ZOOM_OUT_TIME: t->window_ns = zoom(f, t, 1); break;
+	case REQ_EARLIER: move_cursor(f, t, -1); break;
+	case REQ_LATER: move_cursor(f, t, 1); break;
+	case REQ_EARLIEST: move_cursor(f, t, -CURSOR_STEPS); break;
+	case REQ_NOW: t->at_ns = 0; break;
+	default: return false;
+	}
+	return true;
+}
+
+size_t graph_instant(const struct figures *f, const struct graph_time *t)
+{
+	bool then = t->at_ns && t->at_ns < f->time_ns && f->point_count; /* after an exec time begins anew */
+	size_t i = then ? figures_point_at(f, t->at_ns) : SIZE_MAX;
+
+	return then && i == SIZE_MAX ? 0 : i;
 }
 
 /* Times of a column: (left, right], session time; false when it lies before the start. */
@@ -76,6 +109,30 @@ static double counter_at(const struct figures *f, uint64_t t, enum graph_rate wh
 	double part = span > 0 ? (double)(t - f->points[i].time_ns) / span : 0;
 	return COUNTER(i) + part * (COUNTER(i + 1) - COUNTER(i));
 #undef COUNTER
+}
+
+double graph_rate_at(const struct figures *f, const struct graph_time *t, enum graph_rate which)
+{
+	uint64_t right = t->at_ns, length = graph_window(f, t) / CURSOR_STEPS;
+
+	if (graph_instant(f, t) == SIZE_MAX)
+		return which == GRAPH_ALLOC ? f->ten.alloc_blocks : f->ten.free_blocks;
+	uint64_t left = right > length ? right - length : 0;
+	return right > left ? (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 / (double)(right - left) : 0;
+}
+
+char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus)
+{
+	size_t at = graph_instant(f, t);
+	char one[32], two[32], three[32];
+
+	if (at == SIZE_MAX)
+		snprintf(out, size, "Live by owner library, net over %s%s", text_span(one, graph_window(f, t)),
+			 focus ? "  (+ - Left Right)" : "");
+	else
+		snprintf(out, size, "Live by owner library at %s, %s ago: %s", text_clock(one, t->at_ns),
+			 text_span(two, f->time_ns - t->at_ns), text_bytes(three, f->points[at].live_bytes));
+	return out;
 }
 
 /* Smallest round number that is not below v: one or two digits in units of the base. */
@@ -126,10 +183,10 @@ static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, d
 	}
 }
 
-void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns,
+void graph_rate(const struct area *a, const struct figures *f, const struct graph_time *t,
 		enum graph_rate which, enum role r, const char *label)
 {
-	uint64_t window = graph_window(f, window_ns), left, right;
+	uint64_t window = graph_window(f, t), left, right;
 	int w = a->w - SCALE_WIDTH, n = 2 * w;
 	double values[2 * COLUMNS_MAX], most = 0;
 	char number[32];
@@ -177,11 +234,15 @@ void graph_spark(const struct area *a, int y, int x, int w, enum role r, const u
 	}
 }
 
+static int column_of(const struct figures *f, uint64_t time_ns, int w, uint64_t window)
+{
+	return w - 1 - (int)(((double)f->time_ns - (double)time_ns) * w / (double)window);
+}
+
 /* Marks as "m1" where they lie. */
 static int mark_column(const struct figures *f, size_t mark, int w, uint64_t window)
 {
-	return w - 1 -
-	       (int)(((double)f->time_ns - (double)f->marks[mark].time_ns) * w / (double)window);
+	return column_of(f, f->marks[mark].time_ns, w, window);
 }
 
 static void draw_marks(const struct area *a, int y, int x, int w, const struct figures *f,
@@ -201,9 +262,9 @@ static void draw_marks(const struct area *a, int y, int x, int w, const struct f
 }
 
 void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f,
-		 uint64_t window_ns)
+		 const struct graph_time *t)
 {
-	uint64_t window = graph_window(f, window_ns), left, right, most = 1;
+	uint64_t window = graph_window(f, t), left, right, most = 1;
 
 	for (size_t i = 0; i < f->point_count; i++)
 		if (f->points[i].time_ns + window >= f->time_ns && f->points[i].live_bytes > most)
@@ -231,9 +292,9 @@ static bool mark_within(const struct figures *f, int w, uint64_t window, int fro
 }
 
 void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
-		uint64_t window_ns, bool marks)
+		const struct graph_time *t, bool marks)
 {
-	uint64_t s = graph_window(f, window_ns) / SECOND;
+	uint64_t s = graph_window(f, t) / SECOND;
 	char from[32], half[32];
 	const char *unit = s % 3600 == 0 ? "h" : s % 60 == 0 && s > 60 ? "m" : "s";
 	double scale = *unit == 'h' ? 3600 : *unit == 'm' ? 60 : 1;
@@ -241,7 +302,7 @@ void graph_axis(const struct area *a, int y, int x, int w, const struct figures 
 	snprintf(from, sizeof from, "-%g%s", (double)s / scale, unit);
 	snprintf(half, sizeof half, "-%g%s", (double)s / scale / 2, unit);
 	int middle = w / 2 - text_width(half) / 2;
-	uint64_t window = graph_window(f, window_ns);
+	uint64_t window = graph_window(f, t);
 	if (!marks || !mark_within(f, w, window, 0, text_width(from)))
 		draw_text(a, y, x, ROLE_DIM, from);
 	if (w > 24 && (!marks || !mark_within(f, w, window, middle, middle + text_width(half))))
@@ -256,6 +317,8 @@ void graph_axis(const struct area *a, int y, int x, int w, const struct figures 
 struct bands {
 	size_t shown;        /* owners with a band of their own; the rest is one more */
 	int64_t start[FIGURES_OWNERS + 1]; /* live at the window's start */
+	size_t at;           /* point that the cursor is at; SIZE_MAX = now */
+	int column;          /* ... and its column; -1 = none */
 };
 
 static uint64_t others_at(const struct figures *f, size_t shown, size_t point)
@@ -267,6 +330,20 @@ static uint64_t others_at(const struct figures *f, size_t shown, size_t point)
 	return live > sum ? live - sum : 0;
 }
 
+/* Of an owner, or of the others: now, or where the cursor is. */
+static uint64_t live_then(const struct figures *f, const struct bands *b, size_t owner)
+{
+	uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
+
+	if (b->at != SIZE_MAX)
+		return owner < b->shown ? figures_owner_at(f, owner, b->at) : others_at(f, b->shown, b->at);
+	if (owner < b->shown)
+		return live_bytes(&f->owners[owner].sum);
+	for (size_t k = 0; k < b->shown; k++)
+		sum += live_bytes(&f->owners[k].sum);
+	return whole > sum ? whole - sum : 0;
+}
+
 static void draw_legend(const struct area *a, const struct figures *f, const struct bands *b,
 			int y_low)
 {
@@ -274,7 +351,7 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	int64_t most = 0;
 
 	for (size_t i = 0; i < b->shown; i++) {
-		int64_t d = (int64_t)live_bytes(&f->owners[i].sum) - b->start[i];
+		int64_t d = (int64_t)live_then(f, b, i) - b->start[i];
 		if (d > most) {
 			most = d;
 			grows = i;
@@ -284,15 +361,11 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		int y = y_low - (int)i;
 		char name[64];
 		bool rest = i == b->shown, estimate = rest ? f->rest_estimate : f->owners[i].estimate;
-		uint64_t now = rest ? 0 : live_bytes(&f->owners[i].sum);
+		uint64_t now = live_then(f, b, i);
 		char letter = rest ? '.' : f->owners[i].letter;
 		if (rest) {
-			uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
-			for (size_t k = 0; k < b->shown; k++)
-				sum += live_bytes(&f->owners[k].sum);
 			for (size_t k = b->shown; k < f->owner_count; k++)
 				estimate |= f->owners[k].estimate;
-			now = whole > sum ? whole - sum : 0;
 			snprintf(name, sizeof name, "%zu others", f->owner_total - b->shown);
 		} else {
 			snprintf(name, sizeof name, "%s", f->owners[i].name);
@@ -338,6 +411,9 @@ static void draw_bands(const struct area *a, const struct figures *f, const stru
 		size_t p = column_time(f, window, x, a->w, &left, &right)
 				   ? figures_point_at(f, right)
 				   : SIZE_MAX;
+		draw_overlay(x == b->column ? ROLE_SELECTED : -1);
+		for (int row = 0; x == b->column && row < a->h; row++)
+			draw_text(a, row, x, ROLE_MARK, "|");
 		if (p == SIZE_MAX)
 			continue;
 		for (int row = 0; row < a->h; row++) {
@@ -354,11 +430,12 @@ static void draw_bands(const struct area *a, const struct figures *f, const stru
 				draw_text(a, a->h - 1 - row, x, draw_owner_role(*letter), letter);
 		}
 	}
+	draw_overlay(-1);
 }
 
-void graph_owners(const struct area *a, const struct figures *f, uint64_t window_ns)
+void graph_owners(const struct area *a, const struct figures *f, const struct graph_time *t)
 {
-	uint64_t window = graph_window(f, window_ns), peak = 1;
+	uint64_t window = graph_window(f, t), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = figures_point_at(f, start);
 	int side_w = a->w * 9 / 20 < LEGEND_MAX ? a->w * 9 / 20 : LEGEND_MAX;
@@ -375,15 +452,18 @@ void graph_owners(const struct area *a, const struct figures *f, uint64_t window
 		b.start[i] = (int64_t)figures_owner_at(f, i, first);
 	if (first != SIZE_MAX)
 		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
+	b.at = graph_instant(f, t);
 	struct area plot =
 		area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));
+	b.column = b.at == SIZE_MAX ? -1 : t->at_ns <= start ? 0 : column_of(f, t->at_ns, plot.w, window);
+	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);
 	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)most));
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM,
 			   text_bytes(number, (uint64_t)(most / 2)));
 	draw_right(a, plot_h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
-	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, window_ns, true);
+	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, t, true);
 	if (legend) {
 		struct area side = area_sub(a, 0, a->w - side_w, plot_h, side_w);
 		draw_legend(&side, f, &b, plot_h - 1);

@@ -11,27 +11,40 @@
 
 #include "draw.h"
 #include "figures.h"
+#include "keys.h"
 
-/* The time that graphs show: window 0 fits the session (1 min and more). */
-uint64_t graph_window(const struct figures *f, uint64_t window_ns);
-/* The next longer (step 1) or shorter (-1) window. */
-uint64_t graph_zoom(const struct figures *f, uint64_t window_ns, int step);
-
-/* Live bytes by owner as stacked bands, with a legend where there is room. */
-void graph_owners(const struct area *a, const struct figures *f, uint64_t window_ns);
+/* What of the session's time graphs show. */
+struct graph_time {
+	uint64_t window_ns;      /* up to now; 0 = fits itself to the session (1 min and more) */
+	uint64_t at_ns;          /* the instant that the cursor is at, session time; 0 = now */
+};
+uint64_t graph_window(const struct figures *f, const struct graph_time *t);
+/* Of the focus GRAPH: another window, another instant. False = it is another request. */
+bool graph_request(const struct figures *f, struct graph_time *t, enum request r);
+/* The point that the cursor is at; SIZE_MAX = it is at now. */
+size_t graph_instant(const struct figures *f, const struct graph_time *t);
 
 enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
+
+/* What graph_owners() shows, in words; `focus`: its keys are said. Returns out. */
+char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus);
+/* Calls per second: now, or around the cursor's instant. */
+double graph_rate_at(const struct figures *f, const struct graph_time *t, enum graph_rate which);
+
+/* Live bytes by owner as stacked bands, with a legend where there is room. */
+void graph_owners(const struct area *a, const struct figures *f, const struct graph_time *t);
+
 /* Calls per second, filled from below, with its scale and `label`. */
-void graph_rate(const struct area *a, const struct figures *f, uint64_t window_ns,
+void graph_rate(const struct area *a, const struct figures *f, const struct graph_time *t,
 		enum graph_rate which, enum role r, const char *label);
 /* A line of eighths; values oldest first, scaled between their least and largest. */
 void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values,
 		 size_t count);
 /* Live bytes of the window in one line, marks in it. */
 void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f,
-		 uint64_t window_ns);
+		 const struct graph_time *t);
 /* "-10m      -5m   m1   now" under a graph; a mark's name goes before a time. */
 void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
-		uint64_t window_ns, bool marks);
+		const struct graph_time *t, bool marks);
 
 #endif

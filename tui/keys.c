@@ -125,6 +125,8 @@ const char *focus_title(enum focus f)
 		[FOCUS_SITES] = "In Overview and Sites",
 		[FOCUS_LIBS] = "In Libs",
 		[FOCUS_MARKS] = "In Marks",
+		[FOCUS_THREADS] = "In Threads",
+		[FOCUS_COLUMNS] = "In the list of columns",
 		[FOCUS_GRAPH] = "In a graph",
 		[FOCUS_TEXT] = "On a page of text",
 		[FOCUS_CHOOSER] = "In the list of processes",

@@ -20,21 +20,36 @@ static void open_prompt(struct prompt *p, const char *label, const char *answers
 	p->arg = arg;
 }
 
+/* At the cursor. */
+static void insert(struct prompt *p, int32_t c)
+{
+	if (p->len == PROMPT_MAX)
+		return;
+	memmove(p->text + p->at + 1, p->text + p->at, (p->len - p->at) * sizeof p->text[0]);
+	p->text[p->at++] = c;
+	p->len++;
+}
+
+static void insert_text(struct prompt *p, const char *text)
+{
+	while (*text) {
+		unsigned char c = (unsigned char)*text++;
+		int32_t code = c < 0x80 ? c : c < 0xe0 ? c & 0x1f : c < 0xf0 ? c & 0x0f : c & 0x07;
+		for (; ((unsigned char)*text & 0xc0) == 0x80; text++)
+			code = code << 6 | (*text & 0x3f);
+		insert(p, code);
+	}
+}
+
 void prompt_line(struct prompt *p, const char *label, const char *text, prompt_fn *fn, void *arg)
 {
 	open_prompt(p, label, NULL, fn, arg);
-	for (; text && *text && p->len < PROMPT_MAX; text++) {
-		unsigned char c = (unsigned char)*text;
-		if ((c & 0xc0) == 0x80 && p->len) {
-			p->text[p->len - 1] = p->text[p->len - 1] << 6 | (c & 0x3f);
-			continue;
-		}
-		p->text[p->len++] = c < 0x80   ? c
-				    : c < 0xe0 ? c & 0x1f
-				    : c < 0xf0 ? c & 0x0f
-					       : c & 0x07;
-	}
-	p->at = p->len;
+	insert_text(p, text ? text : "");
+}
+
+void prompt_completes(struct prompt *p, prompt_complete_fn *fn)
+{
+	p->complete = fn;
 }
 
 void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
@@ -125,9 +140,33 @@ static bool edit(struct prompt *p, int key)
 	}
 	if (key < ' ' || key >= KEY_SPECIAL || p->len == PROMPT_MAX)
 		return false;
-	memmove(p->text + p->at + 1, p->text + p->at, (p->len - p->at) * sizeof p->text[0]);
-	p->text[p->at++] = key;
-	p->len++;
+	insert(p, key);
+	return true;
+}
+
+/* After the last of what it may stand for comes the word as it was typed. */
+static bool complete(struct prompt *p)
+{
+	char out[PROMPT_WORD], before[PROMPT_MAX * 4 + 1];
+	size_t from = p->at;
+
+	while (from && p->text[from - 1] != ' ')
+		from--;
+	if (!p->turns) {
+		part(p, p->at, before);
+		const char *space = strrchr(before, ' ');
+		snprintf(p->word, sizeof p->word, "%.*s", PROMPT_WORD - 1, space ? space + 1 : before);
+	}
+	if (!p->complete(p->arg, p->word, p->turns, out)) {
+		if (!p->turns)
+			return false;
+		snprintf(out, sizeof out, "%s", p->word);
+		p->turns = 0;
+	} else {
+		p->turns++;
+	}
+	cut(p, from, p->at);
+	insert_text(p, out);
 	return true;
 }
 
@@ -135,6 +174,12 @@ void prompt_key(struct prompt *p, int key)
 {
 	char text[PROMPT_MAX * 4 + 1];
 
+	if (key == KEY_TAB_ && p->complete) {
+		if (complete(p))
+			p->fn(p->arg, PROMPT_CHANGED, prompt_text(p, text));
+		return;
+	}
+	p->turns = 0;
 	if (key == KEY_ESCAPE || key == KEY_CTRL_C) {
 		finish(p, PROMPT_CANCELLED, "");
 	} else if (p->answers) {

@@ -16,6 +16,9 @@ enum prompt_event {
 typedef void prompt_fn(void *arg, enum prompt_event e, const char *text);
 
 #define PROMPT_MAX 512
+#define PROMPT_WORD 256
+/* What the word may stand for, the n-th, into out[PROMPT_WORD]; false: there are not so many. */
+typedef bool prompt_complete_fn(void *arg, const char *word, size_t n, char *out);
 
 struct prompt {
 	bool open;
@@ -24,10 +27,15 @@ struct prompt {
 	int32_t text[PROMPT_MAX];/* code points */
 	size_t len, at;          /* at: the cursor */
 	prompt_fn *fn;
+	prompt_complete_fn *complete; /* NULL: Tab does nothing */
+	char word[PROMPT_WORD];  /* that Tab was first pressed at */
+	size_t turns;            /* how often since; 0 = another key came last */
 	void *arg;
 };
 
 void prompt_line(struct prompt *p, const char *label, const char *text, prompt_fn *fn, void *arg);
+/* Of the line that was just begun: Tab completes the word before the cursor, again: to the next one. */
+void prompt_completes(struct prompt *p, prompt_complete_fn *fn);
 void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
 		void *arg);
 /* Takes a key while open. */

@@ -12,7 +12,7 @@
 
 enum focus {
 	FOCUS_NONE,
-	FOCUS_GLOBAL, FOCUS_LIST, FOCUS_TREE, FOCUS_SITES, FOCUS_LIBS, FOCUS_MARKS, FOCUS_GRAPH,
+	FOCUS_GLOBAL, FOCUS_LIST, FOCUS_TREE, FOCUS_SITES, FOCUS_LIBS, FOCUS_MARKS, FOCUS_THREADS, FOCUS_COLUMNS, FOCUS_GRAPH,
 	FOCUS_TEXT /* pages that are read: help, detail, output */, FOCUS_CHOOSER,
 	FOCUS_COUNT,
 };
@@ -34,7 +34,8 @@ enum focus {
 	X(SEARCH, GLOBAL, "/", "Find", "search as you type") \
 	X(NEXT_HIT, GLOBAL, "n", "", "next hit") \
 	X(PREV_HIT, GLOBAL, "N", "", "previous hit") \
-	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k grew new") \
+	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k age>60s thread:io grew new") \
+	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)") \
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
 	X(PROCESSES, GLOBAL, "P", "", "choose another process that has an agent") \
@@ -42,6 +43,8 @@ enum focus {
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
 	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
 	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \
+	X(CHURN, GLOBAL, "T", "", "Sites by calls: what allocates most often, however short it lives; again: by LIVE") \
+	X(COLUMNS, GLOBAL, "c", "", "choose the columns of this view") \
 	X(THEME, GLOBAL, "t", "", "next theme") \
 	X(MOUSE, GLOBAL, "M", "", "the mouse: memtop's, or left to the terminal, which then selects text") \
 	X(REDRAW, GLOBAL, "^L", "", "redraw the screen") \
@@ -87,6 +90,12 @@ enum focus {
 	X(MARK_TREE, MARKS, "<Enter> <Right> l", "Tree", "show the change from A to B in the tree") \
 	X(RENAME, MARKS, "R", "Rename", "rename the mark") \
 	X(DELETE, MARKS, "<Del>", "Delete", "delete the mark") \
+	X(THREAD_TREE, THREADS, "<Enter> <Space> <Right> l o", "Tree", "show in the tree what the thread allocated") \
+	X(COLUMN_TOGGLE, COLUMNS, "<Space> <Enter>", "Show, hide", "show the column, or hide it") \
+	X(EARLIER, GRAPH, "<Left> h", "Earlier", "an earlier instant: the legend is of it") \
+	X(LATER, GRAPH, "<Right> l", "Later", "a later one") \
+	X(EARLIEST, GRAPH, "<Home> g", "", "the begin of the graph") \
+	X(NOW, GRAPH, "<End> G", "Now", "now") \
 	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "a shorter time in the graphs") \
 	X(ZOOM_OUT_TIME, GRAPH, "-", "More time", "a longer time in the graphs") \
 	X(TEXT_UP, TEXT, "<Up> k", "", "up") \

@@ -5,6 +5,7 @@
 #ifndef SITES_H
 #define SITES_H
 
+#include "ages.h"
 #include "query.h"
 #include "view.h"
 
@@ -13,10 +14,10 @@ struct sites {
 	struct list list;
 	const struct site *rows; /* of the query, until the next query_sites() */
 	size_t count;
-	size_t *order;           /* line -> row; NULL = as they come. Owned by the view */
 	int sort[2];             /* plain, diff */
 	bool reverse;
 	list_id_fn *id;
+	struct ages ages;
 };
 
 const struct site *sites_at(const struct sites *s, size_t line);

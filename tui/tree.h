@@ -5,6 +5,7 @@
 #ifndef TREE_H
 #define TREE_H
 
+#include "ages.h"
 #include "query.h"
 #include "view.h"
 
@@ -21,6 +22,7 @@ struct tree {
 	/* asked for, not done yet */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
 	uint32_t want_id;        /* the row, or of WANT_NODE the trie node */
+	struct ages ages;
 	size_t crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };
@@ -30,6 +32,7 @@ const struct row *tree_selected(const struct tree *t); /* NULL = no row */
 bool tree_diffing(const struct tree *t);
 /* The columns that are shown now. */
 const struct table *tree_table(const struct tree *t);
+bool tree_shows_ages(const struct tree *t);
 /* The selected row in words, in three lines. */
 void tree_panel(const struct tree *t, const struct area *a);
 

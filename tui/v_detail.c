@@ -15,6 +15,7 @@
 #define SOURCE_AROUND 3
 #define SOURCE_LINES_MAX 200000
 #define BAR 24
+#define PATIENCE_NS 15000000000u
 
 struct detail {
 	struct page p;           /* first */
@@ -22,6 +23,7 @@ struct detail {
 	bool inclusive;          /* with the paths below the node */
 	uint32_t stacks;         /* that the row adds up; this one is the heaviest */
 	bool scanning;
+	uint64_t asked_ns;       /* now_ns() of the last time */
 	uint64_t scan_before;    /* request of the ages that were there when ours was asked for */
 };
 
@@ -94,7 +96,7 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", about(d), text_bytes(one, bytes));
 	snprintf(count, sizeof count, "%s%s", about(d), text_count(two, blocks));
-	page_add(&d->p, ROLE_NUMBER, "  %12s %9s %12s  %s", label, size, count, bar);
+	page_add(&d->p, ROLE_NUMBER, "  %20s %9s %12s  %s", label, size, count, bar);
 }
 
 static void add_sizes(struct detail *d, const struct scan_ages *s)
@@ -113,6 +115,23 @@ static void add_sizes(struct detail *d, const struct scan_ages *s)
 			 text_bytes(to, low ? 2 * low - 1 : 1));
 		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
+}
+
+/* ": half of them older than 3 min, the oldest 6 min" */
+static const char *median(const struct scan_ages *s, uint64_t now, char *out, size_t size)
+{
+	uint64_t older = 0, oldest = 0, middle = 0;
+	char one[32], two[32];
+
+	for (size_t i = 0; i < s->birth_count; i++) { /* by birth */
+		uint64_t age = now > s->births[i].key ? now - s->births[i].key : 0;
+		oldest = i ? oldest : age;
+		middle = older < s->blocks - s->blocks / 2 ? age : middle;
+		older += s->births[i].blocks;
+	}
+	if (s->birth_count)
+		snprintf(out, size, ": median %s, oldest %s", text_span(one, middle), text_span(two, oldest));
+	return out;
 }
 
 static void add_ages(struct detail *d, const struct scan_ages *s, uint64_t now)
@@ -135,10 +154,49 @@ static void add_ages(struct detail *d, const struct scan_ages *s, uint64_t now)
 	for (int k = 0; k < 6; k++)
 		most = bytes[k] > most ? bytes[k] : most;
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
-	page_add(&d->p, ROLE_TITLE, "Ages of live blocks");
+	page_add(&d->p, ROLE_TITLE, "Ages of live blocks%s", median(s, now, (char[96]){ 0 }, 96));
 	for (int k = 0; k < 6; k++)
 		if (blocks[k])
 			add_bar(d, steps[k].label, blocks[k], bytes[k], most);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct age_cell *x = a, *y = b;
+
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+#define THREADS_SHOWN 8
+
+static void add_threads(struct detail *d, const struct scan_ages *s)
+{
+	const struct model *m = d->p.v.app->model;
+	struct age_cell *by = xcalloc(s->thread_count + 1, sizeof *by), rest = { 0 };
+	char label[64];
+
+	memcpy(by, s->threads, s->thread_count * sizeof *by);
+	qsort(by, s->thread_count, sizeof *by, by_bytes);
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Allocated by");
+	for (size_t i = 0; i < s->thread_count; i++) {
+		const struct thread *t = model_thread(m, (uint32_t)by[i].key);
+		if (!by[i].blocks)
+			continue;
+		if (i >= THREADS_SHOWN) {
+			rest.blocks += by[i].blocks;
+			rest.bytes += by[i].bytes;
+			continue;
+		}
+		if (t && t->known)
+			snprintf(label, sizeof label, "%.30s %u", t->name, t->tid);
+		else
+			snprintf(label, sizeof label, "unknown");
+		add_bar(d, label, by[i].blocks, by[i].bytes, by[0].bytes);
+	}
+	if (rest.blocks)
+		add_bar(d, "others", rest.blocks, rest.bytes, by[0].bytes);
+	free(by);
 }
 
 static void add_figures(struct detail *d, const struct node *n)
@@ -165,6 +223,8 @@ static void add_figures(struct detail *d, const struct node *n)
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 }
 
+static void ask_for_ages(struct detail *d);
+
 static void refresh(struct view *v, bool resort)
 {
 	struct detail *d = (struct detail *)v;
@@ -182,9 +242,12 @@ static void refresh(struct view *v, bool resort)
 	if (d->scanning && ages && ages->request != d->scan_before) {
 		add_sizes(d, ages);
 		add_ages(d, ages, v->app->figures.time_ns);
+		add_threads(d, ages);
 	} else if (d->scanning) {
+		if (now_ns() - d->asked_ns > PATIENCE_NS)
+			ask_for_ages(d); /* it was given up for others' sake, or the link was lost */
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
-		page_add(&d->p, ROLE_DIM, "Sizes and ages: asked for, not here yet");
+		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
 	}
 }
 
@@ -240,6 +303,7 @@ static void ask_for_ages(struct detail *d)
 	size_t n = collect(d, slots);
 
 	qsort(slots, n, sizeof *slots, by_number);
+	d->asked_ns = now_ns();
 	d->scan_before = ages ? ages->request : 0;
 	d->scanning = n > 0 && n < SCAN_SLOTS_MAX && watch_scan(a->watch, MTW_KIND_AGES, slots, n) >= 0;
 	free(slots);

@@ -42,6 +42,7 @@ static void add_words(struct page *p)
 		"BORN  allocated after the base, alive now",
 		"GONE  alive at the base, freed since",
 		"NET   BORN - GONE, booked to who allocated",
+		"AGE   half of the live blocks are older; OLDEST: the oldest one",
 		"Shapes of growth: steady as of a leak, slowing as of a cache that fills,",
 		"step once, saw-tooth up and down. Net and per minute are over the same",
 		"time, GREW IN its parts.",

@@ -132,7 +132,7 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 {
 	const struct figures *f = &l->v.app->figures;
 	const struct figure_owner *known = figure_of(l, o);
-	uint64_t window = graph_window(f, l->v.app->window_ns);
+	uint64_t window = graph_window(f, &l->v.app->time);
 	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
 
 	*net = net_bytes(&o->change);
@@ -215,9 +215,9 @@ static bool dim(void *arg, size_t row)
 }
 
 static const struct table tables[3] = {
-	{ columns, sizeof columns / sizeof columns[0], cell, dim, id_of },
-	{ since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
-	{ between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
+	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of },
+	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
+	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
 };
 
 static const struct table *table(const struct libs *l)
@@ -230,15 +230,13 @@ static void draw(struct view *v, const struct area *a)
 	struct libs *l = (struct libs *)v;
 	int graph = a->h >= 16 && a->w >= 60 ? a->h / 2 : 0;
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
-	char title[64], span[32];
+	char title[96];
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
-		snprintf(title, sizeof title, "Live by owner library, net over %s%s",
-			 text_span(span, graph_window(&v->app->figures, v->app->window_ns)),
-			 l->graph_focus ? "  (+ -)" : "");
+		graph_title(title, sizeof title, &v->app->figures, &v->app->time, l->graph_focus);
 		struct area in = draw_box(&box, title, l->graph_focus);
-		graph_owners(&in, &v->app->figures, v->app->window_ns);
+		graph_owners(&in, &v->app->figures, &v->app->time);
 	}
 	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], !l->graph_focus);
 	if (!l->count)
@@ -260,7 +258,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		snprintf(out, size, "%zu librar%s", l->count, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
-			 text_span(interval, graph_window(&v->app->figures, v->app->window_ns)));
+			 text_span(interval, graph_window(&v->app->figures, &v->app->time)));
 }
 
 static unsigned request(struct view *v, enum request r)
@@ -268,18 +266,14 @@ static unsigned request(struct view *v, enum request r)
 	struct libs *l = (struct libs *)v;
 	int *sort = &l->sort[diffing(l)];
 
+	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, r))
+		return VIEW_DRAW;
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
 	case REQ_FOCUS_PREV:
 		l->graph_focus = !l->graph_focus;
-		return VIEW_DRAW;
-	case REQ_ZOOM_IN_TIME:
-		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1);
-		return VIEW_DRAW;
-	case REQ_ZOOM_OUT_TIME:
-		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1);
 		return VIEW_DRAW;
 	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
@@ -333,9 +327,10 @@ static const enum focus *foci(struct view *v)
 static bool escape(struct view *v)
 {
 	struct libs *l = (struct libs *)v;
-	bool was = l->graph_focus;
+	bool was = l->graph_focus || v->app->time.at_ns;
 
 	l->graph_focus = false;
+	v->app->time.at_ns = 0;
 	return was;
 }
 
@@ -345,9 +340,15 @@ static void view_free(struct view *v)
 	free(v);
 }
 
+static const struct table *columns_of(struct view *v)
+{
+	return table((struct libs *)v);
+}
+
 static const struct view_ops ops = {
 	.title = "Libs",
 	.brief = "Libs",
+	.table = columns_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

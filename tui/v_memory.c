@@ -291,7 +291,7 @@ static bool dim(void *arg, size_t row)
 	return ((const struct memory *)arg)->rows[row].bytes == 0;
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -346,10 +346,17 @@ static void free_view(struct view *v)
 	free(v);
 }
 
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
+}
+
 static const struct view_ops ops = {
 	.title = "Memory",
 	.brief = "Mem",
 	.no_filter = true,
+	.table = columns_of,
 	.foci = list_foci,
 	.refresh = refresh,
 	.draw = draw,

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * v_overview.c - the first screen: graphs, then the call sites by the shape of their growth, so
- * that what looks like a leak stands first without a key pressed. The order is this view's own:
- * shape, then growth; between two sorts rows keep their place and new ones come last.
+ * that what looks like a leak stands first without a key pressed.
  */
 #include "app.h"
 #include "cells.h"
@@ -15,13 +14,10 @@
 
 struct overview {
 	struct sites s;          /* first */
-	size_t *order;           /* line -> index in s.rows */
-	uint32_t *ids;           /* line -> site id: the order that stays */
-	size_t ordered, order_room, id_room;
 	bool graph_focus;
 };
 
-enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_TREND, C_SITE, C_PLACE, C_OWNER };
+enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
 static const struct column columns[] = {
 	[C_SHAPE] = {.title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true},
@@ -29,6 +25,7 @@ static const struct column columns[] = {
 	[C_NET] = {.title = "NET", .width = 9, .rank = 4, .sort = -1},
 	[C_MIN] = {.title = "/MIN", .width = 9, .rank = 2, .sort = -1},
 	[C_INTERVALS] = {.title = "GREW IN", .width = 8, .rank = 6, .sort = -1},
+	[C_AGE] = {.title = "AGE", .width = 7, .rank = 5, .sort = -1},
 	[C_TREND] = {.title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true},
 	[C_SITE] = {.title = "CALL SITE < CALLER", .sort = -1, .left = true},
 	[C_PLACE] = {.title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true},
@@ -41,94 +38,16 @@ static uint64_t id_of(void *arg, size_t i)
 	return sites_at(arg, i)->id;
 }
 
-/* --- order */
+static const struct table table;
 
-static int rank_of(const struct site *s)
-{
-	static const int ranks[] = {
-		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
-		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
-	};
-
-	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
-}
-
-static const struct site *sort_rows; /* of the qsort in progress */
-
-static int by_growth(const void *a, const void *b)
-{
-	const struct site *x = &sort_rows[*(const size_t *)a], *y = &sort_rows[*(const size_t *)b];
-	int64_t nx = x->net_window, ny = y->net_window;
-	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
-
-	if (rank_of(x) != rank_of(y))
-		return rank_of(x) - rank_of(y);
-	if (rank_of(x) < 4 && nx != ny)
-		return nx < ny ? 1 : -1;
-	if (lx != ly)
-		return lx < ly ? 1 : -1;
-	return x->id < y->id ? -1 : x->id > y->id;
-}
-
-static int by_id(const void *a, const void *b)
-{
-	uint32_t x = sort_rows[*(const size_t *)a].id, y = sort_rows[*(const size_t *)b].id;
-
-	return x < y ? -1 : x > y;
-}
-
-/* Keeps the lines as they are: sites that are still there in their order, then the new ones. */
-static void keep_order(struct overview *o)
-{
-	size_t n = o->s.count, kept = 0;
-	size_t *sorted = xmalloc((n + 1) * sizeof *sorted);
-	bool *placed = xcalloc(n + 1, sizeof *placed);
-
-	for (size_t i = 0; i < n; i++)
-		sorted[i] = i;
-	qsort(sorted, n, sizeof *sorted, by_id);
-	for (size_t line = 0; line < o->ordered; line++) {
-		size_t low = 0, high = n;
-		while (low < high) {
-			size_t mid = (low + high) / 2;
-			if (o->s.rows[sorted[mid]].id < o->ids[line])
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (low < n && o->s.rows[sorted[low]].id == o->ids[line] && !placed[sorted[low]]) {
-			placed[sorted[low]] = true;
-			o->order[kept++] = sorted[low];
-		}
-	}
-	for (size_t i = 0; i < n; i++)
-		if (!placed[i])
-			o->order[kept++] = i;
-	free(sorted);
-	free(placed);
-}
-
+/* Until the user chose a row, the first is the one that matters now. */
 static void refresh(struct view *v, bool resort)
 {
-	struct overview *o = (struct overview *)v;
-	struct sites *s = &o->s;
+	struct sites *s = (struct sites *)v;
 
-	s->count = query_sites(v->app->query, BY_LIVE, false, resort, &s->rows);
-	GROW(o->order, o->order_room, s->count + 1);
-	GROW(o->ids, o->id_room, s->count + 1);
-	sort_rows = s->rows;
-	if (resort || !s->list.touched) {
-		for (size_t i = 0; i < s->count; i++)
-			o->order[i] = i;
-		qsort(o->order, s->count, sizeof *o->order, by_growth);
-	} else {
-		keep_order(o);
-	}
-	for (size_t i = 0; i < s->count; i++)
-		o->ids[i] = s->rows[o->order[i]].id;
-	o->ordered = s->count;
-	s->order = o->order;
+	s->count = query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
+	ages_take(&s->ages, v->app, true, table_shows(&table, term_columns(), C_AGE), &s->list, id_of, s);
 }
 
 /* --- drawing */
@@ -149,6 +68,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
 			   r->intervals ? text : "-");
 		break;
+	case C_AGE:
+		cell_span(c, ages_at(&((struct sites *)arg)->ages, row)->known,
+			  ages_at(&((struct sites *)arg)->ages, row)->median_s);
+		break;
 	case C_TREND:
 		graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
 			    r->trend_count);
@@ -166,7 +89,7 @@ static bool dim(void *arg, size_t row)
 	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
 
 static void draw_graphs(const struct overview *o, const struct area *a)
 {
@@ -177,21 +100,19 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
-	text_span(span, graph_window(f, app->window_ns));
-	snprintf(title, sizeof title, "Live by owner library, net over %s%s", span,
-		 o->graph_focus ? "  (+ -)" : "");
-	struct area in = draw_box(&left_box, title, o->graph_focus);
-	graph_owners(&in, f, app->window_ns);
+	text_span(span, graph_window(f, &app->time));
+	struct area in = draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus), o->graph_focus);
+	graph_owners(&in, f, &app->time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
-	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "", text_short(number, f->ten.alloc_blocks));
-	graph_rate(&up, f, app->window_ns, GRAPH_ALLOC, ROLE_ALLOC, label);
-	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "", text_short(number, f->ten.free_blocks));
-	graph_rate(&low, f, app->window_ns, GRAPH_FREE, ROLE_FREE, label);
-	graph_axis(&in, in.h - 1, 7, in.w - 7, f, app->window_ns, false);
+	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "", text_short(number, graph_rate_at(f, &app->time, GRAPH_ALLOC)));
+	graph_rate(&up, f, &app->time, GRAPH_ALLOC, ROLE_ALLOC, label);
+	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "", text_short(number, graph_rate_at(f, &app->time, GRAPH_FREE)));
+	graph_rate(&low, f, &app->time, GRAPH_FREE, ROLE_FREE, label);
+	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &app->time, false);
 }
 
 static void draw(struct view *v, const struct area *a)
@@ -245,15 +166,11 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct overview *o = (struct overview *)v;
 
+	if (o->graph_focus && graph_request(&v->app->figures, &v->app->time, r))
+		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
 		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
-		return VIEW_DRAW;
-	case REQ_ZOOM_IN_TIME:
-		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, -1);
-		return VIEW_DRAW;
-	case REQ_ZOOM_OUT_TIME:
-		v->app->window_ns = graph_zoom(&v->app->figures, v->app->window_ns, 1);
 		return VIEW_DRAW;
 	case REQ_SORT_LEFT: case REQ_SORT_RIGHT: case REQ_REVERSE:
 		status_say("the overview sorts by shape and growth; Sites (3) by any column");
@@ -265,9 +182,10 @@ static unsigned request(struct view *v, enum request r)
 static bool escape(struct view *v)
 {
 	struct overview *o = (struct overview *)v;
-	bool was = o->graph_focus;
+	bool was = o->graph_focus || v->app->time.at_ns;
 
 	o->graph_focus = false;
+	v->app->time.at_ns = 0;
 	return was;
 }
 
@@ -283,14 +201,20 @@ static void view_free(struct view *v)
 {
 	struct overview *o = (struct overview *)v;
 
-	free(o->order);
-	free(o->ids);
+	ages_release(&o->s.ages);
 	free(o);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
 }
 
 static const struct view_ops ops = {
 	.title = "Overview",
 	.brief = "Over",
+	.table = columns_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

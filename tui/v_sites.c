@@ -5,17 +5,21 @@
 #include "app.h"
 #include "cells.h"
 #include "sites.h"
+#include "status.h"
+#include "term.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_SITE, C_AT, C_OWNER };
+enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
 
 static const struct column plain_columns[] = {
 	[C_LIVE] = {.title = "LIVE", .width = 8, .sort = BY_LIVE},
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS},
 	[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE},
 	[C_ALLOC] = {.title = "IN ALL", .width = 8, .rank = 4, .sort = BY_ALLOC},
+	[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},
+	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},
 	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},
 	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true},
 	[C_OWNER] =
@@ -30,6 +34,8 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 		[D_GONE] = {.title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE},              \
 		[D_NET] = {.title = "NET", .width = 9, .sort = BY_NET},                            \
 		[D_LIVE] = {.title = (live), .width = 8, .rank = 3, .sort = BY_LIVE},              \
+		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},                     \
+		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},               \
 		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
 		[C_AT] = {.title = "AT",                                                           \
 			  .width = 15,                                                             \
@@ -59,6 +65,8 @@ static uint64_t id_of(void *arg, size_t i)
 	return ((struct sites *)arg)->rows[i].id;
 }
 
+static const struct table *table(const struct sites *s);
+
 static void refresh(struct view *v, bool resort)
 {
 	struct sites *s = (struct sites *)v;
@@ -66,6 +74,8 @@ static void refresh(struct view *v, bool resort)
 	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse,
 			       resort, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
+	bool shown = table_shows(table(s), term_columns(), C_AGE) || table_shows(table(s), term_columns(), C_OLDEST);
+	ages_take(&s->ages, v->app, true, shown, &s->list, id_of, s);
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
@@ -82,6 +92,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	else if (column == C_OWNER)
 		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
+	else if (column == C_AGE)
+		cell_span(c, ages_at(&s->ages, row)->known, ages_at(&s->ages, row)->median_s);
+	else if (column == C_OLDEST)
+		cell_span(c, ages_at(&s->ages, row)->known, ages_at(&s->ages, row)->oldest_s);
 	else if (diffing(s))
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
@@ -108,9 +122,9 @@ static bool dim(void *arg, size_t row)
 }
 
 static const struct table tables[3] = {
-	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
-	{ since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
-	{ between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
+	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
+	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
+	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
 };
 
 static const struct table *table(const struct sites *s)
@@ -130,16 +144,21 @@ static void draw(struct view *v, const struct area *a)
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct sites *s = (struct sites *)v;
-	char interval[320], count[32];
+	char interval[320], count[32], words[64];
 
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	text_count(count, s->count);
 	if (!diffing(s))
-		snprintf(out, size, "%s sites", count);
+		snprintf(out, size, "%s sites%s", count, ages_words(v->app, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
 		snprintf(out, size, "%s sites  %s", count, interval);
+}
+
+bool view_sites_by_rate(const struct view *v)
+{
+	return ((const struct sites *)v)->sort[0] == BY_RATE;
 }
 
 /* --- shared with the overview (sites.h) */
@@ -173,7 +192,7 @@ unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 
 const struct site *sites_at(const struct sites *s, size_t i)
 {
-	return &s->rows[s->order ? s->order[i] : i];
+	return &s->rows[i];
 }
 
 const struct site *sites_selected(const struct sites *s)
@@ -233,6 +252,12 @@ static unsigned request(struct view *v, enum request r)
 	switch (r) {
 	case REQ_SORT_LEFT: *sort = table_sort_beside(table(s), *sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(s), *sort, 1); return VIEW_RESORT;
+	case REQ_CHURN:
+		if (diffing(s))
+			status_error("with a base there is no CALLS/s; d: back to now");
+		else
+			*sort = *sort == BY_RATE ? BY_LIVE : BY_RATE;
+		return VIEW_RESORT;
 	case REQ_REVERSE: s->reverse = !s->reverse; return VIEW_RESORT;
 	default: return sites_request(s, r, id_of);
 	}
@@ -248,12 +273,19 @@ static const enum focus *foci(struct view *v)
 
 static void view_free(struct view *v)
 {
+	ages_release(&((struct sites *)v)->ages);
 	free(v);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	return table((struct sites *)v);
 }
 
 static const struct view_ops ops = {
 	.title = "Sites",
 	.brief = "Sites",
+	.table = columns_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

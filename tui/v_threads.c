@@ -6,7 +6,7 @@
  * yet) takes the agent a walk over all live blocks, and is asked for while this view is shown.
  * Threads that ended and hold nothing are counted, not listed.
  */
-#include "app.h"
+#include "actions.h"
 #include "asking.h"
 #include "cells.h"
 
@@ -207,7 +207,7 @@ static bool dim(void *arg, size_t row)
 	return ((const struct threads *)arg)->rows[row].t.ended;
 }
 
-static const struct table table = { columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -244,6 +244,8 @@ static unsigned request(struct view *v, enum request r)
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
 	switch (r) {
+	case REQ_THREAD_TREE:
+		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid) : VIEW_DRAW;
 	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
@@ -294,11 +296,26 @@ static void free_view(struct view *v)
 	free(l);
 }
 
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_THREADS, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
+}
+
 static const struct view_ops ops = {
 	.title = "Threads",
 	.brief = "Thr",
 	.no_filter = true,
-	.foci = list_foci,
+	.table = columns_of,
+	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,

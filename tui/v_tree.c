@@ -92,6 +92,7 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
+	ages_take(&t->ages, v->app, false, tree_shows_ages(t), &t->list, tree_id, t);
 	if (!t->opened && t->count && v->app->figures.complete) {
 		t->opened = true;
 		if (!t->list.touched)
@@ -118,6 +119,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct tree *t = (struct tree *)v;
 	size_t n = 0;
+	char words[64];
 
 	for (size_t i = 0; i < t->crumb_count && n < size; i++)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " > " : "in ", t->crumbs[i]);
@@ -127,8 +129,10 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	if (n < size && tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(v->app, brief, interval, sizeof interval);
-		snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
 	}
+	if (n < size && *ages_words(v->app, words, sizeof words))
+		snprintf(out + n, size - n, "%s%s", n ? "  " : "", words + 2);
 }
 
 /* --- keys */
@@ -324,12 +328,19 @@ static const enum focus *foci(struct view *v)
 
 static void view_free(struct view *v)
 {
+	ages_release(&((struct tree *)v)->ages);
 	free(v);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	return tree_table((struct tree *)v);
 }
 
 static const struct view_ops ops = {
 	.title = "Tree",
 	.brief = "Tree",
+	.table = columns_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

@@ -7,10 +7,11 @@
 
 #include "app.h"
 #include "cells.h"
+#include "term.h"
 
 #include <string.h>
 
-enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT };
+enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT, C_AGE, C_OLDEST };
 
 static const struct column plain_columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
@@ -19,17 +20,21 @@ static const struct column plain_columns[] = {
 	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
+	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = -1 },
 };
 
-enum { D_BORN, D_GONE, D_NET, D_BLOCKS, D_NAME, D_AT };
+enum { D_BORN, D_GONE, D_NET, D_BLOCKS };
 
 static const struct column diff_columns[] = {
 	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
 	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
 	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
 	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
-	[D_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
-	[D_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
+	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = -1 },
 };
 
 bool tree_diffing(const struct tree *t)
@@ -115,6 +120,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		name_cell(r, c);
 	} else if (column == C_AT) {
 		place_cell(t, r, c);
+	} else if (column == C_AGE) {
+		cell_span(c, ages_at(&t->ages, row)->known, ages_at(&t->ages, row)->median_s);
+	} else if (column == C_OLDEST) {
+		cell_span(c, ages_at(&t->ages, row)->known, ages_at(&t->ages, row)->oldest_s);
 	} else if (tree_diffing(t)) {
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
@@ -144,14 +153,26 @@ static bool dim(void *arg, size_t row)
 	return t->rows[row].flags & ROW_ZERO;
 }
 
-static const struct table tables[2] = {
-	{ plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id },
-	{ diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id },
+/* Ages are of what is alive now: between two marks that is another matter. */
+#define WITHOUT_AGES C_AGE
+
+static const struct table tables[3] = {
+	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id },
+	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id },
+	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id },
 };
 
 const struct table *tree_table(const struct tree *t)
 {
-	return &tables[tree_diffing(t)];
+	return &tables[tree_diffing(t) + action_between(t->v.app)];
+}
+
+bool tree_shows_ages(const struct tree *t)
+{
+	const struct table *table = tree_table(t);
+
+	return table->count > WITHOUT_AGES &&
+	       (table_shows(table, term_columns(), C_AGE) || table_shows(table, term_columns(), C_OLDEST));
 }
 
 /* What the selected row is, in words. */

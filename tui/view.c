@@ -4,6 +4,8 @@
  */
 #include "view.h"
 
+#include "columns.h"
+
 #include "mouse.h"
 
 #include <string.h>
@@ -118,7 +120,8 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	bool shown[TABLE_COLUMNS_MAX];
 	int flexible;
 
-	memset(shown, 1, sizeof shown);
+	for (size_t i = 0; i < t->count; i++)
+		shown[i] = !t->columns[i].rank || !columns_hidden(t->view, t->columns[i].title);
 	for (;;) {
 		size_t worst = t->count;
 		flexible = width - 2;

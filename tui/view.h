@@ -33,6 +33,8 @@ struct view_row {
 	uint32_t line;
 };
 
+struct table;
+
 struct view_ops {
 	const char *title;                             /* "Overview": the tab */
 	const char *brief;                             /* "Over": in 80 columns */
@@ -41,6 +43,8 @@ struct view_ops {
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
 	bool no_filter;                                /* the filter is not about its rows */
+	/* Its list of rows, as columns. May be NULL. */
+	const struct table *(*table)(struct view *v);
 	/* The view comes to the front. May be NULL. */
 	void (*enter)(struct view *v);
 	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
@@ -102,6 +106,7 @@ struct column {
 };
 
 struct table {
+	const char *view;        /* whose: columns.h */
 	const struct column *columns;
 	size_t count;
 	/* Draws one cell. */

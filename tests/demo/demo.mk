@@ -24,6 +24,10 @@ demo: all demo-program
 		$(B)/memtop record -o $(D)/demo.mtop -- $(D)/mapd 10 && $(B)/memtop report $(D)/demo.mtop; \
 	fi
 
+# The README's pictures, from a real terminal; looked at, then committed.
+pictures: all demo-program
+	BUILD=$(B) tests/demo/pictures.py
+
 test-programs: demo-program
 
-.PHONY: demo demo-program
+.PHONY: demo demo-program pictures

@@ -35,6 +35,7 @@ class Screen:
         self.width, self.height = width, height
         self.cells = [[" "] * width for _ in range(height)]
         self.x = self.y = 0
+        self.top, self.bottom = 0, height - 1  # lines that scroll
         self.rest = ""
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
@@ -59,9 +60,11 @@ class Screen:
             if c == "\r":
                 self.x = 0
             elif c == "\n":
-                self.y = min(self.y + 1, self.height - 1)
+                self.down()
+            elif c == "\t":
+                self.x = min(self.x // 8 * 8 + 8, self.width - 1)
             elif c == "\b":
-                self.x = max(self.x - 1, 0)
+                self.x = max(min(self.x, self.width - 1) - 1, 0)
             elif c >= " ":
                 if self.x >= self.width:
                     self.x, self.y = 0, min(self.y + 1, self.height - 1)
@@ -69,10 +72,20 @@ class Screen:
                 self.x += 1
         self.rest = text[at:]
 
+    def down(self):
+        if self.y == self.bottom:
+            del self.cells[self.top]
+            self.cells.insert(self.bottom, [" "] * self.width)
+        else:
+            self.y = min(self.y + 1, self.height - 1)
+
     def escape(self, m):
         kind = m.group(3)
         if not kind:
-            if m.group(0) == "\x1bM":
+            if m.group(0) == "\x1bM" and self.y == self.top:
+                self.cells.insert(self.top, [" "] * self.width)
+                del self.cells[self.bottom + 1]
+            elif m.group(0) == "\x1bM":
                 self.y = max(self.y - 1, 0)
             return
         numbers = [int(n or 0) for n in m.group(2).split(";")]
@@ -82,7 +95,7 @@ class Screen:
             self.x = min(max(numbers[1] if len(numbers) > 1 else 1, 1), self.width) - 1
         elif kind in "ABCD":
             dx, dy = {"A": (0, -1), "B": (0, 1), "C": (1, 0), "D": (-1, 0)}[kind]
-            self.x = min(max(self.x + dx * first, 0), self.width - 1)
+            self.x = min(max(min(self.x, self.width - 1) + dx * first, 0), self.width - 1)
             self.y = min(max(self.y + dy * first, 0), self.height - 1)
         elif kind == "K":
             cut = range(self.x + 1) if numbers[0] == 1 else range(self.x, self.width)
@@ -93,7 +106,11 @@ class Screen:
             for y in range(self.y, self.height):
                 for x in range(self.x if y == self.y else 0, self.width):
                     self.cells[y][x] = " "
-        elif kind not in "mrhl":
+        elif kind == "r":
+            self.top = max(numbers[0], 1) - 1
+            self.bottom = (numbers[1] if len(numbers) > 1 and numbers[1] else self.height) - 1
+            self.x = self.y = 0
+        elif kind not in "mhl":
             raise ValueError(f"escape sequence {m.group(0)!r}")
 
 

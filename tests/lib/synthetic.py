@@ -22,6 +22,9 @@ import fakeprog  # noqa: E402
 import wire  # noqa: E402
 
 
+COHORTS = 4000  # in a part of a scan
+
+
 class Gone(Exception):
     """The viewer left, or broke the contract."""
 
@@ -113,6 +116,13 @@ class Viewer:
             self.queue.append(wire.frame(wire.SCAN_MEMORY, request=value["request"], time_ns=p.now_ns,
                                          parts=p.memory_parts()))
             return
+        if value["kind"] == 3:
+            cohorts = p.cohorts()
+            for at in range(0, max(1, len(cohorts)), COHORTS):
+                flags = (0 if at else wire.PART_FIRST) | (wire.PART_LAST if at + COHORTS >= len(cohorts) else 0)
+                self.queue.append(wire.frame(wire.SCAN_COHORTS, request=value["request"], time_ns=p.now_ns, blocks=0,
+                                             bytes=0, flags=flags, cohorts=cohorts[at:at + COHORTS]))
+            return
         if value["slots"]:
             live = [p.live_of(s) for s in value["slots"]]
             blocks, size = sum(b for b, _ in live), sum(n for _, n in live)
@@ -144,7 +154,7 @@ class Viewer:
 
     def first(self):
         p, a = self.program, self.agent.args
-        out = wire.frame(wire.HELLO, version=a.version, features=1, pid=os.getpid(), uid=os.getuid(),
+        out = wire.frame(wire.HELLO, version=a.version, features=3, pid=os.getpid(), uid=os.getuid(),
                          start_unix_ns=self.agent.start_unix_ns, now_ns=p.now_ns, tick_ns=fakeprog.TICK_NS,
                          word_bits=64, arch="x86_64", exe=p.modules[0]["path"], agent_version="synthetic",
                          options=" ".join(f"{k}={v}" for k, v in p.options.items()),

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ages.c - see ages.h.
+ */
+#include "ages.h"
+
+#include "app.h"
+#include "term.h"
+
+#include <stdlib.h>
+
+static bool lacking; /* a row was drawn whose age nobody asked for */
+
+void ages_ask(struct app *a)
+{
+	asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(a->model));
+}
+
+/* A screen more at both ends: moving there asks nobody. */
+void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const struct list *l, list_id_fn *id, void *arg)
+{
+	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(), end = l->top + 2 * height;
+
+	g->count = 0;
+	if (!shown)
+		return;
+	ages_ask(a);
+	g->first = l->top > height ? l->top - height : 0;
+	end = end < l->count ? end : l->count;
+	g->count = end > g->first ? end - g->first : 0;
+	GROW(g->ids, g->room, g->count + 1);
+	GROW(g->of, g->of_room, g->count + 1);
+	for (size_t i = 0; i < g->count; i++)
+		g->ids[i] = (uint32_t)id(arg, g->first + i);
+	query_ages(a->query, sites, g->ids, g->count, g->of);
+}
+
+const struct age *ages_at(const struct ages *g, size_t row)
+{
+	static const struct age unknown;
+
+	if (row >= g->first && row - g->first < g->count)
+		return &g->of[row - g->first];
+	lacking = true;
+	return &unknown;
+}
+
+bool ages_lack(void)
+{
+	bool lack = lacking;
+
+	lacking = false;
+	return lack;
+}
+
+char *ages_words(const struct app *a, char *out, size_t size)
+{
+	const struct cohorts *c = model_cohorts(a->model);
+	uint64_t age = query_by_cohort(a->query) ? asking_age(&a->cohorts, a) : 0;
+	char text[32];
+
+	*out = 0;
+	if (c && c->left_bytes)
+		snprintf(out, size, ", %s of no known age", text_bytes(text, c->left_bytes));
+	else if (age)
+		snprintf(out, size, ", ages of %s ago", text_span(text, age));
+	return out;
+}
+
+void ages_release(struct ages *g)
+{
+	free(g->ids);
+	free(g->of);
+}
+
+const char *ages_missing(const struct app *a)
+{
+	const struct program *p = model_program(a->model);
+
+	if (!query_by_cohort(a->query) || model_cohorts(a->model))
+		return NULL;
+	if (p && !(p->features & MTW_FEATURE_COHORTS))
+		return "the agent of this program is older: it does not tell ages by call path";
+	if (figures_over(&a->figures) || !watch_live(a->watch))
+		return "ages and threads of blocks are not in this session: they are when it has the program's end";
+	return "the agent looks through its live blocks: their ages and threads are on their way";
+}

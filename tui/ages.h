@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * ages.h - how old the blocks are of the rows that are on screen: asked for while they are shown, and
+ * taken once per refresh. Main thread.
+ */
+#ifndef AGES_H
+#define AGES_H
+
+#include "query.h"
+#include "view.h"
+
+/* All 0 at first. */
+struct ages {
+	uint32_t *ids;           /* owned, as the next */
+	struct age *of;
+	size_t first, count, room, of_room; /* of the rows from `first` on */
+};
+
+/* In refresh(), when the rows are there. `sites`: they are call sites, not rows of the tree; `shown`: there is a
+ * column for ages. */
+void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const struct list *l, list_id_fn *id, void *arg);
+const struct age *ages_at(const struct ages *g, size_t row); /* not known: known is false */
+/* After drawing: rows on the screen were not among those of the last refresh; there should be another one. */
+bool ages_lack(void);
+void ages_release(struct ages *g);
+/* ", 3.2M of no known age" or ", ages of 40 s ago"; "" = nothing to say. Returns out. */
+char *ages_words(const struct app *a, char *out, size_t size);
+/* The filter is about ages or threads, and nothing passes: why? NULL = for no reason of theirs. */
+const char *ages_missing(const struct app *a);
+/* Asks the agent for cohorts when it is time to. */
+void ages_ask(struct app *a);
+
+#endif

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * columns.h - which columns of the views a person does not want to see. By names, as the configuration
+ * file has them: "sites" and "IN ALL". Main thread.
+ */
+#ifndef COLUMNS_H
+#define COLUMNS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdio.h>
+
+#define COLUMNS_HIDDEN_MAX 96
+
+bool columns_hidden(const char *view, const char *title);
+/* False: so many cannot be hidden. */
+bool columns_hide(const char *view, const char *title, bool hide);
+/* "AGE, IN ALL" instead of what was hidden of the view. False, and why. */
+bool columns_set(const char *view, const char *titles, char *why, size_t size);
+void columns_write(FILE *f); /* lines for the configuration file */
+
+#endif
