@@ -28,7 +28,8 @@ struct cohorts {
 	uint32_t tick, age_s;         /* of the last block */
 	slot_id limit;                /* of_slot has so many */
 	uint32_t *of_slot;            /* 1 + its newest */
-	uint32_t places, *place;      /* 1 + number; 0 = free. Half of them are, at least */
+	uint32_t places, *place;      /* 1 + number; 0 = free: half of them, but where it is crowded one */
+	bool crowded;                 /* there was no memory for more */
 	struct cohort cohort[COHORTS_MAX];
 };
 
@@ -107,8 +108,8 @@ static struct cohort *find(struct cohorts *c, slot_id slot, uint32_t thread, uin
 
 	if (c->last && same(&c->cohort[c->last - 1], slot, thread, age_s))
 		return &c->cohort[c->last - 1];
-	if (c->count >= c->places / 2 && c->count < COHORTS_MAX && !grow(c))
-		return NULL;
+	if (c->count >= c->places / 2 && c->count < COHORTS_MAX && !c->crowded)
+		c->crowded = !grow(c);
 	for (at = hash(c, slot, thread, age_s); c->place[at]; at = (at + 1) & (c->places - 1)) {
 		struct cohort *x = &c->cohort[c->place[at] - 1];
 		if (same(x, slot, thread, age_s)) {
@@ -116,7 +117,7 @@ static struct cohort *find(struct cohorts *c, slot_id slot, uint32_t thread, uin
 			return x;
 		}
 	}
-	if (c->count == COHORTS_MAX || slot >= c->limit)
+	if (c->count == COHORTS_MAX || slot >= c->limit || (c->crowded && c->count + 1 >= c->places))
 		return NULL;
 	c->cohort[c->count] = (struct cohort){ .slot = slot, .thread = thread, .age_s = age_s, .next = c->of_slot[slot] };
 	c->last = c->place[at] = c->of_slot[slot] = ++c->count;

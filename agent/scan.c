@@ -17,8 +17,9 @@
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
 #define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
-#define STUCK_NS (10 * SECOND)   /* a viewer that takes nothing for so long loses its answer, */
-#define LONGEST_NS (60 * SECOND) /* and one that has not got all of it by then: others wait */
+/* While others wait, a viewer loses an answer of which it takes nothing for so long, or not all within so long. */
+#define STUCK_NS (10 * SECOND)
+#define LONGEST_NS (60 * SECOND)
 
 struct count {
 	uint64_t blocks, bytes;
@@ -272,6 +273,15 @@ static bool send_cohorts(struct server *s, struct viewer *v)
 	return scan->at.whole;
 }
 
+static bool others_wait(const struct server *s, int viewer)
+{
+	for (int n = 0; n < VIEWERS_MAX; n++)
+		for (int k = 0; n != viewer && k < MTW_KIND_COUNT; k++)
+			if (s->viewer[n].scan[k].waits)
+				return true;
+	return false;
+}
+
 static void scan_send(struct server *s)
 {
 	struct scan *scan = &s->scan;
@@ -279,7 +289,8 @@ static void scan_send(struct server *s)
 	bool sent = v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
 
 	uint64_t now = serve_now();
-	if (sent || now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS)
+	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
+	if (sent || (late && others_wait(s, v->index)))
 		end_scan(scan);
 	if (sent)
 		encode_pump(s, v, true);
@@ -322,6 +333,11 @@ void scan_run(struct server *s)
 	}
 	if (!next_request(s, &scan->viewer, &scan->kind, &r))
 		return;
+	if (s->over && scan->kind == MTW_KIND_COHORTS) {
+		forget_request(&r);
+		end_scan(scan);
+		return;
+	}
 	if (scan->kind == MTW_KIND_COHORTS)
 		cohorts = scan_cohorts(s, r.slots);
 	else
@@ -333,7 +349,7 @@ void scan_run(struct server *s)
 	scan->cohorts = cohorts;
 	scan->request = request;
 	scan->moved_ns = scan->begun_ns = serve_now();
-	if (scan->viewer >= 0 && (reply || cohorts)) {
+	if (scan->viewer >= 0 && (reply || (cohorts && !s->over))) {
 		scan_send(s);
 		return;
 	}

@@ -14,13 +14,13 @@
 
 #define EXACT 32u          /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
-#define PATH_STEPS 2u      /* of query_allow(), for each row on the way to a stack */
+#define SITE_STEPS 2u      /* of query_allow(), to find the site of a stack */
 #define COHORTS_A_STEP 16u /* and rows of each */
 #define ROWS_ON_PATH 4096u
 
 struct aging {
 	/* what the pass is about: */
-	bool sites, inverted;
+	bool sites, inverted, filtered;
 	uint64_t scan, stamp, names;
 	uint32_t *ids;
 	size_t count, room;
@@ -93,6 +93,7 @@ static void start(struct query *q, struct aging *g, bool sites, const uint32_t *
 	g->inverted = q->inverted;
 	g->scan = model_cohort_scans(q->m);
 	g->stamp = q->stamp;
+	g->filtered = filter_on(q);
 	g->names = names_version(q->n);
 	map_clear(&g->place);
 	for (size_t i = 0; i < count; i++)
@@ -103,11 +104,23 @@ static void start(struct query *q, struct aging *g, bool sites, const uint32_t *
 	g->whole = false;
 }
 
-/* Names that come while it goes on do not begin it anew: it would never end. */
+static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!map_get(&g->place, ids[i], 0))
+			return false;
+	return true;
+}
+
+/* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew: it would never end. */
 static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids, size_t count)
 {
-	return g->blocks && g->stamp == q->stamp && (!g->whole || g->names == names_version(q->n)) && g->sites == sites && g->inverted == q->inverted && g->count == count &&
-	       g->scan == model_cohort_scans(q->m) && (!count || !memcmp(g->ids, ids, count * sizeof *ids));
+	bool passing = g->stamp == q->stamp || (!g->filtered && !filter_on(q));
+
+	if (!g->blocks || !passing || g->sites != sites || g->inverted != q->inverted ||
+	    g->scan != model_cohort_scans(q->m))
+		return false;
+	return !g->whole || (g->names == names_version(q->n) && covers(g, ids, count));
 }
 
 /* Which of those that are asked about the stack counts in. */
@@ -128,7 +141,8 @@ static void count_slot(struct query *q, struct aging *g, const struct cohorts *c
 	const struct node *n = s && s->known ? model_node(q->m, s->node) : NULL;
 	size_t count = n && filter_passed(q, n->index) ? rows_of(q, g, n->index, rows) : 0, kept = 0;
 
-	spend_steps(q, PATH_STEPS * count);
+	if (n)
+		spend_steps(q, g->sites ? SITE_STEPS : FOLLOW_STEPS);
 	for (size_t i = 0; i < count; i++)
 		if ((rows[kept] = map_get(&g->place, rows[i], 0)))
 			kept++;

@@ -8,8 +8,6 @@
  */
 #include "query_priv.h"
 
-#define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
-
 void query_allow(struct query *q, size_t steps)
 {
 	if (!q->unfinished)

@@ -254,6 +254,8 @@ static void sum_up(struct query *q, uint32_t i)
 	const struct node *n = model_dense(q->m, i, NULL);
 	struct value v;
 
+	if (f->by_cohort && n->self.alloc_blocks)
+		spend_steps(q, FOLLOW_STEPS / 2);
 	if (taken(q, i, &v)) {
 		f->self[i] = v;
 		value_add(&f->incl[i], &v);

@@ -215,6 +215,7 @@ void tree_add_value(struct query *q, uint32_t index, const struct value *v);
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
 /* query_feed.c */
+#define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
 #define NODES_A_STEP 4u /* when they are only looked at */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);

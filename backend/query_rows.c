@@ -88,8 +88,6 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 		w = w > v->change.gone_bytes ? w : v->change.gone_bytes;
 		w = w > v->change.born_bytes ? w : v->change.born_bytes;
 	}
-	if (q->by == BY_RATE && v->rate_bytes > w)
-		w = v->rate_bytes;
 	if (q->by == BY_ALLOC && v->tally.alloc_bytes > w)
 		w = v->tally.alloc_bytes;
 	return w;
@@ -290,14 +288,21 @@ static bool small_below(struct query *q, uint64_t *floor)
 	return known;
 }
 
-static bool value_children(struct query *q, const struct trow *r, uint64_t floor, uint32_t *small)
+static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 {
-	*small = 0;
+	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[tree_root(q)]->incl.rate_blocks / 1000)
+		return false;
+	return weight(q, c) < floor;
+}
+
+static bool value_children(struct query *q, const struct trow *r, uint64_t floor, uint32_t *count)
+{
+	*count = 0;
 	for (size_t i = 0; i < r->child_count; i++) {
 		if (!tree_value(q, r->children[i]))
 			return false;
 		const struct trow *c = q->rows[r->children[i]];
-		*small += c->incl.tally.alloc_blocks && weight(q, c) < floor;
+		*count += c->incl.tally.alloc_blocks && small(q, c, floor);
 	}
 	return true;
 }
@@ -305,7 +310,7 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 /* A small one is shown when it is open, until it is closed, and when it is what is searched for. */
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
-	return c->open || weight(q, c) >= floor || is_hit(q, c->fn);
+	return c->open || !small(q, c, floor) || is_hit(q, c->fn);
 }
 
 static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
@@ -314,9 +319,9 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 	struct trow *r = q->rows[row];
 	struct value rest = { 0 };
 	uint64_t floor;
-	uint32_t small, folded = 0;
+	uint32_t few, folded = 0;
 
-	if (!small_below(q, &floor) || !value_children(q, r, floor, &small))
+	if (!small_below(q, &floor) || !value_children(q, r, floor, &few))
 		return false;
 	if (resort && r->child_count > 1) {
 		sorting = q;
@@ -327,7 +332,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 		if (!c->incl.tally
 			     .alloc_blocks) /* nothing ever came through here with this filter */
 			continue;
-		if (small >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
+		if (few >= REST_MIN && !r->more && !worth_a_line(q, c, floor)) {
 			value_add(&rest, &c->incl);
 			folded++;
 		} else if (!show(q, r->children[i], shown, depth, resort)) {

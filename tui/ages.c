@@ -13,7 +13,8 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct app *a)
 {
-	asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(a->model));
+	if (a->figures.complete || figures_over(&a->figures)) /* a first state on a slow link goes before */
+		asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(a->model));
 }
 
 /* A screen more at both ends: moving there asks nobody. */
@@ -35,11 +36,12 @@ void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const stru
 	query_ages(a->query, sites, g->ids, g->count, g->of);
 }
 
-const struct age *ages_at(const struct ages *g, size_t row)
+/* By id, too: between two refreshes rows may have moved. */
+const struct age *ages_at(const struct ages *g, size_t row, uint64_t id)
 {
 	static const struct age unknown;
 
-	if (row >= g->first && row - g->first < g->count)
+	if (row >= g->first && row - g->first < g->count && g->ids[row - g->first] == (uint32_t)id)
 		return &g->of[row - g->first];
 	lacking = true;
 	return &unknown;

@@ -19,7 +19,7 @@ struct ages {
 /* In refresh(), when the rows are there. `sites`: they are call sites, not rows of the tree; `shown`: there is a
  * column for ages. */
 void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const struct list *l, list_id_fn *id, void *arg);
-const struct age *ages_at(const struct ages *g, size_t row); /* not known: known is false */
+const struct age *ages_at(const struct ages *g, size_t row, uint64_t id); /* not known: known is false */
 /* After drawing: rows on the screen were not among those of the last refresh; there should be another one. */
 bool ages_lack(void);
 void ages_release(struct ages *g);

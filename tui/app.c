@@ -128,8 +128,10 @@ void app_refresh(struct app *a, bool resort)
 
 	a->moved = a->due = false;
 	figures_take(&a->figures, a->watch, a->owners, a->query);
+	if (a->time.at_ns > a->figures.time_ns)
+		a->time.at_ns = 0; /* another program: time begins anew */
 	struct view *v = a->views[a->current];
-	if (query_by_cohort(a->query))
+	if (query_by_cohort(a->query) && !v->ops->no_filter)
 		ages_ask(a);
 	if (v->ops->refresh)
 		v->ops->refresh(v, resort);
@@ -271,6 +273,7 @@ static void on_change(void *arg, unsigned bits)
 	struct app *a = arg;
 
 	a->moved = true;
+	asking_heard(&a->cohorts, model_cohort_scans(a->model));
 	if (bits & WATCH_NOTICE && watch_notice(a->watch))
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))

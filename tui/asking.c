@@ -9,16 +9,24 @@
 #define PART_UNASKED 100             /* of ages, which are shown beside all else: where that is not too seldom */
 #define SELDOM_NS 30000000000u
 #define PATIENCE_NS 10000000000u     /* the agent may be busy with another one's */
+#define COHORTS_PATIENCE_NS 90000000000u /* ... and these are many on a slow link */
 
-void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers)
+void asking_heard(struct asking *q, uint64_t answers)
 {
 	uint64_t now = now_ns();
 
-	if (q->answers != answers) {
-		q->answers = answers;
-		q->took_ns = q->asked_ns > q->answer_ns ? now - q->asked_ns : q->took_ns;
-		q->answer_ns = now;
-	}
+	if (q->answers == answers)
+		return;
+	q->answers = answers;
+	q->took_ns = q->asked_ns > q->answer_ns ? now - q->asked_ns : q->took_ns;
+	q->answer_ns = now;
+}
+
+void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers)
+{
+	uint64_t now = now_ns(), patience = kind == MTW_KIND_COHORTS ? COHORTS_PATIENCE_NS : PATIENCE_NS;
+
+	asking_heard(q, answers);
 	bool waiting = q->asked_ns > q->answer_ns;
 	uint64_t every = q->took_ns * PART;
 	if (kind == MTW_KIND_COHORTS && every < SELDOM_NS)
@@ -26,7 +34,7 @@ void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t 
 	every = every > EVERY_NS ? every : EVERY_NS;
 	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused)
 		return;
-	if ((!q->asked_ns || now - q->asked_ns > (waiting ? PATIENCE_NS : every)) &&
+	if ((!q->asked_ns || now - q->asked_ns > (waiting ? patience : every)) &&
 	    !watch_scan(a->watch, kind, NULL, 0))
 		q->asked_ns = now;
 }

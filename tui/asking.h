@@ -18,6 +18,8 @@ struct asking {
 	uint64_t answers;                      /* as the model counts them */
 };
 
+/* Whenever there may be an answer; `answers`: the model's count of them. */
+void asking_heard(struct asking *q, uint64_t answers);
 /* At each refresh; `answers`: the model's count of them. */
 void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers);
 /* How old the last answer is, when that is worth a word; else 0. */

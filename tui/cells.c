@@ -91,13 +91,13 @@ void cell_rate(struct cell c, uint64_t per_second)
 	right(c, per_second ? ROLE_ALLOC : ROLE_DIM, text_short(text, (double)per_second));
 }
 
-void cell_span(struct cell c, bool known, uint32_t seconds)
+void cell_age(struct cell c, const struct age *a, bool oldest)
 {
+	uint64_t seconds = oldest ? a->oldest_s : a->median_s;
 	char text[32];
 
-	c.estimate = false;
-	if (known)
-		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span(text, (uint64_t)seconds * 1000000000));
+	if (a->known)
+		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span(text, seconds * 1000000000));
 }
 
 void cell_owner(struct cell c, char letter, const char *name)

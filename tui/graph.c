@@ -74,7 +74,7 @@ bool graph_request(const struct figures *f, struct graph_time *t, enum request r
 
 size_t graph_instant(const struct figures *f, const struct graph_time *t)
 {
-	bool then = t->at_ns && t->at_ns < f->time_ns && f->point_count; /* after an exec time begins anew */
+	bool then = t->at_ns && f->point_count;
 	size_t i = then ? figures_point_at(f, t->at_ns) : SIZE_MAX;
 
 	return then && i == SIZE_MAX ? 0 : i;

@@ -22,6 +22,8 @@ static const struct { const char *title, *what; } words[] = {
 	{ "LIVE", "requested bytes that are not freed" },
 	{ "LIVE NOW", "requested bytes that are not freed: now, not at the interval's end" },
 	{ "BLOCKS", "live blocks; with a base: how many more than there" },
+	{ "BLOCKS+", "live blocks: how many more than at the base" },
+	{ "TID", "the kernel's number of the thread" },
 	{ "SELF", "of LIVE: what the function itself allocated" },
 	{ "CALLS/s", "allocations in the last second" },
 	{ "BYTES/s", "allocated in the last second" },

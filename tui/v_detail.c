@@ -117,7 +117,7 @@ static void add_sizes(struct detail *d, const struct scan_ages *s)
 	}
 }
 
-/* ": half of them older than 3 min, the oldest 6 min" */
+/* ": median 3 min, oldest 6 min" */
 static const char *median(const struct scan_ages *s, uint64_t now, char *out, size_t size)
 {
 	uint64_t older = 0, oldest = 0, middle = 0;
@@ -126,7 +126,7 @@ static const char *median(const struct scan_ages *s, uint64_t now, char *out, si
 	for (size_t i = 0; i < s->birth_count; i++) { /* by birth */
 		uint64_t age = now > s->births[i].key ? now - s->births[i].key : 0;
 		oldest = i ? oldest : age;
-		middle = older < s->blocks - s->blocks / 2 ? age : middle;
+		middle = older < s->blocks / 2 + 1 ? age : middle;
 		older += s->births[i].blocks;
 	}
 	if (s->birth_count)
@@ -244,8 +244,8 @@ static void refresh(struct view *v, bool resort)
 		add_ages(d, ages, v->app->figures.time_ns);
 		add_threads(d, ages);
 	} else if (d->scanning) {
-		if (now_ns() - d->asked_ns > PATIENCE_NS)
-			ask_for_ages(d); /* it was given up for others' sake, or the link was lost */
+		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))
+			ask_for_ages(d); /* it was given up for others' sake, or went with the link */
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
 	}

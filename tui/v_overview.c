@@ -69,8 +69,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			   r->intervals ? text : "-");
 		break;
 	case C_AGE:
-		cell_span(c, ages_at(&((struct sites *)arg)->ages, row)->known,
-			  ages_at(&((struct sites *)arg)->ages, row)->median_s);
+		cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false);
 		break;
 	case C_TREND:
 		graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,

@@ -92,10 +92,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		return;
 	else if (column == C_OWNER)
 		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
-	else if (column == C_AGE)
-		cell_span(c, ages_at(&s->ages, row)->known, ages_at(&s->ages, row)->median_s);
-	else if (column == C_OLDEST)
-		cell_span(c, ages_at(&s->ages, row)->known, ages_at(&s->ages, row)->oldest_s);
+	else if (column == C_AGE || column == C_OLDEST)
+		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
 	else if (diffing(s))
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;

@@ -92,12 +92,12 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	ages_take(&t->ages, v->app, false, tree_shows_ages(t), &t->list, tree_id, t);
 	if (!t->opened && t->count && v->app->figures.complete) {
 		t->opened = true;
 		if (!t->list.touched)
 			want(t, WANT_FIRST, t->rows[0].id);
 	}
+	ages_take(&t->ages, v->app, false, tree_shows_ages(t), &t->list, tree_id, t);
 }
 
 static void draw(struct view *v, const struct area *a)

@@ -120,10 +120,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		name_cell(r, c);
 	} else if (column == C_AT) {
 		place_cell(t, r, c);
-	} else if (column == C_AGE) {
-		cell_span(c, ages_at(&t->ages, row)->known, ages_at(&t->ages, row)->median_s);
-	} else if (column == C_OLDEST) {
-		cell_span(c, ages_at(&t->ages, row)->known, ages_at(&t->ages, row)->oldest_s);
+	} else if (column == C_AGE || column == C_OLDEST) {
+		cell_age(c, ages_at(&t->ages, row, r->id), column == C_OLDEST);
 	} else if (tree_diffing(t)) {
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;

@@ -148,7 +148,7 @@ def main():
     demonstration("dark", [
         (["1"], re.compile(r"new_vertex_array < .*libtile"), "overview"),
         (["2", "z"], re.compile(r"vertex\.c:13"), "tree"),
-        (["v"], re.compile(r"Allocated by"), "detail"),
+        (["v"], re.compile(r"Ages of live blocks: median"), "detail"),
         (["q", "7"], re.compile(r"live blocks, resident"), "memory"),
     ])
     demonstration("light", [(["1"], re.compile(r"new_vertex_array < .*libtile"), "overview-light")])
