@@ -4,8 +4,10 @@
 
     make pictures
 
-What tmux has on its screen, cell by cell with its colours, is drawn as text: nothing is retouched.
+What tmux has on its screen, cell by cell with its colours, is drawn as text: nothing is retouched but the path
+of the sources.
 """
+import contextlib
 import os
 import re
 import signal
@@ -111,14 +113,19 @@ def svg(lines, columns, theme):
             x, w = MARGIN + column * CELL, width_of(text) * CELL
             if back:
                 out.append(f'<rect x="{x:.1f}" y="{y}" width="{w:.1f}" height="{LINE}" fill="{back}"/>')
-            if text.strip():
+            if text.strip() and text.isascii():
                 out.append(f'<text x="{x:.1f}" y="{y + 13}" fill="{fore}"{style} xml:space="preserve" '
                            f'textLength="{w:.1f}" lengthAdjust="spacingAndGlyphs">{escape(text)}</text>')
+            elif text.strip():  # from whatever font: each in its cell
+                places = " ".join(f"{x + width_of(text[:i]) * CELL:.1f}" for i in range(len(text)))
+                out.append(f'<text x="{places}" y="{y + 13}" fill="{fore}"{style} xml:space="preserve">'
+                           f'{escape(text)}</text>')
     return "\n".join(out + ["</svg>", ""])
 
 
 def picture(t, name, theme="dark"):
-    lines = t.lines(attributes=True)
+    lines = t.tmux("capture-pane", "-p", "-e", "-N").split("\n")[:t.height]  # with what is blank, for its background
+    lines = [line.replace(harness.ROOT, "~/memtop") for line in lines]
     while lines and not re.sub(r"\x1b\[[0-9;]*m", "", lines[-1]).strip():
         lines.pop()
     path = os.path.join(HERE, name + ".svg")
@@ -127,12 +134,17 @@ def picture(t, name, theme="dark"):
     print(path)
 
 
+def end(pid):
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+
+
 def demonstration(theme, shots, width=120, height=36):
     """`shots`: (keys, what to wait for, name)."""
     program = os.path.join(harness.BUILD, "demo/mapd")
     with Terminal([harness.MEMTOP, "run", "--theme", theme, program, "100"], width, height) as t:
         pid = int(t.wait_for(re.compile(r"mapd \[([1-9]\d*)\]"), 20).group(1))
-        harness.at_end(os.kill, pid, signal.SIGTERM)
+        harness.at_end(end, pid)
         t.wait_for(re.compile(r"GROWING .*new_vertex_array"), 120)
         t.wait_for(re.compile(r"for 6\d s"), 120)
         for keys, want, name in shots:
