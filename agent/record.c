@@ -513,12 +513,11 @@ void mt_record_free_unknown(struct thread *t, void *p)
 
 void mt_record_free_slow(struct thread *t, void *p)
 {
-	if (likely(live_few_none(p)))
+	if (likely(live_few_none(p)) ||
+	    (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
 		free_left_out(t, p);
-	else if (!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows(p))
-		free_any(t, p);
 	else
-		free_left_out(t, p);
+		free_any(t, p);
 }
 
 MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)

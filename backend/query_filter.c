@@ -217,6 +217,7 @@ static void find_threads(struct query *q)
 
 	if (!f->thread)
 		return;
+	bool by_id = f->thread[0] && !f->thread[strspn(f->thread, "0123456789")];
 	f->thread_hits = model_thread_count(q->m);
 	free(f->thread_hit);
 	f->thread_hit = xcalloc(f->thread_hits, sizeof *f->thread_hit);
@@ -225,7 +226,6 @@ static void find_threads(struct query *q)
 		if (!t || !t->known)
 			continue;
 		snprintf(id, sizeof id, "%u", t->tid);
-		bool by_id = f->thread[0] && !f->thread[strspn(f->thread, "0123456789")];
 		f->thread_hit[i] = by_id ? !strcmp(id, f->thread) : text_has(t->name, f->thread);
 	}
 }

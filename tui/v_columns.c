@@ -8,7 +8,6 @@
 #include "status.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 struct columns_page {
 	struct view v;           /* first */
@@ -16,33 +15,6 @@ struct columns_page {
 	const struct view *of;   /* the view below; it outlives the page */
 	size_t rows[TABLE_COLUMNS_MAX]; /* columns of its table */
 	size_t count;
-};
-
-static const struct { const char *title, *what; } words[] = {
-	{ "LIVE", "requested bytes that are not freed" },
-	{ "LIVE NOW", "requested bytes that are not freed: now, not at the interval's end" },
-	{ "BLOCKS", "live blocks; with a base: how many more than there" },
-	{ "BLOCKS+", "live blocks: how many more than at the base" },
-	{ "TID", "the kernel's number of the thread" },
-	{ "SELF", "of LIVE: what the function itself allocated" },
-	{ "CALLS/s", "allocations in the last second" },
-	{ "BYTES/s", "allocated in the last second" },
-	{ "IN ALL", "allocated since the start, freed or not" },
-	{ "AGE", "half of the live blocks are older" },
-	{ "OLDEST", "age of the oldest live block" },
-	{ "BORN", "allocated after the base, alive now" },
-	{ "GONE", "alive at the base, freed since" },
-	{ "NET", "BORN - GONE" },
-	{ "SHAPE", "how it grew: steady as of a leak, slowing as of a cache" },
-	{ "/MIN", "NET per minute" },
-	{ "GREW IN", "in how many of the intervals that shapes are judged by" },
-	{ "TREND", "live bytes over time" },
-	{ "AT", "source line, or module" },
-	{ "OWNER", "library whose memory it is" },
-	{ "SHARE", "part of the whole" },
-	{ "ALLOC", "allocated by the thread" },
-	{ "FREED", "freed by the thread" },
-	{ "%", "part of the whole" },
 };
 
 static const struct table *table(const struct columns_page *c)
@@ -82,17 +54,14 @@ static void draw(struct view *v, const struct area *a)
 	for (int line = 0; line < c->list.height && c->list.top + (size_t)line < c->count; line++) {
 		size_t row = c->list.top + (size_t)line;
 		const struct column *x = column_at(c, row);
-		const char *what = "";
-		for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
-			if (!strcmp(words[i].title, x->title))
-				what = words[i].what;
+		const char *what = columns_what(x->title);
 		if (row == c->list.at) {
 			draw_overlay(ROLE_SELECTED);
 			draw_fill(a, line + 2, 0, -1, ROLE_NORMAL);
 			draw_text(a, line + 2, 0, ROLE_NORMAL, ">");
 		}
 		draw_printf(a, line + 2, 2, ROLE_NORMAL, "[%c] %-10s %s",
-			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title, what);
+			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title, what ? what : "");
 		draw_overlay(-1);
 	}
 }

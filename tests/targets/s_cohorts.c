@@ -38,27 +38,15 @@ static void *worker(void *arg)
 	return arg;
 }
 
-static void right(int depth);
-
-__attribute__((noinline)) static void left(int depth)
+/* Two places that call make two paths. */
+__attribute__((noinline)) static void branch(int depth)
 {
 	if (!depth) {
 		keep(malloc(16));
 		return;
 	}
-	left(depth - 1);
-	right(depth - 1);
-	__asm__ volatile("");
-}
-
-__attribute__((noinline)) static void right(int depth)
-{
-	if (!depth) {
-		keep(malloc(16));
-		return;
-	}
-	left(depth - 1);
-	right(depth - 1);
+	branch(depth - 1);
+	branch(depth - 1);
 	__asm__ volatile("");
 }
 
@@ -80,7 +68,7 @@ int main(void)
 			for (int i = 0; i < EARLY; i += 2)
 				free(blocks[i]);
 		} else if (c == 'm') {
-			left(16);
+			branch(16);
 		}
 		write(1, "done\n", 5);
 	}
