@@ -64,8 +64,11 @@ static void take_symbol(struct intake *in, const struct event *e)
 
 static void take_hello(struct intake *in, const struct event *e)
 {
-	if (in->session_pid != e->u.hello.pid || in->session_start != e->u.hello.start_unix_ns)
+	if (in->session_pid != e->u.hello.pid || in->session_start != e->u.hello.start_unix_ns) {
+		if (in->forgets)
+			in->forgets(in->arg);
 		symbols_clear(in->symbols);
+	}
 	in->session_pid = e->u.hello.pid;
 	in->session_start = e->u.hello.start_unix_ns;
 	in->hello_ns = e->u.hello.now_ns;

@@ -15,6 +15,7 @@ struct intake {
 	struct symbols *symbols;         /* owned */
 	const char *target;              /* as typed, for messages; borrowed */
 	void (*note)(void *arg, const char *text); /* a session's warning; set before the first frame */
+	void (*forgets)(void *arg);      /* another program takes over: names go now, then the model; NULL = nobody minds */
 	void *arg;
 	uint64_t hello_ns;               /* the agent's clock when it last said HELLO */
 	uint64_t file_ns;                /* intake_file(): time of the last frame */

@@ -165,6 +165,16 @@ void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
+ * model_past.c: a model of another instant. model_seed() gives `m`, greeted by the same program, the modules, nodes and
+ * slots of `from` without counters, `steps` of them at a time: 1 = all are there, 0 = not yet, -1 = *err.
+ * model_swap() exchanges what two models hold; who observes them stays, and is told that all may have changed.
+ */
+int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
+void model_swap(struct model *a, struct model *b);
+/* What the interval shall be counted from and to as soon as its marks are there. */
+void model_want_interval(struct model *m, const struct model *as);
+
+/*
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */

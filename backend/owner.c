@@ -378,19 +378,31 @@ static size_t column_of(const struct owners *o, uint64_t time_ns)
 	return lo < o->columns && o->times[lo] == time_ns ? lo : SIZE_MAX;
 }
 
-/* What an owner held at point p: a column kept from then, the agent's own figure, or now. */
+/*
+ * What an owner held at point p: a column kept from then, or the agent's own figure; between the last that is
+ * known and now it goes on the straight line.
+ */
 static void fill_columns(struct owners *o, const struct point *points, size_t count)
 {
 	const uint32_t *modules;
-	size_t from_agent = model_history_owners(o->m, &modules);
+	size_t from_agent = model_history_owners(o->m, &modules), known = 0;
 	uint64_t (*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
 
 	for (size_t p = 0; p < count; p++) {
 		size_t column = p + 1 < count ? column_of(o, points[p].time_ns) : SIZE_MAX;
 		const uint64_t *bytes = model_history_owner_bytes(o->m, p);
-		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++)
+		double part = p + 1 == count ? 1 : 0;
+		if (column != SIZE_MAX || bytes)
+			known = p;
+		else if (p > known && points[count - 1].time_ns > points[known].time_ns)
+			part = (double)(points[p].time_ns - points[known].time_ns) /
+			       (double)(points[count - 1].time_ns - points[known].time_ns);
+		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++) {
+			double then = (double)made[h][known], now = (double)live_bytes(&o->held[h]->pub.sum);
 			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
-							: live_bytes(&o->held[h]->pub.sum);
+				     : part >= 1	? live_bytes(&o->held[h]->pub.sum)
+							: (uint64_t)(then + part * (now - then));
+		}
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
 			made[held_of_module(o, modules[k])][p] += bytes[k];
 	}
@@ -420,6 +432,26 @@ static void update_series(struct owners *o)
 		return;
 	}
 	fill_columns(o, points, count);
+}
+
+void owners_forget_history(struct owners *o)
+{
+	o->columns = 0;
+}
+
+void owners_inherit(struct owners *o, struct owners *from)
+{
+	for (size_t i = 0; i < o->held_count; i++)
+		o->held[i]->pub.letter = '?';
+	for (size_t i = 0; i < from->held_count; i++) {
+		const struct held *f = from->held[i];
+		uint32_t to = f->pub.module == OWNER_UNKNOWN ? 0 : held_of_module(o, f->pub.module);
+		o->held[to]->pub.letter = f->pub.letter;
+		memcpy(o->held[to]->series, f->series, sizeof f->series);
+	}
+	memcpy(o->times, from->times, sizeof o->times);
+	o->columns = from->columns;
+	o->letters = from->letters;
 }
 
 static char letter(unsigned n)

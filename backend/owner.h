@@ -29,6 +29,10 @@ struct owner {
 
 struct owners *owners_new(const struct model *m, struct symbols *s);
 void owners_free(struct owners *o);
+/* Nothing is known of who held what before now. */
+void owners_forget_history(struct owners *o);
+/* Of the same program: letters and the history by owner are from now on as `from` has them. */
+void owners_inherit(struct owners *o, struct owners *from);
 int owners_add_wrapper(struct owners *o, const char *pattern); /* shell pattern on function names */
 /* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
 size_t owners_update(struct owners *o, const struct owner **list);

@@ -122,6 +122,9 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 uint64_t query_window(const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
 void query_site_expect(struct query *q, uint32_t site, bool on);
 
+/* The model is about to show the past: what was seen of growth until now is put aside; away = false: it is taken up again. */
+void query_travel(struct query *q, bool away);
+
 /* How old are live blocks (that pass the filter), as of the newest scan for cohorts? */
 struct age { uint32_t median_s, oldest_s; bool known; };
 /* Of rows of the tree, or of call sites. What is not known yet is so the next time. */

@@ -7,10 +7,12 @@
  * samples of the last ten minutes, taken every five seconds at first and then every ten, joined to
  * at most six. A program's first five seconds do not count: a program that starts up grows.
  *
- * Samples are of all stacks, whatever the filter shows: a filter typed in is no growth.
+ * Samples are of all stacks, whatever the filter shows: a filter typed in is no growth. While the past
+ * is shown they are of the time before its instant, and those of now are put aside.
  */
 #include "query_sites.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define NS 1000000000ull
@@ -45,6 +47,8 @@ static void take_sample(struct query *q, struct site_table *t)
 {
 	uint64_t now = model_time(q->m);
 
+	while (t->sample_count && t->times[t->sample_count - 1] > now)
+		t->sample_count--; /* an earlier instant is shown */
 	if (!t->sample_count)
 		t->interval_ns = FIRST_INTERVAL_NS;
 	else if (now < t->times[t->sample_count - 1] + t->interval_ns)
@@ -58,6 +62,63 @@ static void take_sample(struct query *q, struct site_table *t)
 	for (size_t i = 0; i < t->count; i++)
 		t->sites[i]->samples[t->sample_count] = t->sites[i]->live;
 	t->sample_count++;
+}
+
+struct growth_kept {
+	uint64_t times[SAMPLES], totals[SAMPLES], interval_ns;
+	size_t sample_count, site_count;
+	uint64_t (*samples)[SAMPLES]; /* per site */
+};
+
+void growth_forget(struct site_table *t)
+{
+	if (t->kept)
+		free(t->kept->samples);
+	free(t->kept);
+	t->kept = NULL;
+}
+
+static void put_aside(struct site_table *t)
+{
+	struct growth_kept *k = t->kept = xcalloc(1, sizeof *k);
+
+	memcpy(k->times, t->times, sizeof k->times);
+	memcpy(k->totals, t->totals, sizeof k->totals);
+	k->interval_ns = t->interval_ns;
+	k->sample_count = t->sample_count;
+	k->site_count = t->count;
+	k->samples = xcalloc(t->count, sizeof *k->samples);
+	for (size_t i = 0; i < t->count; i++)
+		memcpy(k->samples[i], t->sites[i]->samples, sizeof k->samples[i]);
+	t->sample_count = 0;
+}
+
+/* Sites that came meanwhile held nothing then. */
+static void take_up(struct site_table *t)
+{
+	const struct growth_kept *k = t->kept;
+
+	memcpy(t->times, k->times, sizeof k->times);
+	memcpy(t->totals, k->totals, sizeof k->totals);
+	t->interval_ns = k->interval_ns;
+	t->sample_count = k->sample_count;
+	for (size_t i = 0; i < t->count; i++) {
+		if (i < k->site_count)
+			memcpy(t->sites[i]->samples, k->samples[i], sizeof k->samples[i]);
+		else
+			memset(t->sites[i]->samples, 0, sizeof k->samples[0]);
+	}
+	growth_forget(t);
+}
+
+void query_travel(struct query *q, bool away)
+{
+	struct site_table *t = q->sites;
+
+	if (t && away && !t->kept)
+		put_aside(t);
+	if (t && !away && t->kept)
+		take_up(t);
 }
 
 /* --- marks */

@@ -31,6 +31,7 @@ static void forget(struct site_table *t)
 		free(t->sites[i]->net);
 		free(t->sites[i]);
 	}
+	growth_forget(t);
 	t->count = t->order_count = t->sample_count = t->mark_count = t->out_count = t->row_count =
 		0;
 	t->verdict = (struct verdict){ 0 };

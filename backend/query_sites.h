@@ -60,6 +60,7 @@ struct site_table {
 	size_t mark_count;
 	uint64_t marks_generation;
 	struct growth growth;
+	struct growth_kept *kept;    /* query_travel(): NULL = nothing is put aside */
 	struct site *out;            /* what query_sites() lends */
 	uint32_t *order;
 	size_t out_count, out_room, order_room, order_count;
@@ -76,6 +77,7 @@ int64_t sites_steady(const struct site_table *t);
 int64_t sites_expected(const struct site_table *t);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
+void growth_forget(struct site_table *t);         /* query_growth.c: what was put aside, too */
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);
 

@@ -235,6 +235,17 @@ bool session_cut(const struct session_reader *r)
 	return r->cut;
 }
 
+bool session_more(struct session_reader *r)
+{
+	struct stat st;
+
+	if (!r->ended || fstat(r->fd, &st) || (uint64_t)st.st_size <= r->size)
+		return false;
+	r->size = (uint64_t)st.st_size;
+	r->ended = false;
+	return true;
+}
+
 /* A file without a good index has its block heads walked once. */
 static void scan_index(struct session_reader *r)
 {

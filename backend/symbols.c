@@ -426,6 +426,11 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m, const stru
 	return s;
 }
 
+void symbols_look_at(struct symbols *s, const struct model *m)
+{
+	s->model = m;
+}
+
 void symbols_clear(struct symbols *s)
 {
 	for (size_t i = 0; i < s->room; i++) {

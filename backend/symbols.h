@@ -40,6 +40,7 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m, const stru
 void symbols_free(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);
+void symbols_look_at(struct symbols *s, const struct model *m); /* another model of the same program: ids mean the same */
 /* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
 /* Of a trie node; TRUNCATED and NOWHERE nodes get a describing frame with function NULL. */

@@ -17,6 +17,7 @@
 #include "keep.h"
 #include "launch.h"
 #include "loop.h"
+#include "past.h"
 
 #include <errno.h>
 #include <pwd.h>
@@ -37,7 +38,9 @@ struct watch {
 	struct loop *loop;               /* borrowed */
 	struct target target;
 	struct watch_options options;
-	struct intake in;                /* model and symbols */
+	struct intake in;                /* model and symbols; model: what is now */
+	struct model *shown;             /* what watch_model() says: in.model, or it holds an instant of the past */
+	struct past *past;
 	struct conn *conn;               /* NULL: a file */
 	struct loop_source *timer;       /* each second */
 	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
@@ -274,6 +277,22 @@ static void on_notice(void *arg, const char *text)
 	w->bits |= WATCH_NOTICE;
 }
 
+/* Names are those of what is now, which has all call paths that were ever there. */
+static void on_instant(void *arg)
+{
+	struct watch *w = arg;
+
+	w->in.model = past_now(w->past);
+	symbols_look_at(w->in.symbols, w->in.model);
+	model_on_notice(w->in.model, on_notice, w);
+	tell(w, WATCH_INSTANT);
+}
+
+static void on_forgets(void *arg)
+{
+	watch_return(arg);
+}
+
 static void on_note(void *arg, const char *text)
 {
 	add_warning(arg, text);
@@ -370,7 +389,10 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->options = *o;
 	w->opened_ns = now_ns();
 	intake_init(&w->in, loop, w->target.text, &o->symbols);
+	w->shown = w->in.model;
+	w->past = past_new(loop, w->shown, on_instant, w);
 	w->in.note = on_note;
+	w->in.forgets = on_forgets;
 	w->in.arg = w;
 	model_on_notice(w->in.model, on_notice, w);
 	if (t->kind == TARGET_FILE)
@@ -391,6 +413,8 @@ void watch_close(struct watch *w)
 	loop_remove(w->names_soon);
 	w->names_soon = NULL;
 	conn_free(w->conn);
+	past_free(w->past);
+	w->in.model = w->shown;
 	intake_release(&w->in);
 	keep_release(&w->keep);
 	for (size_t i = 0; i < w->warning_count; i++)
@@ -413,7 +437,45 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 struct model *watch_model(struct watch *w)
 {
+	return w->shown;
+}
+
+struct model *watch_now(struct watch *w)
+{
 	return w->in.model;
+}
+
+uint64_t watch_instant(const struct watch *w)
+{
+	return past_away(w->past) ? model_time(w->shown) : 0;
+}
+
+int watch_travelled(const struct watch *w)
+{
+	return past_percent(w->past);
+}
+
+int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
+{
+	const char *path = w->conn ? w->keep.path : w->target.name;
+
+	if (!path)
+		return err_set(err, 3, "no session is kept of this program, so there is no way back%s%s",
+			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
+	if (!model_complete(w->in.model))
+		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+	keep_flush(&w->keep);
+	return past_go(w->past, path, time_ns, err);
+}
+
+void watch_return(struct watch *w)
+{
+	past_return(w->past);
+}
+
+const char *watch_travel_problem(const struct watch *w)
+{
+	return past_problem(w->past);
 }
 
 struct symbols *watch_symbols(struct watch *w)

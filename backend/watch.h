@@ -44,6 +44,7 @@ enum {
 	WATCH_NOTICE = 1u << 2,   /* watch_notice() has a sentence */
 	WATCH_SYMBOLS = 1u << 3,
 	WATCH_FINAL = 1u << 4,
+	WATCH_INSTANT = 1u << 5,  /* watch_model() shows another instant, or the way to it ended */
 };
 
 /* NULL and *err when it cannot be at all; a link that is only not there yet is not an error when
@@ -63,6 +64,18 @@ const char *watch_notice(const struct watch *w);
 int watch_loading(const struct watch *w);        /* percent, 100 = complete; after a reconnect, of model_coming() */
 void watch_note(struct watch *w, const char *text); /* one more warning, for this session's reports too; "" = none */
 size_t watch_warnings(const struct watch *w, const char *const **sentences);
+
+/*
+ * The past: watch_model() shows the session as it was at an instant (model_time()), while all else, and
+ * watch_now(), goes on. Going there takes a while; WATCH_INSTANT tells of the arrival, and of being
+ * back. What comes of another program ends it.
+ */
+int watch_travel(struct watch *w, uint64_t time_ns, struct err *err); /* -1: there is no way, *err says why */
+void watch_return(struct watch *w);
+uint64_t watch_instant(const struct watch *w);   /* 0 = now */
+int watch_travelled(const struct watch *w);      /* percent of the way; 100 = there */
+const char *watch_travel_problem(const struct watch *w); /* "" = all is as it was asked for */
+struct model *watch_now(struct watch *w);        /* what is now; watch_model(), when that shows it */
 
 /* Commands; -1 when there is no live link. Their effect arrives as frames. */
 int watch_mark(struct watch *w, const char *name);

@@ -27,7 +27,8 @@ static int mark_now(struct app *a, const char *name)
 	if (watch_mark(a->watch, name))
 		return status_error("no mark was set: there is no live link to the program");
 	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0); /* so that Memory can count from it */
-	status_say("mark asked for%s%s; d compares with it", *name ? ": " : "", name);
+	status_say(watch_instant(a->watch) ? "mark asked for, of now and not of this instant%s%s" :
+					     "mark asked for%s%s; d compares with it", *name ? ": " : "", name);
 	return 0;
 }
 
@@ -259,6 +260,10 @@ static unsigned escape(struct app *a)
 			v->ops->search(v, "", &pending);
 		return VIEW_REFRESH;
 	}
+	if (a->time.at_ns) {
+		a->time.at_ns = 0;
+		return VIEW_DRAW;
+	}
 	if (query_zoom(a->query, 0) == 0)
 		return VIEW_RESORT;
 	if (a->filter[0])
@@ -347,6 +352,10 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_MEMORY:
 	case REQ_OUTPUT:
 		app_show(a, (enum view_id)(VIEW_OVERVIEW + (r - REQ_OVERVIEW)));
+		return VIEW_DRAW;
+	case REQ_INSTANT_BACK:
+	case REQ_INSTANT_ON:
+		graph_request(&a->figures, &a->time, r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
 	case REQ_MARK: return said(mark_now(a, ""));
 	case REQ_MARK_NAMED:

@@ -14,7 +14,7 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 void ages_ask(struct app *a)
 {
 	if (a->figures.complete || figures_over(&a->figures)) /* a first state on a slow link goes before */
-		asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(a->model));
+		asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(watch_now(a->watch)));
 }
 
 /* A screen more at both ends: moving there asks nobody. */
@@ -81,6 +81,8 @@ const char *ages_missing(const struct app *a)
 
 	if (!query_by_cohort(a->query) || model_cohorts(a->model))
 		return NULL;
+	if (a->figures.past)
+		return "ages and threads of blocks are known of now only, not of an instant of the past";
 	if (p && !(p->features & MTW_FEATURE_COHORTS))
 		return "the agent of this program is older: it does not tell ages by call path";
 	if (figures_over(&a->figures) || !watch_live(a->watch))

@@ -116,8 +116,10 @@ static void on_go_on(void *arg)
 	search_on(a, app_view(a));
 	query_verdict(a->query, &a->figures.verdict);
 	end_slice(a);
-	if (a->building < 0)
+	if (a->building < 0) {
 		a->resort_due = false;
+		travel_go_on(a);
+	}
 	if (a->building < 0 || now_ns() - a->view_ns >= SAY_BUILDING_NS)
 		draw(a, false);
 }
@@ -127,7 +129,7 @@ void app_refresh(struct app *a, bool resort)
 	uint64_t start = now_ns();
 
 	a->moved = a->due = false;
-	figures_take(&a->figures, a->watch, a->owners, a->query);
+	figures_take(&a->figures, a->watch, a->owners, travel_owners(a), a->query);
 	if (a->time.at_ns > a->figures.time_ns)
 		a->time.at_ns = 0; /* another program: time begins anew */
 	struct view *v = a->views[a->current];
@@ -224,6 +226,7 @@ static void on_input(void *arg, unsigned events)
 		a->key_ns = read_ns[n++] = now_ns();
 		begin_slice(a);
 		on_key(a, key);
+		travel_follow(a);
 		end_slice(a);
 	}
 	if (n == 0 || a->quit)
@@ -256,7 +259,7 @@ static void on_timer(void *arg)
 		return;
 	}
 	every_go_on(a);
-	if (a->moved && !a->paused && (a->due || now - a->figures.taken_ns >= pause)) {
+	if (a->moved && !a->paused && !travel_under_way(a) && (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);
 		end_slice(a);
@@ -268,12 +271,27 @@ static void on_timer(void *arg)
 	}
 }
 
+/* Another instant is shown, and where that was wanted, all of it anew. */
+static void on_instant(struct app *a)
+{
+	begin_slice(a);
+	travel_arrived(a);
+	if (!travel_under_way(a) && !a->quit)
+		app_refresh(a, true);
+	end_slice(a);
+	draw(a, false);
+}
+
 static void on_change(void *arg, unsigned bits)
 {
 	struct app *a = arg;
 
+	if (bits & WATCH_INSTANT) {
+		on_instant(a);
+		return;
+	}
 	a->moved = true;
-	asking_heard(&a->cohorts, model_cohort_scans(a->model));
+	asking_heard(&a->cohorts, model_cohort_scans(watch_now(a->watch)));
 	if (bits & WATCH_NOTICE && watch_notice(a->watch))
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))
@@ -373,6 +391,7 @@ static void close_app(struct app *a)
 	app_close_page(a);
 	for (int i = 0; i < VIEW_COUNT; i++)
 		view_free(a->views[i]);
+	travel_release(a);
 	if (a->query)
 		query_free(a->query);
 	if (a->owners)
@@ -409,6 +428,8 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 		app_refresh(&a, true);
 		end_slice(&a);
 		draw(&a, true);
+		if (watch_target(w)->kind == TARGET_FILE)
+			travel_read(&a);
 		loop_run(loop);
 		watch_on_change(w, NULL, NULL);
 	}

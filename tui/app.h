@@ -17,6 +17,7 @@
 #include "figures.h"
 #include "prompt.h"
 #include "status.h"
+#include "travel.h"
 #include "tui.h"
 #include "view.h"
 
@@ -36,7 +37,7 @@ struct app {
 	struct loop *loop;
 	struct watch *watch;
 	const struct tui_options *options;
-	struct model *model;     /* borrowed from the watch */
+	struct model *model;     /* borrowed from the watch; may show the past */
 	struct symbols *symbols; /* borrowed from the watch */
 	struct owners *owners;
 	struct query *query;
@@ -55,6 +56,7 @@ struct app {
 	long hits;               /* of the search; -1 = no search */
 	size_t hits_pending;     /* names that are not known yet */
 	struct graph_time time;  /* what of it the graphs show */
+	struct travel travel;    /* to there */
 	struct every every;
 	struct asking cohorts;   /* ages.c */
 	bool percent;            /* live sizes as shares of all that is live */

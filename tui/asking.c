@@ -32,7 +32,7 @@ void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t 
 	if (kind == MTW_KIND_COHORTS && every < SELDOM_NS)
 		every = q->took_ns * PART_UNASKED < SELDOM_NS ? q->took_ns * PART_UNASKED : SELDOM_NS;
 	every = every > EVERY_NS ? every : EVERY_NS;
-	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused)
+	if (!watch_live(a->watch) || figures_over(&a->figures) || a->paused || a->figures.past)
 		return;
 	if ((!q->asked_ns || now - q->asked_ns > (waiting ? patience : every)) &&
 	    !watch_scan(a->watch, kind, NULL, 0))

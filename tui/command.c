@@ -63,6 +63,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 			status_error("no mark was set: there is no live link to the program");
 	} else if (!strcmp(word, "every"))
 		action_every(a, rest);
+	else if (!strcmp(word, "at"))
+		travel_command(a, rest);
 	else if (!strcmp(word, "filter"))
 		action_set_filter(a, rest);
 	else if (!strcmp(word, "theme") && *rest)
@@ -76,7 +78,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; there are set, mark, every, filter, theme, save, "
+		status_error(":%s: no such command; there are set, mark, every, at, filter, theme, save, "
 			     "write-config, and "
 			     "what ? lists",
 			     word);

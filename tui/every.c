@@ -28,7 +28,7 @@ static uint64_t amount(const char *text, const char *letters, const uint64_t *wo
 int action_every(struct app *a, const char *text)
 {
 	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS }, bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
-	struct every e = { .live = live_bytes(&model_totals(a->model)->sum) };
+	struct every e = { .live = live_bytes(&model_totals(watch_now(a->watch))->sum) };
 	char size[32];
 
 	if (!strcmp(text, "off")) {
@@ -56,11 +56,11 @@ int action_every(struct app *a, const char *text)
 void every_go_on(struct app *a)
 {
 	struct every *e = &a->every;
-	uint64_t now = now_ns(), live = live_bytes(&model_totals(a->model)->sum);
+	uint64_t now = now_ns(), live = live_bytes(&model_totals(watch_now(a->watch))->sum);
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!watch_live(a->watch) || model_final(a->model) || watch_mark(a->watch, ""))
+	if (!watch_live(a->watch) || model_final(watch_now(a->watch)) || watch_mark(a->watch, ""))
 		return; /* when the link is back */
 	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0);
 	/* Times that passed without a link are left out. */

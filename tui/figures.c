@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR_NS 1500000000u /* ticks are at most a second apart, as long as the link is quick */
+
 static void take_points(struct figures *f, const struct model *m)
 {
 	const struct point *points;
@@ -23,29 +25,53 @@ static void take_points(struct figures *f, const struct model *m)
 	f->point_count = n;
 }
 
-/* After take_points(): a series runs along the points. */
-static void take_owners(struct figures *f, struct owners *o)
+static const struct owner *owner_named(const struct owner *list, size_t count, const char *name)
 {
-	const struct owner *list;
+	for (size_t i = 0; i < count; i++)
+		if (!strcmp(list[i].name, name))
+			return &list[i];
+	return NULL;
+}
 
-	f->owner_total = owners_update(o, &list);
-	f->owner_count = f->owner_total < FIGURES_OWNERS ? f->owner_total : FIGURES_OWNERS;
+static void take_owner(struct figures *f, struct figure_owner *to, const struct owner *o)
+{
+	to->name = o->name;
+	to->letter = o->letter;
+	to->module = o->module;
+	to->sum = o->sum;
+	to->change = o->change;
+	to->rate_bytes = o->rate_bytes;
+	to->estimate = o->sampled != 0;
+	if (o->series && f->point_count)
+		memcpy(to->series, o->series, f->point_count * sizeof(uint64_t));
+	else if (f->point_count)
+		memset(to->series, 0, f->point_count * sizeof(uint64_t));
+}
+
+/* After take_points(): a series runs along the points. The bands of the graph are those of now, in their order. */
+static void take_owners(struct figures *f, struct owners *o, struct owners *graphed)
+{
+	const struct owner *then, *list;
+	size_t then_count = owners_update(o, &then), count = then_count;
+
+	list = then;
+	if (graphed != o)
+		count = owners_update(graphed, &list);
+	f->owner_total = count;
+	f->owner_count = count < FIGURES_OWNERS ? count : FIGURES_OWNERS;
 	f->rest_estimate = false;
-	for (size_t i = f->owner_count; i < f->owner_total; i++)
+	for (size_t i = f->owner_count; i < count; i++)
 		f->rest_estimate |= list[i].sampled != 0;
 	for (size_t i = 0; i < f->owner_count; i++) {
-		struct figure_owner *to = &f->owners[i];
-		to->name = list[i].name;
-		to->letter = list[i].letter;
-		to->module = list[i].module;
-		to->sum = list[i].sum;
-		to->change = list[i].change;
-		to->rate_bytes = list[i].rate_bytes;
-		to->estimate = list[i].sampled != 0;
-		if (list[i].series && f->point_count)
-			memcpy(to->series, list[i].series, f->point_count * sizeof(uint64_t));
-		else if (f->point_count)
-			memset(to->series, 0, f->point_count * sizeof(uint64_t));
+		struct owner w = list[i];
+		const struct owner *x = graphed == o ? NULL : owner_named(then, then_count, w.name);
+		if (graphed != o) {
+			w.sum = x ? x->sum : (struct tally){ 0 };
+			w.change = x ? x->change : (struct change){ 0 };
+			w.rate_bytes = x ? x->rate_bytes : 0;
+			w.sampled = x ? x->sampled : 0;
+		}
+		take_owner(f, &f->owners[i], &w);
 	}
 }
 
@@ -61,9 +87,9 @@ static void take_marks(struct figures *f, const struct model *m)
 	}
 }
 
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct query *q)
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed, struct query *q)
 {
-	struct model *m = watch_model(w);
+	struct model *m = watch_model(w), *now = watch_now(w);
 	struct rates one;
 	uint64_t virt, events, bytes;
 	uint32_t threads;
@@ -71,14 +97,16 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct q
 	f->taken_ns = now_ns();
 	f->totals = *model_totals(m);
 	f->estimate = model_estimate(m);
-	f->time_ns = model_time(m) > f->totals.time_ns ? model_time(m) : f->totals.time_ns;
+	f->past = m != now;
+	f->at_ns = model_time(m) > f->totals.time_ns ? model_time(m) : f->totals.time_ns;
+	f->time_ns = f->past ? model_time(now) : f->at_ns;
 	f->rss_bytes = 0;
 	f->children = 0;
 	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
 	model_rates(m, &one, &f->ten);
-	take_points(f, m);
-	take_owners(f, o);
-	take_marks(f, m);
+	take_points(f, now);
+	take_owners(f, o, graphed);
+	take_marks(f, now);
 	query_verdict(q, &f->verdict);
 	symbols_progress(watch_symbols(w), &f->symbols_done, &f->symbols_asked);
 	f->lost_events = 0;
@@ -99,6 +127,11 @@ void figures_release(struct figures *f)
 	free(f->points);
 	free(f->marks);
 	memset(f, 0, sizeof *f);
+}
+
+bool figures_arrived(const struct figures *f, uint64_t at_ns)
+{
+	return f->past && f->at_ns <= at_ns && at_ns - f->at_ns < NEAR_NS;
 }
 
 bool figures_over(const struct figures *f)

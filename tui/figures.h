@@ -30,7 +30,9 @@ struct figure_mark { uint32_t id; uint64_t time_ns; };
 
 struct figures {
 	uint64_t taken_ns;       /* now_ns() of the refresh */
-	uint64_t time_ns;        /* the session's time: of the last tick */
+	uint64_t time_ns;        /* the session's time: of the last tick, now */
+	uint64_t at_ns;          /* of the instant that all but graphs and marks are of: time_ns, or of the past */
+	bool past;               /* it is of the past */
 	struct totals totals;
 	uint64_t rss_bytes;
 	uint32_t children;
@@ -52,9 +54,12 @@ struct figures {
 	size_t mark_count, mark_room;
 };
 
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct query *q);
+/* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is shown. */
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed, struct query *q);
 /* The program ended, or its record does: nothing is per second any more. */
 bool figures_over(const struct figures *f);
+/* They are of this instant: of the last tick before it. */
+bool figures_arrived(const struct figures *f, uint64_t at_ns);
 void figures_release(struct figures *f);
 /* Live bytes of owner i at a point (its history may be shorter). */
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point);

@@ -66,8 +66,12 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
 	bool file = watch_target(a->watch)->kind == TARGET_FILE;
 
-	text_clock(clock, f->time_ns);
-	if (f->state == MTW_EXITED && f->status_known)
+	text_clock(clock, f->at_ns);
+	if (travel_under_way(a) && !a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, going to %s", clock, text_clock(span, a->travel.to_ns));
+	else if (f->past && !a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock, text_span(span, f->time_ns - f->at_ns));
+	else if (f->state == MTW_EXITED && f->status_known)
 		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
 		    f->status, clock);
 	else if (f->state == MTW_EXITED)
@@ -85,9 +89,12 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
-	if (f->final && !file)
+	if (a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
+		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
+	if (f->final && !file && !f->past)
 		add(parts, n, ROLE_HEADER_WARNING, "final");
-	const struct totals *coming = model_coming(a->model);
+	const struct totals *coming = model_coming(watch_now(a->watch));
 	if (loading < 100 && coming) {
 		if (coming->time_ns)
 			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
@@ -245,12 +252,12 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 		    text_short(one, f->ten.free_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
-	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->time_ns)
+	if (t->peak_bytes <= live || t->peak_time_ns + 2000000000 > f->at_ns)
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
 	else
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about, text_bytes(one, t->peak_bytes),
 		    text_span(span,
-			      f->time_ns > t->peak_time_ns ? f->time_ns - t->peak_time_ns : 0));
+			      f->at_ns > t->peak_time_ns ? f->at_ns - t->peak_time_ns : 0));
 	int gap = 4, width = 1;
 	for (size_t i = 0; i < n; i++)
 		width += text_width(parts[i].text) + (i ? gap : 0);

@@ -124,14 +124,16 @@ double graph_rate_at(const struct figures *f, const struct graph_time *t, enum g
 char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus)
 {
 	size_t at = graph_instant(f, t);
+	bool there = figures_arrived(f, t->at_ns);
 	char one[32], two[32], three[32];
 
 	if (at == SIZE_MAX)
 		snprintf(out, size, "Live by owner library, net over %s%s", text_span(one, graph_window(f, t)),
 			 focus ? "  (+ - Left Right)" : "");
 	else
-		snprintf(out, size, "Live by owner library at %s, %s ago: %s", text_clock(one, t->at_ns),
-			 text_span(two, f->time_ns - t->at_ns), text_bytes(three, f->points[at].live_bytes));
+		snprintf(out, size, "Live by owner library at %s, %s ago: %s", text_clock(one, there ? f->at_ns : t->at_ns),
+			 text_span(two, f->time_ns - t->at_ns),
+			 text_bytes(three, there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes));
 	return out;
 }
 
@@ -318,6 +320,7 @@ struct bands {
 	size_t shown;        /* owners with a band of their own; the rest is one more */
 	int64_t start[FIGURES_OWNERS + 1]; /* live at the window's start */
 	size_t at;           /* point that the cursor is at; SIZE_MAX = now */
+	bool arrived;        /* all figures are of that instant */
 	int column;          /* ... and its column; -1 = none */
 };
 
@@ -335,7 +338,7 @@ static uint64_t live_then(const struct figures *f, const struct bands *b, size_t
 {
 	uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
 
-	if (b->at != SIZE_MAX)
+	if (b->at != SIZE_MAX && !b->arrived)
 		return owner < b->shown ? figures_owner_at(f, owner, b->at) : others_at(f, b->shown, b->at);
 	if (owner < b->shown)
 		return live_bytes(&f->owners[owner].sum);
@@ -455,6 +458,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	b.at = graph_instant(f, t);
 	struct area plot =
 		area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));
+	b.arrived = figures_arrived(f, t->at_ns);
 	b.column = b.at == SIZE_MAX ? -1 : t->at_ns <= start ? 0 : column_of(f, t->at_ns, plot.w, window);
 	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);

@@ -33,7 +33,7 @@ void offer_sampling(struct app *a)
 	double cost;
 	uint64_t sample;
 
-	if (!watch_live(a->watch) || !budget_exceeded(&a->budget, a->model, &cost, &sample) || !sample)
+	if (!watch_live(a->watch) || !budget_exceeded(&a->budget, watch_now(a->watch), &cost, &sample) || !sample)
 		return;
 	if (a->prompt.open || now_ns() < a->offer_after_ns)
 		return;

@@ -239,9 +239,12 @@ static void refresh(struct view *v, bool resort)
 	}
 	add_figures(d, n);
 	add_stack(d);
-	if (d->scanning && ages && ages->request != d->scan_before) {
+	if (v->app->figures.past) {
+		page_add(&d->p, ROLE_NORMAL, "%s", "");
+		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: known of now only, not of an instant of the past");
+	} else if (d->scanning && ages && ages->request != d->scan_before) {
 		add_sizes(d, ages);
-		add_ages(d, ages, v->app->figures.time_ns);
+		add_ages(d, ages, v->app->figures.at_ns);
 		add_threads(d, ages);
 	} else if (d->scanning) {
 		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))

@@ -115,7 +115,7 @@ static void gather(struct marks *m)
 		add_row(m, &row);
 	}
 	row = (struct mark_row){.id = MARK_NOW,
-				.time_ns = f->time_ns,
+				.time_ns = f->at_ns,
 				.rss_bytes = f->rss_bytes,
 				.sum = f->totals.sum,
 				.estimate = model_estimate(model)};

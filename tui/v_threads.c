@@ -100,6 +100,8 @@ static void take_rates(struct threads *l)
 	GROW(l->past, l->past_room, (size_t)n + 1);
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
+	if (a->figures.past)
+		l->rate_ns = 0; /* instants are no interval */
 	if (l->rate_ns && now >= l->rate_ns && ns < RATE_NS)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
@@ -175,7 +177,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->v.app->figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_thread_scans(l->v.app->model) != 0, over = figures_over(f);
+	bool held = model_thread_scans(l->v.app->model) != 0, over = figures_over(f) || f->past;
 	char text[32];
 
 	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
