@@ -49,6 +49,7 @@ struct watch {
 	unsigned bits;                   /* to be told after this slice */
 	char *problem, *notice;          /* NULL = none */
 	char *noted;                     /* watch_note(), for a spool that is made later; NULL = none */
+	char *instant;                   /* warning: what is shown is not the end; NULL = it is */
 	char **warnings;
 	size_t warning_count, warning_room;
 	const char **warning_list;       /* what watch_warnings() returned last */
@@ -282,7 +283,14 @@ static void on_instant(void *arg)
 {
 	struct watch *w = arg;
 
+	char *said = NULL;
+
 	w->in.model = past_now(w->past);
+	if (past_away(w->past))
+		said = xasprintf("This is the program as it was %.1f s after its start; it went on until %.1f s.",
+				 (double)model_time(w->shown) / 1e9, (double)model_time(w->in.model) / 1e9);
+	set_text(&w->instant, said);
+	free(said);
 	symbols_look_at(w->in.symbols, w->in.model);
 	model_on_notice(w->in.model, on_notice, w);
 	tell(w, WATCH_INSTANT);
@@ -424,6 +432,7 @@ void watch_close(struct watch *w)
 	free(w->problem);
 	free(w->notice);
 	free(w->noted);
+	free(w->instant);
 	free(w);
 }
 
@@ -547,13 +556,16 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences)
 	const char *const *symbols = NULL;
 	size_t n = symbols_warnings(w->in.symbols, &symbols);
 
-	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 1) * sizeof *mine->warning_list);
+	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 2) * sizeof *mine->warning_list);
 	for (size_t i = 0; i < w->warning_count; i++)
 		mine->warning_list[i] = w->warnings[i];
 	for (size_t i = 0; i < n; i++)
 		mine->warning_list[w->warning_count + i] = symbols[i];
+	size_t count = w->warning_count + n;
+	if (w->instant)
+		mine->warning_list[count++] = w->instant;
 	*sentences = mine->warning_list;
-	return w->warning_count + n;
+	return count;
 }
 
 /* --- commands */

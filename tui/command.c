@@ -65,6 +65,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		action_every(a, rest);
 	else if (!strcmp(word, "at"))
 		travel_command(a, rest);
+	else if (!strcmp(word, "now"))
+		travel_command(a, word);
 	else if (!strcmp(word, "filter"))
 		action_set_filter(a, rest);
 	else if (!strcmp(word, "theme") && *rest)

@@ -220,6 +220,6 @@ int travel_command(struct app *a, const char *text)
 		to = model_mark(m, (uint32_t)mark)->time_ns;
 	else if (strcmp(text, "now") && !read_clock(text, &to) && !read_ago(text, now, &to))
 		return status_error("at: 0:12:09, -2m, a mark or now is wanted");
-	a->time.at_ns = to < now ? to : 0;
+	a->time.at_ns = strcmp(text, "now") && to < now ? to + !to : 0;
 	return 0;
 }

@@ -114,8 +114,9 @@ static void gather(struct marks *m)
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
 	}
+	/* A mark comes before the tick that it belongs to. */
 	row = (struct mark_row){.id = MARK_NOW,
-				.time_ns = f->at_ns,
+				.time_ns = row.time_ns > f->at_ns ? row.time_ns : f->at_ns,
 				.rss_bytes = f->rss_bytes,
 				.sum = f->totals.sum,
 				.estimate = model_estimate(model)};
