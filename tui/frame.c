@@ -67,9 +67,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	bool file = watch_target(a->watch)->kind == TARGET_FILE;
 
 	text_clock(clock, f->at_ns);
-	if (travel_under_way(a) && !a->travel.home)
-		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, going to %s", clock, text_clock(span, a->travel.to_ns));
-	else if (f->past && !a->travel.home)
+	if (f->past && !a->travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock, text_span(span, f->time_ns - f->at_ns));
 	else if (f->state == MTW_EXITED && f->status_known)
 		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
@@ -89,6 +87,8 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
+	if (travel_under_way(a) && !a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "going to %s", text_clock(span, a->travel.to_ns));
 	if (a->travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
 		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
