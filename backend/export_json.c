@@ -16,6 +16,7 @@
 #include <string.h>
 #include <time.h>
 
+#define TIMELINE_MAX 600 /* points of the timeline, and its end */
 #define FRAMES_MAX 4096 /* frames of one stack, inlined ones among them */
 
 struct printer {
@@ -472,10 +473,12 @@ static void marks(struct printer *p)
 static void timeline(struct printer *p)
 {
 	const struct point *points = NULL;
-	size_t n = model_history(p->report->model, &points);
+	size_t n = model_history(p->report->model, &points), step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
 
 	list_begin(p, "timeline");
 	for (size_t i = 0; i < n; i++) {
+		if (i && i + 1 < n && i % step)
+			continue;
 		json_t *o = json_object();
 
 		set(o, "time_s", seconds(points[i].time_ns));

@@ -543,7 +543,7 @@ static void apply_history(struct model *m, const struct event *e)
 	struct series *s = m->resuming ? &m->series_coming : &m->series;
 
 	if (e->u.history.first)
-		series_start(s, e->u.history.interval_ns, e->u.history.owners, e->u.history.owner_count);
+		series_start(s, e->u.history.owners, e->u.history.owner_count);
 	series_agent(s, &e->u.history.point, e->u.history.owner_bytes);
 }
 

@@ -241,7 +241,7 @@ static inline bool model_diffing(const struct model *m) { return model_base(m) |
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 
-/* Points oldest first, thinned, at most 600: the agent's history, then our own ticks. */
+/* Points oldest first, as fine as their age is young (series.h): the agent's history, then our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */
 

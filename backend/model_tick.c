@@ -258,8 +258,8 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 	take_staged(m, batch, weight);
 	size_t changed = take_deltas(m, time_ns);
 	m->time_ns = time_ns;
-	if (m->resuming && m->series_coming.count)
-		m->series = m->series_coming;
+	if (m->resuming)
+		series_join(&m->series, &m->series_coming);
 	if (m->totals_pending) {
 		m->totals = m->totals_staged;
 		m->totals_pending = false;

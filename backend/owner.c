@@ -378,6 +378,31 @@ static size_t column_of(const struct owners *o, uint64_t time_ns)
 	return lo < o->columns && o->times[lo] == time_ns ? lo : SIZE_MAX;
 }
 
+/* On the straight line from one point, where it held `then`, to the last one, which is now. */
+static uint64_t between(const struct point *points, size_t from, size_t p, size_t last, uint64_t then, uint64_t now)
+{
+	uint64_t span = points[last].time_ns - points[from].time_ns;
+
+	if (p >= last || !span)
+		return now;
+	return (uint64_t)((double)then +
+			  (double)(points[p].time_ns - points[from].time_ns) / (double)span * ((double)now - (double)then));
+}
+
+/* Points came, and none went. */
+static void add_columns(struct owners *o, const struct point *points, size_t count)
+{
+	size_t known = o->columns - 1;
+
+	for (size_t h = 0; h < o->held_count; h++)
+		for (size_t p = known + 1; p < count; p++)
+			o->held[h]->series[p] = between(points, known, p, count - 1, o->held[h]->series[known],
+							live_bytes(&o->held[h]->pub.sum));
+	for (size_t p = known + 1; p < count; p++)
+		o->times[p] = points[p].time_ns;
+	o->columns = count;
+}
+
 /*
  * What an owner held at point p: a column kept from then, or the agent's own figure; between the last that is
  * known and now it goes on the straight line.
@@ -391,18 +416,12 @@ static void fill_columns(struct owners *o, const struct point *points, size_t co
 	for (size_t p = 0; p < count; p++) {
 		size_t column = p + 1 < count ? column_of(o, points[p].time_ns) : SIZE_MAX;
 		const uint64_t *bytes = model_history_owner_bytes(o->m, p);
-		double part = p + 1 == count ? 1 : 0;
 		if (column != SIZE_MAX || bytes)
 			known = p;
-		else if (p > known && points[count - 1].time_ns > points[known].time_ns)
-			part = (double)(points[p].time_ns - points[known].time_ns) /
-			       (double)(points[count - 1].time_ns - points[known].time_ns);
-		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++) {
-			double then = (double)made[h][known], now = (double)live_bytes(&o->held[h]->pub.sum);
+		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++)
 			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
-				     : part >= 1	? live_bytes(&o->held[h]->pub.sum)
-							: (uint64_t)(then + part * (now - then));
-		}
+							: between(points, known, p, count - 1, made[h][known],
+								  live_bytes(&o->held[h]->pub.sum));
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
 			made[held_of_module(o, modules[k])][p] += bytes[k];
 	}
@@ -431,7 +450,11 @@ static void update_series(struct owners *o)
 			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
 		return;
 	}
-	fill_columns(o, points, count);
+	if (o->columns && count > o->columns && points[o->columns - 1].time_ns == o->times[o->columns - 1] &&
+	    points[0].time_ns == o->times[0])
+		add_columns(o, points, count);
+	else
+		fill_columns(o, points, count);
 }
 
 void owners_forget_history(struct owners *o)

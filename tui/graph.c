@@ -21,20 +21,20 @@
 #define SCALE_WIDTH 7
 #define CURSOR_STEPS 60 /* of the cursor through the window */
 
-static const uint64_t windows[] = { 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800 };
+static const uint64_t windows[] = { 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800, 2592000 };
 #define WINDOWS (sizeof windows / sizeof windows[0])
 
 uint64_t graph_window(const struct figures *f, const struct graph_time *t)
 {
 	if (t->window_ns)
 		return t->window_ns;
-	for (size_t i = 0; i < WINDOWS; i++)
+	for (size_t i = 1; i < WINDOWS; i++)
 		if (windows[i] >= 600 || windows[i] * SECOND >= f->time_ns)
 			return windows[i] * SECOND;
 	return 600 * SECOND;
 }
 
-/* The next longer (step 1) or shorter (-1) window. */
+/* The next longer (step 1) or shorter (-1) window; the longest is the first that holds the whole session. */
 static uint64_t zoom(const struct figures *f, const struct graph_time *t, int step)
 {
 	uint64_t now = graph_window(f, t) / SECOND;
@@ -42,7 +42,7 @@ static uint64_t zoom(const struct figures *f, const struct graph_time *t, int st
 
 	while (at + 1 < WINDOWS && windows[at] < now)
 		at++;
-	if (step > 0 && at + 1 < WINDOWS)
+	if (step > 0 && at + 1 < WINDOWS && (windows[at] < f->time_ns / SECOND || windows[at] < 60))
 		at++;
 	if (step < 0 && at > 0)
 		at--;
