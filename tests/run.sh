@@ -9,14 +9,17 @@ cd "$(dirname "$0")/.." || exit 1
 passed=0 failed=0 skipped=0
 log=$(mktemp -d)
 trap 'rm -rf "$log"' EXIT
-run() { # label, command...
-	local label=$1 out="$log/out"
+execute() { # out, command...
+	local out=$1
 	shift
 	timeout -k 10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>&1 </dev/null
-	local rc=$?
-	local p f s
+	echo $? >"$out.rc"
+}
+judge() { # label, out
+	local label=$1 out=$2 rc p f s
+	rc=$(cat "$out.rc" 2>/dev/null || echo 125)
 	p=$(grep -c '^PASS ' "$out") f=$(grep -c '^FAIL ' "$out") s=$(grep -c '^SKIP ' "$out")
-	if [ $rc -ne 0 ] && [ "$f" = 0 ]; then
+	if [ "$rc" -ne 0 ] && [ "$f" = 0 ]; then
 		f=1
 		echo "FAIL $label ended with $rc" >>"$out"
 	elif [ $((p + f + s)) = 0 ]; then
@@ -33,6 +36,20 @@ run() { # label, command...
 		grep '^SKIP ' "$out"
 	fi
 }
+run() { # label, command...
+	execute "$log/out" "${@:2}"
+	judge "$1" "$log/out"
+}
+# Those that wait for screens more than they compute, some beside each other.
+run_beside() { # tests...
+	local t
+	for t; do
+		while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
+		execute "$log/${t//\//_}" "$t" &
+	done
+	wait
+	for t; do judge "$t" "$log/${t//\//_}"; done
+}
 want() { [ -z "$only" ] || [ "$only" = "$1" ]; }
 want layers && run layers tests/layers.sh "$BUILD"
 if want unit; then
@@ -41,7 +58,7 @@ if want unit; then
 	done
 fi
 if want run; then for t in tests/run/t_*; do [ -x "$t" ] && run "$t" "$t"; done; fi
-if want tui; then for t in tests/tui/t_*; do [ -x "$t" ] && run "$t" "$t"; done; fi
+if want tui; then run_beside tests/tui/t_*; fi
 echo
 [ $skipped = 0 ] && echo "$passed passed, $failed failed" || echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed != 0 ]
