@@ -298,6 +298,14 @@ static unsigned next_theme(struct app *a)
 	return said(action_set_theme(a, names[at < n ? (at + 1) % n : 0]));
 }
 
+void action_set_units(enum units u)
+{
+	static const char *const words[UNITS_COUNT] = { "K, M, G as it fits", "M (MiB)", "exact bytes" };
+
+	text_set_units(u);
+	status_say("sizes: %s", words[u]);
+}
+
 static unsigned pause_or_go_on(struct app *a)
 {
 	a->paused = !a->paused;
@@ -372,6 +380,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_PAUSE: return pause_or_go_on(a);
 	case REQ_PROCESSES: return switch_process(a);
 	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
+	case REQ_UNITS: action_set_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
 	case REQ_CHURN: return churn(a);
 	case REQ_COLUMNS: return columns(a);
 	case REQ_COPY: return action_copy_stack(a);

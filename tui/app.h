@@ -60,6 +60,7 @@ struct app {
 	struct every every;
 	struct asking cohorts;   /* ages.c */
 	bool percent;            /* live sizes as shares of all that is live */
+	uint64_t most_held;      /* at one time, that was seen: columns of sizes do not become narrower again */
 	bool paused;
 	bool mouse;              /* clicks are ours, not the terminal's */
 

@@ -8,6 +8,7 @@
 
 static const char *prefix = "";
 static uint64_t percent_of;
+static int wider[SIZE_KINDS];
 
 const char *cells_prefix(const char *now)
 {
@@ -17,24 +18,56 @@ const char *cells_prefix(const char *now)
 	return was;
 }
 
+/* K, M, G take seven at most: "1023.9M". */
+static int wider_for(uint64_t bytes)
+{
+	char text[32];
+	int more = text_width(text_bytes(text, bytes)) - 7;
+
+	return more > 0 ? more : 0;
+}
+
+void cells_largest(uint64_t held, uint64_t in_all)
+{
+	wider[SIZE_HELD] = wider_for(held);
+	wider[SIZE_IN_ALL] = wider_for(in_all);
+}
+
+int cells_wider(enum size_kind k)
+{
+	return wider[k];
+}
+
 void cell_text(struct cell c, enum role r, const char *s)
 {
 	draw_clip(c.a, c.y, c.x, c.w, r, CLIP_END, s);
+}
+
+static const char *sign(struct cell c, const char *s)
+{
+	return strcmp(s, "0") == 0 ? "" : c.estimate ? "~" : prefix;
 }
 
 static void right(struct cell c, enum role r, const char *s)
 {
 	char text[48];
 
-	snprintf(text, sizeof text, "%s%s", strcmp(s, "0") == 0 ? "" : c.estimate ? "~" : prefix, s);
+	snprintf(text, sizeof text, "%s%s", sign(c, s), s);
 	draw_right(c.a, c.y, c.x, c.w, r, text);
+}
+
+static bool fits(struct cell c, const char *s)
+{
+	return text_width(sign(c, s)) + text_width(s) <= c.w;
 }
 
 void cell_bytes(struct cell c, uint64_t bytes)
 {
 	char text[32];
 
-	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text_bytes(text, bytes));
+	if (!fits(c, text_bytes(text, bytes)))
+		text_bytes_in(text, bytes, UNITS_AUTO);
+	right(c, bytes ? ROLE_NUMBER : ROLE_DIM, text);
 }
 
 void cells_percent_of(uint64_t all)
@@ -64,7 +97,9 @@ void cell_net(struct cell c, int64_t bytes)
 {
 	char text[32];
 
-	right(c, role_of(bytes), text_bytes_signed(text, bytes));
+	if (!fits(c, text_bytes_signed(text, bytes)))
+		text_bytes_signed_in(text, bytes, UNITS_AUTO);
+	right(c, role_of(bytes), text);
 }
 
 void cell_count(struct cell c, uint64_t n)

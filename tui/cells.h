@@ -23,8 +23,13 @@ const char *cells_prefix(const char *prefix);
 /* Live sizes are shown in percent of `all` until this is set again; 0 = in bytes, as at first. */
 void cells_percent_of(uint64_t all);
 
+/* What a column of sizes shows: its width follows the largest such size, in the units that are set. */
+enum size_kind { SIZE_NONE, SIZE_HELD /* at one time */, SIZE_IN_ALL /* since the start */, SIZE_KINDS };
+void cells_largest(uint64_t held, uint64_t in_all);             /* until it is said again */
+int cells_wider(enum size_kind k);                              /* columns more than K, M, G take */
+
 void cell_text(struct cell c, enum role r, const char *s);      /* left, cut at its end */
-void cell_bytes(struct cell c, uint64_t bytes);
+void cell_bytes(struct cell c, uint64_t bytes);                 /* in K, M, G where its units have no room */
 void cell_live(struct cell c, uint64_t bytes);                  /* live bytes, or their share */
 void cell_net(struct cell c, int64_t bytes);                    /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);                     /* 812,004 or 812.0k as it fits */

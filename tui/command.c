@@ -24,7 +24,7 @@ static int set_option(struct app *a, const char *text)
 
 static void write_config(struct app *a)
 {
-	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent };
+	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent, .units = text_units() };
 	char path[4096];
 	struct err err = { 0 };
 
@@ -33,6 +33,16 @@ static void write_config(struct app *a)
 		status_error("write-config: %s", err.text);
 	else
 		status_say("written to %s", path);
+}
+
+static void set_units(const char *word)
+{
+	enum units u;
+
+	if (text_units_named(word, &u))
+		action_set_units(u);
+	else
+		status_error("units: auto, mib or bytes");
 }
 
 static void run_request(struct app *a, enum request r)
@@ -71,6 +81,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		action_set_filter(a, rest);
 	else if (!strcmp(word, "theme") && *rest)
 		action_set_theme(a, rest);
+	else if (!strcmp(word, "units") && *rest)
+		set_units(rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
 		action_save_as(a, rest);
 	else if (!strcmp(word, "write-config"))

@@ -55,6 +55,14 @@ static bool yes_or_no(const char *value, bool *to, char *why, size_t size)
 	return true;
 }
 
+static bool set_units(const char *value, char *why, size_t size)
+{
+	if (text_units_named(value, &config.units))
+		return true;
+	snprintf(why, size, "\"%.40s\" is neither auto, mib nor bytes", value);
+	return false;
+}
+
 static bool set_key(const char *name, const char *keys, char *why, size_t size)
 {
 	enum request r;
@@ -76,6 +84,8 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 		return yes_or_no(value, &config.mouse, why, size);
 	if (!strcmp(name, "percent"))
 		return yes_or_no(value, &config.percent, why, size);
+	if (!strcmp(name, "units"))
+		return set_units(value, why, size);
 	if (!strncmp(name, "key", 3) && (name[3] == ' ' || name[3] == '\t'))
 		return set_key(trimmed(name + 4), value, why, size);
 	if (!strncmp(name, "hide", 4) && (name[4] == ' ' || name[4] == '\t'))
@@ -180,6 +190,7 @@ static void put(FILE *f, const struct config *c)
 	if (c->theme[0])
 		fprintf(f, "theme = %s\n", c->theme);
 	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no", c->percent ? "yes" : "no");
+	fprintf(f, "units = %s\n", text_units_word(c->units));
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");
 	columns_write(f);

@@ -5,6 +5,7 @@
  *     theme = light
  *     mouse = no              # yes
  *     percent = yes           # no
+ *     units = bytes           # auto: K, M, G as it fits; mib
  *     ascii = yes             # as the locale says
  *     hide tree = AGE, SELF   # columns (c)
  *     key mark = m <F2>       # instead of the keys that memtop --keys lists for :mark
@@ -15,11 +16,12 @@
 #ifndef CONFIG_H
 #define CONFIG_H
 
-#include "base.h"
+#include "text.h"
 
 struct config {
 	char theme[256];         /* "" = none is named */
 	bool ascii, mouse, percent;
+	enum units units;
 };
 
 /* Read at the first call; keys take effect then (keys.h). The first wrong line is in *said, which may be NULL. */

@@ -453,6 +453,15 @@ int frame_graph_height(void)
 	return term_rows() >= 20 && term_columns() >= 60 ? (term_rows() - 4) * 2 / 5 : 0;
 }
 
+static void measure_sizes(struct app *a)
+{
+	const struct totals *t = &a->figures.totals;
+	uint64_t most = t->peak_bytes > a->figures.rss_bytes ? t->peak_bytes : a->figures.rss_bytes;
+
+	a->most_held = most > a->most_held ? most : a->most_held;
+	cells_largest(a->most_held, t->sum.alloc_bytes);
+}
+
 void frame_draw(struct app *a)
 {
 	struct area s = { 0, 0, term_rows(), term_columns() };
@@ -460,6 +469,7 @@ void frame_draw(struct app *a)
 
 	draw_clear();
 	mouse_forget();
+	measure_sizes(a);
 	cells_percent_of(a->percent ? live_bytes(&a->figures.totals.sum) : 0);
 	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)

@@ -375,14 +375,14 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
-		int room = a->w - 2 - 1; /* letter and space; arrow */
-		if (a->w >= LEGEND_DELTA) {
+		int room = a->w - 2 - 1, wider = cells_wider(SIZE_HELD); /* letter and space; arrow */
+		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
-			room -= 9;
-			cell_net((struct cell){ a, y, 2 + room, 8, estimate }, d);
+			room -= 9 + wider;
+			cell_net((struct cell){ a, y, 2 + room, 8 + wider, estimate }, d);
 		}
-		room -= 8;
-		cell_bytes((struct cell){ a, y, 2 + room, 7, estimate }, now);
+		room -= 8 + wider;
+		cell_bytes((struct cell){ a, y, 2 + room, 7 + wider, estimate }, now);
 		char *version = strstr(name, ".so.");
 		if (version && text_width(name) > room - 1) /* before the middle of the name */
 			version[3] = 0;
@@ -441,7 +441,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	uint64_t window = graph_window(f, t), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = figures_point_at(f, start);
-	int side_w = a->w * 9 / 20 < LEGEND_MAX ? a->w * 9 / 20 : LEGEND_MAX;
+	int most_w = LEGEND_MAX + 2 * cells_wider(SIZE_HELD), side_w = a->w * 9 / 20 < most_w ? a->w * 9 / 20 : most_w;
 	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };
 	char number[32];
@@ -462,10 +462,11 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	b.column = b.at == SIZE_MAX ? -1 : t->at_ns <= start ? 0 : column_of(f, t->at_ns, plot.w, window);
 	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);
-	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes(number, (uint64_t)most));
+	/* Round numbers, in few columns whatever sizes are shown in. */
+	draw_right(a, 0, 0, SCALE_WIDTH - 1, ROLE_DIM, text_bytes_in(number, (uint64_t)most, UNITS_AUTO));
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, SCALE_WIDTH - 1, ROLE_DIM,
-			   text_bytes(number, (uint64_t)(most / 2)));
+			   text_bytes_in(number, (uint64_t)(most / 2), UNITS_AUTO));
 	draw_right(a, plot_h - 1, 0, SCALE_WIDTH - 1, ROLE_DIM, "0");
 	graph_axis(a, plot_h, SCALE_WIDTH, plot.w, f, t, true);
 	if (legend) {

@@ -11,6 +11,8 @@
 #include <wchar.h>
 
 static bool ascii;
+static enum units in_use;
+static const char *const unit_words[UNITS_COUNT] = { "auto", "mib", "bytes" };
 
 static const char *const glyphs[GLYPH_COUNT][2] = {
 	[GLYPH_OPEN] = { "▼", "-" },       [GLYPH_CLOSED] = { "▶", "+" },
@@ -172,12 +174,53 @@ static char *scaled(char *out, double v, double step, const char *units)
 	return out;
 }
 
+void text_set_units(enum units u)
+{
+	in_use = u;
+}
+
+enum units text_units(void)
+{
+	return in_use;
+}
+
+const char *text_units_word(enum units u)
+{
+	return unit_words[u];
+}
+
+bool text_units_named(const char *word, enum units *u)
+{
+	for (int i = 0; i < UNITS_COUNT; i++)
+		if (!strcmp(word, unit_words[i])) {
+			*u = (enum units)i;
+			return true;
+		}
+	return false;
+}
+
 char *text_bytes(char *out, uint64_t bytes)
 {
-	return scaled(out, (double)bytes, 1024, " KMGTPE");
+	return text_bytes_in(out, bytes, in_use);
 }
 
 char *text_bytes_signed(char *out, int64_t bytes)
+{
+	return text_bytes_signed_in(out, bytes, in_use);
+}
+
+/* 0.0M is something, 0 is nothing. */
+char *text_bytes_in(char *out, uint64_t bytes, enum units u)
+{
+	if (u == UNITS_BYTES)
+		return text_count(out, bytes);
+	if (u == UNITS_AUTO || !bytes)
+		return scaled(out, (double)bytes, 1024, " KMGTPE");
+	snprintf(out, 32, "%.1fM", (double)bytes / (1 << 20));
+	return out;
+}
+
+char *text_bytes_signed_in(char *out, int64_t bytes, enum units u)
 {
 	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
 
@@ -185,7 +228,7 @@ char *text_bytes_signed(char *out, int64_t bytes)
 		return strcpy(out, "0");
 	out[0] = bytes < 0 ? '-' : '+';
 	char digits[32];
-	memcpy(out + 1, text_bytes(digits, size), 31);
+	memcpy(out + 1, text_bytes_in(digits, size, u), 31);
 	out[31] = 0;
 	return out;
 }

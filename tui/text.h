@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.h - figures and foreign text as they stand on the screen. Pure functions but for the one
- * switch between UTF-8 and ASCII; no curses. Main thread only.
+ * text.h - figures and foreign text as they stand on the screen. Pure functions but for two
+ * switches: between UTF-8 and ASCII, and the units of sizes; no curses. Main thread only.
  *
  * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
  * through text_clip(), which drops what would move the cursor and counts columns as terminals do.
@@ -36,9 +36,18 @@ int text_width(const char *s);
  */
 int text_clip(char *out, const char *s, int width, enum clip how);
 
+/* Units of sizes: K M G as it fits; M always; bytes. */
+enum units { UNITS_AUTO, UNITS_MIB, UNITS_BYTES, UNITS_COUNT };
+void text_set_units(enum units u);
+enum units text_units(void);
+const char *text_units_word(enum units u);           /* auto, mib, bytes */
+bool text_units_named(const char *word, enum units *u);
+
 /* Figures. Each writes into out[32] and returns it. M is MiB. */
-char *text_bytes(char *out, uint64_t bytes);         /* 0 136 20.1K 96.1M 1.2G */
-char *text_bytes_signed(char *out, int64_t bytes);   /* +14.4M -0.2K 0 */
+char *text_bytes(char *out, uint64_t bytes);         /* in the units that are set */
+char *text_bytes_signed(char *out, int64_t bytes);
+char *text_bytes_in(char *out, uint64_t bytes, enum units u);       /* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
+char *text_bytes_signed_in(char *out, int64_t bytes, enum units u); /* +14.4M -0.2K 0 */
 char *text_count(char *out, uint64_t n);             /* 812,004 */
 char *text_short(char *out, double n);               /* 812 88.2k 2900k */
 char *text_blocks(char *out, uint64_t n);            /* 1 block, 1,204 blocks */

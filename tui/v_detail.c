@@ -5,6 +5,7 @@
  * them. The scan is asked for once, when the page opens; until its answer comes the page says so.
  */
 #include "app.h"
+#include "cells.h"
 #include "page.h"
 
 #include <stdlib.h>
@@ -96,7 +97,7 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", about(d), text_bytes(one, bytes));
 	snprintf(count, sizeof count, "%s%s", about(d), text_count(two, blocks));
-	page_add(&d->p, ROLE_NUMBER, "  %20s %9s %12s  %s", label, size, count, bar);
+	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size, count, bar);
 }
 
 static void add_sizes(struct detail *d, const struct scan_ages *s)
@@ -111,8 +112,8 @@ static void add_sizes(struct detail *d, const struct scan_ages *s)
 	for (size_t i = 0; i < s->size_count; i++) {
 		uint64_t low =
 			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
-		snprintf(label, sizeof label, "%s..%s", text_bytes(from, low),
-			 text_bytes(to, low ? 2 * low - 1 : 1));
+		snprintf(label, sizeof label, "%s..%s", text_bytes_in(from, low, UNITS_AUTO),
+			 text_bytes_in(to, low ? 2 * low - 1 : 1, UNITS_AUTO)); /* powers of two */
 		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
 	}
 }

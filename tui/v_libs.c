@@ -23,11 +23,11 @@ struct libs {
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
 
 static const struct column columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 9, .sort = BY_LIVE},
+	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = BY_LIVE},
 	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS},
-	[C_RATE] = {.title = "BYTES/s", .width = 8, .rank = 5, .sort = BY_RATE},
-	[C_NET] = {.title = "NET", .width = 9, .rank = 1, .sort = BY_NET},
+	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = BY_RATE},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET},
 	[C_TREND] =
 		{.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
 	[C_NAME] = {.title = "OWNER LIBRARY", .left = true, .sort = BY_NAME},
@@ -36,10 +36,10 @@ static const struct column columns[] = {
 enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 
 #define DIFF_COLUMNS(live) {                                                                       \
-	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },                    \
-	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },                    \
-	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },                                  \
-	[D_LIVE] = { .title = (live), .width = 9, .rank = 4, .sort = BY_LIVE },                    \
+	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN }, \
+	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE }, \
+	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },              \
+	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE }, \
 	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
 	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
 }

@@ -36,11 +36,11 @@ static const struct column columns[] = {
 	[C_BY] = { .title = "SET BY", .width = 10, .wide = 14, .rank = 9, .sort = -1, .left = true },
 	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
 	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
-	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = -1 },
-	[C_NET] = { .title = "NET", .width = 9, .rank = 1, .sort = -1 },
-	[C_BORN] = { .title = "BORN", .width = 8, .rank = 5, .sort = -1 },
-	[C_GONE] = { .title = "GONE", .width = 8, .rank = 6, .sort = -1 },
-	[C_RSS] = { .title = "RSS", .width = 8, .rank = 7, .sort = -1 },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = -1 },
+	[C_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = -1 },
+	[C_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 6, .sort = -1 },
+	[C_RSS] = { .title = "RSS", .width = 8, .bytes = SIZE_HELD, .rank = 7, .sort = -1 },
 	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 10, .sort = -1 },
 };
 

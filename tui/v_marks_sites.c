@@ -105,9 +105,9 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 		(struct column){.title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true};
 	for (size_t i = 0; i < n; i++)
 		columns[k++] = (struct column){
-			.title = titles[i], .width = 9, .rank = (short)(9 - i), .sort = -1};
-	columns[k++] = (struct column){ .title = "TOTAL", .width = 9, .sort = -1 };
-	columns[k++] = (struct column){ .title = "LIVE", .width = 8, .rank = 3, .sort = -1 };
+			.title = titles[i], .width = 9, .bytes = SIZE_HELD, .rank = (short)(9 - i), .sort = -1};
+	columns[k++] = (struct column){ .title = "TOTAL", .width = 9, .bytes = SIZE_HELD, .sort = -1 };
+	columns[k++] = (struct column){ .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 };
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
 	columns[k++] = (struct column){
 		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true};

@@ -53,9 +53,9 @@ static const struct {
 enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
 
 static const struct column columns[] = {
-	[C_BYTES] = {.title = "RESIDENT", .width = 9, .sort = -1},
+	[C_BYTES] = {.title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1},
 	[C_PART] = {.title = "%", .width = 4, .rank = 3, .sort = -1},
-	[C_NET] = {.title = "NET", .width = 9, .rank = 1, .sort = -1},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = -1},
 	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 4, .sort = -1, .left = true},
 	[C_BAR] = {.title = "SHARE", .width = 12, .wide = 30, .rank = 2, .sort = -1, .left = true},
 	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},

@@ -21,9 +21,9 @@ enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLA
 
 static const struct column columns[] = {
 	[C_SHAPE] = {.title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true},
-	[C_LIVE] = {.title = "LIVE", .width = 8, .sort = -1},
-	[C_NET] = {.title = "NET", .width = 9, .rank = 4, .sort = -1},
-	[C_MIN] = {.title = "/MIN", .width = 9, .rank = 2, .sort = -1},
+	[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = -1},
+	[C_MIN] = {.title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 2, .sort = -1},
 	[C_INTERVALS] = {.title = "GREW IN", .width = 8, .rank = 6, .sort = -1},
 	[C_AGE] = {.title = "AGE", .width = 7, .rank = 5, .sort = -1},
 	[C_TREND] = {.title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true},

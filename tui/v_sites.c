@@ -14,10 +14,10 @@
 enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
 
 static const struct column plain_columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 8, .sort = BY_LIVE},
+	[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE},
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS},
 	[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE},
-	[C_ALLOC] = {.title = "IN ALL", .width = 8, .rank = 4, .sort = BY_ALLOC},
+	[C_ALLOC] = {.title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4, .sort = BY_ALLOC},
 	[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},
 	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},
 	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},
@@ -30,10 +30,10 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
 #define DIFF_COLUMNS(live)                                                                         \
 	{                                                                                          \
-		[D_BORN] = {.title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN},              \
-		[D_GONE] = {.title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE},              \
-		[D_NET] = {.title = "NET", .width = 9, .sort = BY_NET},                            \
-		[D_LIVE] = {.title = (live), .width = 8, .rank = 3, .sort = BY_LIVE},              \
+		[D_BORN] = {.title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN}, \
+		[D_GONE] = {.title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE}, \
+		[D_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET},        \
+		[D_LIVE] = {.title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE}, \
 		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},                     \
 		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},               \
 		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \

@@ -45,13 +45,13 @@ struct threads {
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
 
 static const struct column columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 9, .sort = C_LIVE},
+	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE},
 	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS},
-	[C_RATE] = {.title = "BYTES/s", .width = 8, .rank = 1, .sort = C_RATE},
+	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 1, .sort = C_RATE},
 	[C_CALLS] = {.title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS},
-	[C_ALLOC] = {.title = "ALLOC", .width = 8, .rank = 5, .sort = C_ALLOC},
-	[C_FREED] = {.title = "FREED", .width = 8, .rank = 7, .sort = C_FREED},
+	[C_ALLOC] = {.title = "ALLOC", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5, .sort = C_ALLOC},
+	[C_FREED] = {.title = "FREED", .width = 8, .bytes = SIZE_IN_ALL, .rank = 7, .sort = C_FREED},
 	[C_TID] = {.title = "TID", .width = 8, .rank = 2, .sort = C_TID},
 	[C_NAME] = {.title = "THREAD", .left = true, .sort = C_NAME},
 };

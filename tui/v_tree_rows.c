@@ -14,9 +14,9 @@
 enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT, C_AGE, C_OLDEST };
 
 static const struct column plain_columns[] = {
-	[C_LIVE] = { .title = "LIVE", .width = 8, .sort = BY_LIVE },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },
 	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
-	[C_SELF] = { .title = "SELF", .width = 8, .rank = 4, .sort = BY_SELF },
+	[C_SELF] = { .title = "SELF", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_SELF },
 	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
@@ -27,9 +27,9 @@ static const struct column plain_columns[] = {
 enum { D_BORN, D_GONE, D_NET, D_BLOCKS };
 
 static const struct column diff_columns[] = {
-	[D_BORN] = { .title = "BORN", .width = 8, .rank = 2, .sort = BY_BORN },
-	[D_GONE] = { .title = "GONE", .width = 8, .rank = 2, .sort = BY_GONE },
-	[D_NET] = { .title = "NET", .width = 9, .sort = BY_NET },
+	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN },
+	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE },
+	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
 	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },

@@ -4,8 +4,8 @@
  */
 #include "view.h"
 
+#include "cells.h"
 #include "columns.h"
-
 #include "mouse.h"
 
 #include <string.h>
@@ -115,6 +115,13 @@ struct layout {
 	int x[TABLE_COLUMNS_MAX], w[TABLE_COLUMNS_MAX]; /* w 0 = left out */
 };
 
+static int width_of(const struct column *c, int width)
+{
+	if (!c->width)
+		return 0;
+	return (width >= 110 && c->wide ? c->wide : c->width) + cells_wider((enum size_kind)c->bytes);
+}
+
 static void lay_out(const struct table *t, int width, struct layout *lo)
 {
 	bool shown[TABLE_COLUMNS_MAX];
@@ -129,7 +136,7 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 			const struct column *c = &t->columns[i];
 			if (!shown[i] || !c->width)
 				continue;
-			flexible -= 1 + (width >= 110 && c->wide ? c->wide : c->width);
+			flexible -= 1 + width_of(c, width);
 			if (c->rank && (worst == t->count || c->rank > t->columns[worst].rank))
 				worst = i;
 		}
@@ -139,9 +146,7 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 	}
 	for (size_t i = 0, x = 1; i < t->count; i++) {
 		const struct column *c = &t->columns[i];
-		lo->w[i] = !shown[i]  ? 0
-			   : c->width ? (width >= 110 && c->wide ? c->wide : c->width)
-				      : flexible;
+		lo->w[i] = !shown[i] ? 0 : c->width ? width_of(c, width) : flexible;
 		if (lo->w[i] < 0)
 			lo->w[i] = 0;
 		lo->x[i] = (int)x;

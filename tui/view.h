@@ -103,6 +103,7 @@ struct column {
 	short rank;              /* dropped first when it is tight: highest; 0 = never */
 	short sort;              /* what < > call it; -1 = not sortable */
 	bool left;               /* title at the left */
+	short bytes;             /* enum size_kind: wider where such sizes are (cells.h) */
 };
 
 struct table {

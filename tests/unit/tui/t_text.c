@@ -116,3 +116,30 @@ TEST(figures)
 	CHECK_STR(text_span(t, 40000000000ull), "40 s");
 	CHECK_STR(text_span(t, 300000000000ull), "5 min");
 }
+
+TEST(sizes_in_each_unit)
+{
+	static const struct { uint64_t bytes; const char *as[UNITS_COUNT]; } cases[] = {
+		{ 0, { "0", "0", "0" } },
+		{ 136, { "136", "0.0M", "136" } },
+		{ 104858, { "102.4K", "0.1M", "104,858" } },
+		{ 96123456, { "91.7M", "91.7M", "96,123,456" } },
+		{ 5ull << 40, { "5.0T", "5242880.0M", "5,497,558,138,880" } },
+		{ UINT64_MAX, { "16.0E", "17592186044416.0M", "18,446,744,073,709,551,615" } },
+	};
+	static const char *const words[UNITS_COUNT] = { "auto", "mib", "bytes" };
+	enum units u;
+	char t[32];
+
+	for (int i = 0; i < UNITS_COUNT; i++) {
+		CHECK(text_units_named(words[i], &u));
+		text_set_units(u);
+		CHECK_STR(text_units_word(text_units()), words[i]);
+		for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+			CHECK_STR(text_bytes(t, cases[k].bytes), cases[k].as[i]);
+	}
+	CHECK(!text_units_named("kib", &u));
+	CHECK_STR(text_bytes_signed(t, -96123456), "-96,123,456");
+	CHECK_STR(text_bytes_signed(t, 0), "0");
+	CHECK_STR(text_bytes_signed_in(t, 96123456, UNITS_AUTO), "+91.7M");
+}
