@@ -14,12 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define NEAR_NS 15000000000u /* a straight line is drawn over so much time, and over no more */
 #define UNASKED 0u
 #define FRESH UINT32_MAX /* has counters, waits in the list of fresh nodes */
 
 struct held {
 	struct owner pub;
 	uint64_t series[SERIES_MAX + 1];
+	uint64_t *other;         /* as long: by the rule that is not in force; NULL = it never was. Owned */
+};
+
+/* What the columns of the series are. */
+struct columns {
+	uint64_t times[SERIES_MAX + 1];
+	bool known[SERIES_MAX + 1];
+	size_t count;
 };
 
 struct owners {
@@ -41,8 +50,8 @@ struct owners {
 	struct owner *copies;         /* in that order: what owners_update() lends */
 	size_t list_room, copies_room;
 	unsigned letters;        /* given out */
-	uint64_t times[SERIES_MAX + 1]; /* of the columns in series */
-	size_t columns;
+	struct columns columns, other;
+	uint64_t since_ns;       /* the rule is in force from then on; 0 = from the start */
 };
 
 static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
@@ -128,8 +137,10 @@ void owners_free(struct owners *o)
 	if (!o)
 		return;
 	model_off_change((struct model *)o->m, o);
-	for (size_t i = 0; i < o->held_count; i++)
+	for (size_t i = 0; i < o->held_count; i++) {
+		free(o->held[i]->other);
 		free(o->held[i]);
+	}
 	names_free(o->names);
 	free(o->held);
 	free(o->of_lib);
@@ -343,13 +354,42 @@ uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 	return id;
 }
 
+static uint64_t *other_of(struct held *h)
+{
+	if (!h->other)
+		h->other = xcalloc(SERIES_MAX + 1, sizeof *h->other);
+	return h->other;
+}
+
+static void switch_rule(struct owners *o)
+{
+	const struct point *points;
+	size_t count = model_history(o->m, &points);
+	struct columns columns = o->columns;
+	uint64_t series[SERIES_MAX + 1];
+
+	o->columns = o->other;
+	o->other = columns;
+	for (size_t h = 0; h < o->held_count; h++) {
+		memcpy(series, o->held[h]->series, sizeof series);
+		memcpy(o->held[h]->series, other_of(o->held[h]), sizeof series);
+		memcpy(o->held[h]->other, series, sizeof series);
+	}
+	o->direct = !o->direct;
+	o->since_ns = count ? points[count - 1].time_ns : 0;
+	o->stale = true;
+}
+
 bool owners_direct(struct owners *o, int on)
 {
-	if (on >= 0 && o->direct != (on != 0)) {
-		o->direct = on != 0;
-		o->stale = true;
-	}
+	if (on >= 0 && o->direct != (on != 0))
+		switch_rule(o);
 	return o->direct;
+}
+
+const bool *owners_known(const struct owners *o)
+{
+	return o->columns.known;
 }
 
 /* --- the list, its letters, and the history by owner */
@@ -364,18 +404,18 @@ static int heavier(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static size_t column_of(const struct owners *o, uint64_t time_ns)
+static size_t column_of(const struct columns *c, uint64_t time_ns)
 {
-	size_t lo = 0, hi = o->columns;
+	size_t lo = 0, hi = c->count;
 
 	while (lo < hi) {
 		size_t mid = (lo + hi) / 2;
-		if (o->times[mid] < time_ns)
+		if (c->times[mid] < time_ns)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < o->columns && o->times[lo] == time_ns ? lo : SIZE_MAX;
+	return lo < c->count && c->times[lo] == time_ns ? lo : SIZE_MAX;
 }
 
 /* On the straight line from one point, where it held `then`, to the last one, which is now. */
@@ -389,47 +429,58 @@ static uint64_t between(const struct point *points, size_t from, size_t p, size_
 			  (double)(points[p].time_ns - points[from].time_ns) / (double)span * ((double)now - (double)then));
 }
 
+/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these are near, or is now. */
+static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p, size_t last)
+{
+	return p == last || (points[p].time_ns >= o->since_ns && points[last].time_ns - points[from].time_ns <= NEAR_NS);
+}
+
 /* Points came, and none went. */
 static void add_columns(struct owners *o, const struct point *points, size_t count)
 {
-	size_t known = o->columns - 1;
+	size_t from = o->columns.count - 1;
 
-	for (size_t h = 0; h < o->held_count; h++)
-		for (size_t p = known + 1; p < count; p++)
-			o->held[h]->series[p] = between(points, known, p, count - 1, o->held[h]->series[known],
+	for (size_t p = from + 1; p < count; p++) {
+		o->columns.times[p] = points[p].time_ns;
+		o->columns.known[p] = filled_in(o, points, from, p, count - 1);
+		for (size_t h = 0; h < o->held_count; h++)
+			o->held[h]->series[p] = between(points, from, p, count - 1, o->held[h]->series[from],
 							live_bytes(&o->held[h]->pub.sum));
-	for (size_t p = known + 1; p < count; p++)
-		o->times[p] = points[p].time_ns;
-	o->columns = count;
+	}
+	o->columns.count = count;
 }
 
 /*
  * What an owner held at point p: a column kept from then, or the agent's own figure; between the last that is
- * known and now it goes on the straight line.
+ * known and now it goes on the straight line. Or nobody knows: another rule was in force, or nobody looked.
  */
 static void fill_columns(struct owners *o, const struct point *points, size_t count)
 {
 	const uint32_t *modules;
-	size_t from_agent = model_history_owners(o->m, &modules), known = 0;
+	size_t from_agent = model_history_owners(o->m, &modules), from = 0;
 	uint64_t (*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
+	bool known[SERIES_MAX + 1];
 
 	for (size_t p = 0; p < count; p++) {
-		size_t column = p + 1 < count ? column_of(o, points[p].time_ns) : SIZE_MAX;
-		const uint64_t *bytes = model_history_owner_bytes(o->m, p);
+		size_t column = p + 1 < count ? column_of(&o->columns, points[p].time_ns) : SIZE_MAX;
+		const uint64_t *bytes = o->direct ? NULL : model_history_owner_bytes(o->m, p);
 		if (column != SIZE_MAX || bytes)
-			known = p;
-		for (size_t h = 0; h < o->held_count && (column != SIZE_MAX || !bytes); h++)
+			from = p;
+		known[p] = column != SIZE_MAX ? o->columns.known[column] : bytes || filled_in(o, points, from, p, count - 1);
+		for (size_t h = 0; h < o->held_count && known[p] && (column != SIZE_MAX || !bytes); h++)
 			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
-							: between(points, known, p, count - 1, made[h][known],
+							: between(points, from, p, count - 1, made[h][from],
 								  live_bytes(&o->held[h]->pub.sum));
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
 			made[held_of_module(o, modules[k])][p] += bytes[k];
 	}
 	for (size_t h = 0; h < o->held_count; h++)
 		memcpy(o->held[h]->series, made[h], count * sizeof(uint64_t));
-	for (size_t p = 0; p < count; p++)
-		o->times[p] = points[p].time_ns;
-	o->columns = count;
+	for (size_t p = 0; p < count; p++) {
+		o->columns.times[p] = points[p].time_ns;
+		o->columns.known[p] = known[p];
+	}
+	o->columns.count = count;
 	free(made);
 }
 
@@ -443,15 +494,16 @@ static void update_series(struct owners *o)
 	/* So that no owner appears while columns are made. */
 	for (size_t k = 0; k < owners; k++)
 		held_of_module(o, modules[k]);
-	bool same = count == o->columns && count && points[count - 1].time_ns == o->times[count - 1] &&
-		    points[0].time_ns == o->times[0];
+	const struct columns *c = &o->columns;
+	bool same = count == c->count && count && points[count - 1].time_ns == c->times[count - 1] &&
+		    points[0].time_ns == c->times[0];
 	if (same) {
 		for (size_t h = 0; h < o->held_count; h++)
 			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
 		return;
 	}
-	if (o->columns && count > o->columns && points[o->columns - 1].time_ns == o->times[o->columns - 1] &&
-	    points[0].time_ns == o->times[0])
+	if (c->count && count > c->count && points[c->count - 1].time_ns == c->times[c->count - 1] &&
+	    points[0].time_ns == c->times[0])
 		add_columns(o, points, count);
 	else
 		fill_columns(o, points, count);
@@ -459,7 +511,8 @@ static void update_series(struct owners *o)
 
 void owners_forget_history(struct owners *o)
 {
-	o->columns = 0;
+	o->columns.count = o->other.count = 0;
+	o->since_ns = 0;
 }
 
 void owners_inherit(struct owners *o, struct owners *from)
@@ -471,10 +524,15 @@ void owners_inherit(struct owners *o, struct owners *from)
 		uint32_t to = f->pub.module == OWNER_UNKNOWN ? 0 : held_of_module(o, f->pub.module);
 		o->held[to]->pub.letter = f->pub.letter;
 		memcpy(o->held[to]->series, f->series, sizeof f->series);
+		if (f->other)
+			memcpy(other_of(o->held[to]), f->other, sizeof f->series);
 	}
-	memcpy(o->times, from->times, sizeof o->times);
 	o->columns = from->columns;
+	o->other = from->other;
+	o->since_ns = from->since_ns;
 	o->letters = from->letters;
+	o->stale |= o->direct != from->direct;
+	o->direct = from->direct;
 }
 
 static char letter(unsigned n)

@@ -24,7 +24,7 @@ struct owner {
 	struct change change;    /* in the model's interval */
 	uint64_t rate_bytes;
 	uint64_t sampled;        /* stacks with a share that was sampled; 0 = sum is exact */
-	const uint64_t *series;  /* live bytes at each of model_history()'s points */
+	const uint64_t *series;  /* live bytes at each of model_history()'s points, where owners_known() */
 };
 
 struct owners *owners_new(const struct model *m, struct symbols *s);
@@ -40,6 +40,13 @@ const struct owner *owners_of_node(struct owners *o, uint32_t node); /* leaf of 
 bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f);
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
-bool owners_direct(struct owners *o, int on); /* -1 asks; by direct caller instead of owner */
+/*
+ * By direct caller instead of owner: the module of the innermost frame that is not the agent's. -1 asks. Libraries
+ * keep their letters. The history of either is kept while the other is in force, but not made: the agent's own is
+ * by owner.
+ */
+bool owners_direct(struct owners *o, int on);
+/* Of each of model_history()'s points, as of the last owners_update(): is it known who held what? */
+const bool *owners_known(const struct owners *o);
 
 #endif

@@ -219,8 +219,11 @@ static void say_owner(struct query *q, struct verdict *v, size_t from, size_t to
 {
 	const struct owner *list, *best = NULL;
 	size_t n = owners_update(q->o, &list);
+	const bool *known = owners_known(q->o);
 	int64_t most = 0;
 
+	if (!known[from] || !known[to])
+		return;
 	for (size_t i = 0; i < n; i++) {
 		int64_t net =
 			list[i].series ? (int64_t)(list[i].series[to] - list[i].series[from]) : 0;

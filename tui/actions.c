@@ -306,6 +306,14 @@ void action_set_units(enum units u)
 	status_say("sizes: %s", words[u]);
 }
 
+unsigned action_set_direct(struct app *a, bool on)
+{
+	owners_direct(a->owners, on);
+	status_say(on ? "libraries by direct caller: whose code called the allocator" :
+			"libraries by owner: past libc, libstdc++ and other wrappers");
+	return VIEW_RESORT;
+}
+
 static unsigned pause_or_go_on(struct app *a)
 {
 	a->paused = !a->paused;
@@ -380,6 +388,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_PAUSE: return pause_or_go_on(a);
 	case REQ_PROCESSES: return switch_process(a);
 	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
+	case REQ_DIRECT: return action_set_direct(a, !owners_direct(a->owners, -1));
 	case REQ_UNITS: action_set_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
 	case REQ_CHURN: return churn(a);
 	case REQ_COLUMNS: return columns(a);

@@ -24,6 +24,7 @@ unsigned action_zoom_thread(struct app *a, uint32_t tid);  /* filter.c: the tree
 int action_set_filter(struct app *a, const char *text);    /* filter.c; -1: it was not understood */
 int action_set_theme(struct app *a, const char *name);
 void action_set_units(enum units u);
+unsigned action_set_direct(struct app *a, bool on);        /* libraries by direct caller, or by owner */
 int action_every(struct app *a, const char *text);         /* every.c: "60", "+10M", "off"; -1: it is none of these */
 void every_go_on(struct app *a);                           /* every.c: sets the mark that is due */
 void offer_sampling(struct app *a);                        /* offer.c: when the agent costs too much */

@@ -359,6 +359,7 @@ static int open_screen(struct app *a, struct err *err)
 		return -1;
 	draw_start();
 	a->percent = c->percent;
+	owners_direct(a->owners, c->direct);
 	text_set_units(c->units);
 	a->mouse = c->mouse;
 	term_mouse(a->mouse);

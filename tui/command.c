@@ -24,7 +24,8 @@ static int set_option(struct app *a, const char *text)
 
 static void write_config(struct app *a)
 {
-	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent, .units = text_units() };
+	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent, .units = text_units(),
+			    .direct = owners_direct(a->owners, -1) };
 	char path[4096];
 	struct err err = { 0 };
 
@@ -43,6 +44,14 @@ static void set_units(const char *word)
 		action_set_units(u);
 	else
 		status_error("units: auto, mib or bytes");
+}
+
+static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool), const char *word)
+{
+	if (!strcmp(word, "on") || !strcmp(word, "off"))
+		app_act(a, set(a, !strcmp(word, "on")));
+	else
+		status_error("%s: on or off", name);
 }
 
 static void run_request(struct app *a, enum request r)
@@ -83,6 +92,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		action_set_theme(a, rest);
 	else if (!strcmp(word, "units") && *rest)
 		set_units(rest);
+	else if (!strcmp(word, "direct") && *rest)
+		set_switch(a, word, action_set_direct, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
 		action_save_as(a, rest);
 	else if (!strcmp(word, "write-config"))

@@ -5,6 +5,7 @@
  *     theme = light
  *     mouse = no              # yes
  *     percent = yes           # no
+ *     direct = yes            # no: libraries by owner
  *     units = bytes           # auto: K, M, G as it fits; mib
  *     ascii = yes             # as the locale says
  *     hide tree = AGE, SELF   # columns (c)
@@ -20,7 +21,7 @@
 
 struct config {
 	char theme[256];         /* "" = none is named */
-	bool ascii, mouse, percent;
+	bool ascii, mouse, percent, direct;
 	enum units units;
 };
 

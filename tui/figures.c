@@ -16,6 +16,7 @@ static void take_points(struct figures *f, const struct model *m)
 
 	if (n > f->point_room) {
 		f->points = xrealloc(f->points, n * sizeof *f->points);
+		f->known = xrealloc(f->known, n * sizeof *f->known);
 		for (size_t i = 0; i < FIGURES_OWNERS; i++)
 			f->owners[i].series = xrealloc(f->owners[i].series, n * sizeof(uint64_t));
 		f->point_room = n;
@@ -59,6 +60,9 @@ static void take_owners(struct figures *f, struct owners *o, struct owners *grap
 		count = owners_update(graphed, &list);
 	f->owner_total = count;
 	f->owner_count = count < FIGURES_OWNERS ? count : FIGURES_OWNERS;
+	f->direct = owners_direct(o, -1);
+	if (f->point_count)
+		memcpy(f->known, owners_known(graphed), f->point_count * sizeof *f->known);
 	f->rest_estimate = false;
 	for (size_t i = f->owner_count; i < count; i++)
 		f->rest_estimate |= list[i].sampled != 0;
@@ -125,6 +129,7 @@ void figures_release(struct figures *f)
 	for (size_t i = 0; i < FIGURES_OWNERS; i++)
 		free(f->owners[i].series);
 	free(f->points);
+	free(f->known);
 	free(f->marks);
 	memset(f, 0, sizeof *f);
 }
@@ -142,6 +147,15 @@ bool figures_over(const struct figures *f)
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point)
 {
 	return point < f->point_count ? f->owners[owner].series[point] : 0;
+}
+
+size_t figures_known_from(const struct figures *f)
+{
+	size_t i = f->point_count;
+
+	while (i && f->known[i - 1])
+		i--;
+	return i;
 }
 
 size_t figures_point_at(const struct figures *f, uint64_t time_ns)

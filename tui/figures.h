@@ -22,7 +22,7 @@ struct figure_owner {
 	struct tally sum;
 	struct change change;
 	uint64_t rate_bytes;
-	uint64_t *series;        /* one per point; owned */
+	uint64_t *series;        /* one per point; owned; counts where `known` says so */
 	bool estimate;           /* sum has a share that was sampled */
 };
 
@@ -45,9 +45,11 @@ struct figures {
 	int status;
 	bool status_known, complete, final;
 	struct point *points;    /* owned */
+	bool *known;             /* per point: who held what; owned */
 	size_t point_count, point_room;
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
+	bool direct;             /* they are direct callers (owners_direct()) */
 	bool rest_estimate;      /* of the owners that are not here */
 	bool estimate;           /* totals have a share that was sampled */
 	struct figure_mark *marks;
@@ -63,6 +65,8 @@ bool figures_arrived(const struct figures *f, uint64_t at_ns);
 void figures_release(struct figures *f);
 /* Live bytes of owner i at a point (its history may be shorter). */
 uint64_t figures_owner_at(const struct figures *f, size_t owner, size_t point);
+/* From which point on it is known, without a gap, who held what; point_count: not even now. */
+size_t figures_known_from(const struct figures *f);
 /* The last point at or before a time; LIST_NONE-like SIZE_MAX before the first. */
 size_t figures_point_at(const struct figures *f, uint64_t time_ns);
 

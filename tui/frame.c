@@ -326,10 +326,12 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 static int caption(struct app *a, bool brief, char *out, size_t size)
 {
 	struct view *v = a->views[a->current];
+	const char *by = !a->figures.direct ? "" : brief ? "by caller" : "by direct caller";
+	char own[512] = "";
 
-	*out = 0;
 	if (v->ops->caption && model_program(a->model))
-		v->ops->caption(v, brief, out, size);
+		v->ops->caption(v, brief, own, sizeof own);
+	snprintf(out, size, "%s%s%s", by, *by && *own ? "  " : "", own);
 	if (a->filter[0] && !v->ops->no_filter) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
@@ -470,6 +472,7 @@ void frame_draw(struct app *a)
 	draw_clear();
 	mouse_forget();
 	measure_sizes(a);
+	table_direct(a->figures.direct);
 	cells_percent_of(a->percent ? live_bytes(&a->figures.totals.sum) : 0);
 	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)

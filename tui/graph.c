@@ -121,19 +121,36 @@ double graph_rate_at(const struct figures *f, const struct graph_time *t, enum g
 	return right > left ? (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 / (double)(right - left) : 0;
 }
 
+/* The point that the window begins with; SIZE_MAX = none is as old. */
+static size_t window_start(const struct figures *f, const struct graph_time *t)
+{
+	uint64_t window = graph_window(f, t);
+
+	return figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
+}
+
+/* Before all points nobody held anything. */
+static bool start_known(const struct figures *f, size_t first)
+{
+	return first != SIZE_MAX ? f->known[first] : !f->point_count || f->known[0];
+}
+
 char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus)
 {
-	size_t at = graph_instant(f, t);
+	size_t at = graph_instant(f, t), known = figures_known_from(f);
+	const char *by = f->direct ? "direct caller" : "owner library", *keys = focus ? "  (+ - Left Right)" : "";
 	bool there = figures_arrived(f, t->at_ns);
 	char one[32], two[32], three[32];
 
-	if (at == SIZE_MAX)
-		snprintf(out, size, "Live by owner library, net over %s%s", text_span(one, graph_window(f, t)),
-			 focus ? "  (+ - Left Right)" : "");
-	else
-		snprintf(out, size, "Live by owner library at %s, %s ago: %s", text_clock(one, there ? f->at_ns : t->at_ns),
+	if (at != SIZE_MAX)
+		snprintf(out, size, "Live by %s at %s, %s ago: %s%s", by, text_clock(one, there ? f->at_ns : t->at_ns),
 			 text_span(two, f->time_ns - t->at_ns),
-			 text_bytes(three, there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes));
+			 text_bytes(three, there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes),
+			 there || f->known[at] ? "" : ", of whom is not known");
+	else if (!start_known(f, window_start(f, t)) && known < f->point_count)
+		snprintf(out, size, "Live by %s, known since %s%s", by, text_clock(one, f->points[known].time_ns), keys);
+	else
+		snprintf(out, size, "Live by %s, net over %s%s", by, text_span(one, graph_window(f, t)), keys);
 	return out;
 }
 
@@ -319,6 +336,7 @@ void graph_axis(const struct area *a, int y, int x, int w, const struct figures 
 struct bands {
 	size_t shown;        /* owners with a band of their own; the rest is one more */
 	int64_t start[FIGURES_OWNERS + 1]; /* live at the window's start */
+	bool start_known;    /* ... of whom it was */
 	size_t at;           /* point that the cursor is at; SIZE_MAX = now */
 	bool arrived;        /* all figures are of that instant */
 	int column;          /* ... and its column; -1 = none */
@@ -353,7 +371,9 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	size_t rows = b->shown + (f->owner_total > b->shown), grows = SIZE_MAX;
 	int64_t most = 0;
 
-	for (size_t i = 0; i < b->shown; i++) {
+	bool known = b->at == SIZE_MAX || f->known[b->at], both = known && b->start_known;
+
+	for (size_t i = 0; both && i < b->shown; i++) {
 		int64_t d = (int64_t)live_then(f, b, i) - b->start[i];
 		if (d > most) {
 			most = d;
@@ -379,10 +399,12 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9 + wider;
-			cell_net((struct cell){ a, y, 2 + room, 8 + wider, estimate }, d);
+			if (both)
+				cell_net((struct cell){ a, y, 2 + room, 8 + wider, estimate }, d);
 		}
 		room -= 8 + wider;
-		cell_bytes((struct cell){ a, y, 2 + room, 7 + wider, estimate }, now);
+		if (known)
+			cell_bytes((struct cell){ a, y, 2 + room, 7 + wider, estimate }, now);
 		char *version = strstr(name, ".so.");
 		if (version && text_width(name) > room - 1) /* before the middle of the name */
 			version[3] = 0;
@@ -425,7 +447,9 @@ static void draw_bands(const struct area *a, const struct figures *f, const stru
 				break;
 			bool rest = band == (int)b->shown;
 			char letter[2] = { rest ? '.' : f->owners[band].letter, 0 };
-			if (rest)
+			if (!f->known[p])
+				draw_text(a, a->h - 1 - row, x, ROLE_DIM, text_glyph(GLYPH_UNKNOWN));
+			else if (rest)
 				draw_text(a, a->h - 1 - row, x, ROLE_DIM, text_glyph(GLYPH_DOT));
 			else if (theme_has_colour())
 				draw_band(a, a->h - 1 - row, x, draw_owner_role(*letter), letter);
@@ -440,7 +464,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 {
 	uint64_t window = graph_window(f, t), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
-	size_t first = figures_point_at(f, start);
+	size_t first = window_start(f, t);
 	int most_w = LEGEND_MAX + 2 * cells_wider(SIZE_HELD), side_w = a->w * 9 / 20 < most_w ? a->w * 9 / 20 : most_w;
 	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };
@@ -455,6 +479,7 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 		b.start[i] = (int64_t)figures_owner_at(f, i, first);
 	if (first != SIZE_MAX)
 		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
+	b.start_known = start_known(f, first);
 	b.at = graph_instant(f, t);
 	struct area plot =
 		area_sub(a, 0, SCALE_WIDTH, plot_h, a->w - SCALE_WIDTH - (legend ? side_w + 1 : 0));

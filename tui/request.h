@@ -43,6 +43,7 @@ enum focus {
 	X(PROCESSES, GLOBAL, "P", "", "choose another process that has an agent") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
+	X(DIRECT, GLOBAL, "L", "", "libraries by direct caller, whose code called the allocator; again: by owner (:direct on, off)") \
 	X(UNITS, GLOBAL, "u", "", "sizes as K, M, G, whichever fits; as M; as exact bytes (:units auto, mib, bytes)") \
 	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
 	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \

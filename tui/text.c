@@ -24,6 +24,7 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
 	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
 	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
 	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_AT_LEAST] = { "≥", ">" },
+	[GLYPH_UNKNOWN] = { "░", ":" },
 };
 
 void text_set_ascii(bool on)

@@ -46,6 +46,8 @@ static void add_words(struct page *p)
 		"Shapes of growth: steady as of a leak, slowing as of a cache that fills,",
 		"step once, saw-tooth up and down. Net and per minute are over the same",
 		"time, GREW IN its parts.",
+		"Its owner is the library that had libc, libstdc++ or other wrappers allocate",
+		"for it; L counts by whose code called the allocator.",
 		"M is MiB. Rates in rows: the last second; in the header: the last ten.",
 		"The letter before a place is the owner library: the same in graphs and rows.",
 		"In the header: cached, allocations whose stack was the remembered one;",
@@ -56,6 +58,7 @@ static void add_words(struct page *p)
 	page_add(p, ROLE_TITLE, "Words");
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		page_add(p, ROLE_NORMAL, "  %s", lines[i]);
+	page_add(p, ROLE_NORMAL, "  Where a graph by library is %s, nobody knows of whom that was.", text_glyph(GLYPH_UNKNOWN));
 }
 
 struct view *view_help_new(struct app *a)

@@ -141,7 +141,7 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 	*net = (int64_t)live_bytes(&o->sum);
 	if (known && first != SIZE_MAX)
 		*net -= (int64_t)known->series[first];
-	return known != NULL;
+	return known && (first == SIZE_MAX ? !f->point_count || f->known[0] : f->known[first]);
 }
 
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
@@ -176,6 +176,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct cell c = { a, y, x, w, o->sampled != 0 };
 	char text[32];
 	int64_t net;
+	size_t first;
 
 	if (diffing(l)) {
 		diff_cell(l, o, column, c);
@@ -196,9 +197,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		break;
 	case C_TREND:
 		f = figure_of(l, o);
+		first = figures_known_from(&l->v.app->figures);
 		if (f)
-			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series,
-				    l->v.app->figures.point_count);
+			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series + first,
+				    l->v.app->figures.point_count - first);
 		break;
 	case C_NAME: name_cell(l, o, c); break;
 	}

@@ -162,6 +162,13 @@ bool table_shows(const struct table *t, int width, size_t column)
 	return lo.w[column] > 0;
 }
 
+static bool direct;
+
+void table_direct(bool on)
+{
+	direct = on;
+}
+
 static void draw_head(const struct table *t, const struct area *a, const struct layout *lo,
 		      int sort)
 {
@@ -172,7 +179,8 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 		char title[64];
 		if (!lo->w[i])
 			continue;
-		snprintf(title, sizeof title, "%s%s", c->title,
+		bool caller = direct && !strncmp(c->title, "OWNER", 5);
+		snprintf(title, sizeof title, "%s%s", caller ? "DIRECT CALLER" : c->title,
 			 sorted ? text_glyph(GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
 		mouse_head(a, 0, lo->x[i], lo->w[i], t, c->sort, sort);

@@ -120,6 +120,8 @@ struct table {
 /* First line of the area is the head. `focus`: keys go to this list. */
 void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
 		bool focus);
+/* Libraries are counted by direct caller until this is said again: so heads that say OWNER say that. */
+void table_direct(bool on);
 /* There is room for this column. */
 bool table_shows(const struct table *t, int width, size_t column);
 /* The sort of the column beside the one with `sort`, among those that can sort. */

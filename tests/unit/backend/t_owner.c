@@ -157,6 +157,59 @@ TEST(direct_caller)
 	end(&x);
 }
 
+/* What libc held, as the series of the rule in force has it at the newest point but `back`; -1 = not known. */
+static int64_t libc_then(struct session *x, size_t back)
+{
+	const struct owner *list;
+	const struct point *points;
+	size_t n = owners_update(x->o, &list), count = model_history(x->m, &points);
+
+	if (!owners_known(x->o)[count - 1 - back])
+		return -1;
+	for (size_t i = 0; i < n; i++)
+		if (!strcmp(list[i].name, "libc.so.6"))
+			return (int64_t)list[i].series[count - 1 - back];
+	return 0;
+}
+
+static void grow(struct session *x, uint32_t leaf, uint64_t blocks)
+{
+	const struct tally sum = { .alloc_blocks = blocks, .alloc_bytes = 100 * blocks };
+	const struct owner *list;
+
+	made_counts(x->m, leaf, blocks, 100 * blocks, 0, 0);
+	made_tick_whole(x->m, &sum, x->now += 1000000000);
+	owners_update(x->o, &list);
+}
+
+TEST(history_is_of_the_rule_that_was_in_force)
+{
+	struct session x;
+
+	begin(&x);
+	uint32_t leaf = STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
+	grow(&x, leaf, 2);
+	grow(&x, leaf, 3);
+	owners_direct(x.o, 1);
+	CHECK_EQ(libc_then(&x, 0), 300);
+	CHECK_EQ(libc_then(&x, 1), -1);
+	grow(&x, leaf, 4);
+	CHECK_EQ(libc_then(&x, 0), 400);
+	CHECK_EQ(libc_then(&x, 1), 300);
+	CHECK_EQ(libc_then(&x, 2), -1);
+	grow(&x, leaf, 5);
+	owners_direct(x.o, 0);
+	CHECK_EQ(libc_then(&x, 0), 0);
+	CHECK_EQ(libc_then(&x, 1), -1); /* nobody counted by owner then, */
+	CHECK_EQ(libc_then(&x, 3), 0); /* but before */
+	grow(&x, leaf, 6);
+	owners_direct(x.o, 1);
+	CHECK_EQ(libc_then(&x, 0), 600);
+	CHECK_EQ(libc_then(&x, 1), 500); /* the instant of the switch is known by both */
+	CHECK_EQ(libc_then(&x, 2), 400);
+	end(&x);
+}
+
 TEST(users_wrappers)
 {
 	struct session x;
