@@ -102,6 +102,7 @@ void query_free(struct query *q)
 	shown_release(&q->shown);
 	shown_release(&q->next);
 	map_release(&q->child_of);
+	map_release(&q->aside);
 	free(q->rows);
 	free(q->search.text);
 	free(q->search.hit_of_fn);

@@ -3,7 +3,7 @@
  * query.h - rows for a view. Main thread only.
  *
  * A tree row is a set of trie nodes that share a function under the same parent row; inlined
- * frames are rows of their own. Children are grouped when a row is opened and regrouped when their
+ * frames are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened and regrouped when their
  * names arrive; a row keeps its id while one of its nodes lives on, so that what is open and
  * selected follows the trie node, never the line. Only open rows cost anything.
  */
@@ -86,6 +86,12 @@ int query_building(const struct query *q);
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
+/*
+ * Inlined functions are rows of their own, as at first; or else merged into the function that they were inlined into.
+ * Of both trees. Rows keep their ids, and what is open stays open, where their function still has a row.
+ */
+void query_set_inlined(struct query *q, bool on);
+bool query_inlined(const struct query *q);
 void query_set_sort(struct query *q, enum query_column by, bool reverse);
 /*
  * "" = none; words match function, module, file; lib:X size>N grew new. age>60s age<5m thread:X: LIVE and BLOCKS
@@ -95,6 +101,7 @@ void query_set_sort(struct query *q, enum query_column by, bool reverse);
 int query_set_filter(struct query *q, const char *text, struct err *err);
 bool query_by_cohort(const struct query *q);  /* the filter needs such scans */
 int query_zoom(struct query *q, row_id id);   /* its subtree becomes the whole; 0 = out one level */
+size_t query_zoom_depth(const struct query *q); /* rows zoomed into; fewer when one of them has gone */
 int query_zoom_owner(struct query *q, uint32_t module);
 /*
  * Rows that would be on screen when everything open were shown, in order. Sorting happens only

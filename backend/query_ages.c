@@ -94,7 +94,7 @@ static void start(struct query *q, struct aging *g, bool sites, const uint32_t *
 	g->scan = model_cohort_scans(q->m);
 	g->stamp = q->stamp;
 	g->filtered = filter_on(q);
-	g->names = names_version(q->n);
+	g->names = tree_version(q);
 	map_clear(&g->place);
 	for (size_t i = 0; i < count; i++)
 		map_set(&g->place, ids[i], (uint32_t)i + 1);
@@ -120,7 +120,7 @@ static bool same(const struct query *q, const struct aging *g, bool sites, const
 	if (!g->blocks || !passing || g->sites != sites || g->inverted != q->inverted ||
 	    g->scan != model_cohort_scans(q->m))
 		return false;
-	return !g->whole || (g->names == names_version(q->n) && covers(g, ids, count));
+	return !g->whole || (g->names == tree_version(q) && covers(g, ids, count));
 }
 
 /* Which of those that are asked about the stack counts in. */

@@ -147,6 +147,11 @@ int query_zoom(struct query *q, row_id id)
 	return 0;
 }
 
+size_t query_zoom_depth(const struct query *q)
+{
+	return q->zoom_depth;
+}
+
 int query_zoom_owner(struct query *q, uint32_t module)
 {
 	q->zoom_owner = module;
@@ -211,7 +216,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 		GROW(rows, row_room, count + 1);
 		rows[count++] = at;
 		/* Stay on a node until its innermost frame. */
-		if (q->rows[at]->members[0].frame == 0)
+		if (member_innermost(q, &q->rows[at]->members[0]))
 			n--;
 	}
 	row_id found = line_of(q, rows, count);
@@ -223,7 +228,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 
 static bool loc_hits(struct query *q, const struct name_loc *l)
 {
-	for (uint32_t i = 0; i < l->count; i++) {
+	for (uint32_t i = q->merged ? l->count - 1 : 0; i < l->count; i++) {
 		const struct name_fn *f = names_fn(q->n, l->frames[i].fn);
 		if (text_has(f->function, q->search.text) || text_has(f->name, q->search.text))
 			return true;

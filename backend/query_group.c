@@ -13,8 +13,6 @@
 
 #include <stdlib.h>
 
-#define KNOWN_BY 8u /* members of an old child that it is recognised by */
-
 static bool candidate(struct query *q, void *arg, const struct member *m)
 {
 	struct grouping *g = arg;
@@ -155,10 +153,12 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 	for (size_t i = 0; i < g->group_count; i++) {
 		struct group *p = &g->groups[i];
 		if (!p->row) {
-			p->row = row_new(q, number, p->fn);
+			uint32_t aside = aside_take(q, number, p);
+			p->row = aside ? aside : row_new(q, number, p->fn);
 			/* What was one open row may have become a chain of inlined ones. */
-			q->rows[p->row]->open = q->rows[p->row]->heir =
-				p->inlined && r->open && renamed;
+			bool heir = p->inlined && r->open && renamed;
+			q->rows[p->row]->open |= heir;
+			q->rows[p->row]->heir |= heir;
 			GROW(r->children, r->child_room, r->child_count + 1);
 			r->children[r->child_count++] = p->row;
 		}
@@ -209,7 +209,7 @@ bool tree_build(struct query *q, uint32_t number)
 			return false;
 		tree_drop_grouping(q);
 		g->row = number;
-		g->version = names_version(q->n);
+		g->version = tree_version(q);
 		know_old(q, r, g);
 	}
 	for (; g->at < r->member_count; g->at++) {

@@ -138,13 +138,17 @@ struct query {
 	struct owners *o;
 	struct names *n;
 	bool inverted, reverse;
+	bool merged;             /* inlined frames are no rows */
+	uint64_t turns;          /* moves when that does */
 	enum query_column by;
 	uint64_t resets;
 
 	struct trow **rows;      /* [0] is no row; [1], [2] the roots */
 	size_t row_count, row_room;
 	uint32_t zoom[16];
+	struct member zoomed[16]; /* of rows that were put aside: where they are looked for */
 	size_t zoom_depth;
+	struct map aside;        /* function and node of rows that were put aside -> row, which may be back */
 	uint32_t zoom_owner;     /* module, or NO_ID */
 	bool zoom_owner_on;
 	uint64_t stamp;          /* moves when the values of all rows must be made anew */
@@ -186,6 +190,16 @@ uint32_t member_fn(struct query *q, const struct member *m);         /* number o
 bool member_up(struct query *q, const struct member *m, struct member *to); /* inverted: outwards; false at the end */
 typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */
 bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg);
+/* Nothing that was inlined is between it and what its node calls. */
+static inline bool member_innermost(const struct query *q, const struct member *m)
+{
+	return q->merged || m->frame == 0;
+}
+
+/* query_inlined.c */
+#define KNOWN_BY 8u /* members of a row that it is recognised by */
+uint32_t aside_take(struct query *q, uint32_t parent, const struct group *p); /* the row that the group was; 0 = none */
+bool aside_find(struct query *q, size_t level); /* a row that is zoomed into; false: no step was left */
 
 /* query_group.c. False: no step was left. */
 bool tree_build(struct query *q, uint32_t row);   /* children up to date */
@@ -199,6 +213,7 @@ static inline uint64_t child_key(uint32_t row, uint32_t fn)
 uint32_t row_new(struct query *q, uint32_t parent, uint32_t fn);
 void row_drop(struct query *q, uint32_t number);
 bool tree_current(const struct query *q, const struct trow *r); /* children are grouped by the names known now */
+uint64_t tree_version(const struct query *q);     /* moves when they have to be grouped anew */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */

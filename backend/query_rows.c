@@ -379,6 +379,11 @@ static bool fill_next(struct query *q, bool resort)
 	to->text_count = to->count = 0;
 	GROW(to->place, to->place_room, q->row_count + 1);
 	memset(to->place, 0, to->place_room * sizeof *to->place);
+	for (; q->zoom_depth && q->rows[top]->gone; top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q)) {
+		if (!aside_find(q, q->zoom_depth - 1))
+			return false;
+		q->zoom_depth -= q->rows[top]->gone;
+	}
 	if (!build_above(q, top))
 		return false;
 	if (q->rows[top]->gone) {

@@ -5,7 +5,8 @@
  * Top-down, a member steps from a frame to the next inner one: first through the inlined frames
  * of its node, then to each child node. Inverted, a member starts at the call site of a stack
  * (owner.h: its allocation wrappers are left out) and steps outwards, and every row's value is what
- * its members' leaves allocated themselves.
+ * its members' leaves allocated themselves. Where inlined frames are merged, only the outermost frame of
+ * a node is stepped to.
  */
 #include "query_priv.h"
 
@@ -25,7 +26,7 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 {
 	struct member to = { m->index, m->frame - 1, m->index };
 
-	if (m->index && m->frame > 0)
+	if (m->index && !member_innermost(q, m))
 		return fn(q, arg, &to);
 	uint32_t child = model_dense(q->m, m->index, NULL)->first_child;
 	while (child != NO_ID) {
@@ -40,9 +41,9 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 
 static void to_call_site(struct query *q, const struct member *m, struct member *to)
 {
-	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame);
+	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame), count = node_frames(q, index)->count;
 
-	*to = (struct member){ index, frame < node_frames(q, index)->count ? frame : 0, m->leaf };
+	*to = (struct member){ index, q->merged ? count - 1 : frame < count ? frame : 0, m->leaf };
 }
 
 bool member_up(struct query *q, const struct member *m, struct member *to)
@@ -52,12 +53,14 @@ bool member_up(struct query *q, const struct member *m, struct member *to)
 		return true;
 	}
 	*to = (struct member){ m->index, m->frame + 1, m->leaf };
-	if (to->frame < node_frames(q, m->index)->count)
+	if (!q->merged && to->frame < node_frames(q, m->index)->count)
 		return true;
 	const struct node *n = model_dense(q->m, m->index, NULL);
 	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
 	*to = (struct member){ p ? p->index : 0, 0, m->leaf };
-	return p && p->index;
+	if (to->index && q->merged)
+		to->frame = node_frames(q, to->index)->count - 1;
+	return to->index != 0;
 }
 
 bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg)

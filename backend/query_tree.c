@@ -69,6 +69,7 @@ void tree_clear(struct query *q)
 	q->down_count = q->up_at = 1;
 	tree_drop_grouping(q);
 	map_clear(&q->child_of);
+	map_clear(&q->aside);
 	if (q->up_room)
 		memset(q->up_leaf, 0, q->up_room);
 	row_new(q, NO_ID, NO_ID); /* number 0 is no row */
@@ -82,7 +83,12 @@ void tree_clear(struct query *q)
 
 bool tree_current(const struct query *q, const struct trow *r)
 {
-	return r->rest || (r->built && r->built_version == names_version(q->n));
+	return r->rest || (r->built && r->built_version == tree_version(q));
+}
+
+uint64_t tree_version(const struct query *q)
+{
+	return names_version(q->n) + q->turns;
 }
 
 static bool any(struct query *q, void *arg, const struct member *m)
@@ -154,7 +160,7 @@ static void sum_member(struct query *q, struct trow *r, const struct member *m, 
 		r->most = live;
 		r->heavy = *m;
 	}
-	if (q->inverted ? r->parent == ROOT_UP : m->frame == 0)
+	if (q->inverted ? r->parent == ROOT_UP : member_innermost(q, m))
 		value_add(&r->self, filter_self(q, m->leaf));
 }
 
@@ -268,6 +274,7 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 	struct member at = { 0, 0, 0 };
 	uint32_t row = ROOT_DOWN;
 	size_t left = 0;
+	uint32_t inner = 0; /* frames of the node that are left */
 
 	book(q, row, &at, w, false);
 	if (!tree_current(q, q->rows[row]))
@@ -277,17 +284,19 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 		GROW(q->path, q->path_room, left + 1);
 		q->path[left++] = i;
 	}
-	while (at.frame || left) {
-		if (at.frame) {
+	while (inner || left) {
+		if (inner) {
 			at.frame--;
+			inner--;
 		} else {
 			at.index = at.leaf = q->path[--left];
 			at.frame = node_frames(q, at.index)->count - 1;
+			inner = q->merged ? 0 : at.frame;
 		}
 		row = enter_child(q, row, &at, at.index == w->add);
 		if (!row)
 			return;
-		book(q, row, &at, w, !left && !at.frame);
+		book(q, row, &at, w, !left && !inner);
 	}
 }
 

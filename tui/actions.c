@@ -309,6 +309,7 @@ void action_set_units(enum units u)
 unsigned action_set_direct(struct app *a, bool on)
 {
 	owners_direct(a->owners, on);
+	owners_direct(travel_owners(a), on);
 	status_say(on ? "libraries by direct caller: whose code called the allocator" :
 			"libraries by owner: past libc, libstdc++ and other wrappers");
 	return VIEW_RESORT;

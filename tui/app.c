@@ -360,6 +360,7 @@ static int open_screen(struct app *a, struct err *err)
 	draw_start();
 	a->percent = c->percent;
 	owners_direct(a->owners, c->direct);
+	query_set_inlined(a->query, c->inlined);
 	text_set_units(c->units);
 	a->mouse = c->mouse;
 	term_mouse(a->mouse);

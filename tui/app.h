@@ -139,6 +139,7 @@ struct view *view_columns_new(struct app *a); /* of the current view, which has 
 /* `stacks`: how many the row stands for; this one is the heaviest. */
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);
 void view_tree_select_node(struct view *v, uint32_t node);
+unsigned view_tree_inlined(struct view *v, bool on); /* inlined functions are rows */
 void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name);
 void view_marks_pick(struct view *v);
 bool view_sites_by_rate(const struct view *v); /* what it is sorted by */

@@ -25,7 +25,7 @@ static int set_option(struct app *a, const char *text)
 static void write_config(struct app *a)
 {
 	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent, .units = text_units(),
-			    .direct = owners_direct(a->owners, -1) };
+			    .direct = owners_direct(a->owners, -1), .inlined = query_inlined(a->query) };
 	char path[4096];
 	struct err err = { 0 };
 
@@ -44,6 +44,11 @@ static void set_units(const char *word)
 		action_set_units(u);
 	else
 		status_error("units: auto, mib or bytes");
+}
+
+static unsigned set_inlined(struct app *a, bool on)
+{
+	return view_tree_inlined(a->views[VIEW_TREE], on);
 }
 
 static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool), const char *word)
@@ -94,6 +99,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		set_units(rest);
 	else if (!strcmp(word, "direct") && *rest)
 		set_switch(a, word, action_set_direct, rest);
+	else if (!strcmp(word, "inlined") && *rest)
+		set_switch(a, word, set_inlined, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
 		action_save_as(a, rest);
 	else if (!strcmp(word, "write-config"))
@@ -104,8 +111,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		run_request(a, r);
 	else
 		status_error(":%s: no such command; there are set, mark, every, at, filter, theme, save, "
-			     "write-config, and "
-			     "what ? lists",
+			     "write-config, and what ? lists",
 			     word);
 }
 

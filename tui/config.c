@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct config config = { .mouse = true };
+static struct config config = { .mouse = true, .inlined = true };
 static struct err wrong; /* the first line that is */
 static unsigned wrongs;
 
@@ -86,6 +86,8 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 		return yes_or_no(value, &config.percent, why, size);
 	if (!strcmp(name, "direct"))
 		return yes_or_no(value, &config.direct, why, size);
+	if (!strcmp(name, "inlined"))
+		return yes_or_no(value, &config.inlined, why, size);
 	if (!strcmp(name, "units"))
 		return set_units(value, why, size);
 	if (!strncmp(name, "key", 3) && (name[3] == ' ' || name[3] == '\t'))
@@ -192,7 +194,7 @@ static void put(FILE *f, const struct config *c)
 	if (c->theme[0])
 		fprintf(f, "theme = %s\n", c->theme);
 	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no", c->percent ? "yes" : "no");
-	fprintf(f, "direct = %s\n", c->direct ? "yes" : "no");
+	fprintf(f, "direct = %s\ninlined = %s\n", c->direct ? "yes" : "no", c->inlined ? "yes" : "no");
 	fprintf(f, "units = %s\n", text_units_word(c->units));
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");

@@ -6,6 +6,7 @@
  *     mouse = no              # yes
  *     percent = yes           # no
  *     direct = yes            # no: libraries by owner
+ *     inlined = no            # yes: inlined functions are rows of the tree
  *     units = bytes           # auto: K, M, G as it fits; mib
  *     ascii = yes             # as the locale says
  *     hide tree = AGE, SELF   # columns (c)
@@ -21,7 +22,7 @@
 
 struct config {
 	char theme[256];         /* "" = none is named */
-	bool ascii, mouse, percent, direct;
+	bool ascii, mouse, percent, direct, inlined;
 	enum units units;
 };
 

@@ -81,6 +81,7 @@ enum focus {
 	X(TREE_NONE, TREE, "C", "", "close all below") \
 	X(TREE_HEAVY, TREE, "z", "", "follow the heaviest child to the first fork") \
 	X(INVERT, TREE, "i", "Invert", "turn the tree over: from the allocation up, or from the entry down") \
+	X(INLINED, TREE, "I", "", "inlined functions: rows of their own, or part of the function that has their code (:inlined on, off)") \
 	X(ZOOM, TREE, "o", "", "zoom into the row's subtree") \
 	X(ZOOM_LIB, TREE, "O", "", "zoom into the row's library") \
 	X(ZOOM_OUT, TREE, "<BS>", "", "zoom out") \

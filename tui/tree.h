@@ -23,6 +23,8 @@ struct tree {
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
 	uint32_t want_id;        /* the row, or of WANT_NODE the trie node */
 	struct ages ages;
+	row_id instead;          /* selected when the selected one has no row any more; 0 = whatever is on its line */
+	size_t zooms;            /* of the query, when it was last asked */
 	size_t crumb_count;
 	char crumbs[CRUMBS_MAX][64];
 };

@@ -33,6 +33,11 @@ static void fetch(struct tree *t, bool resort)
 
 	query_set_sort(q, (enum query_column)t->sort[tree_diffing(t)], t->reverse);
 	t->count = query_rows(q, resort, &t->rows);
+	if (t->instead && find(t, t->list.id) == SIZE_MAX)
+		t->list.id = t->instead;
+	for (; t->zooms > query_zoom_depth(q) && t->crumb_count; t->zooms--) /* its row has gone */
+		t->crumb_count--;
+	t->zooms = query_zoom_depth(q);
 	list_update(&t->list, t->count, tree_id, find, t);
 }
 
@@ -199,6 +204,7 @@ static unsigned zoom(struct tree *t, const struct row *r, bool library)
 		status_error("cannot zoom into this row");
 	else
 		push_crumb(t, name);
+	t->zooms = query_zoom_depth(q);
 	t->list.touched = false;
 	return VIEW_RESORT;
 }
@@ -208,6 +214,33 @@ static unsigned zoom_out(struct tree *t)
 	if (query_zoom(t->v.app->query, 0))
 		return VIEW_DRAW;
 	t->crumb_count -= t->crumb_count > 0;
+	t->zooms = query_zoom_depth(t->v.app->query);
+	return VIEW_RESORT;
+}
+
+/* Hits are of rows. */
+static void search_again(struct tree *t)
+{
+	struct app *a = t->v.app;
+
+	if (!a->search[0] || a->hits < 0 || app_view(a) != &t->v)
+		return;
+	query_search(a->query, "", &a->hits_pending);
+	a->hits = (long)query_search(a->query, a->search, &a->hits_pending);
+	a->search_due = query_building(a->query) >= 0;
+}
+
+unsigned view_tree_inlined(struct view *v, bool on)
+{
+	struct tree *t = (struct tree *)v;
+	const struct row *r = tree_selected(t), *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
+	row_id below = next && next->parent == r->id ? next->id : 0;
+
+	/* An inlined one becomes part of its caller: which is above, or below when the tree is turned over. */
+	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
+	query_set_inlined(v->app->query, on);
+	search_again(t);
+	status_say(on ? "inlined functions are rows of their own" : "inlined functions are part of the function that has their code");
 	return VIEW_RESORT;
 }
 
@@ -249,6 +282,7 @@ static unsigned request(struct view *v, enum request r)
 	struct tree *t = (struct tree *)v;
 
 	t->want = WANT_NOTHING; /* the keyboard has the selection */
+	t->instead = 0;
 	if (list_request(&t->list, r, tree_id, t))
 		return VIEW_DRAW;
 	switch (r) {
@@ -260,6 +294,7 @@ static unsigned request(struct view *v, enum request r)
 		query_set_inverted(v->app->query, !query_inverted(v->app->query));
 		t->list.touched = t->opened = false;
 		return VIEW_RESORT;
+	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->app->query));
 	default: break;
 	}
 	const struct row *row = tree_selected(t);

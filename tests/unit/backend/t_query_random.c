@@ -116,6 +116,7 @@ static void compare(struct session *x, const char *filter)
 
 	CHECK_EQ(query_set_filter(q, filter, &err), 0);
 	query_set_inverted(q, query_inverted(x->q));
+	query_set_inlined(q, query_inlined(x->q));
 	if (below(2))
 		build(q, 40);
 	if (below(2))
@@ -202,6 +203,8 @@ static void random_session(uint64_t number)
 			random_look(&x);
 		if (below(12) == 0)
 			query_set_inverted(x.q, !query_inverted(x.q));
+		if (below(12) == 0)
+			query_set_inlined(x.q, !query_inlined(x.q));
 		if (below(12) == 0) {
 			filter = filters[below(8)];
 			CHECK_EQ(query_set_filter(x.q, filter, &err), 0);
