@@ -44,6 +44,7 @@ struct owners {
 	size_t fresh_count, fresh_room;
 	bool stale;              /* sums must be made anew */
 	bool direct;
+	bool turned;             /* ... since nodes were assigned */
 	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
 	void *move_arg;
 	const struct owner **list;    /* sorted */
@@ -171,13 +172,16 @@ static uint32_t parent_index(const struct owners *o, uint32_t index)
 	return parent == NO_ID ? 0 : model_node(o->m, parent)->index;
 }
 
-static bool passes(struct owners *o, const struct name_loc *l)
+static bool is_agent(const struct owners *o, const struct name_loc *l)
 {
-	if (!o->direct)
-		return l->wrapper;
 	const struct module *x = l->module == NO_ID ? NULL : model_module(o->m, l->module);
 
 	return x && (x->flags & MTW_MODULE_AGENT);
+}
+
+static bool passes(struct owners *o, const struct name_loc *l)
+{
+	return o->direct ? is_agent(o, l) : l->wrapper;
 }
 
 static void tell(struct owners *o, const uint32_t *indices, size_t count)
@@ -265,6 +269,22 @@ static void make_anew(struct owners *o)
 	tell(o, NULL, 0);
 }
 
+/* Stacks that end where both rules stop keep their owner: only the others are looked at. */
+static void turn(struct owners *o)
+{
+	uint32_t count = model_dense_count(o->m);
+
+	for (uint32_t i = 0; i < count; i++) {
+		const struct name_loc *l;
+		if (o->of_node[i] == UNASKED || o->of_node[i] == FRESH)
+			continue;
+		l = i ? names_loc(o->names, names_loc_of(o->names, i)) : NULL;
+		if (l && (l->wrapper || is_agent(o, l)))
+			assign(o, i);
+	}
+	tell(o, NULL, 0);
+}
+
 void owners_refresh(struct owners *o)
 {
 	const uint32_t *changed;
@@ -273,10 +293,14 @@ void owners_refresh(struct owners *o)
 		o->stale = true;
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	size_t count = names_refresh(o->names, &changed);
+	bool turned = o->turned;
+	o->turned = false;
 	if (o->stale) {
 		make_anew(o);
 		return;
 	}
+	if (turned)
+		turn(o);
 	/* Judging may ask for more names, but answers only come with the next refresh. */
 	for (size_t i = 0; i < count; i++)
 		reassign(o, changed[i]);
@@ -377,7 +401,7 @@ static void switch_rule(struct owners *o)
 	}
 	o->direct = !o->direct;
 	o->since_ns = count ? points[count - 1].time_ns : 0;
-	o->stale = true;
+	o->turned = true;
 }
 
 bool owners_direct(struct owners *o, int on)

@@ -365,7 +365,7 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved)
+	if (t->seen == q->changes && !t->stale && !t->moved && !sites_left(q))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
