@@ -17,6 +17,7 @@ typedef uint32_t row_id;     /* stable within one query; 0 = none */
 enum query_column {          /* what rows are sorted by, largest first */
 	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
 	BY_GROWTH,           /* of call sites: what looks most like a leak first */
+	BY_AGE, BY_OLDEST,   /* as far as query_ages() was asked and knows; the others come last */
 };
 
 enum {
@@ -136,6 +137,7 @@ void query_travel(struct query *q, bool away);
 struct age { uint32_t median_s, oldest_s; bool known; };
 /* Of rows of the tree, or of call sites. What is not known yet is so the next time. */
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out);
+uint64_t query_ages_version(const struct query *q); /* moves when others become known */
 
 /* --- the verdict (line 2) */
 struct verdict {

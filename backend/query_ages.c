@@ -32,6 +32,7 @@ struct aging {
 	struct map known;        /* id -> position + 1 in ages */
 	struct age *ages;
 	bool known_sites, known_inverted;
+	uint64_t version;        /* moves with them */
 };
 
 static uint32_t bin_of(uint32_t seconds)
@@ -81,6 +82,7 @@ static void publish(struct aging *g)
 	g->known_sites = g->sites;
 	g->known_inverted = g->inverted;
 	g->whole = true;
+	g->version++;
 }
 
 static void start(struct query *q, struct aging *g, bool sites, const uint32_t *ids, size_t count)
@@ -174,6 +176,21 @@ void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, 
 		if (at)
 			out[i] = g->ages[at - 1];
 	}
+}
+
+uint64_t query_ages_version(const struct query *q)
+{
+	return q->aging ? q->aging->version : 0;
+}
+
+int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse)
+{
+	const struct aging *g = q->aging;
+	uint32_t at = g && g->known_sites == sites && (sites || g->known_inverted == q->inverted) ? map_get(&g->known, id, 0) : 0;
+
+	if (!at || !g->ages[at - 1].known)
+		return reverse ? INT64_MAX : -1;
+	return by == BY_OLDEST ? g->ages[at - 1].oldest_s : g->ages[at - 1].median_s;
 }
 
 size_t ages_left(const struct query *q)

@@ -279,6 +279,8 @@ uint32_t sites_left(const struct query *q);       /* nodes that are not summed y
 uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query_ages.c */
 void ages_forget(struct query *q);
+/* What a row of the tree that is shown, or a call site, is sorted by; not known: last in that order. */
+int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse);
 size_t ages_left(const struct query *q);          /* cohorts that are not counted yet */
 /* query_shape.c */
 #define NET_MAX (1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not overflow */

@@ -59,6 +59,14 @@ static const char *short_name(const struct query *q, const struct trow *r)
 
 static struct query *sorting; /* qsort has no argument; main thread only */
 
+/* Ages order rows, but say nothing of which is the heaviest. */
+static int64_t order_key(const struct query *q, uint32_t row)
+{
+	if (q->by == BY_AGE || q->by == BY_OLDEST)
+		return ages_key(q, false, row, q->by, q->reverse);
+	return tree_key(q, row);
+}
+
 static int by_key(const void *a, const void *b)
 {
 	const uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
@@ -68,7 +76,7 @@ static int by_key(const void *a, const void *b)
 	if (sorting->by == BY_NAME) {
 		order = strcmp(short_name(sorting, x), short_name(sorting, y));
 	} else {
-		int64_t kx = tree_key(sorting, na), ky = tree_key(sorting, nb);
+		int64_t kx = order_key(sorting, na), ky = order_key(sorting, nb);
 		uint64_t lx = live_bytes(&x->incl.tally), ly = live_bytes(&y->incl.tally);
 		order = kx != ky ? (kx < ky ? 1 : -1) : lx != ly ? (lx < ly ? 1 : -1) : 0;
 	}

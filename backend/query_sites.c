@@ -394,6 +394,7 @@ static struct {
 	enum query_column by;
 	bool reverse;
 	struct site_table *t;
+	const struct query *q;
 } sorting; /* main thread only */
 
 static int64_t key_of(const struct site *s)
@@ -405,6 +406,7 @@ static int64_t key_of(const struct site *s)
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
 	case BY_RATE: return (int64_t)s->rate_blocks;
 	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
+	case BY_AGE: case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
 	default: return (int64_t)live_bytes(&s->sum);
 	}
 }
@@ -478,6 +480,7 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 	GROW(t->order, t->order_room, t->count + 1);
 	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
 		t->order[t->order_count] = (uint32_t)t->order_count + 1;
+	sorting.q = q;
 	if (resort)
 		sort_sites(t, by, reverse);
 	GROW(t->out, t->out_room, t->order_count + 1);

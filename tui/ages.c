@@ -9,6 +9,8 @@
 
 #include <stdlib.h>
 
+#define ALL_MOST 8192 /* rows; a page of memory each while they are counted */
+
 static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct app *a)
@@ -17,16 +19,23 @@ void ages_ask(struct app *a)
 		asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(watch_now(a->watch)));
 }
 
+enum ages_of ages_wanted(bool shown, int sort)
+{
+	return sort == BY_AGE || sort == BY_OLDEST ? AGES_OF_ALL : shown ? AGES_OF_SHOWN : AGES_OF_NONE;
+}
+
 /* A screen more at both ends: moving there asks nobody. */
-void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const struct list *l, list_id_fn *id, void *arg)
+bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l, list_id_fn *id, void *arg)
 {
 	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(), end = l->top + 2 * height;
 
 	g->count = 0;
-	if (!shown)
-		return;
+	if (of == AGES_OF_NONE)
+		return false;
 	ages_ask(a);
 	g->first = l->top > height ? l->top - height : 0;
+	if (of == AGES_OF_ALL && l->count <= ALL_MOST)
+		g->first = 0, end = l->count;
 	end = end < l->count ? end : l->count;
 	g->count = end > g->first ? end - g->first : 0;
 	GROW(g->ids, g->room, g->count + 1);
@@ -34,6 +43,9 @@ void ages_take(struct ages *g, struct app *a, bool sites, bool shown, const stru
 	for (size_t i = 0; i < g->count; i++)
 		g->ids[i] = (uint32_t)id(arg, g->first + i);
 	query_ages(a->query, sites, g->ids, g->count, g->of);
+	bool others = of == AGES_OF_ALL && query_ages_version(a->query) != g->version;
+	g->version = query_ages_version(a->query);
+	return others;
 }
 
 /* By id, too: between two refreshes rows may have moved. */

@@ -34,7 +34,7 @@ const struct row *tree_selected(const struct tree *t); /* NULL = no row */
 bool tree_diffing(const struct tree *t);
 /* The columns that are shown now. */
 const struct table *tree_table(const struct tree *t);
-bool tree_shows_ages(const struct tree *t);
+enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in three lines. */
 void tree_panel(const struct tree *t, const struct area *a);
 

@@ -47,7 +47,7 @@ static void refresh(struct view *v, bool resort)
 
 	s->count = query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
-	ages_take(&s->ages, v->app, true, table_shows(&table, term_columns(), C_AGE), &s->list, id_of, s);
+	ages_take(&s->ages, v->app, true, ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list, id_of, s);
 }
 
 /* --- drawing */

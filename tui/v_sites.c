@@ -18,8 +18,8 @@ static const struct column plain_columns[] = {
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS},
 	[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE},
 	[C_ALLOC] = {.title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4, .sort = BY_ALLOC},
-	[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},
-	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},
+	[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = BY_AGE},
+	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST},
 	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},
 	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true},
 	[C_OWNER] =
@@ -34,8 +34,8 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 		[D_GONE] = {.title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE}, \
 		[D_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET},        \
 		[D_LIVE] = {.title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE}, \
-		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = -1},                     \
-		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = -1},               \
+		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = BY_AGE},                 \
+		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST},        \
 		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
 		[C_AT] = {.title = "AT",                                                           \
 			  .width = 15,                                                             \
@@ -75,7 +75,8 @@ static void refresh(struct view *v, bool resort)
 			       resort, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
 	bool shown = table_shows(table(s), term_columns(), C_AGE) || table_shows(table(s), term_columns(), C_OLDEST);
-	ages_take(&s->ages, v->app, true, shown, &s->list, id_of, s);
+	if (ages_take(&s->ages, v->app, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list, id_of, s) && resort)
+		refresh(v, true);
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)

@@ -102,7 +102,8 @@ static void refresh(struct view *v, bool resort)
 		if (!t->list.touched)
 			want(t, WANT_FIRST, t->rows[0].id);
 	}
-	ages_take(&t->ages, v->app, false, tree_shows_ages(t), &t->list, tree_id, t);
+	if (ages_take(&t->ages, v->app, false, tree_ages(t), &t->list, tree_id, t) && resort)
+		refresh(v, true);
 }
 
 static void draw(struct view *v, const struct area *a)

@@ -20,8 +20,8 @@ static const struct column plain_columns[] = {
 	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
-	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = -1 },
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
+	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
 
 enum { D_BORN, D_GONE, D_NET, D_BLOCKS };
@@ -33,8 +33,8 @@ static const struct column diff_columns[] = {
 	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
-	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
-	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = -1 },
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
+	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
 
 bool tree_diffing(const struct tree *t)
@@ -165,12 +165,14 @@ const struct table *tree_table(const struct tree *t)
 	return &tables[tree_diffing(t) + action_between(t->v.app)];
 }
 
-bool tree_shows_ages(const struct tree *t)
+enum ages_of tree_ages(const struct tree *t)
 {
 	const struct table *table = tree_table(t);
 
-	return table->count > WITHOUT_AGES &&
-	       (table_shows(table, term_columns(), C_AGE) || table_shows(table, term_columns(), C_OLDEST));
+	if (table->count <= WITHOUT_AGES)
+		return AGES_OF_NONE;
+	return ages_wanted(table_shows(table, term_columns(), C_AGE) || table_shows(table, term_columns(), C_OLDEST),
+			   t->sort[tree_diffing(t)]);
 }
 
 /* What the selected row is, in words. */

@@ -111,6 +111,57 @@ static const char *filtered(struct session *x, const char *text)
 	return screen(x, true);
 }
 
+/* As far as they were asked for; what is not known comes last, whichever way. */
+TEST(rows_and_call_sites_in_the_order_of_their_ages)
+{
+	struct session x;
+	const struct site *s;
+	const struct row *r;
+	struct age a[16];
+	uint32_t ids[16];
+
+	aged_family(&x);
+	open_row(&x, "main");
+	open_row(&x, "serve");
+	query_set_sort(x.q, BY_OLDEST, false);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50"); /* nothing is known: by LIVE */
+	CHECK_EQ(query_ages_version(x.q), 0);
+	size_t n = query_rows(x.q, false, &r);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = r[i].id;
+	query_ages(x.q, false, ids, n, a);
+	uint64_t version = query_ages_version(x.q);
+	CHECK(version != 0);
+	CHECK_STR(screen(&x, true), "main 2750\n.log_line 50\n.serve 2700\n..decode 700\n..draw 2000");
+	query_set_sort(x.q, BY_AGE, false);
+	CHECK_STR(screen(&x, true), "main 2750\n.log_line 50\n.serve 2700\n..draw 2000\n..decode 700");
+	query_set_sort(x.q, BY_AGE, true);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..decode 700\n..draw 2000\n.log_line 50");
+	node(&x, 8, 2, 1, "young"); /* nobody asked about it */
+	grow(&x, 8, 1, 5000);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main 7750\n.serve 7700\n..decode 700\n..draw 2000\n..young 5000\n.log_line 50");
+	query_set_sort(x.q, BY_AGE, false);
+	CHECK_STR(screen(&x, true), "main 7750\n.log_line 50\n.serve 7700\n..draw 2000\n..decode 700\n..young 5000");
+	CHECK_EQ(query_open_heaviest(x.q, row(&x, "main")), row(&x, "young")); /* the heaviest, not the oldest */
+
+	n = query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(n, 4);
+	for (size_t i = 0; i < n; i++)
+		ids[i] = s[i].id;
+	query_ages(x.q, true, ids, n, a);
+	CHECK(query_ages_version(x.q) != version);
+	static const char *const oldest[] = { "log_line", "decode", "draw", "young" };
+	static const char *const youngest[] = { "decode", "draw", "log_line", "young" };
+	query_sites(x.q, BY_OLDEST, false, true, &s);
+	for (size_t i = 0; i < n; i++)
+		CHECK_STR(s[i].name, oldest[i]);
+	query_sites(x.q, BY_AGE, true, true, &s);
+	for (size_t i = 0; i < n; i++)
+		CHECK_STR(s[i].name, youngest[i]);
+	end(&x);
+}
+
 TEST(only_older_or_younger_blocks)
 {
 	struct session x;
