@@ -430,6 +430,7 @@ static json_t *stack(struct printer *p, const struct report_stack *s)
 	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
 	set_tally(o, &s->sum);
 	set(o, "estimate", json_boolean(s->estimate));
+	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
 	return o;
 }
 

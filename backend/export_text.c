@@ -277,7 +277,7 @@ static void site_name(const struct page *p, const struct site *s)
 		fputs("  ", p->out);
 		put_clean(p, s->owner->name);
 	}
-	fputc('\n', p->out);
+	fputs(s->flags & ROW_EXPECTED ? "  (expected)\n" : "\n", p->out);
 }
 
 /* Of a program that gave all back, what it allocated is what is left to tell. */

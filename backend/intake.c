@@ -21,14 +21,17 @@ void intake_init(struct intake *in, struct loop *loop, const char *target, const
 	in->target = target;
 	in->model = model_new();
 	in->symbols = symbols_new(loop, in->model, o);
+	in->expected = expected_new();
 }
 
 void intake_release(struct intake *in)
 {
 	symbols_free(in->symbols);
 	model_free(in->model);
+	expected_free(in->expected);
 	in->symbols = NULL;
 	in->model = NULL;
+	in->expected = NULL;
 }
 
 bool intake_has_hello(const struct intake *in)
@@ -95,6 +98,14 @@ static void take_note(struct intake *in, const struct event *e)
 	free(text);
 }
 
+static void take_expected(struct intake *in, const struct event *e)
+{
+	char *rule = xstrndup(e->u.s_expected.key.s, e->u.s_expected.key.len);
+
+	expected_set(in->expected, rule, e->u.s_expected.on); /* of more than there may be, the first */
+	free(rule);
+}
+
 static int on_event(void *arg, const struct event *e, struct err *err)
 {
 	struct intake *in = arg;
@@ -111,7 +122,9 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		return 0;
 	case MTW_S_META:
 	case MTW_S_TIME:
+		return 0;
 	case MTW_S_EXPECTED:
+		take_expected(in, e);
 		return 0;
 	case MTW_HELLO:
 		take_hello(in, e);

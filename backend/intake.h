@@ -8,11 +8,13 @@
 #ifndef INTAKE_H
 #define INTAKE_H
 
+#include "expected.h"
 #include "symbols.h"
 
 struct intake {
 	struct model *model;             /* owned */
 	struct symbols *symbols;         /* owned */
+	struct expected *expected;       /* owned; rules of all programs of the session */
 	const char *target;              /* as typed, for messages; borrowed */
 	void (*note)(void *arg, const char *text); /* a session's warning; set before the first frame */
 	void (*forgets)(void *arg);      /* another program takes over: names go now, then the model; NULL = nobody minds */

@@ -109,6 +109,25 @@ void keep_note(struct keep *k, const char *text)
 	keep_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
 }
 
+void keep_rule(struct keep *k, const char *rule, bool on)
+{
+	uint8_t payload[2 * EXPECTED_KEY_MAX + 32];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, rule);
+	mtw_put(&o, on);
+	keep_frame(k, MTW_S_EXPECTED, payload, (size_t)(o.at - payload));
+}
+
+void keep_rules(struct keep *k, const struct expected *e)
+{
+	const struct expected_rule *rules;
+	size_t n = expected_rules(e, &rules);
+
+	for (size_t i = 0; i < n; i++)
+		keep_rule(k, rules[i].text, rules[i].on);
+}
+
 void keep_flush(struct keep *k)
 {
 	if (keep_open(k))

@@ -9,6 +9,7 @@
 #ifndef KEEP_H
 #define KEEP_H
 
+#include "expected.h"
 #include "session.h"
 #include "symbols.h"
 
@@ -27,6 +28,8 @@ void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t le
 void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
 void keep_exit(struct keep *k, uint32_t state, int status);
 void keep_note(struct keep *k, const char *text); /* a warning for reports */
+void keep_rule(struct keep *k, const char *rule, bool on); /* of expected call sites */
+void keep_rules(struct keep *k, const struct expected *e); /* all that are there */
 void keep_flush(struct keep *k);
 /* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a forked child
  * only right after a keep_flush() of its parent: the file behind is one. */

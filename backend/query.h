@@ -128,7 +128,15 @@ row_id query_search_next(struct query *q, row_id from, bool backwards);
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
 uint64_t query_window(const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
-void query_site_expect(struct query *q, uint32_t site, bool on);
+/*
+ * Rules for what is expected (expected.h): its rows have ROW_EXPECTED, and are no findings. Borrowed; NULL, as at
+ * first: none.
+ */
+struct expected;
+void query_expect(struct query *q, const struct expected *e);
+/* What rules know the site by; EXPECTED_KEY_MAX bytes. False: there is no such site. */
+bool query_site_key(struct query *q, uint32_t site, char *key);
+bool query_expected(struct query *q, uint32_t leaf); /* is the call site of this stack? */
 
 /* The model is about to show the past: what was seen of growth until now is put aside; away = false: it is taken up again. */
 void query_travel(struct query *q, bool away);

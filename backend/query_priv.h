@@ -182,6 +182,7 @@ struct query {
 	struct filter filter;
 	struct site_table *sites;
 	struct aging *aging;
+	const struct expected *expected; /* borrowed; NULL = none */
 };
 
 /* query_steps.c */

@@ -269,7 +269,7 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.module = n->module;
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
 	s->pub.caller = caller_of(q, n, frame + 1);
-	s->pub.flags &= ROW_EXPECTED;
+	s->pub.flags = query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0;
 	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
 }
@@ -365,7 +365,7 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved && !sites_left(q))
+	if (t->seen == q->changes && !t->stale && !t->moved && !sites_left(q) && t->rules == expected_now(q))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
@@ -378,8 +378,9 @@ struct site_table *sites_table(struct query *q)
 	}
 	t->seen = q->changes;
 	growth_update(q, t);
-	bool renamed = t->names != names_version(q->n);
+	bool renamed = t->names != names_version(q->n) || t->rules != expected_now(q);
 	t->names = names_version(q->n);
+	t->rules = expected_now(q);
 	for (size_t i = 0; i < t->count; i++)
 		publish(q, t, t->sites[i], renamed);
 	return t;
@@ -492,16 +493,6 @@ size_t query_sites(struct query *q, enum query_column by, bool reverse, bool res
 	}
 	*sites = t->out;
 	return t->out_count;
-}
-
-void query_site_expect(struct query *q, uint32_t site, bool on)
-{
-	struct site_table *t = q->sites;
-
-	if (t && site && site <= t->count) {
-		struct site *s = &t->sites[site - 1]->pub;
-		s->flags = on ? s->flags | ROW_EXPECTED : s->flags & ~(unsigned)ROW_EXPECTED;
-	}
 }
 
 int64_t sites_steady(const struct site_table *t)

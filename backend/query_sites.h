@@ -52,7 +52,7 @@ struct site_table {
 	bool moved;                  /* ... when they are whole: stacks are of other sites */
 	uint32_t at;                 /* sums are of the stacks before this node; all = whole */
 	uint64_t version;            /* moves when stacks changed their sites */
-	uint64_t seen, names, resets;
+	uint64_t seen, names, resets, rules; /* rules: expected_now() */
 	uint64_t times[SAMPLES], interval_ns;
 	uint64_t totals[SAMPLES];    /* live bytes of the whole heap at these times */
 	size_t sample_count;
@@ -78,6 +78,8 @@ int64_t sites_expected(const struct site_table *t);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 void growth_forget(struct site_table *t);         /* query_growth.c: what was put aside, too */
+/* query_expected.c: moves when other sites may be expected. */
+uint64_t expected_now(const struct query *q);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);
 

@@ -182,6 +182,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 			keep_spool(&w->keep, p->exe ? p->exe : "program", p->pid, w->target.text);
 		if (w->noted && !kept)
 			keep_note(&w->keep, w->noted);
+		if (!kept)
+			keep_rules(&w->keep, w->in.expected);
 	}
 	if (!model_coming(w->in.model))
 		w->stale_since = 0;
@@ -409,6 +411,10 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 		watch_close(w);
 		return NULL;
 	}
+	if (o->expected) {
+		expected_take(w->in.expected, o->expected);
+		keep_rules(&w->keep, w->in.expected);
+	}
 	return w;
 }
 
@@ -490,6 +496,20 @@ const char *watch_travel_problem(const struct watch *w)
 struct symbols *watch_symbols(struct watch *w)
 {
 	return w->in.symbols;
+}
+
+const struct expected *watch_expected(const struct watch *w)
+{
+	return w->in.expected;
+}
+
+int watch_expect(struct watch *w, const char *rule, bool on)
+{
+	if (expected_set(w->in.expected, rule, on))
+		return -1;
+	keep_rule(&w->keep, rule, on);
+	check_kept(w);
+	return 0;
 }
 
 const struct target *watch_target(const struct watch *w)

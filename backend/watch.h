@@ -14,6 +14,7 @@
 #include "model.h"
 #include "symbols.h"
 
+struct expected;
 struct loop;
 struct watch;
 
@@ -32,6 +33,7 @@ int target_parse_pid(const char *word, struct target *t, struct err *err);
 struct watch_options {
 	const char *who;          /* shown to other viewers; NULL = user@host */
 	const char *record_path;  /* write the session to this file (record); NULL = no */
+	const struct expected *expected; /* more rules than the session has (expected.h); NULL = none. Copied */
 	bool spool;               /* keep $XDG_STATE_HOME/memtop/ (live views) */
 	bool wait;                /* keep trying when nobody answers yet (live view) */
 	uint64_t tick_ns;         /* 0 = agent's default */
@@ -55,6 +57,9 @@ void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void
 
 struct model *watch_model(struct watch *w);
 struct symbols *watch_symbols(struct watch *w);
+const struct expected *watch_expected(const struct watch *w); /* rules of the session */
+/* One more, of a live session for its file, too; -1: it is none, or there are too many. */
+int watch_expect(struct watch *w, const char *rule, bool on);
 const struct target *watch_target(const struct watch *w);
 bool watch_live(const struct watch *w);          /* link is up */
 uint64_t watch_stale_ns(const struct watch *w);  /* how old what is shown is, when the link is not keeping it fresh; 0 = fresh */

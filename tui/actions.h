@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c, every.c, filter.c and
+ * actions.h - what actions.c, press.c, stack.c, save.c, saver.c, offer.c, every.c, expect.c, filter.c and
  * command.c call of each other, and views. Main thread.
  * All say in the status line what happened.
  */
@@ -25,6 +25,8 @@ int action_set_filter(struct app *a, const char *text);    /* filter.c; -1: it w
 int action_set_theme(struct app *a, const char *name);
 void action_set_units(enum units u);
 unsigned action_set_direct(struct app *a, bool on);        /* libraries by direct caller, or by owner */
+int action_suppress(struct app *a, const char *path);      /* expect.c: a file of rules comes into effect */
+int action_save_rules(struct app *a, const char *path);    /* expect.c: what is expected, as such a file */
 int action_every(struct app *a, const char *text);         /* every.c: "60", "+10M", "off"; -1: it is none of these */
 void every_go_on(struct app *a);                           /* every.c: sets the mark that is due */
 void offer_sampling(struct app *a);                        /* offer.c: when the agent costs too much */

@@ -420,6 +420,7 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 	a.symbols = watch_symbols(w);
 	a.owners = owners_new(a.model, a.symbols);
 	a.query = query_new(a.model, a.symbols, a.owners);
+	query_expect(a.query, watch_expected(w));
 	a.fixed_steps =
 		getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
 	if (log && *log && !(a.key_log = fopen(log, "ae")))

@@ -114,6 +114,9 @@ unsigned action_show_node(struct app *a, uint32_t node);
 unsigned action_key(struct app *a, int key); /* a key or a click; not of the prompt */
 unsigned action_view_request(struct app *a, enum request r); /* VIEW_IGNORED: not in this view */
 
+/* --- expect.c: the site is expected, or not any more; in the session, too */
+unsigned action_expect(struct app *a, const struct site *s);
+
 /* --- every.c */
 void every_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
 

@@ -8,6 +8,8 @@
  */
 #include "verbs.h"
 
+#include "expected.h"
+
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -36,6 +38,10 @@ const struct option_spec opt_ascii = { 0, "ascii", NULL, "draw with plain ASCII 
 const struct option_spec opt_max_overhead = { 0, "max-overhead", "PCT",
 					      "what the agent may take of the program's cpu time; more: see sampling",
 					      offsetof(struct args, max_overhead), false };
+
+const struct option_spec opt_suppress = { 0, "suppress", "FILE",
+					  "rules for call sites that are expected (w NAME.supp writes them)",
+					  offsetof(struct args, suppress), false };
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
@@ -141,6 +147,18 @@ static bool looks_like_target(const char *word)
 	return target_parse(word, &t, NULL) == 0 || strspn(word, "0123456789") == strlen(word);
 }
 
+static int read_rules(struct args *a, struct err *err)
+{
+	if (!a->suppress)
+		return 0;
+	a->rules = expected_new();
+	if (expected_read(a->rules, a->suppress, &a->rules_wrong, err))
+		return -1;
+	if (*a->rules_wrong.text)
+		warn("%s", a->rules_wrong.text);
+	return 0;
+}
+
 /* Names would just be missing, and nobody knew why. */
 static int check_folders(const struct verb *v, const struct args *a, struct err *err)
 {
@@ -185,7 +203,7 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 	a->operand_count = n;
 	if (n && !*a->operands[0] && !a->pid) /* behind -p it is a mark's name, which may be empty */
 		return usage_error(v, err, "\"\"", "an empty word names nothing");
-	return check_folders(v, a, err);
+	return check_folders(v, a, err) ? -1 : read_rules(a, err);
 }
 
 void args_option_help(const struct option_spec *o, FILE *out)

@@ -90,11 +90,16 @@ void cmd_launched_target(const struct launched *l, const char *name, struct targ
 	snprintf(t->text, sizeof t->text, "%.599s", name);
 }
 
+void cmd_note_rules(const struct args *a, struct watch *w)
+{
+	watch_note(w, a->rules_wrong.text);
+}
+
 int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct watch_options options = { .spool = live, .wait = true };
+	struct watch_options options = { .spool = live, .wait = true, .expected = a->rules };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
@@ -102,6 +107,8 @@ int cmd_view(const struct args *a, const struct target *t)
 	cmd_survive_sigpipe();
 	args_symbols(a, &options.symbols);
 	struct watch *w = watch_open(loop, t, &options, &err);
+	if (w)
+		cmd_note_rules(a, w);
 	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);
 	if (w)
 		watch_close(w);
@@ -112,7 +119,7 @@ int cmd_view(const struct args *a, const struct target *t)
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err)
 {
-	struct watch_options options = { .spool = false, .wait = false };
+	struct watch_options options = { .spool = false, .wait = false, .expected = a->rules };
 
 	args_symbols(a, &options.symbols);
 	struct watch *w = watch_open(loop, t, &options, err);

@@ -26,6 +26,9 @@ struct tui_options cmd_tui_options(const struct args *a);
 int cmd_file(const char *path, struct target *t, struct err *err);
 int cmd_newest(struct target *t, struct err *err);
 
+/* Says in the view what was wrong with --suppress. */
+void cmd_note_rules(const struct args *a, struct watch *w);
+
 struct launched;
 /* The agent of a program that launch() started; `name` is shown in the header. */
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t);

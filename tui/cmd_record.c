@@ -312,7 +312,7 @@ static void run_unrecorded(struct recording *r, const struct target *t, struct w
 static int record_program(const struct args *a)
 {
 	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
-	struct watch_options options = { .wait = true };
+	struct watch_options options = { .wait = true, .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling };
 	struct launched l;
 	struct target t;
@@ -355,7 +355,7 @@ static int record_program(const struct args *a)
 
 static int record_target(const struct args *a)
 {
-	struct watch_options options = { 0 };
+	struct watch_options options = { .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling };
 	struct target t;
 	struct err err = { 0 };
@@ -421,7 +421,7 @@ static const struct option_spec opt_allow = { 0, "allow-sampling", NULL,
 					      offsetof(struct args, allow_sampling), false };
 static const struct option_spec *const options[] = { &opt_output, &opt_agent, &opt_agent_options,
 						     &opt_pid, &opt_for, &opt_max_overhead, &opt_allow,
-						     &opt_symbols, &opt_sysroot, NULL };
+						     &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_record = {
 	.name = "record",

@@ -80,6 +80,8 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 	FILE *out = stdout;
 	int rc = pick_changes(a, watch_model(w), &o, err);
 
+	query_expect(q, watch_expected(w));
+
 	if (!rc && a->output && !(out = fopen(a->output, "we")))
 		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o", a->output, strerror(errno));
 	if (!rc)
@@ -134,7 +136,7 @@ static const struct option_spec opt_since = { 0, "since", "MARK", "add what chan
 static const struct option_spec opt_between = { 0, "between", "A..B", "add what changed between two marks",
 						offsetof(struct args, between), false };
 static const struct option_spec *const options[] = { &opt_format,  &opt_output, &opt_since,   &opt_between,
-						     &opt_pid, &opt_last, &opt_symbols, &opt_sysroot, NULL };
+						     &opt_pid, &opt_last, &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_report = {
 	.name = "report",

@@ -84,7 +84,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 		struct err *err)
 {
 	struct tui_options tui = cmd_tui_options(a);
-	struct watch_options options = { .spool = true, .wait = true };
+	struct watch_options options = { .spool = true, .wait = true, .expected = a->rules };
 	struct running r = { .pid = l->pid };
 	struct target t;
 
@@ -99,6 +99,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);
 	watch_note(r.watch, l->note);
+	cmd_note_rules(a, r.watch);
 	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
 	reap(&r);
 	int status = tui_run(loop, r.watch, &tui);
@@ -147,7 +148,7 @@ static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NU
 static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
 					      offsetof(struct args, stdin_path), false };
 static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_symbols,
-						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, NULL };
+						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, &opt_suppress, NULL };
 
 const struct verb verb_run = {
 	.name = "run",

@@ -103,6 +103,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		set_switch(a, word, set_inlined, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
 		action_save_as(a, rest);
+	else if (!strcmp(word, "suppress") && *rest)
+		action_suppress(a, rest);
 	else if (!strcmp(word, "write-config"))
 		write_config(a);
 	else if (!strcmp(word, "q"))
@@ -111,7 +113,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		run_request(a, r);
 	else
 		status_error(":%s: no such command; there are set, mark, every, at, filter, theme, save, "
-			     "write-config, and what ? lists",
+			     "suppress, write-config, and what ? lists",
 			     word);
 }
 

@@ -36,7 +36,7 @@ enum focus {
 	X(PREV_HIT, GLOBAL, "N", "", "previous hit") \
 	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k age>60s thread:io grew new") \
 	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)") \
-	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session") \
+	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session; NAME.supp what is expected") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
 	X(INSTANT_BACK, GLOBAL, "[", "", "back in time: every view shows an earlier instant of the session") \
 	X(INSTANT_ON, GLOBAL, "]", "", "on in time, at the end to now; Esc is now at once") \
@@ -88,7 +88,7 @@ enum focus {
 	X(DETAIL, TREE, "v", "Detail", "detail of the row: stack, figures, sizes, ages") \
 	X(SITE_TREE, SITES, "<Enter> <Space> <Right> l", "Tree", "show the site in the tree") \
 	X(SITE_DETAIL, SITES, "v", "Detail", "detail of the site: stack, figures, sizes, ages") \
-	X(EXPECT, SITES, "x", "", "mark the site as expected, or take that back") \
+	X(EXPECT, SITES, "x", "", "mark the site as expected (no finding; kept in the session), or take that back") \
 	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree") \
 	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree") \
 	X(PICK, MARKS, "<Space>", "Pick A, B", "pick the marks to compare: first A, then B") \

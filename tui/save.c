@@ -15,8 +15,12 @@ void action_save_as(struct app *a, const char *path)
 	const char *dot = strrchr(path, '.');
 	const struct export_format *format = export_by_path(path);
 
+	if (dot && !strcmp(dot, ".supp")) {
+		action_save_rules(a, path);
+		return;
+	}
 	if (!format && (!dot || strcmp(dot, ".mtop"))) {
-		status_error("%s: which format? end the name in .mtop, .json or .txt", path);
+		status_error("%s: which format? end the name in .mtop, .json, .txt or .supp", path);
 		return;
 	}
 	saver_start(a, format, path);
@@ -57,5 +61,5 @@ void action_save(struct app *a)
 	localtime_r(&now, &tm);
 	strftime(when, sizeof when, "%H%M%S", &tm);
 	snprintf(name, sizeof name, "%.60s-%s.mtop", p && *p->name ? p->name : "memtop", when);
-	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report): ", name, naming, a);
+	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
 }

@@ -138,9 +138,7 @@ unsigned marks_lower_request(struct marks *m, enum request r)
 	case REQ_SITE_DETAIL:
 		app_open_page(a, view_detail_new(a, s->leaf, false, s->stacks));
 		return VIEW_DRAW;
-	case REQ_EXPECT:
-		query_site_expect(a->query, s->id, !(s->flags & ROW_EXPECTED));
-		return VIEW_REFRESH;
+	case REQ_EXPECT: return action_expect(a, s);
 	case REQ_SITE_ZOOM:
 		if (!s->owner)
 			return VIEW_DRAW;

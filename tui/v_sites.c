@@ -176,9 +176,7 @@ unsigned sites_request(struct sites *s, enum request r, list_id_fn *id)
 	case REQ_SITE_DETAIL:
 		app_open_page(a, view_detail_new(a, site->leaf, false, site->stacks));
 		return VIEW_DRAW;
-	case REQ_EXPECT:
-		query_site_expect(a->query, site->id, !(site->flags & ROW_EXPECTED));
-		return VIEW_REFRESH;
+	case REQ_EXPECT: return action_expect(a, site);
 	case REQ_SITE_ZOOM:
 		if (!site->owner)
 			return VIEW_DRAW;

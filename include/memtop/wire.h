@@ -212,7 +212,10 @@ enum mtw_type {
 	MTW_S_EXIT = 131,
 	/* v state (enum mtw_state), v status or signal: as memtop itself saw it */
 	MTW_S_EXPECTED = 132,
-	/* s site key, v on: a site that the user marked as expected */
+	/* s rule, v on: call sites that the user marked as expected, or took that back. "MODULE!FUNCTION", by the
+	 * module's file name and the function's full name, or "MODULE!+0xOFFSET@BUILD-ID" (its first 8 bytes)
+	 * where it has no name: so that it holds in other runs and builds. `*` stands for any text, `\`
+	 * before a byte for that byte; the newest rule that matches counts. */
 	MTW_S_NOTE = 133,
 	/* s sentence: a warning for reports */
 };

@@ -5,6 +5,23 @@
 #include "check.h"
 #include "made_query.h"
 
+#include "expected.h"
+
+/* What is expected; as x does it. */
+static struct expected *rules;
+
+static void expect(struct session *x, uint32_t site, bool on)
+{
+	char key[EXPECTED_KEY_MAX], rule[2 * EXPECTED_KEY_MAX];
+
+	if (!rules)
+		rules = expected_new();
+	query_expect(x->q, rules);
+	CHECK(query_site_key(x->q, site, key));
+	expected_rule_of(rule, key);
+	CHECK_EQ(expected_set(rules, rule, on), 0);
+}
+
 TEST(sites_join_stacks)
 {
 	struct session x;
@@ -34,9 +51,41 @@ TEST(sites_join_stacks)
 	tick(&x, SECOND);
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	CHECK_EQ(s[1].leaf, 4);
-	query_site_expect(x.q, id, true);
+	expect(&x, id, true);
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	CHECK(s[1].flags & ROW_EXPECTED);
+	CHECK(query_expected(x.q, 4) && query_expected(x.q, 5) && query_expected(x.q, 8));
+	CHECK(!query_expected(x.q, 6) && !query_expected(x.q, 0));
+	expect(&x, id, false);
+	query_sites(x.q, BY_LIVE, false, false, &s);
+	CHECK(!(s[1].flags & ROW_EXPECTED));
+	end(&x);
+}
+
+/* Rules that were there before the program know the site as soon as its name does. */
+TEST(rules_wait_for_names)
+{
+	struct session x;
+	const struct site *s;
+
+	begin(&x);
+	rules = expected_new();
+	CHECK_EQ(expected_set(rules, "libtile.*!cache_p*", true), 0);
+	query_expect(x.q, rules);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 1, NULL);
+	grow(&x, 2, 1, 500);
+	tick(&x, SECOND);
+	CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 1);
+	CHECK(!(s[0].flags & ROW_EXPECTED));
+	char key[EXPECTED_KEY_MAX];
+	CHECK(query_site_key(x.q, s[0].id, key));
+	CHECK_STR(key, "libtile.so.2!+0x20");
+	made_symbol(&x.s, 1, 32, "cache_put");
+	CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 1);
+	CHECK(s[0].flags & ROW_EXPECTED);
+	CHECK(query_site_key(x.q, s[0].id, key));
+	CHECK_STR(key, "libtile.so.2!cache_put");
 	end(&x);
 }
 
@@ -168,7 +217,7 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	}
 	query_verdict(x.q, &v);
 	CHECK(v.site == s[0].id);
-	query_site_expect(x.q, s[0].id, true);
+	expect(&x, s[0].id, true);
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	query_verdict(x.q, &v);
 	CHECK(strstr(v.text, "99 % of it: what is marked as expected"));
