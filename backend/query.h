@@ -18,6 +18,7 @@ enum query_column {          /* what rows are sorted by, largest first */
 	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
 	BY_GROWTH,           /* of call sites: what looks most like a leak first */
 	BY_AGE, BY_OLDEST,   /* as far as query_ages() was asked and knows; the others come last */
+	BY_CHURN, BY_LIFE,   /* ... the shortest life first */
 };
 
 enum {
@@ -62,6 +63,10 @@ struct site {
 	struct tally sum;
 	struct change change;
 	uint64_t rate_bytes, rate_blocks;
+	bool churn_known;
+	uint64_t churn_bytes;        /* allocated and freed again, per second, of the last ten seconds */
+	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
+	uint64_t life_ns;            /* its blocks live so long on the mean; ABOVE: nothing was freed for so long */
 	uint32_t stacks;
 	bool estimate;               /* sum has a share that was sampled */
 	uint32_t flags;              /* ROW_* */

@@ -60,7 +60,7 @@ static void take_sample(struct query *q, struct site_table *t)
 	t->times[t->sample_count] = now;
 	t->totals[t->sample_count] = live_now(q);
 	for (size_t i = 0; i < t->count; i++)
-		t->sites[i]->samples[t->sample_count] = t->sites[i]->live;
+		t->sites[i]->samples[t->sample_count] = live_bytes(&t->sites[i]->all.tally);
 	t->sample_count++;
 }
 
@@ -165,7 +165,7 @@ static void take_marks(struct query *q, struct site_table *t)
 	choose_marks(q, t);
 	for (size_t k = 0; t->mark_count >= 3 && k < t->mark_count; k++) {
 		for (size_t i = 0; i < t->count; i++)
-			t->sites[i]->mark_live[k] = t->sites[i]->live;
+			t->sites[i]->mark_live[k] = live_bytes(&t->sites[i]->all.tally);
 		struct at_mark a = { q, k };
 		model_between(q->m, t->marks[k], 0, undo, &a);
 	}
@@ -232,7 +232,7 @@ static uint64_t site_at(const struct site_table *t, const struct query_site *s, 
 
 	if (!g->by_marks)
 		return s->samples[g->edge[i]];
-	return i == g->count ? s->live : s->mark_live[g->edge[i]];
+	return i == g->count ? live_bytes(&s->all.tally) : s->mark_live[g->edge[i]];
 }
 
 static void shape_site(const struct query *q, const struct site_table *t, struct query_site *s)
@@ -249,7 +249,7 @@ static void shape_site(const struct query *q, const struct site_table *t, struct
 	s->pub.intervals = (uint32_t)g->count;
 	s->pub.net_window = total;
 	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)total / minutes) : 0;
-	s->samples[t->sample_count] = s->live;
+	s->samples[t->sample_count] = live_bytes(&s->all.tally);
 	s->pub.trend = s->samples;
 	s->pub.trend_count = (uint32_t)t->sample_count + 1;
 }

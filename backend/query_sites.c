@@ -36,6 +36,7 @@ static void forget(struct site_table *t)
 		0;
 	t->verdict = (struct verdict){ 0 };
 	t->growth = (struct growth){ 0 };
+	memset(t->flow, 0, sizeof t->flow);
 	t->marks_generation = 0;
 	map_clear(&t->by_fn);
 	if (t->node_room)
@@ -69,6 +70,7 @@ static void inherit(struct query_site *to, struct query_site *from, uint64_t liv
 {
 	double part = live >= from->unmoved ? 1 : (double)live / (double)from->unmoved;
 
+	to->moved = from->moved = true;
 	from->unmoved -= live < from->unmoved ? live : from->unmoved;
 	for (size_t i = 0; i <= SAMPLES; i++) {
 		uint64_t moved =
@@ -204,7 +206,7 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 	}
 	struct query_site *s = t->sites[t->of_node[index] - 1];
 	value_add(&s->sum, v);
-	s->live += live_bytes(&raw->tally);
+	value_add(&s->all, raw);
 	weigh(q, s, index);
 }
 
@@ -219,16 +221,16 @@ void sites_move(struct query *q, uint32_t index)
 	if (number == before)
 		return;
 	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
-	uint64_t live = live_bytes(&model_dense(q->m, index, NULL)->self);
-	struct value v = *filter_self(q, index);
-	from->unmoved = from->live;
-	inherit(to, from, live);
+	struct value v = *filter_self(q, index), raw;
+	value_of_node(model_dense(q->m, index, NULL), false, &raw);
+	from->unmoved = live_bytes(&from->all.tally);
+	inherit(to, from, live_bytes(&raw.tally));
 	unlink_stack(t, index);
 	value_sub(&from->sum, &v);
-	from->live -= live;
+	value_sub(&from->all, &raw);
 	link_stack(q, t, index, number);
 	value_add(&to->sum, &v);
-	to->live += live;
+	value_add(&to->all, &raw);
 	weigh(q, to, index);
 	t->version++;
 }
@@ -278,9 +280,9 @@ static void start_sums(struct query *q, struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct query_site *s = t->sites[i];
-		s->unmoved = s->live;
-		s->sum = (struct value){ 0 };
-		s->live = s->most = 0;
+		s->unmoved = live_bytes(&s->all.tally);
+		s->sum = s->all = (struct value){ 0 };
+		s->most = 0;
 		s->pub.stacks = s->first = s->heavy = 0;
 		s->look = false;
 	}
@@ -293,7 +295,6 @@ static void start_sums(struct query *q, struct site_table *t)
 static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 {
 	const struct node *n = model_dense(q->m, i, NULL);
-	uint64_t live = live_bytes(&n->self);
 	uint32_t before = t->of_node[i];
 
 	t->of_node[i] = 0;
@@ -301,11 +302,13 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 		return;
 	uint32_t number = site_of(q, t, i);
 	struct query_site *s = t->sites[number - 1];
+	struct value raw;
 	if (before && before != number)
-		inherit(s, t->sites[before - 1], live);
+		inherit(s, t->sites[before - 1], live_bytes(&n->self));
 	link_stack(q, t, i, number);
 	value_add(&s->sum, filter_self(q, i));
-	s->live += live;
+	value_of_node(n, false, &raw);
+	value_add(&s->all, &raw);
 	weigh(q, s, i);
 }
 
@@ -378,6 +381,7 @@ struct site_table *sites_table(struct query *q)
 	}
 	t->seen = q->changes;
 	growth_update(q, t);
+	churn_update(q, t);
 	bool renamed = t->names != names_version(q->n) || t->rules != expected_now(q);
 	t->names = names_version(q->n);
 	t->rules = expected_now(q);
@@ -406,6 +410,8 @@ static int64_t key_of(const struct site *s)
 	case BY_BORN: return (int64_t)s->change.born_bytes;
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
 	case BY_RATE: return (int64_t)s->rate_blocks;
+	case BY_CHURN: return (int64_t)s->churn_bytes;
+	case BY_LIFE: return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0; /* the shortest first */
 	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
 	case BY_AGE: case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
 	default: return (int64_t)live_bytes(&s->sum);

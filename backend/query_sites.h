@@ -11,11 +11,18 @@
 #define SAMPLES 64u        /* of each site's live bytes: some ten minutes */
 #define SHAPE_INTERVALS 6u /* that samples are joined to */
 #define MARK_INTERVALS 12u /* between marks, the newest ones */
+#define FLOW_WINDOWS 2     /* some ten seconds, some ten minutes */
+#define FLOW_POINTS 6u     /* of each */
+
+struct flow {                    /* cumulative, of all stacks of a site */
+	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
+	double block_ns;         /* live blocks, summed over time */
+};
 
 struct query_site {
 	struct site pub;
 	struct value sum;            /* of the stacks that pass the filter */
-	uint64_t live;               /* of all its stacks, whatever the filter */
+	struct value all;            /* of all its stacks, whatever the filter */
 	uint64_t most;               /* live bytes of the heaviest stack, pub.leaf */
 	uint32_t heavy;              /* that stack's dense index */
 	uint32_t first;              /* chain of its stacks through table.next; 0 ends */
@@ -24,6 +31,13 @@ struct query_site {
 	uint64_t unmoved;            /* live bytes of stacks that are not at another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
 	uint64_t mark_live[MARK_INTERVALS]; /* live at table.marks */
+	/* query_churn.c: at the points of table.flow, and how it was at the last look */
+	struct flow flow[FLOW_WINDOWS][FLOW_POINTS];
+	double block_ns;
+	uint64_t looked_ns, looked_live, looked_freed;
+	uint64_t since_ns;           /* points before that are of other stacks */
+	uint64_t quiet_ns;           /* nothing was freed since, and something alive */
+	bool moved;                  /* a stack came from another site since, or went to one */
 	int64_t *net;                /* scratch of query_intervals() */
 	size_t net_room;
 };
@@ -61,6 +75,8 @@ struct site_table {
 	uint64_t marks_generation;
 	struct growth growth;
 	struct growth_kept *kept;    /* query_travel(): NULL = nothing is put aside */
+	struct flow_times { uint64_t ns[FLOW_POINTS], looks[FLOW_POINTS]; size_t count; } flow[FLOW_WINDOWS];
+	uint64_t looks;              /* at the sites */
 	struct site *out;            /* what query_sites() lends */
 	uint32_t *order;
 	size_t out_count, out_room, order_room, order_count;
@@ -82,5 +98,8 @@ void growth_forget(struct site_table *t);         /* query_growth.c: what was pu
 uint64_t expected_now(const struct query *q);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);
+
+/* query_churn.c: churn and life of every site. */
+void churn_update(struct query *q, struct site_table *t);
 
 #endif

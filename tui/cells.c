@@ -135,6 +135,17 @@ void cell_age(struct cell c, const struct age *a, bool oldest)
 		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span(text, seconds * 1000000000));
 }
 
+void cell_life(struct cell c, const struct site *s)
+{
+	static const char *const signs[] = { [LIFE_BELOW] = "< ", [LIFE_ABOUT] = "", [LIFE_ABOVE] = "> " };
+	char span[32], text[48];
+
+	if (s->life == LIFE_UNKNOWN)
+		return;
+	snprintf(text, sizeof text, "%s%s", signs[s->life], text_span_short(span, s->life_ns));
+	draw_right(c.a, c.y, c.x, c.w, s->life == LIFE_ABOVE ? ROLE_DIM : ROLE_NUMBER, text);
+}
+
 void cell_owner(struct cell c, char letter, const char *name)
 {
 	char text[2] = { letter ? letter : ' ', 0 };

@@ -36,6 +36,7 @@ void cell_count(struct cell c, uint64_t n);                     /* 812,004 or 81
 void cell_count_net(struct cell c, int64_t n);
 void cell_rate(struct cell c, uint64_t per_second);
 void cell_age(struct cell c, const struct age *a, bool oldest); /* the oldest one's, or the median; or nothing */
+void cell_life(struct cell c, const struct site *s);            /* or nothing */
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
 void cell_file(struct cell c, const char *file, uint32_t line); /* nothing when it is unknown */
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);

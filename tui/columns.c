@@ -16,6 +16,8 @@ static const struct { const char *title, *what; } words[] = {
 	{ "SELF", "of LIVE: what the function itself allocated" },
 	{ "CALLS/s", "allocations in the last second" },
 	{ "BYTES/s", "allocated in the last second" },
+	{ "CHURN/s", "allocated and freed again a second, in the last ten: allocated - |NET|" },
+	{ "LIFE", "mean time from an allocation to its free; >: nothing was freed for so long" },
 	{ "IN ALL", "allocated since the start, freed or not" },
 	{ "AGE", "half of the live blocks are older" },
 	{ "OLDEST", "age of the oldest live block" },

@@ -47,7 +47,7 @@ enum focus {
 	X(UNITS, GLOBAL, "u", "", "sizes as K, M, G, whichever fits; as M; as exact bytes (:units auto, mib, bytes)") \
 	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
 	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \
-	X(CHURN, GLOBAL, "T", "", "Sites by calls: what allocates most often, however short it lives; again: by LIVE") \
+	X(CHURN, GLOBAL, "T", "", "Sites by calls: what allocates most often, and how long it lives (LIFE); again: by LIVE") \
 	X(COLUMNS, GLOBAL, "c", "", "choose the columns of this view") \
 	X(THEME, GLOBAL, "t", "", "next theme") \
 	X(MOUSE, GLOBAL, "M", "", "the mouse: memtop's, or left to the terminal, which then selects text") \

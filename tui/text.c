@@ -299,3 +299,18 @@ char *text_span(char *out, uint64_t ns)
 		snprintf(out, 32, "%.1f h", s / 3600);
 	return out;
 }
+
+char *text_span_short(char *out, uint64_t ns)
+{
+	double us = (double)ns / 1e3, ms = us / 1e3, s = ms / 1e3;
+
+	if (us < 999.5)
+		snprintf(out, 32, "%.0f us", us < 1 ? 1 : us);
+	else if (ms < 999.5)
+		snprintf(out, 32, ms < 9.95 ? "%.1f ms" : "%.0f ms", ms);
+	else if (s < 9.95)
+		snprintf(out, 32, "%.1f s", s);
+	else
+		return text_span(out, ns);
+	return out;
+}

@@ -11,20 +11,48 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
+enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
 
-static const struct column plain_columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE},
-	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS},
-	[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE},
-	[C_ALLOC] = {.title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4, .sort = BY_ALLOC},
-	[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = BY_AGE},
-	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST},
-	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},
-	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = 5, .sort = -1, .left = true},
-	[C_OWNER] =
-		{.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true},
-};
+/* What is called most often is looked at for how long it lives, the rest for how old it is. */
+#define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
+	{                                                                                          \
+		[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE},     \
+		[C_BLOCKS] = {.title = "BLOCKS",                                                   \
+			      .width = 8,                                                          \
+			      .wide = 10,                                                          \
+			      .rank = (blocks_rank),                                               \
+			      .sort = BY_BLOCKS},                                                  \
+		[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = (rate_rank), .sort = BY_RATE}, \
+		[C_ALLOC] = {.title = "IN ALL",                                                    \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_IN_ALL,                                                 \
+			     .rank = 5,                                                            \
+			     .sort = BY_ALLOC},                                                    \
+		[C_CHURN] = {.title = "CHURN/s",                                                   \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 8,                                                            \
+			     .sort = BY_CHURN},                                                    \
+		[C_LIFE] = {.title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE},    \
+		[C_AGE] = {.title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE},        \
+		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 7, .sort = BY_OLDEST},        \
+		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
+		[C_AT] = {.title = "AT",                                                           \
+			  .width = 15,                                                             \
+			  .wide = 22,                                                              \
+			  .rank = 6,                                                               \
+			  .sort = -1,                                                              \
+			  .left = true},                                                           \
+		[C_OWNER] = {.title = "OWNER",                                                     \
+			     .width = 14,                                                          \
+			     .wide = 22,                                                           \
+			     .rank = 1,                                                            \
+			     .sort = -1,                                                           \
+			     .left = true},                                                        \
+	}
+
+static const struct column plain_columns[] = PLAIN_COLUMNS(2, 3, 5, 4);
+static const struct column churn_columns[] = PLAIN_COLUMNS(3, 1, 2, 5);
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
@@ -34,6 +62,12 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 		[D_GONE] = {.title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE}, \
 		[D_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET},        \
 		[D_LIVE] = {.title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE}, \
+		[C_CHURN] = {.title = "CHURN/s",                                                   \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 8,                                                            \
+			     .sort = BY_CHURN},                                                    \
+		[C_LIFE] = {.title = "LIFE", .width = 8, .rank = 7, .sort = BY_LIFE},              \
 		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = BY_AGE},                 \
 		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST},        \
 		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
@@ -95,6 +129,11 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
 	else if (column == C_AGE || column == C_OLDEST)
 		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
+	else if (column == C_CHURN) {
+		if (r->churn_known && !figures_over(&s->v.app->figures))
+			cell_bytes(c, r->churn_bytes);
+	} else if (column == C_LIFE)
+		cell_life(c, r);
 	else if (diffing(s))
 		switch (column) {
 		case D_BORN: cell_bytes(c, r->change.born_bytes); break;
@@ -120,14 +159,19 @@ static bool dim(void *arg, size_t row)
 	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static const struct table tables[3] = {
+static const struct table tables[4] = {
 	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
 	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
 	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
+	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of },
 };
 
 static const struct table *table(const struct sites *s)
 {
+	int by = s->sort[0];
+
+	if (!diffing(s) && (by == BY_RATE || by == BY_CHURN || by == BY_LIFE))
+		return &tables[3];
 	return &tables[diffing(s) + action_between(s->v.app)];
 }
 

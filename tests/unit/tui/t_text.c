@@ -115,6 +115,13 @@ TEST(figures)
 	CHECK_STR(text_clock(t, 849000000000ull), "0:14:09");
 	CHECK_STR(text_span(t, 40000000000ull), "40 s");
 	CHECK_STR(text_span(t, 300000000000ull), "5 min");
+	CHECK_STR(text_span_short(t, 300000000000ull), "5 min");
+	CHECK_STR(text_span_short(t, 12000000000ull), "12 s");
+	CHECK_STR(text_span_short(t, 1500000000ull), "1.5 s");
+	CHECK_STR(text_span_short(t, 999400000ull), "999 ms");
+	CHECK_STR(text_span_short(t, 2340000ull), "2.3 ms");
+	CHECK_STR(text_span_short(t, 88000ull), "88 us");
+	CHECK_STR(text_span_short(t, 3ull), "1 us");
 }
 
 TEST(sizes_in_each_unit)
