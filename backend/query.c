@@ -94,6 +94,7 @@ void query_free(struct query *q)
 	model_off_change(q->m, q);
 	owners_on_move(q->o, NULL, NULL);
 	sites_free(q);
+	lines_forget(q);
 	tree_clear(q);
 	for (size_t i = 0; i < q->row_count; i++) {
 		free(q->rows[i]->members);
@@ -180,6 +181,7 @@ uint32_t zero_flag(const struct model *m, const struct value *v)
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max)
 {
 	const struct node *n = model_node(q->m, leaf);
+	uint32_t frame, site = owners_site(q->o, leaf, &frame);
 	size_t count = 0;
 
 	for (uint32_t id = leaf; n && n->known && id != 0;
@@ -201,6 +203,7 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.offset = n->offset,
 				.has_offset = x != NULL,
 				.address = x ? x->bias + n->offset : n->offset,
+				.site = id == site && i == frame,
 			};
 		}
 		if (n->parent == NO_ID)

@@ -173,7 +173,16 @@ struct frame_out {
 	uint32_t line, module_id;
 	uint64_t offset, address;
 	bool inlined, has_offset;
+	bool site;               /* the call site: the innermost that is no allocation wrapper */
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
+
+/* --- source: live memory by line, of all stacks whose call site is there, whatever the filter shows */
+struct source_line { uint32_t number; uint64_t live_bytes, live_blocks; bool estimate; };
+/*
+ * The lines of a file that hold something, in order; borrowed until the next call. False: they are still being added up, and
+ * what was last whole is lent. One file at a time; NULL: no more.
+ */
+bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count);
 
 #endif

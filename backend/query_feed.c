@@ -23,7 +23,7 @@ static uint64_t steps_left(const struct query *q)
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
 	uint64_t left =
-		sites_left(q) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
+		(sites_left(q) + lines_left(q)) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -53,6 +53,7 @@ static void follow(struct query *q, uint32_t index, const struct value *raw)
 	if (filter_on(q) && (!filter_follow(q, index, &passed) || !q->filter.whole))
 		passed = (struct value){ 0 };
 	sites_add_value(q, index, raw, &passed);
+	lines_add_value(q, index, raw);
 	tree_add_value(q, index, &passed);
 }
 
@@ -85,6 +86,7 @@ static void start_over(struct query *q)
 	if (filter_on(q))
 		filter_start(q);
 	sites_stale(q, false);
+	lines_stale(q);
 }
 
 static void take_in(struct query *q, bool renamed)

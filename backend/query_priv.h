@@ -130,6 +130,7 @@ struct arrived { uint32_t index; struct value self; };
 
 struct aging;                    /* query_ages.c */
 struct query_site;               /* query_sites.c */
+struct lines;                    /* query_lines.c */
 struct site_table;
 
 struct query {
@@ -182,6 +183,7 @@ struct query {
 	struct filter filter;
 	struct site_table *sites;
 	struct aging *aging;
+	struct lines *lines;
 	const struct expected *expected; /* borrowed; NULL = none */
 };
 
@@ -304,5 +306,11 @@ void grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
 void value_add(struct value *v, const struct value *d);
 void value_sub(struct value *v, const struct value *d);
 void value_of_node(const struct node *n, bool incl, struct value *v);
+
+/* query_lines.c */
+void lines_add_value(struct query *q, uint32_t index, const struct value *raw);
+void lines_stale(struct query *q);               /* sums anew */
+uint32_t lines_left(const struct query *q);      /* nodes to be added up */
+void lines_forget(struct query *q);
 
 #endif

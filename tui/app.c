@@ -113,6 +113,8 @@ static void on_go_on(void *arg)
 	begin_slice(a);
 	if (v->ops->refresh)
 		v->ops->refresh(v, a->resort_due);
+	if (a->page && a->page->ops->refresh)
+		a->page->ops->refresh(a->page, false);
 	search_on(a, app_view(a));
 	query_verdict(a->query, &a->figures.verdict);
 	end_slice(a);

@@ -5,6 +5,7 @@
  */
 #include "actions.h"
 #include "config.h"
+#include "source.h"
 
 #include <string.h>
 
@@ -20,6 +21,16 @@ static int set_option(struct app *a, const char *text)
 		return status_error("set: there is no live link to the program");
 	status_say("asked for %s", text);
 	return 0;
+}
+
+static void set_source(struct app *a, const char *text)
+{
+	if (!source_set_folders(text)) {
+		status_error("source: too long");
+		return;
+	}
+	status_say("source files are looked for below %s, too", text);
+	app_act(a, VIEW_REFRESH);
 }
 
 static void write_config(struct app *a)
@@ -105,6 +116,8 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		action_save_as(a, rest);
 	else if (!strcmp(word, "suppress") && *rest)
 		action_suppress(a, rest);
+	else if (!strcmp(word, "source") && *rest)
+		set_source(a, rest);
 	else if (!strcmp(word, "write-config"))
 		write_config(a);
 	else if (!strcmp(word, "q"))
@@ -113,7 +126,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 		run_request(a, r);
 	else
 		status_error(":%s: no such command; there are set, mark, every, at, filter, theme, save, "
-			     "suppress, write-config, and what ? lists",
+			     "suppress, source, write-config, and what ? lists",
 			     word);
 }
 

@@ -6,6 +6,7 @@
 
 #include "columns.h"
 #include "keys.h"
+#include "source.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -78,6 +79,8 @@ static bool take_line(char *name, char *value, char *why, size_t size)
 {
 	if (!strcmp(name, "theme") && strlen(value) < sizeof config.theme)
 		return strcpy(config.theme, value);
+	if (!strcmp(name, "source") && source_set_folders(value))
+		return true;
 	if (!strcmp(name, "ascii"))
 		return yes_or_no(value, &config.ascii, why, size);
 	if (!strcmp(name, "mouse"))
@@ -198,6 +201,8 @@ static void put(FILE *f, const struct config *c)
 	fprintf(f, "units = %s\n", text_units_word(c->units));
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");
+	if (*source_folders())
+		fprintf(f, "source = %s\n", source_folders());
 	columns_write(f);
 	/* First those that go, so that others may have them in whatever order they come. */
 	for (int pass = 0; pass < 2; pass++)

@@ -9,6 +9,7 @@
  *     inlined = no            # yes: inlined functions are rows of the tree
  *     units = bytes           # auto: K, M, G as it fits; mib
  *     ascii = yes             # as the locale says
+ *     source = ~/src          # folders with source files, DIR:DIR (:source)
  *     hide tree = AGE, SELF   # columns (c)
  *     key mark = m <F2>       # instead of the keys that memtop --keys lists for :mark
  *

@@ -85,9 +85,9 @@ enum focus {
 	X(ZOOM, TREE, "o", "", "zoom into the row's subtree") \
 	X(ZOOM_LIB, TREE, "O", "", "zoom into the row's library") \
 	X(ZOOM_OUT, TREE, "<BS>", "", "zoom out") \
-	X(DETAIL, TREE, "v", "Detail", "detail of the row: stack, figures, sizes, ages") \
+	X(DETAIL, TREE, "v", "Detail", "detail of the row: figures, stack, source with what its lines hold, sizes, ages") \
 	X(SITE_TREE, SITES, "<Enter> <Space> <Right> l", "Tree", "show the site in the tree") \
-	X(SITE_DETAIL, SITES, "v", "Detail", "detail of the site: stack, figures, sizes, ages") \
+	X(SITE_DETAIL, SITES, "v", "Detail", "detail of the site: figures, stack, source with what its lines hold, sizes, ages") \
 	X(EXPECT, SITES, "x", "", "mark the site as expected (no finding; kept in the session), or take that back") \
 	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree") \
 	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree") \

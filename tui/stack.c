@@ -7,6 +7,7 @@
  * that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
  */
 #include "actions.h"
+#include "source.h"
 #include "spool.h"
 #include "term.h"
 
@@ -153,11 +154,6 @@ static int run_editor(const char *file, unsigned line)
 	return pid > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-static bool readable(const char *file)
-{
-	return file[0] == '/' && access(file, R_OK) == 0;
-}
-
 static void edit(const char *file, uint32_t line)
 {
 	term_leave();
@@ -181,6 +177,7 @@ unsigned action_edit(struct app *a)
 
 	if (!frames)
 		return VIEW_DRAW;
+	char path[PATH_MAX];
 	const char *file = row.file;
 	uint32_t line = row.line;
 	for (size_t i = 0; i < count && !(file && line); i++)
@@ -190,10 +187,10 @@ unsigned action_edit(struct app *a)
 		}
 	if (!file || !line)
 		status_error("no source line of this row is known; debug symbols are needed (--symbols DIR)");
-	else if (!readable(file))
-		status_error("%s: not on this machine", file);
+	else if (!source_find(file, path, sizeof path))
+		status_error("%s: not on this machine; :source DIR says where to look", file);
 	else
-		edit(file, line);
+		edit(path, line);
 	free(frames);
 	return VIEW_REFRESH;
 }
