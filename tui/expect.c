@@ -14,6 +14,10 @@ unsigned action_expect(struct app *a, const struct site *s)
 
 	if (!query_site_key(a->query, s->id, key))
 		return VIEW_DRAW;
+	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
+		status_error("not marked: its name is on its way");
+		return VIEW_DRAW;
+	}
 	expected_rule_of(rule, key);
 	if (watch_expect(a->watch, rule, on))
 		status_error("not marked: there are %u rules already", EXPECTED_MAX);

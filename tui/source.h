@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define SOURCE_AROUND 5u         /* lines before and after the one in question */
+#define SOURCE_AROUND 3u         /* lines before and after the one in question */
 #define SOURCE_LINES (2 * SOURCE_AROUND + 1)
 
 /* "DIR:DIR"; false: too long. */
