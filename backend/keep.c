@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static void put_meta(struct keep *k, const char *target)
 {
@@ -150,7 +151,7 @@ int keep_copy(struct keep *k, const char *path, struct err *err)
 	return session_copy(k->writer, path, err) ? -1 : say_failed(k, err) != 0;
 }
 
-int keep_copy_file(const char *from, const char *to, struct err *err)
+static int copy_bytes(const char *from, const char *to, struct err *err)
 {
 	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
 	char buf[65536];
@@ -170,6 +171,45 @@ int keep_copy_file(const char *from, const char *to, struct err *err)
 	if (in)
 		fclose(in);
 	return rc;
+}
+
+/* All frames anew, and the rules. 1: not all could be read. */
+static int add_rules(struct session_reader *r, const char *to, const struct expected *e, struct err *err)
+{
+	struct keep k = { 0 };
+	const uint8_t *payload;
+	uint64_t time_ns = 0, type;
+	size_t len;
+	int more;
+
+	k.writer = session_create(to, 0, err);
+	if (!k.writer)
+		return -1;
+	while ((more = session_next(r, &time_ns, &type, &payload, &len, NULL)) > 0)
+		if (session_frame(k.writer, time_ns, type, payload, len, &k.failed))
+			break;
+	k.base_ns = time_ns; /* where the file ends */
+	k.base_at = now_ns();
+	keep_rules(&k, e);
+	return keep_end(&k, err) ? -1 : more < 0;
+}
+
+int keep_copy_file(const char *from, const char *to, const struct expected *e, struct err *err)
+{
+	if (!e)
+		return copy_bytes(from, to, err);
+	struct session_reader *r = session_open(from, err);
+	/* Written anew, a session that was cut would no longer say so. */
+	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, err);
+
+	session_reader_free(r);
+	if (rc <= 0)
+		return rc;
+	unlink(to);
+	if (copy_bytes(from, to, err))
+		return -1;
+	err_set(err, 125, "without the marks of x: it was cut, or is damaged; w NAME.supp keeps them");
+	return 1;
 }
 
 int keep_end(struct keep *k, struct err *err)

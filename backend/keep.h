@@ -34,7 +34,9 @@ void keep_flush(struct keep *k);
 /* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a forked child
  * only right after a keep_flush() of its parent: the file behind is one. */
 int keep_copy(struct keep *k, const char *path, struct err *err);
-int keep_copy_file(const char *from, const char *to, struct err *err); /* a session that somebody else kept */
+/* A session that somebody else kept; with these rules at its end, NULL: as it is. As keep_copy(): 1 and *err when it is
+ * there without the rules, for it is cut or damaged. */
+int keep_copy_file(const char *from, const char *to, const struct expected *e, struct err *err);
 int keep_end(struct keep *k, struct err *err);   /* -1 and *err when anything was not written, now or before */
 void keep_release(struct keep *k);
 

@@ -55,6 +55,7 @@ struct watch {
 	const char **warning_list;       /* what watch_warnings() returned last */
 
 	struct keep keep;                /* spool or record */
+	uint64_t rules_read;             /* expected_version() of what the file has */
 	bool told_not_kept;
 
 	uint64_t opened_ns;
@@ -352,6 +353,7 @@ static int read_file(struct watch *w, struct err *err)
 
 	if (intake_file(&w->in, w->target.name, &cut, err))
 		return -1;
+	w->rules_read = expected_version(w->in.expected);
 	if (*cut.text)
 		note_cut(w, cut.text);
 	return 0;
@@ -625,7 +627,9 @@ int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_
 
 int watch_save(struct watch *w, const char *path, struct err *err)
 {
-	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, err);
+	const struct expected *more = expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
+
+	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, more, err);
 }
 
 void watch_save_begin(struct watch *w)

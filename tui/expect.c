@@ -22,7 +22,7 @@ unsigned action_expect(struct app *a, const struct site *s)
 	if (watch_expect(a->watch, rule, on))
 		status_error("not marked: there are %u rules already", EXPECTED_MAX);
 	else if (watch_target(a->watch)->kind == TARGET_FILE)
-		status_say("%s: %s; w NAME.supp keeps that", key, on ? "expected" : "not expected");
+		status_say("%s: %s; w keeps that", key, on ? "expected" : "not expected");
 	else
 		status_say("%s: %s", key, on ? "expected" : "not expected");
 	return VIEW_REFRESH;
