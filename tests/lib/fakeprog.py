@@ -102,7 +102,7 @@ class Site:
 
 
 class Program:
-    def __init__(self, folder, swap=False, paths=0, sites=True, empty=False):
+    def __init__(self, folder, swap=False, paths=0, sites=True, empty=False, pid=0):
         self.tick_count = 0
         self.epoch = 0
         self.modules, self.module_ids, self.symbols = [], {}, {}
@@ -111,7 +111,7 @@ class Program:
         self.totals = [0, 0, 0, 0]
         self.peak = (0, 0)
         self.marks, self.history = [], []
-        self.threads = {1: [os.getpid(), "mapd", 0, 0, 0, 0], 2: [os.getpid() + 1, "logger", 0, 0, 0, 0]}
+        self.threads = {1: [pid or os.getpid(), "mapd", 0, 0, 0, 0], 2: [(pid or os.getpid()) + 1, "logger", 0, 0, 0, 0]}
         self.options = {"unwind": "cfi", "depth": "256", "min_size": "0", "sample": "0"}
         self._add_modules(build_modules(folder))
         self.sites, self.path_sites = [], []

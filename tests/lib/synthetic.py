@@ -154,7 +154,7 @@ class Viewer:
 
     def first(self):
         p, a = self.program, self.agent.args
-        out = wire.frame(wire.HELLO, version=a.version, features=3, pid=os.getpid(), uid=os.getuid(),
+        out = wire.frame(wire.HELLO, version=a.version, features=3, pid=a.pid, uid=os.getuid(),
                          start_unix_ns=self.agent.start_unix_ns, now_ns=p.now_ns, tick_ns=fakeprog.TICK_NS,
                          word_bits=64, arch="x86_64", exe=p.modules[0]["path"], agent_version="synthetic",
                          options=" ".join(f"{k}={v}" for k, v in p.options.items()),
@@ -271,6 +271,8 @@ class Viewer:
             tick = self.program.tick_count
             final = self.agent.over
             if final:
+                for kind in (0, 2, 3):  # threads, memory, cohorts
+                    self.scan(dict(kind=kind, request=0))
                 self.queue.append(wire.frame(wire.STATE, **final))
             await self.changes(wire.TICK_COMPLETE | (wire.TICK_FINAL if final else 0))
             if final:
@@ -284,7 +286,7 @@ class Agent:
     def __init__(self, args):
         self.args, self.viewers, self.over = args, set(), None
         self.program = fakeprog.Program(args.elf, swap=args.swap, paths=args.paths, sites=not args.no_story,
-                                        empty=args.empty)
+                                        empty=args.empty, pid=args.pid)
         ticks = round(args.past * 10)
         for i in range(max(1, ticks)):
             self.program.tick()
@@ -292,6 +294,8 @@ class Agent:
                     and len(self.program.marks) < args.past_marks:
                 self.program.set_mark("", "synthetic")
         self.start_unix_ns = time.time_ns() - self.program.now_ns
+        if args.ended:
+            self.over = dict(state=wire.EXITED, status=args.exit_status, time_ns=self.program.now_ns, known=1)
         self.log_file = open(args.log, "a") if args.log else None
 
     def log(self, **entry):
@@ -367,6 +371,8 @@ class Agent:
 
     async def tick_on(self, stop):
         a, p = self.args, self.program
+        if a.ended:
+            return
         started = p.tick_count
         due = time.monotonic()
         dropped = False
@@ -451,6 +457,8 @@ def arguments(argv):
     a.add_argument("--past", type=float, default=60, help="seconds that it has run before anyone looks")
     a.add_argument("--past-marks", type=int, default=0, help="marks set on the way")
     a.add_argument("--still", action="store_true", help="nothing changes any more")
+    a.add_argument("--ended", action="store_true", help="the program ended when its past did: all that is shown stands still")
+    a.add_argument("--pid", type=int, default=os.getpid(), help="that it says it has")
     a.add_argument("--empty", action="store_true", help="nothing was allocated yet")
     a.add_argument("--no-story", action="store_true", help="only --swap and --paths allocate")
     a.add_argument("--speed", type=float, default=1, help="ticks come so many times faster")
