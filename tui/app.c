@@ -199,9 +199,17 @@ void app_quit(struct app *a, int status)
 
 /* --- events */
 
+/* Even out of a prompt; but what can be typed is text there, whatever the user's own keys are. */
+static bool suspends(int key)
+{
+	static const enum focus none[] = { FOCUS_NONE };
+
+	return key < ' ' && request_of_key(none, key) == REQ_SUSPEND;
+}
+
 static void on_key(struct app *a, int key)
 {
-	if (a->prompt.open) {
+	if (a->prompt.open && !suspends(key)) {
 		prompt_key(&a->prompt, key);
 		return;
 	}
@@ -327,6 +335,11 @@ static void on_hup(void *arg)
 	app_quit(arg, 128 + SIGHUP);
 }
 
+static void on_quit(void *arg)
+{
+	app_quit(arg, 128 + SIGQUIT);
+}
+
 static void keep(struct app *a, struct loop_source *s)
 {
 	a->sources[a->source_count++] = s;
@@ -337,6 +350,7 @@ static void wire_signals(struct app *a)
 	keep(a, loop_signal(a->loop, SIGINT, on_int, a));
 	keep(a, loop_signal(a->loop, SIGTERM, on_term, a));
 	keep(a, loop_signal(a->loop, SIGHUP, on_hup, a));
+	keep(a, loop_signal(a->loop, SIGQUIT, on_quit, a));
 	keep(a, loop_signal(a->loop, SIGTSTP, on_suspend, a));
 	keep(a, loop_signal(a->loop, SIGWINCH, on_resize, a));
 }

@@ -34,6 +34,22 @@ static int cube(int v)
 	return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40;
 }
 
+/* What xterm's palette of 256 holds, for terminals whose colours beyond the first eight are no palette. */
+static int rgb_of(int c)
+{
+	static const int bright[] = { 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff };
+	static const int level[] = { 0, 0x5f, 0x87, 0xaf, 0xd7, 0xff };
+
+	if (c < 8)
+		return c;
+	if (c < 16)
+		return bright[c - 8];
+	if (c >= 232)
+		return (8 + 10 * (c - 232)) * 0x010101;
+	c -= 16;
+	return level[c / 36] << 16 | level[c / 6 % 6] << 8 | level[c % 6];
+}
+
 /* A colour that this terminal has, near c. */
 static int fit(int c)
 {
@@ -54,6 +70,8 @@ static int fit(int c)
 		return level < 64 ? 0
 				  : (r > level / 2) | (g > level / 2) << 1 | (b > level / 2) << 2;
 	}
+	if (colours >= COLOUR_RGB)
+		return rgb_of(c);
 	if (c < colours)
 		return c;
 	if (c < 16)

@@ -104,7 +104,7 @@ unsigned action_copy_stack(struct app *a)
 	else if (sent)
 		status_say("%zu frames copied, where the terminal allows it", count);
 	else if (kept)
-		status_say("%zu frames are in %s; the terminal's clipboard has no room for so many", count, path);
+		status_say("%zu frames are in %s; the terminal's clipboard does not take them", count, path);
 	else
 		status_error("%s: cannot be written: %s; the stack was not copied", path[0] ? path : FILE_NAME,
 			     strerror(errno));

@@ -219,10 +219,19 @@ void term_return(void)
 	refresh();
 }
 
+/*
+ * As the terminal driver does it for a program in cooked mode: the whole group stops, so that a shell
+ * sees its job stop when memtop is one process of it; where nobody could continue it (a window of
+ * its own), the kernel lets it go on.
+ */
 void term_suspend(void)
 {
+	struct sigaction plain = { .sa_handler = SIG_DFL }, was;
+
 	term_leave();
-	raise(SIGSTOP);
+	sigaction(SIGTSTP, &plain, &was);
+	kill(0, SIGTSTP);
+	sigaction(SIGTSTP, &was, NULL);
 	term_return();
 }
 
@@ -244,8 +253,9 @@ static void base64(char *out, const unsigned char *in, size_t size)
 bool term_clipboard(const char *text, size_t size)
 {
 	static char coded[CLIPBOARD_BYTES / 3 * 4 + 8];
+	const char *set = tigetstr("Ms"); /* -1 or NULL: this kind of terminal has none */
 
-	if (size > CLIPBOARD_BYTES)
+	if (size > CLIPBOARD_BYTES || ((!set || set == (char *)-1) && !getenv("TMUX")))
 		return false;
 	base64(coded, (const unsigned char *)text, size);
 	fprintf(stdout, "\033]52;c;%s\a", coded);

@@ -34,7 +34,10 @@ void term_cursor(int y, int x);
 /* The terminal is another program's, from one to the other. */
 void term_leave(void);
 void term_return(void);
-/* Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long for that. */
+/*
+ * Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long for that, or
+ * the terminal has none that terminfo or tmux knows.
+ */
 bool term_clipboard(const char *text, size_t size);
 /* Stops this process like ^Z in a shell; returns when it continues. */
 void term_suspend(void);

@@ -237,6 +237,7 @@ int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
 	keep(&c, loop_signal(loop, SIGINT, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGTERM, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGHUP, on_signal, &c));
+	keep(&c, loop_signal(loop, SIGQUIT, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
 	const struct config *own = config_get(NULL); /* what is wrong in it, the view says */
 	if (theme_load(o->theme ? o->theme : own->theme[0] ? own->theme : NULL, &c.theme, &err) && o->theme) {

@@ -24,23 +24,42 @@ import struct
 import sys
 import termios
 import time
+import unicodedata
+
+
+def columns_of(c):
+    """Cells that a character takes."""
+    if unicodedata.combining(c) or unicodedata.category(c) in ("Mn", "Me", "Cf"):
+        return 0
+    return 2 if unicodedata.east_asian_width(c) in "WF" else 1
 
 
 class Screen:
-    """What a VT100 shows, as far as ncurses uses one."""
+    """What a VT100 shows, and an xterm as far as ncurses uses one: wide characters take two cells, those
+    of no width join the one before."""
 
-    ESCAPE = re.compile(r"\x1b(\[\??([0-9;]*)([A-Za-z])|[()][A-Z0-9]|[=>78M])")
+    ESCAPE = re.compile(r"\x1b(\[([?>]?)([0-9;:]*)([A-Za-z@])|\][^\x07\x1b]*(?:\x07|\x1b\\)|[()*+][A-Z0-9]|[=>78MH])")
 
     def __init__(self, width, height):
         self.width, self.height = width, height
         self.cells = [[" "] * width for _ in range(height)]
         self.x = self.y = 0
         self.top, self.bottom = 0, height - 1  # lines that scroll
+        self.modes = set()  # "?1049", "?25" ... that are set
+        self.plain = True   # no attribute, no colour is in force
+        self.last = " "
         self.rest = ""
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
     def lines(self):
         return ["".join(row).rstrip() for row in self.cells]
+
+    def resize(self, width, height):
+        """As a terminal does: what fits stays where it is."""
+        self.cells = [(row + [" "] * width)[:width] for row in self.cells[:height]]
+        self.cells += [[" "] * width for _ in range(height - len(self.cells))]
+        self.width, self.height, self.top, self.bottom = width, height, 0, height - 1
+        self.x, self.y = min(self.x, width - 1), min(self.y, height - 1)
 
     def feed(self, data):
         text = self.rest + self.decode(data)
@@ -50,7 +69,7 @@ class Screen:
             if c == "\x1b":
                 m = self.ESCAPE.match(text, at)
                 if not m:
-                    if len(text) - at > 32:
+                    if len(text) - at > 32 and text[at + 1] != "]":
                         raise ValueError(f"escape sequence {text[at:at + 32]!r}")
                     break
                 self.escape(m)
@@ -66,30 +85,63 @@ class Screen:
             elif c == "\b":
                 self.x = max(min(self.x, self.width - 1) - 1, 0)
             elif c >= " ":
-                if self.x >= self.width:
-                    self.x, self.y = 0, min(self.y + 1, self.height - 1)
-                self.cells[self.y][self.x] = c
-                self.x += 1
+                self.put(c)
         self.rest = text[at:]
+
+    def put(self, c):
+        wide = columns_of(c)
+        if not wide:
+            if self.x:
+                self.cells[self.y][min(self.x, self.width) - 1] += c
+            return
+        if self.x + wide > self.width:
+            self.x = 0
+            self.down()
+        row = self.cells[self.y]
+        if not row[self.x]:  # the second half of a wide one: its first is gone, too
+            row[self.x - 1] = " "
+        row[self.x:self.x + wide] = [c] + [""] * (wide - 1)
+        self.x += wide
+        if self.x < self.width and not row[self.x]:
+            row[self.x] = " "
+        self.last = c
 
     def down(self):
         if self.y == self.bottom:
-            del self.cells[self.top]
-            self.cells.insert(self.bottom, [" "] * self.width)
+            self.scroll(self.top, 1)
         else:
             self.y = min(self.y + 1, self.height - 1)
 
+    def scroll(self, top, lines):
+        """Lines from `top` to the bottom of the region go up; lines < 0: down."""
+        for _ in range(abs(lines)):
+            del self.cells[top if lines > 0 else self.bottom]
+            self.cells.insert(self.bottom if lines > 0 else top, [" "] * self.width)
+
+    def blank(self, y, start, end):
+        for x in range(max(start, 0), min(end, self.width)):
+            self.cells[y][x] = " "
+
     def escape(self, m):
-        kind = m.group(3)
+        private, kind = m.group(2), m.group(4)
         if not kind:
             if m.group(0) == "\x1bM" and self.y == self.top:
-                self.cells.insert(self.top, [" "] * self.width)
-                del self.cells[self.bottom + 1]
+                self.scroll(self.top, -1)
             elif m.group(0) == "\x1bM":
                 self.y = max(self.y - 1, 0)
             return
-        numbers = [int(n or 0) for n in m.group(2).split(";")]
+        if kind in "hl":
+            change = self.modes.add if kind == "h" else self.modes.discard
+            for number in m.group(3).split(";"):
+                change(private + number)
+            return
+        if kind == "m":
+            kinds = m.group(3).split(";")
+            self.plain = set(kinds) <= {"", "0", "10"} or (self.plain and set(kinds) <= {"39", "49", "24", "27"})
+            return
+        numbers = [int(n or 0) for n in m.group(3).split(";")]
         first = max(numbers[0], 1)
+        row = self.cells[self.y]
         if kind == "H":
             self.y = min(first, self.height) - 1
             self.x = min(max(numbers[1] if len(numbers) > 1 else 1, 1), self.width) - 1
@@ -97,20 +149,34 @@ class Screen:
             dx, dy = {"A": (0, -1), "B": (0, 1), "C": (1, 0), "D": (-1, 0)}[kind]
             self.x = min(max(min(self.x, self.width - 1) + dx * first, 0), self.width - 1)
             self.y = min(max(self.y + dy * first, 0), self.height - 1)
+        elif kind == "G":
+            self.x = min(first, self.width) - 1
+        elif kind == "d":
+            self.y = min(first, self.height) - 1
         elif kind == "K":
-            cut = range(self.x + 1) if numbers[0] == 1 else range(self.x, self.width)
-            for x in cut:
-                if x < self.width:
-                    self.cells[self.y][x] = " "
+            self.blank(self.y, 0 if numbers[0] else self.x, self.x + 1 if numbers[0] == 1 else self.width)
         elif kind == "J":
-            for y in range(self.y, self.height):
-                for x in range(self.x if y == self.y else 0, self.width):
-                    self.cells[y][x] = " "
+            for y in range(0 if numbers[0] == 2 else self.y, self.height):
+                self.blank(y, self.x if y == self.y and numbers[0] != 2 else 0, self.width)
+        elif kind == "X":
+            self.blank(self.y, self.x, self.x + first)
+        elif kind == "P":
+            self.cells[self.y] = row[:self.x] + row[self.x + first:] + [" "] * min(first, self.width - self.x)
+        elif kind == "@":
+            self.cells[self.y] = (row[:self.x] + [" "] * first + row[self.x:])[:self.width]
+        elif kind in "LM":
+            self.scroll(self.y, first if kind == "M" else -first)
+        elif kind in "ST":
+            self.scroll(self.top, first if kind == "S" else -first)
+        elif kind == "b":
+            for _ in range(first):
+                self.put(self.last)
         elif kind == "r":
             self.top = max(numbers[0], 1) - 1
-            self.bottom = (numbers[1] if len(numbers) > 1 and numbers[1] else self.height) - 1
+            last = numbers[1] if len(numbers) > 1 and numbers[1] else self.height
+            self.bottom = min(last, self.height) - 1
             self.x = self.y = 0
-        elif kind not in "mhl":
+        elif kind not in "tc":
             raise ValueError(f"escape sequence {m.group(0)!r}")
 
 
