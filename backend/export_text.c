@@ -5,6 +5,8 @@
  */
 #include "report.h"
 
+#include "foreign.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -22,21 +24,9 @@ struct page {
 	size_t top;
 };
 
-/* Foreign names on a terminal: control characters would move its cursor. */
-static const char *clean(const char *s, char *buf, size_t size)
-{
-	size_t n = 0;
-
-	for (; *s && n + 1 < size; s++)
-		buf[n++] = (unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s;
-	buf[n] = '\0';
-	return buf;
-}
-
 static void put_clean(const struct page *p, const char *s)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < 0x20 || *s == 0x7f ? '?' : *s, p->out);
+	foreign_put(p->out, s, strlen(s));
 }
 
 /* As a shell takes it back. */
@@ -48,11 +38,7 @@ static void put_word(const struct page *p, const char *s)
 	}
 	fputc('\'', p->out);
 	for (const char *quote; (quote = strchr(s, '\'')); s = quote + 1) {
-		char part[] = { 0, 0 };
-		for (; s < quote; s++) {
-			part[0] = *s;
-			put_clean(p, part);
-		}
+		foreign_put(p->out, s, (size_t)(quote - s));
 		fputs("'\\''", p->out);
 	}
 	put_clean(p, s);
@@ -132,7 +118,7 @@ static void head(const struct page *p)
 	uint32_t state = model_state(m, &status, &known);
 	char name[256];
 
-	fprintf(p->out, "%s [%u]  ", clean(*g->name ? g->name : "?", name, sizeof name),
+	fprintf(p->out, "%s [%u]  ", foreign_clean(name, sizeof name, *g->name ? g->name : "?"),
 		g->pid);
 	if (state == MTW_EXITED && known)
 		fprintf(p->out, "exited with status %d", status);

@@ -4,6 +4,7 @@
  */
 #include "verbs.h"
 
+#include "foreign.h"
 #include "launch.h"
 
 #include <stdlib.h>
@@ -20,8 +21,11 @@ static int list_run(const struct args *a)
 	n = launch_list(&list);
 	if (n)
 		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
-	for (size_t i = 0; i < n; i++)
-		printf("%8d  %-20s @%s\n", (int)list[i].pid, list[i].name, list[i].socket);
+	for (size_t i = 0; i < n; i++) {
+		char name[sizeof list->name], socket[sizeof list->socket];
+		printf("%8d  %-20s @%s\n", (int)list[i].pid, foreign_clean(name, sizeof name, list[i].name),
+		       foreign_clean(socket, sizeof socket, list[i].socket));
+	}
 	if (!n)
 		warn("list: no process of this machine has an agent; start one with memtop run PROG");
 	free(list);

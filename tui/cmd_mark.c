@@ -9,6 +9,7 @@
  */
 #include "cmd.h"
 
+#include "foreign.h"
 #include "loop.h"
 
 #include <stdlib.h>
@@ -47,7 +48,8 @@ static int set_mark(struct loop *loop, struct watch *w, const char *name, const 
 		warn("mark: the agent did not confirm it; memtop report shows which marks are set");
 		return STATUS_UNREACHED;
 	}
-	printf("m%u %s\n", k->id, k->name);
+	char shown[256];
+	printf("m%u %s\n", k->id, foreign_clean(shown, sizeof shown, k->name));
 	return 0;
 }
 

@@ -7,6 +7,7 @@
  * that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
  */
 #include "actions.h"
+#include "foreign.h"
 #include "source.h"
 #include "spool.h"
 #include "term.h"
@@ -37,11 +38,10 @@ static struct frame_out *selected_stack(struct app *a, struct view_row *row, siz
 
 /* --- y */
 
-/* Foreign text: a name may hold anything, a clipboard's lines are one each. */
+/* A clipboard's lines are one each, and may go on to a shell. */
 static void put_clean(FILE *out, const char *s)
 {
-	for (; *s; s++)
-		fputc((unsigned char)*s < 32 || *s == 127 ? '?' : *s, out);
+	foreign_put(out, s, strlen(s));
 }
 
 static void put_frame(FILE *out, size_t number, const struct frame_out *f)

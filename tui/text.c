@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * text.c - see text.h. UTF-8 is decoded here rather than by mbrtowc(): a name that is not UTF-8
- * must cost one '?' a byte, never the rest of the line, and never depend on a conversion state.
+ * text.c - see text.h.
  */
 #include "text.h"
+
+#include "foreign.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 #include <wchar.h>
+
+#define JOINED_MAX 3 /* accents on one character; more would be drawn over the lines above */
 
 static bool ascii;
 static enum units in_use;
@@ -50,44 +53,13 @@ const char *text_eighth(unsigned n)
 	return (ascii ? plain : blocks)[n > 8 ? 8 : n];
 }
 
-/* One character at s: its bytes (>= 1), and its code point, or -1 when it is not UTF-8. */
-static int decode(const char *s, int32_t *cp)
-{
-	const unsigned char *p = (const unsigned char *)s;
-	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	int len = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
-		  (p[0] & 0xf8) == 0xf0 ? 4 : 0;
-
-	*cp = -1;
-	if (len == 0)
-		return 1;
-	int32_t v = len == 1 ? p[0] : p[0] & (0x7f >> len);
-	for (int i = 1; i < len; i++) {
-		if ((p[i] & 0xc0) != 0x80)
-			return 1;
-		v = v << 6 | (p[i] & 0x3f);
-	}
-	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
-		return 1;
-	*cp = v;
-	return len;
-}
-
-/* Columns of a code point; -1 = shown as '?', 0 = joins the one before, -2 = dropped. */
+/* Columns of a character: -1 = shown as '?', 0 = joins the one before, -2 = dropped. */
 static int columns(int32_t cp)
 {
-	if (cp < 0 || cp == 0x7f || (cp >= 0x80 && cp < 0xa0))
-		return -1;
-	if (cp == '\t')
-		return 1;
-	if (cp < 0x20)
-		return -1;
+	if (cp < 0)
+		return cp == FOREIGN_HIDDEN ? -2 : -1;
 	if (cp < 0x7f)
 		return 1;
-	/* marks that reorder or hide what stands beside them */
-	if ((cp >= 0x200b && cp <= 0x200f) || (cp >= 0x202a && cp <= 0x202e) ||
-	    (cp >= 0x2060 && cp <= 0x206f) || cp == 0xfeff)
-		return -2;
 	if (ascii)
 		return -1;
 	int w = wcwidth((wchar_t)cp);
@@ -100,7 +72,7 @@ int text_width(const char *s)
 
 	while (*s) {
 		int32_t cp;
-		s += decode(s, &cp);
+		s += foreign_char(s, &cp);
 		int w = columns(cp);
 		width += w == -1 ? 1 : w == -2 ? 0 : w;
 	}
@@ -110,12 +82,12 @@ int text_width(const char *s)
 /* Appends cleaned text up to `width` columns; stops before a wide character that does not fit. */
 static int take(char *out, size_t *at, const char *s, int width, int skip)
 {
-	int used = 0;
+	int used = 0, joined = JOINED_MAX; /* nothing is there yet to be joined */
 
 	while (*s) {
 		int32_t cp;
-		int len = decode(s, &cp), w = columns(cp);
-		int cols = w == -1 ? 1 : w == -2 ? 0 : w;
+		size_t len = foreign_char(s, &cp);
+		int w = columns(cp), cols = w == -1 ? 1 : w == -2 ? 0 : w;
 		const char *from = s;
 		s += len;
 		if (w == -2)
@@ -124,13 +96,16 @@ static int take(char *out, size_t *at, const char *s, int width, int skip)
 			skip -= cols;
 			continue;
 		}
-		if (used + cols > width || *at + (size_t)len >= TEXT_MAX)
+		joined = w ? 0 : joined + 1;
+		if (joined > JOINED_MAX)
+			continue;
+		if (used + cols > width || *at + len >= TEXT_MAX)
 			break;
 		if (w == -1 || cp == '\t')
 			out[(*at)++] = cp == '\t' ? ' ' : '?';
 		else {
-			memcpy(out + *at, from, (size_t)len);
-			*at += (size_t)len;
+			memcpy(out + *at, from, len);
+			*at += len;
 		}
 		used += cols;
 	}

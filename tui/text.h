@@ -4,7 +4,7 @@
  * switches: between UTF-8 and ASCII, and the units of sizes; no curses. Main thread only.
  *
  * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
- * through text_clip(), which drops what would move the cursor and counts columns as terminals do.
+ * through text_clip(), which drops what would move the cursor (foreign.h) and counts columns as terminals do.
  */
 #ifndef TEXT_H
 #define TEXT_H

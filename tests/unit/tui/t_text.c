@@ -65,6 +65,21 @@ TEST(what_is_not_utf8_costs_a_mark_each)
 	CHECK_STR(out, "?????");
 }
 
+TEST(accents_are_few_and_stay_with_their_letter)
+{
+	utf8();
+	char stacked[400] = "a";
+	for (int i = 0; i < 100; i++)
+		strcat(stacked, "\xcc\x81");
+	strcat(stacked, "bcdefgh");
+	CHECK_EQ(text_clip(out, stacked, 40, CLIP_END), 8);
+	CHECK_STR(out, "a\xcc\x81\xcc\x81\xcc\x81" "bcdefgh");
+	text_clip(out, "\xcc\x81" "ab", 40, CLIP_END); /* would join what stands before the name */
+	CHECK_STR(out, "ab");
+	text_clip(out, "abcdefghi\xcc\x81j", 4, CLIP_MIDDLE); /* ... or the ellipsis */
+	CHECK_STR(out, "ab…j");
+}
+
 TEST(ascii_has_no_other_characters)
 {
 	text_set_ascii(true);
