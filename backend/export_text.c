@@ -469,8 +469,11 @@ static void changes(const struct page *p, const struct export_options *o,
 		sum.born_bytes += list[i].change.born_bytes;
 		sum.gone_bytes += list[i].change.gone_bytes;
 	}
-	fprintf(p->out, "\nChanges from %s to %s\n", o->from && from ? from->name : "start",
-		o->to && to ? to->name : "now");
+	fputs("\nChanges from ", p->out);
+	put_clean(p, o->from && from ? from->name : "start");
+	fputs(" to ", p->out);
+	put_clean(p, o->to && to ? to->name : "now");
+	fputc('\n', p->out);
 	fprintf(p->out, "%10s  %9s %11s\n", "NET", "BORN", "GONE");
 	fprintf(p->out, "%10s  %9s %11s   all %zu stacks that changed\n",
 		signed_of(net, (int64_t)(sum.born_bytes - sum.gone_bytes), about),

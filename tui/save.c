@@ -4,6 +4,7 @@
  * name; saver.c writes.
  */
 #include "actions.h"
+#include "foreign.h"
 
 #include <limits.h>
 #include <string.h>
@@ -54,12 +55,13 @@ static void naming(void *arg, enum prompt_event e, const char *text)
 void action_save(struct app *a)
 {
 	const struct program *p = model_program(a->model);
-	char name[128], when[32];
+	char name[128], when[32], program[64];
 	time_t now = time(NULL);
 	struct tm tm;
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof when, "%H%M%S", &tm);
-	snprintf(name, sizeof name, "%.60s-%s.mtop", p && *p->name ? p->name : "memtop", when);
+	foreign_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
+	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
 	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
 }

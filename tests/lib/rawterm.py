@@ -25,7 +25,7 @@ import harness
 from keytime import Screen
 
 # capabilities that are sent to a terminal in the ordinary course: not keys, printers, resets, reports
-NEVER = re.compile(r"^(k.*|mc\d?p?|[ri]s\d|[rif]f|iprog|u\d|pf\w*|acsc|xm|PS|PE|E3|initc|oc|BE|BD|Cs|Cr|Ms)$")
+NEVER = re.compile(r"^(k.*|mc\d?p?|[ri]s\d|[rif]f|iprog|u\d|pf\w*|acsc|xm|PS|PE|E3|initc|BE|BD|Cs|Cr|Ms)$")
 
 
 def unescape(text):
@@ -84,8 +84,15 @@ def capabilities(term, env=None):
 
 
 def unreadable(c):
-    """Whether a character is none that a person sees: controls, those that reorder, those of no width."""
-    return unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") and c != "\u00ad" or "\ufe00" <= c <= "\ufe0f"
+    """Whether a character is none that a person sees: controls, those that reorder, those of no width, bytes that are none."""
+    return unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") or "\ufe00" <= c <= "\ufe0f"
+
+
+def check_text(data):
+    """What a program printed for people: lines of text, nothing else."""
+    bad = sorted({c for c in data.decode(errors="surrogateescape") if c != "\n" and unreadable(c)})
+    lines = [line for line in data.splitlines() if any(c in line.decode(errors="surrogateescape") for c in bad)]
+    assert not bad, f"{bad} in {lines}"
 
 
 class Raw:
@@ -176,9 +183,9 @@ class Raw:
             out.add(r"\x1b\[\?(?:1000|1006|1006;1000)[hl]")
         return re.compile("|".join(sorted(out, key=len, reverse=True)))
 
-    def foreign(self, clipboard=False, encoding="utf-8"):
+    def foreign(self, clipboard=False):
         """The first places that are neither a sequence of TERM nor readable text."""
-        text = bytes(self.data).decode(encoding, "surrogateescape")
+        text = bytes(self.data).decode(errors="surrogateescape")
         if clipboard:
             text = re.sub(r"\x1b\]52;c;[A-Za-z0-9+/=]*\x07", "", text)
         allowed, at, found = self.allowed(), 0, []
@@ -189,7 +196,7 @@ class Raw:
             if m and m.end() > at:
                 at = m.end()
                 continue
-            if c not in plain and (unreadable(c) or "\udc80" <= c <= "\udcff"):
+            if c not in plain and unreadable(c):
                 found.append(text[at:at + 16])
             at += 1
         return found
