@@ -6,6 +6,8 @@
 
 #include <string.h>
 
+#define CALLER_MIN 8 /* columns; less of a name could be another one's */
+
 static const char *prefix = "";
 static uint64_t percent_of;
 static int wider[SIZE_KINDS];
@@ -199,15 +201,14 @@ void cell_shape(struct cell c, const struct site *s)
 
 void cell_site(struct cell c, const struct site *s)
 {
-	enum role r = s->flags & ROW_HIT ? ROLE_HIT : ROLE_NAME;
 	const char *name = s->name ? s->name : "?";
-	int wide = text_width(name);
+	int wide = text_width(name), room = c.w - wide - 3, caller = s->caller ? text_width(s->caller) : 0;
 
-	if (!s->caller || wide + 5 > c.w) {
-		draw_clip(c.a, c.y, c.x, c.w, r, CLIP_MIDDLE, name);
+	if (!caller || (room < caller && room < CALLER_MIN)) {
+		draw_clip(c.a, c.y, c.x, c.w, ROLE_NAME, CLIP_MIDDLE, name);
 		return;
 	}
-	draw_clip(c.a, c.y, c.x, wide, r, CLIP_END, name);
+	draw_clip(c.a, c.y, c.x, wide, ROLE_NAME, CLIP_END, name);
 	draw_clip(c.a, c.y, c.x + wide, 3, ROLE_DIM, CLIP_END, " < ");
-	draw_clip(c.a, c.y, c.x + wide + 3, c.w - wide - 3, ROLE_PLACE, CLIP_MIDDLE, s->caller);
+	draw_clip(c.a, c.y, c.x + wide + 3, room, ROLE_PLACE, CLIP_MIDDLE, s->caller);
 }

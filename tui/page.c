@@ -57,6 +57,8 @@ void page_draw(struct view *v, const struct area *a)
 		p->top = p->count > (size_t)a->h ? p->count - (size_t)a->h : 0;
 	for (int y = 0; y < a->h && p->top + (size_t)y < p->count; y++) {
 		size_t i = p->top + (size_t)y;
+		if (hit(p, i))
+			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_text(a, y, 1, hit(p, i) ? ROLE_HIT : p->lines[i].role, p->lines[i].text);
 	}
 	if (p->top + (size_t)a->h < p->count) {

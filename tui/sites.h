@@ -24,6 +24,7 @@ const struct site *sites_at(const struct sites *s, size_t line);
 const struct site *sites_selected(const struct sites *s); /* NULL = none */
 unsigned sites_request(struct sites *s, enum request r, list_id_fn *id);
 bool sites_row(struct view *v, struct view_row *out);
+bool sites_hit(void *arg, size_t row);                    /* of a struct sites */
 long sites_search(struct view *v, const char *text, size_t *pending);
 unsigned sites_next_hit(struct view *v, bool backwards);
 

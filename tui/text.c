@@ -28,6 +28,7 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
 	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
 	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_AT_LEAST] = { "≥", ">" },
 	[GLYPH_UNKNOWN] = { "░", ":" },
+	[GLYPH_HIT] = { "*", "!" }, /* a sparkline in ASCII has the other */
 };
 
 void text_set_ascii(bool on)

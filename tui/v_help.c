@@ -59,6 +59,8 @@ static void add_words(struct page *p)
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++)
 		page_add(p, ROLE_NORMAL, "  %s", lines[i]);
 	page_add(p, ROLE_NORMAL, "  Where a graph by library is %s, nobody knows of whom that was.", text_glyph(GLYPH_UNKNOWN));
+	page_add(p, ROLE_NORMAL, "  >     the selected row; %s when the keys are elsewhere. %s found by /",
+		 text_glyph(GLYPH_DOT), text_glyph(GLYPH_HIT));
 }
 
 struct view *view_help_new(struct app *a)

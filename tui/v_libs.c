@@ -216,10 +216,17 @@ static bool dim(void *arg, size_t row)
 	return live_bytes(&l->rows[row].sum) == 0;
 }
 
+static bool is_hit(void *arg, size_t row)
+{
+	const struct libs *l = arg;
+
+	return l->v.app->search[0] && strcasestr(l->rows[row].name, l->v.app->search) != NULL;
+}
+
 static const struct table tables[3] = {
-	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of },
-	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
-	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
+	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of, is_hit },
 };
 
 static const struct table *table(const struct libs *l)
@@ -248,16 +255,16 @@ static void draw(struct view *v, const struct area *a)
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct libs *l = (struct libs *)v;
-	char count[32] = "", interval[320];
+	char n[32], count[64] = "", interval[320];
 
+	text_count(n, l->count);
 	if (!brief)
-		snprintf(count, sizeof count, "%zu librar%s  ", l->count,
-			 l->count == 1 ? "y" : "ies");
+		snprintf(count, sizeof count, "%s librar%s  ", n, l->count == 1 ? "y" : "ies");
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	if (action_diffing(v->app))
 		snprintf(out, size, "%s%s", count, interval);
 	else if (!table_shows(table(l), term_columns(), C_NET))
-		snprintf(out, size, "%zu librar%s", l->count, l->count == 1 ? "y" : "ies");
+		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
 			 text_span(interval, graph_window(&v->app->figures, &v->app->time)));
@@ -301,13 +308,6 @@ static long search(struct view *v, const char *text, size_t *pending)
 	for (size_t i = 0; i < l->count && *text; i++)
 		hits += strcasestr(l->rows[i].name, text) != NULL;
 	return hits;
-}
-
-static bool is_hit(void *arg, size_t row)
-{
-	const struct libs *l = arg;
-
-	return strcasestr(l->rows[row].name, l->v.app->search) != NULL;
 }
 
 static unsigned next_hit(struct view *v, bool backwards)

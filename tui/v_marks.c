@@ -198,7 +198,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static const struct table table = {"Marks", columns, sizeof columns / sizeof columns[0], cell, NULL, id_of};
+static const struct table table = {"Marks", columns, sizeof columns / sizeof columns[0], cell, NULL, id_of, NULL};
 
 static void draw(struct view *v, const struct area *a)
 {

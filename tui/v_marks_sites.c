@@ -111,7 +111,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
 	columns[k++] = (struct column){
 		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true};
-	struct table table = { "Marks", columns, k, cell, NULL, id_of };
+	struct table table = { "Marks", columns, k, cell, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);

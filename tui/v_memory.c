@@ -291,7 +291,7 @@ static bool dim(void *arg, size_t row)
 	return ((const struct memory *)arg)->rows[row].bytes == 0;
 }
 
-static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, NULL };
 
 static void draw(struct view *v, const struct area *a)
 {

@@ -110,6 +110,8 @@ static void draw(struct view *v, const struct area *a)
 	for (int y = 0; y < a->h && o->top + (size_t)y < n; y++) {
 		read_line(o, o->top + (size_t)y, text);
 		bool hit = v->app->search[0] && strcasestr(text, v->app->search);
+		if (hit)
+			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_text(a, y, 1, hit ? ROLE_HIT : ROLE_NORMAL, text);
 	}
 	if (n == 0)

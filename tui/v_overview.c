@@ -88,7 +88,7 @@ static bool dim(void *arg, size_t row)
 	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, sites_hit };
 
 static void draw_graphs(const struct overview *o, const struct area *a)
 {
@@ -144,18 +144,20 @@ static const char *net_over(struct app *a, char out[64])
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	const struct sites *s = (struct sites *)v;
-	char over[64];
+	char over[64], count[32], growing[32];
 	size_t grow = 0;
 
 	for (size_t i = 0; i < s->count; i++)
 		grow += s->rows[i].shape == SHAPE_STEADY && !(s->rows[i].flags & ROW_EXPECTED);
+	text_count(count, s->count);
+	text_count(growing, grow);
 	if (action_between(v->app)) /* growth is judged up to now, whatever the others show */
 		snprintf(out, size, brief ? "now" : "up to now; the marks' diff is in 2, 3, 4");
 	else if (brief)
-		snprintf(out, size, "%zu of %zu grow%s", grow, s->count, net_over(v->app, over));
+		snprintf(out, size, "%s of %s grow%s", growing, count, net_over(v->app, over));
 	else
-		snprintf(out, size, "%zu site%s, %zu grow%s steadily%s", s->count,
-			 s->count == 1 ? "" : "s", grow, grow == 1 ? "s" : "",
+		snprintf(out, size, "%s site%s, %s grow%s steadily%s", count,
+			 s->count == 1 ? "" : "s", growing, grow == 1 ? "s" : "",
 			 net_over(v->app, over));
 }
 

@@ -159,11 +159,25 @@ static bool dim(void *arg, size_t row)
 	return (s->rows[row].flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
+static bool matches(const struct site *r, const char *text)
+{
+	return *text && ((r->name && strcasestr(r->name, text)) ||
+			 (r->caller && strcasestr(r->caller, text)) ||
+			 (r->function && strcasestr(r->function, text)));
+}
+
+bool sites_hit(void *arg, size_t row)
+{
+	const struct sites *s = arg;
+
+	return matches(sites_at(s, row), s->v.app->search);
+}
+
 static const struct table tables[4] = {
-	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of },
-	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of },
-	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of },
-	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of },
+	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of, sites_hit },
+	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of, sites_hit },
+	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of, sites_hit },
+	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of, sites_hit },
 };
 
 static const struct table *table(const struct sites *s)
@@ -241,13 +255,6 @@ const struct site *sites_selected(const struct sites *s)
 	return s->list.at < s->count ? sites_at(s, s->list.at) : NULL;
 }
 
-static bool matches(const struct site *r, const char *text)
-{
-	return *text && ((r->name && strcasestr(r->name, text)) ||
-			 (r->caller && strcasestr(r->caller, text)) ||
-			 (r->function && strcasestr(r->function, text)));
-}
-
 bool sites_row(struct view *v, struct view_row *out)
 {
 	const struct site *s = sites_selected((struct sites *)v);
@@ -270,18 +277,11 @@ long sites_search(struct view *v, const char *text, size_t *pending)
 	return hits;
 }
 
-static bool is_hit(void *arg, size_t row)
-{
-	const struct sites *s = arg;
-
-	return matches(sites_at(s, row), s->v.app->search);
-}
-
 unsigned sites_next_hit(struct view *v, bool backwards)
 {
 	struct sites *s = (struct sites *)v;
 
-	list_next(&s->list, backwards, is_hit, s->id, s);
+	list_next(&s->list, backwards, sites_hit, s->id, s);
 	return VIEW_DRAW;
 }
 

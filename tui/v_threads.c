@@ -209,7 +209,22 @@ static bool dim(void *arg, size_t row)
 	return ((const struct threads *)arg)->rows[row].t.ended;
 }
 
-static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of };
+static bool matches(const struct thread_row *r, const char *text)
+{
+	char tid[16];
+
+	snprintf(tid, sizeof tid, "%u", r->t.tid);
+	return strcasestr(r->t.name, text) || !strcmp(tid, text);
+}
+
+static bool is_hit(void *arg, size_t row)
+{
+	const struct threads *l = arg;
+
+	return l->v.app->search[0] && matches(&l->rows[row], l->v.app->search);
+}
+
+static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -228,7 +243,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	char count[96], n[32], span[32], when[64] = "";
 	uint64_t age = asking_age(&l->asking, a);
 
-	snprintf(count, sizeof count, "%zu thread%s", l->count, l->count == 1 ? "" : "s");
+	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count), l->count == 1 ? "" : "s");
 	if (l->hidden && !brief)
 		snprintf(count + strlen(count), sizeof count - strlen(count), " and %s that ended and hold nothing",
 			 text_count(n, l->hidden));
@@ -255,14 +270,6 @@ static unsigned request(struct view *v, enum request r)
 	}
 }
 
-static bool matches(const struct thread_row *r, const char *text)
-{
-	char tid[16];
-
-	snprintf(tid, sizeof tid, "%u", r->t.tid);
-	return strcasestr(r->t.name, text) || !strcmp(tid, text);
-}
-
 static long search(struct view *v, const char *text, size_t *pending)
 {
 	struct threads *l = (struct threads *)v;
@@ -272,13 +279,6 @@ static long search(struct view *v, const char *text, size_t *pending)
 	for (size_t i = 0; i < l->count && *text; i++)
 		hits += matches(&l->rows[i], text);
 	return hits;
-}
-
-static bool is_hit(void *arg, size_t row)
-{
-	const struct threads *l = arg;
-
-	return matches(&l->rows[row], l->v.app->search);
 }
 
 static unsigned next_hit(struct view *v, bool backwards)

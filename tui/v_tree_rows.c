@@ -154,10 +154,15 @@ static bool dim(void *arg, size_t row)
 /* Ages are of what is alive now: between two marks that is another matter. */
 #define WITHOUT_AGES C_AGE
 
+static bool is_hit(void *arg, size_t row)
+{
+	return ((const struct tree *)arg)->rows[row].flags & ROW_HIT;
+}
+
 static const struct table tables[3] = {
-	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id },
-	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id },
-	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id },
+	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id, is_hit },
+	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id, is_hit },
+	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id, is_hit },
 };
 
 const struct table *tree_table(const struct tree *t)

@@ -206,13 +206,16 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 		if (here) {
 			draw_overlay(focus ? ROLE_SELECTED : ROLE_SELECTED_IDLE);
 			draw_fill(a, line + 1, 0, -1, ROLE_NORMAL);
-			draw_text(a, line + 1, 0, ROLE_NORMAL, focus ? ">" : " ");
+			draw_text(a, line + 1, 0, ROLE_NORMAL, focus ? ">" : text_glyph(GLYPH_DOT));
 		} else if (t->dim && t->dim(arg, row)) {
 			draw_overlay(ROLE_DIM);
 		}
 		for (size_t i = 0; i < t->count; i++)
 			if (lo.w[i])
 				t->cell(arg, row, i, a, line + 1, lo.x[i], lo.w[i]);
+		for (size_t i = 0; t->hit && i < t->count; i++)
+			if (!t->columns[i].width && t->hit(arg, row)) /* before its name, selected or not */
+				draw_text(a, line + 1, lo.x[i] - 1, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_overlay(-1);
 	}
 }

@@ -115,6 +115,7 @@ struct table {
 		     int w);
 	bool (*dim)(void *arg, size_t row);   /* may be NULL */
 	list_id_fn *id;
+	bool (*hit)(void *arg, size_t row);   /* matches the search; NULL where nothing is searched */
 };
 
 /* First line of the area is the head. `focus`: keys go to this list. */

@@ -102,7 +102,7 @@ class Site:
 
 
 class Program:
-    def __init__(self, folder, swap=False, paths=0, sites=True, empty=False, pid=0):
+    def __init__(self, folder, swap=False, paths=0, sites=True, empty=False, wide=0, libraries=0, threads=0, huge=False, pid=0):
         self.tick_count = 0
         self.epoch = 0
         self.modules, self.module_ids, self.symbols = [], {}, {}
@@ -121,6 +121,14 @@ class Program:
             self._add_siblings()
         if paths:
             self._add_paths(paths)
+        if wide:
+            self._add_wide(wide)
+        if libraries:
+            self._add_libraries(libraries)
+        if threads:
+            self._add_threads(threads)
+        if huge:
+            self._add_huge()
 
     # --- what it is made of
 
@@ -205,6 +213,37 @@ class Program:
             rank = (i * 7919) % count + 1
             site = Site(leaf, 64, lambda t, live=max(1, 4_000_000 // rank): live)
             self.path_sites.append(site)
+
+    def _site_in(self, module, offset, size, blocks, thread=1):
+        """main > an address of a module; nobody has a name for it."""
+        main = self.stack("main")
+        node = len(self.nodes)
+        self.nodes.append((wire.CODE, main, module, offset))
+        site = Site(node, size, lambda t: blocks, thread=thread)
+        self.sites.append(site)
+        return site
+
+    def _add_wide(self, count):
+        """So many siblings under main, of sizes that fall from the first to the last."""
+        for i in range(count):
+            self._site_in(self.module_ids[UNRESOLVED], 0x10000 + 16 * i, 16, 2 * count - i)
+
+    def _add_libraries(self, count):
+        for i in range(count):
+            number, start = len(self.modules) + 1, 0x6600_0000_0000 + i * 0x100000
+            self.modules.append(dict(id=number, flags=0, load_bias=start, start=start, end=start + 0x10000, loaded_ns=0,
+                                     unloaded_ns=0, build_id=b"", path=f"/opt/many/libplug{i:04}.so"))
+            self._site_in(number, 0x1000, 1024, count - i)
+
+    def _add_threads(self, count):
+        for i in range(count):
+            self.threads[3 + i] = [os.getpid() + 3 + i, f"worker-{i:04}", 0, 0, 0, 0]
+            self._site_in(self.module_ids[UNRESOLVED], 0x800000 + 16 * i, 64, count - i, thread=3 + i)
+
+    def _add_huge(self):
+        """Two sites that come to 2^62 bytes, a tenth of a second after the start: as much as a sum of either sign can hold."""
+        self.sites.append(Site(self.stack("main", "sibling_00"), 1 << 40, lambda t: (1 << 21) * (t > 0)))
+        self.sites.append(Site(self.stack("main", "sibling_01"), 1, lambda t: (1 << 61) * (t > 0)))
 
     # --- time
 

@@ -286,7 +286,8 @@ class Agent:
     def __init__(self, args):
         self.args, self.viewers, self.over = args, set(), None
         self.program = fakeprog.Program(args.elf, swap=args.swap, paths=args.paths, sites=not args.no_story,
-                                        empty=args.empty, pid=args.pid)
+                                        empty=args.empty, wide=args.wide, libraries=args.libraries, threads=args.threads,
+                                        huge=args.huge, pid=args.pid)
         ticks = round(args.past * 10)
         for i in range(max(1, ticks)):
             self.program.tick()
@@ -464,6 +465,10 @@ def arguments(argv):
     a.add_argument("--speed", type=float, default=1, help="ticks come so many times faster")
     a.add_argument("--swap", action="store_true", help="24 siblings, pairs of which swap sizes every tick")
     a.add_argument("--paths", type=int, default=0, help="so many distinct call paths")
+    a.add_argument("--wide", type=int, default=0, help="so many siblings under one row")
+    a.add_argument("--libraries", type=int, default=0, help="so many more, each with a site")
+    a.add_argument("--threads", type=int, default=0, help="so many more, each with a site")
+    a.add_argument("--huge", action="store_true", help="sums near 2^62")
     a.add_argument("--exit-after", type=float, default=0, help="the program ends after so many seconds")
     a.add_argument("--exit-status", type=int, default=0)
     a.add_argument("--exit-signal", type=int, default=0)
