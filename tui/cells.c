@@ -90,6 +90,20 @@ void cell_live(struct cell c, uint64_t bytes)
 	right(c, ROLE_NUMBER, text);
 }
 
+void cell_part(struct cell c, uint64_t part, uint64_t all)
+{
+	double percent = all ? 100.0 * (double)part / (double)all : 0;
+	char text[32];
+
+	if (part && percent < 0.5)
+		snprintf(text, sizeof text, "<1");
+	else if (part < all && percent >= 99.5)
+		snprintf(text, sizeof text, ">99");
+	else
+		snprintf(text, sizeof text, "%.0f", percent);
+	draw_right(c.a, c.y, c.x, c.w, ROLE_DIM, text);
+}
+
 static enum role role_of(int64_t n)
 {
 	return n > 0 ? ROLE_PLUS : n < 0 ? ROLE_MINUS : ROLE_DIM;

@@ -31,6 +31,7 @@ int cells_wider(enum size_kind k);                              /* columns more 
 void cell_text(struct cell c, enum role r, const char *s);      /* left, cut at its end */
 void cell_bytes(struct cell c, uint64_t bytes);                 /* in K, M, G where its units have no room */
 void cell_live(struct cell c, uint64_t bytes);                  /* live bytes, or their share */
+void cell_part(struct cell c, uint64_t part, uint64_t all);     /* whole percent; 0 and 100 are none and all of it */
 void cell_net(struct cell c, int64_t bytes);                    /* signed, red or green */
 void cell_count(struct cell c, uint64_t n);                     /* 812,004 or 812.0k as it fits */
 void cell_count_net(struct cell c, int64_t n);

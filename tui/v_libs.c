@@ -174,7 +174,6 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct figure_owner *f;
 	uint64_t all = live_bytes(&l->v.app->figures.totals.sum);
 	struct cell c = { a, y, x, w, o->sampled != 0 };
-	char text[32];
 	int64_t net;
 	size_t first;
 
@@ -184,11 +183,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 	switch (column) {
 	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
-	case C_PART:
-		snprintf(text, sizeof text, "%.0f",
-			 all ? 100.0 * (double)live_bytes(&o->sum) / (double)all : 0);
-		draw_right(a, y, x, w, ROLE_DIM, text);
-		break;
+	case C_PART: cell_part(c, live_bytes(&o->sum), all); break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
 	case C_RATE: cell_bytes(c, figures_over(&l->v.app->figures) ? 0 : o->rate_bytes); break;
 	case C_NET:

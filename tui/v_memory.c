@@ -262,14 +262,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
 	struct cell c = { a, y, x, w, about };
 	uint64_t all = all_of(&m->now);
-	char text[32];
 
 	switch (column) {
 	case C_BYTES: cell_bytes(c, r->bytes); break;
-	case C_PART:
-		snprintf(text, sizeof text, "%.0f", all ? 100.0 * (double)r->bytes / (double)all : 0);
-		draw_right(a, y, x, w, ROLE_DIM, text);
-		break;
+	case C_PART: cell_part(c, r->bytes, all); break;
 	case C_NET:
 		if (!*r->name && m->compared)
 			cell_net(c, (int64_t)(bytes_of(&m->now, r->what) - bytes_of(&m->then, r->what)));

@@ -186,10 +186,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 	switch (column) {
 	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
-	case C_PART:
-		snprintf(text, sizeof text, "%.0f", l->held ? 100.0 * (double)r->t.live_bytes / (double)l->held : 0);
-		draw_right(a, y, x, w, ROLE_DIM, text);
-		break;
+	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
 	case C_RATE: cell_bytes(c, over ? 0 : r->rate_bytes); break;
 	case C_CALLS: cell_rate(c, over ? 0 : r->rate_calls); break;
