@@ -43,7 +43,6 @@ def unescape(text):
 def pattern(capability):
     """A regular expression of what a capability becomes with any parameters."""
     out, at = [], 0
-    skip = 0  # inside a condition: what is between %? and %t says nothing of the output
     for m in re.finditer(r"\$<[^>]*>|%(?:p\d|P.|g.|\{\d+\}|'.'|[-+#: 0-9.]*[doxXs]|.)|[^%$]|\$", capability, re.S):
         token = m.group()
         at = m.end()
