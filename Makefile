@@ -117,7 +117,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-instructions | deps | format | clean'
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | deps | format | clean'
 
 .PHONY: all deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

@@ -121,6 +121,11 @@ bench-unwind: bench-deps
 bench-rows: bench-deps $(B)/bench/rows
 	@$(B)/bench/rows $(or $(PATHS),1000000)
 
+# Only: the screen with a million call paths. PATHS=n: with so many.
+bench-screen: bench-deps
+	@$(MAKE) --no-print-directory all bench-programs
+	@$(BENCH_ENV) PATHS="$(PATHS)" tests/bench/bench.py screen
+
 # The committed instruction counts that make check compares with: after a change that was meant.
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
@@ -146,4 +151,4 @@ check-unit check-run check-tui: check-%: all test-programs
 -include $(wildcard $(T)/*/*.d)
 
 .PHONY: check check-long check-unit check-run check-tui test-programs test-deps \
-	bench bench-unwind bench-rows bench-instructions bench-programs bench-deps
+	bench bench-unwind bench-rows bench-screen bench-instructions bench-programs bench-deps

@@ -20,6 +20,7 @@ import captures
 import figures
 import instructions
 import redis
+import screen
 import tools
 from setting import BUILD, FOLDER, HERE, PAIRS, QUICK, Failed, agent_environment, built, machine, output
 from tools import ALL, PLAIN_TOOL
@@ -214,6 +215,7 @@ SECTIONS = [
     ("Captures", "unwind", captures.engine_rows),
     ("Start", "start", start_rows),
     ("Short cuts of programs with one thread", "shortcuts", shortcut_rows),
+    ("The screen", "screen", screen.rows),
     ("The agent's memory", "memory", lambda: redis.memory_rows(SECONDS)),
 ]
 

@@ -194,7 +194,12 @@ class Driven:
 
     def read(self, seconds):
         if select.select([self.fd], [], [], max(seconds, 0))[0]:
-            self.screen.feed(os.read(self.fd, 65536))
+            data = os.read(self.fd, 65536)
+            self.received(data)
+            self.screen.feed(data)
+
+    def received(self, data):
+        """For who counts."""
 
     def wait(self, test, seconds=10):
         """Seconds until test(lines) holds; None: it did not in time."""
@@ -230,7 +235,7 @@ class Driven:
 
 VIEWS = {"1": "[1 Over", "2": "[2 Tree", "3": "[3 Sites", "4": "[4 Libs", "5": "[5 Marks"}
 
-COLUMNS = re.compile(r"^ SHAPE +LIVE |^ +LIVE\S|^ PICK MARK ")  # the line of their names in each of them
+COLUMNS = re.compile(r"^ SHAPE +LIVE\b|^ +LIVE\b|^ PICK MARK |^ +BORN\b")  # the line of their names in each of them
 
 
 def shows(text):

@@ -1,0 +1,428 @@
+# SPDX-License-Identifier: MIT
+"""screen.py - the screen under load: from a key to its answer, memory, the first screen, frames, cpu at rest.
+
+programs/screen_agent.c serves a made-up program over the real socket: PATHS call paths, CHANGED of which change in
+each tick. Its code is a real ELF file with DWARF, made here: FUNCTIONS functions, with others inlined into them, beside
+libraries of this machine. memtop runs on a pseudo-terminal and is sent one key after the other, each when the last one
+was answered (tests/lib/keytime.py). Of each key there are three times:
+
+    seen     from the write of the key until its answer stands on the screen: what the goal is about
+    flushed  from the write until memtop had drawn (its own key log; the same clock)
+    read     from when memtop read it until it had drawn: the rest was spent on something else
+
+A key is answered when its answer is there: the tab of the view, the selection on another line, the row open, the other
+column's mark, the prompt with the letter, the filter or the mark in the line of tabs. Whatever goes on after that
+in slices (rows of a filter, hits of a search) is said beside it.
+"""
+import contextlib
+import os
+import random
+import re
+import select
+import subprocess
+import sys
+import time
+
+import figures
+import redis
+from setting import BUILD, FOLDER, PLAIN, QUICK, ROOT, Failed, built, output
+from tools import ALL, listening
+
+sys.path.insert(0, os.path.join(ROOT, "tests", "lib"))
+import keytime  # noqa: E402
+
+PATHS = int(os.environ.get("PATHS") or 1000000)
+CHANGED, NEW = 50000, 500  # in a tick; NEW: paths at places that nobody asked for, to keep the symbolizer busy
+KEYS = 150 if QUICK else 900
+FUNCTIONS, FILES = 20000, 16
+LIBRARIES = ("libevent-2.1.so.7", "libdw.so.1", "libelf.so.1", "libncursesw.so.6", "libzstd.so.1", "libcrypto.so.3",
+             "libstdc++.so.6", "libsqlite3.so.0")
+LARGE = os.path.join(BUILD, "bench", "large")
+MEMTOP = os.path.join(BUILD, "memtop")
+REST_S = 10 if QUICK else 30
+WHOLE_S = 5 if QUICK else 20 # what takes longer is not waited for
+WIDTH, HEIGHT = 120, 36
+VIEWS = ["[1 Overview", "[2 Tree", "[3 Sites", "[4 Libs", "[5 Marks", "[6 Threads", "[7 Memory"]
+GOALS = {"key": 50.0, "path": 200.0, "first": 1.0, "rest": 2.0}
+
+
+# --- the program that is watched
+
+def source(number):
+    """One file of functions that inline others."""
+    lines = ["extern volatile unsigned sink;"]
+    for h in range(8):
+        lines += [f"static inline __attribute__((always_inline)) unsigned helper_{number}_{h}(unsigned x)", "{",
+                  f"\tunsigned y = x * {h + 3};", "\tif (y & 4)", "\t\ty += sink;", "\treturn y ^ x;", "}"]
+    for i in range(number * FUNCTIONS // FILES, (number + 1) * FUNCTIONS // FILES):
+        lines += [f"unsigned large_{i:05}(unsigned x)", "{", f"\tunsigned a = helper_{number}_{i % 8}(x);", "\tsink = a;",
+                  "\tfor (unsigned k = 0; k < (a & 7); k++)", f"\t\tsink += helper_{number}_{(i + 3) % 8}(k);",
+                  f"\treturn sink + {i};", "}"]
+    return "\n".join(lines) + "\n"
+
+
+def make_large():
+    """The ELF file; kept for the next time."""
+    program = os.path.join(LARGE, "large")
+    if os.path.exists(program):
+        return program
+    os.makedirs(LARGE, exist_ok=True)
+    with open(os.path.join(LARGE, "main.c"), "w", encoding="ascii") as f:
+        f.write("volatile unsigned sink;\nint main(void)\n{\n\treturn (int)sink;\n}\n")
+    names = ["main"] + [f"part_{i:02}" for i in range(FILES)]
+    for i in range(FILES):
+        with open(os.path.join(LARGE, f"part_{i:02}.c"), "w", encoding="ascii") as f:
+            f.write(source(i))
+    for at in range(0, len(names), os.cpu_count()):
+        running = [subprocess.Popen(["gcc", "-c", "-g", "-O1", "-o", f"{n}.o", f"{n}.c"], cwd=LARGE)
+                   for n in names[at:at + os.cpu_count()]]
+        if any(r.wait() for r in running):
+            raise Failed("the large program does not compile")
+    subprocess.run(["gcc", "-Wl,--build-id=sha1", "-o", "large.new", *(f"{n}.o" for n in names)], cwd=LARGE, check=True)
+    os.rename(os.path.join(LARGE, "large.new"), program)
+    return program
+
+
+def places():
+    """The file that tells screen_agent what code there is."""
+    found = [(make_large(), [])]
+    for name in LIBRARIES:
+        path = f"/usr/lib/x86_64-linux-gnu/{name}"
+        if os.path.exists(path):
+            found.append((os.path.realpath(path), ["-D"]))
+    lines = []
+    for path, dynamic in found:
+        build_id = output(["readelf", "-n", path]).split("Build ID:")[1].split()[0]
+        lines.append(f"module {path} {build_id}")
+        for line in output(["nm", "-S", "--defined-only", *dynamic, path]).splitlines():
+            words = line.split()
+            if len(words) == 4 and words[2] in "tT":
+                lines.append(f"{words[0]} {words[1]}")
+    file = os.path.join(FOLDER, "places")
+    with open(file, "w", encoding="ascii") as f:
+        f.write("\n".join(lines) + "\n")
+    return file
+
+
+class Agent:
+    """programs/screen_agent.c; .said: what it printed so far, {word: numbers}."""
+
+    def __init__(self, paths, changed, new=0):
+        self.name, self.log = listening(), os.path.join(FOLDER, "screen_agent.log")
+        with open(self.log, "w", encoding="ascii") as f:
+            self.process = subprocess.Popen([built("screen_agent"), "-n", str(new), self.name, str(paths), str(changed), places()],
+                                            stdout=f, stdin=subprocess.DEVNULL)
+        while "paths" not in self.said:
+            if self.process.poll() is not None:
+                raise Failed("screen_agent did not start")
+            time.sleep(0.02)
+
+    @property
+    def said(self):
+        with open(self.log, encoding="ascii") as f:
+            return {w[0]: w[1:] for w in (line.split() for line in f if line.endswith("\n"))}
+
+    def close(self):
+        """Its viewer is gone: (ticks sent, ticks due)."""
+        self.process.wait(30)
+        return tuple(map(int, self.said["ticks"]))
+
+
+# --- memtop on its terminal
+
+class Terminal(keytime.Driven):
+    """Counts what is written, too: bytes, and bursts that follow each other by 2 ms or more."""
+
+    def __init__(self, target):
+        self.bytes = self.frames = self.last = 0
+        self.keys = os.path.join(FOLDER, "keys")
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(self.keys)
+        super().__init__(["/usr/bin/env", f"MEMTOP_KEYLOG={self.keys}", f"XDG_STATE_HOME={FOLDER}", f"HOME={FOLDER}",
+                          MEMTOP, target], WIDTH, HEIGHT)
+
+    def received(self, data):
+        now = time.monotonic()
+        self.frames += now - self.last >= 0.002
+        self.last = now
+        self.bytes += len(data)
+
+    def status(self, name):
+        """KiB, of VmHWM or VmRSS."""
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as f:
+            return next(int(line.split()[1]) for line in f if line.startswith(name))
+
+    def must(self, test, seconds, what):
+        if self.wait(test, seconds) is None:
+            raise Failed(f"no {what}:\n" + "\n".join(self.screen.lines()))
+
+
+def pending(lines):
+    return "symbols " in lines[0]
+
+
+def loaded(lines):
+    return keytime.selection(lines) is not None and "loading" not in lines[0]
+
+
+def building(lines):
+    return any("building" in line for line in lines[:24])
+
+
+def typed(lines):
+    """The prompt; hits are counted at its other end."""
+    return lines[-1].strip().split("   ")[0]
+
+
+def full(lines):
+    """The whole screen: header, verdict, rows, and the keys in the last line."""
+    return keytime.selection(lines) is not None and "LIVE" in lines[0] and "Q Quit" in lines[-1]
+
+
+@contextlib.contextmanager
+def watched(target):
+    terminal = Terminal(target)
+    try:
+        yield terminal
+    finally:
+        terminal.close()
+
+
+# --- keys
+
+class Hand:
+    """Presses keys; .times: a list of (kind, key, ns of the write, seen s, symbols were pending)."""
+
+    def __init__(self, terminal, seed=1):
+        self.t, self.rng, self.times, self.later, self.view = terminal, random.Random(seed), [], {}, 0
+
+    def think(self):
+        """For a random while, and to the end of what is being drawn."""
+        self.t.think(self.rng.uniform(0.005, 0.06))
+        while select.select([self.t.fd], [], [], 0.002)[0]:
+            self.t.read(0)
+
+    def press(self, kind, key, test):
+        busy, at = pending(self.t.screen.lines()), time.monotonic_ns()
+        seen = self.t.press(key, test)
+        if seen is None:
+            raise Failed(f"no answer to {key!r} ({kind}):\n" + "\n".join(self.t.screen.lines()))
+        self.times.append((kind, key, at, seen, busy))
+        self.think()
+
+    def whole(self, what):
+        """How long it goes on after its answer."""
+        seconds = self.t.wait(lambda lines: not building(lines), WHOLE_S)
+        self.later.setdefault(what, []).append(WHOLE_S if seconds is None else seconds)
+        self.think()
+
+    def to(self, view):
+        if view != self.view:
+            self.press("view", str(view + 1), keytime.shows(VIEWS[view]))
+        self.view = view
+
+    def move(self, kind="move"):
+        lines = self.t.screen.lines()
+        was = keytime.selection(lines)
+        if was is None:
+            return
+        self.press(kind, "j" if was == keytime.first_row(lines) else "k",
+                   lambda now: keytime.selection(now) not in (was, None))
+
+    def selected(self):
+        lines = self.t.screen.lines()
+        at = keytime.selection(lines)
+        return lines[at] if at is not None else ""
+
+    def open_rows(self):
+        self.to(1)
+        for _ in range(3):
+            self.move()
+            if "▶" in self.selected():
+                self.press("open", "+", lambda lines: any(line.startswith(">") and "▼" in line for line in lines))
+                self.press("close", "-", lambda lines: any(line.startswith(">") and "▶" in line for line in lines))
+
+    def sort(self):
+        self.to(self.rng.choice((1, 2)))
+
+        def heads(lines):
+            return [m for line in lines for m in re.findall(r"\w+[▼▲]", line) if keytime.COLUMNS.search(line)]
+
+        for key in ">><<":
+            was = heads(self.t.screen.lines())
+            self.press("sort", key, lambda lines, was=was: heads(lines) not in (was, []))
+
+    def type_in(self, kind, key, word, end, test):
+        """A prompt, a word, and what ends it."""
+        self.press(kind, key, lambda lines: typed(lines).startswith(("Filter", "/")))
+        for i in range(len(word)):
+            self.press(f"{kind}: a letter", word[i], lambda lines, i=i: typed(lines).endswith(word[:i + 1]))
+        self.press(f"{kind}: end", end, test)
+
+    def filter(self):
+        self.to(self.rng.choice((1, 2)))
+        word = f"large_0{self.rng.randrange(10)}"
+        self.type_in("filter", "\\", word, "\r", lambda lines: any(f"filter: {word}" in line for line in lines))
+        self.whole("filter")
+        self.move("move, filtered")
+        self.press("filter", "\\", lambda lines: typed(lines).endswith(word))
+        self.press("filter: a letter", "\x15", lambda lines: not typed(lines).endswith(word))
+        self.press("filter: end", "\r", lambda lines: not any("filter: " in line for line in lines))
+        self.whole("filter off")
+
+    def search(self):
+        self.to(1)
+        word = f"e_{self.rng.randrange(20000):05}"
+        self.type_in("search", "/", word, "\r", lambda lines: not typed(lines).startswith("/" + word))
+        self.whole("search")
+
+    def diff(self):
+        self.to(self.rng.choice((1, 2)))
+        self.press("diff", "d", keytime.shows("since m1"))
+        self.whole("diff")
+        self.move("move, diffing")
+        self.press("diff", "d", lambda lines: not any("since m1" in line for line in lines))
+        self.whole("diff off")
+
+    def mark(self):
+        self.press("mark", "s", keytime.shows("mark asked for"))
+        self.to(4)
+        self.t.must(lambda lines: any(re.search(r"\bm1\b", line) for line in lines), 60, "mark")
+        self.t.think(3)  # what is live at it comes after it
+
+
+def play(hand, keys):
+    while len(hand.times) < keys:
+        for view in hand.rng.sample(range(7), 7):
+            hand.to(view)
+            for _ in range(2 if view < 5 else 0):
+                hand.move()
+        hand.open_rows()
+        hand.sort()
+        hand.filter()
+        hand.search()
+    before = len(hand.times)
+    hand.mark()
+    while len(hand.times) < before + keys // 8:
+        hand.diff()
+
+
+def logged(terminal, times):
+    """[(ns of read, ns of flush)] of these keys."""
+    with open(terminal.keys, encoding="ascii") as f:
+        lines = [tuple(map(int, line.split())) for line in f]
+    if len(lines) < len(times):
+        raise Failed(f"the key log has {len(lines)} of {len(times)} keys")
+    return lines
+
+
+def spread(values):
+    v = sorted(values)
+    return v[len(v) // 2], v[min(len(v) * 99 // 100, len(v) - 1)], v[-1]
+
+
+def key_rows(terminal, hand):
+    log = logged(terminal, hand.times)
+    by = {}
+    for (kind, _, at, seen, _), (read, flushed) in zip(hand.times, log):
+        for k in (kind, "all"):
+            by.setdefault(k, []).append((seen * 1e3, (flushed - at) / 1e6, (flushed - read) / 1e6))
+    everything = by.pop("all")
+    rows = []
+    for kind, some in [*sorted(by.items()), ("**all**", everything)]:
+        cells = [" / ".join(f"{x:.1f}" for x in spread(column)) for column in zip(*some)]
+        p99 = spread([s[0] for s in some])[1]
+        rows.append((kind, len(some), *cells, "met" if p99 <= GOALS["key"] else "missed"))
+    head = ["key", "count", "seen: p50 / p99 / max, ms", "flushed", "read to flushed", "p99 of 50 ms"]
+    lines = figures.table(head, rows)
+    lines += ["Until all was whole, after the answer (median, longest): " + ", ".join(
+        f"{what} {sorted(v)[len(v) // 2]:.1f} s, {max(v):.1f} s" for what, v in sorted(hand.later.items())) + ".", ""]
+    return lines, spread([s[0] for s in everything])[1]
+
+
+# --- the sections
+
+def said(goal, figure, limit, text):
+    return (goal, text, "met" if figure <= limit else "missed")
+
+
+def empty_memory():
+    """KiB, peak and now, of a memtop that watches a program without call paths."""
+    agent = Agent(0, 0)
+    with watched("@" + agent.name) as t:
+        t.must(lambda lines: "LIVE" in lines[0], 30, "screen")
+        t.think(5)
+        found = t.status("VmHWM"), t.status("VmRSS")
+    agent.close()
+    return found
+
+
+def first_screen(agent, t):
+    """s from the connection to the first full screen, and to a whole model."""
+    t.must(full, 60, "first screen")
+    at = time.monotonic_ns() - int(agent.said["connected"][0])
+    t.must(loaded, 600, "whole model")
+    return at / 1e9, (time.monotonic_ns() - int(agent.said["connected"][0])) / 1e9
+
+
+def under_load(new, keys):
+    agent = Agent(PATHS, CHANGED, new)
+    found = {"paths": int(agent.said["paths"][0]), "nodes": int(agent.said["paths"][2])}
+    with watched("@" + agent.name) as t:
+        found["first"], found["whole"] = first_screen(agent, t)
+        if not new:
+            t.must(lambda lines: not pending(lines) and not building(lines), 600, "symbols")
+        t.think(3)
+        frames, written, begin = t.frames, t.bytes, time.monotonic()
+        t.think(5)
+        seconds = time.monotonic() - begin
+        found["frames"], found["bytes"] = (t.frames - frames) / seconds, (t.bytes - written) / seconds
+        found["VmHWM"], found["VmRSS"] = t.status("VmHWM"), t.status("VmRSS")
+        hand = Hand(t)
+        play(hand, keys)
+        found["busy"] = sum(k[4] for k in hand.times) / len(hand.times)
+        found["lines"], found["p99"] = key_rows(t, hand)
+    found["ticks"] = agent.close()
+    return found
+
+
+def at_rest():
+    """(cpu as a part of one core, frames a second, bytes a second) beside a redis-server that waits."""
+    with redis.Server(ALL["memtop"]) as server:
+        server.load(100000)
+        with watched("@" + server.name) as t:
+            t.must(lambda lines: loaded(lines) and not pending(lines), 60, "first screen")
+            t.think(12)  # names, the first scan for ages, rates that fall to nothing
+            cpu, begin, frames, written = redis.cpu_s(t.pid), time.monotonic(), t.frames, t.bytes
+            t.think(REST_S)
+            seconds = time.monotonic() - begin
+            return (redis.cpu_s(t.pid) - cpu) / seconds, (t.frames - frames) / seconds, (t.bytes - written) / seconds
+
+
+def rows():
+    """All of it: the goals first, then the keys."""
+    empty = empty_memory()
+    calm = under_load(0, KEYS)
+    print(f"  calm: {calm}", flush=True)
+    busy = under_load(NEW, KEYS)
+    rest = at_rest()
+    path = {k: 1024 * (calm[k] - e) / calm["paths"] for k, e in zip(("VmHWM", "VmRSS"), empty)}
+    goals = [
+        said("key to screen, p99, names known", calm["p99"], GOALS["key"], f"{calm['p99']:.1f} ms (50)"),
+        said("key to screen, p99, symbolizer busy", busy["p99"], GOALS["key"],
+             f"{busy['p99']:.1f} ms (50); names were pending at {100 * busy['busy']:.0f} % of the keys"),
+        said("memory per call path", path["VmRSS"], GOALS["path"],
+             f"{path['VmRSS']:.0f} bytes, at its highest {path['VmHWM']:.0f} (200)"),
+        said("connect to first full screen", calm["first"], GOALS["first"],
+             f"{calm['first']:.2f} s (1); to the whole model {calm['whole']:.1f} s"),
+        said("cpu at rest, redis-server that waits", 100 * rest[0], GOALS["rest"], f"{100 * rest[0]:.2f} % of a core (2)"),
+        ("drawn under load", f"{calm['frames']:.1f} frames, {calm['bytes'] / 1024:.1f} KiB a second", ""),
+        ("drawn at rest", f"{rest[1]:.1f} frames, {rest[2] / 1024:.1f} KiB a second", ""),
+    ]
+    return [
+        f"{calm['paths']:,} call paths of 10 to 30 frames are {calm['nodes']:,} nodes of the trie; {CHANGED:,} of them "
+        f"change every 100 ms: {calm['ticks'][0]} of {calm['ticks'][1]} ticks left in time ({busy['ticks'][0]} of "
+        f"{busy['ticks'][1]} with {NEW} new paths each), the others' changes came with the next.", "",
+        *figures.table(["goal", "figure (goal)", ""], goals),
+        "### Keys, names known", "", *calm["lines"],
+        "### Keys, symbolizer busy", "", *busy["lines"]]
