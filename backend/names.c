@@ -3,8 +3,8 @@
  * names.c - see names.h. Functions and libs keep their numbers for ever (rows are keyed by them);
  * locations and the nodes' table start over when the model is cleared.
  *
- * A location is asked for when somebody first looks at it, and again at each new generation
- * of symbols until it has its lines (SYMBOL_DWARF).
+ * A location is asked for when somebody first looks at it, and again when the symbols say that its answer
+ * arrived: some ten thousand may wait while a large binary is read. When they do not know which did, all are.
  */
 #include "names.h"
 
@@ -31,8 +31,6 @@ struct names {
 
 	uint32_t *node_loc, *node_next; /* by dense index */
 	size_t node_room, next_room, nodes;
-	uint32_t *open;            /* locations that may still get better answers */
-	size_t open_count, open_room;
 	uint32_t *changed;
 	size_t changed_count, changed_room;
 };
@@ -51,7 +49,7 @@ static void forget_nodes(struct names *n)
 {
 	for (size_t i = 0; i < n->loc_count; i++)
 		free(n->locs[i].frames);
-	n->loc_count = n->nodes = n->open_count = n->changed_count = 0;
+	n->loc_count = n->nodes = n->changed_count = 0;
 	map_clear(&n->loc_map);
 	if (n->module_room)
 		memset(n->lib_of_module, 0, n->module_room * sizeof *n->lib_of_module);
@@ -77,7 +75,6 @@ void names_free(struct names *n)
 	free(n->lib_of_module);
 	free(n->node_loc);
 	free(n->node_next);
-	free(n->open);
 	free(n->changed);
 	free(n);
 }
@@ -223,29 +220,38 @@ const struct name_loc *names_loc(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];
 
-	if (l->asked)
-		return l;
-	l->asked = true;
-	fetch(n, l);
-	if (l->source != SYMBOL_DWARF && l->kind <= MTW_NODE_SIGNAL) {
-		GROW(n->open, n->open_room, n->open_count + 1);
-		n->open[n->open_count++] = loc;
+	if (!l->asked) {
+		l->asked = true;
+		fetch(n, l);
 	}
 	return l;
 }
 
+static uint64_t hash_place(uint32_t module, uint64_t offset, uint8_t kind)
+{
+	return hash_mix(offset ^ (uint64_t)module << 34 ^ (uint64_t)kind << 62);
+}
+
+/* NO_ID: no node is there; *head: where the chain of its hash begins. */
+static uint32_t find_loc(const struct names *n, uint32_t module, uint64_t offset, uint8_t kind, uint32_t *head)
+{
+	*head = map_get(&n->loc_map, hash_place(module, offset, kind), NO_ID);
+	for (uint32_t i = *head; i != NO_ID; i = n->locs[i].next)
+		if (n->locs[i].module == module && n->locs[i].offset == offset && n->locs[i].kind == kind)
+			return i;
+	return NO_ID;
+}
+
 static uint32_t loc_of(struct names *n, const struct node *x)
 {
-	uint64_t hash = hash_mix(x->offset ^ (uint64_t)x->module << 34 ^ (uint64_t)x->kind << 62);
-	uint32_t head = map_get(&n->loc_map, hash, NO_ID);
+	uint32_t head, found = find_loc(n, x->module, x->offset, x->kind, &head);
 
-	for (uint32_t i = head; i != NO_ID; i = n->locs[i].next)
-		if (n->locs[i].module == x->module && n->locs[i].offset == x->offset && n->locs[i].kind == x->kind)
-			return i;
+	if (found != NO_ID)
+		return found;
 	GROW(n->locs, n->loc_room, n->loc_count + 1);
 	n->locs[n->loc_count] = (struct name_loc){ .module = x->module, .kind = x->kind, .offset = x->offset,
 						   .next = head, .first_node = NO_ID, .source = SYMBOL_PENDING };
-	map_set(&n->loc_map, hash, (uint32_t)n->loc_count);
+	map_set(&n->loc_map, hash_place(x->module, x->offset, x->kind), (uint32_t)n->loc_count);
 	return (uint32_t)n->loc_count++;
 }
 
@@ -274,29 +280,29 @@ bool names_update(struct names *n)
 	return reset;
 }
 
-static void push_changed(struct names *n, uint32_t loc)
+static void look_again(struct names *n, uint32_t loc)
 {
+	struct name_loc *l = &n->locs[loc];
+
+	if (!l->asked || l->source == SYMBOL_DWARF || l->kind > MTW_NODE_SIGNAL || !fetch(n, l))
+		return;
 	GROW(n->changed, n->changed_room, n->changed_count + 1);
 	n->changed[n->changed_count++] = loc;
 }
 
 size_t names_refresh(struct names *n, const uint32_t **changed)
 {
-	size_t kept = 0;
+	uint64_t now = symbols_generation(n->s);
+	struct symbol_place p;
+	uint32_t head, loc;
 
-	*changed = n->changed;
 	n->changed_count = 0;
-	if (symbols_generation(n->s) == n->generation)
-		return 0;
-	n->generation = symbols_generation(n->s);
-	for (size_t i = 0; i < n->open_count; i++) {
-		uint32_t loc = n->open[i];
-		if (fetch(n, &n->locs[loc]))
-			push_changed(n, loc);
-		if (n->locs[loc].source != SYMBOL_DWARF)
-			n->open[kept++] = loc;
-	}
-	n->open_count = kept;
+	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p); n->generation++)
+		if ((loc = find_loc(n, p.module, p.offset, p.kind, &head)) != NO_ID)
+			look_again(n, loc);
+	for (loc = 0; n->generation < now && loc < n->loc_count; loc++)
+		look_again(n, loc);
+	n->generation = now;
 	n->version += n->changed_count != 0;
 	*changed = n->changed;
 	return n->changed_count;
@@ -336,13 +342,4 @@ uint32_t names_loc_count(const struct names *n)
 uint32_t names_next_node(const struct names *n, uint32_t index)
 {
 	return n->node_next[index];
-}
-
-size_t names_pending(const struct names *n)
-{
-	size_t pending = 0;
-
-	for (size_t i = 0; i < n->open_count; i++)
-		pending += n->locs[n->open[i]].source == SYMBOL_PENDING;
-	return pending;
 }

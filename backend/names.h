@@ -62,6 +62,5 @@ uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends *
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */
 const struct name_lib *names_lib(const struct names *n, uint32_t lib);
-size_t names_pending(const struct names *n);        /* locations asked and not answered */
 
 #endif

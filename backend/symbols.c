@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
+#define ANSWERED_MAX 8192u /* that are remembered: more than come between two looks at a busy screen */
 
 struct entry {
 	uint32_t module;
@@ -54,6 +55,8 @@ struct symbols {
 	size_t strings_room, strings_used;
 	struct entry special[MTW_TRUNC_COUNT + 1];
 	uint64_t generation, asked, done;
+	struct symbol_place answered[ANSWERED_MAX]; /* by generation, */
+	uint64_t cleared;                /* of those after this one */
 	bool frozen;                     /* symbols_freeze() */
 	void (*on_answer)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
 	void *on_answer_arg;
@@ -300,6 +303,13 @@ const struct symbol *symbols_of_node(struct symbols *s, uint32_t id)
 
 /* --- answers */
 
+static void moved(struct symbols *s, const struct entry *e)
+{
+	s->generation++;
+	s->answered[s->generation % ANSWERED_MAX] = (struct symbol_place){
+		e->offset, e->module, e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE };
+}
+
 static void add_warning(struct symbols *s, const char *text)
 {
 	for (size_t i = 0; i < s->warning_count; i++)
@@ -334,7 +344,7 @@ static void take(struct symbols *s, struct sym_answer *a)
 			e->sym.source = SYMBOL_NONE;
 	}
 	if (e->sym.source != before) {
-		s->generation++;
+		moved(s, e);
 		if (s->on_answer)
 			s->on_answer(s->on_answer_arg, e->module, e->offset,
 				     e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &e->sym);
@@ -401,7 +411,7 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 						  sym->frames[i].line, sym->frames[i].inlined };
 	if (n && sym->source > SYMBOL_NONE)
 		set_frames(s, e, sym->source, frames, n);
-	s->generation++;
+	moved(s, e);
 }
 
 /* --- life */
@@ -449,7 +459,7 @@ void symbols_clear(struct symbols *s)
 	s->of_node = NULL;
 	s->files = NULL;
 	s->room = s->used = s->of_node_room = s->files_room = 0;
-	s->generation++;
+	s->cleared = ++s->generation;
 }
 
 void symbols_free(struct symbols *s)
@@ -477,6 +487,14 @@ void symbols_free(struct symbols *s)
 uint64_t symbols_generation(const struct symbols *s)
 {
 	return s->generation;
+}
+
+bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p)
+{
+	if (generation <= s->cleared || generation > s->generation || s->generation - generation >= ANSWERED_MAX)
+		return false;
+	*p = s->answered[generation % ANSWERED_MAX];
+	return true;
 }
 
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)

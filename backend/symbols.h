@@ -45,7 +45,10 @@ void symbols_look_at(struct symbols *s, const struct model *m); /* another model
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
 /* Of a trie node; TRUNCATED and NOWHERE nodes get a describing frame with function NULL. */
 const struct symbol *symbols_of_node(struct symbols *s, uint32_t node);
-uint64_t symbols_generation(const struct symbols *s); /* changes when an answer arrived */
+uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
+/* Whose answer made it this one; false: that is not remembered (any more), look at all. */
+struct symbol_place { uint64_t offset; uint32_t module; uint8_t kind; /* enum mtw_node */ };
+bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p);
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
 void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym); /* from a file; copies */
 /* Block until all that was asked for is answered (reports). */

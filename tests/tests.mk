@@ -117,9 +117,9 @@ bench-unwind: bench-deps
 	@$(MAKE) --no-print-directory all bench-programs
 	@$(BENCH_ENV) tests/bench/bench.py unwind
 
-# What ticks and keys cost memtop itself with a million call paths.
+# What ticks and keys cost memtop itself with a million call paths. CHANGED=n: so many change in a tick.
 bench-rows: bench-deps $(B)/bench/rows
-	@$(B)/bench/rows $(or $(PATHS),1000000)
+	@$(B)/bench/rows $(or $(PATHS),1000000) $(CHANGED)
 
 # Only: the screen with a million call paths. PATHS=n: with so many.
 bench-screen: bench-deps

@@ -172,11 +172,15 @@ struct made_name {
 	struct symbol_frame frames[MADE_FRAMES];
 };
 
+#define MADE_ANSWERED 64u
+struct made_answered { uint64_t generation; struct symbol_place place; };
+
 struct symbols {
 	const struct model *m;
 	struct made_name *names;
 	size_t count, room;
-	uint64_t generation;
+	uint64_t generation, asked; /* asked: calls of symbols_of_node() */
+	struct made_answered answered[MADE_ANSWERED];
 	struct symbol_frame described;
 	struct symbol describing;
 };
@@ -214,6 +218,9 @@ static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offs
 	n->frames[count - 1].inlined = false;
 	n->symbol = (struct symbol){ source, count, NULL };
 	s->generation++;
+	if (s->generation % 5 != 4) /* now and then one is forgotten */
+		s->answered[s->generation % MADE_ANSWERED] =
+			(struct made_answered){ s->generation, { offset, module, MTW_NODE_CODE } };
 }
 
 static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset, const char *frames)
@@ -226,11 +233,20 @@ uint64_t symbols_generation(const struct symbols *s)
 	return s->generation;
 }
 
+bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p)
+{
+	const struct made_answered *a = &s->answered[generation % MADE_ANSWERED];
+
+	*p = a->place;
+	return a->generation == generation;
+}
+
 const struct symbol *symbols_of_node(struct symbols *s, uint32_t node)
 {
 	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL };
 	const struct node *n = model_node(s->m, node);
 
+	s->asked++;
 	if (n->kind >= MTW_NODE_NOWHERE) {
 		s->described = (struct symbol_frame){ .name = "[described]" };
 		s->describing = (struct symbol){ SYMBOL_NONE, 1, &s->described };

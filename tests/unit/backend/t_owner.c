@@ -284,3 +284,24 @@ TEST(names_that_arrive_late)
 		end(&x);
 	}
 }
+
+/* Ten thousand may wait for a large binary: an answer costs what it changes. */
+TEST(an_answer_asks_for_one)
+{
+	struct session x;
+	uint32_t last = 0;
+
+	begin(&x);
+	stack_count = 0;
+	for (int i = 0; i < 500; i++)
+		last = STACK(&x, false, { PROGRAM, NULL }, { GLIB, NULL });
+	whole(&x);
+	uint64_t before = x.s.asked;
+	CHECK(before >= 500);
+	made_answer(&x.s, GLIB, (uint64_t)last * 16, SYMBOL_TABLE, "g_malloc");
+	whole(&x);
+	CHECK(x.s.asked - before < 5);
+	made_answer(&x.s, PROGRAM, (uint64_t)(last - 1) * 16, SYMBOL_DWARF, "work");
+	CHECK_STR(site(&x, last), "work");
+	end(&x);
+}
