@@ -22,8 +22,8 @@ static uint64_t steps_left(const struct query *q)
 	const struct filter *f = &q->filter;
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
-	uint64_t left =
-		(sites_left(q) + lines_left(q)) / NODES_A_STEP + (q->arrived_count - q->arrived_at) * FOLLOW_STEPS;
+	uint64_t left = (sites_left(q) + lines_left(q)) / NODES_A_STEP +
+			(q->arrived_count - q->arrived_at) * (q->bulk ? BULK_STEPS : FOLLOW_STEPS);
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -57,6 +57,28 @@ static void follow(struct query *q, uint32_t index, const struct value *raw)
 	tree_add_value(q, index, &passed);
 }
 
+/*
+ * Is it less to sum up again the rows that somebody looked at, from the model's own sums, than to walk down to each
+ * stack that something arrived at? Rows of stacks that pass a filter have no sums in the model, and those of the
+ * inverted tree have too many members.
+ */
+static bool worth_bulk(const struct query *q)
+{
+	size_t most = (q->arrived_count - q->arrived_at) * FOLLOW_STEPS, cost = 0;
+
+	if (q->inverted || filter_on(q))
+		return false;
+	for (size_t i = 1; i < q->row_count && cost < most; i++)
+		cost += 1 + (q->rows[i]->valued == q->stamp ? q->rows[i]->member_count : 0);
+	return cost < most;
+}
+
+static void follow_in_bulk(struct query *q, uint32_t index, const struct value *raw)
+{
+	sites_add_value(q, index, raw, raw);
+	tree_add_stack(q, index);
+}
+
 static void follow_moved(struct query *q)
 {
 	static const struct value nothing;
@@ -82,6 +104,7 @@ static void start_over(struct query *q)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->renamed = q->moved_all = false;
 	q->arrived_at = q->arrived_count = q->moved_count = 0;
+	q->bulk = false;
 	tree_add_nodes(q);
 	if (filter_on(q))
 		filter_start(q);
@@ -99,13 +122,22 @@ static void take_in(struct query *q, bool renamed)
 	}
 	tree_add_nodes(q);
 	filter_add_nodes(q);
+	if (!q->bulk && worth_bulk(q)) {
+		q->bulk = true;
+		q->stamp++;
+	}
 	for (; q->arrived_at < q->arrived_count; q->arrived_at++) {
+		const struct arrived *a = &q->arrived[q->arrived_at];
 		if (!take_step(q))
 			return;
-		spend_steps(q, FOLLOW_STEPS);
-		follow(q, q->arrived[q->arrived_at].index, &q->arrived[q->arrived_at].self);
+		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+		if (q->bulk)
+			follow_in_bulk(q, a->index, &a->self);
+		else
+			follow(q, a->index, &a->self);
 	}
 	q->arrived_at = q->arrived_count = 0;
+	q->bulk = false;
 	if (q->moved_all)
 		sites_stale(q, true);
 	q->moved_all = false;

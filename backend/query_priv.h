@@ -11,7 +11,8 @@
  * What a tick changed is put aside as it comes (query.c) and taken in before the next answer
  * (query_feed.c): new nodes find their rows, and differences are added to the rows, call sites and
  * filtered sums that were made before. So a tick costs what it changed. Only what cannot be
- * followed (another base, a filter, names that turn) makes sums anew.
+ * followed (another base, a filter, names that turn) makes sums anew; and when that is less, of the rows
+ * that somebody looks at, so does a tick that changes much.
  *
  * That is made in slices (query_allow). Whatever walks over all stacks keeps a cursor, takes a step
  * for each, and returns false when no step is left; every caller hands that on, up to query_rows()
@@ -164,6 +165,7 @@ struct query {
 	struct arrived *arrived; /* since the last refresh; empty when stale */
 	size_t arrived_count, arrived_room;
 	size_t arrived_at;       /* before it all is taken in */
+	bool bulk;               /* what arrived goes to the call sites alone: rows are summed up again */
 	uint32_t *moved;         /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
@@ -229,11 +231,14 @@ void tree_add_nodes(struct query *q);             /* that are new */
 bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
+/* The same when all rows will be summed up again. */
+void tree_add_stack(struct query *q, uint32_t index);
 /* The rows that it counts in, from the top on, as far as rows are built; how many. */
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
 /* query_feed.c */
 #define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
+#define BULK_STEPS 2u    /* to its call site alone */
 #define NODES_A_STEP 4u /* when they are only looked at */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);

@@ -352,19 +352,33 @@ bool tree_add_stacks(struct query *q)
 	return true;
 }
 
+/* The inverted tree should have met it before, but it had allocated nothing. */
+static bool fresh_stack(const struct query *q, uint32_t index)
+{
+	return q->up_started && index < q->up_at && !q->up_leaf[index] &&
+	       model_dense(q->m, index, NULL)->self.alloc_blocks;
+}
+
 void tree_add_value(struct query *q, uint32_t index, const struct value *v)
 {
-	bool inverted = q->inverted, up = q->up_started && index < q->up_at;
-	bool fresh = up && !q->up_leaf[index] && model_dense(q->m, index, NULL)->self.alloc_blocks;
+	bool inverted = q->inverted, fresh = fresh_stack(q, index);
 
 	q->inverted = false;
 	walk_down(q, index, &(struct walk){ .v = v, .add = NO_ID });
 	q->inverted = true;
 	if (fresh)
 		q->up_leaf[index] = 1;
-	if (up)
+	if (q->up_started && index < q->up_at)
 		walk_up(q, index, &(struct walk){ .v = v, .add = fresh ? index : NO_ID });
 	q->inverted = inverted;
+}
+
+void tree_add_stack(struct query *q, uint32_t index)
+{
+	static const struct value nothing;
+
+	if (fresh_stack(q, index))
+		tree_add_value(q, index, &nothing);
 }
 
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max)

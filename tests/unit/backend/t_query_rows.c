@@ -726,3 +726,37 @@ TEST(rows_are_estimates_where_their_stacks_are)
 	end(&x);
 }
 
+
+/* A tick that changes much is not walked into the tree stack by stack: rows are summed up again. */
+TEST(a_busy_tick_costs_little)
+{
+	enum { STACKS = 300, DEPTH = 20 };
+	struct session x;
+	const struct row *rows;
+	uint32_t id = 1, leaves[STACKS];
+	unsigned slices = 0;
+	char names[STACKS][16];
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (int i = 0; i < STACKS; i++) {
+		snprintf(names[i], sizeof names[i], "way_%d", i);
+		for (int k = 0; k < DEPTH; k++, id++)
+			node(&x, id + 1, k ? id : 1, 0, k ? "deep" : names[i]);
+		leaves[i] = id;
+		grow(&x, id, 1, i ? 100 : 10000000);
+	}
+	tick(&x, SECOND);
+	screen(&x, true);
+	for (int i = 0; i < STACKS; i++)
+		grow(&x, leaves[i], 1, 50);
+	tick(&x, SECOND);
+	do {
+		query_allow(x.q, 500);
+		query_rows(x.q, false, &rows);
+		slices++;
+	} while (query_building(x.q) >= 0);
+	CHECK(slices <= 6);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10000000 + 100 * (STACKS - 1) + 50 * STACKS);
+	end(&x);
+}
