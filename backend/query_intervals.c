@@ -1,23 +1,67 @@
 /* SPDX-License-Identifier: MIT
  *
- * query_intervals.c - net by interval between successive marks, for the call sites that changed.
+ * query_intervals.c - net by interval between successive marks, for the call sites that changed: the difference of
+ * what they held at its ends.
  */
 #include "query_sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct column { struct query *q; size_t column; };
+struct end { struct query *q; size_t place; };
 
-static void book(void *arg, uint32_t slot, const struct change *c)
+/* From what is live now, back. */
+static void undo(void *arg, uint32_t slot, const struct change *c)
 {
-	const struct column *k = arg;
-	const struct node *n = model_node(k->q->m, model_slot(k->q->m, slot)->node);
-	uint32_t number = n ? sites_of_index(k->q, n->index) : 0;
+	const struct end *e = arg;
+	const struct node *n = model_node(e->q->m, model_slot(e->q->m, slot)->node);
+	uint32_t number = n ? sites_of_index(e->q, n->index) : 0;
 
-	if (number) {
-		int64_t *net = &k->q->sites->sites[number - 1]->net[k->column];
-		*net = (int64_t)((uint64_t)*net + c->born_bytes - c->gone_bytes);
+	if (number)
+		e->q->sites->sites[number - 1]->at_end[e->place] += c->gone_bytes - c->born_bytes;
+}
+
+/*
+ * What each site held at these marks. That is a walk over all slots for each of them, but what was live at a mark
+ * stays so: it is kept until other stacks belong to the sites.
+ */
+static bool know_ends(struct query *q, struct site_table *t, const uint32_t *ends, size_t count)
+{
+	uint64_t marks = model_marks_generation(q->m);
+
+	if (t->end_count == count && !memcmp(t->ends, ends, count * sizeof *ends) && t->ends_marks == marks &&
+	    t->ends_version == t->version && t->ends_linked == t->linked)
+		return true;
+	t->end_count = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		GROW(s->at_end, s->end_room, count);
+		for (size_t k = 0; k < count; k++)
+			s->at_end[k] = ends[k] ? s->live : 0;
+	}
+	for (size_t k = 0; k < count; k++) {
+		struct end e = { q, k };
+		if (ends[k] && model_between(q->m, ends[k], 0, undo, &e))
+			return false;
+	}
+	memcpy(t->ends, ends, count * sizeof *ends);
+	t->end_count = count;
+	t->ends_marks = marks;
+	t->ends_version = t->version;
+	t->ends_linked = t->linked;
+	return true;
+}
+
+/* Modulo 2^64: of peers that lie it is anything. */
+static void take_nets(struct site_table *t, size_t count)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		GROW(s->net, s->net_room, count);
+		for (size_t k = 0; k < count; k++) {
+			uint64_t to = k + 1 < t->end_count ? s->at_end[k + 1] : s->live;
+			s->net[k] = net_clamped((int64_t)(to - s->at_end[k]));
+		}
 	}
 }
 
@@ -47,8 +91,8 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows)
 {
 	struct site_table *t = sites_table(q);
-	uint32_t ends[64];
-	uint64_t ns[64];
+	uint32_t ends[INTERVALS_MAX + 1];
+	uint64_t ns[INTERVALS_MAX];
 	size_t count = 0, n = 0;
 
 	*rows = q->sites->rows;
@@ -56,7 +100,7 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		return q->sites->row_count;
 	t->row_count = 0;
 	ends[count++] = from;
-	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < 62 && (!to || id < to);
+	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to);
 	     id++) {
 		const struct mark *k = model_mark(q->m, id);
 		if (k && k->known && k->live_known &&
@@ -64,24 +108,17 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 			ends[count++] = id;
 	}
 	ends[count] = to;
-	for (size_t i = 0; i < t->count; i++) {
-		GROW(t->sites[i]->net, t->sites[i]->net_room, count);
-		memset(t->sites[i]->net, 0, count * sizeof(int64_t));
-	}
-	for (size_t i = 0; i < count; i++) {
-		struct column k = { q, i };
-		if (model_between(q->m, ends[i], ends[i + 1], book, &k))
-			return 0;
+	if (!know_ends(q, t, ends, to ? count + 1 : count))
+		return 0;
+	take_nets(t, count);
+	for (size_t i = 0; i < count; i++)
 		ns[i] = time_of(q, ends[i + 1], model_time(q->m)) - time_of(q, ends[i], 0);
-	}
 	GROW(t->rows, t->row_room, t->count + 1);
 	for (size_t i = 0; i < t->count; i++) {
 		struct interval_row r = { t->sites[i]->pub, t->sites[i]->net, count };
 		bool changed = false;
-		for (size_t k = 0; k < count; k++) {
-			r.net[k] = net_clamped(r.net[k]);
+		for (size_t k = 0; k < count; k++)
 			changed |= r.net[k] != 0;
-		}
 		if (!changed || !r.site.stacks)
 			continue;
 		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum),

@@ -29,6 +29,7 @@ static void forget(struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->sites[i]->net);
+		free(t->sites[i]->at_end);
 		free(t->sites[i]);
 	}
 	growth_forget(t);
@@ -37,7 +38,7 @@ static void forget(struct site_table *t)
 	t->verdict = (struct verdict){ 0 };
 	t->growth = (struct growth){ 0 };
 	memset(t->flow, 0, sizeof t->flow);
-	t->marks_generation = 0;
+	t->marks_generation = t->end_count = 0;
 	map_clear(&t->by_fn);
 	if (t->node_room)
 		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
@@ -109,6 +110,7 @@ static void link_stack(struct query *q, struct site_table *t, uint32_t index, ui
 {
 	struct query_site *s = t->sites[number - 1];
 
+	t->linked++;
 	t->of_node[index] = number;
 	t->next[index] = s->first;
 	t->prev[index] = 0;

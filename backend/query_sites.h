@@ -11,6 +11,7 @@
 #define SAMPLES 64u        /* of each site's live bytes: some ten minutes */
 #define SHAPE_INTERVALS 6u /* that samples are joined to */
 #define MARK_INTERVALS 12u /* between marks, the newest ones */
+#define INTERVALS_MAX 62u  /* of query_intervals() */
 #define FLOW_WINDOWS 2     /* some ten seconds, some ten minutes */
 #define FLOW_POINTS 6u     /* of each */
 
@@ -38,8 +39,9 @@ struct query_site {
 	uint64_t since_ns;           /* points before that are of other stacks */
 	uint64_t quiet_ns;           /* nothing was freed since, and something alive */
 	bool moved;                  /* a stack came from another site since, or went to one */
-	int64_t *net;                /* scratch of query_intervals() */
-	size_t net_room;
+	int64_t *net;                /* what query_intervals() lends */
+	uint64_t *at_end;            /* live at table.ends */
+	size_t net_room, end_room;
 };
 
 /* The intervals that growth is judged by: the same for every site and for the whole. */
@@ -82,6 +84,10 @@ struct site_table {
 	size_t out_count, out_room, order_room, order_count;
 	struct interval_row *rows;
 	size_t row_count, row_room;
+	uint32_t ends[INTERVALS_MAX + 1]; /* marks that each site's live bytes are known at (0 = start), */
+	size_t end_count;            /* by query_intervals(); 0 = none; as of */
+	uint64_t ends_marks, ends_version, ends_linked;
+	uint64_t linked;             /* stacks that sites have got since the table is there */
 	struct verdict verdict;      /* the last one that was whole; text is empty: none yet */
 };
 

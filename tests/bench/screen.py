@@ -40,7 +40,9 @@ LIBRARIES = ("libevent-2.1.so.7", "libdw.so.1", "libelf.so.1", "libncursesw.so.6
 LARGE = os.path.join(BUILD, "bench", "large")
 MEMTOP = os.path.join(BUILD, "memtop")
 REST_S = 10 if QUICK else 30
-WHOLE_S = 5 if QUICK else 20 # what takes longer is not waited for
+WHOLE_S = 5 if QUICK else 20 # until what was asked for is whole: no longer
+ANSWER_S = 60              # a key without an answer is an error
+PLAY_S = 60 if QUICK else 300 # keys are pressed no longer
 WIDTH, HEIGHT = 120, 36
 VIEWS = ["[1 Overview", "[2 Tree", "[3 Sites", "[4 Libs", "[5 Marks", "[6 Threads", "[7 Memory"]
 GOALS = {"key": 50.0, "path": 200.0, "first": 1.0, "rest": 2.0}
@@ -204,7 +206,8 @@ class Hand:
 
     def press(self, kind, key, test):
         busy, at = pending(self.t.screen.lines()), time.monotonic_ns()
-        seen = self.t.press(key, test)
+        os.write(self.t.fd, key.encode())
+        seen = self.t.wait(test, ANSWER_S)
         if seen is None:
             raise Failed(f"no answer to {key!r} ({kind}):\n" + "\n".join(self.t.screen.lines()))
         self.times.append((kind, key, at, seen, busy))
@@ -292,7 +295,8 @@ class Hand:
 
 
 def play(hand, keys):
-    while len(hand.times) < keys:
+    begin = time.monotonic()
+    while len(hand.times) < keys and time.monotonic() - begin < PLAY_S:
         for view in hand.rng.sample(range(7), 7):
             hand.to(view)
             for _ in range(2 if view < 5 else 0):
@@ -303,7 +307,7 @@ def play(hand, keys):
         hand.search()
     before = len(hand.times)
     hand.mark()
-    while len(hand.times) < before + keys // 8:
+    while len(hand.times) < before + keys // 8 and time.monotonic() - begin < PLAY_S * 5 / 4:
         hand.diff()
 
 

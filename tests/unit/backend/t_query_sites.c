@@ -331,6 +331,20 @@ TEST(intervals_between_marks)
 	CHECK_EQ(rows[1].net[1], -1500);
 	CHECK_EQ(query_intervals(x.q, 1, 2, &rows), 1);
 	CHECK_EQ(rows[0].net[0], 10);
+	/* What was held at a mark is kept: it goes on from there, also with a stack that nobody knew then. */
+	query_intervals(x.q, 1, 0, &rows);
+	grow(&x, 103, 1, 7);
+	node(&x, 9, 1, 1, "draw");
+	made_slot(x.m, 109, 9, 3);
+	grow(&x, 109, 1, 2000);
+	tick(&x, SECOND);
+	CHECK_EQ(query_intervals(x.q, 1, 0, &rows), 2);
+	CHECK_STR(rows[0].site.name, "draw");
+	CHECK_EQ(rows[0].net[1], -1500);
+	CHECK_EQ(rows[0].net[2], 2000);
+	CHECK_STR(rows[1].site.name, "decode");
+	CHECK_EQ(rows[1].net[0], 10);
+	CHECK_EQ(rows[1].net[2], 37);
 	end(&x);
 }
 
