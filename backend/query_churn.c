@@ -51,8 +51,10 @@ static void take_points(const struct query *q, struct site_table *t)
 		return;
 	for (int w = 0; w < FLOW_WINDOWS; w++) {
 		struct flow_times *f = &t->flow[w];
-		if (f->count && now < f->ns[f->count - 1] + windows[w].apart_ns)
+		if (f->count && now >= f->ns[f->count - 1] && now < f->ns[f->count - 1] + windows[w].apart_ns)
 			continue;
+		if (f->count && now < f->ns[f->count - 1])
+			f->count = 0; /* an earlier instant is shown */
 		bool full = f->count == FLOW_POINTS;
 		if (full) {
 			memmove(f->ns, f->ns + 1, (FLOW_POINTS - 1) * sizeof *f->ns);
@@ -68,6 +70,13 @@ static void take_points(const struct query *q, struct site_table *t)
 			p[at] = flow_now(t->sites[i]);
 		}
 	}
+}
+
+void churn_forget(struct site_table *t)
+{
+	memset(t->flow, 0, sizeof t->flow);
+	for (size_t i = 0; i < t->count; i++)
+		t->sites[i]->moved = true;
 }
 
 /* The time since the last look, with as many blocks as there were on the mean of both. */

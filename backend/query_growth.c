@@ -115,6 +115,8 @@ void query_travel(struct query *q, bool away)
 {
 	struct site_table *t = q->sites;
 
+	if (t)
+		churn_forget(t); /* no time passes between two instants */
 	if (t && away && !t->kept)
 		put_aside(t);
 	if (t && !away && t->kept)

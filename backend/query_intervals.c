@@ -37,7 +37,7 @@ static bool know_ends(struct query *q, struct site_table *t, const uint32_t *end
 		struct query_site *s = t->sites[i];
 		GROW(s->at_end, s->end_room, count);
 		for (size_t k = 0; k < count; k++)
-			s->at_end[k] = ends[k] ? s->live : 0;
+			s->at_end[k] = ends[k] ? live_bytes(&s->all.tally) : 0;
 	}
 	for (size_t k = 0; k < count; k++) {
 		struct end e = { q, k };
@@ -59,7 +59,7 @@ static void take_nets(struct site_table *t, size_t count)
 		struct query_site *s = t->sites[i];
 		GROW(s->net, s->net_room, count);
 		for (size_t k = 0; k < count; k++) {
-			uint64_t to = k + 1 < t->end_count ? s->at_end[k + 1] : s->live;
+			uint64_t to = k + 1 < t->end_count ? s->at_end[k + 1] : live_bytes(&s->all.tally);
 			s->net[k] = net_clamped((int64_t)(to - s->at_end[k]));
 		}
 	}

@@ -107,5 +107,6 @@ void growth_update(struct query *q, struct site_table *t);
 
 /* query_churn.c: churn and life of every site. */
 void churn_update(struct query *q, struct site_table *t);
+void churn_forget(struct site_table *t);          /* what was seen until now */
 
 #endif
