@@ -76,6 +76,7 @@ static bool worth_bulk(const struct query *q)
 static void follow_in_bulk(struct query *q, uint32_t index, const struct value *raw)
 {
 	sites_add_value(q, index, raw, raw);
+	lines_add_value(q, index, raw);
 	tree_add_stack(q, index);
 }
 
