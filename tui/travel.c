@@ -133,7 +133,9 @@ static void say_where(struct app *a)
 	uint64_t shown = watch_instant(a->watch);
 	char clock[32];
 
-	if (shown && shown + SHORT_NS < a->travel.wanted_ns)
+	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
+		status_error("call paths are known from %s on, which is shown: before that only the graph knows", text_clock(clock, shown));
+	else if (shown && shown + SHORT_NS < a->travel.wanted_ns)
 		status_error("this is %s: %s", text_clock(clock, shown), watch_travel_problem(a->watch));
 }
 

@@ -195,7 +195,9 @@ static void sentence(const struct memory *m, char *out, size_t size)
 
 	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, all_of(&m->now)));
 	if (!m->compared) {
-		snprintf(out + n, size - n, ".  What grows is seen from the next look on, in a few seconds.");
+		snprintf(out + n, size - n, figures_over(&m->v.app->figures) || m->v.app->figures.past ?
+			 ".  It was looked at once only: what grew is not known." :
+			 ".  What grows is seen from the next look on, in a few seconds.");
 		return;
 	}
 	if (m->mark)
