@@ -89,7 +89,10 @@ int model_take(struct model *m, uint64_t bytes, struct err *err)
 	return 0;
 }
 
-static struct vnode *new_node(struct model *m, uint32_t id)
+/* There are millions. */
+_Static_assert(sizeof(struct node) == 80 && sizeof(struct slot) == 56, "nodes and slots are small");
+
+static struct node *new_node(struct model *m, uint32_t id)
 {
 	uint32_t index = m->node_count;
 
@@ -100,17 +103,16 @@ static struct vnode *new_node(struct model *m, uint32_t id)
 			m->nodes[m->node_chunks] = NULL;
 	}
 	if (!m->nodes[index / CHUNK])
-		m->nodes[index / CHUNK] = xcalloc(CHUNK, sizeof(struct vnode));
+		m->nodes[index / CHUNK] = xcalloc(CHUNK, sizeof(struct node));
 	m->node_count++;
 	idmap_set(&m->node_ids, id, index);
-	struct vnode *v = node_at(m, index);
-	v->id = id;
-	v->n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID,
-			      .module = NO_ID, .known = true, .index = index };
-	return v;
+	struct node *n = node_at(m, index);
+	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID,
+			    .module = NO_ID, .known = true, .id = id, .index = index };
+	return n;
 }
 
-static struct vslot *new_slot(struct model *m, uint32_t id)
+static struct slot *new_slot(struct model *m, uint32_t id)
 {
 	uint32_t index = m->slot_count;
 
@@ -121,12 +123,12 @@ static struct vslot *new_slot(struct model *m, uint32_t id)
 			m->slots[m->slot_chunks] = NULL;
 	}
 	if (!m->slots[index / CHUNK])
-		m->slots[index / CHUNK] = xcalloc(CHUNK, sizeof(struct vslot));
+		m->slots[index / CHUNK] = xcalloc(CHUNK, sizeof(struct slot));
 	m->slot_count++;
 	idmap_set(&m->slot_ids, id, index);
-	struct vslot *s = slot_at(m, index);
+	struct slot *s = slot_at(m, index);
 	s->id = id;
-	s->s.known = true;
+	s->known = true;
 	return s;
 }
 
@@ -176,14 +178,13 @@ void model_free(struct model *m)
 	if (!m)
 		return;
 	reset(m);
-	for (size_t i = 0; i < RATE_TICKS; i++)
-		free(m->batches[i].entries);
 	free(m->modules);
 	free(m->threads);
 	free(m->marks);
 	free(m->truncated);
 	free(m->staged);
 	free(m->deltas);
+	free(m->delta_moves);
 	free(m->depth_head);
 	free(m->changes);
 	free(m);
@@ -307,7 +308,7 @@ static int apply_module(struct model *m, const struct event *e, struct err *err)
 static int apply_node(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.node.id, module = e->u.node.module;
-	struct vnode *parent = node_by_id(m, e->u.node.parent);
+	struct node *parent = node_by_id(m, e->u.node.parent);
 
 	if (id == 0 || id >= MTW_NODES_MAX || !parent)
 		return err_set(err, 3, "stream: node %u has the parent %u, which was never named; connect again",
@@ -315,25 +316,26 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 	if (module != NO_ID && (module >= m->module_count || !m->modules[module].known))
 		return err_set(err, 3, "stream: node %u lies in module %u, which was never named; connect again",
 			       id, module);
-	struct vnode *v = node_by_id(m, id);
-	if (v) {
-		if (v->n.parent == e->u.node.parent && v->n.module == module &&
-		    v->n.kind == e->u.node.kind && v->n.offset == e->u.node.offset)
+	struct node *n = node_by_id(m, id);
+	if (n) {
+		if (n->parent == e->u.node.parent && n->module == module &&
+		    n->kind == e->u.node.kind && n->offset == e->u.node.offset)
 			return 0;
 		return err_set(err, 3, "stream: node %u was named twice, differently; connect again", id);
 	}
-	if (model_take(m, sizeof *v, err))
+	if (parent->depth == NODE_DEPTH_MAX)
+		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id, parent->depth);
+	if (model_take(m, sizeof *n, err))
 		return -1;
-	v = new_node(m, id);
-	v->depth = parent->depth + 1;
-	v->n.depth = v->depth > UINT16_MAX ? UINT16_MAX : (uint16_t)v->depth;
-	v->n.parent = e->u.node.parent;
-	v->n.next_sibling = parent->n.first_child;
-	parent->n.first_child = id;
-	v->n.module = module;
-	v->n.kind = (uint8_t)e->u.node.kind;
-	v->n.offset = e->u.node.offset;
-	if (v->n.kind == MTW_NODE_TRUNCATED) {
+	n = new_node(m, id);
+	n->depth = (parent->depth + 1u) & 0xffffffu;
+	n->parent = e->u.node.parent;
+	n->next_sibling = parent->first_child;
+	parent->first_child = id;
+	n->module = module;
+	n->kind = e->u.node.kind & 15;
+	n->offset = e->u.node.offset;
+	if (n->kind == MTW_NODE_TRUNCATED) {
 		GROW(m->truncated, m->truncated_room, m->truncated_count + 1);
 		m->truncated[m->truncated_count++] = id;
 	}
@@ -343,24 +345,27 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 static int apply_slot(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.slot.id;
-	struct vnode *node = node_by_id(m, e->u.slot.node);
-	struct vslot *s = slot_by_id(m, id);
+	struct node *node = node_by_id(m, e->u.slot.node);
+	struct slot *s = slot_by_id(m, id);
 
 	if (id == 0 || id >= MTW_SLOTS_MAX || !node)
 		return err_set(err, 3, "stream: slot %u belongs to node %u, which was never named; connect again",
 			       id, e->u.slot.node);
 	if (s) {
-		if (s->s.node == e->u.slot.node && s->s.epoch == e->u.slot.epoch)
+		if (s->node == e->u.slot.node && s->epoch == e->u.slot.epoch)
 			return 0;
 		return err_set(err, 3, "stream: slot %u was named twice, differently; connect again", id);
 	}
+	if (e->u.slot.epoch > UINT32_MAX)
+		return err_set(err, 3, "stream: slot %u is of epoch %llu, which is out of range; connect again", id,
+			       (unsigned long long)e->u.slot.epoch);
 	if (model_take(m, sizeof *s, err))
 		return -1;
 	s = new_slot(m, id);
-	s->s.node = e->u.slot.node;
-	s->s.epoch = e->u.slot.epoch;
-	s->s.next_of_node = node->n.first_slot;
-	node->n.first_slot = id;
+	s->node = e->u.slot.node;
+	s->epoch = (uint32_t)e->u.slot.epoch;
+	s->next_of_node = node->first_slot;
+	node->first_slot = id;
 	return 0;
 }
 
@@ -475,17 +480,17 @@ static int apply_filter(struct model *m, const struct event *e, struct err *err)
 
 static int apply_weighed(struct model *m, const struct event *e, struct err *err)
 {
-	struct vslot *s = slot_by_id(m, e->u.weighed.slot);
+	struct slot *s = slot_by_id(m, e->u.weighed.slot);
 
 	if (!s)
 		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
 			       e->u.weighed.slot);
-	if (s->s.epoch < m->sampled_epoch)
-		m->sampled_epoch = s->s.epoch;
-	bool known = s->s.sample;
-	s->s.sample = e->u.weighed.sample;
+	if (s->epoch < m->sampled_epoch)
+		m->sampled_epoch = s->epoch;
+	bool known = s->sampled;
+	s->sampled = e->u.weighed.sample != 0;
 	/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
-	struct tally now = s->s.now;
+	struct tally now = s->now;
 	if (known || s->staged || !(now.alloc_blocks | now.alloc_bytes))
 		return 0;
 	return tick_stage(m, e->u.weighed.slot, &now, err);

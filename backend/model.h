@@ -7,10 +7,12 @@
  * leaves the model as it was. Events between two ticks are held back and take effect together at
  * the tick, so that a reader between ticks always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
- *     node.incl = node.self + sum over children of incl     (always)
- *     node.born - node.gone = node.incl live now - live at the base     (until = now)
+ *     node.incl = model_self(node) + sum over children of incl     (always)
+ *     born - gone of a node = its incl live now - live at the base     (until = now)
  * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
- * that of what changed. Not here: names (symbols.h), owners (owner.h), rows on a screen (query.h).
+ * that of what changed. There are millions of nodes and slots, so they hold only what cannot be had
+ * from others: what a node has of its own is the sum over its slots, its rate is kept while it has
+ * one, and changes while somebody asks for them (all of that: model_self() and what follows it). Not here: names (symbols.h), owners (owner.h), rows on a screen (query.h).
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -52,30 +54,30 @@ struct module {
 };
 
 struct node {
+	uint64_t offset;                 /* or absolute pc, or truncation reason */
+	struct tally incl;               /* here and below */
 	uint32_t parent, first_child, next_sibling; /* NO_ID ends */
 	uint32_t first_slot;             /* chain of slots through slot.next_of_node; 0 ends */
 	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
-	uint8_t kind;                    /* enum mtw_node */
-	bool known;
-	bool self_estimate;              /* self has a share that was sampled */
-	uint16_t depth;                  /* frames from the root, saturating */
+	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint32_t sampled;                /* nodes here and below with self_estimate; 0 = incl is exact */
-	uint64_t offset;                 /* or absolute pc, or truncation reason */
-	struct tally self, incl;
-	struct change self_change, incl_change; /* from model_base() to model_until() */
-	uint64_t rate_bytes, rate_blocks;       /* inclusive allocation rate, per second (mean of the last second) */
-	uint64_t self_rate_bytes, self_rate_blocks;
-	uint64_t changed_ns;             /* time of the tick that changed incl last */
+	uint32_t delta;                  /* model_tick.c: index + 1 while a tick is applied */
+	uint32_t depth : 24;             /* frames from the root */
+	uint32_t kind : 4;               /* enum mtw_node */
+	uint32_t known : 1;
+	uint32_t self_estimate : 1;      /* of its own it has a share that was sampled */
 };
+#define NODE_DEPTH_MAX ((1u << 24) - 2)
 
 struct slot {
-	uint32_t node, next_of_node;
-	uint64_t epoch;
 	struct tally now;
-	uint64_t sample;                 /* counters are estimates from samples every so many bytes; 0 = exact */
-	uint64_t base_blocks, base_bytes; /* live at model_base() (0 for slots born after it) */
+	uint32_t node, next_of_node;
+	uint32_t id;                     /* the wire's */
+	uint32_t epoch;
+	uint32_t staged;                 /* model_tick.c: index + 1 of the counters that wait for the tick */
 	bool known;
+	bool sampled;                    /* counters are estimates from samples */
 };
 
 struct mark {
@@ -227,10 +229,21 @@ uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
+/* What a node has of its own: the sum over its slots. */
+struct tally model_self(const struct model *m, const struct node *n);
+/* Allocation rate, per second (mean of the last second): here and below; the node's own. */
+struct rate { uint64_t bytes, blocks; };
+struct rate model_rate(const struct model *m, const struct node *n);
+struct rate model_self_rate(const struct model *m, const struct node *n);
+/* From model_base() to model_until(): here and below; the node's own. */
+struct change model_change(const struct model *m, const struct node *n);
+struct change model_self_change(const struct model *m, const struct node *n);
+bool model_held_at_base(const struct model *m, const struct node *n); /* blocks of its own were alive then */
+
 /*
- * The interval that self_change and incl_change count in: from a mark's id, or 0 = start (everything was
+ * The interval that changes count in: from a mark's id, or 0 = start (everything was
  * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it up
- * to date; between two marks nothing moves.
+ * to date; between two marks nothing moves. From the start to now costs nothing: born is what is alive.
  * -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to now again.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
@@ -255,7 +268,7 @@ uint64_t model_resets(const struct model *m); /* times that the model was cleare
 /*
  * What a tick changed, for those who keep sums of their own: every node whose own values moved (not
  * its ancestors), once, as differences modulo 2^64. NULL: anything may have changed (cleared,
- * another base).
+ * another base, a large part of a first state).
  */
 struct model_delta {
 	uint32_t node;

@@ -13,6 +13,17 @@
 
 #include <stdlib.h>
 
+static void forget_interval(struct model *m)
+{
+	free(m->at_base);
+	free(m->at_until);
+	free(m->moves);
+	m->at_base = m->at_until = NULL;
+	m->moves = NULL;
+	m->at_count = m->moves_room = 0;
+	m->base = m->until = 0;
+}
+
 static bool was_sent(const struct mark *k)
 {
 	return k->known || k->coming;
@@ -212,7 +223,7 @@ void marks_clear(struct model *m)
 	if (m->mark_room)
 		memset(m->marks, 0, m->mark_room * sizeof *m->marks);
 	m->mark_limit = 0;
-	m->base = m->until = 0;
+	forget_interval(m);
 	m->marks_generation++;
 }
 
@@ -261,8 +272,6 @@ uint32_t model_newest_mark(const struct model *m)
 	return 0;
 }
 
-struct live { uint64_t blocks, bytes; };
-
 /* Is live known by slot at a mark? */
 static bool can_say(const struct model *m, uint32_t mark)
 {
@@ -291,19 +300,13 @@ static struct live *live_at(const struct model *m, uint32_t mark)
 	}
 	/* What was born after the mark was not alive at it, whatever the cells say. */
 	for (uint32_t i = 0; i < m->slot_count; i++)
-		if (slot_at(m, i)->s.epoch > m->marks[mark].epoch)
+		if (slot_at(m, i)->epoch > m->marks[mark].epoch)
 			live[i] = (struct live){ 0, 0 };
 	return live;
 }
 
-/*
- * What changed in each slot from one mark (0 = start) to another (0 = now), no change too. All that
- * is said of changes, on the screen and in reports, comes from here.
- */
-static int each_change(const struct model *m, uint32_t from, uint32_t to,
-		       void (*fn)(void *arg, struct vslot *s, const struct live *at_from,
-				  const struct change *c),
-		       void *arg)
+int model_between(const struct model *m, uint32_t from, uint32_t to,
+		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
 {
 	static const struct live nothing;
 	struct live *a = NULL, *b = NULL;
@@ -312,11 +315,12 @@ static int each_change(const struct model *m, uint32_t from, uint32_t to,
 	if ((from && !(a = live_at(m, from))) || (to && !(b = live_at(m, to))))
 		goto out;
 	for (uint32_t i = 0; i < m->slot_count; i++) {
-		struct vslot *s = slot_at(m, i);
-		const struct live now = { live_blocks(&s->s.now), live_bytes(&s->s.now) };
+		const struct slot *s = slot_at(m, i);
+		const struct live now = live_of(&s->now);
 		const struct live *x = a ? &a[i] : &nothing, *y = b ? &b[i] : &now;
 		struct change c = change_between(x->blocks, x->bytes, y->blocks, y->bytes);
-		fn(arg, s, x, &c);
+		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
+			fn(arg, s->id, &c);
 	}
 	rc = 0;
 out:
@@ -325,29 +329,31 @@ out:
 	return rc;
 }
 
-static void start_from(void *arg, struct vslot *s, const struct live *at_from,
-		       const struct change *c)
+/* Inclusive changes of all nodes: children come after their parents, so backwards is bottom-up. */
+void marks_sum_moves(struct model *m)
 {
-	s->s.base_blocks = at_from->blocks;
-	s->s.base_bytes = at_from->bytes;
-	change_add(&node_by_id(arg, s->s.node)->n.self_change, c);
+	GROW(m->moves, m->moves_room, m->node_count);
+	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct change c = slot_change(m, i);
+		change_add(&m->moves[idmap_get(&m->node_ids, slot_at(m, i)->node)], &c);
+	}
+	for (uint32_t i = m->node_count; i-- > 1;)
+		change_add(&m->moves[idmap_get(&m->node_ids, node_at(m, i)->parent)], &m->moves[i]);
 }
 
 int model_set_interval(struct model *m, uint32_t from, uint32_t to)
 {
 	if (!can_say(m, from) || !can_say(m, to))
 		return -1;
+	forget_interval(m);
 	m->base = m->base_wanted = from;
 	m->until = m->until_wanted = to;
-	for (uint32_t i = 0; i < m->node_count; i++)
-		node_at(m, i)->n.self_change = node_at(m, i)->n.incl_change = (struct change){ 0 };
-	each_change(m, from, to, start_from, m);
-	for (uint32_t i = m->node_count; i-- > 0;) {
-		struct node *n = &node_at(m, i)->n;
-		change_add(&n->incl_change, &n->self_change);
-		if (n->parent != NO_ID)
-			change_add(&node_by_id(m, n->parent)->n.incl_change, &n->incl_change);
-	}
+	m->at_base = from ? live_at(m, from) : NULL;
+	m->at_until = to ? live_at(m, to) : NULL;
+	m->at_count = m->slot_count;
+	if (model_diffing(m))
+		marks_sum_moves(m);
 	model_notify(m, NULL, 0);
 	return 0;
 }
@@ -367,23 +373,4 @@ uint32_t model_base(const struct model *m)
 uint32_t model_until(const struct model *m)
 {
 	return m->until;
-}
-
-struct listener { void (*fn)(void *arg, uint32_t slot, const struct change *c); void *arg; };
-
-static void pass_on(void *arg, struct vslot *s, const struct live *at_from, const struct change *c)
-{
-	const struct listener *l = arg;
-
-	(void)at_from;
-	if (c->born_blocks | c->born_bytes | c->gone_blocks | c->gone_bytes)
-		l->fn(l->arg, s->id, c);
-}
-
-int model_between(const struct model *m, uint32_t from, uint32_t to,
-		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
-{
-	struct listener l = { fn, arg };
-
-	return each_change(m, from, to, pass_on, &l);
 }

@@ -33,25 +33,25 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 	return model_apply(m, &e, err);
 }
 
-static int seed_node(struct model *m, const struct vnode *x, struct err *err)
+static int seed_node(struct model *m, const struct node *x, struct err *err)
 {
 	struct event e = { .type = MTW_NODES };
 
 	e.u.node.id = x->id;
-	e.u.node.parent = x->n.parent;
-	e.u.node.module = x->n.module;
-	e.u.node.kind = x->n.kind;
-	e.u.node.offset = x->n.offset;
+	e.u.node.parent = x->parent;
+	e.u.node.module = x->module;
+	e.u.node.kind = x->kind;
+	e.u.node.offset = x->offset;
 	return model_apply(m, &e, err);
 }
 
-static int seed_slot(struct model *m, const struct vslot *x, struct err *err)
+static int seed_slot(struct model *m, const struct slot *x, struct err *err)
 {
 	struct event e = { .type = MTW_SLOTS };
 
 	e.u.slot.id = x->id;
-	e.u.slot.node = x->s.node;
-	e.u.slot.epoch = x->s.epoch;
+	e.u.slot.node = x->node;
+	e.u.slot.epoch = x->epoch;
 	return model_apply(m, &e, err);
 }
 

@@ -20,38 +20,31 @@
 #define RATE_TICKS 64u
 #define OBSERVERS_MAX 8u
 
-struct vnode {
-	struct node n;
-	uint32_t id;
-	uint32_t depth;    /* true depth: struct node's saturates */
-	uint32_t delta;    /* index + 1 into model.deltas while a tick is applied */
-};
-
-struct vslot {
-	struct slot s;
-	uint32_t id;
-	uint32_t staged;   /* index + 1 into model.staged until the tick */
-};
-
 struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
 
-/* What a node gets in this tick; next of the same depth, + 1. */
+/* What a node and all above it get in this tick. */
 struct delta {
-	struct model_delta d;
 	struct tally incl;
-	struct change incl_change;
-	uint64_t rate_bytes, rate_blocks;
+	struct rate rate;
 	uint32_t sampled;
-	uint32_t index, next;
-	bool own;          /* d is not empty: the node's own values move */
+	uint32_t own;      /* index + 1 into model.changes: the node's own values move; 0 = only some below do */
+	uint32_t index, next; /* next: of the same depth, + 1 */
 };
 
 /* What one tick added to the rates; taken back when it is older than a second. */
+#define RATE_ENTRIES 1000u
+struct rate_block {
+	struct rate_block *next;
+	uint32_t count;
+	struct rate_entry { uint64_t bytes; uint32_t blocks, index; } entries[RATE_ENTRIES];
+};
 struct rate_batch {
 	uint64_t expire_ns;
-	struct rate_entry { uint32_t index; uint64_t bytes, blocks; } *entries;
-	size_t count, room;
+	struct rate_block *blocks; /* owned */
+	size_t count;              /* entries in all of them */
 };
+
+struct live { uint64_t blocks, bytes; };
 
 struct option { char *name, *value, *who; };
 
@@ -70,8 +63,8 @@ struct model {
 	uint64_t bytes;                  /* of everything whose size the peer decides */
 
 	struct idmap node_ids, slot_ids;
-	struct vnode **nodes;
-	struct vslot **slots;
+	struct node **nodes;
+	struct slot **slots;
 	size_t node_chunks, slot_chunks; /* room in chunks */
 	uint32_t node_count, slot_count; /* dense */
 	uint32_t *truncated;             /* ids of TRUNCATED nodes */
@@ -85,6 +78,10 @@ struct model {
 	size_t mark_limit, mark_room;
 	uint64_t marks_generation;
 	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
+	struct live *at_base, *at_until; /* of the slots that there were when the interval was set; NULL = start, now */
+	size_t at_count;
+	struct change *moves;            /* by dense index: inclusive changes; NULL = from the start to now */
+	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
@@ -114,14 +111,18 @@ struct model {
 	struct staged *staged;
 	size_t staged_count, staged_room;
 	struct delta *deltas;
-	size_t delta_count, delta_room;
+	struct change *delta_moves;      /* inclusive, beside them; only while changes are counted */
+	size_t delta_count, delta_room, delta_moves_room;
 	uint32_t *depth_head;            /* per depth: first delta + 1 */
 	size_t depth_room, depth_max;
 	struct model_delta *changes;     /* what observers see */
-	size_t change_room;
+	size_t change_count, change_room;
+	bool told;                       /* ... in this tick; else that anything may have changed */
 
 	struct rate_batch batches[RATE_TICKS];
 	size_t batch_first, batch_count;
+	struct rate **rates;             /* pages by dense index, only those that had a rate */
+	size_t rates_room;
 	struct { uint64_t time_ns; struct tally sum; } ring[256]; /* totals of the last ticks */
 	size_t ring_first, ring_count;
 
@@ -133,24 +134,24 @@ struct model {
 	void *notice_arg;
 };
 
-static inline struct vnode *node_at(const struct model *m, uint32_t index)
+static inline struct node *node_at(const struct model *m, uint32_t index)
 {
 	return &m->nodes[index / CHUNK][index % CHUNK];
 }
 
-static inline struct vslot *slot_at(const struct model *m, uint32_t index)
+static inline struct slot *slot_at(const struct model *m, uint32_t index)
 {
 	return &m->slots[index / CHUNK][index % CHUNK];
 }
 
-static inline struct vnode *node_by_id(const struct model *m, uint32_t id)
+static inline struct node *node_by_id(const struct model *m, uint32_t id)
 {
 	uint32_t i = idmap_get(&m->node_ids, id);
 
 	return i == NO_ID ? NULL : node_at(m, i);
 }
 
-static inline struct vslot *slot_by_id(const struct model *m, uint32_t id)
+static inline struct slot *slot_by_id(const struct model *m, uint32_t id)
 {
 	uint32_t i = idmap_get(&m->slot_ids, id);
 
@@ -192,9 +193,23 @@ static inline struct change change_between(uint64_t b0, uint64_t y0, uint64_t b1
 				b0 > b1 ? b0 - b1 : 0, y0 > y1 ? y0 - y1 : 0 };
 }
 
-static inline struct change slot_change(const struct slot *s)
+static inline struct live live_of(const struct tally *t)
 {
-	return change_between(s->base_blocks, s->base_bytes, live_blocks(&s->now), live_bytes(&s->now));
+	return (struct live){ live_blocks(t), live_bytes(t) };
+}
+
+/* In the interval; index: of the slot, dense. */
+static inline struct change slot_change(const struct model *m, uint32_t index)
+{
+	struct live from = { 0, 0 }, to = from;
+
+	if (m->at_base && index < m->at_count)
+		from = m->at_base[index];
+	if (!m->until)
+		to = live_of(&slot_at(m, index)->now);
+	else if (index < m->at_count)
+		to = m->at_until[index];
+	return change_between(from.blocks, from.bytes, to.blocks, to.bytes);
 }
 
 /* model.c */
@@ -210,11 +225,24 @@ void cohorts_clear(struct model *m);
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
+/* model_rate.c */
+struct rate_batch *rates_begin(struct model *m, uint64_t now, double *weight);
+/* Of a node (dense) in this batch; false: more than can be. */
+bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double blocks, struct rate *rate);
+struct rate_batch *rates_due(struct model *m, uint64_t now); /* the oldest, when it is older than a second; or NULL */
+size_t rates_due_count(const struct model *m, uint64_t now); /* entries in all such */
+void rates_drop(struct model *m);                            /* the oldest batch */
+struct rate *rate_at(struct model *m, uint32_t index);       /* inclusive */
+void rates_rest(struct model *m);                            /* no batch: no rates, and no memory of them */
+void rates_sum_all(struct model *m);                         /* all anew, from the batches that are left */
+bool rates_check(const struct model *m, struct err *err);
+void rates_clear(struct model *m);
 /* model_marks.c */
 int marks_apply(struct model *m, const struct event *e, struct err *err);
 int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
 void marks_arrive(struct model *m); /* the state that they came with is whole */
+void marks_sum_moves(struct model *m); /* inclusive changes anew */
 void marks_rebase(struct model *m); /* take up the wanted interval when it has become possible */
 
 #endif

@@ -76,10 +76,10 @@ const struct node *model_node(const struct model *m, uint32_t id)
 {
 	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
 					  .next_sibling = NO_ID, .module = NO_ID };
-	const struct vnode *v = node_by_id(m, id);
+	const struct node *n = node_by_id(m, id);
 
-	if (v)
-		return &v->n;
+	if (n)
+		return n;
 	return id < m->node_ids.end ? &none : NULL;
 }
 
@@ -90,11 +90,11 @@ uint32_t model_dense_count(const struct model *m)
 
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id)
 {
-	const struct vnode *v = node_at(m, index);
+	const struct node *n = node_at(m, index);
 
 	if (id)
-		*id = v->id;
-	return &v->n;
+		*id = n->id;
+	return n;
 }
 
 uint32_t model_slot_count(const struct model *m)
@@ -105,11 +105,54 @@ uint32_t model_slot_count(const struct model *m)
 const struct slot *model_slot(const struct model *m, uint32_t id)
 {
 	static const struct slot none;
-	const struct vslot *s = slot_by_id(m, id);
+	const struct slot *s = slot_by_id(m, id);
 
 	if (s)
-		return &s->s;
+		return s;
 	return id < m->slot_ids.end ? &none : NULL;
+}
+
+struct tally model_self(const struct model *m, const struct node *n)
+{
+	struct tally sum = { 0 };
+	const struct slot *s;
+
+	for (uint32_t id = n->first_slot; id; id = s->next_of_node) {
+		s = slot_by_id(m, id);
+		tally_add(&sum, &s->now);
+	}
+	return sum;
+}
+
+struct change model_change(const struct model *m, const struct node *n)
+{
+	if (!model_diffing(m))
+		return (struct change){ .born_blocks = live_blocks(&n->incl), .born_bytes = live_bytes(&n->incl) };
+	return n->known && n->index < m->moves_room ? m->moves[n->index] : (struct change){ 0 };
+}
+
+struct change model_self_change(const struct model *m, const struct node *n)
+{
+	struct change sum = { 0 };
+
+	for (uint32_t id = n->first_slot; id;) {
+		uint32_t index = idmap_get(&m->slot_ids, id);
+		struct change c = slot_change(m, index);
+		change_add(&sum, &c);
+		id = slot_at(m, index)->next_of_node;
+	}
+	return sum;
+}
+
+bool model_held_at_base(const struct model *m, const struct node *n)
+{
+	for (uint32_t id = n->first_slot; id && m->at_base;) {
+		uint32_t index = idmap_get(&m->slot_ids, id);
+		if (index < m->at_count && m->at_base[index].blocks)
+			return true;
+		id = slot_at(m, index)->next_of_node;
+	}
+	return false;
 }
 
 uint32_t model_module_count(const struct model *m)
@@ -154,7 +197,7 @@ uint64_t model_truncated(const struct model *m, unsigned reason)
 	uint64_t blocks = 0;
 
 	for (size_t i = 0; i < m->truncated_count; i++) {
-		const struct node *n = &node_by_id(m, m->truncated[i])->n;
+		const struct node *n = node_by_id(m, m->truncated[i]);
 		if (n->offset == reason)
 			blocks += n->incl.alloc_blocks;
 	}
@@ -207,7 +250,7 @@ const struct recorded *model_filter(const struct model *m)
 
 bool model_estimate(const struct model *m)
 {
-	return node_at(m, 0)->n.sampled != 0;
+	return node_at(m, 0)->sampled != 0;
 }
 
 bool model_mark_estimate(const struct model *m, uint32_t id)
@@ -287,21 +330,31 @@ static bool same_change(const struct change *a, const struct change *b)
 static bool check_nodes(const struct model *m, const struct tally *sums, const struct change *moves, struct err *err)
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
-		const struct vnode *v = node_at(m, i);
-		if (v->n.index != i || idmap_get(&m->node_ids, v->id) != i || v->delta)
-			return err_set(err, 125, "model: node %u is misplaced", v->id) == 0;
-		uint32_t sampled = v->n.self_estimate;
-		for (uint32_t c = v->n.first_child; c != NO_ID; c = node_by_id(m, c)->n.next_sibling)
-			sampled += node_by_id(m, c)->n.sampled;
-		if (sampled != v->n.sampled)
-			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", v->id) == 0;
-		if (!same_tally(&v->n.incl, &sums[i]) || !same_change(&v->n.incl_change, &moves[i]))
-			return err_set(err, 125, "model: node %u: inclusive sums are wrong", v->id) == 0;
-		uint64_t net = v->n.incl_change.born_bytes - v->n.incl_change.gone_bytes;
-		if (!m->base && !m->until && net != live_bytes(&v->n.incl))
-			return err_set(err, 125, "model: node %u: net is not live", v->id) == 0;
+		const struct node *n = node_at(m, i);
+		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || n->delta)
+			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
+		uint32_t sampled = n->self_estimate;
+		for (uint32_t c = n->first_child; c != NO_ID; c = node_by_id(m, c)->next_sibling)
+			sampled += node_by_id(m, c)->sampled;
+		if (sampled != n->sampled)
+			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", n->id) == 0;
+		struct change c = model_change(m, n);
+		if (!same_tally(&n->incl, &sums[i]) || !same_change(&c, &moves[i]))
+			return err_set(err, 125, "model: node %u: inclusive sums are wrong", n->id) == 0;
+		if (!model_diffing(m) && c.born_bytes - c.gone_bytes != live_bytes(&n->incl))
+			return err_set(err, 125, "model: node %u: net is not live", n->id) == 0;
 	}
 	return true;
+}
+
+/* What lies beside the nodes and slots is there while it is needed, and no longer. */
+static bool check_beside(const struct model *m, struct err *err)
+{
+	if (!m->moves != !model_diffing(m) || !m->at_base != !m->base || !m->at_until != !m->until)
+		return err_set(err, 125, "model: changes are kept for another interval") == 0;
+	if (m->rates && !m->batch_count)
+		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
+	return rates_check(m, err);
 }
 
 struct check_moves { const struct model *m; struct change *of_node; };
@@ -310,7 +363,7 @@ static void add_move(void *arg, uint32_t slot, const struct change *c)
 {
 	const struct check_moves *x = arg;
 
-	change_add(&x->of_node[idmap_get(&x->m->node_ids, slot_by_id(x->m, slot)->s.node)], c);
+	change_add(&x->of_node[idmap_get(&x->m->node_ids, slot_by_id(x->m, slot)->node)], c);
 }
 
 bool model_check(const struct model *m, struct err *err)
@@ -321,24 +374,22 @@ bool model_check(const struct model *m, struct err *err)
 	bool ok = true;
 
 	for (uint32_t i = 0; i < m->slot_count; i++) {
-		const struct slot *s = &slot_at(m, i)->s;
-		uint32_t index = idmap_get(&m->node_ids, s->node);
-		struct change c = slot_change(s);
-		tally_add(&sums[index], &s->now);
+		const struct slot *s = slot_at(m, i);
+		tally_add(&sums[idmap_get(&m->node_ids, s->node)], &s->now);
 		tally_add(&all, &s->now);
-		if (c.born_bytes - c.gone_bytes != live_bytes(&s->now) - s->base_bytes ||
-		    c.born_blocks - c.gone_blocks != live_blocks(&s->now) - s->base_blocks)
-			ok = err_set(err, 125, "model: slot %u: born - gone is not net", slot_at(m, i)->id) == 0;
 	}
 	struct check_moves x = { m, moves };
 	if (model_between(m, m->base, m->until, add_move, &x))
 		ok = err_set(err, 125, "model: changes count between marks that cannot say") == 0;
-	for (uint32_t i = 0; ok && i < m->node_count; i++)
-		if (!same_tally(&sums[i], &node_at(m, i)->n.self) ||
-		    !same_change(&moves[i], &node_at(m, i)->n.self_change))
-			ok = err_set(err, 125, "model: node %u: own sums are wrong", node_at(m, i)->id) == 0;
+	for (uint32_t i = 0; ok && i < m->node_count; i++) {
+		const struct node *n = node_at(m, i);
+		struct tally self = model_self(m, n);
+		struct change moved = model_self_change(m, n);
+		if (!same_tally(&sums[i], &self) || !same_change(&moves[i], &moved))
+			ok = err_set(err, 125, "model: node %u: own sums are wrong", n->id) == 0;
+	}
 	for (uint32_t i = m->node_count; i-- > 1;) {
-		uint32_t up = idmap_get(&m->node_ids, node_at(m, i)->n.parent);
+		uint32_t up = idmap_get(&m->node_ids, node_at(m, i)->parent);
 		if (up >= i) {
 			ok = err_set(err, 125, "model: node %u comes before its parent", node_at(m, i)->id) == 0;
 			break;
@@ -346,7 +397,7 @@ bool model_check(const struct model *m, struct err *err)
 		tally_add(&sums[up], &sums[i]);
 		change_add(&moves[up], &moves[i]);
 	}
-	ok = ok && check_nodes(m, sums, moves, err);
+	ok = ok && check_nodes(m, sums, moves, err) && check_beside(m, err);
 	if (ok && m->tick_complete && !m->totals_pending && !same_tally(&all, &m->totals.sum))
 		ok = err_set(err, 125, "model: totals are not the sum over slots (%llu of %llu bytes allocated)",
 			     (unsigned long long)all.alloc_bytes,

@@ -5,17 +5,18 @@
  * Each changed slot's difference is added to its node; then the touched nodes are walked from the
  * deepest level up, each giving its sum to its parent. So a node that a thousand changed slots
  * share is touched once. The cost is that of the union of the changed paths; when these are a good
- * part of all (a first state), one pass over all nodes is cheaper and does the same.
+ * part of all (a first state), one pass over all nodes is cheaper and does the same. Nobody is told
+ * what that pass changed while a first state comes: it was all, and a list of all is larger than all.
  *
- * Rates are sums of the last second's differences, on the same walk: a tick's share is added
- * when it comes and taken back a second later. Ticks that are longer than a second (slow links) count
- * in proportion. Nothing counts as a rate before a link's first complete state: that is history.
+ * What is needed for a tick alone is freed after a large one. Rates are model_rate.c's.
  */
 #include "model_priv.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #define SECOND 1000000000ull
+#define KEPT 16384u /* elements; what is larger is kept as long as it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
@@ -23,8 +24,8 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 
 	if (index == NO_ID)
 		return err_set(err, 3, "stream: counters of slot %u, which was never named; connect again", slot);
-	struct vslot *s = slot_at(m, index);
-	const struct tally *old = s->staged ? &m->staged[s->staged - 1].now : &s->s.now;
+	struct slot *s = slot_at(m, index);
+	const struct tally *old = s->staged ? &m->staged[s->staged - 1].now : &s->now;
 	if (now->alloc_blocks < old->alloc_blocks || now->alloc_bytes < old->alloc_bytes ||
 	    now->free_blocks < old->free_blocks || now->free_bytes < old->free_bytes)
 		return err_set(err, 3, "stream: counters of slot %u shrink; connect again", slot);
@@ -40,186 +41,209 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	return 0;
 }
 
+/* Are inclusive changes kept, and do they move? */
+static bool moving(const struct model *m)
+{
+	return m->moves && !m->until; /* between two marks nothing moves any more */
+}
+
 static struct delta *delta_of(struct model *m, uint32_t index)
 {
-	struct vnode *v = node_at(m, index);
+	struct node *n = node_at(m, index);
 
-	if (v->delta)
-		return &m->deltas[v->delta - 1];
+	if (n->delta)
+		return &m->deltas[n->delta - 1];
 	GROW(m->deltas, m->delta_room, m->delta_count + 1);
-	GROW(m->depth_head, m->depth_room, (size_t)v->depth + 1);
+	GROW(m->depth_head, m->depth_room, (size_t)n->depth + 1);
+	if (moving(m)) {
+		GROW(m->delta_moves, m->delta_moves_room, m->delta_room);
+		m->delta_moves[m->delta_count] = (struct change){ 0 };
+	}
 	struct delta *d = &m->deltas[m->delta_count++];
-	*d = (struct delta){ .d.node = v->id, .index = index, .next = m->depth_head[v->depth] };
-	v->delta = m->depth_head[v->depth] = (uint32_t)m->delta_count;
-	if (v->depth > m->depth_max)
-		m->depth_max = v->depth;
+	*d = (struct delta){ .index = index, .next = m->depth_head[n->depth] };
+	n->delta = m->depth_head[n->depth] = (uint32_t)m->delta_count;
+	if (n->depth > m->depth_max)
+		m->depth_max = n->depth;
 	return d;
 }
 
-static void rate_add(struct delta *d, uint64_t bytes, uint64_t blocks)
+/* The node's own values move: what observers see. */
+static struct model_delta *own_of(struct model *m, struct delta *d)
 {
-	d->rate_bytes += bytes;
-	d->rate_blocks += blocks;
-	d->d.self_rate_bytes += bytes;
-	d->d.self_rate_blocks += blocks;
-	d->own = true;
+	if (!d->own) {
+		GROW(m->changes, m->change_room, m->change_count + 1);
+		m->changes[m->change_count++] = (struct model_delta){ .node = node_at(m, d->index)->id };
+		d->own = (uint32_t)m->change_count;
+	}
+	return &m->changes[d->own - 1];
 }
 
-static void take_staged(struct model *m, struct rate_batch *batch, double weight)
+static void add_rate(struct model *m, uint32_t index, uint64_t bytes, uint64_t blocks)
+{
+	struct delta *d = delta_of(m, index);
+	struct model_delta *own = own_of(m, d);
+
+	d->rate.bytes += bytes;
+	d->rate.blocks += blocks;
+	own->self_rate_bytes += bytes;
+	own->self_rate_blocks += blocks;
+}
+
+static bool is_estimate(const struct slot *s)
+{
+	return s->sampled && (s->now.alloc_blocks | s->now.alloc_bytes);
+}
+
+/* listed: somebody needs to know, to sum up or to tell. */
+static void take_staged(struct model *m, struct rate_batch *batch, double weight, bool listed)
 {
 	for (size_t i = 0; i < m->staged_count; i++) {
-		struct vslot *s = slot_at(m, m->staged[i].slot);
-		struct change before = slot_change(&s->s);
-		struct tally grown = tally_sub(&m->staged[i].now, &s->s.now);
-		s->s.now = m->staged[i].now;
+		uint32_t slot = m->staged[i].slot;
+		struct slot *s = slot_at(m, slot);
+		uint32_t index = idmap_get(&m->node_ids, s->node);
+		struct change before = slot_change(m, slot);
+		struct tally grown = tally_sub(&m->staged[i].now, &s->now);
+		struct rate rate = { 0, 0 };
+		s->now = m->staged[i].now;
 		s->staged = 0;
-		struct change after = slot_change(&s->s);
-		struct change moved = { 0 };
-		if (!m->until) /* between two marks nothing moves any more */
-			moved = change_sub(&after, &before);
-		uint32_t index = idmap_get(&m->node_ids, s->s.node);
-		struct delta *d = delta_of(m, index);
-		d->own = true;
-		bool counted = s->s.now.alloc_blocks | s->s.now.alloc_bytes;
-		if (s->s.sample && counted && !node_at(m, index)->n.self_estimate)
-			d->d.self_sampled = d->sampled = 1;
-		tally_add(&d->d.self, &grown);
-		tally_add(&d->incl, &grown);
-		change_add(&d->d.self_change, &moved);
-		change_add(&d->incl_change, &moved);
-		if (!batch || !grown.alloc_blocks || grown.alloc_bytes >> 62 || grown.alloc_blocks >> 62)
+		if (batch && grown.alloc_blocks &&
+		    !rates_enter(batch, index, (double)grown.alloc_bytes * weight, (double)grown.alloc_blocks * weight, &rate))
+			rate = (struct rate){ 0, 0 };
+		if (!listed)
 			continue;
-		GROW(batch->entries, batch->room, batch->count + 1);
-		struct rate_entry *r = &batch->entries[batch->count++];
-		*r = (struct rate_entry){ index, (uint64_t)((double)grown.alloc_bytes * weight),
-					  (uint64_t)((double)grown.alloc_blocks * weight) };
-		rate_add(d, r->bytes, r->blocks);
+		struct change after = slot_change(m, slot), moved = change_sub(&after, &before);
+		struct delta *d = delta_of(m, index);
+		struct model_delta *own = own_of(m, d);
+		if (is_estimate(s) && !node_at(m, index)->self_estimate)
+			own->self_sampled = d->sampled = 1;
+		tally_add(&own->self, &grown);
+		tally_add(&d->incl, &grown);
+		change_add(&own->self_change, &moved);
+		if (moving(m))
+			change_add(&m->delta_moves[node_at(m, index)->delta - 1], &moved);
+		if (rate.bytes | rate.blocks)
+			add_rate(m, index, rate.bytes, rate.blocks);
 	}
 	m->staged_count = 0;
 }
 
-static void expire_rates(struct model *m, uint64_t now)
+static void expire_rates(struct model *m, uint64_t now, bool listed)
 {
-	while (m->batch_count) {
-		struct rate_batch *b = &m->batches[m->batch_first];
-		/* A full ring expires early: short ticks then have a shorter second. */
-		if (b->expire_ns > now && m->batch_count < RATE_TICKS)
-			break;
-		for (size_t i = 0; i < b->count; i++) {
-			struct delta *d = delta_of(m, b->entries[i].index);
-			rate_add(d, 0 - b->entries[i].bytes, 0 - b->entries[i].blocks);
-		}
-		b->count = 0;
-		m->batch_first = (m->batch_first + 1) % RATE_TICKS;
-		m->batch_count--;
+	const struct rate_batch *b;
+
+	while ((b = rates_due(m, now))) {
+		for (const struct rate_block *k = listed ? b->blocks : NULL; k; k = k->next)
+			for (uint32_t i = 0; i < k->count; i++)
+				add_rate(m, k->entries[i].index, 0 - k->entries[i].bytes,
+					 0 - (uint64_t)k->entries[i].blocks);
+		rates_drop(m);
 	}
 }
 
-/* A batch for this tick, or NULL when nothing that came is a rate. */
-static struct rate_batch *new_batch(struct model *m, uint64_t now, double *weight)
-{
-	uint64_t length = now - m->time_ns;
-
-	if (!m->complete || m->resuming || !length || !m->staged_count)
-		return NULL;
-	uint64_t per_second = (SECOND + length / 2) / length;
-	if (per_second < 1)
-		per_second = 1;
-	if (per_second > RATE_TICKS - 1)
-		per_second = RATE_TICKS - 1;
-	struct rate_batch *b = &m->batches[(m->batch_first + m->batch_count++) % RATE_TICKS];
-	*weight = (double)SECOND / ((double)per_second * (double)length);
-	uint64_t life = length > UINT64_MAX / RATE_TICKS ? 0 : per_second * length - length / 2;
-	b->expire_ns = now > UINT64_MAX - life ? UINT64_MAX : now + life;
-	return b;
-}
-
-static void take_self(struct node *n, const struct model_delta *d)
-{
-	tally_add(&n->self, &d->self);
-	change_add(&n->self_change, &d->self_change);
-	n->self_rate_bytes += d->self_rate_bytes;
-	n->self_rate_blocks += d->self_rate_blocks;
-	n->self_estimate |= d->self_sampled;
-}
-
 /* From the deepest level up, nodes on changed paths only. */
-static void walk_up(struct model *m, uint64_t now)
+static void walk_up(struct model *m)
 {
+	static const struct change nothing;
+
 	for (size_t depth = m->depth_max + 1; m->delta_count && depth-- > 0;) {
 		for (uint32_t i = m->depth_head[depth]; i;) {
 			struct delta d = m->deltas[i - 1]; /* what it is in may move */
-			struct vnode *v = node_at(m, d.index);
+			struct change moved = moving(m) ? m->delta_moves[i - 1] : nothing;
+			struct node *n = node_at(m, d.index);
 			i = d.next;
-			v->delta = 0;
+			n->delta = 0;
 			if (d.own)
-				take_self(&v->n, &d.d);
-			tally_add(&v->n.incl, &d.incl);
-			change_add(&v->n.incl_change, &d.incl_change);
-			v->n.rate_bytes += d.rate_bytes;
-			v->n.rate_blocks += d.rate_blocks;
-			v->n.sampled += d.sampled;
-			v->n.changed_ns = now;
-			if (v->n.parent == NO_ID)
+				n->self_estimate |= m->changes[d.own - 1].self_sampled & 1;
+			tally_add(&n->incl, &d.incl);
+			n->sampled += d.sampled;
+			if (d.rate.bytes | d.rate.blocks) {
+				struct rate *r = rate_at(m, d.index);
+				r->bytes += d.rate.bytes;
+				r->blocks += d.rate.blocks;
+			}
+			if (moving(m))
+				change_add(&m->moves[d.index], &moved);
+			if (n->parent == NO_ID)
 				continue;
-			struct delta *up = delta_of(m, idmap_get(&m->node_ids, v->n.parent));
+			struct delta *up = delta_of(m, idmap_get(&m->node_ids, n->parent));
 			tally_add(&up->incl, &d.incl);
-			change_add(&up->incl_change, &d.incl_change);
-			up->rate_bytes += d.rate_bytes;
-			up->rate_blocks += d.rate_blocks;
+			up->rate.bytes += d.rate.bytes;
+			up->rate.blocks += d.rate.blocks;
 			up->sampled += d.sampled;
+			if (moving(m))
+				change_add(&m->delta_moves[up - m->deltas], &moved);
 		}
 		m->depth_head[depth] = 0;
 	}
 }
 
-/* All inclusive sums anew: children come after their parents, so backwards is bottom-up. */
-static void sum_all(struct model *m, uint64_t now)
+/* All inclusive sums anew, from the slots: children come after their parents, so backwards is bottom-up. */
+static void sum_all(struct model *m)
 {
 	for (size_t i = 0; i < m->delta_count; i++) {
-		struct vnode *v = node_at(m, m->deltas[i].index);
-		take_self(&v->n, &m->deltas[i].d);
-		m->depth_head[v->depth] = 0;
+		struct node *n = node_at(m, m->deltas[i].index);
+		n->delta = 0;
+		m->depth_head[n->depth] = 0;
 	}
 	for (uint32_t i = 0; i < m->node_count; i++) {
-		struct node *n = &node_at(m, i)->n;
-		n->incl = n->self;
-		n->incl_change = n->self_change;
-		n->rate_bytes = n->self_rate_bytes;
-		n->rate_blocks = n->self_rate_blocks;
-		n->sampled = n->self_estimate;
+		node_at(m, i)->incl = (struct tally){ 0 };
+		node_at(m, i)->sampled = 0;
+	}
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		const struct slot *s = slot_at(m, i);
+		struct node *n = node_by_id(m, s->node);
+		tally_add(&n->incl, &s->now);
+		n->self_estimate |= is_estimate(s);
 	}
 	for (uint32_t i = m->node_count; i-- > 0;) {
-		struct vnode *v = node_at(m, i);
-		struct vnode *up = v->n.parent == NO_ID ? NULL : node_by_id(m, v->n.parent);
-		if (v->delta)
-			v->n.changed_ns = now;
-		if (up) {
-			tally_add(&up->n.incl, &v->n.incl);
-			change_add(&up->n.incl_change, &v->n.incl_change);
-			up->n.rate_bytes += v->n.rate_bytes;
-			up->n.rate_blocks += v->n.rate_blocks;
-			up->n.sampled += v->n.sampled;
-			up->delta |= v->delta;
-		}
-		v->delta = 0;
+		struct node *n = node_at(m, i), *up = n->parent == NO_ID ? NULL : node_by_id(m, n->parent);
+		n->sampled += n->self_estimate;
+		if (!up)
+			continue;
+		tally_add(&up->incl, &n->incl);
+		up->sampled += n->sampled;
 	}
+	rates_sum_all(m);
+	if (moving(m))
+		marks_sum_moves(m);
 }
 
-/* Returns how many entries of m->changes there are. */
-static size_t take_deltas(struct model *m, uint64_t now)
+static void take_in(struct model *m, uint64_t now)
 {
-	size_t n = 0;
+	double weight = 0;
+	bool all = m->staged_count + rates_due_count(m, now) > m->node_count / 8 + 1024;
 
-	GROW(m->changes, m->change_room, m->delta_count + 1);
-	for (size_t i = 0; i < m->delta_count; i++)
-		m->changes[n++] = m->deltas[i].d;
-	if (m->delta_count > m->node_count / 8)
-		sum_all(m, now);
+	m->told = !all || (m->complete && !m->resuming);
+	if (m->moves)
+		GROW(m->moves, m->moves_room, m->node_count);
+	expire_rates(m, now, m->told);
+	struct rate_batch *batch = rates_begin(m, now, &weight);
+	take_staged(m, batch, weight, m->told);
+	if (all)
+		sum_all(m);
 	else
-		walk_up(m, now);
-	m->delta_count = m->depth_max = 0;
-	return n;
+		walk_up(m);
+	rates_rest(m);
+	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
+}
+
+/* Frees an array that is much larger than what the tick needed. */
+#define TRIM(ptr, have, used)                                                                      \
+	do {                                                                                       \
+		if ((have) > KEPT && (have) / 4 > (used)) {                                        \
+			free(ptr);                                                                 \
+			(ptr) = NULL;                                                              \
+			(have) = 0;                                                                \
+		}                                                                                  \
+	} while (0)
+
+static void trim(struct model *m, size_t staged)
+{
+	TRIM(m->staged, m->staged_room, staged);
+	TRIM(m->delta_moves, m->delta_moves_room, moving(m) ? m->delta_count : 0);
+	TRIM(m->deltas, m->delta_room, m->delta_count);
+	TRIM(m->changes, m->change_room, m->change_count);
+	m->delta_count = m->change_count = m->depth_max = 0;
 }
 
 static void remember(struct model *m)
@@ -249,14 +273,11 @@ static void be_resumed(struct model *m, bool whole)
 
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 {
-	double weight = 0;
+	size_t staged = m->staged_count;
 
 	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return;
-	expire_rates(m, time_ns);
-	struct rate_batch *batch = new_batch(m, time_ns, &weight);
-	take_staged(m, batch, weight);
-	size_t changed = take_deltas(m, time_ns);
+	take_in(m, time_ns);
 	m->time_ns = time_ns;
 	if (m->resuming)
 		series_join(&m->series, &m->series_coming);
@@ -272,17 +293,17 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 	m->complete |= m->tick_complete;
 	if (flags & MTW_TICK_FINAL)
 		m->final = true;
-	model_notify(m, m->changes, changed);
+	model_notify(m, m->told ? m->changes : NULL, m->change_count);
+	trim(m, staged);
 	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
 		marks_rebase(m);
 }
 
 void tick_clear(struct model *m)
 {
-	m->staged_count = m->delta_count = m->depth_max = 0;
-	for (size_t i = 0; i < RATE_TICKS; i++)
-		m->batches[i].count = 0;
-	m->batch_first = m->batch_count = m->ring_first = m->ring_count = 0;
+	m->staged_count = m->delta_count = m->change_count = m->depth_max = 0;
+	rates_clear(m);
+	m->ring_first = m->ring_count = 0;
 	m->totals_pending = false;
 }
 

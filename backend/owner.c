@@ -106,17 +106,20 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 }
 
 /* Adds (or with sign -1 takes away) all that a node allocated itself. */
-static void book(struct owner *w, const struct node *n, uint64_t sign)
+static void book(const struct model *m, struct owner *w, const struct node *n, uint64_t sign)
 {
-	w->sum.alloc_blocks += sign * n->self.alloc_blocks;
-	w->sum.alloc_bytes += sign * n->self.alloc_bytes;
-	w->sum.free_blocks += sign * n->self.free_blocks;
-	w->sum.free_bytes += sign * n->self.free_bytes;
-	w->change.born_blocks += sign * n->self_change.born_blocks;
-	w->change.born_bytes += sign * n->self_change.born_bytes;
-	w->change.gone_blocks += sign * n->self_change.gone_blocks;
-	w->change.gone_bytes += sign * n->self_change.gone_bytes;
-	w->rate_bytes += sign * n->self_rate_bytes;
+	struct tally self = model_self(m, n);
+	struct change change = model_self_change(m, n);
+
+	w->sum.alloc_blocks += sign * self.alloc_blocks;
+	w->sum.alloc_bytes += sign * self.alloc_bytes;
+	w->sum.free_blocks += sign * self.free_blocks;
+	w->sum.free_bytes += sign * self.free_bytes;
+	w->change.born_blocks += sign * change.born_blocks;
+	w->change.born_bytes += sign * change.born_bytes;
+	w->change.gone_blocks += sign * change.gone_blocks;
+	w->change.gone_bytes += sign * change.gone_bytes;
+	w->rate_bytes += sign * model_self_rate(m, n).bytes;
 	w->sampled += sign * n->self_estimate;
 }
 
@@ -210,8 +213,8 @@ static void assign(struct owners *o, uint32_t index)
 	if (before == now)
 		return;
 	if (before != UNASKED && before != FRESH)
-		book(&o->held[before - 1]->pub, n, (uint64_t)-1);
-	book(&o->held[now - 1]->pub, n, 1);
+		book(o->m, &o->held[before - 1]->pub, n, (uint64_t)-1);
+	book(o->m, &o->held[now - 1]->pub, n, 1);
 	o->of_node[index] = now;
 }
 
@@ -262,7 +265,8 @@ static void make_anew(struct owners *o)
 	/* The root holds what no node could be made for. */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct node *n = model_dense(o->m, i, NULL);
-		if (n->self.alloc_blocks | n->self.alloc_bytes)
+		struct tally self = model_self(o->m, n);
+		if (self.alloc_blocks | self.alloc_bytes)
 			assign(o, i);
 	}
 	o->stale = false;

@@ -91,7 +91,7 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 
 		if (n->kind != MTW_NODE_TRUNCATED)
 			continue;
-		add(&c, n->offset, NO_ID, n->self.alloc_blocks);
+		add(&c, n->offset, NO_ID, model_self(m, n).alloc_blocks);
 		for (uint32_t last = n->first_child; last != NO_ID;
 		     last = model_node(m, last)->next_sibling)
 			add(&c, n->offset, model_node(m, last)->module,

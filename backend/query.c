@@ -159,12 +159,14 @@ void value_sub(struct value *v, const struct value *d)
 	v->sampled -= d->sampled;
 }
 
-void value_of_node(const struct node *n, bool incl, struct value *v)
+void value_of_node(const struct model *m, const struct node *n, bool incl, struct value *v)
 {
-	v->tally = incl ? n->incl : n->self;
-	v->change = incl ? n->incl_change : n->self_change;
-	v->rate_bytes = incl ? n->rate_bytes : n->self_rate_bytes;
-	v->rate_blocks = incl ? n->rate_blocks : n->self_rate_blocks;
+	struct rate rate = incl ? model_rate(m, n) : model_self_rate(m, n);
+
+	v->tally = incl ? n->incl : model_self(m, n);
+	v->change = incl ? model_change(m, n) : model_self_change(m, n);
+	v->rate_bytes = rate.bytes;
+	v->rate_blocks = rate.blocks;
 	v->sampled = incl ? n->sampled : n->self_estimate;
 }
 

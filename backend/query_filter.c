@@ -33,7 +33,7 @@ static const struct value *of_node(const struct query *q, uint32_t index, bool i
 {
 	static _Thread_local struct value v; /* main thread only; borrowed for one addition */
 
-	value_of_node(model_dense(q->m, index, NULL), incl, &v);
+	value_of_node(q->m, model_dense(q->m, index, NULL), incl, &v);
 	return &v;
 }
 
@@ -82,18 +82,6 @@ static uint16_t words_of_node(struct query *q, uint32_t index)
 				words |= (uint16_t)(1u << w);
 	}
 	return f->word_of_loc[loc] = words;
-}
-
-static bool held_at_base(const struct query *q, const struct node *n)
-{
-	const struct slot *s;
-
-	for (uint32_t id = n->first_slot; id; id = s->next_of_node) {
-		s = model_slot(q->m, id);
-		if (s->base_blocks)
-			return true;
-	}
-	return false;
 }
 
 bool filter_takes(const struct query *q, const struct cohort *c)
@@ -146,8 +134,9 @@ static bool passes(struct query *q, uint32_t index)
 {
 	const struct filter *f = &q->filter;
 	const struct node *n = model_dense(q->m, index, NULL);
+	struct tally self = model_self(q->m, n);
 
-	if (!n->self.alloc_blocks)
+	if (!self.alloc_blocks)
 		return false;
 	if (f->active && (f->words[index] & ~HOLDS) != (1u << f->word_count) - 1)
 		return false;
@@ -157,12 +146,12 @@ static bool passes(struct query *q, uint32_t index)
 		return false;
 	if (!f->active)
 		return true;
-	const struct change *c = &n->self_change;
-	if (f->size_above && live_bytes(&n->self) <= f->size_above)
+	if (f->size_above && live_bytes(&self) <= f->size_above)
 		return false;
-	if (f->grew && c->born_bytes <= c->gone_bytes)
+	struct change c = model_self_change(q->m, n);
+	if (f->grew && c.born_bytes <= c.gone_bytes)
 		return false;
-	return !f->fresh || (c->born_bytes && !held_at_base(q, n));
+	return !f->fresh || (c.born_bytes && !model_held_at_base(q->m, n));
 }
 
 /* What of the stack counts. False: nothing. */
@@ -172,7 +161,7 @@ static bool taken(struct query *q, uint32_t index, struct value *v)
 
 	if (!passes(q, index))
 		return false;
-	value_of_node(n, false, v);
+	value_of_node(q->m, n, false, v);
 	return !q->filter.by_cohort || keep_cohorts(q, n, v);
 }
 
@@ -254,7 +243,7 @@ static void sum_up(struct query *q, uint32_t i)
 	const struct node *n = model_dense(q->m, i, NULL);
 	struct value v;
 
-	if (f->by_cohort && n->self.alloc_blocks)
+	if (f->by_cohort && n->first_slot)
 		spend_steps(q, FOLLOW_STEPS / 2);
 	if (taken(q, i, &v)) {
 		f->self[i] = v;

@@ -88,9 +88,9 @@ static bool sum_up(struct query *q, struct lines *l)
 		if (l->at % NODES_A_STEP == 0 && !take_step(q))
 			return false;
 		const struct node *n = model_dense(q->m, l->at, NULL);
-		if (!n->self.alloc_blocks)
+		value_of_node(q->m, n, false, &v);
+		if (!v.tally.alloc_blocks)
 			continue;
-		value_of_node(n, false, &v);
 		add(q, l, l->at, &v);
 	}
 	return l->whole = true;

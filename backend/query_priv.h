@@ -310,7 +310,7 @@ uint32_t zero_flag(const struct model *m, const struct value *v);
 void grow_untouched(void **ptr, size_t *have, size_t need, size_t size);
 void value_add(struct value *v, const struct value *d);
 void value_sub(struct value *v, const struct value *d);
-void value_of_node(const struct node *n, bool incl, struct value *v);
+void value_of_node(const struct model *m, const struct node *n, bool incl, struct value *v);
 
 /* query_lines.c */
 void lines_add_value(struct query *q, uint32_t index, const struct value *raw);

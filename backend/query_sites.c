@@ -202,7 +202,7 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 		return;
 	fit(q, t);
 	if (!t->of_node[index]) {
-		if (!model_dense(q->m, index, NULL)->self.alloc_blocks)
+		if (!model_self(q->m, model_dense(q->m, index, NULL)).alloc_blocks)
 			return;
 		link_stack(q, t, index, site_of(q, t, index));
 	}
@@ -224,7 +224,7 @@ void sites_move(struct query *q, uint32_t index)
 		return;
 	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
 	struct value v = *filter_self(q, index), raw;
-	value_of_node(model_dense(q->m, index, NULL), false, &raw);
+	value_of_node(q->m, model_dense(q->m, index, NULL), false, &raw);
 	from->unmoved = live_bytes(&from->all.tally);
 	inherit(to, from, live_bytes(&raw.tally));
 	unlink_stack(t, index);
@@ -300,16 +300,16 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	uint32_t before = t->of_node[i];
 
 	t->of_node[i] = 0;
-	if (!n->self.alloc_blocks)
+	struct value raw;
+	value_of_node(q->m, n, false, &raw);
+	if (!raw.tally.alloc_blocks)
 		return;
 	uint32_t number = site_of(q, t, i);
 	struct query_site *s = t->sites[number - 1];
-	struct value raw;
 	if (before && before != number)
-		inherit(s, t->sites[before - 1], live_bytes(&n->self));
+		inherit(s, t->sites[before - 1], live_bytes(&raw.tally));
 	link_stack(q, t, i, number);
 	value_add(&s->sum, filter_self(q, i));
-	value_of_node(n, false, &raw);
 	value_add(&s->all, &raw);
 	weigh(q, s, i);
 }

@@ -343,7 +343,7 @@ bool tree_add_stacks(struct query *q)
 		uint32_t i = q->up_at;
 		if (i % NODES_A_STEP == 0 && !take_step(q))
 			return false;
-		if (q->up_leaf[i] || !model_dense(q->m, i, NULL)->self.alloc_blocks)
+		if (q->up_leaf[i] || !model_self(q->m, model_dense(q->m, i, NULL)).alloc_blocks)
 			continue;
 		struct value v = *filter_self(q, i);
 		q->up_leaf[i] = 1;
@@ -356,7 +356,7 @@ bool tree_add_stacks(struct query *q)
 static bool fresh_stack(const struct query *q, uint32_t index)
 {
 	return q->up_started && index < q->up_at && !q->up_leaf[index] &&
-	       model_dense(q->m, index, NULL)->self.alloc_blocks;
+	       model_self(q->m, model_dense(q->m, index, NULL)).alloc_blocks;
 }
 
 void tree_add_value(struct query *q, uint32_t index, const struct value *v)

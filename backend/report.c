@@ -143,13 +143,14 @@ static void gather_stacks(struct report *r)
 	r->cut_count = quality_cuts(r->model, &r->cuts);
 	for (uint32_t i = 0; i < n; i++) {
 		const struct node *node = model_dense(r->model, i, &id);
+		struct tally self = model_self(r->model, node);
 
-		if (!node->self.alloc_blocks && !node->self.alloc_bytes)
+		if (!self.alloc_blocks && !self.alloc_bytes)
 			continue;
 		GROW(r->stacks, room, r->stack_count + 1);
 		struct report_stack *s = &r->stacks[r->stack_count++];
 		s->leaf = id;
-		s->sum = node->self;
+		s->sum = self;
 		s->estimate = node->self_estimate;
 		s->truncated = truncation_of(r->model, id);
 		count_cut(r, s);
@@ -200,7 +201,7 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 		const struct node *node = model_dense(r->model, i, &id);
 		list[(*count)++] = (struct report_stack){
 			.leaf = id,
-			.sum = node->self,
+			.sum = model_self(r->model, node),
 			.estimate = node->self_estimate,
 			.truncated = truncation_of(r->model, id),
 			.change = *c,

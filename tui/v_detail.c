@@ -40,20 +40,21 @@ static void add_stack(struct detail *d)
 /* Of the last second. */
 static void add_rates(struct detail *d, const struct node *n)
 {
-	uint64_t calls = d->inclusive ? n->rate_blocks : n->self_rate_blocks;
-	uint64_t bytes = d->inclusive ? n->rate_bytes : n->self_rate_bytes;
+	const struct model *m = d->p.v.app->model;
+	struct rate rate = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
 	const char *w = detail_about(d);
 	char a[32], b[32];
 
 	if (!figures_over(&d->p.v.app->figures))
-		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.", calls ? w : "", text_count(a, calls), bytes ? w : "",
-			 text_bytes(b, bytes));
+		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.", rate.blocks ? w : "",
+			 text_count(a, rate.blocks), rate.bytes ? w : "", text_bytes(b, rate.bytes));
 }
 
 static void add_figures(struct detail *d, const struct node *n)
 {
-	const struct tally *t = d->inclusive ? &n->incl : &n->self;
-	const struct change *c = d->inclusive ? &n->incl_change : &n->self_change;
+	const struct model *m = d->p.v.app->model;
+	struct tally sum = d->inclusive ? n->incl : model_self(m, n), *t = &sum;
+	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
 	const char *w = detail_about(d);
 	char a[32], b[32], e[32], f[32];
 
@@ -69,8 +70,8 @@ static void add_figures(struct detail *d, const struct node *n)
 		char interval[320];
 		action_interval_name(d->p.v.app, false, interval, sizeof interval);
 		page_add(&d->p, ROLE_NORMAL, "%s: born %s%s, gone %s%s, net %s%s.", interval, w,
-			 text_bytes(a, c->born_bytes), w, text_bytes(b, c->gone_bytes), w,
-			 text_bytes_signed(e, (int64_t)(c->born_bytes - c->gone_bytes)));
+			 text_bytes(a, c.born_bytes), w, text_bytes(b, c.gone_bytes), w,
+			 text_bytes_signed(e, (int64_t)(c.born_bytes - c.gone_bytes)));
 	}
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 }

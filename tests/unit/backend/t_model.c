@@ -6,6 +6,8 @@
 #include "made.h"
 #include "series.h"
 
+#include <malloc.h>
+
 #define TICK 100000000ull
 
 static void must_hold(const struct model *m)
@@ -40,6 +42,19 @@ static void tick(struct model *m, uint64_t number)
 	must_hold(m);
 }
 
+static const struct tally *own(const struct model *m, uint32_t node)
+{
+	static struct tally self;
+
+	self = model_self(m, model_node(m, node));
+	return &self;
+}
+
+static struct change all_change(const struct model *m)
+{
+	return model_change(m, model_node(m, 0));
+}
+
 TEST(inclusive_sums_by_hand)
 {
 	struct model *m = family();
@@ -48,8 +63,8 @@ TEST(inclusive_sums_by_hand)
 	made_counts(m, 2, 5, 50, 0, 0);
 	CHECK_EQ(live_bytes(&model_node(m, 0)->incl), 0); /* held back until the tick */
 	tick(m, 1);
-	CHECK_EQ(live_bytes(&model_node(m, 2)->self), 600);
-	CHECK_EQ(live_bytes(&model_node(m, 3)->self), 0);
+	CHECK_EQ(live_bytes(own(m, 2)), 600);
+	CHECK_EQ(live_bytes(own(m, 3)), 0);
 	CHECK_EQ(live_bytes(&model_node(m, 3)->incl), 50);
 	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 650);
 	CHECK_EQ(live_blocks(&model_node(m, 0)->incl), 11);
@@ -60,8 +75,6 @@ TEST(inclusive_sums_by_hand)
 	tick(m, 2);
 	CHECK_EQ(live_bytes(&model_node(m, 1)->incl), 650);
 	CHECK_EQ(model_node(m, 1)->incl.alloc_bytes, 1070);
-	CHECK_EQ(model_node(m, 1)->changed_ns, 2 * TICK);
-	CHECK_EQ(model_node(m, 2)->changed_ns, TICK);
 	model_free(m);
 }
 
@@ -94,7 +107,7 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	made_counts(m, 2, 5, 50, 0, 0);
 	made_counts(m, 3, 100, 1000, 10, 100);
 	tick(m, 1);
-	CHECK_EQ(live_blocks(&model_node(m, 4)->self), 95);
+	CHECK_EQ(live_blocks(own(m, 4)), 95);
 	CHECK(model_estimate(m) && model_node(m, 4)->self_estimate);
 	CHECK(model_node(m, 3)->sampled && model_node(m, 1)->sampled);
 	CHECK(!model_node(m, 2)->sampled && !model_node(m, 3)->self_estimate);
@@ -160,16 +173,16 @@ TEST(born_gone_and_net_since_a_mark)
 	tick(m, 2);
 	CHECK_EQ(model_set_interval(m, 1, 0), 0);
 	must_hold(m);
-	const struct change *c = &model_node(m, 2)->self_change;
+	const struct change change = model_self_change(m, model_node(m, 2)), *c = &change;
 	CHECK_EQ(c->born_bytes, 222);
 	CHECK_EQ(c->born_blocks, 2);
 	CHECK_EQ(c->gone_bytes, 300);
-	CHECK_EQ(model_node(m, 0)->incl_change.gone_blocks, 3);
+	CHECK_EQ(all_change(m).gone_blocks, 3);
 	CHECK_EQ(model_mark_find(m, "first"), 1);
 	CHECK_EQ(model_mark_find(m, "m1"), 1);
 	CHECK_EQ(model_mark_find(m, "2"), -1);
 	CHECK_EQ(model_set_interval(m, 0, 0), 0);
-	CHECK_EQ(model_node(m, 0)->incl_change.born_bytes - model_node(m, 0)->incl_change.gone_bytes, 922);
+	CHECK_EQ(all_change(m).born_bytes - all_change(m).gone_bytes, 922);
 	CHECK_EQ(model_set_interval(m, 7, 0), -1);
 	model_free(m);
 }
@@ -221,8 +234,11 @@ TEST(hostile_ids_and_counters)
 	e.u.slot.id = 9;
 	e.u.slot.node = 77;
 	refused(m, &e, "node 77");
-	e.u.slot.id = 1;
 	e.u.slot.node = 1;
+	e.u.slot.epoch = 1ull << 32;
+	refused(m, &e, "epoch");
+	e.u.slot.epoch = 0;
+	e.u.slot.id = 1;
 	refused(m, &e, "twice");
 	e = (struct event){ .type = MTW_COUNTS };
 	e.u.counts.slot = 9;
@@ -302,12 +318,139 @@ TEST(rates_are_of_the_last_second)
 		made_counts(m, 2, i, i * 100, 0, 0);
 		made_tick_whole(m, &sum, (i + 1) * TICK);
 	}
-	CHECK_EQ(model_node(m, 1)->rate_bytes, 1000);
-	CHECK_EQ(model_node(m, 1)->rate_blocks, 10);
-	CHECK_EQ(model_node(m, 4)->self_rate_bytes, 1000);
+	CHECK_EQ(model_rate(m, model_node(m, 1)).bytes, 1000);
+	CHECK_EQ(model_rate(m, model_node(m, 1)).blocks, 10);
+	CHECK_EQ(model_self_rate(m, model_node(m, 4)).bytes, 1000);
 	for (uint64_t i = 32; i <= 43; i++)
 		made_tick_whole(m, &sum, i * TICK);
-	CHECK_EQ(model_node(m, 1)->rate_bytes, 0);
+	CHECK_EQ(model_rate(m, model_node(m, 1)).bytes, 0);
+	model_free(m);
+}
+
+/* --- many call paths */
+
+#define PATHS 60000u /* of which each has a node of its own below one of a hundred */
+
+struct told { uint32_t lists, changes, anything; };
+
+static void count_told(void *arg, const struct model_delta *d, size_t count)
+{
+	struct told *t = arg;
+
+	t->lists += d != NULL;
+	t->changes += (uint32_t)count;
+	t->anything += d == NULL;
+}
+
+static void many_counts(struct model *m, uint32_t step, uint64_t each, struct tally *sum)
+{
+	*sum = (struct tally){ 0 };
+	for (uint32_t i = 1; i <= PATHS; i++) {
+		bool late = i % step != 0;
+		uint64_t blocks = late ? each - 1 : each;
+		if (!late)
+			made_counts(m, i, blocks, blocks * 10, blocks / 2, blocks / 2 * 10);
+		sum->alloc_blocks += blocks;
+		sum->alloc_bytes += blocks * 10;
+		sum->free_blocks += blocks / 2;
+		sum->free_bytes += blocks / 2 * 10;
+	}
+}
+
+static struct model *many(struct tally *sum)
+{
+	struct model *m = model_new();
+
+	made_module(m, 0, "/bin/many", MTW_MODULE_MAIN);
+	for (uint32_t i = 1; i <= 100; i++)
+		made_node(m, i, 0, 0, i);
+	for (uint32_t i = 1; i <= PATHS; i++) {
+		made_node(m, 100 + i, 1 + i % 100, 0, i);
+		made_slot(m, i, 100 + i, 0);
+	}
+	many_counts(m, 1, 1, sum);
+	return m;
+}
+
+TEST(ticks_that_change_a_large_part)
+{
+	struct tally sum;
+	struct model *m = many(&sum);
+	struct told t = { 0 };
+
+	model_on_change(m, count_told, &t);
+	made_weighed(m, 7, 4096);
+	made_tick_whole(m, &sum, TICK);
+	must_hold(m);
+	CHECK_EQ(t.anything, 1); /* a first state is no list of changes */
+	CHECK_EQ(t.changes, 0);
+	CHECK_EQ(live_blocks(&model_node(m, 1)->incl), PATHS / 100);
+	CHECK(model_node(m, 107)->self_estimate && model_node(m, 8)->sampled == 1 && model_estimate(m));
+	CHECK_EQ(model_rate(m, model_node(m, 0)).blocks, 0);
+	for (uint64_t i = 2; i <= 4; i++) { /* all of them, and as a few are: by the other way */
+		many_counts(m, i == 3 ? 50 : 1, i == 4 ? 3 : i, &sum);
+		made_tick(m, i * TICK, 0);
+		must_hold(m);
+		CHECK_EQ(t.anything, 1);
+		CHECK_EQ(t.lists, i - 1);
+	}
+	CHECK_EQ(t.changes, PATHS + PATHS / 50 + PATHS);
+	CHECK_EQ(model_rate(m, model_node(m, 0)).blocks, 2 * PATHS);
+	CHECK_EQ(model_self_rate(m, model_node(m, 0)).blocks, 0);
+	CHECK_EQ(model_self_rate(m, model_node(m, 150)).blocks, 2);
+	made_mark(m, 1, 0, 4 * TICK, 0, "one");
+	made_cell(m, 1, 50, 1, 10);
+	made_cells_end(m, 1);
+	CHECK_EQ(model_set_interval(m, 1, 0), 0);
+	made_node(m, 100 + PATHS + 1, 1, 0, 77); /* what is younger than the interval */
+	made_slot(m, PATHS + 1, 100 + PATHS + 1, 1);
+	made_counts(m, PATHS + 1, 5, 50, 0, 0);
+	made_tick(m, 5 * TICK, 0);
+	must_hold(m);
+	CHECK_EQ(model_self_change(m, model_node(m, 100 + PATHS + 1)).born_blocks, 5);
+	CHECK(model_held_at_base(m, model_node(m, 150)) && !model_held_at_base(m, model_node(m, 151)));
+	many_counts(m, 1, 4, &sum);
+	made_tick(m, 6 * TICK, 0);
+	must_hold(m);
+	CHECK_EQ(model_set_interval(m, 0, 1), 0);
+	made_tick(m, 40 * TICK, 0); /* a second without an allocation */
+	must_hold(m);
+	CHECK_EQ(model_rate(m, model_node(m, 0)).blocks, 0);
+	CHECK_EQ(model_change(m, model_node(m, 0)).born_blocks, 1);
+	model_free(m);
+}
+
+static size_t allocated(void)
+{
+	struct mallinfo2 i = mallinfo2();
+
+	return i.uordblks + i.hblkhd;
+}
+
+/* Of the model alone; a sanitizer's malloc says that it holds nothing. */
+TEST(memory_of_a_call_path)
+{
+	size_t before = allocated(), first, late;
+	struct tally sum;
+	struct model *m = many(&sum);
+
+	made_tick_whole(m, &sum, TICK);
+	made_tick_whole(m, &sum, 2 * TICK); /* and what the first one took for itself goes */
+	first = allocated() - before;
+	CHECK(first / PATHS <= 165);
+	for (uint64_t i = 3; i <= 6; i++) { /* late ticks, of which each has all paths */
+		many_counts(m, 1, i, &sum);
+		made_tick_whole(m, &sum, i * TICK);
+	}
+	for (uint64_t i = 7; i <= 20; i++)
+		made_tick_whole(m, &sum, i * TICK);
+	late = allocated() - before;
+	CHECK(late <= first + first / 50);
+	made_mark(m, 1, 0, 20 * TICK, 0, "one");
+	made_cells_end(m, 1);
+	CHECK_EQ(model_set_interval(m, 1, 0), 0);
+	CHECK_EQ(model_set_interval(m, 0, 0), 0);
+	CHECK(allocated() - before <= late + 4096);
 	model_free(m);
 }
 
@@ -482,13 +625,14 @@ static void compare_nodes(const struct plain *p, uint32_t from, uint32_t to)
 	for (uint32_t n = p->nodes; n > 0; n--) {
 		const struct node *x_node = model_node(p->m, n);
 		CHECK_EQ(live_bytes(&x_node->incl), live[n]);
-		CHECK_EQ(x_node->incl_change.born_bytes - x_node->incl_change.gone_bytes, net[n]);
+		struct change c = model_change(p->m, x_node);
+		CHECK_EQ(c.born_bytes - c.gone_bytes, net[n]);
 		live[p->parent[n]] += live[n];
 		net[p->parent[n]] += net[n];
 	}
 	CHECK_EQ(live_bytes(&model_node(p->m, 0)->incl), live_bytes(&p->total));
-	CHECK_EQ(model_node(p->m, 0)->incl_change.born_bytes, born);
-	CHECK_EQ(model_node(p->m, 0)->incl_change.gone_bytes, gone);
+	CHECK_EQ(all_change(p->m).born_bytes, born);
+	CHECK_EQ(all_change(p->m).gone_bytes, gone);
 }
 
 static void compare(const struct plain *p)

@@ -41,8 +41,8 @@ static void whole(const struct session *x)
 		rate += list[i].rate_bytes;
 	}
 	CHECK(!memcmp(&sum, all, sizeof sum));
-	CHECK_EQ(born, model_node(x->m, 0)->incl_change.born_bytes);
-	CHECK_EQ(rate, model_node(x->m, 0)->rate_bytes);
+	CHECK_EQ(born, model_change(x->m, model_node(x->m, 0)).born_bytes);
+	CHECK_EQ(rate, model_rate(x->m, model_node(x->m, 0)).bytes);
 }
 
 static void end(struct session *x)

@@ -184,7 +184,8 @@ static void check_flat(struct plain *p, uint32_t from, uint32_t to)
 	CHECK_EQ(by_site.gone, all.gone);
 	CHECK_EQ(by_owner.born, all.born);
 	CHECK_EQ(by_owner.gone, all.gone);
-	must_be(&model_node(p->x.m, 0)->incl_change, &all);
+	struct change c = model_change(p->x.m, model_node(p->x.m, 0));
+	must_be(&c, &all);
 }
 
 static void check_interval(struct plain *p)
