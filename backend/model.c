@@ -183,6 +183,7 @@ void model_free(struct model *m)
 	free(m->marks);
 	free(m->truncated);
 	free(m->staged);
+	free(m->job.staged);
 	free(m->deltas);
 	free(m->delta_moves);
 	free(m->depth_head);
@@ -238,9 +239,12 @@ static bool is_file_name(const char *name)
 /* As it was called: redis-server may be a link to redis-check-rdb. */
 static char *name_of(const struct program *p)
 {
-	const char *called = p->arg_count ? last_part(p->args[0]) : "";
+	char called[MTW_STRING_MAX + 1] = "";
 
-	return xstrdup(is_file_name(called) ? called : last_part(p->exe));
+	/* Some write more words behind it: "redis-server *:6379". */
+	if (p->arg_count)
+		snprintf(called, sizeof called, "%.*s", (int)strcspn(p->args[0], " "), p->args[0]);
+	return xstrdup(is_file_name(last_part(called)) ? last_part(called) : last_part(p->exe));
 }
 
 static int apply_hello(struct model *m, const struct event *e)
@@ -248,6 +252,7 @@ static int apply_hello(struct model *m, const struct event *e)
 	struct program *p = &m->program;
 	bool same = m->hello && p->pid == e->u.hello.pid && p->start_unix_ns == e->u.hello.start_unix_ns;
 
+	tick_settle(m);
 	/* A second greeting: the link was renewed, or another program took over. */
 	if (same) {
 		resume(m);
@@ -482,6 +487,7 @@ static int apply_weighed(struct model *m, const struct event *e, struct err *err
 {
 	struct slot *s = slot_by_id(m, e->u.weighed.slot);
 
+	tick_settle(m); /* it is staged as it is, not as it was */
 	if (!s)
 		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
 			       e->u.weighed.slot);

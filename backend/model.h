@@ -177,6 +177,14 @@ void model_swap(struct model *a, struct model *b);
 void model_want_interval(struct model *m, const struct model *as);
 
 /*
+ * A tick that changes a great part of all takes its time. Sliced: it is worked out by model_go_on(), until end_ns of now_ns() at
+ * most, and takes effect at the end; ticks that come meanwhile take effect together, after it. True: nothing is left.
+ */
+void model_set_sliced(struct model *m, bool on);
+bool model_go_on(struct model *m, uint64_t end_ns);
+bool model_busy(const struct model *m);
+
+/*
  * Read access: borrowed, valid until the next model_apply(). Ids past the count give NULL; an id
  * below it that never came (ids may be sparse) gives an object whose `known` is false.
  */

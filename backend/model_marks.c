@@ -335,7 +335,7 @@ void marks_sum_moves(struct model *m)
 	GROW(m->moves, m->moves_room, m->node_count);
 	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
 	for (uint32_t i = 0; i < m->slot_count; i++) {
-		struct change c = slot_change(m, i);
+		struct change c = slot_change(m, i, &slot_at(m, i)->now);
 		change_add(&m->moves[idmap_get(&m->node_ids, slot_at(m, i)->node)], &c);
 	}
 	for (uint32_t i = m->node_count; i-- > 1;)
@@ -346,6 +346,7 @@ int model_set_interval(struct model *m, uint32_t from, uint32_t to)
 {
 	if (!can_say(m, from) || !can_say(m, to))
 		return -1;
+	tick_settle(m);
 	forget_interval(m);
 	m->base = m->base_wanted = from;
 	m->until = m->until_wanted = to;

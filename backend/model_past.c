@@ -108,6 +108,8 @@ static void keep_own(struct model *m, const struct model *was, bool same)
 
 void model_swap(struct model *a, struct model *b)
 {
+	tick_settle(a);
+	tick_settle(b);
 	bool same = same_structure(a, b);
 	struct model *was = xmalloc(sizeof *was);
 

@@ -44,6 +44,32 @@ struct rate_batch {
 	size_t count;              /* entries in all of them */
 };
 
+/*
+ * A tick that is being taken in, perhaps in slices. Nothing of it is seen before the end: until then it is worked
+ * out beside what is there. What comes meanwhile is staged for the next one.
+ */
+struct tick_job {
+	bool busy;
+	uint64_t time_ns;
+	uint32_t flags;
+	struct totals totals;
+	bool has_totals;
+	bool all;                  /* all sums are made anew, from the slots */
+	struct staged *staged;
+	size_t count, room;
+	struct rate_batch batch;   /* of this tick */
+	bool has_batch;
+	double weight;
+	size_t due;                /* batches of rates that are taken back */
+	/* how far it is: batch and entry, staged slot, level and delta of the walk */
+	size_t expired, at, depth;
+	const struct rate_block *block;
+	uint32_t entry, next;
+	bool waits;                /* a tick came meanwhile */
+	uint64_t wait_ns;
+	uint32_t wait_flags;
+};
+
 struct live { uint64_t blocks, bytes; };
 
 struct option { char *name, *value, *who; };
@@ -110,6 +136,8 @@ struct model {
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
+	struct tick_job job;
+	bool sliced;                     /* large ticks are taken in by model_go_on() */
 	struct delta *deltas;
 	struct change *delta_moves;      /* inclusive, beside them; only while changes are counted */
 	size_t delta_count, delta_room, delta_moves_room;
@@ -198,15 +226,15 @@ static inline struct live live_of(const struct tally *t)
 	return (struct live){ live_blocks(t), live_bytes(t) };
 }
 
-/* In the interval; index: of the slot, dense. */
-static inline struct change slot_change(const struct model *m, uint32_t index)
+/* In the interval; index: of the slot, dense; now: its counters. */
+static inline struct change slot_change(const struct model *m, uint32_t index, const struct tally *now)
 {
 	struct live from = { 0, 0 }, to = from;
 
 	if (m->at_base && index < m->at_count)
 		from = m->at_base[index];
 	if (!m->until)
-		to = live_of(&slot_at(m, index)->now);
+		to = live_of(now);
 	else if (index < m->at_count)
 		to = m->at_until[index];
 	return change_between(from.blocks, from.bytes, to.blocks, to.bytes);
@@ -225,12 +253,15 @@ void cohorts_clear(struct model *m);
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
+void tick_settle(struct model *m); /* what is being taken in is, at once */
 /* model_rate.c */
-struct rate_batch *rates_begin(struct model *m, uint64_t now, double *weight);
+bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight);
 /* Of a node (dense) in this batch; false: more than can be. */
 bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double blocks, struct rate *rate);
-struct rate_batch *rates_due(struct model *m, uint64_t now); /* the oldest, when it is older than a second; or NULL */
-size_t rates_due_count(const struct model *m, uint64_t now); /* entries in all such */
+size_t rates_due(const struct model *m, uint64_t now, size_t *entries); /* batches older than a second, and entries in them */
+const struct rate_batch *rates_batch(const struct model *m, size_t i);  /* the oldest is 0 */
+void rates_push(struct model *m, struct rate_batch *b);      /* the newest: takes its entries; the ring is not full */
+void rates_forget(struct rate_batch *b);
 void rates_drop(struct model *m);                            /* the oldest batch */
 struct rate *rate_at(struct model *m, uint32_t index);       /* inclusive */
 void rates_rest(struct model *m);                            /* no batch: no rates, and no memory of them */

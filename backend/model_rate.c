@@ -18,22 +18,21 @@
 #define SECOND 1000000000ull
 #define PAGE 256u
 
-struct rate_batch *rates_begin(struct model *m, uint64_t now, double *weight)
+bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight)
 {
 	uint64_t length = now - m->time_ns;
 
-	if (!m->complete || m->resuming || !length || !m->staged_count)
-		return NULL;
+	if (!m->complete || m->resuming || !length || !staged)
+		return false;
 	uint64_t per_second = (SECOND + length / 2) / length;
 	if (per_second < 1)
 		per_second = 1;
 	if (per_second > RATE_TICKS - 1)
 		per_second = RATE_TICKS - 1;
-	struct rate_batch *b = &m->batches[(m->batch_first + m->batch_count++) % RATE_TICKS];
 	*weight = (double)SECOND / ((double)per_second * (double)length);
 	uint64_t life = length > UINT64_MAX / RATE_TICKS ? 0 : per_second * length - length / 2;
-	b->expire_ns = now > UINT64_MAX - life ? UINT64_MAX : now + life;
-	return b;
+	*b = (struct rate_batch){ .expire_ns = now > UINT64_MAX - life ? UINT64_MAX : now + life };
+	return true;
 }
 
 bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double blocks, struct rate *rate)
@@ -55,33 +54,42 @@ bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double bloc
 /* A full ring expires early: short ticks then have a shorter second. */
 static bool is_due(const struct model *m, size_t i, uint64_t now)
 {
-	return m->batches[(m->batch_first + i) % RATE_TICKS].expire_ns <= now || m->batch_count - i >= RATE_TICKS;
+	return rates_batch(m, i)->expire_ns <= now || m->batch_count - i >= RATE_TICKS;
 }
 
-struct rate_batch *rates_due(struct model *m, uint64_t now)
+const struct rate_batch *rates_batch(const struct model *m, size_t i)
 {
-	return m->batch_count && is_due(m, 0, now) ? &m->batches[m->batch_first] : NULL;
+	return &m->batches[(m->batch_first + i) % RATE_TICKS];
 }
 
-size_t rates_due_count(const struct model *m, uint64_t now)
+size_t rates_due(const struct model *m, uint64_t now, size_t *entries)
 {
-	size_t count = 0;
+	size_t i = 0;
 
-	for (size_t i = 0; i < m->batch_count && is_due(m, i, now); i++)
-		count += m->batches[(m->batch_first + i) % RATE_TICKS].count;
-	return count;
+	for (*entries = 0; i < m->batch_count && is_due(m, i, now); i++)
+		*entries += rates_batch(m, i)->count;
+	return i;
 }
 
-void rates_drop(struct model *m)
+void rates_push(struct model *m, struct rate_batch *b)
 {
-	struct rate_batch *b = &m->batches[m->batch_first];
+	m->batches[(m->batch_first + m->batch_count++) % RATE_TICKS] = *b;
+	*b = (struct rate_batch){ 0 };
+}
 
+void rates_forget(struct rate_batch *b)
+{
 	while (b->blocks) {
 		struct rate_block *next = b->blocks->next;
 		free(b->blocks);
 		b->blocks = next;
 	}
 	b->count = 0;
+}
+
+void rates_drop(struct model *m)
+{
+	rates_forget(&m->batches[m->batch_first]);
 	m->batch_first = (m->batch_first + 1) % RATE_TICKS;
 	m->batch_count--;
 }

@@ -137,7 +137,7 @@ struct change model_self_change(const struct model *m, const struct node *n)
 
 	for (uint32_t id = n->first_slot; id;) {
 		uint32_t index = idmap_get(&m->slot_ids, id);
-		struct change c = slot_change(m, index);
+		struct change c = slot_change(m, index, &slot_at(m, index)->now);
 		change_add(&sum, &c);
 		id = slot_at(m, index)->next_of_node;
 	}
@@ -331,7 +331,7 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
 		const struct node *n = node_at(m, i);
-		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || n->delta)
+		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || (n->delta && !m->job.busy))
 			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
 		uint32_t sampled = n->self_estimate;
 		for (uint32_t c = n->first_child; c != NO_ID; c = node_by_id(m, c)->next_sibling)

@@ -16,6 +16,8 @@
 #include <string.h>
 
 #define SECOND 1000000000ull
+#define AT_ONCE 2000u /* changed slots, at most, that are not worth slices */
+#define LOOK_EVERY 128u /* at the clock */
 #define KEPT 16384u /* elements; what is larger is kept as long as it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
@@ -39,6 +41,12 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	m->staged[m->staged_count++] = (struct staged){ index, *now };
 	s->staged = (uint32_t)m->staged_count;
 	return 0;
+}
+
+/* seen: in this slice, which comes on however late it begins. */
+static bool time_is_up(size_t seen, uint64_t end_ns)
+{
+	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
 
 /* Are inclusive changes kept, and do they move? */
@@ -89,80 +97,88 @@ static void add_rate(struct model *m, uint32_t index, uint64_t bytes, uint64_t b
 	own->self_rate_blocks += blocks;
 }
 
-static bool is_estimate(const struct slot *s)
+static bool is_estimate(const struct slot *s, const struct tally *now)
 {
-	return s->sampled && (s->now.alloc_blocks | s->now.alloc_bytes);
+	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
 }
 
-/* listed: somebody needs to know, to sum up or to tell. */
-static void take_staged(struct model *m, struct rate_batch *batch, double weight, bool listed)
+/* What was allocated more than a second ago is no rate any more. False: time is up. */
+static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
-	for (size_t i = 0; i < m->staged_count; i++) {
-		uint32_t slot = m->staged[i].slot;
-		struct slot *s = slot_at(m, slot);
-		uint32_t index = idmap_get(&m->node_ids, s->node);
-		struct change before = slot_change(m, slot);
-		struct tally grown = tally_sub(&m->staged[i].now, &s->now);
-		struct rate rate = { 0, 0 };
-		s->now = m->staged[i].now;
-		s->staged = 0;
-		if (batch && grown.alloc_blocks &&
-		    !rates_enter(batch, index, (double)grown.alloc_bytes * weight, (double)grown.alloc_blocks * weight, &rate))
-			rate = (struct rate){ 0, 0 };
-		if (!listed)
-			continue;
-		struct change after = slot_change(m, slot), moved = change_sub(&after, &before);
-		struct delta *d = delta_of(m, index);
-		struct model_delta *own = own_of(m, d);
-		if (is_estimate(s) && !node_at(m, index)->self_estimate)
-			own->self_sampled = d->sampled = 1;
-		tally_add(&own->self, &grown);
-		tally_add(&d->incl, &grown);
-		change_add(&own->self_change, &moved);
-		if (moving(m))
-			change_add(&m->delta_moves[node_at(m, index)->delta - 1], &moved);
-		if (rate.bytes | rate.blocks)
-			add_rate(m, index, rate.bytes, rate.blocks);
-	}
-	m->staged_count = 0;
-}
+	size_t seen = 0;
 
-static void expire_rates(struct model *m, uint64_t now, bool listed)
-{
-	const struct rate_batch *b;
-
-	while ((b = rates_due(m, now))) {
-		for (const struct rate_block *k = listed ? b->blocks : NULL; k; k = k->next)
-			for (uint32_t i = 0; i < k->count; i++)
-				add_rate(m, k->entries[i].index, 0 - k->entries[i].bytes,
-					 0 - (uint64_t)k->entries[i].blocks);
-		rates_drop(m);
-	}
-}
-
-/* From the deepest level up, nodes on changed paths only. */
-static void walk_up(struct model *m)
-{
-	static const struct change nothing;
-
-	for (size_t depth = m->depth_max + 1; m->delta_count && depth-- > 0;) {
-		for (uint32_t i = m->depth_head[depth]; i;) {
-			struct delta d = m->deltas[i - 1]; /* what it is in may move */
-			struct change moved = moving(m) ? m->delta_moves[i - 1] : nothing;
-			struct node *n = node_at(m, d.index);
-			i = d.next;
-			n->delta = 0;
-			if (d.own)
-				n->self_estimate |= m->changes[d.own - 1].self_sampled & 1;
-			tally_add(&n->incl, &d.incl);
-			n->sampled += d.sampled;
-			if (d.rate.bytes | d.rate.blocks) {
-				struct rate *r = rate_at(m, d.index);
-				r->bytes += d.rate.bytes;
-				r->blocks += d.rate.blocks;
+	for (; j->expired < j->due; j->expired++) {
+		if (!j->block && !j->entry)
+			j->block = rates_batch(m, j->expired)->blocks;
+		for (; j->block; j->block = j->block->next, j->entry = 0) {
+			for (; j->entry < j->block->count; j->entry++) {
+				const struct rate_entry *e = &j->block->entries[j->entry];
+				if (time_is_up(seen++, end_ns))
+					return false;
+				add_rate(m, e->index, 0 - e->bytes, 0 - (uint64_t)e->blocks);
 			}
-			if (moving(m))
-				change_add(&m->moves[d.index], &moved);
+		}
+		j->entry = 0;
+	}
+	return true;
+}
+
+/* What a staged slot gives to its node; it is not written itself. */
+static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
+{
+	struct slot *s = slot_at(m, x->slot);
+	uint32_t index = idmap_get(&m->node_ids, s->node);
+	struct rate rate = { 0, 0 };
+
+	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
+	    x->now.free_blocks < s->now.free_blocks || x->now.free_bytes < s->now.free_bytes)
+		x->now = s->now; /* staged while a newer one was being taken in, by a peer that breaks the contract */
+	struct tally grown = tally_sub(&x->now, &s->now);
+	if (j->has_batch && grown.alloc_blocks &&
+	    !rates_enter(&j->batch, index, (double)grown.alloc_bytes * j->weight, (double)grown.alloc_blocks * j->weight, &rate))
+		rate = (struct rate){ 0, 0 };
+	if (!m->told)
+		return;
+	struct change before = slot_change(m, x->slot, &s->now), after = slot_change(m, x->slot, &x->now);
+	struct change moved = change_sub(&after, &before);
+	struct delta *d = delta_of(m, index);
+	struct model_delta *own = own_of(m, d);
+	if (is_estimate(s, &x->now) && !node_at(m, index)->self_estimate)
+		own->self_sampled = d->sampled = 1;
+	tally_add(&own->self, &grown);
+	tally_add(&d->incl, &grown);
+	change_add(&own->self_change, &moved);
+	if (moving(m))
+		change_add(&m->delta_moves[node_at(m, index)->delta - 1], &moved);
+	if (rate.bytes | rate.blocks)
+		add_rate(m, index, rate.bytes, rate.blocks);
+}
+
+static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	size_t seen = 0;
+
+	for (; j->at < j->count; j->at++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		take_slot(m, j, &j->staged[j->at]);
+	}
+	return true;
+}
+
+/* From the deepest level up, on changed paths only: each difference is one of the parent, too. */
+static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	for (uint32_t seen = 0; m->delta_count && j->depth;) {
+		if (!j->next)
+			j->next = m->depth_head[j->depth - 1];
+		while (j->next) {
+			if (time_is_up(seen++, end_ns))
+				return false;
+			uint32_t i = j->next - 1;
+			struct delta d = m->deltas[i]; /* what it is in may move */
+			const struct node *n = node_at(m, d.index);
+			j->next = d.next;
 			if (n->parent == NO_ID)
 				continue;
 			struct delta *up = delta_of(m, idmap_get(&m->node_ids, n->parent));
@@ -171,9 +187,30 @@ static void walk_up(struct model *m)
 			up->rate.blocks += d.rate.blocks;
 			up->sampled += d.sampled;
 			if (moving(m))
-				change_add(&m->delta_moves[up - m->deltas], &moved);
+				change_add(&m->delta_moves[up - m->deltas], &m->delta_moves[i]);
 		}
-		m->depth_head[depth] = 0;
+		m->depth_head[--j->depth] = 0;
+	}
+	return true;
+}
+
+static void commit_deltas(struct model *m)
+{
+	for (size_t i = 0; i < m->delta_count; i++) {
+		const struct delta *d = &m->deltas[i];
+		struct node *n = node_at(m, d->index);
+		n->delta = 0;
+		if (d->own)
+			n->self_estimate |= m->changes[d->own - 1].self_sampled & 1;
+		tally_add(&n->incl, &d->incl);
+		n->sampled += d->sampled;
+		if (d->rate.bytes | d->rate.blocks) {
+			struct rate *r = rate_at(m, d->index);
+			r->bytes += d->rate.bytes;
+			r->blocks += d->rate.blocks;
+		}
+		if (moving(m))
+			change_add(&m->moves[d->index], &m->delta_moves[i]);
 	}
 }
 
@@ -193,7 +230,7 @@ static void sum_all(struct model *m)
 		const struct slot *s = slot_at(m, i);
 		struct node *n = node_by_id(m, s->node);
 		tally_add(&n->incl, &s->now);
-		n->self_estimate |= is_estimate(s);
+		n->self_estimate |= is_estimate(s, &s->now);
 	}
 	for (uint32_t i = m->node_count; i-- > 0;) {
 		struct node *n = node_at(m, i), *up = n->parent == NO_ID ? NULL : node_by_id(m, n->parent);
@@ -208,23 +245,52 @@ static void sum_all(struct model *m)
 		marks_sum_moves(m);
 }
 
-static void take_in(struct model *m, uint64_t now)
+/* What the tick brings, and how it will be taken in. */
+static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 {
-	double weight = 0;
-	bool all = m->staged_count + rates_due_count(m, now) > m->node_count / 8 + 1024;
+	struct tick_job *j = &m->job;
+	size_t expiring;
+	struct staged *staged = j->staged;
+	size_t room = j->room;
 
-	m->told = !all || (m->complete && !m->resuming);
-	if (m->moves)
-		GROW(m->moves, m->moves_room, m->node_count);
-	expire_rates(m, now, m->told);
-	struct rate_batch *batch = rates_begin(m, now, &weight);
-	take_staged(m, batch, weight, m->told);
-	if (all)
-		sum_all(m);
-	else
-		walk_up(m);
-	rates_rest(m);
-	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
+	j->busy = true;
+	j->waits = false;
+	j->time_ns = time_ns > m->time_ns ? time_ns : m->time_ns;
+	j->flags = flags;
+	j->has_totals = m->totals_pending;
+	j->totals = m->totals_staged;
+	m->totals_pending = false;
+	j->staged = m->staged;
+	j->room = m->staged_room;
+	j->count = m->staged_count;
+	m->staged = staged;
+	m->staged_room = room;
+	m->staged_count = 0;
+	for (size_t i = 0; i < j->count; i++)
+		slot_at(m, j->staged[i].slot)->staged = 0;
+	j->has_batch = rates_begin(m, j->time_ns, j->count, &j->batch, &j->weight);
+	j->due = rates_due(m, j->time_ns, &expiring);
+	bool whole = m->complete && !m->resuming;
+	j->all = j->count + expiring > m->node_count / 8 + 1024 && !(m->sliced && whole);
+	m->told = !j->all || whole;
+	j->expired = m->told ? 0 : j->due;
+	j->block = NULL;
+	j->at = j->entry = j->next = 0;
+	j->depth = SIZE_MAX;
+}
+
+/* Works it out, in slices. True: it is whole, and can be shown. */
+static bool work_out(struct model *m, uint64_t end_ns)
+{
+	struct tick_job *j = &m->job;
+
+	if (!expire_rates(m, j, end_ns) || !take_slots(m, j, end_ns))
+		return false;
+	if (j->all)
+		return true;
+	if (j->depth == SIZE_MAX)
+		j->depth = m->delta_count ? m->depth_max + 1 : 0;
+	return walk_up(m, j, end_ns);
 }
 
 /* Frees an array that is much larger than what the tick needed. */
@@ -237,9 +303,10 @@ static void take_in(struct model *m, uint64_t now)
 		}                                                                                  \
 	} while (0)
 
-static void trim(struct model *m, size_t staged)
+static void trim(struct model *m)
 {
-	TRIM(m->staged, m->staged_room, staged);
+	TRIM(m->staged, m->staged_room, m->job.count);
+	TRIM(m->job.staged, m->job.room, m->job.count);
 	TRIM(m->delta_moves, m->delta_moves_room, moving(m) ? m->delta_count : 0);
 	TRIM(m->deltas, m->delta_room, m->delta_count);
 	TRIM(m->changes, m->change_room, m->change_count);
@@ -271,37 +338,107 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(m);
 }
 
-void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
+static void commit(struct model *m)
 {
-	size_t staged = m->staged_count;
+	struct tick_job *j = &m->job;
 
-	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
-		return;
-	take_in(m, time_ns);
-	m->time_ns = time_ns;
+	if (m->moves)
+		GROW(m->moves, m->moves_room, m->node_count);
+	for (size_t i = 0; i < j->count; i++)
+		slot_at(m, j->staged[i].slot)->now = j->staged[i].now;
+	for (size_t i = 0; i < j->due; i++)
+		rates_drop(m);
+	if (j->has_batch)
+		rates_push(m, &j->batch);
+	if (j->all)
+		sum_all(m);
+	else
+		commit_deltas(m);
+	rates_rest(m);
+	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
+	j->busy = false;
+}
+
+static void finish(struct model *m)
+{
+	struct tick_job *j = &m->job;
+
+	commit(m);
+	m->time_ns = j->time_ns;
 	if (m->resuming)
 		series_join(&m->series, &m->series_coming);
-	if (m->totals_pending) {
-		m->totals = m->totals_staged;
-		m->totals_pending = false;
+	if (j->has_totals) {
+		m->totals = j->totals;
 		remember(m);
 	}
 	m->ticks++;
 	if (m->resuming)
-		be_resumed(m, flags & MTW_TICK_COMPLETE);
-	m->tick_complete = flags & MTW_TICK_COMPLETE;
+		be_resumed(m, j->flags & MTW_TICK_COMPLETE);
+	m->tick_complete = j->flags & MTW_TICK_COMPLETE;
 	m->complete |= m->tick_complete;
-	if (flags & MTW_TICK_FINAL)
+	if (j->flags & MTW_TICK_FINAL)
 		m->final = true;
 	model_notify(m, m->told ? m->changes : NULL, m->change_count);
-	trim(m, staged);
+	trim(m);
 	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
 		marks_rebase(m);
+}
+
+bool model_go_on(struct model *m, uint64_t end_ns)
+{
+	while (m->job.busy) {
+		if (!work_out(m, end_ns))
+			return false;
+		finish(m);
+		if (m->job.waits)
+			begin(m, m->job.wait_ns, m->job.wait_flags);
+	}
+	return true;
+}
+
+void tick_settle(struct model *m)
+{
+	model_go_on(m, UINT64_MAX);
+}
+
+bool model_busy(const struct model *m)
+{
+	return m->job.busy;
+}
+
+void model_set_sliced(struct model *m, bool on)
+{
+	if (!on)
+		tick_settle(m);
+	m->sliced = on;
+}
+
+void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
+{
+	bool by_and_by = m->sliced && m->complete && !m->resuming && !(flags & MTW_TICK_FINAL);
+
+	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
+		return;
+	if (m->job.busy && by_and_by) {
+		m->job.waits = true;
+		m->job.wait_ns = time_ns;
+		m->job.wait_flags = flags;
+		return;
+	}
+	tick_settle(m);
+	begin(m, time_ns, flags);
+	if (!by_and_by || m->job.count <= AT_ONCE)
+		tick_settle(m);
 }
 
 void tick_clear(struct model *m)
 {
 	m->staged_count = m->delta_count = m->change_count = m->depth_max = 0;
+	if (m->depth_room)
+		memset(m->depth_head, 0, m->depth_room * sizeof *m->depth_head);
+	rates_forget(&m->job.batch);
+	m->job.busy = m->job.waits = false;
+	m->job.count = 0;
 	rates_clear(m);
 	m->ring_first = m->ring_count = 0;
 	m->totals_pending = false;

@@ -32,6 +32,7 @@
 #define EXEC_NS 10000000000ull     /* a new program's agent answers within this, or has none */
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
+#define WORK_NS 8000000u
 #define NAMES_MS 20                /* answers of the symbolizer come in crowds */
 
 struct watch {
@@ -44,6 +45,7 @@ struct watch {
 	struct conn *conn;               /* NULL: a file */
 	struct loop_source *timer;       /* each second */
 	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
+	struct loop_source *work;        /* a large tick is being taken in; NULL = none */
 	void (*on_change)(void *arg, unsigned bits);
 	void *on_change_arg;
 	unsigned bits;                   /* to be told after this slice */
@@ -194,12 +196,35 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 	return 0;
 }
 
+static void on_slice(void *arg);
+
+/* The keyboard comes between two slices. */
+static void on_work(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t ticks = model_ticks(w->in.model);
+	bool whole = model_go_on(w->in.model, now_ns() + WORK_NS);
+
+	if (whole) {
+		loop_remove(w->work);
+		w->work = NULL;
+	} else {
+		loop_timer_set(w->work, 0);
+	}
+	if (model_ticks(w->in.model) == ticks)
+		return;
+	w->bits |= WATCH_TICK;
+	on_slice(w);
+}
+
 static void on_slice(void *arg)
 {
 	struct watch *w = arg;
 	int status;
 	bool known;
 
+	if (model_busy(w->in.model) && !w->work)
+		w->work = loop_timer(w->loop, 0, false, on_work, w);
 	if (w->bits & WATCH_TICK)
 		ask_for_names(w);
 	if (model_final(w->in.model) && !w->told_final) {
@@ -402,6 +427,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->opened_ns = now_ns();
 	intake_init(&w->in, loop, w->target.text, &o->symbols);
 	w->shown = w->in.model;
+	model_set_sliced(w->in.model, o->sliced);
 	w->past = past_new(loop, w->shown, on_instant, w);
 	w->in.note = on_note;
 	w->in.forgets = on_forgets;
@@ -428,6 +454,8 @@ void watch_close(struct watch *w)
 	loop_remove(w->timer);
 	loop_remove(w->names_soon);
 	w->names_soon = NULL;
+	loop_remove(w->work);
+	w->work = NULL;
 	conn_free(w->conn);
 	past_free(w->past);
 	w->in.model = w->shown;

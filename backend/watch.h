@@ -36,6 +36,7 @@ struct watch_options {
 	const struct expected *expected; /* more rules than the session has (expected.h); NULL = none. Copied */
 	bool spool;               /* keep $XDG_STATE_HOME/memtop/ (live views) */
 	bool wait;                /* keep trying when nobody answers yet (live view) */
+	bool sliced;              /* large ticks are taken in by and by: somebody is at the keyboard */
 	uint64_t tick_ns;         /* 0 = agent's default */
 	struct symbol_options symbols;
 };

@@ -99,7 +99,7 @@ int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct watch_options options = { .spool = live, .wait = true, .expected = a->rules };
+	struct watch_options options = { .spool = live, .sliced = live, .wait = true, .expected = a->rules };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 

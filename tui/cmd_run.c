@@ -84,7 +84,7 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 		struct err *err)
 {
 	struct tui_options tui = cmd_tui_options(a);
-	struct watch_options options = { .spool = true, .wait = true, .expected = a->rules };
+	struct watch_options options = { .spool = true, .sliced = true, .wait = true, .expected = a->rules };
 	struct running r = { .pid = l->pid };
 	struct target t;
 

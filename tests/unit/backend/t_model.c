@@ -420,6 +420,69 @@ TEST(ticks_that_change_a_large_part)
 	model_free(m);
 }
 
+struct summed { struct model *m; struct tally sum; unsigned anew; };
+
+static void sum_told(void *arg, const struct model_delta *d, size_t count)
+{
+	struct summed *x = arg;
+
+	x->anew += !d;
+	for (size_t i = 0; d && i < count; i++) {
+		x->sum.alloc_bytes += d[i].self.alloc_bytes;
+		x->sum.free_blocks += d[i].self.free_blocks;
+	}
+}
+
+/* In slices: at each moment it is as it was at some tick, and in the end as without. */
+TEST(large_ticks_in_slices)
+{
+	struct tally sum;
+	struct model *whole = many(&sum), *m = many(&sum);
+	struct summed x = { .m = m };
+	uint64_t seen = 0;
+
+	made_tick_whole(whole, &sum, TICK);
+	made_tick_whole(m, &sum, TICK);
+	model_set_sliced(m, true);
+	model_on_change(m, sum_told, &x);
+	uint64_t before = model_totals(m)->sum.alloc_bytes;
+	for (uint64_t i = 2; i < 20; i++) {
+		for (int k = 0; k < 2; k++) {
+			struct model *to = k ? m : whole;
+			many_counts(to, 1, i, &sum);
+			made_node(to, 1000000 + (uint32_t)i, 1, 0, i); /* paths come meanwhile, too */
+			made_slot(to, PATHS + (uint32_t)i, 1000000 + (uint32_t)i, i);
+			made_counts(to, PATHS + (uint32_t)i, 1, 7, 0, 0);
+			sum.alloc_blocks += i - 1;
+			sum.alloc_bytes += 7 * (i - 1);
+			made_tick_whole(to, &sum, i * TICK);
+		}
+		CHECK(model_busy(m));
+		for (unsigned n = 700; n && model_busy(m); n--) {
+			uint64_t ticks = model_ticks(m);
+			model_go_on(m, 1); /* a moment of the past: the least that it does */
+			seen += model_ticks(m) - ticks;
+			if (n % 200 == 0)
+				must_hold(m);
+		}
+		if (i == 9)
+			CHECK_EQ(model_set_interval(m, 0, 0), 0); /* needs it whole */
+	}
+	CHECK(model_go_on(m, UINT64_MAX) && !model_busy(m));
+	CHECK(seen > 0);
+	must_hold(m);
+	CHECK_EQ(model_time(m), 19 * TICK);
+	CHECK_EQ(model_node(m, 0)->incl.alloc_bytes, model_node(whole, 0)->incl.alloc_bytes);
+	CHECK_EQ(x.sum.alloc_bytes, model_totals(m)->sum.alloc_bytes - before);
+	for (uint32_t i = 0; i < model_dense_count(whole); i++) {
+		uint32_t id;
+		const struct node *n = model_dense(whole, i, &id);
+		CHECK(!memcmp(&n->incl, &model_node(m, id)->incl, sizeof n->incl));
+	}
+	model_free(m);
+	model_free(whole);
+}
+
 static size_t allocated(void)
 {
 	struct mallinfo2 i = mallinfo2();
