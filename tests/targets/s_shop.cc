@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_shop.cc - a program in C++ as people write them: strings, maps, shared pointers, templates, three named
- * threads. Orders come and are served; one in ten is forgotten in a map. Runs until it is killed.
+ * threads. Orders come and are served; one in ten is forgotten in a map. With "stay" it runs until it is killed.
  */
 #include <chrono>
 #include <map>
@@ -57,23 +57,24 @@ __attribute__((noinline)) static void serve(unsigned number)
 		forgotten.keep("order " + std::to_string(number), order);
 }
 
-static void till(unsigned first)
+static void till(unsigned first, bool stay)
 {
 	pthread_setname_np(pthread_self(), ("till " + std::to_string(first)).c_str());
-	for (unsigned n = first;; n += 3) {
+	for (unsigned n = first; stay || n < 600; n += 3) {
 		serve(n);
-		std::this_thread::sleep_for(std::chrono::microseconds(500));
+		if (stay)
+			std::this_thread::sleep_for(std::chrono::microseconds(500));
 	}
 }
 
 } // namespace shop
 
-int main()
+int main(int argc, char **)
 {
 	std::vector<std::thread> tills;
 
 	for (unsigned i = 0; i < 3; i++)
-		tills.emplace_back(shop::till, i);
+		tills.emplace_back(shop::till, i, argc > 1);
 	for (auto &t : tills)
 		t.join();
 	return 0;
