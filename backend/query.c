@@ -13,7 +13,7 @@
 /* Past a good part of all, sums are made anew sooner than differences are added. */
 static size_t arrived_max(const struct query *q)
 {
-	return model_dense_count(q->m) / 8 + 1024;
+	return model_dense_count(q->m) / 2 + 1024;
 }
 
 static void forget_arrived(struct query *q)
