@@ -202,13 +202,16 @@ uint64_t unix_now_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+/* A large array moves with its pages, not byte by byte: it may grow often, and what it has too much is small. */
+#define LARGE (1u << 20)
+
 void grow_array(void **ptr, size_t *have, size_t need, size_t size)
 {
 	size_t room = *have;
 
 	if (need <= room)
 		return;
-	room = room + room / 2 + 16;
+	room = room + room / (room * size < LARGE ? 2 : 8) + 16;
 	if (room < need)
 		room = need;
 	if (room > SIZE_MAX / 2 / size)

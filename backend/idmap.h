@@ -2,8 +2,8 @@
  *
  * idmap.h - wire ids (sparse, below 2^26) to dense indices. Main thread only.
  *
- * A radix tree of three levels with small leaves: memory follows the ids that came, at worst some
- * 260 bytes each plus 8 MB, never the largest id; a lookup is three loads.
+ * A radix tree of two levels with small leaves: memory follows the ids that came, at worst some
+ * 270 bytes each plus 8 MB, never the largest id; a lookup is two loads.
  */
 #ifndef IDMAP_H
 #define IDMAP_H
@@ -11,9 +11,11 @@
 #include "base.h"
 
 #define IDMAP_LIMIT (1u << 26)
+#define IDMAP_LEAF 64u
 
 struct idmap {
-	uint32_t ***top;  /* [4096] -> [256] -> [64] of index + 1, 0 = none */
+	uint32_t **top;   /* -> [64] of index + 1, 0 = none */
+	size_t room;      /* of top */
 	uint64_t bytes;   /* allocated */
 	uint32_t end;     /* highest id + 1 */
 };
@@ -25,10 +27,9 @@ static inline uint32_t idmap_get(const struct idmap *m, uint32_t id) /* UINT32_M
 {
 	if (id >= m->end)
 		return UINT32_MAX;
-	uint32_t **mid = m->top[id >> 14];
-	uint32_t *leaf = mid ? mid[id >> 6 & 255] : NULL;
+	const uint32_t *leaf = m->top[id / IDMAP_LEAF];
 
-	return leaf ? leaf[id & 63] - 1 : UINT32_MAX;
+	return leaf ? leaf[id % IDMAP_LEAF] - 1 : UINT32_MAX;
 }
 
 #endif

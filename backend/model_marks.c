@@ -210,6 +210,7 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 		if (model_take(m, (before / 2 + 16) * sizeof *k->cells, err))
 			return -1;
 		GROW(k->cells, k->cell_room, k->cell_count + 1);
+		m->bytes -= (before + before / 2 + 16 - k->cell_room) * sizeof *k->cells; /* it may grow by less */
 	}
 	k->cells[k->cell_count++] = (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
 							e->u.mark_live.bytes };

@@ -251,6 +251,14 @@ static void reassign(struct owners *o, uint32_t loc)
 	free(stack);
 }
 
+/* After a first state it is as long as there are stacks, and never again. */
+static void forget_fresh(struct owners *o)
+{
+	free(o->fresh);
+	o->fresh = NULL;
+	o->fresh_count = o->fresh_room = 0;
+}
+
 static void make_anew(struct owners *o)
 {
 	uint32_t count = model_dense_count(o->m);
@@ -261,7 +269,7 @@ static void make_anew(struct owners *o)
 		o->held[i]->pub.rate_bytes = o->held[i]->pub.sampled = 0;
 	}
 	memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
-	o->fresh_count = 0;
+	forget_fresh(o);
 	/* The root holds what no node could be made for. */
 	for (uint32_t i = 0; i < count; i++) {
 		const struct node *n = model_dense(o->m, i, NULL);
@@ -310,7 +318,7 @@ void owners_refresh(struct owners *o)
 		reassign(o, changed[i]);
 	for (size_t i = 0; i < o->fresh_count; i++)
 		assign(o, o->fresh[i]);
-	o->fresh_count = 0;
+	forget_fresh(o);
 }
 
 void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg)

@@ -16,10 +16,13 @@ static size_t arrived_max(const struct query *q)
 	return model_dense_count(q->m) / 2 + 1024;
 }
 
+/* It came to a good part of all, as it seldom does. */
 static void forget_arrived(struct query *q)
 {
 	q->stale = true;
-	q->arrived_at = q->arrived_count = 0;
+	free(q->arrived);
+	q->arrived = NULL;
+	q->arrived_at = q->arrived_count = q->arrived_room = 0;
 }
 
 static void on_change(void *arg, const struct model_delta *d, size_t count)

@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <locale.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -75,6 +76,16 @@ static void hold_standard_fds(void)
 			exit(STATUS_OURS);
 }
 
+/*
+ * What is large is mapped, and goes back when it is freed. Else the C library raises that limit with each large block
+ * that goes, and the arrays of a first state leave holes that nothing fills.
+ */
+static void give_back(void)
+{
+	mallopt(M_MMAP_THRESHOLD, 1 << 20);
+	mallopt(M_TRIM_THRESHOLD, 4 << 20);
+}
+
 int main(int argc, char **argv)
 {
 	const char *word = argc > 1 ? argv[1] : "";
@@ -84,6 +95,7 @@ int main(int argc, char **argv)
 	struct err err = { 0 };
 
 	hold_standard_fds();
+	give_back();
 	setlocale(LC_ALL, "");
 	if (!strcmp(word, "--help") || !strcmp(word, "-h")) {
 		print_help();
