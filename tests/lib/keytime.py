@@ -265,8 +265,12 @@ def measure(driven, keys, pause, seed=1):
 
     def move():
         """To the line above, from the first row to the one below: the list does not scroll then."""
-        lines = driven.screen.lines()
-        was = selection(lines)
+        for _ in range(40):  # half of a frame may be here
+            lines = driven.screen.lines()
+            was = selection(lines)
+            if was is not None:
+                break
+            driven.think(0.05)
         if was is None:
             raise ValueError("no selection\n" + "\n".join(lines))
         press("move", "j" if was == first_row(lines) else "k", lambda now: selection(now) not in (was, None))
