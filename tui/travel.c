@@ -36,6 +36,7 @@ static void give_up(struct app *a, const char *why)
 	a->time.at_ns = a->travel.wanted_ns = a->travel.to_ns = 0;
 	a->travel.looking = false;
 	watch_return(a->watch);
+	a->travel.home = false;
 }
 
 static void next_stop(struct app *a)
@@ -76,8 +77,8 @@ void travel_follow(struct app *a)
 {
 	struct travel *t = &a->travel;
 
-	if (a->time.at_ns == t->wanted_ns)
-		return;
+	if (a->time.at_ns == t->wanted_ns || t->home)
+		return; /* a file is read to its end first */
 	t->wanted_ns = a->time.at_ns;
 	if (t->wanted_ns) {
 		set_out(a, t->wanted_ns);
@@ -179,6 +180,8 @@ void travel_arrived(struct app *a)
 		if (t->home)
 			watch_return(a->watch);
 	}
+	if (!t->to_ns)
+		travel_follow(a); /* the cursor moved while a file was read */
 }
 
 static bool read_clock(const char *text, uint64_t *ns)
