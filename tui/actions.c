@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * actions.c - requests that belong to no single view: marks, diff, search, theme, help, back and
- * quit. Saving, filters and the command line are in save.c, filter.c and command.c.
+ * actions.c - requests that belong to no single view: marks, diff, theme, help, back and
+ * quit. Searching, saving, filters and the command line are in find.c, save.c, filter.c and command.c.
  *
  * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
  */
@@ -131,69 +131,6 @@ unsigned action_show_node(struct app *a, uint32_t node)
 	return VIEW_DRAW;
 }
 
-/* --- search and filter */
-
-static void searching(void *arg, enum prompt_event e, const char *text)
-{
-	struct app *a = arg;
-	struct view *v = app_view(a);
-
-	if (e == PROMPT_CANCELLED) {
-		a->search_due = a->hit_due = false;
-		a->search[0] = 0;
-		a->hits = -1;
-		v->ops->search(v, "", &a->hits_pending);
-		app_refresh(a, false);
-		return;
-	}
-	if (e == PROMPT_CHANGED || strcmp(a->search, text)) {
-		snprintf(a->search, sizeof a->search, "%s", text);
-		a->hits = v->ops->search(v, a->search, &a->hits_pending);
-		a->search_due = *text && query_building(a->query) >= 0;
-		app_refresh(a, false);
-		a->hit_due = a->hits > 0 && !a->search_due && query_building(a->query) >= 0;
-		if (a->hits > 0 && !a->search_due && !a->hit_due)
-			app_act(a, v->ops->next_hit(v, false));
-	}
-	if (e == PROMPT_DONE && *text) {
-		if (a->hits_pending)
-			status_say("%ld hits, %zu names pending; n next, N previous", a->hits,
-				   a->hits_pending);
-		else
-			status_say("%ld hits; n next, N previous", a->hits);
-	}
-}
-
-static unsigned search(struct app *a)
-{
-	struct view *v = app_view(a);
-
-	if (!v->ops->search)
-		return said(status_error("this view has nothing to search"));
-	a->search[0] = 0;
-	a->hits = -1;
-	prompt_line(&a->prompt, "/", "", searching, a);
-	return VIEW_DRAW;
-}
-
-static unsigned next_hit(struct app *a, bool backwards)
-{
-	struct view *v = app_view(a);
-
-	if (!a->search[0] || !v->ops->search)
-		return said(status_error("nothing is searched for; / starts a search"));
-	if (a->hits < 0 || a->hits_pending)
-		a->hits = v->ops->search(v, a->search, &a->hits_pending);
-	if (query_building(a->query) >= 0) {
-		a->search_due = true;
-		return VIEW_DRAW;
-	}
-	if (a->hits == 0)
-		return said(status_error("no hit for \"%s\"", a->search));
-	app_refresh(a, false);
-	return v->ops->next_hit(v, backwards);
-}
-
 /* --- going */
 
 static void leaving(void *arg, enum prompt_event e, const char *text)
@@ -252,14 +189,8 @@ static unsigned escape(struct app *a)
 		return VIEW_RESORT;
 	if (a->page)
 		return VIEW_CLOSE;
-	if (a->search[0]) {
-		size_t pending;
-		a->search[0] = 0;
-		a->hits = -1;
-		if (v->ops->search)
-			v->ops->search(v, "", &pending);
-		return VIEW_REFRESH;
-	}
+	if (a->find.text[0])
+		return find_end(a);
 	if (a->time.at_ns) {
 		a->time.at_ns = 0;
 		return VIEW_DRAW;
@@ -380,9 +311,9 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_DIFF: return diff(a);
 	case REQ_DIFF_TWO: return diff_two(a);
-	case REQ_SEARCH: return search(a);
-	case REQ_NEXT_HIT: return next_hit(a, false);
-	case REQ_PREV_HIT: return next_hit(a, true);
+	case REQ_SEARCH: return find_begin(a);
+	case REQ_NEXT_HIT: return find_next(a, false);
+	case REQ_PREV_HIT: return find_next(a, true);
 	case REQ_FILTER: action_filter(a); return VIEW_DRAW;
 	case REQ_OLDER: action_older(a); return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;

@@ -75,30 +75,12 @@ static void end_slice(struct app *a)
 					    : fit > STEPS_MAX ? STEPS_MAX
 							      : fit)) /
 			   4;
-	} else if (a->search_due || a->hit_due) {
+	} else if (find_busy(&a->find)) {
 		a->building = 99; /* a refresh does not search */
 	}
 	if (a->building >= 0) {
 		a->building_ns = was ? a->building_ns : now_ns();
 		loop_timer_set(a->go_on, 0);
-	}
-}
-
-/* A search that was not finished goes on; then its rows are made, then the first hit is gone to. */
-static void search_on(struct app *a, struct view *v)
-{
-	if (a->search_due) {
-		a->hits = v->ops->search(v, a->search, &a->hits_pending);
-		if (query_building(a->query) >= 0)
-			return;
-		a->search_due = false;
-		a->hit_due = a->hits > 0;
-		if (v->ops->refresh)
-			v->ops->refresh(v, false);
-	}
-	if (a->hit_due && query_building(a->query) < 0) {
-		a->hit_due = false;
-		v->ops->next_hit(v, false);
 	}
 }
 
@@ -115,7 +97,7 @@ static void on_go_on(void *arg)
 		v->ops->refresh(v, a->resort_due);
 	if (a->page && a->page->ops->refresh)
 		a->page->ops->refresh(a->page, false);
-	search_on(a, app_view(a));
+	find_go_on(a);
 	query_verdict(a->query, &a->figures.verdict);
 	end_slice(a);
 	if (a->building < 0) {
@@ -163,8 +145,8 @@ void app_show(struct app *a, enum view_id v)
 	a->current = v;
 	if (a->views[v]->ops->enter)
 		a->views[v]->ops->enter(a->views[v]);
-	a->hits = -1;
-	a->search_due = a->hit_due = false;
+	a->find.hits = -1;
+	find_leave(a);
 	app_refresh(a, true);
 }
 
@@ -178,14 +160,14 @@ void app_open_page(struct app *a, struct view *page)
 {
 	view_free(a->page);
 	a->page = page;
-	a->search_due = a->hit_due = false;
+	find_leave(a);
 	if (page->ops->refresh)
 		page->ops->refresh(page, true);
 }
 
 void app_close_page(struct app *a)
 {
-	a->search_due = a->hit_due = false;
+	find_leave(a);
 	view_free(a->page);
 	a->page = NULL;
 }
@@ -272,6 +254,7 @@ static void on_timer(void *arg)
 	if (a->moved && !a->paused && !travel_under_way(a) && (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);
+		find_follow(a);
 		end_slice(a);
 		if (!a->leave_ns)
 			offer_sampling(a);
@@ -425,7 +408,7 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 	struct app a = {.loop = loop,
 			.watch = w,
 			.options = o,
-			.hits = -1,
+			.find.hits = -1,
 			.building = -1,
 			.steps = STEPS_FIRST,
 			.budget = {.percent = o->max_overhead}};

@@ -3,7 +3,7 @@
  * app.h - one live view: what it watches, which views it has, what the user chose. Main thread.
  *
  *   app.c      event wiring: loop -> keys, ticks, signals; when to query, when to draw
- *   actions.c  requests that belong to no single view: marks, diff, search, filter, save, quit
+ *   actions.c  requests that belong to no single view: marks, diff, theme, help, back, quit
  *   frame.c    what is drawn around every view: header, verdict, tabs, last line
  *
  * Views may read everything here; they change the base, filter or view only by the functions below.
@@ -15,6 +15,7 @@
 #include "graph.h"
 #include "budget.h"
 #include "figures.h"
+#include "find.h"
 #include "prompt.h"
 #include "status.h"
 #include "travel.h"
@@ -52,9 +53,8 @@ struct app {
 	struct prompt prompt;
 
 	/* what the user chose */
-	char search[256], filter[256];
-	long hits;               /* of the search; -1 = no search */
-	size_t hits_pending;     /* names that are not known yet */
+	struct find find;
+	char filter[256];
 	struct graph_time time;  /* what of it the graphs show */
 	struct travel travel;    /* to there */
 	struct every every;
@@ -75,8 +75,6 @@ struct app {
 	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
 	int building;            /* percent done; -1 = all is whole */
 	bool resort_due;         /* sort when it is */
-	bool search_due;         /* the search goes on, */
-	bool hit_due;            /* its first hit is gone to when rows are whole */
 	uint64_t slice_ns, building_ns; /* when the slice, and all of it, began */
 	struct loop_source *go_on;
 

@@ -436,10 +436,10 @@ static void draw_last_line(struct app *a, const struct area *s, int y, int *curs
 	*cursor_x = -1;
 	if (a->prompt.open) {
 		prompt_draw(&a->prompt, s, y, cursor_x);
-		if (a->hits >= 0 && a->search[0] && !a->prompt.answers) {
+		if (a->find.typing && find_on(&a->find)) {
 			snprintf(hits, sizeof hits,
-				 a->hits_pending ? "%ld hits, %zu names pending" : "%ld hits",
-				 a->hits, a->hits_pending);
+				 a->find.pending ? "%ld hits, %zu names pending" : "%ld hits",
+				 a->find.hits, a->find.pending);
 			draw_right(s, y, s->w - 30, 29, ROLE_PROMPT, hits);
 		}
 	} else if (text) {

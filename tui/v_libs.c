@@ -215,7 +215,7 @@ static bool is_hit(void *arg, size_t row)
 {
 	const struct libs *l = arg;
 
-	return l->v.app->search[0] && strcasestr(l->rows[row].name, l->v.app->search) != NULL;
+	return l->v.app->find.text[0] && strcasestr(l->rows[row].name, l->v.app->find.text) != NULL;
 }
 
 static const struct table tables[3] = {

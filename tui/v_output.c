@@ -109,7 +109,7 @@ static void draw(struct view *v, const struct area *a)
 		o->top = n > (size_t)a->h ? n - (size_t)a->h : 0;
 	for (int y = 0; y < a->h && o->top + (size_t)y < n; y++) {
 		read_line(o, o->top + (size_t)y, text);
-		bool hit = v->app->search[0] && strcasestr(text, v->app->search);
+		bool hit = v->app->find.text[0] && strcasestr(text, v->app->find.text);
 		if (hit)
 			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
 		draw_text(a, y, 1, hit ? ROLE_HIT : ROLE_NORMAL, text);
@@ -172,7 +172,7 @@ static unsigned next_hit(struct view *v, bool backwards)
 
 	for (size_t k = 1; k <= most; k++) {
 		size_t i = (o->top + (backwards ? n - k : k)) % n;
-		if (line_hits(o, i, v->app->search)) {
+		if (line_hits(o, i, v->app->find.text)) {
 			o->top = i;
 			o->follow = false;
 			break;

@@ -170,7 +170,7 @@ bool sites_hit(void *arg, size_t row)
 {
 	const struct sites *s = arg;
 
-	return matches(sites_at(s, row), s->v.app->search);
+	return matches(sites_at(s, row), s->v.app->find.text);
 }
 
 static const struct table tables[4] = {

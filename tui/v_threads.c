@@ -218,7 +218,7 @@ static bool is_hit(void *arg, size_t row)
 {
 	const struct threads *l = arg;
 
-	return l->v.app->search[0] && matches(&l->rows[row], l->v.app->search);
+	return l->v.app->find.text[0] && matches(&l->rows[row], l->v.app->find.text);
 }
 
 static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };

@@ -219,18 +219,6 @@ static unsigned zoom_out(struct tree *t)
 	return VIEW_RESORT;
 }
 
-/* Hits are of rows. */
-static void search_again(struct tree *t)
-{
-	struct app *a = t->v.app;
-
-	if (!a->search[0] || a->hits < 0 || app_view(a) != &t->v)
-		return;
-	query_search(a->query, "", &a->hits_pending);
-	a->hits = (long)query_search(a->query, a->search, &a->hits_pending);
-	a->search_due = query_building(a->query) >= 0;
-}
-
 unsigned view_tree_inlined(struct view *v, bool on)
 {
 	struct tree *t = (struct tree *)v;
@@ -240,7 +228,8 @@ unsigned view_tree_inlined(struct view *v, bool on)
 	/* An inlined one becomes part of its caller: which is above, or below when the tree is turned over. */
 	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
 	query_set_inlined(v->app->query, on);
-	search_again(t);
+	if (app_view(v->app) == v)
+		find_anew(v->app); /* hits are of rows */
 	status_say(on ? "inlined functions are rows of their own" : "inlined functions are part of the function that has their code");
 	return VIEW_RESORT;
 }
