@@ -7,10 +7,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define GAP 2
+#define NARROW 60 /* columns: less show no module */
+
+static void page_line_free(struct page_line *l)
+{
+	free(l->text);
+	free(l->place);
+	free(l->from);
+}
+
 void page_clear(struct page *p)
 {
 	for (size_t i = 0; i < p->count; i++)
-		free(p->lines[i].text);
+		page_line_free(&p->lines[i]);
 	p->count = 0;
 }
 
@@ -32,7 +42,14 @@ void page_add(struct page *p, enum role r, const char *format, ...)
 	vsnprintf(text, sizeof text, format, ap);
 	va_end(ap);
 	GROW(p->lines, p->room, p->count + 1);
-	p->lines[p->count++] = (struct page_line){ r, xstrdup(text) };
+	p->lines[p->count++] = (struct page_line){ r, xstrdup(text), NULL, NULL };
+}
+
+void page_add_columns(struct page *p, enum role r, const char *text, const char *place, const char *from)
+{
+	page_add(p, r, "%s", text);
+	p->lines[p->count - 1].place = xstrdup(place);
+	p->lines[p->count - 1].from = xstrdup(from);
 }
 
 const enum focus *page_foci(struct view *v)
@@ -45,12 +62,47 @@ const enum focus *page_foci(struct view *v)
 
 static bool hit(const struct page *p, size_t i)
 {
-	return p->search[0] && strcasestr(p->lines[i].text, p->search);
+	const struct page_line *l = &p->lines[i];
+
+	return p->search[0] && (strcasestr(l->text, p->search) ||
+				(l->place && (strcasestr(l->place, p->search) || strcasestr(l->from, p->search))));
+}
+
+struct widths { int text, place, from; };
+
+static struct widths widths_of(const struct page *p, int w)
+{
+	struct widths most = { 0, 0, 0 };
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct page_line *l = &p->lines[i];
+		if (!l->place)
+			continue;
+		most.text = text_width(l->text) > most.text ? text_width(l->text) : most.text;
+		most.from = text_width(l->from) > most.from ? text_width(l->from) : most.from;
+	}
+	most.from = w < NARROW ? 0 : most.from > w / 5 ? w / 5 : most.from;
+	most.text = most.text > w / 2 ? w / 2 : most.text;
+	most.place = w - most.text - most.from - 2 * GAP;
+	return most;
+}
+
+static void draw_line(const struct page_line *l, const struct area *a, int y, enum role r, const struct widths *w)
+{
+	if (!l->place) {
+		draw_text(a, y, 1, r, l->text);
+		return;
+	}
+	draw_clip(a, y, 1, w->text, r, CLIP_MIDDLE, l->text);
+	draw_clip(a, y, 1 + w->text + GAP, w->place, r, CLIP_START, l->place);
+	if (w->from)
+		draw_clip(a, y, 1 + w->text + w->place + 2 * GAP, w->from, r, CLIP_MIDDLE, l->from);
 }
 
 void page_draw(struct view *v, const struct area *a)
 {
 	struct page *p = (struct page *)v;
+	struct widths w = widths_of(p, a->w - 1);
 
 	p->height = a->h;
 	if (p->top + (size_t)a->h > p->count)
@@ -59,13 +111,13 @@ void page_draw(struct view *v, const struct area *a)
 		size_t i = p->top + (size_t)y;
 		if (hit(p, i))
 			draw_text(a, y, 0, ROLE_HIT, text_glyph(GLYPH_HIT));
-		draw_text(a, y, 1, hit(p, i) ? ROLE_HIT : p->lines[i].role, p->lines[i].text);
+		draw_line(&p->lines[i], a, y, hit(p, i) ? ROLE_HIT : p->lines[i].role, &w);
 	}
 	if (p->top + (size_t)a->h < p->count) {
 		char more[64];
 		snprintf(more, sizeof more, a->w < 60 ? " +%zu " : " %zu more lines ",
 			 p->count - p->top - (size_t)a->h);
-		draw_right(a, a->h - 1, a->w - 24, 23, ROLE_DIM, more);
+		draw_right(a, a->h - 1, a->w - 23, 23, ROLE_DIM, more);
 	}
 }
 

@@ -21,17 +21,18 @@ static void add_stack(struct detail *d)
 	page_add(&d->p, ROLE_TITLE, "Stack, innermost first (>: the call site)");
 	for (size_t i = 0; i < n; i++) {
 		const struct frame_out *f = &frames[i];
-		char place[600] = "", where[400] = "?";
+		char text[600], place[600] = "", where[400] = "?";
 		if (f->file && f->line)
-			snprintf(place, sizeof place, "  %.500s:%u", f->file, f->line);
+			snprintf(place, sizeof place, "%.500s:%u", f->file, f->line);
 		if (f->module && f->has_offset)
 			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
 				 (unsigned long long)f->offset);
 		else if (f->module)
 			snprintf(where, sizeof where, "%.300s", f->module);
-		page_add(&d->p, f->function ? ROLE_NAME : ROLE_DIM, "%s #%-3zu %s%s%s  [%s]", f->site ? ">" : " ", i,
-			 f->function ? f->function : where, f->inlined ? "  (inlined)" : "", place,
-			 f->function ? (f->module ? f->module : "?") : "no name");
+		snprintf(text, sizeof text, "%s #%-3zu %.500s%s", f->site ? ">" : " ", i,
+			 f->function ? f->function : where, f->inlined ? " (inlined)" : "");
+		page_add_columns(&d->p, f->function ? ROLE_NAME : ROLE_DIM, text, place,
+				 f->function ? (f->module ? f->module : "?") : "no name");
 	}
 	detail_source(d, frames, n);
 	free(frames);

@@ -113,5 +113,6 @@ void detail_source(struct detail *d, const struct frame_out *frames, size_t coun
 		return;
 	}
 	page_add(&d->p, ROLE_TITLE, "Source");
-	page_add(&d->p, ROLE_DIM, "%s:%u is not here; \":source DIR\" says where to look.", f->file, f->line);
+	page_add(&d->p, ROLE_DIM, "%s:%u", f->file, f->line);
+	page_add(&d->p, ROLE_DIM, "is not here; \":source DIR\" says where to look.");
 }
