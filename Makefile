@@ -64,6 +64,20 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
+# The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
+MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
+$(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
+	$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
+
+musl:
+	@tests/deps.sh --if-missing musl-tools
+	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so
+
 # Without the names that must not be found: unseen.c.
 $(B)/libmemtop-agent.a: $(AGENT_OBJ)
 	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$(AGENT_OBJ))
@@ -76,7 +90,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 
 -include tests/tests.mk
 -include tests/demo/demo.mk
--include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d)
+-include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
 
@@ -99,6 +113,8 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
+	test ! -e $(B)/musl/libmemtop-agent.so || install -D -m 755 $(B)/musl/libmemtop-agent.so \
+		$(DESTDIR)$(PREFIX)/lib/memtop/musl/libmemtop-agent.so
 	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
@@ -117,7 +133,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | deps | format | clean'
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | deps | format | clean'
 
 .PHONY: all deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

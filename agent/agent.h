@@ -228,6 +228,7 @@ void mt_server_exec_begins(void);                   /* let go of the name; calle
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
 bool mt_server_is_thread(void);                     /* not a process of its own: dies with the target */
+#define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
 uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */
 

@@ -22,27 +22,20 @@
 
 /* NULL until looked up: another library's constructor may come here before anything of ours ran. */
 static void *(*real_dlopen)(const char *, int);
+#ifdef LM_ID_BASE
 static void *(*real_dlmopen)(Lmid_t, const char *, int);
+#endif
 static int (*real_dlclose)(void *);
 static pid_t (*real_fork)(void);
 static int (*real_daemon)(int, int);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
 
-/* What stands for a libc without dlmopen. */
-static void *no_dlmopen(Lmid_t ns, const char *file, int mode)
-{
-	(void)ns;
-	(void)file;
-	(void)mode;
-	return NULL;
-}
-
 void mt_hooks_proc_init(void)
 {
-	void *f = mt_real_next("dlmopen");
-
-	real_dlmopen = f ? (void *(*)(Lmid_t, const char *, int))f : no_dlmopen;
+#ifdef LM_ID_BASE
+	real_dlmopen = (void *(*)(Lmid_t, const char *, int))mt_real_next("dlmopen");
+#endif
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
 	real_daemon = (int (*)(int, int))mt_real_next("daemon");
@@ -69,22 +62,27 @@ MT_INLINE void found(void)
 		find();
 }
 
+#ifdef RTLD_DEEPBIND
 /* What comes then has a malloc and a free that are not ours. */
 MT_COLD static void suspect(void)
 {
 	if (atomic_load(&mt_state) != AGENT_EARLY && atomic_load(&mt_state) != AGENT_OFF)
 		mt_live_suspect();
 }
+#endif
 
 JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
 {
 	found();
 	mt_maps_invalidate();
+#ifdef RTLD_DEEPBIND
 	if (unlikely(mode & RTLD_DEEPBIND))
 		suspect();
+#endif
 	return real_dlopen(file, mode);
 }
 
+#ifdef LM_ID_BASE
 JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 {
 	found();
@@ -92,6 +90,7 @@ JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
 	suspect();
 	return real_dlmopen(ns, file, mode);
 }
+#endif
 
 MT_EXPORT int dlclose(void *handle)
 {

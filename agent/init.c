@@ -233,11 +233,29 @@ void mt_init_exits(int status)
 		mt_server_exit(status);
 }
 
+#ifdef __GLIBC__
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
 	mt_init_exits(status);
 }
+
+static void tell_at_exit(void)
+{
+	on_exit(at_exit, NULL);
+}
+#else
+/* Others do not say what it ends with. */
+static void at_exit(void)
+{
+	mt_init_exits(EXIT_UNKNOWN);
+}
+
+static void tell_at_exit(void)
+{
+	atexit(at_exit);
+}
+#endif
 
 __attribute__((constructor)) static void begin(void)
 {
@@ -255,7 +273,7 @@ __attribute__((constructor)) static void begin(void)
 		 * thread has to be told; registered this early, this is called last of all.
 		 */
 		if (mt_server_is_thread())
-			on_exit(at_exit, NULL);
+			tell_at_exit();
 	}
 	errno = kept;
 }

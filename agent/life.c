@@ -165,6 +165,13 @@ static bool pidfd_status(struct server *s)
 	return true;
 }
 
+static void set_announced(struct server *s, uint32_t said)
+{
+	bool known = said && said != EXITS;
+
+	set_state(s, MTW_EXITED, known ? said - 1 : 0, known);
+}
+
 static void learn_status(struct server *s)
 {
 	for (int i = 0; i < STATUS_TRIES; i++) {
@@ -174,7 +181,7 @@ static void learn_status(struct server *s)
 		mt_prim_call(SYS_nanosleep, (long)&ms, 0, 0, 0, 0, 0);
 	}
 	uint32_t said = atomic_load(&s->shared->xexit);
-	set_state(s, MTW_EXITED, said ? said - 1 : 0, said != 0);
+	set_announced(s, said);
 }
 
 static bool is_gone(struct server *s)
@@ -228,7 +235,7 @@ static bool thread_mode_over(struct server *s)
 	uint32_t said = atomic_load(&s->shared->xexit);
 
 	if (said) {
-		set_state(s, MTW_EXITED, said - 1, true);
+		set_announced(s, said);
 		return true;
 	}
 	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&

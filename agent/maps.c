@@ -32,7 +32,7 @@
 #define HINTS 256u /* power of two; link_map -> id */
 #define PAGE ((uintptr_t)4096)
 
-#if defined(DLFO_STRUCT_HAS_EH_DBASE) || defined(_dl_find_object) || __GLIBC_PREREQ(2, 35)
+#if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
 __attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *);
 #endif
@@ -416,7 +416,9 @@ static bool copy_link(const struct link_map *from, struct link_map *to)
 
 static bool consistent(void)
 {
-	return __atomic_load_n(&_r_debug.r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
+	const struct r_debug *d = mt_loader_debug();
+
+	return d && __atomic_load_n(&d->r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
 }
 
 static bool is_known(const struct object *o)
@@ -466,7 +468,8 @@ static void meet_link(const struct link_map *link, const struct link_map *copy)
 
 void mt_maps_refresh(void)
 {
-	const struct link_map *at = _r_debug.r_map, *before = NULL;
+	const struct r_debug *d = mt_loader_debug();
+	const struct link_map *at = d ? d->r_map : NULL, *before = NULL;
 	struct link_map copy;
 
 	mt_maps_settle();

@@ -16,6 +16,10 @@ extern _Atomic uint32_t mt_maps_suspicion;
 extern _Atomic uint32_t mt_maps_changes; /* what mt_maps_generation() returns */
 void mt_maps_settle(void);
 
+/* loader.c: its list of what is loaded, and its state. NULL: there is no loader. Takes no lock. */
+struct r_debug;
+const struct r_debug *mt_loader_debug(void);
+
 /* The loader itself: a pc in here as the caller of an allocation means that it is at work. */
 extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 

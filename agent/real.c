@@ -17,6 +17,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define BOOT_CHUNK (64 * 1024)
@@ -140,6 +141,19 @@ static bool is_agent(const void *addr)
 	return dladdr(addr, &a) && dladdr((void *)mt_real_beside, &b) && a.dli_fbase == b.dli_fbase;
 }
 
+/* The name that the loader knows the object at `addr` by. */
+static const char *object_name(const void *addr)
+{
+	Dl_info info;
+#ifdef RTLD_DL_LINKMAP
+	struct link_map *map = NULL;
+
+	return dladdr1(addr, &info, (void **)&map, RTLD_DL_LINKMAP) && map ? map->l_name : NULL;
+#else
+	return dladdr(addr, &info) ? info.dli_fname : NULL;
+#endif
+}
+
 /*
  * A module that came by dlopen(RTLD_LOCAL) has libraries in its scope that RTLD_NEXT does not
  * see. Slow and rare: only when operator new has failed and its handler is wanted. One form of
@@ -149,8 +163,6 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 {
 	struct thread *t = mt_thread_self();
 	bool quiet = t->quiet;
-	struct link_map *map = NULL;
-	Dl_info info;
 	void *f = NULL;
 
 	t->quiet = !t->shared;
@@ -160,12 +172,11 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	if (is_agent((void *)caller))
 		caller = t->origin;
 	t->origin = caller;
-	if (dladdr1((void *)caller, &info, (void **)&map, RTLD_DL_LINKMAP) && map) {
-		void *handle = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD);
-		if (handle) {
-			f = lookup(handle, symbol);
-			dlclose(handle);
-		}
+	const char *name = object_name((void *)caller);
+	void *handle = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	if (handle) {
+		f = lookup(handle, symbol);
+		dlclose(handle);
 	}
 	if (t->hot)
 		t->hot->open = open;
@@ -199,6 +210,59 @@ static void find_front(struct real *r)
 	memcpy(&r->front_free, &frees, sizeof(frees));
 }
 
+/*
+ * musl's calloc asks whatever malloc the program has, its posix_memalign and memalign whatever aligned_alloc: called from
+ * their hooks, a block would be counted twice. They are written on the others; as musl's are, when malloc is not its own.
+ */
+#if defined(__GLIBC__) || defined(__BIONIC__)
+static void untangle(struct real *r)
+{
+	(void)r;
+}
+#else
+static void *calloc_of_malloc(size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (__builtin_mul_overflow(n, size, &bytes)) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	void *p = mt_real.malloc(bytes);
+	return p ? memset(p, 0, bytes) : NULL;
+}
+
+static int posix_memalign_of_aligned(void **out, size_t align, size_t n)
+{
+	if (align < sizeof(void *))
+		return EINVAL;
+	int saved = errno;
+	void *p = mt_real.aligned_alloc(align, n);
+	int error = p ? 0 : errno;
+	errno = saved;
+	if (p)
+		*out = p;
+	return error;
+}
+
+static void *valloc_of_aligned(size_t n)
+{
+	return mt_real.aligned_alloc(4096, n);
+}
+
+static void untangle(struct real *r)
+{
+	Dl_info libc, theirs;
+
+	if (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) || libc.dli_fbase != theirs.dli_fbase)
+		return; /* somebody else's malloc, whose functions are one piece */
+	r->calloc = calloc_of_malloc;
+	r->posix_memalign = posix_memalign_of_aligned;
+	r->memalign = r->aligned_alloc;
+	r->valloc = r->pvalloc = valloc_of_aligned;
+}
+#endif
+
 /* Set what is there; what a libc lacks keeps a substitute. */
 static void find_all(void)
 {
@@ -224,6 +288,7 @@ static void find_all(void)
 #undef FIND
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
+	untangle(&r);
 	find_front(&r);
 	mt_real = r;
 }

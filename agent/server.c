@@ -249,7 +249,7 @@ void mt_server_exit(int status)
 {
 	if (!mt_server_running())
 		return;
-	atomic_store(&shared->xexit, 1u + (uint32_t)(status & 0xff));
+	atomic_store(&shared->xexit, status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
 	if (!shared->thread_mode)
 		return;
 	wake_server();

@@ -56,12 +56,13 @@ struct mark_request {
  * "no server" in a forked child. The words named x..._futex are slept on. */
 enum { SERVER_NONE, SERVER_STARTING, SERVER_UP, SERVER_FAILED, SERVER_ENDED };
 enum { EXEC_NONE, EXEC_BEGINS, EXEC_RELEASED };
+#define EXITS 257u /* with a status that is not known */
 struct shared {
 	_Atomic uint32_t xstate_futex;   /* SERVER_* */
 	_Atomic uint32_t xexec_futex;    /* EXEC_*: set by the target, RELEASED by the server */
 	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
 	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (thread mode) */
-	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced; 0 = none */
+	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
 	bool thread_mode;                /* a raw thread of the target; immutable once UP */
 	struct mark_request mark[MARK_REQUESTS];

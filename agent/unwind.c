@@ -86,7 +86,8 @@ static bool program_calls(const char *name)
 	const char *names = NULL;
 	const ElfW(Rela) *rela = NULL, *plt = NULL;
 	size_t rela_bytes = 0, plt_bytes = 0;
-	const struct link_map *program = _r_debug.r_map;
+	const struct r_debug *loader = mt_loader_debug();
+	const struct link_map *program = loader ? loader->r_map : NULL;
 
 	for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
 		uintptr_t at = d->d_un.d_ptr; /* not every loader adds the bias */

@@ -5,7 +5,7 @@
 TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5.4 jq libxml2-utils git gawk \
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
-	libclang-rt-dev libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
+	musl-tools libclang-rt-dev libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
@@ -53,6 +53,16 @@ PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
+
+# What t_musl runs.
+MUSL_TARGETS := $(addprefix $(T)/musl/,s_threads s_sites s_filter s_mark s_named s_paths s_phases)
+$(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -Wl,--eh-frame-hdr -o $@ $<
+
+$(T)/musl/count_preload.so: tests/lib/count_preload.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
 
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/query*.c backend/session_*.c) \
@@ -130,7 +140,8 @@ bench-screen: bench-deps
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
-test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS)
+test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
+	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)

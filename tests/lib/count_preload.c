@@ -31,7 +31,7 @@ struct counts {
 static struct counts early; /* before the file is mapped */
 static struct counts *_Atomic xcounts = &early;
 static bool *active;		     /* on a page that fork wipes; NULL = not set up yet */
-static _Thread_local int inside; /* in an operator new: it counts, what it calls does not */
+static _Thread_local int inside; /* in a function that counts: what it calls (musl's calloc asks our malloc) does not */
 
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);
@@ -138,7 +138,9 @@ EXPORT void *calloc(size_t n, size_t size)
 {
 	if (!ready())
 		return from_pool(n * size);
+	inside++;
 	void *p = real_calloc(n, size);
+	inside--;
 	born(p, n * size);
 	return p;
 }
@@ -175,7 +177,9 @@ EXPORT void *reallocarray(void *old, size_t n, size_t size)
 EXPORT void *memalign(size_t alignment, size_t size)
 {
 	ready();
+	inside++;
 	void *p = real_memalign(alignment, size);
+	inside--;
 	born(p, size);
 	return p;
 }
@@ -183,7 +187,9 @@ EXPORT void *memalign(size_t alignment, size_t size)
 EXPORT void *aligned_alloc(size_t alignment, size_t size)
 {
 	ready();
+	inside++;
 	void *p = real_aligned_alloc(alignment, size);
+	inside--;
 	born(p, size);
 	return p;
 }
@@ -191,7 +197,9 @@ EXPORT void *aligned_alloc(size_t alignment, size_t size)
 EXPORT int posix_memalign(void **out, size_t alignment, size_t size)
 {
 	ready();
+	inside++;
 	int rc = real_posix_memalign(out, alignment, size);
+	inside--;
 	if (rc == 0)
 		born(*out, size);
 	return rc;
@@ -201,7 +209,9 @@ EXPORT void *valloc(size_t size);
 EXPORT void *valloc(size_t size)
 {
 	ready();
+	inside++;
 	void *p = real_memalign((size_t)sysconf(_SC_PAGESIZE), size);
+	inside--;
 	born(p, size);
 	return p;
 }
