@@ -26,8 +26,8 @@ static const char *const glyphs[GLYPH_COUNT][2] = {
 	[GLYPH_TOP_RIGHT] = { "┐", "+" },  [GLYPH_LOW_LEFT] = { "└", "+" },
 	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
 	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
-	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_AT_LEAST] = { "≥", ">" },
-	[GLYPH_UNKNOWN] = { "░", ":" },
+	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_UP] = { "▲", "^" },
+	[GLYPH_AT_LEAST] = { "≥", ">" },   [GLYPH_UNKNOWN] = { "░", ":" },
 	[GLYPH_HIT] = { "*", "!" }, /* a sparkline in ASCII has the other */
 };
 

@@ -112,7 +112,7 @@ static void draw(struct chooser *c)
 	draw_text(&s, 0, 1, ROLE_HEADER_STRONG, "memtop  processes that have an agent");
 	struct area body = area_sub(&s, 1, 0, s.h > 2 ? s.h - 2 : 0, -1);
 	if (c->count)
-		table_draw(&table, &body, &c->list, c, -2, true);
+		table_draw(&table, &body, &c->list, c, -2, false, true);
 	for (size_t i = 0; !c->count && i < sizeof ways / sizeof ways[0]; i++)
 		draw_text(&body, 1 + (int)i, 1, i ? ROLE_NORMAL : ROLE_WARNING, ways[i]);
 	if (said)

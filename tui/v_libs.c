@@ -242,7 +242,7 @@ static void draw(struct view *v, const struct area *a)
 		struct area in = draw_box(&box, title, l->graph_focus);
 		graph_owners(&in, &v->app->figures, &v->app->time);
 	}
-	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], !l->graph_focus);
+	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], l->reverse, !l->graph_focus);
 	if (!l->count)
 		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }

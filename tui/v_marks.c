@@ -209,7 +209,7 @@ static void draw(struct view *v, const struct area *a)
 
 	m->has_lower = a->h >= 10;
 	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
-	table_draw(&table, &top, &m->list, m, -2, !m->lower_focus || !m->has_lower);
+	table_draw(&table, &top, &m->list, m, -2, false, !m->lower_focus || !m->has_lower);
 	cells_prefix(prefix);
 	if (!m->has_lower)
 		return;

@@ -116,7 +116,7 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 		 marks_label(m->b, to));
 	draw_rule(a, 0, m->lower_focus ? ROLE_BORDER_FOCUS : ROLE_BORDER, title);
 	struct area list = area_sub(a, 1, 0, a->h - 1, -1);
-	table_draw(&table, &list, &m->lower, m, SORT_NONE, m->lower_focus);
+	table_draw(&table, &list, &m->lower, m, SORT_NONE, false, m->lower_focus);
 	if (!m->change_count)
 		draw_text(&list, 2, 3, ROLE_DIM,
 			  m->count <= 2 ? (watch_live(m->v.app->watch) ? "no mark to compare with yet: s sets one"

@@ -310,7 +310,7 @@ static void draw(struct view *v, const struct area *a)
 	sentence(m, text, sizeof text);
 	if (lines)
 		draw_words(&top, 0, 1, ROLE_NORMAL, text);
-	table_draw(&table, &list, &m->list, m, -1, true);
+	table_draw(&table, &list, &m->list, m, -1, false, true);
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)

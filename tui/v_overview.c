@@ -124,7 +124,7 @@ static void draw(struct view *v, const struct area *a)
 		struct area top = area_sub(a, 0, 0, graphs, -1);
 		draw_graphs(o, &top);
 	}
-	table_draw(&table, &list, &o->s.list, &o->s, -2, !o->graph_focus);
+	table_draw(&table, &list, &o->s.list, &o->s, -2, false, !o->graph_focus);
 	if (!o->s.count)
 		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }

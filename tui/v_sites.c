@@ -193,7 +193,7 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct sites *s = (struct sites *)v;
 
-	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], true);
+	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], s->reverse, true);
 	if (!s->count)
 		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }

@@ -227,7 +227,7 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct threads *l = (struct threads *)v;
 
-	table_draw(&table, a, &l->list, l, l->sort, true);
+	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING, l->hidden ? "All threads have ended, and hold nothing." :
 							      frame_empty_reason(v->app));

@@ -112,7 +112,7 @@ static void draw(struct view *v, const struct area *a)
 	int panel = a->h >= 14 && t->count ? 3 : 0;
 	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
 
-	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], true);
+	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], t->reverse, true);
 	if (!t->count)
 		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 	if (panel) {

@@ -169,8 +169,7 @@ void table_direct(bool on)
 	direct = on;
 }
 
-static void draw_head(const struct table *t, const struct area *a, const struct layout *lo,
-		      int sort)
+static void draw_head(const struct table *t, const struct area *a, const struct layout *lo, int sort, bool reverse)
 {
 	draw_fill(a, 0, 0, -1, ROLE_HEAD);
 	for (size_t i = 0; i < t->count; i++) {
@@ -181,7 +180,7 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 			continue;
 		bool caller = direct && !strncmp(c->title, "OWNER", 5);
 		snprintf(title, sizeof title, "%s%s", caller ? "DIRECT CALLER" : c->title,
-			 sorted ? text_glyph(GLYPH_DOWN) : "");
+			 sorted ? text_glyph(reverse ? GLYPH_UP : GLYPH_DOWN) : "");
 		enum role r = sorted ? ROLE_HEAD_SORTED : ROLE_HEAD;
 		mouse_head(a, 0, lo->x[i], lo->w[i], t, c->sort, sort);
 		if (c->left)
@@ -191,13 +190,12 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 	}
 }
 
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
-		bool focus)
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool reverse, bool focus)
 {
 	struct layout lo;
 
 	lay_out(t, a->w, &lo);
-	draw_head(t, a, &lo, sort);
+	draw_head(t, a, &lo, sort, reverse);
 	list_fit(l, a->h - 1);
 	mouse_rows(a, 1, l, t->id, arg, focus);
 	for (int line = 0; line < l->height && l->top + (size_t)line < l->count; line++) {

@@ -118,9 +118,8 @@ struct table {
 	bool (*hit)(void *arg, size_t row);   /* matches the search; NULL where nothing is searched */
 };
 
-/* First line of the area is the head. `focus`: keys go to this list. */
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
-		bool focus);
+/* First line of the area is the head. `reverse`: the least first. `focus`: keys go to this list. */
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool reverse, bool focus);
 /* Libraries are counted by direct caller until this is said again: so heads that say OWNER say that. */
 void table_direct(bool on);
 /* There is room for this column. */
