@@ -24,8 +24,8 @@ struct tree {
 	uint32_t want_id;        /* the row, or of WANT_NODE the trie node */
 	struct ages ages;
 	row_id instead;          /* selected when the selected one has no row any more; 0 = whatever is on its line */
-	size_t zooms;            /* of the query, when it was last asked */
-	size_t crumb_count;
+	char owner[64];          /* the library that the query is zoomed into; "": none */
+	size_t crumb_count;      /* of the rows that it is zoomed into, within that, as far as they have room */
 	char crumbs[CRUMBS_MAX][64];
 };
 

@@ -35,9 +35,8 @@ static void fetch(struct tree *t, bool resort)
 	t->count = query_rows(q, resort, &t->rows);
 	if (t->instead && find(t, t->list.id) == SIZE_MAX)
 		t->list.id = t->instead;
-	for (; t->zooms > query_zoom_depth(q) && t->crumb_count; t->zooms--) /* its row has gone */
-		t->crumb_count--;
-	t->zooms = query_zoom_depth(q);
+	if (t->crumb_count > query_zoom_depth(q)) /* its row has gone */
+		t->crumb_count = query_zoom_depth(q);
 	list_update(&t->list, t->count, tree_id, find, t);
 }
 
@@ -127,8 +126,10 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	size_t n = 0;
 	char words[64];
 
+	if (*t->owner)
+		n = (size_t)snprintf(out, size, "in %s", t->owner);
 	for (size_t i = 0; i < t->crumb_count && n < size; i++)
-		n += (size_t)snprintf(out + n, size - n, "%s%s", i ? " > " : "in ", t->crumbs[i]);
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " > " : "in ", t->crumbs[i]);
 	if (n < size && query_inverted(v->app->query))
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "inverted" : "inverted: from the allocation up");
@@ -183,44 +184,47 @@ static unsigned toggle(struct tree *t, const struct row *r)
 	return VIEW_REFRESH;
 }
 
-static void push_crumb(struct tree *t, const char *name)
+static void zoom_owner(struct tree *t, uint32_t module, const char *name)
 {
-	if (t->crumb_count < CRUMBS_MAX)
-		snprintf(t->crumbs[t->crumb_count++], sizeof t->crumbs[0], "%.60s", name);
+	snprintf(t->owner, sizeof t->owner, "%.60s", name);
+	query_zoom_owner(t->v.app->query, module);
+	t->list.touched = false;
 }
 
-static unsigned zoom(struct tree *t, const struct row *r, bool library)
+static unsigned zoom(struct tree *t, const struct row *r)
 {
-	struct query *q = t->v.app->query;
 	char name[64];
-	int rc = -1;
 
-	/* the row is the query's: it is gone once the query changes */
-	snprintf(name, sizeof name, "%.60s", library && r->owner ? r->owner->name : r->name);
-	if (!library)
-		rc = query_zoom(q, r->id);
-	else if (r->owner)
-		rc = query_zoom_owner(q, r->owner->module);
-	if (rc)
+	snprintf(name, sizeof name, "%.60s", r->name); /* the row is the query's: it is gone once the query changes */
+	if (query_zoom(t->v.app->query, r->id))
 		status_error("cannot zoom into this row");
-	else
-		push_crumb(t, name);
-	t->zooms = query_zoom_depth(q);
+	else if (t->crumb_count < CRUMBS_MAX)
+		memcpy(t->crumbs[t->crumb_count++], name, sizeof name);
 	t->list.touched = false;
 	return VIEW_RESORT;
 }
 
-static unsigned zoom_out(struct tree *t)
+static unsigned zoom_library(struct tree *t, const struct row *r)
 {
-	if (query_zoom(t->v.app->query, 0))
-		return VIEW_DRAW;
-	t->crumb_count -= t->crumb_count > 0;
-	t->zooms = query_zoom_depth(t->v.app->query);
+	if (r->owner)
+		zoom_owner(t, r->owner->module, r->owner->name);
+	else
+		status_error("cannot zoom into this row");
 	return VIEW_RESORT;
 }
 
 unsigned view_tree_inlined(struct view *v, bool on)
 {
+/* Out of the innermost row, then out of the library. */
+static unsigned zoom_out(struct tree *t)
+{
+	struct query *q = t->v.app->query;
+
+	if (!query_zoom_depth(q))
+		t->owner[0] = 0;
+	return query_zoom(q, 0) ? VIEW_DRAW : VIEW_RESORT;
+}
+
 	struct tree *t = (struct tree *)v;
 	const struct row *r = tree_selected(t), *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
 	row_id below = next && next->parent == r->id ? next->id : 0;
@@ -258,8 +262,8 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
 	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
 	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
-	case REQ_ZOOM: return zoom(t, r, false);
-	case REQ_ZOOM_LIB: return zoom(t, r, true);
+	case REQ_ZOOM: return zoom(t, r);
+	case REQ_ZOOM_LIB: return zoom_library(t, r);
 	case REQ_DETAIL:
 		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
 		return VIEW_DRAW;
@@ -295,7 +299,7 @@ static bool escape(struct view *v)
 {
 	struct tree *t = (struct tree *)v;
 
-	return t->crumb_count && zoom_out(t) == VIEW_RESORT;
+	return zoom_out(t) == VIEW_RESORT;
 }
 
 static bool row(struct view *v, struct view_row *out)
@@ -337,9 +341,10 @@ void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
 {
 	struct tree *t = (struct tree *)v;
 
-	if (query_zoom_owner(v->app->query, module) == 0)
-		push_crumb(t, name);
-	t->list.touched = t->opened = false;
+	while (query_zoom_depth(v->app->query)) /* all of it is meant */
+		query_zoom(v->app->query, 0);
+	zoom_owner(t, module, name);
+	t->opened = false;
 	refresh(v, true);
 }
 
