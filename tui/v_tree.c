@@ -133,6 +133,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	if (n < size && query_inverted(v->app->query))
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "inverted" : "inverted: from the allocation up");
+	if (n < size && !query_inlined(v->app->query))
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", brief ? "no inlined" : "inlined left out");
 	if (n < size && tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(v->app, brief, interval, sizeof interval);
