@@ -30,11 +30,12 @@ bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const
 	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(), end = l->top + 2 * height;
 
 	g->count = 0;
+	g->part = of == AGES_OF_ALL && l->count > ALL_MOST;
 	if (of == AGES_OF_NONE)
 		return false;
 	ages_ask(a);
 	g->first = l->top > height ? l->top - height : 0;
-	if (of == AGES_OF_ALL && l->count <= ALL_MOST)
+	if (of == AGES_OF_ALL && !g->part)
 		g->first = 0, end = l->count;
 	end = end < l->count ? end : l->count;
 	g->count = end > g->first ? end - g->first : 0;
@@ -67,14 +68,16 @@ bool ages_lack(void)
 	return lack;
 }
 
-char *ages_words(const struct app *a, char *out, size_t size)
+char *ages_words(const struct ages *g, const struct app *a, char *out, size_t size)
 {
 	const struct cohorts *c = model_cohorts(a->model);
 	uint64_t age = query_by_cohort(a->query) ? asking_age(&a->cohorts, a) : 0;
 	char text[32];
 
 	*out = 0;
-	if (c && c->left_bytes)
+	if (g->part)
+		snprintf(out, size, ", too many to sort by age: those in view only");
+	else if (c && c->left_bytes)
 		snprintf(out, size, ", %s of no known age", text_bytes(text, c->left_bytes));
 	else if (age)
 		snprintf(out, size, ", ages of %s ago", text_span(text, age));

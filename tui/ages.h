@@ -15,6 +15,7 @@ struct ages {
 	struct age *of;
 	size_t first, count, room, of_room; /* of the rows from `first` on */
 	uint64_t version;        /* of what is known */
+	bool part;               /* all are wanted, and are too many: rows are sorted by those of the screen */
 };
 
 enum ages_of { AGES_OF_NONE, AGES_OF_SHOWN, AGES_OF_ALL };
@@ -29,8 +30,8 @@ const struct age *ages_at(const struct ages *g, size_t row, uint64_t id); /* not
 /* After drawing: rows on the screen were not among those of the last refresh; there should be another one. */
 bool ages_lack(void);
 void ages_release(struct ages *g);
-/* ", 3.2M of no known age" or ", ages of 40 s ago"; "" = nothing to say. Returns out. */
-char *ages_words(const struct app *a, char *out, size_t size);
+/* ", 3.2M of no known age", ", ages of 40 s ago" or that they are not of all rows; "" = nothing to say. Returns out. */
+char *ages_words(const struct ages *g, const struct app *a, char *out, size_t size);
 /* The filter is about ages or threads, and nothing passes: why? NULL = for no reason of theirs. */
 const char *ages_missing(const struct app *a);
 /* Asks the agent for cohorts when it is time to. */

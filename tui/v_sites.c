@@ -206,7 +206,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	text_count(count, s->count);
 	if (!diffing(s))
-		snprintf(out, size, "%s sites%s", count, ages_words(v->app, words, sizeof words));
+		snprintf(out, size, "%s sites%s", count, ages_words(&s->ages, v->app, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else

@@ -140,7 +140,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		action_interval_name(v->app, brief, interval, sizeof interval);
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
 	}
-	if (n < size && *ages_words(v->app, words, sizeof words))
+	if (n < size && *ages_words(&t->ages, v->app, words, sizeof words))
 		snprintf(out + n, size - n, "%s%s", n ? "  " : "", words + 2);
 }
 
@@ -215,8 +215,6 @@ static unsigned zoom_library(struct tree *t, const struct row *r)
 	return VIEW_RESORT;
 }
 
-unsigned view_tree_inlined(struct view *v, bool on)
-{
 /* Out of the innermost row, then out of the library. */
 static unsigned zoom_out(struct tree *t)
 {
@@ -227,6 +225,8 @@ static unsigned zoom_out(struct tree *t)
 	return query_zoom(q, 0) ? VIEW_DRAW : VIEW_RESORT;
 }
 
+unsigned view_tree_inlined(struct view *v, bool on)
+{
 	struct tree *t = (struct tree *)v;
 	const struct row *r = tree_selected(t), *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
 	row_id below = next && next->parent == r->id ? next->id : 0;
