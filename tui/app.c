@@ -133,7 +133,7 @@ void app_act(struct app *a, unsigned bits)
 {
 	if (bits & VIEW_CLOSE)
 		app_close_page(a);
-	if (bits & (VIEW_REFRESH | VIEW_RESORT | VIEW_CLOSE))
+	if (bits & (VIEW_REFRESH | VIEW_RESORT) || (bits & VIEW_CLOSE && !a->paused))
 		app_refresh(a, bits & VIEW_RESORT);
 }
 
