@@ -41,6 +41,15 @@ static void span(char out[24], uint64_t ns)
 		snprintf(out, 24, "%u min", (unsigned)((s + 30) / 60));
 }
 
+/* "+2.4M" a minute, for "10 min". */
+static void per_minute(const struct growth *g, int64_t total, char number[REPORT_NUMBER], char time[24])
+{
+	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
+
+	report_signed(number, length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0);
+	span(time, length);
+}
+
 /* How much of it, never more than all. */
 static void say_share(struct verdict *v, uint64_t part, uint64_t whole)
 {
@@ -88,15 +97,11 @@ static bool stopped(struct verdict *v, const struct growth *g, uint64_t now)
 static void say_kind(struct verdict *v, enum shape shape, const struct growth *g, int64_t total,
 		     int64_t steady, uint64_t now)
 {
-	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	char number[REPORT_NUMBER], time[24];
 	int64_t shrunk = 0;
 	size_t largest = 0;
 
-	report_signed(number,
-		      length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS)))
-			     : 0);
-	span(time, length);
+	per_minute(g, total, number, time);
 	for (size_t i = 0; i < g->count; i++) {
 		largest = g->net[i] > g->net[largest] ? i : largest;
 		shrunk -= g->net[i] < 0 ? g->net[i] : 0;
@@ -174,10 +179,9 @@ static void look_at_rss(struct query *q, struct verdict *v, const struct growth 
 	char number[REPORT_NUMBER], time[24];
 	const struct point *p;
 	size_t count = model_history(q->m, &p), from = count ? point_at(p, count, g->at_ns[0]) : 0, at = from;
-	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	uint32_t grew;
 
-	if (!count || !p[from].rss_bytes || !length)
+	if (!count || !p[from].rss_bytes || g->at_ns[g->count] == g->at_ns[0])
 		return;
 	for (size_t i = 0; i < g->count; i++) {
 		size_t next = point_at(p, count, g->at_ns[i + 1]);
@@ -189,8 +193,7 @@ static void look_at_rss(struct query *q, struct verdict *v, const struct growth 
 	if (total - (heap > 0 ? heap : 0) - agent < (int64_t)least || shape_of(net, g->ns, g->count, rss, &grew) != SHAPE_STEADY)
 		return;
 	*v = (struct verdict){ .kind = V_RSS_GROWING };
-	span(time, length);
-	report_signed(number, (int64_t)((double)total / ((double)length / (60.0 * (double)NS))));
+	per_minute(g, total, number, time);
 	say(v, "RSS GROWS %s/min for %s, the heap does not: Memory (7) says what does", number, time);
 }
 
@@ -204,7 +207,13 @@ static void by_sites(struct query *q, struct verdict *v)
 		look_at_rss(q, v, &q->sites->growth, total);
 	if (total <= 0 || v->kind == V_RSS_GROWING)
 		return;
-	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
+	sites_top_growing(q->sites, &most, &s);
+	if (v->kind != V_FLAT && expected > 0 && most <= STILL_BYTES && total - expected <= STILL_BYTES) {
+		char number[REPORT_NUMBER], time[24];
+		per_minute(&q->sites->growth, total, number, time);
+		*v = (struct verdict){ .kind = V_FLAT };
+		say(v, "AS EXPECTED %s/min for %s: all growth is of what is marked so", number, time);
+	} else if (s && most >= expected) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
 	} else if (expected > 0) {

@@ -211,7 +211,7 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	family(&x);
 	for (unsigned i = 1; i <= 130; i++) {
 		grow(&x, 6, 1, 100000);
-		grow(&x, 7, 1, i % 2 * 10);
+		grow(&x, 7, 1, i % 2 * 1000);
 		tick(&x, SECOND);
 		query_sites(x.q, BY_LIVE, false, true, &s);
 	}
@@ -221,7 +221,13 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	query_verdict(x.q, &v);
 	CHECK(strstr(v.text, "99 % of it: what is marked as expected"));
+	CHECK_EQ(v.kind, V_GROWING);
 	CHECK_EQ(v.site, 0);
+	expect(&x, s[1].id, true);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	query_verdict(x.q, &v);
+	CHECK(strstr(v.text, "AS EXPECTED +5.8M/min for 2 min: all growth is of what is marked so"));
+	CHECK_EQ(v.kind, V_FLAT);
 	end(&x);
 }
 
