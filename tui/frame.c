@@ -229,6 +229,8 @@ static void draw_verdict(const struct app *a, const struct area *s, int y)
 	draw_clip(s, y, 3, s->w - 3, looks[v->kind].role, CLIP_END, v->text);
 }
 
+#define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
+
 static void draw_totals(const struct app *a, const struct area *s, int y)
 {
 	const struct figures *f = &a->figures;
@@ -237,6 +239,7 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	uint64_t live = live_bytes(&t->sum);
 	struct part parts[8];
 	size_t n = 0;
+	struct part *rates = NULL;
 	char one[32], two[32], span[32];
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s", about, text_bytes(one, live), about,
@@ -248,7 +251,7 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s%s/s", about,
 		    text_short(one, f->ten.alloc_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
-		add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
+		rates = add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
 		    text_short(one, f->ten.free_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
@@ -265,6 +268,8 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 		gap--;
 		width -= (int)n - 1;
 	}
+	if (rates && width + (int)strlen(RATES_OVER) <= s->w)
+		strcat(rates->text, RATES_OVER);
 	draw_parts(s, y, 1, s->w, parts, n, gap);
 }
 

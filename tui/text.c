@@ -229,7 +229,7 @@ char *text_short(char *out, double n)
 	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they
 	 * go. */
 	if (n >= 1e6 && n < 1e9) {
-		snprintf(out, 32, "%.0fk", n / 1000);
+		snprintf(out, 32, n < 99999500 ? "%.0fk" : "%.1fg", n < 99999500 ? n / 1000 : n / 1e9);
 		return out;
 	}
 	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");

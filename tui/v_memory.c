@@ -55,7 +55,7 @@ enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
 static const struct column columns[] = {
 	[C_BYTES] = {.title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1},
 	[C_PART] = {.title = "%", .width = 4, .rank = 3, .sort = -1},
-	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = -1},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = -1},
 	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 4, .sort = -1, .left = true},
 	[C_BAR] = {.title = "SHARE", .width = 12, .wide = 30, .rank = 2, .sort = -1, .left = true},
 	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},
@@ -248,6 +248,8 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 
 	if (*r->name)
 		snprintf(text, sizeof text, "    %s", r->name);
+	else if (c.w < (int)strlen(words[MTW_MEMORY_FREE].label))
+		snprintf(text, sizeof text, "%s", words[r->what].brief);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
 		snprintf(text, sizeof text, "%s (%s)", words[r->what].label, text_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])

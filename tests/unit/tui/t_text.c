@@ -124,6 +124,8 @@ TEST(figures)
 	CHECK_STR(text_short(t, 88210), "88.2k");
 	CHECK_STR(text_short(t, 999940), "999.9k");
 	CHECK_STR(text_short(t, 2912400), "2912k");
+	CHECK_STR(text_short(t, 99999400), "99999k");
+	CHECK_STR(text_short(t, 800000000), "0.8g"); /* six columns: an axis has no more */
 	CHECK_STR(text_blocks(t, 1), "1 block");
 	CHECK_STR(text_blocks(t, 1204), "1,204 blocks");
 	CHECK_STR(text_short_signed(t, -1500), "-1.5k");
