@@ -7,6 +7,7 @@
  * The outer object is written by hand and each element of a list is built, printed and freed by
  * itself: a report of a million stacks needs the memory of one.
  */
+#include "foreign.h"
 #include "report.h"
 
 #include <errno.h>
@@ -29,24 +30,6 @@ struct printer {
 
 /* --- values */
 
-/* Length of the UTF-8 character at s, 0 when there is none (RFC 3629: no surrogates, shortest form). */
-static size_t utf8_length(const unsigned char *s)
-{
-	if (s[0] < 0x80)
-		return 1;
-	size_t n = s[0] >= 0xf0 ? 4 : s[0] >= 0xe0 ? 3 : 2;
-
-	if (s[0] < 0xc2 || s[0] > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) ||
-	    (s[0] == 0xf0 && s[1] < 0x90) || (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
 /* Any bytes: what is not UTF-8 becomes \xNN. NULL becomes null. */
 static json_t *text(const char *s)
 {
@@ -58,15 +41,14 @@ static json_t *text(const char *s)
 	char *escaped = xmalloc(strlen(s) * 4 + 1), *at = escaped;
 
 	while (*s) {
-		size_t n = utf8_length((const unsigned char *)s);
+		int32_t cp;
+		size_t n = foreign_decode(s, &cp);
 
-		if (n) {
-			memcpy(at, s, n);
-			at += n;
-			s += n;
-		} else {
-			at += sprintf(at, "\\x%02x", (unsigned char)*s++);
-		}
+		if (cp == FOREIGN_BAD)
+			at += sprintf(at, "\\x%02x", (unsigned char)*s);
+		else
+			at = mempcpy(at, s, n);
+		s += n;
 	}
 	*at = '\0';
 	whole = json_string(escaped);

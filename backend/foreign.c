@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* Its code point, or -1 when it is not UTF-8. */
-static size_t decode(const char *s, int32_t *cp)
+size_t foreign_decode(const char *s, int32_t *cp)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -54,7 +53,7 @@ size_t foreign_char(const char *s, int32_t *cp)
 	static const struct range bad[] = {
 		{ 0, 8 }, { 10, 31 }, { 0x7f, 0x9f }, { 0xfdd0, 0xfdef }, { 0x1f1e6, 0x1f1ff },
 	};
-	size_t len = decode(s, cp);
+	size_t len = foreign_decode(s, cp);
 
 	if (*cp >= ' ' && *cp < 0x7f)
 		return len;

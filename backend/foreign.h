@@ -12,7 +12,9 @@
 #define FOREIGN_BAD (-1)    /* shown as '?' */
 #define FOREIGN_HIDDEN (-2) /* left out */
 
-/* The character at s, which is not at its end: its bytes, at least 1. *cp: its code point (a tab stays one), or the above. */
+/* The character at s, which is not at its end: its bytes, at least 1. *cp: its code point, or FOREIGN_BAD: no UTF-8. */
+size_t foreign_decode(const char *s, int32_t *cp);
+/* The same for what is to be shown: its bytes, at least 1. *cp: its code point (a tab stays one), or the above. */
 size_t foreign_char(const char *s, int32_t *cp);
 /* s as it may be shown, in one line, cut between characters to what fits. buf may be s. Returns buf. */
 char *foreign_clean(char *buf, size_t size, const char *s);
