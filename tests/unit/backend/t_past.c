@@ -4,10 +4,10 @@
  * what was written then, to the counter, wherever one comes from; and what is now goes on beside it.
  */
 #include "check.h"
+#include "frames.h"
 #include "loop.h"
 #include "past.h"
 #include "session.h"
-#include "wire_read.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -19,8 +19,6 @@
 static struct session_writer *file;
 static char path[64];
 static struct model *now;        /* what the stream went into */
-static uint8_t payload[4096];
-static struct mtw_out out;
 static struct tally at[TICKS + 1][SLOTS + 1]; /* counters by slot, at each tick */
 static uint32_t slots;           /* so far; slot n is of node n */
 static int ticks;
@@ -30,54 +28,12 @@ static int apply(void *arg, const struct event *e, struct err *err)
 	return model_apply(arg, e, err);
 }
 
-static void begin(void)
-{
-	out = (struct mtw_out){ payload, payload + sizeof payload, false };
-}
-
-static void end(unsigned type)
+static void sent(unsigned type, const uint8_t *bytes, size_t len)
 {
 	struct err err = { 0 };
-	size_t len = (size_t)(out.at - payload);
 
-	CHECK_EQ(session_frame(file, (uint64_t)ticks * 100 * MS, type, payload, len, &err), 0);
-	CHECK_EQ(wire_read(type, payload, len, apply, now, &err), 0);
-}
-
-static void numbers(unsigned type, size_t n, const uint64_t *values)
-{
-	begin();
-	for (size_t i = 0; i < n; i++)
-		mtw_put(&out, values[i]);
-	end(type);
-}
-#define NUMBERS(type, ...)                                                                         \
-	numbers(type, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
-
-static void hello(unsigned pid, uint64_t start)
-{
-	const uint64_t fields[] = { 1, 0, pid, 0, start, 1000, 100 * MS, 64 };
-
-	begin();
-	for (size_t i = 0; i < 8; i++)
-		mtw_put(&out, fields[i]);
-	mtw_put_string(&out, "x86_64");
-	mtw_put_string(&out, "/usr/bin/made");
-	mtw_put_string(&out, "0");
-	mtw_put_string(&out, "");
-	mtw_put(&out, 0);
-	end(MTW_HELLO);
-}
-
-static void module(void)
-{
-	const uint64_t fields[] = { 1, MTW_MODULE_MAIN, 0, 0x1000, 0x2000, 0, 0, 0 };
-
-	begin();
-	for (size_t i = 0; i < 8; i++)
-		mtw_put(&out, fields[i]);
-	mtw_put_string(&out, "/nowhere/made");
-	end(MTW_MODULE);
+	CHECK_EQ(session_frame(file, (uint64_t)ticks * 100 * MS, type, bytes, len, &err), 0);
+	CHECK_EQ(wire_read(type, bytes, len, apply, now, &err), 0);
 }
 
 /* Some new paths, some counters that grew. */
@@ -192,8 +148,8 @@ static void same_as(const struct model *m, int tick)
 
 static void start(int to)
 {
-	hello(100, 5);
-	module();
+	hello_frame(100, 5);
+	module_frame();
 	step(MTW_TICK_COMPLETE);
 	while (ticks < to)
 		step(MTW_TICK_COMPLETE);
@@ -258,11 +214,11 @@ TEST(only_the_program_that_is_watched)
 	enter();
 	start(20);
 	/* By exec, another one: its times and ids begin anew. */
-	hello(100, 6);
+	hello_frame(100, 6);
 	ticks = 0;
 	slots = 0;
 	memset(at, 0, sizeof at);
-	module();
+	module_frame();
 	while (ticks < 30)
 		step(MTW_TICK_COMPLETE);
 	go(1500 * MS);
@@ -273,8 +229,8 @@ TEST(only_the_program_that_is_watched)
 TEST(before_the_first_whole_state_is_the_first)
 {
 	enter();
-	hello(100, 5);
-	module();
+	hello_frame(100, 5);
+	module_frame();
 	step(0);
 	step(0);
 	step(MTW_TICK_COMPLETE);

@@ -160,6 +160,15 @@ TEST(what_stays_beside_what_goes)
 	end(&x);
 }
 
+static void two_turn_over(struct session *x)
+{
+	for (unsigned i = 0; i < 60; i++) {
+		turn_over(x, 8, 100, 100);
+		turn_over(x, 6, 10, 10);
+		look(x);
+	}
+}
+
 /* A stack that gets another name takes its past along, and the sums of both are of other stacks than before. */
 TEST(names_that_come_late)
 {
@@ -169,21 +178,13 @@ TEST(names_that_come_late)
 	node(&x, 8, 2, 1, NULL);
 	grow(&x, 8, 1, 100);
 	look(&x);
-	for (unsigned i = 0; i < 60; i++) {
-		turn_over(&x, 8, 100, 100);
-		turn_over(&x, 6, 10, 10);
-		look(&x);
-	}
+	two_turn_over(&x);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_ABOUT);
 	made_symbol(&x.s, 1, 8 * 16, "draw");
 	look(&x);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
 	CHECK(!site(&x, "draw")->churn_known);
-	for (unsigned i = 0; i < 60; i++) {
-		turn_over(&x, 8, 100, 100);
-		turn_over(&x, 6, 10, 10);
-		look(&x);
-	}
+	two_turn_over(&x);
 	const struct site *s = site(&x, "draw");
 	CHECK_EQ(s->life, LIFE_ABOUT);
 	CHECK(s->life_ns > 4 * MS && s->life_ns < 5 * MS); /* two blocks, 440 a second */

@@ -4,6 +4,8 @@
  * written by hand: one module, two stacks.
  */
 #include "peer.h"
+
+#include "frames.h"
 #include "session.h"
 #include "watch.h"
 
@@ -42,36 +44,16 @@ static void leave(void)
 
 /* --- frames */
 
-static uint8_t payload[70000];
-static struct mtw_out out;
-
-static struct mtw_out *begin(void)
-{
-	out = (struct mtw_out){ payload, payload + sizeof payload, false };
-	return &out;
-}
-
-static void end(unsigned type)
+static void sent(unsigned type, const uint8_t *bytes, size_t len)
 {
 	uint8_t head[20];
 	struct mtw_out h = { head, head + sizeof head, false };
 
-	CHECK(!out.full);
 	mtw_put(&h, type);
-	mtw_put(&h, (uint64_t)(out.at - payload));
+	mtw_put(&h, len);
 	peer_send(agent, head, (size_t)(h.at - head));
-	peer_send(agent, payload, (size_t)(out.at - payload));
+	peer_send(agent, bytes, len);
 }
-
-static void numbers(unsigned type, size_t n, const uint64_t *values)
-{
-	begin();
-	for (size_t i = 0; i < n; i++)
-		mtw_put(&out, values[i]);
-	end(type);
-}
-#define NUMBERS(type, ...)                                                                         \
-	numbers(type, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
 
 static void hello(unsigned pid, uint64_t start)
 {
@@ -79,16 +61,7 @@ static void hello(unsigned pid, uint64_t start)
 
 	agent = peer_accept(listener);
 	peer_send(agent, greeting, sizeof greeting);
-	begin();
-	const uint64_t fields[] = { 1, 0, pid, 0, start, 1000, 100000000, 64 };
-	for (size_t i = 0; i < 8; i++)
-		mtw_put(&out, fields[i]);
-	mtw_put_string(&out, "x86_64");
-	mtw_put_string(&out, "/usr/bin/made");
-	mtw_put_string(&out, "0");
-	mtw_put_string(&out, "");
-	mtw_put(&out, 0);
-	end(MTW_HELLO);
+	hello_frame(pid, start);
 }
 
 static void totals(uint64_t ns, uint64_t bytes, uint64_t slots)
@@ -103,12 +76,7 @@ static void tick(uint64_t ns, unsigned flags)
 
 static void stacks(uint64_t first, uint64_t second)
 {
-	begin();
-	const uint64_t fields[] = { 1, MTW_MODULE_MAIN, 0, 0x1000, 0x2000, 0, 0, 0 };
-	for (size_t i = 0; i < 8; i++)
-		mtw_put(&out, fields[i]);
-	mtw_put_string(&out, "/nowhere/made");
-	end(MTW_MODULE);
+	module_frame();
 	NUMBERS(MTW_NODES, 2, 1, MTW_NODE_CODE, 0, 1, 0x10, 1, MTW_NODE_CODE, 0, 1, 0x20);
 	NUMBERS(MTW_SLOTS, 2, 1, 1, 0, 1, 2, 0);
 	NUMBERS(MTW_COUNTS, 1, 1, 1, first, 0, 0);
@@ -119,13 +87,10 @@ static void stacks(uint64_t first, uint64_t second)
 static void mark(unsigned id, uint64_t ns)
 {
 	begin();
-	const uint64_t fields[] = { id, id, 0, ns };
-	for (size_t i = 0; i < 4; i++)
-		mtw_put(&out, fields[i]);
+	PUT(id, id, 0, ns);
 	mtw_put_string(&out, "here");
 	mtw_put_string(&out, "test");
-	for (size_t i = 0; i < 5; i++)
-		mtw_put(&out, 0);
+	PUT(0, 0, 0, 0, 0);
 	end(MTW_MARK);
 	NUMBERS(MTW_MARK_LIVE, id, 1, 0);
 }
