@@ -12,12 +12,13 @@ trap 'rm -rf "$log"' EXIT
 execute() { # out, command...
 	local out=$1
 	shift
+	local start=$SECONDS
 	timeout -k 10 "${TEST_TIMEOUT:-300}" "$@" >"$out" 2>&1 </dev/null
-	echo $? >"$out.rc"
+	echo $? $((SECONDS - start)) >"$out.rc"
 }
 judge() { # label, out
-	local label=$1 out=$2 rc p f s
-	rc=$(cat "$out.rc" 2>/dev/null || echo 125)
+	local label=$1 out=$2 rc took p f s
+	read -r rc took 2>/dev/null <"$out.rc" || rc=125
 	p=$(grep -c '^PASS ' "$out") f=$(grep -c '^FAIL ' "$out") s=$(grep -c '^SKIP ' "$out")
 	if [ "$rc" -ne 0 ] && [ "$f" = 0 ]; then
 		f=1
@@ -32,33 +33,45 @@ judge() { # label, out
 		grep '^FAIL ' "$out" | head -20 # what follows may be long
 		tail -n 60 "$out"
 	else
-		echo "ok $label ($p$([ "$s" = 0 ] || echo ", $s skipped"))"
+		echo "ok $label ($p$([ "$s" = 0 ] || echo ", $s skipped")$([ "${took:-0}" -lt 5 ] || echo ", $took s"))"
 		grep '^SKIP ' "$out"
 	fi
 }
-run() { # label, command...
-	execute "$log/out" "${@:2}"
-	judge "$1" "$log/out"
-}
-# Those that wait for screens more than they compute, some beside each other.
-run_beside() { # tests...
-	local t
-	for t; do
-		while [ "$(jobs -rp | wc -l)" -ge 3 ]; do wait -n; done
-		execute "$log/${t//\//_}" "$t" &
+# Some beside each other, each judged when it has ended.
+beside() { # how many, tests...
+	local most=$1 t u none
+	local -a under_way=() still
+	shift
+	for t in "$@" ""; do
+		[ -n "$t" ] || most=1 # all are to end
+		while [ ${#under_way[@]} -ge "$most" ]; do
+			wait -n
+			none=$(($? == 127))
+			still=()
+			for u in "${under_way[@]}"; do
+				if [ -s "$log/${u//\//_}.rc" ] || [ $none = 1 ]; then
+					judge "${u#"$BUILD"/tests/}" "$log/${u//\//_}"
+				else
+					still+=("$u")
+				fi
+			done
+			under_way=("${still[@]}")
+		done
+		if [ -n "$t" ]; then
+			execute "$log/${t//\//_}" "$t" &
+			under_way+=("$t")
+		fi
 	done
-	wait
-	for t; do judge "$t" "$log/${t//\//_}"; done
 }
 want() { [ -z "$only" ] || [ "$only" = "$1" ]; }
-want layers && run layers tests/layers.sh "$BUILD"
-if want unit; then
-	for t in "$BUILD"/tests/{backend,agent,tui}/t_*; do
-		[ -x "$t" ] && [ -f "$t" ] && case $t in *.d) ;; *) run "${t#"$BUILD"/tests/}" "$t" ;; esac
-	done
+if want layers; then
+	execute "$log/layers" tests/layers.sh "$BUILD"
+	judge layers "$log/layers"
 fi
-if want run; then for t in tests/run/t_*; do [ -x "$t" ] && run "$t" "$t"; done; fi
-if want tui; then run_beside tests/tui/t_*; fi
+# From the last name to the first: so the long ones have company. Screens wait more than they compute.
+want unit && beside 2 $(ls -r "$BUILD"/tests/{backend,agent,tui}/t_* | grep -v '\.d$')
+want run && beside 2 $(ls -r tests/run/t_*)
+want tui && beside 3 $(ls -r tests/tui/t_*)
 echo
 [ $skipped = 0 ] && echo "$passed passed, $failed failed" || echo "$passed passed, $failed failed, $skipped skipped"
 [ $failed = 0 ] && [ $passed != 0 ]
