@@ -138,6 +138,12 @@ def stop(process, grace=3):
                 stream.close()
 
 
+def kill(pid):
+    """One that is not ours to reap, if it is still there."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGKILL)
+
+
 def start(command, **named):
     """Popen that ends with the test."""
     process = subprocess.Popen(command, **{"stdin": subprocess.DEVNULL, **named})

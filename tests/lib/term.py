@@ -164,3 +164,34 @@ class Terminal:
 
     def __exit__(self, *_):
         self.close()
+
+
+# --- the live view in one
+
+def view(agent, width=120, height=36, *options, **named):
+    return Terminal([harness.MEMTOP, *options, agent.address], width, height, **named)
+
+
+def running(command, width=120, height=36, **named):
+    """Of a program that it starts, and would leave running: that ends with the test. Its pid is .child."""
+    t = Terminal([harness.MEMTOP, "run", *command], width, height, **named)
+    t.child = int(t.wait_for(re.compile(r" \[([1-9]\d*)\]"), 20).group(1))
+    harness.at_end(harness.kill, t.child)
+    return t
+
+
+def selected(lines):
+    """The line with the selection's sign."""
+    return next((line for line in lines if line.startswith(">")), None)
+
+
+def select_by_search(t, name):
+    t.keys("/")
+    t.type(name)
+    t.keys("Enter")
+    t.wait_for(lambda lines: name in (selected(lines) or ""))
+
+
+def command(t, text):
+    t.type(":" + text)
+    t.keys("Enter")
