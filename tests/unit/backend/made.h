@@ -26,6 +26,24 @@ static void made_apply(struct model *m, const struct event *e)
 	}
 }
 
+/* Of the base, in all. */
+static inline struct change all_change(const struct model *m)
+{
+	return model_change(m, model_node(m, 0));
+}
+
+/* All of the model's sums. */
+static inline void must_hold(const struct model *m)
+{
+	struct err err = { 0 };
+
+	if (!model_check(m, &err)) {
+		printf("  %s\n", err.text);
+		fflush(stdout);
+		_exit(1);
+	}
+}
+
 static inline struct text made_text(const char *s)
 {
 	return (struct text){ s, strlen(s) };
