@@ -86,6 +86,11 @@ $(B)/bench/%: tests/bench/programs/%.c include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_CFLAGS) -o $@ $< -lpthread
 
+# The synthetic agent of the screen's benchmark.
+$(B)/bench/screen_agent: $(wildcard tests/bench/screen_agent/*.[ch]) include/memtop/wire.h
+	@mkdir -p $(@D)
+	$(CC) $(BENCH_CFLAGS) -o $@ $(filter %.c,$^)
+
 $(B)/bench/%: tests/bench/programs/%.cc
 	@mkdir -p $(@D)
 	g++ -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
@@ -109,7 +114,7 @@ $(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
 	$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
-bench-programs: $(BENCH_PROGRAMS) $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows
+bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows
 
 bench-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(BENCH_DEPS)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """screen.py - the screen under load: from a key to its answer, memory, the first screen, frames, cpu at rest.
 
-programs/screen_agent.c serves a made-up program over the real socket: PATHS call paths, CHANGED of which change in
+screen_agent/ serves a made-up program over the real socket: PATHS call paths, CHANGED of which change in
 each tick. Its code is a real ELF file with DWARF, made here: FUNCTIONS functions, with others inlined into them, beside
 libraries of this machine. memtop runs on a pseudo-terminal and is sent one key after the other, each when the last one
 was answered (tests/lib/keytime.py). Of each key there are three times:
@@ -107,7 +107,7 @@ def places():
 
 
 class Agent:
-    """programs/screen_agent.c; .said: what it printed so far, {word: numbers}."""
+    """screen_agent/; .said: what it printed so far, {word: numbers}."""
 
     def __init__(self, paths, changed, new=0):
         self.name, self.log = listening(), os.path.join(FOLDER, "screen_agent.log")
