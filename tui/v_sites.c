@@ -13,42 +13,24 @@
 
 enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
 
+/* What all have; the higher a rank, the sooner its column goes. */
+#define SITE_COLUMNS(life_rank, age_rank, oldest_rank, at_rank)                                    \
+	[C_CHURN] = {.title = "CHURN/s", .width = 8, .bytes = SIZE_HELD, .rank = 8, .sort = BY_CHURN}, \
+	[C_LIFE] = {.title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE},            \
+	[C_AGE] = {.title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE},                \
+	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = (oldest_rank), .sort = BY_OLDEST},    \
+	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},                 \
+	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1, .left = true}, \
+	[C_OWNER] = {.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true}
+
 /* What is called most often is looked at for how long it lives, the rest for how old it is. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
 	{                                                                                          \
 		[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE},     \
-		[C_BLOCKS] = {.title = "BLOCKS",                                                   \
-			      .width = 8,                                                          \
-			      .wide = 10,                                                          \
-			      .rank = (blocks_rank),                                               \
-			      .sort = BY_BLOCKS},                                                  \
+		[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = (blocks_rank), .sort = BY_BLOCKS}, \
 		[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = (rate_rank), .sort = BY_RATE}, \
-		[C_ALLOC] = {.title = "IN ALL",                                                    \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_IN_ALL,                                                 \
-			     .rank = 5,                                                            \
-			     .sort = BY_ALLOC},                                                    \
-		[C_CHURN] = {.title = "CHURN/s",                                                   \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 8,                                                            \
-			     .sort = BY_CHURN},                                                    \
-		[C_LIFE] = {.title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE},    \
-		[C_AGE] = {.title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE},        \
-		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 7, .sort = BY_OLDEST},        \
-		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
-		[C_AT] = {.title = "AT",                                                           \
-			  .width = 15,                                                             \
-			  .wide = 22,                                                              \
-			  .rank = 6,                                                               \
-			  .sort = -1,                                                              \
-			  .left = true},                                                           \
-		[C_OWNER] = {.title = "OWNER",                                                     \
-			     .width = 14,                                                          \
-			     .wide = 22,                                                           \
-			     .rank = 1,                                                            \
-			     .sort = -1,                                                           \
-			     .left = true},                                                        \
+		[C_ALLOC] = {.title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5, .sort = BY_ALLOC}, \
+		SITE_COLUMNS(life_rank, age_rank, 7, 6)                                            \
 	}
 
 static const struct column plain_columns[] = PLAIN_COLUMNS(2, 3, 5, 4);
@@ -62,27 +44,7 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 		[D_GONE] = {.title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE}, \
 		[D_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET},        \
 		[D_LIVE] = {.title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE}, \
-		[C_CHURN] = {.title = "CHURN/s",                                                   \
-			     .width = 8,                                                           \
-			     .bytes = SIZE_HELD,                                                   \
-			     .rank = 8,                                                            \
-			     .sort = BY_CHURN},                                                    \
-		[C_LIFE] = {.title = "LIFE", .width = 8, .rank = 7, .sort = BY_LIFE},              \
-		[C_AGE] = {.title = "AGE", .width = 7, .rank = 4, .sort = BY_AGE},                 \
-		[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST},        \
-		[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},         \
-		[C_AT] = {.title = "AT",                                                           \
-			  .width = 15,                                                             \
-			  .wide = 22,                                                              \
-			  .rank = 5,                                                               \
-			  .sort = -1,                                                              \
-			  .left = true},                                                           \
-		[C_OWNER] = {.title = "OWNER",                                                     \
-			     .width = 14,                                                          \
-			     .wide = 22,                                                           \
-			     .rank = 1,                                                            \
-			     .sort = -1,                                                           \
-			     .left = true},                                                        \
+		SITE_COLUMNS(7, 4, 6, 5)                                                           \
 	}
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
