@@ -13,6 +13,7 @@
  * refused event leaves every invariant of the model as it was (model_check), and nothing reads or
  * writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
  */
+#include "../random.h"
 #include "query.h"
 #include "session.h"
 #include "wire_read.h"
@@ -25,16 +26,6 @@
 #include <unistd.h>
 
 #define STREAM_MAX 8192u
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 24) % n;
-}
 
 /* --- symbols that never come */
 

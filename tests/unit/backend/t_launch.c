@@ -5,6 +5,7 @@
  */
 #include "check.h"
 #include "launch.h"
+#include "shell.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -14,22 +15,6 @@
 
 extern char **environ;
 static char dir[64], agent[128];
-
-static void sh(const char *format, ...) PRINTF(1, 2);
-static void sh(const char *format, ...)
-{
-	va_list args;
-	char *command = NULL;
-
-	va_start(args, format);
-	CHECK(vasprintf(&command, format, args) > 0);
-	va_end(args);
-	if (system(command)) {
-		printf("  failed: %s\n", command);
-		CHECK(!"the command");
-	}
-	free(command);
-}
 
 static void enter(void)
 {

@@ -4,21 +4,12 @@
  */
 #include "check.h"
 #include "made.h"
+#include "random.h"
 
 #define TICK 100000000ull
 #define NODES 60u
 #define SLOTS 400u
 #define MARKS 12u
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 24) % n;
-}
 
 struct plain {
 	struct model *m;

@@ -7,6 +7,7 @@
  */
 #include "check.h"
 #include "made_query.h"
+#include "random.h"
 
 #define NODES 60
 #define SLOTS 400
@@ -21,16 +22,6 @@ struct plain {
 	uint64_t at[MARKS + 1][SLOTS + 1]; /* live bytes by mark; [0]: nothing */
 	bool gone[MARKS + 1];
 };
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 24) % n;
-}
 
 static void add_node(struct plain *p)
 {

@@ -5,16 +5,7 @@
  */
 #include "check.h"
 #include "made_query.h"
-
-static uint64_t seed;
-
-static uint32_t below(uint32_t n)
-{
-	seed ^= seed << 13;
-	seed ^= seed >> 7;
-	seed ^= seed << 17;
-	return (uint32_t)(seed >> 24) % n;
-}
+#include "random.h"
 
 struct line { char text[400]; };
 

@@ -4,28 +4,13 @@
  * instruction of programs compiled on the spot; and which file is believed to be the module.
  */
 #include "check.h"
+#include "shell.h"
 #include "sym_dw.h"
 
 #include <limits.h>
 #include <sys/stat.h>
 
 static char dir[64];
-
-static void sh(const char *format, ...) PRINTF(1, 2);
-static void sh(const char *format, ...)
-{
-	va_list args;
-	char *command = NULL;
-
-	va_start(args, format);
-	CHECK(vasprintf(&command, format, args) > 0);
-	va_end(args);
-	if (system(command)) {
-		printf("  failed: %s\n", command);
-		CHECK(!"the command");
-	}
-	free(command);
-}
 
 static void write_file(const char *name, const char *text)
 {
