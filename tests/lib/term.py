@@ -19,11 +19,8 @@ import harness
 
 
 class Terminal:
-    count = 0
-
     def __init__(self, command, width=80, height=24, term="tmux-256color", env=None, cwd=None):
-        Terminal.count += 1
-        self.socket = f"memtop-test-{os.getpid()}-{Terminal.count}"
+        self.socket = harness.temporary_folder() + "/tmux"
         self.width, self.height = width, height
         self.sent = 0
         variables = {**harness.environment(), **(env or {})}
@@ -44,7 +41,7 @@ class Terminal:
         self.resize(width, height)
 
     def tmux(self, *arguments, env=None):
-        done = subprocess.run(["tmux", "-L", self.socket, *arguments], capture_output=True, text=True, env=env,
+        done = subprocess.run(["tmux", "-S", self.socket, *arguments], capture_output=True, text=True, env=env,
                               stdin=subprocess.DEVNULL, timeout=30)
         if done.returncode:
             raise AssertionError(f"tmux {arguments[0]}: {done.stderr.strip()}")
@@ -157,7 +154,7 @@ class Terminal:
         return status
 
     def close(self):
-        subprocess.run(["tmux", "-L", self.socket, "kill-server"], capture_output=True, check=False)
+        subprocess.run(["tmux", "-S", self.socket, "kill-server"], capture_output=True, check=False)
 
     def __enter__(self):
         return self
