@@ -264,12 +264,14 @@ static void draw_totals(const struct app *a, const struct area *s, int y)
 	int gap = 4, width = 1;
 	for (size_t i = 0; i < n; i++)
 		width += text_width(parts[i].text) + (i ? gap : 0);
+	if (rates && width - 2 * ((int)n - 1) + (int)strlen(RATES_OVER) <= s->w) {
+		strcat(rates->text, RATES_OVER);
+		width += (int)strlen(RATES_OVER);
+	}
 	while (gap > 2 && width > s->w) {
 		gap--;
 		width -= (int)n - 1;
 	}
-	if (rates && width + (int)strlen(RATES_OVER) <= s->w)
-		strcat(rates->text, RATES_OVER);
 	draw_parts(s, y, 1, s->w, parts, n, gap);
 }
 
