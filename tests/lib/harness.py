@@ -5,6 +5,7 @@ A test script defines functions with @test and calls main(). Each prints PASS or
 or SKIP; what it started through start() is ended when its function returns. Nothing sleeps for a fixed
 time: wait_for() polls a condition until a deadline.
 """
+import atexit
 import concurrent.futures
 import contextlib
 import contextvars
@@ -30,7 +31,8 @@ LONG = bool(os.environ.get("LONG"))
 _tests, _waiting = [], []
 _saying = threading.Lock()
 _cleanup = contextvars.ContextVar("what ends with the test that runs here", default=None)
-_newest = contextlib.ExitStack()  # for threads that a test made by itself
+_newest = contextlib.ExitStack()  # for threads that a test made by itself; without a test, until the script's end
+atexit.register(_newest.close)
 
 
 class Skip(Exception):
