@@ -17,6 +17,7 @@
 #define HISTORY_NEEDED_NS (60 * NS)
 #define START_UP_NS (5 * NS)
 #define STILL_BYTES 4096 /* as for the shapes: less is flat */
+#define OTHER_PART 20    /* of growth, less than one part in so many is little */
 #define RSS_PART 20      /* of RSS, less than one part in so many is no growth worth a line */
 #define RSS_LEAST (4u << 20)
 
@@ -170,8 +171,8 @@ static size_t point_at(const struct point *p, size_t count, uint64_t time_ns)
 }
 
 /*
- * The heap does not grow, and yet the process does: by far more than what the agent has could account for.
- * What of it, only the memory view knows.
+ * The process grows, by far more than the heap and than what the agent has could account for: the heap does not
+ * grow, or no third as much. What else does, only the memory view knows.
  */
 static void look_at_rss(struct query *q, struct verdict *v, const struct growth *g, int64_t heap)
 {
@@ -190,11 +191,21 @@ static void look_at_rss(struct query *q, struct verdict *v, const struct growth 
 		at = next;
 	}
 	uint64_t rss = p[at].rss_bytes, least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
-	if (total - (heap > 0 ? heap : 0) - agent < (int64_t)least || shape_of(net, g->ns, g->count, rss, &grew) != SHAPE_STEADY)
+	int64_t known = heap > 0 ? heap : 0, rest = total - known - agent;
+	if (rest < (int64_t)least || rest / 2 <= known || shape_of(net, g->ns, g->count, rss, &grew) != SHAPE_STEADY)
 		return;
 	*v = (struct verdict){ .kind = V_RSS_GROWING };
 	per_minute(g, total, number, time);
-	say(v, "RSS GROWS %s/min for %s, the heap does not: Memory (7) says what does", number, time);
+	say(v, "RSS GROWS %s/min for %s, the heap %s: Memory (7) says what%s does", number, time,
+	    known ? "by far less" : "does not", known ? " else" : "");
+}
+
+/* Beside it nothing grows steadily, and all else comes to little. */
+static bool only_expected(struct query *q, int64_t total, int64_t expected)
+{
+	int64_t little = total / OTHER_PART > STILL_BYTES ? total / OTHER_PART : STILL_BYTES;
+
+	return sites_steady(q->sites) <= STILL_BYTES && total - expected <= little;
 }
 
 static void by_sites(struct query *q, struct verdict *v)
@@ -203,17 +214,16 @@ static void by_sites(struct query *q, struct verdict *v)
 	int64_t total = judge(q, v, &q->sites->growth, sites_steady(q->sites)), most;
 	int64_t expected = sites_expected(q->sites);
 
-	if (v->kind == V_FLAT || v->kind == V_SHRINKING)
-		look_at_rss(q, v, &q->sites->growth, total);
+	look_at_rss(q, v, &q->sites->growth, total);
 	if (total <= 0 || v->kind == V_RSS_GROWING)
 		return;
-	sites_top_growing(q->sites, &most, &s);
-	if (v->kind != V_FLAT && expected > 0 && most <= STILL_BYTES && total - expected <= STILL_BYTES) {
+	if (expected > 0 && v->kind != V_FLAT && only_expected(q, total, expected)) {
 		char number[REPORT_NUMBER], time[24];
 		per_minute(&q->sites->growth, total, number, time);
 		*v = (struct verdict){ .kind = V_FLAT };
-		say(v, "AS EXPECTED %s/min for %s: all growth is of what is marked so", number, time);
-	} else if (s && most >= expected) {
+		say(v, "AS EXPECTED %s/min for %s", number, time);
+	}
+	if (sites_top_growing(q->sites, &most, &s) && most >= expected) {
 		say_share(v, (uint64_t)most, (uint64_t)total);
 		say_site(v, s);
 	} else if (expected > 0) {

@@ -168,13 +168,14 @@ TEST(shapes_and_verdicts)
 	}
 }
 
-/* Not the heap, but what the heap's allocator keeps, or the program maps: said where no other growth is. */
+/* Not the heap, or little of it, but what the heap's allocator keeps, or the program maps: said where that is most. */
 TEST(rss_grows_and_the_heap_does_not)
 {
 	static const struct { uint64_t heap, rss, agent; int kind; } all[] = {
 		{ 0, 1000000, 0, V_RSS_GROWING }, { 0, 1000000, 20000000, V_RSS_GROWING },
 		{ 0, 1000000, 200000000, V_FLAT }, /* all of it may be the agent's */
 		{ 0, 10000, 0, V_FLAT }, { 500000, 1000000, 0, V_GROWING },
+		{ 200000, 1000000, 0, V_RSS_GROWING }, { 200000, 1000000, 100000000, V_GROWING },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -196,6 +197,9 @@ TEST(rss_grows_and_the_heap_does_not)
 		query_verdict(x.q, &v);
 		CHECK_EQ(v.kind, all[i].kind);
 		CHECK((v.kind == V_RSS_GROWING) == !strncmp(v.text, "RSS GROWS +57.2M/min for ", 25));
+		if (v.kind == V_RSS_GROWING)
+			CHECK(strstr(v.text, all[i].heap ? "the heap by far less: Memory (7) says what else does" :
+						   "the heap does not: Memory (7) says what does"));
 		end(&x);
 	}
 	made_agent_memory = 0;
@@ -226,7 +230,12 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	expect(&x, s[1].id, true);
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	query_verdict(x.q, &v);
-	CHECK(strstr(v.text, "AS EXPECTED +5.8M/min for 2 min: all growth is of what is marked so"));
+	CHECK(strstr(v.text, "AS EXPECTED +5.8M/min for 2 min.  100 % of it: what is marked as expected"));
+	CHECK_EQ(v.kind, V_FLAT);
+	grow(&x, 4, 1, 100000); /* once */
+	tick(&x, SECOND);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_FLAT);
 	end(&x);
 }
