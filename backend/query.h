@@ -86,6 +86,8 @@ void query_free(struct query *q);
  * answer with what was whole before. SIZE_MAX, as at first: no limit, every answer is whole.
  */
 void query_allow(struct query *q, size_t steps);
+/* As many as there is time for: until end_ns of now_ns(); some, however late it is. */
+void query_allow_until(struct query *q, uint64_t end_ns);
 /* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
 int query_building(const struct query *q);
 

@@ -159,7 +159,8 @@ struct query {
 	bool stale;              /* sums anew: base or model was replaced */
 	bool filter_stale;       /* ... what passes is another */
 	bool renamed;            /* ... may be, by names that came */
-	size_t allowed;          /* steps that are left */
+	size_t allowed;          /* steps that are left, before the clock is looked at */
+	uint64_t end_ns;         /* ... by which there may be more; 0 = there are no more */
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */
 	struct arrived *arrived; /* since the last refresh; empty when stale */
@@ -242,10 +243,11 @@ size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max)
 #define NODES_A_STEP 4u /* when they are only looked at */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);
+bool more_steps(struct query *q); /* for take_step() */
 /* One of the steps that query_allow() gave; false = none is left. */
 static inline bool take_step(struct query *q)
 {
-	if (!q->allowed) {
+	if (!q->allowed && !more_steps(q)) {
 		q->unfinished = true;
 		return false;
 	}

@@ -35,9 +35,6 @@
 #define SORT_AFTER_KEY_NS (3000 * MS)
 #define TIMER_MS 50
 #define SLICE_NS (8 * MS)
-#define STEPS_FIRST 20000u /* of a slice; then as many as take SLICE_NS here */
-#define STEPS_MIN 2000u
-#define STEPS_MAX 60000u
 #define SAY_BUILDING_NS (100 * MS)
 #define REFRESH_SHARE 5 /* a refresh that took t is followed by at least 4 t for the keyboard */
 
@@ -59,25 +56,19 @@ static void draw(struct app *a, bool whole)
 
 static void begin_slice(struct app *a)
 {
-	query_allow(a->query, a->fixed_steps ? a->fixed_steps : a->steps);
-	a->slice_ns = now_ns();
+	if (a->fixed_steps)
+		query_allow(a->query, a->fixed_steps);
+	else
+		query_allow_until(a->query, now_ns() + SLICE_NS);
 }
 
 static void end_slice(struct app *a)
 {
-	uint64_t spent = now_ns() - a->slice_ns;
 	bool was = a->building >= 0;
 
 	a->building = query_building(a->query);
-	if (a->building >= 0) { /* all steps were taken: how long was that? */
-		uint64_t fit = spent ? a->steps * SLICE_NS / spent : STEPS_MAX;
-		a->steps = (a->steps * 3 + (fit < STEPS_MIN   ? STEPS_MIN
-					    : fit > STEPS_MAX ? STEPS_MAX
-							      : fit)) /
-			   4;
-	} else if (find_busy(&a->find)) {
+	if (a->building < 0 && find_busy(&a->find))
 		a->building = 99; /* a refresh does not search */
-	}
 	if (a->building >= 0) {
 		a->building_ns = was ? a->building_ns : now_ns();
 		loop_timer_set(a->go_on, 0);
@@ -410,7 +401,6 @@ int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
 			.options = o,
 			.find.hits = -1,
 			.building = -1,
-			.steps = STEPS_FIRST,
 			.budget = {.percent = o->max_overhead}};
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };

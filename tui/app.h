@@ -71,11 +71,10 @@ struct app {
 	bool due;                /* ... in a way that does not wait for its turn */
 
 	/* slices of what is being made anew (app.c) */
-	size_t steps;            /* of a slice */
 	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
 	int building;            /* percent done; -1 = all is whole */
 	bool resort_due;         /* sort when it is */
-	uint64_t slice_ns, building_ns; /* when the slice, and all of it, began */
+	uint64_t building_ns;    /* when all of it began */
 	struct loop_source *go_on;
 
 	struct loop_source *sources[12];

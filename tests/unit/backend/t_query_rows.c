@@ -569,3 +569,34 @@ TEST(a_busy_tick_costs_little)
 	CHECK_EQ(live_bytes(&rows[0].incl), 10000000 + 100 * (STACKS - 1) + 50 * STACKS);
 	end(&x);
 }
+
+/* What there is time for is done, and of what there is none for, some. */
+TEST(a_slice_ends_with_its_time)
+{
+	enum { STACKS = 20000 };
+	struct session x;
+	const struct row *rows;
+	struct err err;
+	unsigned late = 0;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < STACKS; i++) {
+		made_node(x.m, 2 + i, 1, 0, 8 * (2 + i));
+		grow(&x, 2 + i, 1, 10);
+	}
+	tick(&x, SECOND);
+	CHECK_EQ(query_set_filter(x.q, "size>1", &err), 0);
+	do {
+		query_allow_until(x.q, 1); /* that is long past */
+		query_rows(x.q, true, &rows);
+		CHECK(++late < 1000);
+	} while (query_building(x.q) >= 0);
+	CHECK(late > 5);
+	CHECK_EQ(query_set_filter(x.q, "size>9", &err), 0);
+	query_allow_until(x.q, UINT64_MAX);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10 * STACKS);
+	end(&x);
+}
