@@ -305,7 +305,8 @@ static bool work_out(struct model *m, uint64_t end_ns)
 
 static void trim(struct model *m)
 {
-	TRIM(m->staged, m->staged_room, m->job.count);
+	if (!m->staged_count) /* else it waits for the next tick */
+		TRIM(m->staged, m->staged_room, m->job.count);
 	TRIM(m->job.staged, m->job.room, m->job.count);
 	TRIM(m->delta_moves, m->delta_moves_room, moving(m) ? m->delta_count : 0);
 	TRIM(m->deltas, m->delta_room, m->delta_count);

@@ -467,6 +467,26 @@ TEST(large_ticks_in_slices)
 	model_free(whole);
 }
 
+/* A small tick ends: what came meanwhile for the next one is more, and stays. */
+TEST(much_comes_while_a_small_tick_is_taken_in)
+{
+	struct tally sum;
+	struct model *m = many(&sum);
+
+	made_tick_whole(m, &sum, TICK);
+	model_set_sliced(m, true);
+	many_counts(m, 20, 2, &sum);
+	made_tick_whole(m, &sum, 2 * TICK);
+	CHECK(model_busy(m));
+	many_counts(m, 1, 3, &sum);
+	CHECK(model_go_on(m, UINT64_MAX));
+	made_tick_whole(m, &sum, 3 * TICK);
+	CHECK(model_go_on(m, UINT64_MAX));
+	must_hold(m);
+	CHECK_EQ(model_node(m, 0)->incl.alloc_bytes, sum.alloc_bytes);
+	model_free(m);
+}
+
 static size_t allocated(void)
 {
 	struct mallinfo2 i = mallinfo2();
