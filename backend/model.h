@@ -7,7 +7,7 @@
  * leaves the model as it was. Events between two ticks are held back and take effect together at
  * the tick, so that a reader between ticks always sees one consistent state:
  *     totals = sum over slots of counts        (when `complete`)
- *     node.incl = model_self(node) + sum over children of incl     (always)
+ *     model_incl(node) = model_self(node) + sum over children of it     (always)
  *     born - gone of a node = its incl live now - live at the base     (until = now)
  * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
  * that of what changed. There are millions of nodes and slots, so they hold only what cannot be had
@@ -55,13 +55,13 @@ struct module {
 
 struct node {
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
-	struct tally incl;               /* here and below */
+	struct tally incl;               /* here and below; read by model_incl() */
 	uint32_t parent, first_child, next_sibling; /* NO_ID ends */
 	uint32_t first_slot;             /* chain of slots through slot.next_of_node; 0 ends */
 	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
 	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
-	uint32_t sampled;                /* nodes here and below with self_estimate; 0 = incl is exact */
+	uint32_t sampled;                /* nodes here and below with self_estimate; read by model_sampled() */
 	uint32_t delta;                  /* model_tick.c: index + 1 while a tick is applied */
 	uint32_t depth : 24;             /* frames from the root */
 	uint32_t kind : 4;               /* enum mtw_node */
@@ -237,6 +237,9 @@ uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
+/* Here and below. */
+struct tally model_incl(const struct model *m, const struct node *n);
+uint32_t model_sampled(const struct model *m, const struct node *n); /* nodes with self_estimate; 0 = incl is exact */
 /* What a node has of its own: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
 /* Allocation rate, per second (mean of the last second): here and below; the node's own. */
@@ -279,7 +282,7 @@ uint64_t model_resets(const struct model *m); /* times that the model was cleare
  * another base, a large part of a first state).
  */
 struct model_delta {
-	uint32_t node;
+	uint32_t node;                   /* by dense index */
 	struct tally self;
 	struct change self_change;
 	uint64_t self_rate_bytes, self_rate_blocks;

@@ -45,8 +45,9 @@ struct rate_batch {
 };
 
 /*
- * A tick that is being taken in, perhaps in slices. Nothing of it is seen before the end: until then it is worked
- * out beside what is there. What comes meanwhile is staged for the next one.
+ * A tick that is being taken in, perhaps in slices. Nothing of it is seen before it takes effect: until then it is worked
+ * out beside what is there. Then all of it is, though the nodes' own figures follow by and by (folding). What comes
+ * meanwhile is staged for the next one.
  */
 struct tick_job {
 	bool busy;
@@ -65,6 +66,9 @@ struct tick_job {
 	size_t expired, at, depth;
 	const struct rate_block *block;
 	uint32_t entry, next;
+	bool estimates;            /* a stack has its first share that was sampled */
+	bool folding;              /* it took effect: what the deltas before `folded` say is in their nodes */
+	size_t folded;
 	bool waits;                /* a tick came meanwhile */
 	uint64_t wait_ns;
 	uint32_t wait_flags;
@@ -170,6 +174,12 @@ static inline struct node *node_at(const struct model *m, uint32_t index)
 static inline struct slot *slot_at(const struct model *m, uint32_t index)
 {
 	return &m->slots[index / CHUNK][index % CHUNK];
+}
+
+/* What a tick that took effect has not given to the node yet. */
+static inline const struct delta *unfolded(const struct model *m, const struct node *n)
+{
+	return m->job.folding && n->delta ? &m->deltas[n->delta - 1] : NULL;
 }
 
 static inline struct node *node_by_id(const struct model *m, uint32_t id)

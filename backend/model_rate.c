@@ -158,11 +158,17 @@ void rates_sum_all(struct model *m)
 
 struct rate model_rate(const struct model *m, const struct node *n)
 {
+	const struct delta *d = unfolded(m, n);
+	struct rate r = { 0, 0 };
 	size_t page = n->index / PAGE;
 
-	if (!n->known || page >= m->rates_room || !m->rates[page])
-		return (struct rate){ 0, 0 };
-	return m->rates[page][n->index % PAGE];
+	if (n->known && page < m->rates_room && m->rates[page])
+		r = m->rates[page][n->index % PAGE];
+	if (d) {
+		r.bytes += d->rate.bytes;
+		r.blocks += d->rate.blocks;
+	}
+	return r;
 }
 
 /* What is left of it below the children; a node that rests has none that do not. */

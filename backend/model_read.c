@@ -112,6 +112,23 @@ const struct slot *model_slot(const struct model *m, uint32_t id)
 	return id < m->slot_ids.end ? &none : NULL;
 }
 
+struct tally model_incl(const struct model *m, const struct node *n)
+{
+	const struct delta *d = unfolded(m, n);
+	struct tally sum = n->incl;
+
+	if (d)
+		tally_add(&sum, &d->incl);
+	return sum;
+}
+
+uint32_t model_sampled(const struct model *m, const struct node *n)
+{
+	const struct delta *d = unfolded(m, n);
+
+	return n->sampled + (d ? d->sampled : 0);
+}
+
 struct tally model_self(const struct model *m, const struct node *n)
 {
 	struct tally sum = { 0 };
@@ -126,9 +143,18 @@ struct tally model_self(const struct model *m, const struct node *n)
 
 struct change model_change(const struct model *m, const struct node *n)
 {
-	if (!model_diffing(m))
-		return (struct change){ .born_blocks = live_blocks(&n->incl), .born_bytes = live_bytes(&n->incl) };
-	return n->known && n->index < m->moves_room ? m->moves[n->index] : (struct change){ 0 };
+	const struct delta *d = unfolded(m, n);
+	struct change c = { 0 };
+
+	if (!model_diffing(m)) {
+		struct tally sum = model_incl(m, n);
+		return (struct change){ .born_blocks = live_blocks(&sum), .born_bytes = live_bytes(&sum) };
+	}
+	if (n->known && n->index < m->moves_room)
+		c = m->moves[n->index];
+	if (d && !m->until)
+		change_add(&c, &m->delta_moves[d - m->deltas]);
+	return c;
 }
 
 struct change model_self_change(const struct model *m, const struct node *n)
@@ -199,7 +225,7 @@ uint64_t model_truncated(const struct model *m, unsigned reason)
 	for (size_t i = 0; i < m->truncated_count; i++) {
 		const struct node *n = node_by_id(m, m->truncated[i]);
 		if (n->offset == reason)
-			blocks += n->incl.alloc_blocks;
+			blocks += model_incl(m, n).alloc_blocks;
 	}
 	return blocks;
 }
@@ -250,7 +276,7 @@ const struct recorded *model_filter(const struct model *m)
 
 bool model_estimate(const struct model *m)
 {
-	return node_at(m, 0)->sampled != 0;
+	return model_sampled(m, node_at(m, 0)) != 0;
 }
 
 bool model_mark_estimate(const struct model *m, uint32_t id)
@@ -335,13 +361,14 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
 		uint32_t sampled = n->self_estimate;
 		for (uint32_t c = n->first_child; c != NO_ID; c = node_by_id(m, c)->next_sibling)
-			sampled += node_by_id(m, c)->sampled;
-		if (sampled != n->sampled)
+			sampled += model_sampled(m, node_by_id(m, c));
+		if (sampled != model_sampled(m, n))
 			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", n->id) == 0;
+		struct tally incl = model_incl(m, n);
 		struct change c = model_change(m, n);
-		if (!same_tally(&n->incl, &sums[i]) || !same_change(&c, &moves[i]))
+		if (!same_tally(&incl, &sums[i]) || !same_change(&c, &moves[i]))
 			return err_set(err, 125, "model: node %u: inclusive sums are wrong", n->id) == 0;
-		if (!model_diffing(m) && c.born_bytes - c.gone_bytes != live_bytes(&n->incl))
+		if (!model_diffing(m) && c.born_bytes - c.gone_bytes != live_bytes(&incl))
 			return err_set(err, 125, "model: node %u: net is not live", n->id) == 0;
 	}
 	return true;
@@ -352,7 +379,7 @@ static bool check_beside(const struct model *m, struct err *err)
 {
 	if (!m->moves != !model_diffing(m) || !m->at_base != !m->base || !m->at_until != !m->until)
 		return err_set(err, 125, "model: changes are kept for another interval") == 0;
-	if (m->rates && !m->batch_count)
+	if (m->rates && !m->batch_count && !m->job.folding)
 		return err_set(err, 125, "model: rates are kept, and there are none") == 0;
 	return rates_check(m, err);
 }

@@ -8,6 +8,9 @@
  * part of all (a first state), one pass over all nodes is cheaper and does the same. Nobody is told
  * what that pass changed while a first state comes: it was all, and a list of all is larger than all.
  *
+ * It takes effect at once: staged counters become the slots', and what the touched nodes get is read together with
+ * what they have (model_incl()) until it has been folded into them, which takes its time again.
+ *
  * What is needed for a tick alone is freed after a large one. Rates are model_rate.c's.
  */
 #include "model_priv.h"
@@ -18,6 +21,7 @@
 #define SECOND 1000000000ull
 #define AT_ONCE 2000u /* changed slots, at most, that are not worth slices */
 #define LOOK_EVERY 128u /* at the clock */
+#define AHEAD 16u /* in memory */
 #define KEPT 16384u /* elements; what is larger is kept as long as it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
@@ -49,6 +53,23 @@ static bool time_is_up(size_t seen, uint64_t end_ns)
 	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
 
+/* Nodes and slots lie anywhere: what comes next is on its way from memory while this one is looked at. */
+static void expect_node(const struct model *m, uint32_t index)
+{
+	const struct node *n = node_at(m, index);
+
+	__builtin_prefetch(n, 1);
+	__builtin_prefetch((const char *)(n + 1) - 1, 1);
+}
+
+static void expect_slot(const struct model *m, uint32_t index)
+{
+	const struct slot *s = slot_at(m, index);
+
+	__builtin_prefetch(s, 1);
+	__builtin_prefetch((const char *)(s + 1) - 1, 1);
+}
+
 /* Are inclusive changes kept, and do they move? */
 static bool moving(const struct model *m)
 {
@@ -64,7 +85,7 @@ static struct delta *delta_of(struct model *m, uint32_t index)
 	GROW(m->deltas, m->delta_room, m->delta_count + 1);
 	GROW(m->depth_head, m->depth_room, (size_t)n->depth + 1);
 	if (moving(m)) {
-		GROW(m->delta_moves, m->delta_moves_room, m->delta_room);
+		GROW(m->delta_moves, m->delta_moves_room, m->delta_count + 1);
 		m->delta_moves[m->delta_count] = (struct change){ 0 };
 	}
 	struct delta *d = &m->deltas[m->delta_count++];
@@ -80,7 +101,7 @@ static struct model_delta *own_of(struct model *m, struct delta *d)
 {
 	if (!d->own) {
 		GROW(m->changes, m->change_room, m->change_count + 1);
-		m->changes[m->change_count++] = (struct model_delta){ .node = node_at(m, d->index)->id };
+		m->changes[m->change_count++] = (struct model_delta){ .node = d->index };
 		d->own = (uint32_t)m->change_count;
 	}
 	return &m->changes[d->own - 1];
@@ -144,7 +165,7 @@ static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 	struct delta *d = delta_of(m, index);
 	struct model_delta *own = own_of(m, d);
 	if (is_estimate(s, &x->now) && !node_at(m, index)->self_estimate)
-		own->self_sampled = d->sampled = 1;
+		own->self_sampled = d->sampled = j->estimates = 1;
 	tally_add(&own->self, &grown);
 	tally_add(&d->incl, &grown);
 	change_add(&own->self_change, &moved);
@@ -161,6 +182,8 @@ static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
 	for (; j->at < j->count; j->at++) {
 		if (time_is_up(seen++, end_ns))
 			return false;
+		if (j->at + AHEAD < j->count)
+			expect_slot(m, j->staged[j->at + AHEAD].slot);
 		take_slot(m, j, &j->staged[j->at]);
 	}
 	return true;
@@ -179,6 +202,8 @@ static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 			struct delta d = m->deltas[i]; /* what it is in may move */
 			const struct node *n = node_at(m, d.index);
 			j->next = d.next;
+			if (j->next)
+				expect_node(m, m->deltas[j->next - 1].index);
 			if (n->parent == NO_ID)
 				continue;
 			struct delta *up = delta_of(m, idmap_get(&m->node_ids, n->parent));
@@ -194,14 +219,26 @@ static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 	return true;
 }
 
-static void commit_deltas(struct model *m)
+static void commit_slots(struct model *m, const struct tick_job *j)
 {
-	for (size_t i = 0; i < m->delta_count; i++) {
-		const struct delta *d = &m->deltas[i];
+	for (size_t i = 0; i < j->count; i++) {
+		if (i + AHEAD < j->count)
+			expect_slot(m, j->staged[i + AHEAD].slot);
+		slot_at(m, j->staged[i].slot)->now = j->staged[i].now;
+	}
+}
+
+/* The nodes themselves get what was worked out for them. False: time is up. */
+static bool fold(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	for (size_t seen = 0; j->folded < m->delta_count; j->folded++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		const struct delta *d = &m->deltas[j->folded];
 		struct node *n = node_at(m, d->index);
+		if (j->folded + AHEAD < m->delta_count)
+			expect_node(m, d[AHEAD].index);
 		n->delta = 0;
-		if (d->own)
-			n->self_estimate |= m->changes[d->own - 1].self_sampled & 1;
 		tally_add(&n->incl, &d->incl);
 		n->sampled += d->sampled;
 		if (d->rate.bytes | d->rate.blocks) {
@@ -210,8 +247,10 @@ static void commit_deltas(struct model *m)
 			r->blocks += d->rate.blocks;
 		}
 		if (moving(m))
-			change_add(&m->moves[d->index], &m->delta_moves[i]);
+			change_add(&m->moves[d->index], &m->delta_moves[j->folded]);
 	}
+	j->folding = false;
+	return true;
 }
 
 /* All inclusive sums anew, from the slots: children come after their parents, so backwards is bottom-up. */
@@ -277,6 +316,7 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	j->block = NULL;
 	j->at = j->entry = j->next = 0;
 	j->depth = SIZE_MAX;
+	j->estimates = false;
 }
 
 /* Works it out, in slices. True: it is whole, and can be shown. */
@@ -339,32 +379,24 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(m);
 }
 
-static void commit(struct model *m)
+/* From now on it is what is there. */
+static void take_effect(struct model *m)
 {
 	struct tick_job *j = &m->job;
 
 	if (m->moves)
 		GROW(m->moves, m->moves_room, m->node_count);
-	for (size_t i = 0; i < j->count; i++)
-		slot_at(m, j->staged[i].slot)->now = j->staged[i].now;
+	commit_slots(m, j);
 	for (size_t i = 0; i < j->due; i++)
 		rates_drop(m);
 	if (j->has_batch)
 		rates_push(m, &j->batch);
+	j->folding = !j->all;
+	j->folded = 0;
 	if (j->all)
 		sum_all(m);
-	else
-		commit_deltas(m);
-	rates_rest(m);
-	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
-	j->busy = false;
-}
-
-static void finish(struct model *m)
-{
-	struct tick_job *j = &m->job;
-
-	commit(m);
+	for (size_t i = 0; j->estimates && i < m->change_count; i++)
+		node_at(m, m->changes[i].node)->self_estimate |= m->changes[i].self_sampled & 1;
 	m->time_ns = j->time_ns;
 	if (m->resuming)
 		series_join(&m->series, &m->series_coming);
@@ -379,7 +411,14 @@ static void finish(struct model *m)
 	m->complete |= m->tick_complete;
 	if (j->flags & MTW_TICK_FINAL)
 		m->final = true;
+	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
 	model_notify(m, m->told ? m->changes : NULL, m->change_count);
+}
+
+static void finish(struct model *m)
+{
+	m->job.busy = false;
+	rates_rest(m);
 	trim(m);
 	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
 		marks_rebase(m);
@@ -387,12 +426,19 @@ static void finish(struct model *m)
 
 bool model_go_on(struct model *m, uint64_t end_ns)
 {
-	while (m->job.busy) {
-		if (!work_out(m, end_ns))
+	struct tick_job *j = &m->job;
+
+	while (j->busy) {
+		if (!j->folding) {
+			if (!work_out(m, end_ns))
+				return false;
+			take_effect(m);
+		}
+		if (j->folding && !fold(m, j, end_ns))
 			return false;
 		finish(m);
-		if (m->job.waits)
-			begin(m, m->job.wait_ns, m->job.wait_flags);
+		if (j->waits)
+			begin(m, j->wait_ns, j->wait_flags);
 	}
 	return true;
 }
@@ -438,7 +484,7 @@ void tick_clear(struct model *m)
 	if (m->depth_room)
 		memset(m->depth_head, 0, m->depth_room * sizeof *m->depth_head);
 	rates_forget(&m->job.batch);
-	m->job.busy = m->job.waits = false;
+	m->job.busy = m->job.folding = m->job.waits = false;
 	m->job.count = 0;
 	rates_clear(m);
 	m->ring_first = m->ring_count = 0;

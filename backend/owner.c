@@ -82,8 +82,7 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes |
 		      d[i].self_sampled))
 			continue;
-		uint32_t index = model_node(o->m, d[i].node)->index;
-		uint32_t h = o->of_node[index];
+		uint32_t index = d[i].node, h = o->of_node[index];
 		if (h == UNASKED) {
 			o->of_node[index] = FRESH;
 			GROW(o->fresh, o->fresh_room, o->fresh_count + 1);

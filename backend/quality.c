@@ -36,7 +36,7 @@ static void quality_cost(const struct totals *t, struct quality *q)
 void quality_of(const struct model *m, struct quality *q)
 {
 	const struct effort *e = model_effort(m);
-	uint64_t blocks = model_node(m, 0)->incl.alloc_blocks;
+	uint64_t blocks = model_incl(m, model_node(m, 0)).alloc_blocks;
 
 	q->cut_blocks = 0;
 	for (unsigned i = 1; i <= MTW_TRUNC_COUNT; i++)
@@ -95,7 +95,7 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		for (uint32_t last = n->first_child; last != NO_ID;
 		     last = model_node(m, last)->next_sibling)
 			add(&c, n->offset, model_node(m, last)->module,
-			    model_node(m, last)->incl.alloc_blocks);
+			    model_incl(m, model_node(m, last)).alloc_blocks);
 	}
 	qsort(c.list, c.count, sizeof *c.list, more_blocks);
 	*list = c.list;

@@ -39,7 +39,7 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 	for (size_t i = 0; i < count; i++)
 		if (d[i].node) /* the root is no stack */
 			q->arrived[q->arrived_count++] = (struct arrived){
-				.index = model_node(q->m, d[i].node)->index,
+				.index = d[i].node,
 				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
 					 d[i].self_rate_blocks, d[i].self_sampled},
 			};
@@ -166,11 +166,11 @@ void value_of_node(const struct model *m, const struct node *n, bool incl, struc
 {
 	struct rate rate = incl ? model_rate(m, n) : model_self_rate(m, n);
 
-	v->tally = incl ? n->incl : model_self(m, n);
+	v->tally = incl ? model_incl(m, n) : model_self(m, n);
 	v->change = incl ? model_change(m, n) : model_self_change(m, n);
 	v->rate_bytes = rate.bytes;
 	v->rate_blocks = rate.blocks;
-	v->sampled = incl ? n->sampled : n->self_estimate;
+	v->sampled = incl ? model_sampled(m, n) : n->self_estimate;
 }
 
 uint32_t zero_flag(const struct model *m, const struct value *v)

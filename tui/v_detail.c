@@ -54,7 +54,7 @@ static void add_rates(struct detail *d, const struct node *n)
 static void add_figures(struct detail *d, const struct node *n)
 {
 	const struct model *m = d->p.v.app->model;
-	struct tally sum = d->inclusive ? n->incl : model_self(m, n), *t = &sum;
+	struct tally sum = d->inclusive ? model_incl(m, n) : model_self(m, n), *t = &sum;
 	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
 	const char *w = detail_about(d);
 	char a[32], b[32], e[32], f[32];

@@ -12,9 +12,10 @@
 
 const char *detail_about(const struct detail *d)
 {
-	const struct node *n = model_node(d->p.v.app->model, d->node);
+	const struct model *m = d->p.v.app->model;
+	const struct node *n = model_node(m, d->node);
 
-	return n && (d->inclusive ? n->sampled : n->self_estimate) ? "~" : "";
+	return n && (d->inclusive ? model_sampled(m, n) : n->self_estimate) ? "~" : "";
 }
 
 static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64_t bytes,

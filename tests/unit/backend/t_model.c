@@ -446,6 +446,7 @@ TEST(large_ticks_in_slices)
 			uint64_t ticks = model_ticks(m);
 			model_go_on(m, 1); /* a moment of the past: the least that it does */
 			seen += model_ticks(m) - ticks;
+			CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes, model_totals(m)->sum.alloc_bytes);
 			if (n % 200 == 0)
 				must_hold(m);
 		}
