@@ -256,8 +256,12 @@ bool model_held_at_base(const struct model *m, const struct node *n); /* blocks 
  * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it up
  * to date; between two marks nothing moves. From the start to now costs nothing: born is what is alive.
  * -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to now again.
+ * Sliced: it is in force once model_go_on() has worked it out; until then the one before is.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
+/* Percent worked out of the interval that was asked for, from .. to; -1: it is in force. */
+int model_counting(const struct model *m, uint32_t *from, uint32_t *to);
+uint64_t model_intervals(const struct model *m); /* moves when another comes in force */
 uint32_t model_base(const struct model *m);
 uint32_t model_until(const struct model *m);
 static inline bool model_diffing(const struct model *m) { return model_base(m) || model_until(m); }

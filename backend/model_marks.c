@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * model_marks.c - marks, the interval that changes are counted in, and what changed between two
- * marks.
+ * model_marks.c - marks, and what was alive at them. What changed between two is model_interval.c's.
  *
  * Live at a mark is kept as the agent sends it: a chain, each mark holding the slots that differ
  * from the chain's mark before. A mark that is dropped, or reduced to its totals, leaves the
@@ -13,23 +12,12 @@
 
 #include <stdlib.h>
 
-static void forget_interval(struct model *m)
-{
-	free(m->at_base);
-	free(m->at_until);
-	free(m->moves);
-	m->at_base = m->at_until = NULL;
-	m->moves = NULL;
-	m->at_count = m->moves_room = 0;
-	m->base = m->until = 0;
-}
-
 static bool was_sent(const struct mark *k)
 {
 	return k->known || k->coming;
 }
 
-static bool in_chain(const struct mark *k)
+bool mark_in_chain(const struct mark *k)
 {
 	return was_sent(k) && !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 }
@@ -37,7 +25,7 @@ static bool in_chain(const struct mark *k)
 static struct mark *chain_next(struct model *m, uint32_t id)
 {
 	for (size_t i = id + 1; i < m->mark_limit; i++)
-		if (in_chain(&m->marks[i]))
+		if (mark_in_chain(&m->marks[i]))
 			return &m->marks[i];
 	return NULL;
 }
@@ -91,18 +79,6 @@ static void leave_chain(struct model *m, struct mark *k)
 	forget_cells(m, k);
 }
 
-/* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
-static void unsettle(struct model *m, uint32_t id)
-{
-	uint32_t from = m->base_wanted, to = m->until_wanted;
-
-	if (m->base < id && m->until < id)
-		return;
-	model_set_interval(m, 0, 0);
-	m->base_wanted = from;
-	m->until_wanted = to;
-}
-
 int marks_apply(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.mark.id;
@@ -122,10 +98,10 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	if (id >= m->mark_limit)
 		m->mark_limit = id + 1;
 	struct mark *k = &m->marks[id];
-	bool leaves = in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+	bool leaves = mark_in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 	k->id = id;
 	if (!k->known)
-		unsettle(m, id);
+		interval_unsettle(m, id);
 	if (leaves)
 		leave_chain(m, k);
 	k->coming = m->resuming && !k->known;
@@ -138,8 +114,8 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	set_text(k->name, sizeof k->name, e->u.mark.name);
 	set_text(k->set_by, sizeof k->set_by, e->u.mark.set_by);
 	m->marks_generation++;
-	if (leaves && (m->base == id || m->until == id))
-		model_set_interval(m, 0, 0);
+	if (leaves)
+		interval_without(m, id);
 	return 0;
 }
 
@@ -187,7 +163,7 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 			       "stream: live bytes of mark %u, which was never set; connect again",
 			       id);
 	struct mark *k = &m->marks[id];
-	if (!in_chain(k))
+	if (!mark_in_chain(k))
 		return 0; /* given up or dropped while its cells were under way */
 	if (k->live_known && m->resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
@@ -203,7 +179,7 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 			e->u.mark_live.slot);
 	if (k->live_known) { /* sent anew */
 		forget_cells(m, k);
-		unsettle(m, id);
+		interval_unsettle(m, id);
 	}
 	if (k->cell_count == k->cell_room) {
 		size_t before = k->cell_room;
@@ -224,7 +200,7 @@ void marks_clear(struct model *m)
 	if (m->mark_room)
 		memset(m->marks, 0, m->mark_room * sizeof *m->marks);
 	m->mark_limit = 0;
-	forget_interval(m);
+	interval_clear(m);
 	m->marks_generation++;
 }
 
@@ -271,108 +247,4 @@ uint32_t model_newest_mark(const struct model *m)
 		if (m->marks[i].known && !(m->marks[i].flags & MTW_MARK_DROPPED))
 			return (uint32_t)i;
 	return 0;
-}
-
-/* Is live known by slot at a mark? */
-static bool can_say(const struct model *m, uint32_t mark)
-{
-	if (!mark)
-		return true;
-	if (mark >= m->mark_limit || !in_chain(&m->marks[mark]))
-		return false;
-	for (size_t i = 1; i <= mark; i++)
-		if (in_chain(&m->marks[i]) && !m->marks[i].live_known)
-			return false;
-	return true;
-}
-
-/* Live of every slot (by dense index) at a mark; NULL when the mark cannot say. */
-static struct live *live_at(const struct model *m, uint32_t mark)
-{
-	if (!can_say(m, mark))
-		return NULL;
-	struct live *live = xcalloc(m->slot_count, sizeof *live);
-	for (size_t i = 1; i <= mark; i++) {
-		const struct mark *k = &m->marks[i];
-		for (size_t c = 0; in_chain(k) && c < k->cell_count; c++) {
-			uint32_t index = idmap_get(&m->slot_ids, k->cells[c].slot);
-			live[index] = (struct live){ k->cells[c].blocks, k->cells[c].bytes };
-		}
-	}
-	/* What was born after the mark was not alive at it, whatever the cells say. */
-	for (uint32_t i = 0; i < m->slot_count; i++)
-		if (slot_at(m, i)->epoch > m->marks[mark].epoch)
-			live[i] = (struct live){ 0, 0 };
-	return live;
-}
-
-int model_between(const struct model *m, uint32_t from, uint32_t to,
-		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
-{
-	static const struct live nothing;
-	struct live *a = NULL, *b = NULL;
-	int rc = -1;
-
-	if ((from && !(a = live_at(m, from))) || (to && !(b = live_at(m, to))))
-		goto out;
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		const struct slot *s = slot_at(m, i);
-		const struct live now = live_of(&s->now);
-		const struct live *x = a ? &a[i] : &nothing, *y = b ? &b[i] : &now;
-		struct change c = change_between(x->blocks, x->bytes, y->blocks, y->bytes);
-		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
-			fn(arg, s->id, &c);
-	}
-	rc = 0;
-out:
-	free(a);
-	free(b);
-	return rc;
-}
-
-/* Inclusive changes of all nodes: children come after their parents, so backwards is bottom-up. */
-void marks_sum_moves(struct model *m)
-{
-	GROW(m->moves, m->moves_room, m->node_count);
-	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		struct change c = slot_change(m, i, &slot_at(m, i)->now);
-		change_add(&m->moves[idmap_get(&m->node_ids, slot_at(m, i)->node)], &c);
-	}
-	for (uint32_t i = m->node_count; i-- > 1;)
-		change_add(&m->moves[idmap_get(&m->node_ids, node_at(m, i)->parent)], &m->moves[i]);
-}
-
-int model_set_interval(struct model *m, uint32_t from, uint32_t to)
-{
-	if (!can_say(m, from) || !can_say(m, to))
-		return -1;
-	tick_settle(m);
-	forget_interval(m);
-	m->base = m->base_wanted = from;
-	m->until = m->until_wanted = to;
-	m->at_base = from ? live_at(m, from) : NULL;
-	m->at_until = to ? live_at(m, to) : NULL;
-	m->at_count = m->slot_count;
-	if (model_diffing(m))
-		marks_sum_moves(m);
-	model_notify(m, NULL, 0);
-	return 0;
-}
-
-void marks_rebase(struct model *m)
-{
-	uint32_t from = m->base_wanted, to = m->until_wanted;
-
-	model_set_interval(m, from, to); /* or its cells are still under way */
-}
-
-uint32_t model_base(const struct model *m)
-{
-	return m->base;
-}
-
-uint32_t model_until(const struct model *m)
-{
-	return m->until;
 }

@@ -19,6 +19,7 @@
 #define OPTIONS_MAX 256u
 #define RATE_TICKS 64u
 #define OBSERVERS_MAX 8u
+#define LOOK_EVERY 128u /* at the clock */
 
 struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
 
@@ -69,12 +70,26 @@ struct tick_job {
 	bool estimates;            /* a stack has its first share that was sampled */
 	bool folding;              /* it took effect: what the deltas before `folded` say is in their nodes */
 	size_t folded;
+	bool no_interval;          /* changes count from the start to now since it began */
 	bool waits;                /* a tick came meanwhile */
 	uint64_t wait_ns;
 	uint32_t wait_flags;
 };
 
 struct live { uint64_t blocks, bytes; };
+
+/*
+ * Another interval to count changes in, being worked out beside the one in force. Between ticks: no slot, and nothing
+ * of a node, moves from its begin to its end; those that come meanwhile hold nothing yet.
+ */
+struct live_job { struct live *live; uint32_t mark; size_t at, cell; }; /* at: of the marks up to it */
+struct interval_job {
+	bool busy, begun;
+	struct live_job from, to;
+	struct change *moves;      /* by dense index */
+	uint32_t slot_count, node_count;
+	uint32_t slot, left;       /* slots before are in their nodes, nodes from left on in their parents */
+};
 
 struct option { char *name, *value, *who; };
 
@@ -113,6 +128,8 @@ struct model {
 	struct change *moves;            /* by dense index: inclusive changes; NULL = from the start to now */
 	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
+	struct interval_job interval;
+	uint64_t intervals;              /* moves with the interval */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
 	struct effort effort;
@@ -263,7 +280,12 @@ void cohorts_clear(struct model *m);
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
-void tick_settle(struct model *m); /* what is being taken in is, at once */
+void tick_settle(struct model *m); /* what is being taken in or worked out is, at once */
+/* seen: in this slice, which comes on however late it begins. */
+static inline bool time_is_up(size_t seen, uint64_t end_ns)
+{
+	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
+}
 /* model_rate.c */
 bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight);
 /* Of a node (dense) in this batch; false: more than can be. */
@@ -283,7 +305,13 @@ int marks_apply(struct model *m, const struct event *e, struct err *err);
 int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
 void marks_arrive(struct model *m); /* the state that they came with is whole */
-void marks_sum_moves(struct model *m); /* inclusive changes anew */
-void marks_rebase(struct model *m); /* take up the wanted interval when it has become possible */
+bool mark_in_chain(const struct mark *k); /* it is known by slot what was alive at it, or will be */
+/* model_interval.c */
+bool interval_go_on(struct model *m, uint64_t end_ns); /* while it is busy, between ticks; true: it is in force */
+void interval_sum_moves(struct model *m);         /* inclusive changes anew */
+void interval_resume(struct model *m);
+void interval_unsettle(struct model *m, uint32_t mark);
+void interval_without(struct model *m, uint32_t mark);
+void interval_clear(struct model *m);
 
 #endif

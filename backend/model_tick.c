@@ -20,7 +20,6 @@
 
 #define SECOND 1000000000ull
 #define AT_ONCE 2000u /* changed slots, at most, that are not worth slices */
-#define LOOK_EVERY 128u /* at the clock */
 #define AHEAD 16u /* in memory */
 #define KEPT 16384u /* elements; what is larger is kept as long as it is used */
 
@@ -45,12 +44,6 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	m->staged[m->staged_count++] = (struct staged){ index, *now };
 	s->staged = (uint32_t)m->staged_count;
 	return 0;
-}
-
-/* seen: in this slice, which comes on however late it begins. */
-static bool time_is_up(size_t seen, uint64_t end_ns)
-{
-	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
 
 /* Nodes and slots lie anywhere: what comes next is on its way from memory while this one is looked at. */
@@ -281,7 +274,7 @@ static void sum_all(struct model *m)
 	}
 	rates_sum_all(m);
 	if (moving(m))
-		marks_sum_moves(m);
+		interval_sum_moves(m);
 }
 
 /* What the tick brings, and how it will be taken in. */
@@ -293,7 +286,7 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	size_t room = j->room;
 
 	j->busy = true;
-	j->waits = false;
+	j->waits = j->no_interval = false;
 	j->time_ns = time_ns > m->time_ns ? time_ns : m->time_ns;
 	j->flags = flags;
 	j->has_totals = m->totals_pending;
@@ -379,6 +372,15 @@ static void be_resumed(struct model *m, bool whole)
 	marks_arrive(m);
 }
 
+/* The interval went while changes were counted in it. */
+static void count_from_start(struct model *m)
+{
+	for (size_t i = 0; i < m->change_count; i++) {
+		struct model_delta *d = &m->changes[i];
+		d->self_change = (struct change){ .born_blocks = live_blocks(&d->self), .born_bytes = live_bytes(&d->self) };
+	}
+}
+
 /* From now on it is what is there. */
 static void take_effect(struct model *m)
 {
@@ -411,6 +413,8 @@ static void take_effect(struct model *m)
 	m->complete |= m->tick_complete;
 	if (j->flags & MTW_TICK_FINAL)
 		m->final = true;
+	if (j->no_interval)
+		count_from_start(m);
 	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
 	model_notify(m, m->told ? m->changes : NULL, m->change_count);
 }
@@ -420,25 +424,36 @@ static void finish(struct model *m)
 	m->job.busy = false;
 	rates_rest(m);
 	trim(m);
-	if ((m->base_wanted != m->base || m->until_wanted != m->until) && m->complete)
-		marks_rebase(m);
+	interval_resume(m);
+}
+
+static bool tick_go_on(struct model *m, uint64_t end_ns)
+{
+	struct tick_job *j = &m->job;
+
+	if (!j->folding) {
+		if (!work_out(m, end_ns))
+			return false;
+		take_effect(m);
+	}
+	if (j->folding && !fold(m, j, end_ns))
+		return false;
+	finish(m);
+	return true;
 }
 
 bool model_go_on(struct model *m, uint64_t end_ns)
 {
-	struct tick_job *j = &m->job;
-
-	while (j->busy) {
-		if (!j->folding) {
-			if (!work_out(m, end_ns))
+	while (model_busy(m)) {
+		if (m->job.busy) {
+			if (!tick_go_on(m, end_ns))
 				return false;
-			take_effect(m);
+		} else if (m->interval.busy) {
+			if (!interval_go_on(m, end_ns))
+				return false;
+		} else {
+			begin(m, m->job.wait_ns, m->job.wait_flags);
 		}
-		if (j->folding && !fold(m, j, end_ns))
-			return false;
-		finish(m);
-		if (j->waits)
-			begin(m, j->wait_ns, j->wait_flags);
 	}
 	return true;
 }
@@ -450,7 +465,7 @@ void tick_settle(struct model *m)
 
 bool model_busy(const struct model *m)
 {
-	return m->job.busy;
+	return m->job.busy || m->interval.busy || m->job.waits;
 }
 
 void model_set_sliced(struct model *m, bool on)
@@ -466,7 +481,7 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 
 	if (m->resuming && !(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return;
-	if (m->job.busy && by_and_by) {
+	if (model_busy(m) && by_and_by) {
 		m->job.waits = true;
 		m->job.wait_ns = time_ns;
 		m->job.wait_flags = flags;

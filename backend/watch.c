@@ -203,6 +203,7 @@ static void on_work(void *arg)
 {
 	struct watch *w = arg;
 	uint64_t ticks = model_ticks(w->in.model);
+	uint64_t intervals = model_intervals(w->in.model);
 	bool whole = model_go_on(w->in.model, now_ns() + WORK_NS);
 
 	if (whole) {
@@ -211,10 +212,18 @@ static void on_work(void *arg)
 	} else {
 		loop_timer_set(w->work, 0);
 	}
-	if (model_ticks(w->in.model) == ticks)
-		return;
-	w->bits |= WATCH_TICK;
-	on_slice(w);
+	if (model_ticks(w->in.model) != ticks)
+		w->bits |= WATCH_TICK;
+	if (model_intervals(w->in.model) != intervals)
+		w->bits |= WATCH_INTERVAL;
+	if (w->bits)
+		on_slice(w);
+}
+
+void watch_go_on(struct watch *w)
+{
+	if (model_busy(w->in.model) && !w->work)
+		w->work = loop_timer(w->loop, 0, false, on_work, w);
 }
 
 static void on_slice(void *arg)
@@ -223,8 +232,7 @@ static void on_slice(void *arg)
 	int status;
 	bool known;
 
-	if (model_busy(w->in.model) && !w->work)
-		w->work = loop_timer(w->loop, 0, false, on_work, w);
+	watch_go_on(w);
 	if (w->bits & WATCH_TICK)
 		ask_for_names(w);
 	if (model_final(w->in.model) && !w->told_final) {

@@ -48,6 +48,7 @@ enum {
 	WATCH_SYMBOLS = 1u << 3,
 	WATCH_FINAL = 1u << 4,
 	WATCH_INSTANT = 1u << 5,  /* watch_model() shows another instant, or the way to it ended */
+	WATCH_INTERVAL = 1u << 6, /* changes count in the interval that was asked for */
 };
 
 /* NULL and *err when it cannot be at all; a link that is only not there yet is not an error when
@@ -57,6 +58,7 @@ void watch_close(struct watch *w);
 void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg);
 
 struct model *watch_model(struct watch *w);
+void watch_go_on(struct watch *w);               /* with what was asked of the model (model_set_interval()) */
 struct symbols *watch_symbols(struct watch *w);
 const struct expected *watch_expected(const struct watch *w); /* rules of the session */
 /* One more, of a live session for its file, too; -1: it is none, or there are too many. */

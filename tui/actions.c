@@ -62,20 +62,34 @@ bool action_between(const struct app *a)
 	return model_until(a->model) != 0;
 }
 
+static void interval_name(const struct app *a, bool brief, uint32_t from, uint32_t to, char *out, size_t size)
+{
+	char one[128], two[128];
+
+	action_mark_name(a, from, one, sizeof one);
+	action_mark_name(a, to, two, sizeof two);
+	if (brief && from)
+		snprintf(one, sizeof one, "m%u", from);
+	if (brief)
+		snprintf(two, sizeof two, "m%u", to);
+	if (to)
+		snprintf(out, size, "%s .. %s", one, two);
+	else
+		snprintf(out, size, "since %s", one);
+}
+
 void action_interval_name(const struct app *a, bool brief, char *out, size_t size)
 {
-	char from[128], to[128];
+	interval_name(a, brief, model_base(a->model), model_until(a->model), out, size);
+}
 
-	action_mark_name(a, model_base(a->model), from, sizeof from);
-	action_mark_name(a, model_until(a->model), to, sizeof to);
-	if (brief && model_base(a->model))
-		snprintf(from, sizeof from, "m%u", model_base(a->model));
-	if (brief)
-		snprintf(to, sizeof to, "m%u", model_until(a->model));
-	if (action_between(a))
-		snprintf(out, size, "%s .. %s", from, to);
-	else
-		snprintf(out, size, "since %s", from);
+int action_counting(const struct app *a, bool brief, char *out, size_t size)
+{
+	uint32_t from, to;
+	int percent = model_counting(a->model, &from, &to);
+
+	interval_name(a, brief, from, to, out, size);
+	return percent;
 }
 
 unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
@@ -88,10 +102,11 @@ unsigned action_set_interval(struct app *a, uint32_t from, uint32_t to)
 		return said(
 			status_error("%s%s%s: only the totals are known at a mark that is compared",
 				     one, to ? " .. " : "", to ? two : ""));
-	action_interval_name(a, false, name, sizeof name);
-	if (action_between(a))
+	watch_go_on(a->watch);
+	interval_name(a, false, from, to, name, sizeof name);
+	if (to)
 		status_say("d: back to now.  BORN, GONE, NET from %s", name);
-	else if (action_diffing(a))
+	else if (from)
 		status_say("d again: off.  BORN, GONE, NET %s", name);
 	else
 		status_say("diff off: what is live now");
@@ -106,9 +121,10 @@ static unsigned no_mark(const struct app *a)
 
 static unsigned diff(struct app *a)
 {
-	uint32_t newest = model_newest_mark(a->model);
+	uint32_t newest = model_newest_mark(a->model), from, to;
 
-	if (action_diffing(a))
+	model_counting(a->model, &from, &to);
+	if (from || to)
 		return action_set_interval(a, 0, 0);
 	if (!newest)
 		return no_mark(a);

@@ -255,11 +255,10 @@ static void on_timer(void *arg)
 	}
 }
 
-/* Another instant is shown, and where that was wanted, all of it anew. */
-static void on_instant(struct app *a)
+/* Another instant or interval is there, and where that was wanted, all is shown of it. */
+static void show_anew(struct app *a)
 {
 	begin_slice(a);
-	travel_arrived(a);
 	if (!travel_under_way(a) && !a->quit)
 		app_refresh(a, true);
 	end_slice(a);
@@ -271,7 +270,9 @@ static void on_change(void *arg, unsigned bits)
 	struct app *a = arg;
 
 	if (bits & WATCH_INSTANT) {
-		on_instant(a);
+		begin_slice(a);
+		travel_arrived(a);
+		show_anew(a);
 		return;
 	}
 	a->moved = true;
@@ -280,6 +281,8 @@ static void on_change(void *arg, unsigned bits)
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))
 		a->due = true;
+	if (bits & WATCH_INTERVAL)
+		show_anew(a);
 }
 
 static void on_resize(void *arg)

@@ -102,6 +102,8 @@ bool action_diffing(const struct app *a);
 bool action_between(const struct app *a); /* it ends at a mark, not now */
 /* "since m2 warm" or "m1 .. m3 after 2k"; brief: without the marks' own names. */
 void action_interval_name(const struct app *a, bool brief, char *out, size_t size);
+/* Of the interval that was asked for, and percent worked out; -1: rows count in it. */
+int action_counting(const struct app *a, bool brief, char *out, size_t size);
 /* "m2" or "m2 warm" */
 void action_mark_name(const struct app *a, uint32_t mark, char *out, size_t size);
 /* Shows a trie node in the tree, selected. */

@@ -343,7 +343,12 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sfilter: %s", len ? "  " : "", a->filter);
 	}
-	if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
+	char counted[320];
+	int percent = action_counting(a, brief, counted, sizeof counted);
+	if (percent >= 0) {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%sbuilding %s %d%%", len ? "  " : "", counted, percent);
+	} else if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->building);
 	}

@@ -468,6 +468,74 @@ TEST(large_ticks_in_slices)
 	model_free(whole);
 }
 
+struct changed { struct model *m; uint64_t net, born; unsigned anew; };
+
+static void sum_changes(void *arg, const struct model_delta *d, size_t count)
+{
+	struct changed *x = arg;
+
+	for (size_t i = 0; d && i < count; i++) {
+		x->born += d[i].self_change.born_bytes;
+		x->net += d[i].self_change.born_bytes - d[i].self_change.gone_bytes;
+	}
+	if (d)
+		return;
+	const struct change c = model_change(x->m, model_node(x->m, 0));
+	x->anew++;
+	x->born = c.born_bytes;
+	x->net = c.born_bytes - c.gone_bytes;
+}
+
+/* Whatever is going on when it is asked for, changes count in the one that is in force, and then in the other. */
+TEST(another_interval_in_slices)
+{
+	struct tally sum;
+	struct model *m = many(&sum);
+	struct changed x = { .m = m };
+	uint32_t from, to, rounds = 0;
+
+	made_tick_whole(m, &sum, TICK);
+	for (uint32_t id = 1; id <= 3; id++) {
+		made_mark(m, id, 0, TICK, 0, "mark");
+		for (uint32_t i = id; i < PATHS; i += 2 * id)
+			made_cell(m, id, i, 2, 30);
+		made_cells_end(m, id);
+	}
+	model_set_sliced(m, true);
+	model_on_change(m, sum_changes, &x);
+	sum_changes(&x, NULL, 0);
+	for (uint64_t i = 2; i <= 21; i++) {
+		many_counts(m, i % 2 ? 1 : 3, i, &sum);
+		made_node(m, 1000000 + (uint32_t)i, 1, 0, i);
+		made_slot(m, PATHS + (uint32_t)i, 1000000 + (uint32_t)i, i);
+		sum = model_totals(m)->sum;
+		made_tick(m, i * TICK, 0);
+		for (unsigned n = 0; model_busy(m) && n < (i % 3 ? 60 * i : 5000); n++) {
+			model_go_on(m, 1);
+			const struct change c = model_change(m, model_node(m, 0));
+			CHECK(x.born == c.born_bytes && x.net == c.born_bytes - c.gone_bytes);
+			rounds += model_counting(m, &from, &to) > 0;
+		}
+		must_hold(m);
+		CHECK_EQ(model_set_interval(m, (uint32_t)(i % 4), i % 8 == 1 ? 2 : 0), 0);
+		model_counting(m, &from, &to);
+		CHECK(from == i % 4 && to == (i % 8 == 1 ? 2 : 0));
+		if (i == 21) {
+			made_mark(m, 1, 0, TICK, MTW_MARK_DROPPED, "mark"); /* what it says goes over to the next */
+			CHECK(model_counting(m, &from, &to) < 0 && !from);
+		}
+		must_hold(m);
+	}
+	CHECK(rounds > 100 && x.anew > 10);
+	CHECK_EQ(model_set_interval(m, 3, 0), 0);
+	model_go_on(m, 1);
+	made_mark(m, 2, 0, TICK, MTW_MARK_DROPPED, "mark"); /* of the chain that is being followed */
+	CHECK(model_go_on(m, UINT64_MAX));
+	CHECK(model_base(m) == 3 && model_counting(m, &from, &to) < 0);
+	must_hold(m);
+	model_free(m);
+}
+
 /* A small tick ends: what came meanwhile for the next one is more, and stays. */
 TEST(much_comes_while_a_small_tick_is_taken_in)
 {
