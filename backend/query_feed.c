@@ -124,8 +124,7 @@ static void start_over(struct query *q)
 	q->arrived_at = q->arrived_count = q->moved_count = 0;
 	q->bulk = false;
 	tree_add_nodes(q);
-	if (filter_on(q))
-		filter_start(q);
+	filter_start(q);
 	sites_stale(q, false);
 	lines_stale(q);
 }
@@ -167,6 +166,7 @@ static bool build(struct query *q)
 {
 	bool was_whole = q->filter.whole;
 
+	filter_tidy(q);
 	if (q->arrived_count || (filter_on(q) && !q->filter.whole && !filter_make(q)))
 		return false;
 	if (filter_on(q) && !was_whole)

@@ -5,7 +5,8 @@
  * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
  * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
  * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
- * the sums, in slices, then kept up to date stack by stack. Else the model's own are used.
+ * the sums, in slices, then kept up to date stack by stack. Else the model's own are used. Sums lie in pages, which are there
+ * where something passes: nothing is moved when nodes come, and they are given back in slices, too.
  * age> age< thread: choose among the blocks of a stack, by the agent's last scan: what is alive of it is
  * then what the scan found, and the sums are made anew with each one.
  */
@@ -18,6 +19,8 @@
 #define ASKED 0x8000u   /* in word_of_*: was looked at */
 #define HOLDS 0x8000u   /* in words: self or incl is not zero */
 #define WORDS_MAX 15u
+#define PAGE 512u       /* nodes */
+#define PAGE_STEPS 32u  /* to give one back */
 
 bool text_has(const char *text, const char *part)
 {
@@ -37,14 +40,29 @@ static const struct value *of_node(const struct query *q, uint32_t index, bool i
 	return &v;
 }
 
+static const struct passed *passed_at(const struct filter *f, uint32_t index)
+{
+	static const struct passed nothing;
+
+	return index / PAGE < f->page_room && f->pages[index / PAGE] ? &f->pages[index / PAGE][index % PAGE] : &nothing;
+}
+
+static struct passed *passed_in(struct filter *f, uint32_t index)
+{
+	GROW(f->pages, f->page_room, (size_t)index / PAGE + 1);
+	if (!f->pages[index / PAGE])
+		f->pages[index / PAGE] = xcalloc(PAGE, sizeof **f->pages);
+	return &f->pages[index / PAGE][index % PAGE];
+}
+
 const struct value *filter_self(const struct query *q, uint32_t index)
 {
-	return filter_on(q) ? &q->filter.self[index] : of_node(q, index, false);
+	return filter_on(q) ? &passed_at(&q->filter, index)->self : of_node(q, index, false);
 }
 
 const struct value *filter_incl(const struct query *q, uint32_t index)
 {
-	return filter_on(q) ? &q->filter.incl[index] : of_node(q, index, true);
+	return filter_on(q) ? &passed_at(&q->filter, index)->incl : of_node(q, index, true);
 }
 
 static uint16_t words_of_fn(struct query *q, uint32_t fn)
@@ -102,9 +120,7 @@ bool query_by_cohort(const struct query *q)
 
 bool filter_passed(const struct query *q, uint32_t index)
 {
-	const struct filter *f = &q->filter;
-
-	return !filter_on(q) || (index < f->value_room && f->self[index].tally.alloc_blocks);
+	return !filter_on(q) || passed_at(&q->filter, index)->self.tally.alloc_blocks;
 }
 
 /* Of the blocks that are alive, only those that the filter takes. False: none. */
@@ -180,11 +196,8 @@ static void add_words(struct query *q, uint32_t i)
 static void fit(struct query *q)
 {
 	struct filter *f = &q->filter;
-	uint32_t count = model_dense_count(q->m);
 
-	GROW_UNTOUCHED(f->self, f->value_room, count);
-	GROW_UNTOUCHED(f->incl, f->incl_room, count);
-	GROW_UNTOUCHED(f->words, f->words_room, count);
+	GROW_UNTOUCHED(f->words, f->words_room, model_dense_count(q->m));
 }
 
 /* Of new nodes: words; values come with what arrives. */
@@ -219,15 +232,34 @@ static void find_threads(struct query *q)
 	}
 }
 
-/* Zeroes that nobody touches cost no memory: few stacks pass a filter. */
+static void drop_sums(struct filter *f)
+{
+	GROW(f->old, f->old_room, f->old_count + f->page_room);
+	for (size_t i = 0; i < f->page_room; i++)
+		if (f->pages[i])
+			f->old[f->old_count++] = f->pages[i];
+	free(f->pages);
+	f->pages = NULL;
+	f->page_room = 0;
+}
+
+void filter_tidy(struct query *q)
+{
+	struct filter *f = &q->filter;
+
+	while (f->old_count && take_step(q)) {
+		free(f->old[--f->old_count]);
+		spend_steps(q, PAGE_STEPS);
+	}
+}
+
 void filter_start(struct query *q)
 {
 	struct filter *f = &q->filter;
 
-	free(f->self);
-	free(f->incl);
-	f->self = f->incl = NULL;
-	f->value_room = f->incl_room = 0;
+	drop_sums(f);
+	if (!filter_on(q))
+		return;
 	f->count = 0;
 	f->whole = f->summing = false;
 	f->cohort_scan = model_cohort_scans(q->m);
@@ -246,14 +278,15 @@ static void sum_up(struct query *q, uint32_t i)
 	if (f->by_cohort && n->first_slot)
 		spend_steps(q, FOLLOW_STEPS / 2);
 	if (taken(q, i, &v)) {
-		f->self[i] = v;
-		value_add(&f->incl[i], &v);
+		struct passed *own = passed_in(f, i);
+		own->self = v;
+		value_add(&own->incl, &v);
 		f->words[i] |= HOLDS;
 	}
 	if (!(f->words[i] & HOLDS))
 		return;
 	uint32_t up = model_node(q->m, n->parent)->index;
-	value_add(&f->incl[up], &f->incl[i]);
+	value_add(&passed_in(f, up)->incl, &passed_at(f, i)->incl);
 	f->words[up] |= HOLDS;
 }
 
@@ -290,13 +323,13 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v)
 		return false;
 	if (!taken(q, index, v))
 		*v = nothing;
-	struct value before = f->self[index];
-	f->self[index] = *v;
-	value_sub(v, &before);
+	struct value now = *v;
+	value_sub(v, &passed_at(f, index)->self);
 	if (!memcmp(v, &nothing, sizeof nothing))
 		return false;
+	passed_in(f, index)->self = now;
 	for (uint32_t i = index;; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
-		value_add(&f->incl[i], v);
+		value_add(&passed_in(f, i)->incl, v);
 		f->words[i] |= HOLDS;
 		if (!i || (!f->whole && i < f->left))
 			return true;
@@ -329,8 +362,10 @@ void filter_release(struct filter *f)
 	free(f->word_of_fn);
 	free(f->word_of_loc);
 	free(f->words);
-	free(f->self);
-	free(f->incl);
+	drop_sums(f);
+	while (f->old_count)
+		free(f->old[--f->old_count]);
+	free(f->old);
 }
 
 static int parse_size(const char *text, uint64_t *bytes, struct err *err)

@@ -62,6 +62,8 @@ struct trow {
 	uint32_t rest_count;     /* of a rest row: rows that it stands for */
 };
 
+struct passed { struct value self, incl; }; /* what passes the filter: of a node's own; here and below */
+
 struct filter {
 	char *words_wanted[16], *lib;
 	size_t word_count;
@@ -76,10 +78,11 @@ struct filter {
 	uint16_t *word_of_fn;    /* per function: words that it matches, bit 15 = asked */
 	uint16_t *word_of_loc;   /* the same per location */
 	size_t fn_room, loc_room;
-	/* per dense index below count, of the stacks that pass; words: on the whole stack */
-	struct value *self, *incl;
-	uint16_t *words;
-	size_t value_room, incl_room, words_room;
+	struct passed **pages;   /* by dense index; NULL: nothing passes there */
+	struct passed **old;     /* of sums before these, to be given back */
+	size_t page_room, old_count, old_room;
+	uint16_t *words;         /* per dense index below count: of the whole stack */
+	size_t words_room;
 	uint32_t count;          /* nodes whose words are known */
 	bool whole;              /* sums are right and kept right; else being made: */
 	bool summing;            /* words are done, */
@@ -266,8 +269,9 @@ static inline void spend_steps(struct query *q, size_t steps)
 
 /* query_filter.c */
 bool filter_on(const struct query *q);
-void filter_start(struct query *q);               /* all sums anew */
+void filter_start(struct query *q);               /* all sums anew, if there is a filter */
 bool filter_make(struct query *q);                /* goes on with that; true when whole */
+void filter_tidy(struct query *q);                /* gives back what is not needed any more */
 /* A stack's sums up to date: *v becomes the difference. False: none. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
