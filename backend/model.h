@@ -269,6 +269,19 @@ static inline bool model_diffing(const struct model *m) { return model_base(m) |
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 
+bool model_mark_says(const struct model *m, uint32_t id); /* live is known by slot at it; 0 = start */
+/*
+ * What was alive at marks, from the oldest on: fn is called for each slot that held something else at a mark than at the
+ * one before, until it says that it is enough for now (false); then it goes on there, as long as
+ * model_marks_generation() is the same. True: all marks up to `last` were gone over. At first: { 0 }; mark_walk_end() at
+ * any time.
+ */
+struct live { uint64_t blocks, bytes; };
+struct mark_walk { struct live *held; uint32_t mark, slots; size_t cell; };
+typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was, const struct live *is);
+bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg);
+void mark_walk_end(struct mark_walk *w);
+
 /* Points oldest first, as fine as their age is young (series.h): the agent's history, then our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */

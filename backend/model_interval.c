@@ -11,8 +11,7 @@
 
 #include <stdlib.h>
 
-/* Is live known by slot at a mark? */
-static bool can_say(const struct model *m, uint32_t mark)
+bool model_mark_says(const struct model *m, uint32_t mark)
 {
 	if (!mark)
 		return true;
@@ -71,7 +70,7 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 {
 	struct live_job a, b;
 
-	if (!can_say(m, from) || !can_say(m, to))
+	if (!model_mark_says(m, from) || !model_mark_says(m, to))
 		return -1;
 	live_start(m, &a, from);
 	live_start(m, &b, to);
@@ -85,6 +84,36 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 	free(a.live);
 	free(b.live);
 	return 0;
+}
+
+bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg)
+{
+	if (!w->held) {
+		w->slots = m->slot_count;
+		w->held = xcalloc(w->slots, sizeof *w->held);
+		w->mark = 1;
+	}
+	for (; w->mark <= last && w->mark < m->mark_limit; w->mark++, w->cell = 0) {
+		const struct mark *k = &m->marks[w->mark];
+		while (mark_in_chain(k) && w->cell < k->cell_count) {
+			const struct mark_cell *c = &k->cells[w->cell++];
+			uint32_t index = idmap_get(&m->slot_ids, c->slot);
+			if (index >= w->slots)
+				continue; /* younger than the walk, and so than the marks */
+			const struct slot *s = slot_at(m, index);
+			struct live *held = &w->held[index], was = *held;
+			*held = s->epoch > k->epoch ? (struct live){ 0, 0 } : (struct live){ c->blocks, c->bytes };
+			if (!fn(arg, w->mark, s, &was, held))
+				return false;
+		}
+	}
+	return true;
+}
+
+void mark_walk_end(struct mark_walk *w)
+{
+	free(w->held);
+	*w = (struct mark_walk){ 0 };
 }
 
 /* --- the interval in force */
@@ -193,7 +222,7 @@ bool interval_go_on(struct model *m, uint64_t end_ns)
 
 int model_set_interval(struct model *m, uint32_t from, uint32_t to)
 {
-	if (!can_say(m, from) || !can_say(m, to))
+	if (!model_mark_says(m, from) || !model_mark_says(m, to))
 		return -1;
 	m->base_wanted = from;
 	m->until_wanted = to;

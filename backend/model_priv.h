@@ -76,8 +76,6 @@ struct tick_job {
 	uint32_t wait_flags;
 };
 
-struct live { uint64_t blocks, bytes; };
-
 /*
  * Another interval to count changes in, being worked out beside the one in force. Between ticks: no slot, and nothing
  * of a node, moves from its begin to its end; those that come meanwhile hold nothing yet.

@@ -125,52 +125,36 @@ void query_travel(struct query *q, bool away)
 
 /* --- marks */
 
-struct at_mark { struct query *q; size_t mark; };
-
-static void undo(void *arg, uint32_t slot, const struct change *c)
-{
-	const struct at_mark *a = arg;
-	const struct node *n = model_node(a->q->m, model_slot(a->q->m, slot)->node);
-	uint32_t number = n ? sites_of_index(a->q, n->index) : 0;
-
-	if (number)
-		a->q->sites->sites[number - 1]->mark_live[a->mark] += c->gone_bytes - c->born_bytes;
-}
-
 /* The newest marks that intervals can lie between, oldest first. */
-static void choose_marks(const struct query *q, struct site_table *t)
+static size_t choose_marks(const struct query *q, uint32_t *marks)
 {
-	t->mark_count = 0;
+	size_t count = 0;
+
 	for (uint32_t id = 1; id < model_mark_limit(q->m); id++) {
 		const struct mark *k = model_mark(q->m, id);
-		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) ||
-		    !k->live_known)
+		if (!k || !k->known || (k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)) || !k->live_known)
 			continue;
-		if (t->mark_count &&
-		    k->time_ns <
-			    model_mark(q->m, t->marks[t->mark_count - 1])->time_ns + MARKS_APART_NS)
+		if (count && k->time_ns < model_mark(q->m, marks[count - 1])->time_ns + MARKS_APART_NS)
 			continue;
-		if (t->mark_count == MARK_INTERVALS)
-			memmove(t->marks, t->marks + 1, --t->mark_count * sizeof *t->marks);
-		t->marks[t->mark_count++] = id;
+		if (count == MARK_INTERVALS)
+			memmove(marks, marks + 1, --count * sizeof *marks);
+		marks[count++] = id;
 	}
+	return count;
 }
 
-/* live at a mark = live now - net since. */
+/* Until it is known what sites held at them, growth is judged as before. */
 static void take_marks(struct query *q, struct site_table *t)
 {
-	uint64_t generation = model_marks_generation(q->m) + t->version * 1000003;
+	uint32_t marks[MARK_INTERVALS];
+	size_t count = choose_marks(q, marks);
 
-	if (generation == t->marks_generation)
+	if (count < 3)
+		t->mark_count = 0;
+	if (count < 3 || !sites_at_marks(q, t, &t->at_marks, marks, count))
 		return;
-	t->marks_generation = generation;
-	choose_marks(q, t);
-	for (size_t k = 0; t->mark_count >= 3 && k < t->mark_count; k++) {
-		for (size_t i = 0; i < t->count; i++)
-			t->sites[i]->mark_live[k] = live_bytes(&t->sites[i]->all.tally);
-		struct at_mark a = { q, k };
-		model_between(q->m, t->marks[k], 0, undo, &a);
-	}
+	memcpy(t->marks, marks, count * sizeof *marks);
+	t->mark_count = count;
 }
 
 /* --- intervals */
@@ -234,7 +218,7 @@ static uint64_t site_at(const struct site_table *t, const struct query_site *s, 
 
 	if (!g->by_marks)
 		return s->samples[g->edge[i]];
-	return i == g->count ? live_bytes(&s->all.tally) : s->mark_live[g->edge[i]];
+	return i == g->count ? live_bytes(&s->all.tally) : site_at_mark(s, &t->at_marks, g->edge[i]);
 }
 
 static void shape_site(const struct query *q, const struct site_table *t, struct query_site *s)

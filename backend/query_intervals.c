@@ -8,50 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct end { struct query *q; size_t place; };
-
-/* From what is live now, back. */
-static void undo(void *arg, uint32_t slot, const struct change *c)
-{
-	const struct end *e = arg;
-	const struct node *n = model_node(e->q->m, model_slot(e->q->m, slot)->node);
-	uint32_t number = n ? sites_of_index(e->q, n->index) : 0;
-
-	if (number)
-		e->q->sites->sites[number - 1]->at_end[e->place] += c->gone_bytes - c->born_bytes;
-}
-
-/*
- * What each site held at these marks. That is a walk over all slots for each of them, but what was live at a mark
- * stays so: it is kept until other stacks belong to the sites.
- */
-static bool know_ends(struct query *q, struct site_table *t, const uint32_t *ends, size_t count)
-{
-	uint64_t marks = model_marks_generation(q->m);
-
-	if (t->end_count == count && !memcmp(t->ends, ends, count * sizeof *ends) && t->ends_marks == marks &&
-	    t->ends_version == t->version && t->ends_linked == t->linked)
-		return true;
-	t->end_count = 0;
-	for (size_t i = 0; i < t->count; i++) {
-		struct query_site *s = t->sites[i];
-		GROW(s->at_end, s->end_room, count);
-		for (size_t k = 0; k < count; k++)
-			s->at_end[k] = ends[k] ? live_bytes(&s->all.tally) : 0;
-	}
-	for (size_t k = 0; k < count; k++) {
-		struct end e = { q, k };
-		if (ends[k] && model_between(q->m, ends[k], 0, undo, &e))
-			return false;
-	}
-	memcpy(t->ends, ends, count * sizeof *ends);
-	t->end_count = count;
-	t->ends_marks = marks;
-	t->ends_version = t->version;
-	t->ends_linked = t->linked;
-	return true;
-}
-
 /* Modulo 2^64: of peers that lie it is anything. */
 static void take_nets(struct site_table *t, size_t count)
 {
@@ -59,8 +15,8 @@ static void take_nets(struct site_table *t, size_t count)
 		struct query_site *s = t->sites[i];
 		GROW(s->net, s->net_room, count);
 		for (size_t k = 0; k < count; k++) {
-			uint64_t to = k + 1 < t->end_count ? s->at_end[k + 1] : live_bytes(&s->all.tally);
-			s->net[k] = net_clamped((int64_t)(to - s->at_end[k]));
+			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1) : live_bytes(&s->all.tally);
+			s->net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
 		}
 	}
 }
@@ -98,7 +54,6 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 	*rows = q->sites->rows;
 	if (!t)
 		return q->sites->row_count;
-	t->row_count = 0;
 	ends[count++] = from;
 	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to);
 	     id++) {
@@ -108,8 +63,11 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 			ends[count++] = id;
 	}
 	ends[count] = to;
-	if (!know_ends(q, t, ends, to ? count + 1 : count))
-		return 0;
+	if (!model_mark_says(q->m, from) || !model_mark_says(q->m, to))
+		return t->row_count = 0;
+	if (!sites_at_marks(q, t, &t->at_ends, ends, to ? count + 1 : count))
+		return q->sites->row_count;
+	t->row_count = 0;
 	take_nets(t, count);
 	for (size_t i = 0; i < count; i++)
 		ns[i] = time_of(q, ends[i + 1], model_time(q->m)) - time_of(q, ends[i], 0);

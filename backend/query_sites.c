@@ -29,7 +29,10 @@ static void forget(struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		free(t->sites[i]->net);
-		free(t->sites[i]->at_end);
+		for (size_t k = 0; k < AT_COUNT; k++) {
+			free(t->sites[i]->held[k].at);
+			free(t->sites[i]->held[k].next);
+		}
 		free(t->sites[i]);
 	}
 	growth_forget(t);
@@ -38,7 +41,8 @@ static void forget(struct site_table *t)
 	t->verdict = (struct verdict){ 0 };
 	t->growth = (struct growth){ 0 };
 	memset(t->flow, 0, sizeof t->flow);
-	t->marks_generation = t->end_count = 0;
+	site_marks_forget(&t->at_marks);
+	site_marks_forget(&t->at_ends);
 	map_clear(&t->by_fn);
 	if (t->node_room)
 		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
@@ -352,6 +356,7 @@ static struct site_table *table(struct query *q)
 
 	if (!t) {
 		t = q->sites = xcalloc(1, sizeof *t);
+		t->at_ends.which = AT_INTERVALS;
 		t->resets = q->resets;
 		t->stale = true;
 	}
@@ -370,7 +375,7 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved && !sites_left(q) && t->rules == expected_now(q))
+	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_marks.walking && !sites_left(q) && t->rules == expected_now(q))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;

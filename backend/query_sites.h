@@ -20,6 +20,21 @@ struct flow {                    /* cumulative, of all stacks of a site */
 	double block_ns;         /* live blocks, summed over time */
 };
 
+struct site_held {               /* at the marks of a struct site_marks, live bytes; and while that is worked out */
+	uint64_t *at, *next;
+	size_t at_room, next_room;
+};
+enum { AT_SHAPES, AT_INTERVALS, AT_COUNT };
+
+struct site_marks {              /* query_marks.c */
+	uint32_t which;              /* of the arrays in struct query_site */
+	uint32_t marks[INTERVALS_MAX + 1], wanted[INTERVALS_MAX + 1]; /* ascending; 0 = start */
+	size_t count, wanted_count;
+	uint64_t generation, version, next_version; /* of the marks; of the sites, as of at and of next */
+	bool walking;
+	struct mark_walk walk;
+};
+
 struct query_site {
 	struct site pub;
 	struct value sum;            /* of the stacks that pass the filter */
@@ -31,7 +46,6 @@ struct query_site {
 	bool describe;               /* that stack, or its place, is another */
 	uint64_t unmoved;            /* live bytes of stacks that are not at another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
-	uint64_t mark_live[MARK_INTERVALS]; /* live at table.marks */
 	/* query_churn.c: at the points of table.flow, and how it was at the last look */
 	struct flow flow[FLOW_WINDOWS][FLOW_POINTS];
 	double block_ns;
@@ -40,8 +54,8 @@ struct query_site {
 	uint64_t quiet_ns;           /* nothing was freed since, and something alive */
 	bool moved;                  /* a stack came from another site since, or went to one */
 	int64_t *net;                /* what query_intervals() lends */
-	uint64_t *at_end;            /* live at table.ends */
-	size_t net_room, end_room;
+	size_t net_room;
+	struct site_held held[AT_COUNT];
 };
 
 /* The intervals that growth is judged by: the same for every site and for the whole. */
@@ -74,7 +88,7 @@ struct site_table {
 	size_t sample_count;
 	uint32_t marks[MARK_INTERVALS]; /* the newest marks that lie far enough from each other */
 	size_t mark_count;
-	uint64_t marks_generation;
+	struct site_marks at_marks, at_ends; /* what sites held at these, and at those of query_intervals() */
 	struct growth growth;
 	struct growth_kept *kept;    /* query_travel(): NULL = nothing is put aside */
 	struct flow_times { uint64_t ns[FLOW_POINTS], looks[FLOW_POINTS]; size_t count; } flow[FLOW_WINDOWS];
@@ -84,9 +98,6 @@ struct site_table {
 	size_t out_count, out_room, order_room, order_count;
 	struct interval_row *rows;
 	size_t row_count, row_room;
-	uint32_t ends[INTERVALS_MAX + 1]; /* marks that each site's live bytes are known at (0 = start), */
-	size_t end_count;            /* by query_intervals(); 0 = none; as of */
-	uint64_t ends_marks, ends_version, ends_linked;
 	uint64_t linked;             /* stacks that sites have got since the table is there */
 	struct verdict verdict;      /* the last one that was whole; text is empty: none yet */
 };
@@ -104,6 +115,11 @@ void growth_forget(struct site_table *t);         /* query_growth.c: what was pu
 uint64_t expected_now(const struct query *q);
 /* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
 void growth_update(struct query *q, struct site_table *t);
+
+/* query_marks.c. In slices; true: they are known, perhaps as of a moment ago. */
+bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k, const uint32_t *marks, size_t count);
+uint64_t site_at_mark(const struct query_site *s, const struct site_marks *k, size_t place); /* live bytes */
+void site_marks_forget(struct site_marks *k);
 
 /* query_churn.c: churn and life of every site. */
 void churn_update(struct query *q, struct site_table *t);
