@@ -89,7 +89,8 @@ static void on_go_on(void *arg)
 	if (a->page && a->page->ops->refresh)
 		a->page->ops->refresh(a->page, false);
 	find_go_on(a);
-	query_verdict(a->query, &a->figures.verdict);
+	if (query_building(a->query) < 0) /* what is on the screen first */
+		query_verdict(a->query, &a->figures.verdict);
 	end_slice(a);
 	if (a->building < 0) {
 		a->resort_due = false;
