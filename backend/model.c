@@ -90,7 +90,7 @@ int model_take(struct model *m, uint64_t bytes, struct err *err)
 }
 
 /* There are millions. */
-_Static_assert(sizeof(struct node) == 80 && sizeof(struct slot) == 56, "nodes and slots are small");
+_Static_assert(sizeof(struct node) == 72 && sizeof(struct slot) == 56, "nodes and slots are small");
 
 static struct node *new_node(struct model *m, uint32_t id)
 {
@@ -108,7 +108,7 @@ static struct node *new_node(struct model *m, uint32_t id)
 	idmap_set(&m->node_ids, id, index);
 	struct node *n = node_at(m, index);
 	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID,
-			    .module = NO_ID, .known = true, .id = id, .index = index };
+			    .location = NO_ID, .known = true, .id = id, .index = index };
 	return n;
 }
 
@@ -149,6 +149,7 @@ static void reset(struct model *m)
 	rss_clear(m);
 	cohorts_clear(m);
 	free_chunks(m);
+	locations_clear(m);
 	tick_clear(m);
 	marks_clear(m);
 	series_clear(&m->series);
@@ -322,25 +323,25 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: node %u lies in module %u, which was never named; connect again",
 			       id, module);
 	struct node *n = node_by_id(m, id);
+	uint8_t kind = e->u.node.kind & 15;
 	if (n) {
-		if (n->parent == e->u.node.parent && n->module == module &&
-		    n->kind == e->u.node.kind && n->offset == e->u.node.offset)
+		if (n->parent == e->u.node.parent &&
+		    n->location == model_location_find(m, module, e->u.node.offset, kind))
 			return 0;
 		return err_set(err, 3, "stream: node %u was named twice, differently; connect again", id);
 	}
 	if (parent->depth == NODE_DEPTH_MAX)
 		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id, parent->depth);
-	if (model_take(m, sizeof *n, err))
+	uint32_t location = locations_enter(m, module, e->u.node.offset, kind, err);
+	if (location == NO_ID || model_take(m, sizeof *n, err))
 		return -1;
 	n = new_node(m, id);
 	n->depth = (parent->depth + 1u) & 0xffffffu;
 	n->parent = e->u.node.parent;
 	n->next_sibling = parent->first_child;
 	parent->first_child = id;
-	n->module = module;
-	n->kind = e->u.node.kind & 15;
-	n->offset = e->u.node.offset;
-	if (n->kind == MTW_NODE_TRUNCATED) {
+	n->location = location;
+	if (kind == MTW_NODE_TRUNCATED) {
 		GROW(m->truncated, m->truncated_room, m->truncated_count + 1);
 		m->truncated[m->truncated_count++] = id;
 	}

@@ -53,18 +53,22 @@ struct module {
 	char *name;                      /* owned; last part of path, or what the main program was called by */
 };
 
-struct node {
+struct location { /* a place in the code: many nodes share one */
 	uint64_t offset;                 /* or absolute pc, or truncation reason */
+	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
+	uint8_t kind;                    /* enum mtw_node */
+};
+
+struct node {
 	struct tally incl;               /* here and below; read by model_incl() */
 	uint32_t parent, first_child, next_sibling; /* NO_ID ends */
 	uint32_t first_slot;             /* chain of slots through slot.next_of_node; 0 ends */
-	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
+	uint32_t location;               /* number; NO_ID = of the root */
 	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint32_t sampled;                /* nodes here and below with self_estimate; read by model_sampled() */
 	uint32_t delta;                  /* model_tick.c: index + 1 while a tick is applied */
 	uint32_t depth : 24;             /* frames from the root */
-	uint32_t kind : 4;               /* enum mtw_node */
 	uint32_t known : 1;
 	uint32_t self_estimate : 1;      /* of its own it has a share that was sampled */
 };
@@ -201,6 +205,14 @@ uint64_t model_time(const struct model *m);  /* time of the last tick, ns since 
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);
 const struct node *model_node(const struct model *m, uint32_t id);
+/* Locations, numbered from 0 in the order in which they came; the root's is nowhere: kind 0 of no module. */
+uint32_t model_location_count(const struct model *m);
+const struct location *model_location(const struct model *m, uint32_t number);
+uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind); /* NO_ID: no node is there */
+static inline const struct location *model_place(const struct model *m, const struct node *n)
+{
+	return model_location(m, n->location);
+}
 uint32_t model_slot_count(const struct model *m);
 const struct slot *model_slot(const struct model *m, uint32_t id);
 uint32_t model_module_count(const struct model *m);

@@ -10,6 +10,7 @@
 #define MODEL_PRIV_H
 
 #include "idmap.h"
+#include "map.h"
 #include "model.h"
 #include "series.h"
 #include "wire_read.h"
@@ -89,6 +90,13 @@ struct interval_job {
 	uint32_t slot, left;       /* slots before are in their nodes, nodes from left on in their parents */
 };
 
+struct locations {
+	struct location *list;
+	uint32_t *next;            /* of the same hash; NO_ID ends */
+	size_t count, room, next_room;
+	struct map by_hash;
+};
+
 struct option { char *name, *value, *who; };
 
 struct model {
@@ -105,6 +113,7 @@ struct model {
 	uint64_t time_ns, ticks, resets;
 	uint64_t bytes;                  /* of everything whose size the peer decides */
 
+	struct locations locations;
 	struct idmap node_ids, slot_ids;
 	struct node **nodes;
 	struct slot **slots;
@@ -268,6 +277,9 @@ static inline struct change slot_change(const struct model *m, uint32_t index, c
 /* model.c */
 int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
 void model_notify(struct model *m, const struct model_delta *d, size_t count);
+/* model_locations.c */
+uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind, struct err *err); /* NO_ID = *err */
+void locations_clear(struct model *m);
 /* model_rss.c */
 void rss_apply(struct model *m, const struct event *e);
 void rss_clear(struct model *m);

@@ -75,7 +75,7 @@ uint32_t model_node_count(const struct model *m)
 const struct node *model_node(const struct model *m, uint32_t id)
 {
 	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
-					  .next_sibling = NO_ID, .module = NO_ID };
+					  .next_sibling = NO_ID, .location = NO_ID };
 	const struct node *n = node_by_id(m, id);
 
 	if (n)
@@ -224,7 +224,7 @@ uint64_t model_truncated(const struct model *m, unsigned reason)
 
 	for (size_t i = 0; i < m->truncated_count; i++) {
 		const struct node *n = node_by_id(m, m->truncated[i]);
-		if (n->offset == reason)
+		if (model_place(m, n)->offset == reason)
 			blocks += model_incl(m, n).alloc_blocks;
 	}
 	return blocks;

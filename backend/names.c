@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * names.c - see names.h. Functions and libs keep their numbers for ever (rows are keyed by them);
- * locations and the nodes' table start over when the model is cleared.
+ * what is kept of locations starts over when the model is cleared.
  *
  * A location is asked for when somebody first looks at it, and again when the symbols say that its answer
  * arrived: some ten thousand may wait while a large binary is read. When they do not know which did, all are.
@@ -23,14 +23,13 @@ struct names {
 	struct map fn_map;
 	struct name_loc *locs;
 	size_t loc_count, loc_room;
-	struct map loc_map;
 	struct name_lib *libs;
 	size_t lib_count, lib_room;
 	uint32_t *lib_of_module;   /* + 1 */
 	size_t module_room;
 
-	uint32_t *node_loc, *node_next; /* by dense index */
-	size_t node_room, next_room, nodes;
+	uint32_t *node_next;       /* by dense index */
+	size_t next_room, nodes;
 	uint32_t *changed;
 	size_t changed_count, changed_room;
 };
@@ -50,7 +49,6 @@ static void forget_nodes(struct names *n)
 	for (size_t i = 0; i < n->loc_count; i++)
 		free(n->locs[i].frames);
 	n->loc_count = n->nodes = n->changed_count = 0;
-	map_clear(&n->loc_map);
 	if (n->module_room)
 		memset(n->lib_of_module, 0, n->module_room * sizeof *n->lib_of_module);
 }
@@ -68,12 +66,10 @@ void names_free(struct names *n)
 	}
 	wrappers_release(&n->wrappers);
 	map_release(&n->fn_map);
-	map_release(&n->loc_map);
 	free(n->fns);
 	free(n->locs);
 	free(n->libs);
 	free(n->lib_of_module);
-	free(n->node_loc);
 	free(n->node_next);
 	free(n->changed);
 	free(n);
@@ -181,12 +177,10 @@ static bool same_frames(const struct name_frame *a, size_t na, const struct name
 }
 
 /* True when the frames are others than before. */
-static bool fetch(struct names *n, struct name_loc *l)
+static bool fetch(struct names *n, uint32_t loc)
 {
-	uint32_t id = 0;
-
-	model_dense(n->m, l->first_node, &id);
-	const struct symbol *s = symbols_of_node(n->s, id);
+	struct name_loc *l = &n->locs[loc];
+	const struct symbol *s = symbols_of_location(n->s, loc);
 	size_t count = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
 	struct name_frame *frames = xcalloc(count, sizeof *frames);
 	bool wrapper = true;
@@ -222,37 +216,21 @@ const struct name_loc *names_loc(struct names *n, uint32_t loc)
 
 	if (!l->asked) {
 		l->asked = true;
-		fetch(n, l);
+		fetch(n, loc);
 	}
 	return l;
 }
 
-static uint64_t hash_place(uint32_t module, uint64_t offset, uint8_t kind)
+static void take_locations(struct names *n)
 {
-	return hash_mix(offset ^ (uint64_t)module << 34 ^ (uint64_t)kind << 62);
-}
+	uint32_t count = model_location_count(n->m);
 
-/* NO_ID: no node is there; *head: where the chain of its hash begins. */
-static uint32_t find_loc(const struct names *n, uint32_t module, uint64_t offset, uint8_t kind, uint32_t *head)
-{
-	*head = map_get(&n->loc_map, hash_place(module, offset, kind), NO_ID);
-	for (uint32_t i = *head; i != NO_ID; i = n->locs[i].next)
-		if (n->locs[i].module == module && n->locs[i].offset == offset && n->locs[i].kind == kind)
-			return i;
-	return NO_ID;
-}
-
-static uint32_t loc_of(struct names *n, const struct node *x)
-{
-	uint32_t head, found = find_loc(n, x->module, x->offset, x->kind, &head);
-
-	if (found != NO_ID)
-		return found;
-	GROW(n->locs, n->loc_room, n->loc_count + 1);
-	n->locs[n->loc_count] = (struct name_loc){ .module = x->module, .kind = x->kind, .offset = x->offset,
-						   .next = head, .first_node = NO_ID, .source = SYMBOL_PENDING };
-	map_set(&n->loc_map, hash_place(x->module, x->offset, x->kind), (uint32_t)n->loc_count);
-	return (uint32_t)n->loc_count++;
+	GROW(n->locs, n->loc_room, count);
+	for (; n->loc_count < count; n->loc_count++) {
+		const struct location *at = model_location(n->m, (uint32_t)n->loc_count);
+		n->locs[n->loc_count] = (struct name_loc){ .module = at->module, .kind = at->kind, .offset = at->offset,
+							   .first_node = NO_ID, .source = SYMBOL_PENDING };
+	}
 }
 
 bool names_update(struct names *n)
@@ -265,15 +243,13 @@ bool names_update(struct names *n)
 		n->resets = model_resets(n->m);
 		n->version++;
 	}
-	GROW(n->node_loc, n->node_room, count);
+	take_locations(n);
 	GROW(n->node_next, n->next_room, count);
 	for (; n->nodes < count; n->nodes++) {
-		uint32_t i = (uint32_t)n->nodes;
-		n->node_loc[i] = n->node_next[i] = NO_ID;
+		uint32_t i = (uint32_t)n->nodes, loc = model_dense(n->m, i, NULL)->location;
+		n->node_next[i] = NO_ID;
 		if (i == 0)
 			continue;
-		uint32_t loc = loc_of(n, model_dense(n->m, i, NULL));
-		n->node_loc[i] = loc;
 		n->node_next[i] = n->locs[loc].first_node;
 		n->locs[loc].first_node = i;
 	}
@@ -284,7 +260,7 @@ static void look_again(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];
 
-	if (!l->asked || l->source == SYMBOL_DWARF || l->kind > MTW_NODE_SIGNAL || !fetch(n, l))
+	if (!l->asked || l->source == SYMBOL_DWARF || l->kind > MTW_NODE_SIGNAL || !fetch(n, loc))
 		return;
 	GROW(n->changed, n->changed_room, n->changed_count + 1);
 	n->changed[n->changed_count++] = loc;
@@ -294,11 +270,11 @@ size_t names_refresh(struct names *n, const uint32_t **changed)
 {
 	uint64_t now = symbols_generation(n->s);
 	struct symbol_place p;
-	uint32_t head, loc;
+	uint32_t loc;
 
 	n->changed_count = 0;
 	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p); n->generation++)
-		if ((loc = find_loc(n, p.module, p.offset, p.kind, &head)) != NO_ID)
+		if ((loc = model_location_find(n->m, p.module, p.offset, p.kind)) < n->loc_count)
 			look_again(n, loc);
 	for (loc = 0; n->generation < now && loc < n->loc_count; loc++)
 		look_again(n, loc);
@@ -331,7 +307,7 @@ uint64_t names_version(const struct names *n)
 
 uint32_t names_loc_of(const struct names *n, uint32_t index)
 {
-	return index < n->nodes ? n->node_loc[index] : NO_ID;
+	return index < n->nodes ? model_dense(n->m, index, NULL)->location : NO_ID;
 }
 
 uint32_t names_loc_count(const struct names *n)

@@ -4,7 +4,7 @@
  *
  *   lib       a module's path and name; several loads of one file are one lib
  *   function  (lib, full name), or one location that has no name (yet)
- *   location  (module, offset, kind): what a trie node points to; many nodes share one
+ *   location  the model's: (module, offset, kind), what a trie node points to; many nodes share one
  *
  * A million nodes have some thousand locations, so names are asked for, compared and judged
  * (wrapper or not) once per location; grouping then compares small numbers. Inside of
@@ -33,7 +33,6 @@ struct name_loc {
 	bool wrapper;            /* all of its frames are */
 	int source;              /* enum symbol_source */
 	uint64_t offset;
-	uint32_t next;           /* of the same hash */
 	uint32_t first_node;     /* dense index; chain through names_next_node() */
 	uint32_t count;          /* frames, innermost first, at least 1 once asked */
 	struct name_frame { uint32_t fn, line; const char *file; bool inlined; } *frames;

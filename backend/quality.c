@@ -89,12 +89,13 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 	     id = model_node(m, id)->next_sibling) {
 		const struct node *n = model_node(m, id);
 
-		if (n->kind != MTW_NODE_TRUNCATED)
+		const struct location *cut = model_place(m, n);
+		if (cut->kind != MTW_NODE_TRUNCATED)
 			continue;
-		add(&c, n->offset, NO_ID, model_self(m, n).alloc_blocks);
+		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
 		for (uint32_t last = n->first_child; last != NO_ID;
 		     last = model_node(m, last)->next_sibling)
-			add(&c, n->offset, model_node(m, last)->module,
+			add(&c, cut->offset, model_place(m, model_node(m, last))->module,
 			    model_incl(m, model_node(m, last)).alloc_blocks);
 	}
 	qsort(c.list, c.count, sizeof *c.list, more_blocks);

@@ -191,10 +191,11 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 
 	for (uint32_t id = leaf; n && n->known && id != 0;
 	     id = n->parent, n = model_node(q->m, id)) {
-		if (n->kind == MTW_NODE_TRUNCATED)
+		const struct location *at = model_place(q->m, n);
+		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
-		const struct symbol *s = symbols_of_node(q->s, id);
-		const struct module *x = n->module == NO_ID ? NULL : model_module(q->m, n->module);
+		const struct symbol *s = symbols_of_location(q->s, n->location);
+		const struct module *x = model_module(q->m, at->module);
 		size_t frames = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
 		for (size_t i = 0; i < frames && count < max; i++) {
 			const struct symbol_frame *f = i < s->count ? &s->frames[i] : NULL;
@@ -204,10 +205,10 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.line = f ? f->line : 0,
 				.inlined = f && f->inlined,
 				.module = x ? x->name : NULL,
-				.module_id = n->module,
-				.offset = n->offset,
+				.module_id = at->module,
+				.offset = at->offset,
 				.has_offset = x != NULL,
-				.address = x ? x->bias + n->offset : n->offset,
+				.address = x ? x->bias + at->offset : at->offset,
 				.site = id == site && i == frame,
 			};
 		}

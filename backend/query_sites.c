@@ -274,7 +274,7 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.function = names_fn(q->n, f->fn)->function;
 	s->pub.file = f->file;
 	s->pub.line = f->line;
-	s->pub.module = n->module;
+	s->pub.module = l->module;
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
 	s->pub.caller = caller_of(q, n, frame + 1);
 	s->pub.flags = query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0;

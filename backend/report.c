@@ -4,7 +4,7 @@
  *
  * Order: by live bytes, then by frames, innermost first. Comparing the frames of two stacks by text
  * at every step of a sort would cost more than all the rest (most stacks of a finished program hold
- * 0 bytes, so ties are the rule): every node's frame gets its rank among all frames once, and two
+ * 0 bytes, so ties are the rule): every location gets its rank among all once, and two
  * stacks are compared by walking up their parents over ranks.
  */
 #include "report.h"
@@ -17,7 +17,7 @@
 struct frame_key {
 	const char *function, *module;
 	uint64_t offset;
-	uint32_t index;
+	uint32_t location;
 	uint8_t kind;
 };
 
@@ -40,27 +40,27 @@ static int compare_keys(const void *pa, const void *pb)
 
 static void rank_frames(struct report *r)
 {
-	uint32_t n = model_dense_count(r->model), used = 0, rank = 0, id;
-	struct frame_key *keys = xcalloc(n + 1, sizeof *keys);
+	uint32_t n = model_location_count(r->model), rank = 0;
+	struct frame_key *keys = xcalloc(n, sizeof *keys);
 
-	r->rank = xcalloc(n + 1, sizeof *r->rank);
-	for (uint32_t i = 1; i < n; i++) {
-		const struct node *node = model_dense(r->model, i, &id);
-
-		const struct symbol *s = symbols_of_node(r->symbols, id);
-		const struct module *m = model_module(r->model, node->module);
-		keys[used++] = (struct frame_key){
+	r->rank = xcalloc((size_t)n + 1, sizeof *r->rank);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct location *at = model_location(r->model, i);
+		const struct symbol *s = symbols_of_location(r->symbols, i);
+		const struct module *m = model_module(r->model, at->module);
+		keys[i] = (struct frame_key){
 			.function = s->count ? s->frames[0].function : NULL,
 			.module = m ? m->name : NULL,
-			.offset = node->offset,
-			.index = i,
-			.kind = node->kind,
+			.offset = at->offset,
+			.location = i,
+			.kind = at->kind,
 		};
 	}
-	qsort(keys, used, sizeof *keys, compare_keys);
-	for (uint32_t i = 0; i < used; i++) {
+	if (n)
+		qsort(keys, n, sizeof *keys, compare_keys);
+	for (uint32_t i = 0; i < n; i++) {
 		rank += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
-		r->rank[keys[i].index] = rank;
+		r->rank[1 + keys[i].location] = rank;
 	}
 	free(keys);
 }
@@ -71,7 +71,7 @@ static int compare_frames(uint32_t a, uint32_t b)
 {
 	while (a != b) {
 		const struct node *na = model_node(sorting->model, a), *nb = model_node(sorting->model, b);
-		uint32_t ra = sorting->rank[na->index], rb = sorting->rank[nb->index];
+		uint32_t ra = sorting->rank[na->location + 1], rb = sorting->rank[nb->location + 1];
 
 		if (ra != rb)
 			return ra < rb ? -1 : 1;
@@ -111,9 +111,10 @@ static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost
 	for (uint32_t id = leaf; id;) {
 		const struct node *n = model_node(m, id);
 
-		if (n->kind == MTW_NODE_TRUNCATED)
-			return (uint32_t)n->offset;
-		*outermost = n->module;
+		const struct location *at = model_place(m, n);
+		if (at->kind == MTW_NODE_TRUNCATED)
+			return (uint32_t)at->offset;
+		*outermost = at->module;
 		id = n->parent;
 	}
 	return MTW_TRUNC_NONE;
@@ -278,7 +279,7 @@ static void warn_filters(struct report *r)
 
 static uint32_t flags_of_node(const struct report *r, const struct node *n)
 {
-	const struct module *m = n->module == NO_ID ? NULL : model_module(r->model, n->module);
+	const struct module *m = model_module(r->model, model_place(r->model, n)->module);
 
 	return m ? m->flags : 0;
 }
@@ -351,13 +352,10 @@ static void gather_warnings(struct report *r, struct watch *w)
 
 static void resolve(struct watch *w)
 {
-	const struct model *m = watch_model(w);
-	uint32_t id;
+	uint32_t count = model_location_count(watch_model(w));
 
-	for (uint32_t i = 1; i < model_dense_count(m); i++) {
-		model_dense(m, i, &id);
-		symbols_of_node(watch_symbols(w), id);
-	}
+	for (uint32_t i = 0; i < count; i++)
+		symbols_of_location(watch_symbols(w), i);
 	symbols_wait(watch_symbols(w));
 }
 

@@ -28,7 +28,7 @@ struct report {
 	uint64_t truncated_stacks;
 	struct cut *cuts;            /* with their stacks counted; owned */
 	size_t cut_count;
-	uint32_t *rank;              /* of each node's frame among all frames, by dense index; owned */
+	uint32_t *rank;              /* of each location among all, by number + 1; 0: the root's; owned */
 	char **warnings;             /* sentences; owned */
 	size_t warning_count, warning_room;
 };

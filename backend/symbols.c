@@ -47,8 +47,6 @@ struct symbols {
 	struct mail *mail;
 	struct entry **table;            /* open addressing, a power of two */
 	size_t room, used;
-	struct entry **of_node;          /* by node id; checked against the node when used */
-	size_t of_node_room;
 	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
 	size_t files_room;
 	char **strings;                  /* interned, open addressing */
@@ -282,23 +280,17 @@ static const struct symbol *special(struct symbols *s, unsigned which)
 	return &e->sym;
 }
 
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t id)
+const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 {
-	const struct node *n = model_node(s->model, id);
+	const struct location *l = model_location(s->model, number);
 
-	if (!n || !n->known)
+	if (number >= model_location_count(s->model))
 		return special(s, MTW_TRUNC_NONE);
-	if (n->kind == MTW_NODE_TRUNCATED)
-		return special(s, n->offset < MTW_TRUNC_COUNT ? (unsigned)n->offset : MTW_TRUNC_NONE);
-	if (n->kind == MTW_NODE_NOWHERE)
+	if (l->kind == MTW_NODE_TRUNCATED)
+		return special(s, l->offset < MTW_TRUNC_COUNT ? (unsigned)l->offset : MTW_TRUNC_NONE);
+	if (l->kind == MTW_NODE_NOWHERE)
 		return special(s, MTW_TRUNC_COUNT);
-	GROW(s->of_node, s->of_node_room, (size_t)id + 1);
-	struct entry *e = s->of_node[id];
-	unsigned signal = n->kind == MTW_NODE_SIGNAL;
-	if (!e || e->module != n->module || e->offset != n->offset || e->signal != signal)
-		e = s->of_node[id] = entry_of(s, n->module, n->offset, signal);
-	ask(s, e);
-	return &e->sym;
+	return symbols_get(s, l->module, l->offset, l->kind);
 }
 
 /* --- answers */
@@ -453,12 +445,10 @@ void symbols_clear(struct symbols *s)
 		free(e);
 	}
 	free(s->table);
-	free(s->of_node);
 	free(s->files);
 	s->table = NULL;
-	s->of_node = NULL;
 	s->files = NULL;
-	s->room = s->used = s->of_node_room = s->files_room = 0;
+	s->room = s->used = s->files_room = 0;
 	s->cleared = ++s->generation;
 }
 

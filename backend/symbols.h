@@ -43,8 +43,8 @@ void symbols_clear(struct symbols *s);
 void symbols_look_at(struct symbols *s, const struct model *m); /* another model of the same program: ids mean the same */
 /* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
-/* Of a trie node; TRUNCATED and NOWHERE nodes get a describing frame with function NULL. */
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t node);
+/* Of the model's location; TRUNCATED and NOWHERE ones get a describing frame with function NULL. */
+const struct symbol *symbols_of_location(struct symbols *s, uint32_t number);
 uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
 /* Whose answer made it this one; false: that is not remembered (any more), look at all. */
 struct symbol_place { uint64_t offset; uint32_t module; uint8_t kind; /* enum mtw_node */ };

@@ -65,7 +65,7 @@ struct watch {
 	bool told_final;
 	uint64_t stale_since;            /* last byte of the link that brought what is shown; 0 = this link did */
 	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
-	uint32_t nodes_asked;            /* names of nodes below were asked for, in the model of ... */
+	uint32_t names_asked;            /* those of locations below were asked for, in the model of ... */
 	uint64_t resets_seen;            /* ... model_resets() */
 	uint64_t child_ns, scan_request;
 };
@@ -137,19 +137,16 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 /* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
 static void ask_for_names(struct watch *w)
 {
-	uint32_t n = model_node_count(w->in.model);
+	uint32_t n = model_location_count(w->in.model);
 
 	if (!keep_open(&w->keep))
 		return;
 	if (w->resets_seen != model_resets(w->in.model)) {
 		w->resets_seen = model_resets(w->in.model);
-		w->nodes_asked = 0;
+		w->names_asked = 0;
 	}
-	for (; w->nodes_asked < n; w->nodes_asked++) {
-		const struct node *node = model_node(w->in.model, w->nodes_asked);
-		if (node && node->known && (node->kind == MTW_NODE_CODE || node->kind == MTW_NODE_SIGNAL))
-			symbols_of_node(w->in.symbols, w->nodes_asked);
-	}
+	for (; w->names_asked < n; w->names_asked++)
+		symbols_of_location(w->in.symbols, w->names_asked);
 }
 
 

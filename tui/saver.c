@@ -26,13 +26,13 @@
 #include <unistd.h>
 
 #define SLICE_MS 20
-#define SLICE_NODES 20000u
+#define SLICE_LOCATIONS 20000u
 
 static struct {
 	struct app *app;                 /* NULL: nothing is being saved */
 	const struct export_format *format; /* NULL: the session itself */
 	char path[PATH_MAX], part[PATH_MAX + 8];
-	uint32_t asked;                  /* nodes whose names were asked for */
+	uint32_t asked;                  /* locations whose names were asked for */
 	struct loop_source *timer, *reader;
 	int fd;                          /* the child's words; -1: it was not started */
 	pid_t pid;
@@ -165,7 +165,7 @@ static void start_child(void)
 static void on_slice(void *arg)
 {
 	struct app *a = job.app;
-	uint32_t count = model_dense_count(a->model), id, left = SLICE_NODES;
+	uint32_t count = model_location_count(a->model), left = SLICE_LOCATIONS;
 	uint64_t done, asked;
 	char one[32], two[32];
 
@@ -173,8 +173,7 @@ static void on_slice(void *arg)
 	if (job.asked > count) /* another session meanwhile */
 		job.asked = 0;
 	for (; job.asked < count && left; job.asked++, left--)
-		if (job.asked && model_dense(a->model, job.asked, &id))
-			symbols_of_node(a->symbols, id);
+		symbols_of_location(a->symbols, job.asked);
 	symbols_progress(a->symbols, &done, &asked);
 	if (job.asked == count && done == asked) {
 		start_child();

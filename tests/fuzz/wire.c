@@ -42,12 +42,12 @@ bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbo
 	return false;
 }
 
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t node)
+const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 {
 	static const struct symbol_frame frame = { .name = "[nothing]" };
 	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL }, none = { SYMBOL_NONE, 1, &frame };
 
-	return model_node(s->m, node)->kind >= MTW_NODE_NOWHERE ? &none : &pending;
+	return model_location(s->m, number)->kind >= MTW_NODE_NOWHERE ? &none : &pending;
 }
 
 /* --- frames */

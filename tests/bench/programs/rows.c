@@ -29,9 +29,9 @@ bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbo
 	return false;
 }
 
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t node)
+const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 {
-	return &s->symbol[model_node(s->m, node)->offset % FUNCTIONS];
+	return &s->symbol[model_location(s->m, number)->offset % FUNCTIONS];
 }
 
 static struct symbols *all_names(const struct model *m)

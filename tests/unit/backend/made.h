@@ -197,7 +197,7 @@ struct symbols {
 	const struct model *m;
 	struct made_name *names;
 	size_t count, room;
-	uint64_t generation, asked; /* asked: calls of symbols_of_node() */
+	uint64_t generation, asked; /* asked: calls of symbols_of_location() */
 	struct made_answered answered[MADE_ANSWERED];
 	struct symbol_frame described;
 	struct symbol describing;
@@ -259,18 +259,18 @@ bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbo
 	return a->generation == generation;
 }
 
-const struct symbol *symbols_of_node(struct symbols *s, uint32_t node)
+const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 {
 	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL };
-	const struct node *n = model_node(s->m, node);
+	const struct location *at = model_location(s->m, number);
 
 	s->asked++;
-	if (n->kind >= MTW_NODE_NOWHERE) {
+	if (at->kind >= MTW_NODE_NOWHERE) {
 		s->described = (struct symbol_frame){ .name = "[described]" };
 		s->describing = (struct symbol){ SYMBOL_NONE, 1, &s->described };
 		return &s->describing;
 	}
-	struct made_name *x = made_find(s, n->module, n->offset);
+	struct made_name *x = made_find(s, at->module, at->offset);
 	if (!x)
 		return &pending;
 	x->symbol.frames = x->frames; /* names may have moved */

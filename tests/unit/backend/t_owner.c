@@ -86,7 +86,7 @@ static const char *site(struct session *x, uint32_t leaf)
 {
 	uint32_t frame, node = owners_site(x->o, leaf, &frame);
 
-	return symbols_of_node(&x->s, node)->frames[frame].name;
+	return symbols_of_location(&x->s, model_node(x->m, node)->location)->frames[frame].name;
 }
 
 TEST(wrappers_pass_to_their_caller)
@@ -265,7 +265,8 @@ TEST(names_that_arrive_late)
 			seed = seed * 6364136223846793005ull + 1;
 			uint32_t id = 1 + (uint32_t)(seed >> 33) % nodes;
 			const struct node *n = model_node(x.m, id);
-			made_answer(&x.s, n->module, n->offset, i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
+			const struct location *at = model_place(x.m, n);
+			made_answer(&x.s, at->module, at->offset, i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
 			if (i % 4 == 0 && n->first_slot)
 				made_counts(x.m, n->first_slot, i + 2, i * 100 + 200, 1, 50);
 			if (i % 3 == 0)

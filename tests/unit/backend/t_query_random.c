@@ -131,7 +131,7 @@ static void random_names(struct session *x, uint32_t nodes)
 	static const char *const names[] = { "a", "b", "c", "d", "a|b", "malloc", "b|c|a", "std::less", "e", "f" };
 
 	for (uint32_t n = below(4); n; n--) {
-		const struct node *v = model_node(x->m, 1 + below(nodes));
+		const struct location *v = model_place(x->m, model_node(x->m, 1 + below(nodes)));
 		made_answer(&x->s, v->module, v->offset, below(3) ? SYMBOL_TABLE : SYMBOL_DWARF, names[below(10)]);
 	}
 }
