@@ -107,7 +107,7 @@ static struct node *new_node(struct model *m, uint32_t id)
 	m->node_count++;
 	idmap_set(&m->node_ids, id, index);
 	struct node *n = node_at(m, index);
-	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID,
+	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID, .first_slot = NO_ID,
 			    .location = NO_ID, .known = true, .id = id, .index = index };
 	return n;
 }
@@ -325,7 +325,7 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 	struct node *n = node_by_id(m, id);
 	uint8_t kind = e->u.node.kind & 15;
 	if (n) {
-		if (n->parent == e->u.node.parent &&
+		if (n->parent == parent->index &&
 		    n->location == model_location_find(m, module, e->u.node.offset, kind))
 			return 0;
 		return err_set(err, 3, "stream: node %u was named twice, differently; connect again", id);
@@ -337,9 +337,9 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 		return -1;
 	n = new_node(m, id);
 	n->depth = (parent->depth + 1u) & 0xffffffu;
-	n->parent = e->u.node.parent;
+	n->parent = parent->index;
 	n->next_sibling = parent->first_child;
-	parent->first_child = id;
+	parent->first_child = n->index;
 	n->location = location;
 	if (kind == MTW_NODE_TRUNCATED) {
 		GROW(m->truncated, m->truncated_room, m->truncated_count + 1);
@@ -358,7 +358,7 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: slot %u belongs to node %u, which was never named; connect again",
 			       id, e->u.slot.node);
 	if (s) {
-		if (s->node == e->u.slot.node && s->epoch == e->u.slot.epoch)
+		if (s->node == node->index && s->epoch == e->u.slot.epoch)
 			return 0;
 		return err_set(err, 3, "stream: slot %u was named twice, differently; connect again", id);
 	}
@@ -368,10 +368,10 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 	if (model_take(m, sizeof *s, err))
 		return -1;
 	s = new_slot(m, id);
-	s->node = e->u.slot.node;
+	s->node = node->index;
 	s->epoch = (uint32_t)e->u.slot.epoch;
 	s->next_of_node = node->first_slot;
-	node->first_slot = id;
+	node->first_slot = m->slot_count - 1;
 	return 0;
 }
 

@@ -61,8 +61,8 @@ struct location { /* a place in the code: many nodes share one */
 
 struct node {
 	struct tally incl;               /* here and below; read by model_incl() */
-	uint32_t parent, first_child, next_sibling; /* NO_ID ends */
-	uint32_t first_slot;             /* chain of slots through slot.next_of_node; 0 ends */
+	uint32_t parent, first_child, next_sibling; /* dense indices, as all links here; NO_ID ends */
+	uint32_t first_slot;             /* chain of slots through slot.next_of_node; NO_ID ends */
 	uint32_t location;               /* number; NO_ID = of the root */
 	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
@@ -76,7 +76,7 @@ struct node {
 
 struct slot {
 	struct tally now;
-	uint32_t node, next_of_node;
+	uint32_t node, next_of_node;     /* dense indices */
 	uint32_t id;                     /* the wire's */
 	uint32_t epoch;
 	uint32_t staged;                 /* model_tick.c: index + 1 of the counters that wait for the tick */
@@ -311,7 +311,7 @@ uint64_t model_resets(const struct model *m); /* times that the model was cleare
  * another base, a large part of a first state).
  */
 struct model_delta {
-	uint32_t node;                   /* by dense index */
+	uint32_t node;                   /* dense index */
 	struct tally self;
 	struct change self_change;
 	uint64_t self_rate_bytes, self_rate_blocks;
@@ -319,9 +319,10 @@ struct model_delta {
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);
-/* Nodes by dense index, for arrays beside the model's own. */
+/* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside the model's own. */
 uint32_t model_dense_count(const struct model *m);
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);
+const struct slot *model_dense_slot(const struct model *m, uint32_t index);
 
 /* Notices from the agent or other viewers; called from model_apply(). */
 void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), void *arg);

@@ -125,10 +125,10 @@ void interval_sum_moves(struct model *m)
 	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
 	for (uint32_t i = 0; i < m->slot_count; i++) {
 		struct change c = slot_change(m, i, &slot_at(m, i)->now);
-		change_add(&m->moves[idmap_get(&m->node_ids, slot_at(m, i)->node)], &c);
+		change_add(&m->moves[slot_at(m, i)->node], &c);
 	}
 	for (uint32_t i = m->node_count; i-- > 1;)
-		change_add(&m->moves[idmap_get(&m->node_ids, node_at(m, i)->parent)], &m->moves[i]);
+		change_add(&m->moves[node_at(m, i)->parent], &m->moves[i]);
 }
 
 static void forget(struct model *m)
@@ -209,12 +209,12 @@ bool interval_go_on(struct model *m, uint64_t end_ns)
 		if (time_is_up(seen++, end_ns))
 			return false;
 		struct change c = slot_moved(m, &j->from, &j->to, j->slot);
-		change_add(&j->moves[idmap_get(&m->node_ids, slot_at(m, j->slot)->node)], &c);
+		change_add(&j->moves[slot_at(m, j->slot)->node], &c);
 	}
 	for (; j->left > 1; j->left--) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		change_add(&j->moves[idmap_get(&m->node_ids, node_at(m, j->left - 1)->parent)], &j->moves[j->left - 1]);
+		change_add(&j->moves[node_at(m, j->left - 1)->parent], &j->moves[j->left - 1]);
 	}
 	take_effect(m);
 	return true;

@@ -33,24 +33,27 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 	return model_apply(m, &e, err);
 }
 
-static int seed_node(struct model *m, const struct node *x, const struct location *at, struct err *err)
+static int seed_node(struct model *m, const struct model *from, struct err *err)
 {
+	const struct node *x = node_at(from, m->node_count);
+	const struct location *at = model_place(from, x);
 	struct event e = { .type = MTW_NODES };
 
 	e.u.node.id = x->id;
-	e.u.node.parent = x->parent;
+	e.u.node.parent = node_at(from, x->parent)->id;
 	e.u.node.module = at->module;
 	e.u.node.kind = at->kind;
 	e.u.node.offset = at->offset;
 	return model_apply(m, &e, err);
 }
 
-static int seed_slot(struct model *m, const struct slot *x, struct err *err)
+static int seed_slot(struct model *m, const struct model *from, struct err *err)
 {
+	const struct slot *x = slot_at(from, m->slot_count);
 	struct event e = { .type = MTW_SLOTS };
 
 	e.u.slot.id = x->id;
-	e.u.slot.node = x->node;
+	e.u.slot.node = node_at(from, x->node)->id;
 	e.u.slot.epoch = x->epoch;
 	return model_apply(m, &e, err);
 }
@@ -61,13 +64,11 @@ int model_seed(struct model *m, const struct model *from, size_t steps, struct e
 		if (from->modules[id].known && (id >= m->module_count || !m->modules[id].known) &&
 		    seed_module(m, &from->modules[id], id, err))
 			return -1;
-	for (; m->node_count < from->node_count; steps--) {
-		const struct node *x = node_at(from, m->node_count);
-		if (!steps || seed_node(m, x, model_place(from, x), err))
+	for (; m->node_count < from->node_count; steps--)
+		if (!steps || seed_node(m, from, err))
 			return steps ? -1 : 0;
-	}
 	for (; m->slot_count < from->slot_count; steps--)
-		if (!steps || seed_slot(m, slot_at(from, m->slot_count), err))
+		if (!steps || seed_slot(m, from, err))
 			return steps ? -1 : 0;
 	return 1;
 }

@@ -150,7 +150,7 @@ void rates_sum_all(struct model *m)
 		struct rate r = model_rate(m, n);
 		if (!(r.bytes | r.blocks))
 			continue;
-		struct rate *up = rate_at(m, idmap_get(&m->node_ids, n->parent));
+		struct rate *up = rate_at(m, n->parent);
 		up->bytes += r.bytes;
 		up->blocks += r.blocks;
 	}
@@ -176,12 +176,12 @@ struct rate model_self_rate(const struct model *m, const struct node *n)
 {
 	struct rate r = model_rate(m, n);
 
-	for (uint32_t id = n->first_child; id != NO_ID && (r.bytes | r.blocks);) {
-		const struct node *child = node_by_id(m, id);
+	for (uint32_t i = n->first_child; i != NO_ID && (r.bytes | r.blocks);) {
+		const struct node *child = node_at(m, i);
 		struct rate c = model_rate(m, child);
 		r.bytes -= c.bytes;
 		r.blocks -= c.blocks;
-		id = child->next_sibling;
+		i = child->next_sibling;
 	}
 	return r;
 }
@@ -204,7 +204,7 @@ bool rates_check(const struct model *m, struct err *err)
 			ok = err_set(err, 125, "model: node %u: the rate is not that of the last second", n->id) == 0;
 		if (!i)
 			continue;
-		struct rate *up = &sums[idmap_get(&m->node_ids, n->parent)];
+		struct rate *up = &sums[n->parent];
 		up->bytes += sums[i].bytes;
 		up->blocks += sums[i].blocks;
 	}

@@ -75,7 +75,7 @@ uint32_t model_node_count(const struct model *m)
 const struct node *model_node(const struct model *m, uint32_t id)
 {
 	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
-					  .next_sibling = NO_ID, .location = NO_ID };
+					  .next_sibling = NO_ID, .first_slot = NO_ID, .location = NO_ID };
 	const struct node *n = node_by_id(m, id);
 
 	if (n)
@@ -112,6 +112,11 @@ const struct slot *model_slot(const struct model *m, uint32_t id)
 	return id < m->slot_ids.end ? &none : NULL;
 }
 
+const struct slot *model_dense_slot(const struct model *m, uint32_t index)
+{
+	return slot_at(m, index);
+}
+
 struct tally model_incl(const struct model *m, const struct node *n)
 {
 	const struct delta *d = unfolded(m, n);
@@ -132,12 +137,9 @@ uint32_t model_sampled(const struct model *m, const struct node *n)
 struct tally model_self(const struct model *m, const struct node *n)
 {
 	struct tally sum = { 0 };
-	const struct slot *s;
 
-	for (uint32_t id = n->first_slot; id; id = s->next_of_node) {
-		s = slot_by_id(m, id);
-		tally_add(&sum, &s->now);
-	}
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node)
+		tally_add(&sum, &slot_at(m, i)->now);
 	return sum;
 }
 
@@ -161,23 +163,18 @@ struct change model_self_change(const struct model *m, const struct node *n)
 {
 	struct change sum = { 0 };
 
-	for (uint32_t id = n->first_slot; id;) {
-		uint32_t index = idmap_get(&m->slot_ids, id);
-		struct change c = slot_change(m, index, &slot_at(m, index)->now);
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node) {
+		struct change c = slot_change(m, i, &slot_at(m, i)->now);
 		change_add(&sum, &c);
-		id = slot_at(m, index)->next_of_node;
 	}
 	return sum;
 }
 
 bool model_held_at_base(const struct model *m, const struct node *n)
 {
-	for (uint32_t id = n->first_slot; id && m->at_base;) {
-		uint32_t index = idmap_get(&m->slot_ids, id);
-		if (index < m->at_count && m->at_base[index].blocks)
+	for (uint32_t i = n->first_slot; i != NO_ID && m->at_base; i = slot_at(m, i)->next_of_node)
+		if (i < m->at_count && m->at_base[i].blocks)
 			return true;
-		id = slot_at(m, index)->next_of_node;
-	}
 	return false;
 }
 
@@ -360,8 +357,8 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || (n->delta && !m->job.busy))
 			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
 		uint32_t sampled = n->self_estimate;
-		for (uint32_t c = n->first_child; c != NO_ID; c = node_by_id(m, c)->next_sibling)
-			sampled += model_sampled(m, node_by_id(m, c));
+		for (uint32_t c = n->first_child; c != NO_ID; c = node_at(m, c)->next_sibling)
+			sampled += model_sampled(m, node_at(m, c));
 		if (sampled != model_sampled(m, n))
 			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", n->id) == 0;
 		struct tally incl = model_incl(m, n);
@@ -390,7 +387,7 @@ static void add_move(void *arg, uint32_t slot, const struct change *c)
 {
 	const struct check_moves *x = arg;
 
-	change_add(&x->of_node[idmap_get(&x->m->node_ids, slot_by_id(x->m, slot)->node)], c);
+	change_add(&x->of_node[slot_by_id(x->m, slot)->node], c);
 }
 
 bool model_check(const struct model *m, struct err *err)
@@ -402,7 +399,7 @@ bool model_check(const struct model *m, struct err *err)
 
 	for (uint32_t i = 0; i < m->slot_count; i++) {
 		const struct slot *s = slot_at(m, i);
-		tally_add(&sums[idmap_get(&m->node_ids, s->node)], &s->now);
+		tally_add(&sums[s->node], &s->now);
 		tally_add(&all, &s->now);
 	}
 	struct check_moves x = { m, moves };
@@ -416,7 +413,7 @@ bool model_check(const struct model *m, struct err *err)
 			ok = err_set(err, 125, "model: node %u: own sums are wrong", n->id) == 0;
 	}
 	for (uint32_t i = m->node_count; i-- > 1;) {
-		uint32_t up = idmap_get(&m->node_ids, node_at(m, i)->parent);
+		uint32_t up = node_at(m, i)->parent;
 		if (up >= i) {
 			ok = err_set(err, 125, "model: node %u comes before its parent", node_at(m, i)->id) == 0;
 			break;

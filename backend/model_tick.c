@@ -141,7 +141,7 @@ static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 {
 	struct slot *s = slot_at(m, x->slot);
-	uint32_t index = idmap_get(&m->node_ids, s->node);
+	uint32_t index = s->node;
 	struct rate rate = { 0, 0 };
 
 	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
@@ -199,7 +199,7 @@ static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 				expect_node(m, m->deltas[j->next - 1].index);
 			if (n->parent == NO_ID)
 				continue;
-			struct delta *up = delta_of(m, idmap_get(&m->node_ids, n->parent));
+			struct delta *up = delta_of(m, n->parent);
 			tally_add(&up->incl, &d.incl);
 			up->rate.bytes += d.rate.bytes;
 			up->rate.blocks += d.rate.blocks;
@@ -260,12 +260,12 @@ static void sum_all(struct model *m)
 	}
 	for (uint32_t i = 0; i < m->slot_count; i++) {
 		const struct slot *s = slot_at(m, i);
-		struct node *n = node_by_id(m, s->node);
+		struct node *n = node_at(m, s->node);
 		tally_add(&n->incl, &s->now);
 		n->self_estimate |= is_estimate(s, &s->now);
 	}
 	for (uint32_t i = m->node_count; i-- > 0;) {
-		struct node *n = node_at(m, i), *up = n->parent == NO_ID ? NULL : node_by_id(m, n->parent);
+		struct node *n = node_at(m, i), *up = n->parent == NO_ID ? NULL : node_at(m, n->parent);
 		n->sampled += n->self_estimate;
 		if (!up)
 			continue;

@@ -171,7 +171,7 @@ static uint32_t parent_index(const struct owners *o, uint32_t index)
 {
 	uint32_t parent = model_dense(o->m, index, NULL)->parent;
 
-	return parent == NO_ID ? 0 : model_node(o->m, parent)->index;
+	return parent == NO_ID ? 0 : parent;
 }
 
 static bool is_agent(const struct owners *o, const struct name_loc *l)
@@ -234,9 +234,8 @@ static void reassign(struct owners *o, uint32_t loc)
 			GROW(moved, moved_room, moved_count + 1);
 			moved[moved_count++] = index;
 		}
-		uint32_t child = model_dense(o->m, index, NULL)->first_child;
-		for (; child != NO_ID; child = model_node(o->m, child)->next_sibling) {
-			uint32_t c = model_node(o->m, child)->index;
+		uint32_t c = model_dense(o->m, index, NULL)->first_child;
+		for (; c != NO_ID; c = model_dense(o->m, c, NULL)->next_sibling) {
 			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
 			if (!passes(o, l) && !l->wrapper) /* sites go by wrappers, whatever owners go by */
 				continue;

@@ -85,18 +85,19 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 	struct cuts c = {NULL, 0, 0};
 
 	GROW(c.list, c.room, 1);
-	for (uint32_t id = model_node(m, 0)->first_child; id != NO_ID;
-	     id = model_node(m, id)->next_sibling) {
-		const struct node *n = model_node(m, id);
+	for (uint32_t i = model_node(m, 0)->first_child; i != NO_ID;
+	     i = model_dense(m, i, NULL)->next_sibling) {
+		const struct node *n = model_dense(m, i, NULL);
 
 		const struct location *cut = model_place(m, n);
 		if (cut->kind != MTW_NODE_TRUNCATED)
 			continue;
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
-		for (uint32_t last = n->first_child; last != NO_ID;
-		     last = model_node(m, last)->next_sibling)
-			add(&c, cut->offset, model_place(m, model_node(m, last))->module,
-			    model_incl(m, model_node(m, last)).alloc_blocks);
+		for (uint32_t at = n->first_child; at != NO_ID;) {
+			const struct node *last = model_dense(m, at, NULL);
+			add(&c, cut->offset, model_place(m, last)->module, model_incl(m, last).alloc_blocks);
+			at = last->next_sibling;
+		}
 	}
 	qsort(c.list, c.count, sizeof *c.list, more_blocks);
 	*list = c.list;

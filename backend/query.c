@@ -189,8 +189,7 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	uint32_t frame, site = owners_site(q->o, leaf, &frame);
 	size_t count = 0;
 
-	for (uint32_t id = leaf; n && n->known && id != 0;
-	     id = n->parent, n = model_node(q->m, id)) {
+	for (; n && n->known && n->index; n = model_dense(q->m, n->parent, NULL)) {
 		const struct location *at = model_place(q->m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
@@ -209,11 +208,9 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.offset = at->offset,
 				.has_offset = x != NULL,
 				.address = x ? x->bias + at->offset : at->offset,
-				.site = id == site && i == frame,
+				.site = n->id == site && i == frame,
 			};
 		}
-		if (n->parent == NO_ID)
-			break;
 	}
 	return count;
 }

@@ -140,10 +140,10 @@ static void count_slot(struct query *q, struct aging *g, const struct cohorts *c
 	static uint32_t rows[ROWS_ON_PATH]; /* main thread only */
 	uint32_t slot = c->list[g->at].slot;
 	const struct slot *s = model_slot(q->m, slot);
-	const struct node *n = s && s->known ? model_node(q->m, s->node) : NULL;
-	size_t count = n && filter_passed(q, n->index) ? rows_of(q, g, n->index, rows) : 0, kept = 0;
+	bool known = s && s->known;
+	size_t count = known && filter_passed(q, s->node) ? rows_of(q, g, s->node, rows) : 0, kept = 0;
 
-	if (n)
+	if (known)
 		spend_steps(q, g->sites ? SITE_STEPS : FOLLOW_STEPS);
 	for (size_t i = 0; i < count; i++)
 		if ((rows[kept] = map_get(&g->place, rows[i], 0)))

@@ -130,9 +130,9 @@ static bool keep_cohorts(const struct query *q, const struct node *n, struct val
 	uint64_t blocks = 0, bytes = 0;
 	struct tally *t = &v->tally;
 
-	for (uint32_t id = n->first_slot; c && id; id = model_slot(q->m, id)->next_of_node) {
+	for (uint32_t i = n->first_slot; c && i != NO_ID; i = model_dense_slot(q->m, i)->next_of_node) {
 		const struct cohort *x;
-		for (size_t left = cohorts_of_slot(c, id, &x); left; left--, x++) {
+		for (size_t left = cohorts_of_slot(c, model_dense_slot(q->m, i)->id, &x); left; left--, x++) {
 			if (!filter_takes(q, x))
 				continue;
 			blocks += x->blocks;
@@ -188,7 +188,7 @@ static void add_words(struct query *q, uint32_t i)
 	f->words[i] = 0;
 	if (i && f->word_count)
 		f->words[i] =
-			(f->words[model_node(q->m, model_dense(q->m, i, NULL)->parent)->index] |
+			(f->words[model_dense(q->m, i, NULL)->parent] |
 			 words_of_node(q, i)) &
 			(uint16_t)~HOLDS;
 }
@@ -275,7 +275,7 @@ static void sum_up(struct query *q, uint32_t i)
 	const struct node *n = model_dense(q->m, i, NULL);
 	struct value v;
 
-	if (f->by_cohort && n->first_slot)
+	if (f->by_cohort && n->first_slot != NO_ID)
 		spend_steps(q, FOLLOW_STEPS / 2);
 	if (taken(q, i, &v)) {
 		struct passed *own = passed_in(f, i);
@@ -285,7 +285,7 @@ static void sum_up(struct query *q, uint32_t i)
 	}
 	if (!(f->words[i] & HOLDS))
 		return;
-	uint32_t up = model_node(q->m, n->parent)->index;
+	uint32_t up = n->parent;
 	value_add(&passed_in(f, up)->incl, &passed_at(f, i)->incl);
 	f->words[up] |= HOLDS;
 }
@@ -328,7 +328,7 @@ bool filter_follow(struct query *q, uint32_t index, struct value *v)
 	if (!memcmp(v, &nothing, sizeof nothing))
 		return false;
 	passed_in(f, index)->self = now;
-	for (uint32_t i = index;; i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+	for (uint32_t i = index;; i = model_dense(q->m, i, NULL)->parent) {
 		value_add(&passed_in(f, i)->incl, v);
 		f->words[i] |= HOLDS;
 		if (!i || (!f->whole && i < f->left))

@@ -203,7 +203,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 		return 0;
 	if (q->inverted)
 		return child_with(q, at, x->index);
-	for (; x && x->index; x = model_node(q->m, x->parent)) {
+	for (; x->index; x = model_dense(q->m, x->parent, NULL)) {
 		GROW(q->path, q->path_room, n + 1);
 		q->path[n++] = x->index;
 	}

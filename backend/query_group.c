@@ -44,7 +44,7 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 
 static uint32_t parent_of(struct query *q, uint32_t index)
 {
-	return model_node(q->m, model_dense(q->m, index, NULL)->parent)->index;
+	return model_dense(q->m, index, NULL)->parent;
 }
 
 static void know_old(struct query *q, const struct trow *r, struct grouping *g)

@@ -16,8 +16,7 @@ struct walking { struct query *q; struct site_marks *k; };
 static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const struct live *was, const struct live *is)
 {
 	const struct walking *w = arg;
-	const struct node *n = model_node(w->q->m, s->node);
-	uint32_t number = n ? sites_of_index(w->q, n->index) : 0;
+	uint32_t number = sites_of_index(w->q, s->node);
 	size_t place = 0;
 
 	while (w->k->wanted[place] < mark)

@@ -255,9 +255,9 @@ static const char *caller_of(struct query *q, const struct node *n, uint32_t fra
 			if (!next)
 				next = names_fn(q->n, l->frames[i].fn)->name;
 		}
-		if (n->parent == NO_ID || !model_node(q->m, n->parent)->index)
+		if (n->parent == NO_ID || n->parent == 0)
 			return next;
-		n = model_node(q->m, n->parent);
+		n = model_dense(q->m, n->parent, NULL);
 		l = names_loc(q->n, names_loc_of(q->n, n->index));
 	}
 }

@@ -30,11 +30,10 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 		return fn(q, arg, &to);
 	uint32_t child = model_dense(q->m, m->index, NULL)->first_child;
 	while (child != NO_ID) {
-		const struct node *c = model_node(q->m, child);
-		to = (struct member){ c->index, node_frames(q, c->index)->count - 1, c->index };
+		to = (struct member){ child, node_frames(q, child)->count - 1, child };
 		if (!fn(q, arg, &to))
 			return false;
-		child = c->next_sibling;
+		child = model_dense(q->m, child, NULL)->next_sibling;
 	}
 	return true;
 }
@@ -55,9 +54,8 @@ bool member_up(struct query *q, const struct member *m, struct member *to)
 	*to = (struct member){ m->index, m->frame + 1, m->leaf };
 	if (!q->merged && to->frame < node_frames(q, m->index)->count)
 		return true;
-	const struct node *n = model_dense(q->m, m->index, NULL);
-	const struct node *p = n->parent == NO_ID ? NULL : model_node(q->m, n->parent);
-	*to = (struct member){ p ? p->index : 0, 0, m->leaf };
+	uint32_t parent = model_dense(q->m, m->index, NULL)->parent;
+	*to = (struct member){ parent == NO_ID ? 0 : parent, 0, m->leaf };
 	if (to->index && q->merged)
 		to->frame = node_frames(q, to->index)->count - 1;
 	return to->index != 0;

@@ -279,8 +279,7 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 	book(q, row, &at, w, false);
 	if (!tree_current(q, q->rows[row]))
 		return;
-	for (uint32_t i = index; i;
-	     i = model_node(q->m, model_dense(q->m, i, NULL)->parent)->index) {
+	for (uint32_t i = index; i; i = model_dense(q->m, i, NULL)->parent) {
 		GROW(q->path, q->path_room, left + 1);
 		q->path[left++] = i;
 	}

@@ -69,16 +69,16 @@ static const struct report *sorting; /* qsort has no argument; main thread only 
 
 static int compare_frames(uint32_t a, uint32_t b)
 {
-	while (a != b) {
-		const struct node *na = model_node(sorting->model, a), *nb = model_node(sorting->model, b);
+	const struct model *m = sorting->model;
+
+	for (const struct node *na = model_node(m, a), *nb = model_node(m, b); na != nb;
+	     na = model_dense(m, na->parent, NULL), nb = model_dense(m, nb->parent, NULL)) {
 		uint32_t ra = sorting->rank[na->location + 1], rb = sorting->rank[nb->location + 1];
 
 		if (ra != rb)
 			return ra < rb ? -1 : 1;
-		if (!a || !b)
+		if (!na->index || !nb->index)
 			break;
-		a = na->parent;
-		b = nb->parent;
 	}
 	return 0;
 }
@@ -108,14 +108,11 @@ static void sort_stacks(const struct report *r, struct report_stack *stacks, siz
 static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
 {
 	*outermost = NO_ID;
-	for (uint32_t id = leaf; id;) {
-		const struct node *n = model_node(m, id);
-
+	for (const struct node *n = model_node(m, leaf); n->index; n = model_dense(m, n->parent, NULL)) {
 		const struct location *at = model_place(m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			return (uint32_t)at->offset;
 		*outermost = at->module;
-		id = n->parent;
 	}
 	return MTW_TRUNC_NONE;
 }
@@ -167,8 +164,7 @@ struct changing {
 static void add_change(void *arg, uint32_t slot, const struct change *c)
 {
 	struct changing *x = arg;
-	const struct node *node = model_node(x->model, model_slot(x->model, slot)->node);
-	struct change *to = &x->of_node[node->index];
+	struct change *to = &x->of_node[model_slot(x->model, slot)->node];
 
 	to->born_blocks += c->born_blocks;
 	to->born_bytes += c->born_bytes;
@@ -297,11 +293,11 @@ static void warn_emergency_pool(struct report *r)
 		const struct node *node = model_node(r->model, r->stacks[i].leaf);
 
 		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
-			node = model_node(r->model, node->parent);
+			node = model_dense(r->model, node->parent, NULL);
 		if (live_blocks(&r->stacks[i].sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
 			continue;
 		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
-			node = model_node(r->model, node->parent);
+			node = model_dense(r->model, node->parent, NULL);
 		if (!(flags_of_node(r, node) & MTW_MODULE_LIBC))
 			continue;
 		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "

@@ -86,12 +86,10 @@ static int by_number(const void *a, const void *b)
 
 static void add_slots(const struct model *m, const struct node *n, uint32_t *slots, size_t *count)
 {
-	for (uint32_t s = n->first_slot; s && *count < SCAN_SLOTS_MAX;) {
-		const struct slot *slot = model_slot(m, s);
-		if (!slot)
-			break;
-		slots[(*count)++] = s;
-		s = slot->next_of_node;
+	for (uint32_t i = n->first_slot; i != NO_ID && *count < SCAN_SLOTS_MAX;) {
+		const struct slot *slot = model_dense_slot(m, i);
+		slots[(*count)++] = slot->id;
+		i = slot->next_of_node;
 	}
 }
 
@@ -99,25 +97,22 @@ static void add_slots(const struct model *m, const struct node *n, uint32_t *slo
 static size_t walk(const struct detail *d, uint32_t *slots)
 {
 	const struct model *m = d->p.v.app->model;
-	uint32_t at = d->node;
+	const struct node *top = model_node(m, d->node), *n = top;
 	size_t count = 0;
 
+	if (!n || !n->known)
+		return 0;
 	for (;;) {
-		const struct node *n = model_node(m, at);
-		if (!n)
-			return count;
 		add_slots(m, n, slots, &count);
 		if (d->inclusive && n->first_child != NO_ID) {
-			at = n->first_child;
+			n = model_dense(m, n->first_child, NULL);
 			continue;
 		}
-		while (at != d->node && n && n->next_sibling == NO_ID) {
-			at = n->parent;
-			n = model_node(m, at);
-		}
-		if (at == d->node || !n || count >= SCAN_SLOTS_MAX)
+		while (n != top && n->next_sibling == NO_ID)
+			n = model_dense(m, n->parent, NULL);
+		if (n == top || count >= SCAN_SLOTS_MAX)
 			return count;
-		at = n->next_sibling;
+		n = model_dense(m, n->next_sibling, NULL);
 	}
 }
 

@@ -267,8 +267,8 @@ TEST(names_that_arrive_late)
 			const struct node *n = model_node(x.m, id);
 			const struct location *at = model_place(x.m, n);
 			made_answer(&x.s, at->module, at->offset, i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
-			if (i % 4 == 0 && n->first_slot)
-				made_counts(x.m, n->first_slot, i + 2, i * 100 + 200, 1, 50);
+			if (i % 4 == 0 && n->first_slot != NO_ID)
+				made_counts(x.m, model_dense_slot(x.m, n->first_slot)->id, i + 2, i * 100 + 200, 1, 50);
 			if (i % 3 == 0)
 				made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
 			whole(&x);
