@@ -20,9 +20,7 @@ static size_t arrived_max(const struct query *q)
 static void forget_arrived(struct query *q)
 {
 	q->stale = true;
-	free(q->arrived);
-	q->arrived = NULL;
-	q->arrived_at = q->arrived_count = q->arrived_room = 0;
+	arrivals_forget(&q->arrived);
 }
 
 static void on_change(void *arg, const struct model_delta *d, size_t count)
@@ -31,18 +29,17 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 
 	if (q->stale)
 		return;
-	if (!d || q->arrived_count + count > arrived_max(q)) {
+	if (!d || q->arrived.left + count > arrived_max(q)) {
 		forget_arrived(q);
 		return;
 	}
-	GROW(q->arrived, q->arrived_room, q->arrived_count + count);
 	for (size_t i = 0; i < count; i++)
 		if (d[i].node) /* the root is no stack */
-			q->arrived[q->arrived_count++] = (struct arrived){
+			arrivals_push(&q->arrived, &(struct arrived){
 				.index = d[i].node,
 				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
 					 d[i].self_rate_blocks, d[i].self_sampled},
-			};
+			});
 }
 
 static void on_move(void *arg, const uint32_t *indices, size_t count)
@@ -110,7 +107,7 @@ void query_free(struct query *q)
 	free(q->rows);
 	free(q->search.text);
 	free(q->search.hit_of_fn);
-	free(q->arrived);
+	arrivals_forget(&q->arrived);
 	free(q->moved);
 	free(q->up_leaf);
 	free(q->path);

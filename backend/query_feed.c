@@ -40,7 +40,7 @@ static uint64_t steps_left(const struct query *q)
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
 	uint64_t left = (sites_left(q) + lines_left(q)) / NODES_A_STEP +
-			(q->arrived_count - q->arrived_at) * (q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+			q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS);
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -81,7 +81,7 @@ static void follow(struct query *q, uint32_t index, const struct value *raw)
  */
 static bool worth_bulk(const struct query *q)
 {
-	size_t most = (q->arrived_count - q->arrived_at) * FOLLOW_STEPS, cost = 0;
+	size_t most = q->arrived.left * FOLLOW_STEPS, cost = 0;
 
 	if (q->inverted || filter_on(q))
 		return false;
@@ -115,13 +115,15 @@ static void start_over(struct query *q)
 	static const struct value nothing;
 
 	q->stamp++;
-	for (size_t i = q->arrived_at; i < q->arrived_count;
-	     i++) /* stacks that are new stay known */
-		tree_add_value(q, q->arrived[i].index, &nothing);
+	const struct arrived *a;
+	while ((a = arrivals_first(&q->arrived))) { /* stacks that are new stay known */
+		tree_add_value(q, a->index, &nothing);
+		arrivals_taken(&q->arrived);
+	}
 	if (q->stale)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->renamed = q->moved_all = false;
-	q->arrived_at = q->arrived_count = q->moved_count = 0;
+	q->moved_count = 0;
 	q->bulk = false;
 	tree_add_nodes(q);
 	filter_start(q);
@@ -143,8 +145,7 @@ static void take_in(struct query *q, bool renamed)
 		q->bulk = true;
 		q->stamp++;
 	}
-	for (; q->arrived_at < q->arrived_count; q->arrived_at++) {
-		const struct arrived *a = &q->arrived[q->arrived_at];
+	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
 		if (!take_step(q))
 			return;
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
@@ -153,7 +154,6 @@ static void take_in(struct query *q, bool renamed)
 		else
 			follow(q, a->index, &a->self);
 	}
-	q->arrived_at = q->arrived_count = 0;
 	q->bulk = false;
 	if (q->moved_all)
 		sites_stale(q, true);
@@ -167,7 +167,7 @@ static bool build(struct query *q)
 	bool was_whole = q->filter.whole;
 
 	filter_tidy(q);
-	if (q->arrived_count || (filter_on(q) && !q->filter.whole && !filter_make(q)))
+	if (q->arrived.left || (filter_on(q) && !q->filter.whole && !filter_make(q)))
 		return false;
 	if (filter_on(q) && !was_whole)
 		q->stamp++;
@@ -187,7 +187,7 @@ bool tree_refresh(struct query *q)
 	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) && q->filter.whole)
 		q->filter_stale = true;
 	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) ||
-	    q->arrived_count || q->moved_count || q->moved_all ||
+	    q->arrived.left || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
 		q->seen_ticks = model_ticks(q->m);
 		q->seen_names = names;

@@ -131,6 +131,7 @@ struct search {
 
 /* What a tick added to a node's own values. */
 struct arrived { uint32_t index; struct value self; };
+struct arrivals { struct arrived_block *first, *last; size_t left; };
 
 struct aging;                    /* query_ages.c */
 struct query_site;               /* query_sites.c */
@@ -166,9 +167,7 @@ struct query {
 	uint64_t end_ns;         /* ... by which there may be more; 0 = there are no more */
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */
-	struct arrived *arrived; /* since the last refresh; empty when stale */
-	size_t arrived_count, arrived_room;
-	size_t arrived_at;       /* before it all is taken in */
+	struct arrivals arrived; /* and not taken in; none when stale */
 	bool bulk;               /* what arrived goes to the call sites alone: rows are summed up again */
 	uint32_t *moved;         /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
@@ -192,6 +191,12 @@ struct query {
 	struct lines *lines;
 	const struct expected *expected; /* borrowed; NULL = none */
 };
+
+/* query_arrived.c */
+void arrivals_push(struct arrivals *a, const struct arrived *x);
+const struct arrived *arrivals_first(const struct arrivals *a); /* NULL = none */
+void arrivals_taken(struct arrivals *a);          /* the first is */
+void arrivals_forget(struct arrivals *a);
 
 /* query_steps.c */
 const struct name_loc *node_frames(struct query *q, uint32_t index); /* of a node's location */
