@@ -62,18 +62,21 @@ static void free_ages(struct model *m)
 	m->have_ages = false;
 }
 
-static void free_chunks(struct model *m)
+static void free_chunks(void ***chunks, size_t *count)
 {
-	for (size_t i = 0; i < m->node_chunks; i++)
-		free(m->nodes[i]);
-	for (size_t i = 0; i < m->slot_chunks; i++)
-		free(m->slots[i]);
-	free(m->nodes);
-	free(m->slots);
-	m->nodes = NULL;
-	m->slots = NULL;
-	m->node_chunks = m->slot_chunks = 0;
-	m->node_count = m->slot_count = 0;
+	for (size_t i = 0; i < *count; i++)
+		free((*chunks)[i]);
+	free(*chunks);
+	*chunks = NULL;
+	*count = 0;
+}
+
+static void free_trie(struct model *m)
+{
+	free_chunks((void ***)&m->nodes, &m->node_chunks);
+	free_chunks((void ***)&m->slots, &m->slot_chunks);
+	free_chunks((void ***)&m->sums, &m->sum_chunks);
+	m->node_count = m->slot_count = m->sum_count = 0;
 	idmap_release(&m->node_ids);
 	idmap_release(&m->slot_ids);
 }
@@ -89,42 +92,33 @@ int model_take(struct model *m, uint64_t bytes, struct err *err)
 	return 0;
 }
 
+void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size)
+{
+	GROW(*chunks, *count, (size_t)index / CHUNK + 1);
+	if (!(*chunks)[index / CHUNK])
+		(*chunks)[index / CHUNK] = xcalloc(CHUNK, size);
+}
+
 /* There are millions. */
-_Static_assert(sizeof(struct node) == 72 && sizeof(struct slot) == 56, "nodes and slots are small");
+_Static_assert(sizeof(struct node) == 40 && sizeof(struct slot) == 56, "nodes and slots are small");
 
 static struct node *new_node(struct model *m, uint32_t id)
 {
-	uint32_t index = m->node_count;
+	uint32_t index = m->node_count++;
 
-	if (index / CHUNK >= m->node_chunks) {
-		size_t room = m->node_chunks;
-		GROW(m->nodes, room, (size_t)index / CHUNK + 1);
-		for (; m->node_chunks < room; m->node_chunks++)
-			m->nodes[m->node_chunks] = NULL;
-	}
-	if (!m->nodes[index / CHUNK])
-		m->nodes[index / CHUNK] = xcalloc(CHUNK, sizeof(struct node));
-	m->node_count++;
+	chunk_for((void ***)&m->nodes, &m->node_chunks, index, sizeof(struct node));
 	idmap_set(&m->node_ids, id, index);
 	struct node *n = node_at(m, index);
 	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID, .first_slot = NO_ID,
-			    .location = NO_ID, .known = true, .id = id, .index = index };
+			    .location = NO_ID, .sum = NO_ID, .known = true, .id = id, .index = index };
 	return n;
 }
 
 static struct slot *new_slot(struct model *m, uint32_t id)
 {
-	uint32_t index = m->slot_count;
+	uint32_t index = m->slot_count++;
 
-	if (index / CHUNK >= m->slot_chunks) {
-		size_t room = m->slot_chunks;
-		GROW(m->slots, room, (size_t)index / CHUNK + 1);
-		for (; m->slot_chunks < room; m->slot_chunks++)
-			m->slots[m->slot_chunks] = NULL;
-	}
-	if (!m->slots[index / CHUNK])
-		m->slots[index / CHUNK] = xcalloc(CHUNK, sizeof(struct slot));
-	m->slot_count++;
+	chunk_for((void ***)&m->slots, &m->slot_chunks, index, sizeof(struct slot));
 	idmap_set(&m->slot_ids, id, index);
 	struct slot *s = slot_at(m, index);
 	s->id = id;
@@ -148,7 +142,7 @@ static void reset(struct model *m)
 	free_ages(m);
 	rss_clear(m);
 	cohorts_clear(m);
-	free_chunks(m);
+	free_trie(m);
 	locations_clear(m);
 	tick_clear(m);
 	marks_clear(m);
@@ -333,8 +327,9 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 	if (parent->depth == NODE_DEPTH_MAX)
 		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id, parent->depth);
 	uint32_t location = locations_enter(m, module, e->u.node.offset, kind, err);
-	if (location == NO_ID || model_take(m, sizeof *n, err))
+	if (location == NO_ID || model_take(m, sizeof *n + sizeof(struct sum), err)) /* one more at most */
 		return -1;
+	sums_before(m, parent, true);
 	n = new_node(m, id);
 	n->depth = (parent->depth + 1u) & 0xffffffu;
 	n->parent = parent->index;
@@ -367,6 +362,7 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 			       (unsigned long long)e->u.slot.epoch);
 	if (model_take(m, sizeof *s, err))
 		return -1;
+	sums_before(m, node, false);
 	s = new_slot(m, id);
 	s->node = node->index;
 	s->epoch = (uint32_t)e->u.slot.epoch;

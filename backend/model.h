@@ -60,13 +60,12 @@ struct location { /* a place in the code: many nodes share one */
 };
 
 struct node {
-	struct tally incl;               /* here and below; read by model_incl() */
 	uint32_t parent, first_child, next_sibling; /* dense indices, as all links here; NO_ID ends */
 	uint32_t first_slot;             /* chain of slots through slot.next_of_node; NO_ID ends */
 	uint32_t location;               /* number; NO_ID = of the root */
 	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
-	uint32_t sampled;                /* nodes here and below with self_estimate; read by model_sampled() */
+	uint32_t sum;                    /* model_sums.c: number of its inclusive sum; NO_ID = that is the only child's, or its slots' */
 	uint32_t delta;                  /* model_tick.c: index + 1 while a tick is applied */
 	uint32_t depth : 24;             /* frames from the root */
 	uint32_t known : 1;
@@ -251,7 +250,7 @@ void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
 /* Here and below. */
 struct tally model_incl(const struct model *m, const struct node *n);
-uint32_t model_sampled(const struct model *m, const struct node *n); /* nodes with self_estimate; 0 = incl is exact */
+uint32_t model_sampled(const struct model *m, const struct node *n); /* nodes with self_estimate; 0 = model_incl() is exact */
 /* What a node has of its own: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
 /* Allocation rate, per second (mean of the last second): here and below; the node's own. */

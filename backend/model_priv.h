@@ -90,6 +90,8 @@ struct interval_job {
 	uint32_t slot, left;       /* slots before are in their nodes, nodes from left on in their parents */
 };
 
+struct sum { struct tally incl; uint32_t sampled; /* as model_sampled() */ };
+
 struct locations {
 	struct location *list;
 	uint32_t *next;            /* of the same hash; NO_ID ends */
@@ -117,8 +119,9 @@ struct model {
 	struct idmap node_ids, slot_ids;
 	struct node **nodes;
 	struct slot **slots;
-	size_t node_chunks, slot_chunks; /* room in chunks */
-	uint32_t node_count, slot_count; /* dense */
+	struct sum **sums;               /* of some nodes: node.sum */
+	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
+	uint32_t node_count, slot_count, sum_count; /* dense */
 	uint32_t *truncated;             /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
 
@@ -200,6 +203,16 @@ static inline struct slot *slot_at(const struct model *m, uint32_t index)
 	return &m->slots[index / CHUNK][index % CHUNK];
 }
 
+static inline struct sum *sum_at(const struct model *m, uint32_t number)
+{
+	return &m->sums[number / CHUNK][number % CHUNK];
+}
+
+static inline bool slot_is_estimate(const struct slot *s, const struct tally *now)
+{
+	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
+}
+
 /* What a tick that took effect has not given to the node yet. */
 static inline const struct delta *unfolded(const struct model *m, const struct node *n)
 {
@@ -277,6 +290,11 @@ static inline struct change slot_change(const struct model *m, uint32_t index, c
 /* model.c */
 int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
 void model_notify(struct model *m, const struct model_delta *d, size_t count);
+void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size); /* room for the element */
+/* model_sums.c */
+void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
+void sums_make(struct model *m); /* all anew */
+bool sums_check(const struct model *m, struct err *err);
 /* model_locations.c */
 uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind, struct err *err); /* NO_ID = *err */
 void locations_clear(struct model *m);

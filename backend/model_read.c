@@ -75,7 +75,8 @@ uint32_t model_node_count(const struct model *m)
 const struct node *model_node(const struct model *m, uint32_t id)
 {
 	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
-					  .next_sibling = NO_ID, .first_slot = NO_ID, .location = NO_ID };
+					  .next_sibling = NO_ID, .first_slot = NO_ID,
+					  .location = NO_ID, .sum = NO_ID };
 	const struct node *n = node_by_id(m, id);
 
 	if (n)
@@ -115,23 +116,6 @@ const struct slot *model_slot(const struct model *m, uint32_t id)
 const struct slot *model_dense_slot(const struct model *m, uint32_t index)
 {
 	return slot_at(m, index);
-}
-
-struct tally model_incl(const struct model *m, const struct node *n)
-{
-	const struct delta *d = unfolded(m, n);
-	struct tally sum = n->incl;
-
-	if (d)
-		tally_add(&sum, &d->incl);
-	return sum;
-}
-
-uint32_t model_sampled(const struct model *m, const struct node *n)
-{
-	const struct delta *d = unfolded(m, n);
-
-	return n->sampled + (d ? d->sampled : 0);
 }
 
 struct tally model_self(const struct model *m, const struct node *n)
@@ -421,7 +405,7 @@ bool model_check(const struct model *m, struct err *err)
 		tally_add(&sums[up], &sums[i]);
 		change_add(&moves[up], &moves[i]);
 	}
-	ok = ok && check_nodes(m, sums, moves, err) && check_beside(m, err);
+	ok = ok && check_nodes(m, sums, moves, err) && sums_check(m, err) && check_beside(m, err);
 	if (ok && m->tick_complete && !m->totals_pending && !same_tally(&all, &m->totals.sum))
 		ok = err_set(err, 125, "model: totals are not the sum over slots (%llu of %llu bytes allocated)",
 			     (unsigned long long)all.alloc_bytes,

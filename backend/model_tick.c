@@ -111,11 +111,6 @@ static void add_rate(struct model *m, uint32_t index, uint64_t bytes, uint64_t b
 	own->self_rate_blocks += blocks;
 }
 
-static bool is_estimate(const struct slot *s, const struct tally *now)
-{
-	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
-}
-
 /* What was allocated more than a second ago is no rate any more. False: time is up. */
 static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
@@ -157,7 +152,7 @@ static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 	struct change moved = change_sub(&after, &before);
 	struct delta *d = delta_of(m, index);
 	struct model_delta *own = own_of(m, d);
-	if (is_estimate(s, &x->now) && !node_at(m, index)->self_estimate)
+	if (slot_is_estimate(s, &x->now) && !node_at(m, index)->self_estimate)
 		own->self_sampled = d->sampled = j->estimates = 1;
 	tally_add(&own->self, &grown);
 	tally_add(&d->incl, &grown);
@@ -232,8 +227,10 @@ static bool fold(struct model *m, struct tick_job *j, uint64_t end_ns)
 		if (j->folded + AHEAD < m->delta_count)
 			expect_node(m, d[AHEAD].index);
 		n->delta = 0;
-		tally_add(&n->incl, &d->incl);
-		n->sampled += d->sampled;
+		if (n->sum != NO_ID) {
+			tally_add(&sum_at(m, n->sum)->incl, &d->incl);
+			sum_at(m, n->sum)->sampled += d->sampled;
+		}
 		if (d->rate.bytes | d->rate.blocks) {
 			struct rate *r = rate_at(m, d->index);
 			r->bytes += d->rate.bytes;
@@ -246,7 +243,7 @@ static bool fold(struct model *m, struct tick_job *j, uint64_t end_ns)
 	return true;
 }
 
-/* All inclusive sums anew, from the slots: children come after their parents, so backwards is bottom-up. */
+/* All inclusive sums anew, from the slots. */
 static void sum_all(struct model *m)
 {
 	for (size_t i = 0; i < m->delta_count; i++) {
@@ -254,24 +251,7 @@ static void sum_all(struct model *m)
 		n->delta = 0;
 		m->depth_head[n->depth] = 0;
 	}
-	for (uint32_t i = 0; i < m->node_count; i++) {
-		node_at(m, i)->incl = (struct tally){ 0 };
-		node_at(m, i)->sampled = 0;
-	}
-	for (uint32_t i = 0; i < m->slot_count; i++) {
-		const struct slot *s = slot_at(m, i);
-		struct node *n = node_at(m, s->node);
-		tally_add(&n->incl, &s->now);
-		n->self_estimate |= is_estimate(s, &s->now);
-	}
-	for (uint32_t i = m->node_count; i-- > 0;) {
-		struct node *n = node_at(m, i), *up = n->parent == NO_ID ? NULL : node_at(m, n->parent);
-		n->sampled += n->self_estimate;
-		if (!up)
-			continue;
-		tally_add(&up->incl, &n->incl);
-		up->sampled += n->sampled;
-	}
+	sums_make(m);
 	rates_sum_all(m);
 	if (moving(m))
 		interval_sum_moves(m);

@@ -111,6 +111,14 @@ static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint
 	made_apply(m, &e);
 }
 
+/* Here and below. */
+static inline struct made_live { uint64_t blocks, bytes; } made_live(const struct model *m, uint32_t node)
+{
+	struct tally t = model_incl(m, model_node(m, node));
+
+	return (struct made_live){ live_blocks(&t), live_bytes(&t) };
+}
+
 static uint64_t made_agent_memory; /* as the next totals say */
 
 static inline void made_totals(struct model *m, const struct tally *sum)

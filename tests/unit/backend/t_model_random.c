@@ -165,13 +165,13 @@ static void compare_nodes(const struct plain *p, uint32_t from, uint32_t to)
 	}
 	for (uint32_t n = p->nodes; n > 0; n--) {
 		const struct node *x_node = model_node(p->m, n);
-		CHECK_EQ(live_bytes(&x_node->incl), live[n]);
+		CHECK_EQ(made_live(p->m, n).bytes, live[n]);
 		struct change c = model_change(p->m, x_node);
 		CHECK_EQ(c.born_bytes - c.gone_bytes, net[n]);
 		live[p->parent[n]] += live[n];
 		net[p->parent[n]] += net[n];
 	}
-	CHECK_EQ(live_bytes(&model_node(p->m, 0)->incl), live_bytes(&p->total));
+	CHECK_EQ(made_live(p->m, 0).bytes, live_bytes(&p->total));
 	CHECK_EQ(all_change(p->m).born_bytes, born);
 	CHECK_EQ(all_change(p->m).gone_bytes, gone);
 }

@@ -28,7 +28,7 @@ static void whole(const struct session *x)
 {
 	const struct owner *list;
 	struct tally sum = { 0 };
-	const struct tally *all = &model_node(x->m, 0)->incl;
+	const struct tally incl = model_incl(x->m, model_node(x->m, 0)), *all = &incl;
 	uint64_t born = 0, rate = 0;
 
 	size_t n = owners_update(x->o, &list);

@@ -116,7 +116,9 @@ static uint64_t live(void)
 
 static uint64_t live_of_rows(void)
 {
-	return live_bytes(&model_node(watch_model(w), 0)->incl);
+	struct tally all = model_incl(watch_model(w), model_node(watch_model(w), 0));
+
+	return live_bytes(&all);
 }
 
 static void check_model(void)
