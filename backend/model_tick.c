@@ -306,10 +306,10 @@ static bool work_out(struct model *m, uint64_t end_ns)
 	return walk_up(m, j, end_ns);
 }
 
-/* Frees an array that is much larger than what the tick needed. */
+/* Frees an array that is larger than what the tick needed: one late tick is followed by many that are not. */
 #define TRIM(ptr, have, used)                                                                      \
 	do {                                                                                       \
-		if ((have) > KEPT && (have) / 4 > (used)) {                                        \
+		if ((have) > KEPT && (have) - (have) / 3 > (used)) {                                        \
 			free(ptr);                                                                 \
 			(ptr) = NULL;                                                              \
 			(have) = 0;                                                                \
