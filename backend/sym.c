@@ -16,6 +16,7 @@
 #include "symbols.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -25,6 +26,8 @@
 #define STAGES 2
 #define LEAVE_MS 20
 
+unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+
 struct sym_worker {
 	struct symdw_places places;      /* owned, immutable */
 	uint64_t delay_ns;
@@ -32,6 +35,9 @@ struct sym_worker {
 	void *arg;
 	pthread_t thread;
 	struct sym_file *files;          /* main thread makes them, freed at the end */
+	struct sym_file *opened;         /* worker only, as the next two */
+	bool read;                       /* files were, since the last rest */
+	uint64_t worked_ns;              /* the last time */
 	pthread_mutex_t lock;            /* guards what follows */
 	pthread_cond_t work, done;       /* done: an answer, or the end */
 	struct sym_job *queues[STAGES];
@@ -110,6 +116,8 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, file->pid };
 		file->tried = true;
 		file->opened = symdw_open(&where, &w->places, &problem);
+		file->next_opened = w->opened;
+		w->opened = file;
 	}
 	if (job->stage == 0) {
 		size_t n = symdw_table(file->opened, job->pc, frames);
@@ -173,6 +181,29 @@ static void worker_release(struct sym_worker *w)
 	free(w);
 }
 
+/* Locked, but while it lets go. */
+static void wait_for_work(struct sym_worker *w, uint64_t until)
+{
+	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;
+
+	if (rest_ns && rest_ns <= now_ns()) {
+		w->read = false;
+		pthread_mutex_unlock(&w->lock);
+		for (struct sym_file *f = w->opened; f; f = f->next_opened)
+			symdw_rest(f->opened);
+		malloc_trim(0); /* libdw's memory lies between what stays */
+		pthread_mutex_lock(&w->lock);
+		return;
+	}
+	if (rest_ns && (!until || rest_ns < until))
+		until = rest_ns;
+	struct timespec t = clock_at(until);
+	if (until)
+		pthread_cond_timedwait(&w->work, &w->lock, &t);
+	else
+		pthread_cond_wait(&w->work, &w->lock);
+}
+
 static void *worker(void *arg)
 {
 	struct sym_worker *w = arg;
@@ -181,17 +212,14 @@ static void *worker(void *arg)
 	pthread_mutex_lock(&w->lock);
 	while (!w->stop) {
 		struct sym_job *job = pick(w, &until);
-		if (!job && until) {
-			struct timespec t = clock_at(until);
-			pthread_cond_timedwait(&w->work, &w->lock, &t);
-			continue;
-		}
 		if (!job) {
-			pthread_cond_wait(&w->work, &w->lock);
+			wait_for_work(w, until);
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
 		struct sym_answer *a = work_on(w, job);
+		w->read = true;
+		w->worked_ns = now_ns();
 		pthread_mutex_lock(&w->lock);
 		give(w, a);
 	}

@@ -19,6 +19,7 @@ struct sym_file {                /* a module's file; jobs refer to it, so it liv
 	bool vdso;
 	unsigned pid;
 	struct symdw_file *opened; /* worker only */
+	struct sym_file *next_opened; /* worker only */
 	bool tried;              /* worker only */
 };
 
@@ -43,6 +44,7 @@ struct sym_answer {
 };
 
 struct sym_worker;
+extern unsigned sym_rest_ms; /* without work for so long, what was read of the files is let go; set before there is a worker */
 /* wake: called by the worker, when answers wait where none did; it may post, not take. places is copied. */
 struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg);
 /* Drops what is not answered; wake is not called any more. Does not wait for a location that takes long: the

@@ -43,8 +43,12 @@ struct unit {
 	size_t count, room;
 };
 
+#define KEPT_FD_MAX 512 /* files above are read once: descriptors are few */
+
 struct symdw_file {
-	Dwfl *dwfl;              /* NULL: no file */
+	char *path;              /* owned; as it was opened */
+	int fd;                  /* to read it again after a rest; -1 = it takes none */
+	Dwfl *dwfl;              /* NULL: no file, or at rest */
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
 	char *debug_path;        /* callbacks points to it */
@@ -109,16 +113,13 @@ static void drop_dwfl(struct symdw_file *f)
 	f->module = NULL;
 }
 
-/* 1 taken, 0 no ELF file there, -1 one of another build-id. */
-static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char *path, int fd)
+/* False: no ELF file. Takes fd. */
+static bool begin(struct symdw_file *f, const char *path, int fd)
 {
-	const unsigned char *id;
-	GElf_Addr vaddr;
-
 	f->dwfl = dwfl_begin(&f->callbacks);
 	if (!f->dwfl) {
 		close(fd);
-		return 0;
+		return false;
 	}
 	dwfl_report_begin(f->dwfl);
 	f->module = dwfl_report_elf(f->dwfl, path, path, fd, 0, true); /* takes fd on success */
@@ -126,13 +127,41 @@ static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char 
 		close(fd);
 	if (dwfl_report_end(f->dwfl, NULL, NULL) || !f->module || !dwfl_module_getelf(f->module, &f->bias)) {
 		drop_dwfl(f);
+		return false;
+	}
+	return true;
+}
+
+static void keep_fd(struct symdw_file *f, const char *path, int fd)
+{
+	f->path = xstrdup(path);
+	f->fd = fd;
+	if (fd < KEPT_FD_MAX)
+		return;
+	close(fd);
+	f->fd = -1;
+}
+
+/* 1 taken, 0 no ELF file there, -1 one of another build-id. */
+static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char *path, int fd)
+{
+	const unsigned char *id;
+	GElf_Addr vaddr;
+	int again = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	if (!begin(f, path, fd)) {
+		if (again >= 0)
+			close(again);
 		return 0;
 	}
 	int len = dwfl_module_build_id(f->module, &id, &vaddr);
 	if (w->build_id_len && (len < 0 || (size_t)len != w->build_id_len || memcmp(id, w->build_id, w->build_id_len))) {
 		drop_dwfl(f);
+		if (again >= 0)
+			close(again);
 		return -1;
 	}
+	keep_fd(f, path, again);
 	return 1;
 }
 
@@ -201,6 +230,7 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 	char other[2 * PATH_MAX] = "";
 
 	*problem = NULL;
+	f->fd = -1;
 	f->debug_path = debug_path(p);
 	f->callbacks = (Dwfl_Callbacks){ .find_elf = no_elf,
 					 .find_debuginfo = dwfl_standard_find_debuginfo,
@@ -217,15 +247,43 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 	return f;
 }
 
-void symdw_close(struct symdw_file *f)
+static void forget(struct symdw_file *f)
 {
-	if (!f)
-		return;
 	drop_dwfl(f);
 	for (size_t i = 0; i < f->unit_count; i++)
 		free(f->units[i].functions);
 	free(f->units);
 	free(f->unit_ranges);
+	f->units = NULL;
+	f->unit_ranges = NULL;
+	f->unit_count = f->unit_room = f->range_count = f->range_room = 0;
+	f->dwarf = NULL;
+	f->dwarf_tried = f->ranges_made = false;
+}
+
+void symdw_rest(struct symdw_file *f)
+{
+	if (f->fd >= 0)
+		forget(f);
+}
+
+/* Is there a file? */
+static bool awake(struct symdw_file *f)
+{
+	if (f->dwfl || f->fd < 0)
+		return f->dwfl != NULL;
+	int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+	return fd >= 0 && begin(f, f->path, fd);
+}
+
+void symdw_close(struct symdw_file *f)
+{
+	if (!f)
+		return;
+	forget(f);
+	if (f->fd >= 0)
+		close(f->fd);
+	free(f->path);
 	free(f->debug_path);
 	free(f);
 }
@@ -242,7 +300,7 @@ static char *table_name(struct symdw_file *f, uint64_t pc)
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)
 {
 	*frame = (struct symdw_frame){ 0 };
-	if (f->dwfl)
+	if (awake(f))
 		frame->function = table_name(f, pc);
 	return frame->function != NULL;
 }
@@ -459,7 +517,7 @@ size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames
 	size_t files_count;
 	bool local = false;
 
-	if (!f->dwfl)
+	if (!awake(f))
 		return 0;
 	if (!f->dwarf_tried) {
 		f->dwarf_tried = true;

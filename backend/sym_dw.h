@@ -34,6 +34,8 @@ struct symdw_file;
 /* Never NULL. When no right file was found, *problem is a sentence (the caller's) and nothing has a name. */
 struct symdw_file *symdw_open(const struct symdw_where *where, const struct symdw_places *places, char **problem);
 void symdw_close(struct symdw_file *f);
+/* Forgets what was read of it, until it is asked again: the same file, though another may lie at its path by then. */
+void symdw_rest(struct symdw_file *f);
 /* pc = ELF address of an instruction. Name by the symbol tables: one frame and true, or false. */
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame);
 /* By DWARF: frames, 0 = it says nothing about this pc. The last one's name may come from the symbol table. */

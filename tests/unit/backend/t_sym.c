@@ -267,6 +267,37 @@ TEST(clang_lines)
 	leave();
 }
 
+TEST(a_file_that_rested_is_read_again)
+{
+	struct symdw_frame before[SYMDW_FRAMES_MAX], after[SYMDW_FRAMES_MAX], name;
+	char path[256];
+	uint64_t low, high;
+	size_t named = 0;
+
+	enter();
+	write_file("a.cc", cxx_source);
+	sh("cd %s && g++ -O2 -g -o prog a.cc", dir);
+	snprintf(path, sizeof path, "%s/prog", dir);
+	struct symdw_file *f = open_plain(path, NULL);
+	text_range(path, &low, &high);
+	sh("rm %s && echo another >%s", path, path);
+	for (uint64_t pc = low; pc < high; pc += 64) {
+		size_t count = symdw_lines(f, pc, before, SYMDW_FRAMES_MAX);
+		symdw_rest(f);
+		CHECK_EQ(symdw_lines(f, pc, after, SYMDW_FRAMES_MAX), count);
+		symdw_rest(f);
+		bool known = symdw_table(f, pc, &name);
+		for (size_t i = 0; i < count; i++) {
+			CHECK_STR(after[i].function, before[i].function);
+			CHECK_EQ(after[i].line, before[i].line);
+		}
+		named += count && known;
+	}
+	CHECK(named > 10);
+	symdw_close(f);
+	leave();
+}
+
 TEST(stripped_with_debuglink)
 {
 	char path[256];

@@ -13,7 +13,7 @@ struct symdw_file { int unused; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static bool looking, let_go, closed;
+static bool looking, let_go, closed, rested;
 static int wakes;
 
 static void set(bool *what)
@@ -48,6 +48,12 @@ void symdw_close(struct symdw_file *f)
 {
 	free(f);
 	set(&closed);
+}
+
+void symdw_rest(struct symdw_file *f)
+{
+	CHECK(f != NULL);
+	set(&rested);
 }
 
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)
@@ -100,22 +106,42 @@ TEST(leaving_does_not_wait_for_a_look_up)
 	CHECK_EQ(__atomic_load_n(&wakes, __ATOMIC_RELAXED), 0);
 }
 
-TEST(leaving_an_idle_worker_takes_all_along)
+static void take_finals(struct sym_worker *w, int finals)
 {
-	struct sym_worker *w = ask_three();
-	struct sym_answer *a;
-	int finals = 0;
-
-	set(&let_go);
-	while (finals < 3) {
-		a = sym_take(w, true);
+	while (finals) {
+		struct sym_answer *a = sym_take(w, true);
 		CHECK(a != NULL);
-		finals += a->final;
+		finals -= a->final;
 		if (a->final)
 			free(a->job);
 		sym_answer_free(a);
 	}
+}
+
+TEST(leaving_an_idle_worker_takes_all_along)
+{
+	struct sym_worker *w = ask_three();
+
+	set(&let_go);
+	take_finals(w, 3);
 	CHECK(__atomic_load_n(&wakes, __ATOMIC_RELAXED) > 0);
+	sym_worker_free(w);
+	CHECK(closed);
+}
+
+TEST(an_idle_worker_lets_go_what_it_read)
+{
+	struct symdw_where where = { .path = "/huge" };
+
+	sym_rest_ms = 1;
+	struct sym_worker *w = ask_three();
+	set(&let_go);
+	take_finals(w, 3);
+	wait_until(&rested);
+	struct sym_job *job = xcalloc(1, sizeof *job);
+	job->file = sym_file_new(w, &where);
+	sym_ask(w, job);
+	take_finals(w, 1);
 	sym_worker_free(w);
 	CHECK(closed);
 }
