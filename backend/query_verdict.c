@@ -176,7 +176,7 @@ static size_t point_at(const struct point *p, size_t count, uint64_t time_ns)
  */
 static void look_at_rss(struct query *q, struct verdict *v, const struct growth *g, int64_t heap)
 {
-	int64_t net[SHAPE_INTERVALS], total = 0, agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX);
+	int64_t net[MARK_INTERVALS], total = 0, agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX);
 	char number[REPORT_NUMBER], time[24];
 	const struct point *p;
 	size_t count = model_history(q->m, &p), from = count ? point_at(p, count, g->at_ns[0]) : 0, at = from;

@@ -316,6 +316,32 @@ TEST(verdicts_of_beginning_and_end)
 	end(&x);
 }
 
+/* More intervals than samples are joined to. */
+TEST(rss_between_many_marks)
+{
+	struct session x;
+	const struct site *s;
+	struct verdict v;
+
+	family(&x);
+	for (unsigned k = 0; k < 300; k++) {
+		if (k % 20 == 10) {
+			uint32_t id = k / 20 + 1;
+			made_mark(x.m, id, id - 1, x.now, 0, "m");
+			for (uint32_t i = 4; i <= 7; i++)
+				made_cell(x.m, id, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+			made_cells_end(x.m, id);
+		}
+		made_process(x.m, 100000000 + k * 1000000);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_GROWTH, false, true, &s);
+	}
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_RSS_GROWING);
+	CHECK(strstr(v.text, "for 4 min, the heap does not"));
+	end(&x);
+}
+
 TEST(intervals_between_marks)
 {
 	struct session x;
