@@ -47,6 +47,8 @@ struct owners {
 	bool turned;             /* ... since nodes were assigned */
 	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
 	void *move_arg;
+	void (*on_rename)(void *arg, const uint32_t *locs, size_t count);
+	void *rename_arg;
 	const struct owner **list;    /* sorted */
 	struct owner *copies;         /* in that order: what owners_update() lends */
 	size_t list_room, copies_room;
@@ -192,6 +194,12 @@ static void tell(struct owners *o, const uint32_t *indices, size_t count)
 		o->on_move(o->move_arg, indices, count);
 }
 
+static void tell_renamed(struct owners *o, const uint32_t *locs, size_t count)
+{
+	if (o->on_rename)
+		o->on_rename(o->rename_arg, locs, count);
+}
+
 static uint32_t find_owner(struct owners *o, uint32_t index)
 {
 	for (; index; index = parent_index(o, index)) {
@@ -303,6 +311,8 @@ void owners_refresh(struct owners *o)
 		o->stale = true;
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	size_t count = names_refresh(o->names, &changed);
+	if (count)
+		tell_renamed(o, changed, count);
 	bool turned = o->turned;
 	o->turned = false;
 	if (o->stale) {
@@ -323,6 +333,12 @@ void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indi
 {
 	o->on_move = fn;
 	o->move_arg = arg;
+}
+
+void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count), void *arg)
+{
+	o->on_rename = fn;
+	o->rename_arg = arg;
 }
 
 struct names *owners_names(struct owners *o)
@@ -351,7 +367,9 @@ const struct owner *owners_of_node(struct owners *o, uint32_t node)
 int owners_add_wrapper(struct owners *o, const char *pattern)
 {
 	o->stale = true;
-	return names_add_wrapper(o->names, pattern);
+	int rc = names_add_wrapper(o->names, pattern);
+	tell_renamed(o, NULL, 0);
+	return rc;
 }
 
 bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f)

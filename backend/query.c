@@ -46,15 +46,29 @@ static void on_move(void *arg, const uint32_t *indices, size_t count)
 {
 	struct query *q = arg;
 
+	q->sites_moved_at = q->renames;
 	if (!indices || q->moved_count + count > arrived_max(q))
 		q->moved_all = true;
 	if (q->moved_all) {
-		q->moved_count = 0;
+		q->moved_at = q->moved_count = 0;
 		return;
 	}
 	GROW(q->moved, q->moved_room, q->moved_count + count);
 	for (size_t i = 0; i < count; i++)
 		q->moved[q->moved_count++] = indices[i];
+}
+
+static void on_rename(void *arg, const uint32_t *locs, size_t count)
+{
+	struct query *q = arg;
+
+	q->renames++;
+	if (!locs)
+		q->all_renamed_at = q->renames;
+	GROW(q->renamed_at, q->renamed_room, names_loc_count(q->n));
+	for (size_t i = 0; i < count; i++)
+		q->renamed_at[locs[i]] = q->renames;
+	filter_renamed(q, locs, count);
 }
 
 struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
@@ -75,6 +89,7 @@ struct query *query_new(struct model *m, struct symbols *s, struct owners *o)
 	tree_clear(q);
 	model_on_change(m, on_change, q);
 	owners_on_move(o, on_move, q);
+	owners_on_rename(o, on_rename, q);
 	return q;
 }
 
@@ -93,6 +108,7 @@ void query_free(struct query *q)
 		return;
 	model_off_change(q->m, q);
 	owners_on_move(q->o, NULL, NULL);
+	owners_on_rename(q->o, NULL, NULL);
 	sites_free(q);
 	lines_forget(q);
 	tree_clear(q);
@@ -109,6 +125,8 @@ void query_free(struct query *q)
 	free(q->search.hit_of_fn);
 	arrivals_forget(&q->arrived);
 	free(q->moved);
+	free(q->renamed_at);
+	free(q->renaming.locs);
 	free(q->up_leaf);
 	free(q->path);
 	filter_release(&q->filter);

@@ -40,7 +40,8 @@ static uint64_t steps_left(const struct query *q)
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
 	uint64_t left = (sites_left(q) + lines_left(q)) / NODES_A_STEP +
-			q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+			q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS) +
+			(q->renaming.count - q->renaming.at + q->moved_count - q->moved_at) * FOLLOW_STEPS;
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -63,7 +64,7 @@ int query_building(const struct query *q)
 }
 
 /* Something arrived at a stack: add it wherever the stack is counted. */
-static void follow(struct query *q, uint32_t index, const struct value *raw)
+void follow(struct query *q, uint32_t index, const struct value *raw)
 {
 	struct value passed = *raw;
 
@@ -101,12 +102,15 @@ static void follow_moved(struct query *q)
 {
 	static const struct value nothing;
 
-	for (size_t i = 0; i < q->moved_count; i++) {
+	for (; q->moved_at < q->moved_count; q->moved_at++) {
+		if (!take_step(q))
+			return;
+		spend_steps(q, FOLLOW_STEPS);
 		if (filter_on(q)) /* its owner may have been asked for */
-			follow(q, q->moved[i], &nothing);
-		sites_move(q, q->moved[i]);
+			follow(q, q->moved[q->moved_at], &nothing);
+		sites_move(q, q->moved[q->moved_at]);
 	}
-	q->moved_count = 0;
+	q->moved_at = q->moved_count = 0;
 }
 
 /* All values, of rows and of call sites, are of other stacks now. */
@@ -122,8 +126,9 @@ static void start_over(struct query *q)
 	}
 	if (q->stale)
 		q->up_at = 1;
-	q->stale = q->filter_stale = q->renamed = q->moved_all = false;
-	q->moved_count = 0;
+	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
+	q->moved_at = q->moved_count = 0;
+	filter_forget_renamed(q);
 	q->bulk = false;
 	tree_add_nodes(q);
 	filter_start(q);
@@ -131,16 +136,18 @@ static void start_over(struct query *q)
 	lines_stale(q);
 }
 
-static void take_in(struct query *q, bool renamed)
+static void take_in(struct query *q)
 {
-	/* What words match follows names; sums that are being made are made to their end first. */
-	q->renamed |= (renamed || q->moved_all) && filter_on(q);
-	if (q->stale || q->filter_stale || (q->renamed && q->filter.whole)) {
+	/* Sums that are being made are made to their end first. */
+	q->reowned |= q->moved_all && filter_on(q);
+	if (q->stale || q->filter_stale || (q->reowned && q->filter.whole)) {
 		start_over(q);
 		return;
 	}
 	tree_add_nodes(q);
 	filter_add_nodes(q);
+	if (!filter_rename(q))
+		return;
 	if (!q->bulk && worth_bulk(q)) {
 		q->bulk = true;
 		q->stamp++;
@@ -167,7 +174,7 @@ static bool build(struct query *q)
 	bool was_whole = q->filter.whole;
 
 	filter_tidy(q);
-	if (q->arrived.left || (filter_on(q) && !q->filter.whole && !filter_make(q)))
+	if (q->renaming.count || q->arrived.left || (filter_on(q) && !q->filter.whole && !filter_make(q)))
 		return false;
 	if (filter_on(q) && !was_whole)
 		q->stamp++;
@@ -182,17 +189,16 @@ bool tree_refresh(struct query *q)
 		q->resets = model_resets(q->m);
 		q->stale = true;
 	}
-	uint64_t names = names_version(q->n);
-	bool renamed = names != q->seen_names;
+	bool renamed = q->seen_names != names_version(q->n);
 	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) && q->filter.whole)
 		q->filter_stale = true;
-	if (q->stale || q->filter_stale || renamed || (q->renamed && q->filter.whole) ||
-	    q->arrived.left || q->moved_count || q->moved_all ||
+	if (q->stale || q->filter_stale || renamed || (q->reowned && q->filter.whole) ||
+	    q->renaming.count || q->arrived.left || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
 		q->seen_ticks = model_ticks(q->m);
-		q->seen_names = names;
+		q->seen_names = names_version(q->n);
 		q->changes++;
-		take_in(q, renamed);
+		take_in(q);
 	}
 	return build(q);
 }

@@ -83,10 +83,9 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 	return f->word_of_fn[fn] = words;
 }
 
-static uint16_t words_of_node(struct query *q, uint32_t index)
+static uint16_t words_of_loc(struct query *q, uint32_t loc)
 {
 	struct filter *f = &q->filter;
-	uint32_t loc = names_loc_of(q->n, index);
 	const struct name_loc *l = names_loc(q->n, loc);
 
 	GROW(f->word_of_loc, f->loc_room, (size_t)loc + 1);
@@ -100,6 +99,11 @@ static uint16_t words_of_node(struct query *q, uint32_t index)
 				words |= (uint16_t)(1u << w);
 	}
 	return f->word_of_loc[loc] = words;
+}
+
+static uint16_t words_of_node(struct query *q, uint32_t index)
+{
+	return words_of_loc(q, names_loc_of(q->n, index));
 }
 
 bool filter_takes(const struct query *q, const struct cohort *c)
@@ -181,16 +185,44 @@ static bool taken(struct query *q, uint32_t index, struct value *v)
 	return !q->filter.by_cohort || keep_cohorts(q, n, v);
 }
 
-static void add_words(struct query *q, uint32_t i)
+static uint16_t words_on_path(struct query *q, uint32_t i)
 {
 	struct filter *f = &q->filter;
 
-	f->words[i] = 0;
-	if (i && f->word_count)
-		f->words[i] =
-			(f->words[model_dense(q->m, i, NULL)->parent] |
-			 words_of_node(q, i)) &
-			(uint16_t)~HOLDS;
+	if (!i || !f->word_count)
+		return 0;
+	return (f->words[model_dense(q->m, i, NULL)->parent] | words_of_node(q, i)) &
+	       (uint16_t)~HOLDS;
+}
+
+static void add_words(struct query *q, uint32_t i)
+{
+	q->filter.words[i] = words_on_path(q, i);
+}
+
+bool filter_loc_again(struct query *q, uint32_t loc)
+{
+	struct filter *f = &q->filter;
+	uint16_t before = loc < f->loc_room ? f->word_of_loc[loc] : 0;
+
+	if (!before)
+		return false; /* nobody asked */
+	f->word_of_loc[loc] = 0;
+	return words_of_loc(q, loc) != before;
+}
+
+bool filter_words_again(struct query *q, uint32_t i)
+{
+	struct filter *f = &q->filter;
+	uint16_t words;
+
+	if (i >= f->count)
+		return false; /* they come yet */
+	words = words_on_path(q, i) | (f->words[i] & HOLDS);
+	if (f->words[i] == words)
+		return false;
+	f->words[i] = words;
+	return true;
 }
 
 static void fit(struct query *q)

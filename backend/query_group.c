@@ -2,22 +2,29 @@
  *
  * query_group.c - the children of a row of the call tree: its members' steps, grouped by function.
  *
- * They are grouped when somebody looks, and again after names arrived. A new group takes over the
- * row of the old child that it shares a node with: its number, what is open below it, and its
+ * They are grouped when somebody looks, and again when a location that they step to was renamed. A new
+ * group takes over the row of the old child that it shares a node with: its number, what is open below it, and its
  * place on screen. When a row turns out to be several, of functions inlined into each other, its
  * old children are handed on to where their nodes are now.
  *
- * A row is grouped in slices; until it is, it keeps the children that it has.
+ * A row is grouped in slices; until it is, it keeps the children that it has. While names keep coming, one of very
+ * many members is grouped once a second.
  */
 #include "query_priv.h"
 
 #include <stdlib.h>
 
+#define LARGE_MEMBERS 4096u
+#define LARGE_EVERY_NS 1000000000ull
+
 static bool candidate(struct query *q, void *arg, const struct member *m)
 {
 	struct grouping *g = arg;
+	const struct trow *r = q->rows[g->row];
 	uint32_t fn = member_fn(q, m);
 
+	if (m->index >= g->nodes && !q->inverted)
+		return true; /* one of the late ones */
 	spend_steps(q, 1);
 	uint32_t at = map_get(&g->by_fn, fn, NO_ID);
 
@@ -30,6 +37,8 @@ static bool candidate(struct query *q, void *arg, const struct member *m)
 	struct group *p = &g->groups[at];
 	GROW(p->members, p->room, p->count + 1);
 	p->members[p->count++] = *m;
+	p->print += member_print(m);
+	p->renamed |= !r->built || r->stray || tree_renamed_at(q, g->row, m) > r->grouped_at;
 	uint32_t known = map_get(&g->known, m->leaf, NO_ID);
 	if (known != NO_ID)
 		g->found[known] = at;
@@ -146,6 +155,22 @@ static void hand_on(struct query *q, struct grouping *g)
 	}
 }
 
+/* When they are the ones that it had, and were all the time, all that was made of them stays. */
+static void take_members(struct trow *c, struct group *p)
+{
+	c->fn = p->fn;
+	if (!p->renamed && c->member_count == p->count && c->print == p->print)
+		return;
+	free(c->members);
+	c->members = p->members;
+	c->member_count = p->count;
+	c->member_room = p->room;
+	c->print = p->print;
+	p->members = NULL;
+	c->valued = c->summed = 0;
+	c->stray = true;
+}
+
 static void take_groups(struct query *q, uint32_t number, struct grouping *g, bool renamed)
 {
 	struct trow *r = q->rows[number];
@@ -162,15 +187,7 @@ static void take_groups(struct query *q, uint32_t number, struct grouping *g, bo
 			GROW(r->children, r->child_room, r->child_count + 1);
 			r->children[r->child_count++] = p->row;
 		}
-		struct trow *c = q->rows[p->row];
-		c->fn = p->fn;
-		free(c->members);
-		c->members = p->members;
-		c->member_count = p->count;
-		c->member_room = p->room;
-		p->members = NULL;
-		c->valued = c->summed = 0;
-		c->built_version = UINT64_MAX; /* its children follow from other members now */
+		take_members(q->rows[p->row], p);
 		map_set(&q->child_of, child_key(number, p->fn), p->row);
 	}
 }
@@ -179,9 +196,12 @@ void tree_drop_grouping(struct query *q)
 {
 	struct grouping *g = &q->grouping;
 
+	if (g->late_count) /* it never got them */
+		q->rows[g->row]->stray = true;
 	for (size_t i = 0; i < g->group_count; i++)
 		free(g->groups[i].members);
 	free(g->groups);
+	free(g->late);
 	free(g->found);
 	free(g->parent_found);
 	free(g->orphans);
@@ -192,10 +212,91 @@ void tree_drop_grouping(struct query *q)
 	*g = (struct grouping){ 0 };
 }
 
+static bool renamed(struct query *q, void *arg, const struct member *m)
+{
+	struct grouping *g = arg;
+
+	spend_steps(q, 1);
+	g->needed = tree_renamed_at(q, g->row, m) > q->rows[g->row]->grouped_at;
+	return !g->needed;
+}
+
+/* Do the row's steps go to what was renamed since? False: no step was left. */
+static bool look_through(struct query *q, const struct trow *r, struct grouping *g)
+{
+	if (!r->built || r->stray)
+		g->needed = true;
+	else if (r->parent == NO_ID && q->inverted)
+		g->needed = q->sites_moved_at > r->grouped_at;
+	else
+		for (; g->seen < r->member_count && !g->needed; g->seen++) {
+			if (!take_step(q))
+				return false;
+			member_steps(q, &r->members[g->seen], renamed, g);
+		}
+	return true;
+}
+
+static bool group(struct query *q, struct trow *r, struct grouping *g)
+{
+	if (!g->found) {
+		g->version = q->renames;
+		g->nodes = q->down_count;
+		know_old(q, r, g);
+	}
+	for (; g->at < r->member_count; g->at++) {
+		if (!take_step(q))
+			return false;
+		member_steps(q, &r->members[g->at], candidate, g);
+	}
+	match_old(q, r, g);
+	take_groups(q, g->row, g, r->built || r->heir);
+	hand_on(q, g);
+	r->built = true;
+	r->stray = false;
+	r->grouped_ns = r->member_count > LARGE_MEMBERS ? now_ns() : 0;
+	return true;
+}
+
+static void begin(struct query *q, uint32_t number)
+{
+	struct grouping *g = &q->grouping;
+
+	tree_drop_grouping(q);
+	g->row = number;
+	g->version = q->renames;
+}
+
+static void finish(struct query *q, struct trow *r)
+{
+	struct grouping *g = &q->grouping;
+	uint32_t *late = g->late, row = g->row;
+	size_t count = g->late_count;
+
+	r->grouped_at = g->version;
+	g->late = NULL;
+	g->late_count = 0;
+	tree_drop_grouping(q);
+	for (size_t i = 0; i < count; i++)
+		tree_add_late(q, row, late[i]);
+	free(late);
+}
+
+bool tree_good(const struct query *q, const struct trow *r)
+{
+	uint64_t done, asked;
+
+	if (tree_current(q, r))
+		return true;
+	if (!r->built || r->member_count <= LARGE_MEMBERS || q->allowed == SIZE_MAX || now_ns() - r->grouped_ns >= LARGE_EVERY_NS)
+		return false;
+	symbols_progress(q->s, &done, &asked);
+	return done < asked; /* others will come, and it is looked at then */
+}
+
 /*
  * One row at a time: the first that is met goes on being grouped, as no step is left for others
- * until it is done. Names that come meanwhile are for the next time: built_version is then an old
- * one. When steps are not counted, that is now.
+ * until it is done. Names that come meanwhile are for the next time; when steps are not counted, that is now.
  */
 bool tree_build(struct query *q, uint32_t number)
 {
@@ -207,21 +308,10 @@ bool tree_build(struct query *q, uint32_t number)
 	if (g->row != number) {
 		if (!take_step(q))
 			return false;
-		tree_drop_grouping(q);
-		g->row = number;
-		g->version = tree_version(q);
-		know_old(q, r, g);
+		begin(q, number);
 	}
-	for (; g->at < r->member_count; g->at++) {
-		if (!take_step(q))
-			return false;
-		member_steps(q, &r->members[g->at], candidate, g);
-	}
-	match_old(q, r, g);
-	take_groups(q, number, g, r->built || r->heir);
-	hand_on(q, g);
-	r->built = true;
-	r->built_version = g->version;
-	tree_drop_grouping(q);
+	if (!look_through(q, r, g) || (g->needed && !group(q, r, g)))
+		return false;
+	finish(q, r);
 	return q->allowed != SIZE_MAX || tree_build(q, number);
 }

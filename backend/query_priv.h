@@ -4,9 +4,14 @@
  *
  * A tree row (struct trow) is a set of members: trie nodes, each at one of its frames (inlined ones
  * are frames of the same node). Members of the children of a row follow from the members of the
- * row, so that the whole tree is made anew from the top when names arrive, and only as far as it
- * is looked at. All members of a row have the same number of frames above them: none is an
+ * row, so that a tree is made from the top, and only as far as it is looked at. All members of a row have the same number of frames above them: none is an
  * ancestor of another, and inclusive values add up without counting anything twice.
+ *
+ * Names come late, and for long. Each batch of them has a number (renames), and each location that of the last that
+ * renamed it. A row's children are grouped by the names of one of these numbers (grouped_at): what steps to a location
+ * that was renamed since is in none of them, or in a wrong one, until the row is grouped again; all else goes on as
+ * if nothing had come. Rows are looked through for such steps when they are shown, and only those that have one are
+ * grouped again; of their children, those that keep their members keep their sums, too.
  *
  * What a tick changed is put aside as it comes (query.c) and taken in before the next answer
  * (query_feed.c): new nodes find their rows, and differences are added to the rows, call sites and
@@ -46,8 +51,11 @@ struct trow {
 	size_t member_count, member_room;
 	uint32_t *children;      /* in the order of the screen */
 	size_t child_count, child_room;
-	bool built;              /* children are known, by the names of this version */
-	uint64_t built_version;
+	uint64_t print;          /* sum of member_print(): the same members have the same */
+	bool built;              /* children are known, */
+	uint32_t grouped_at;     /* by the names of this number (query.renames), */
+	bool stray;              /* but follow from other members than it has now */
+	uint64_t grouped_ns;     /* when: large ones wait a while (query_group.c) */
 	bool open, unfolded, more, gone;
 	bool heir;               /* open as part of a row that was open before names came */
 	bool rest;               /* stands for the small children of its parent */
@@ -93,11 +101,18 @@ struct group {
 	uint32_t fn, row;        /* row: that takes it over, 0 = a new one */
 	struct member *members;
 	size_t count, room;
+	uint64_t print;          /* as trow.print */
 	bool inlined;            /* some are frames inlined into others */
+	bool renamed;            /* some were another function's when the row was grouped last, or may have been */
 };
 struct grouping {                /* of a row's members to its children, under way */
 	uint32_t row;            /* 0 = none */
-	uint64_t version;        /* of the names when it began */
+	uint32_t version;        /* of the names when it began */
+	size_t seen;             /* members before this one step to nothing that was renamed, */
+	bool needed;             /* unless one was met: */
+	uint32_t nodes;          /* dense indices below this are grouped, */
+	uint32_t *late;          /* and nodes came below the row since */
+	size_t late_count, late_room;
 	size_t at;               /* members before this one are grouped */
 	struct group *groups;
 	size_t group_count, group_room;
@@ -129,6 +144,14 @@ struct search {
 	size_t hit_room;
 };
 
+struct renaming {                /* of locations whose words a filter may match otherwise than before (query_rename.c) */
+	uint32_t *locs;
+	size_t count, room;
+	size_t at;               /* those before it are taken in */
+	uint32_t top;            /* of that one, this node and what is below it come next, NO_ID = none was looked at, */
+	uint32_t node;           /* of these, this one; NO_ID = none left */
+};
+
 /* What a tick added to a node's own values. */
 struct arrived { uint32_t index; struct value self; };
 struct arrivals { struct arrived_block *first, *last; size_t left; };
@@ -146,6 +169,11 @@ struct query {
 	bool inverted, reverse;
 	bool merged;             /* inlined frames are no rows */
 	uint64_t turns;          /* moves when that does */
+	uint32_t renames;        /* batches of names that came, from 1 on */
+	uint32_t *renamed_at;    /* by location: the last that it was in, 0 = none */
+	size_t renamed_room;
+	uint32_t all_renamed_at; /* ... that judged all of them anew */
+	uint32_t sites_moved_at; /* ... after which stacks got other call sites */
 	enum query_column by;
 	uint64_t resets;
 
@@ -162,7 +190,7 @@ struct query {
 	uint64_t seen_ticks, seen_names;
 	bool stale;              /* sums anew: base or model was replaced */
 	bool filter_stale;       /* ... what passes is another */
-	bool renamed;            /* ... may be, by names that came */
+	bool reowned;            /* ... may be, as any stack may have another owner */
 	size_t allowed;          /* steps that are left, before the clock is looked at */
 	uint64_t end_ns;         /* ... by which there may be more; 0 = there are no more */
 	bool unfinished;         /* one was refused */
@@ -172,6 +200,8 @@ struct query {
 	uint32_t *moved;         /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
+	size_t moved_at;         /* before it all is taken in */
+	struct renaming renaming;
 
 	struct map child_of;     /* row << 32 | function -> child, which may be gone: look at it */
 	uint32_t down_count;     /* nodes below this have their places in the rows that are built */
@@ -217,7 +247,13 @@ bool aside_find(struct query *q, size_t level); /* a row that is zoomed into; fa
 
 /* query_group.c. False: no step was left. */
 bool tree_build(struct query *q, uint32_t row);   /* children up to date */
+/* They are, or else may stay as they are for a while: many members, and more names to come. */
+bool tree_good(const struct query *q, const struct trow *r);
 void tree_drop_grouping(struct query *q);
+static inline uint64_t member_print(const struct member *m)
+{
+	return hash_mix(hash_mix((uint64_t)m->index << 32 | m->leaf) + m->frame);
+}
 static inline uint64_t child_key(uint32_t row, uint32_t fn)
 {
 	return (uint64_t)row << 32 | fn;
@@ -227,7 +263,8 @@ static inline uint64_t child_key(uint32_t row, uint32_t fn)
 uint32_t row_new(struct query *q, uint32_t parent, uint32_t fn);
 void row_drop(struct query *q, uint32_t number);
 bool tree_current(const struct query *q, const struct trow *r); /* children are grouped by the names known now */
-uint64_t tree_version(const struct query *q);     /* moves when they have to be grouped anew */
+uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m); /* the row's step to m */
+uint64_t tree_version(const struct query *q);     /* moves when rows may have to be grouped anew */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
@@ -237,6 +274,7 @@ bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);
 int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query_rows.c) */
 void tree_add_nodes(struct query *q);             /* that are new */
+void tree_add_late(struct query *q, uint32_t row, uint32_t index); /* one that came below the row while that was grouped */
 bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
@@ -245,7 +283,13 @@ void tree_add_stack(struct query *q, uint32_t index);
 /* The rows that it counts in, from the top on, as far as rows are built; how many. */
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
+/* query_rename.c */
+void filter_renamed(struct query *q, const uint32_t *locs, size_t count); /* locations; NULL: any may be */
+bool filter_rename(struct query *q);              /* takes these in; false: no step was left */
+void filter_forget_renamed(struct query *q);
+
 /* query_feed.c */
+void follow(struct query *q, uint32_t index, const struct value *raw); /* what arrived at a stack */
 #define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
 #define BULK_STEPS 2u    /* to its call site alone */
 #define NODES_A_STEP 4u /* when they are only looked at */
@@ -280,6 +324,8 @@ void filter_tidy(struct query *q);                /* gives back what is not need
 /* A stack's sums up to date: *v becomes the difference. False: none. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
+bool filter_loc_again(struct query *q, uint32_t loc);   /* it was renamed; true: it matches other words now */
+bool filter_words_again(struct query *q, uint32_t index); /* the same of a node, after its parent */
 const struct value *filter_self(const struct query *q, uint32_t index);
 const struct value *filter_incl(const struct query *q, uint32_t index);
 bool filter_passed(const struct query *q, uint32_t index); /* something of the stack is in the sums */

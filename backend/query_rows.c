@@ -358,7 +358,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 /* One that is being grouped anew is shown as it was, if it was. False: no step was left. */
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
-	if (!tree_build(q, row) && !q->rows[row]->built)
+	if (!tree_good(q, q->rows[row]) && !tree_build(q, row) && !q->rows[row]->built)
 		return false;
 	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
 }
@@ -371,8 +371,8 @@ static bool build_above(struct query *q, uint32_t row)
 
 	for (uint32_t at = row; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
 		path[n++] = at;
-	while (n)
-		if (!tree_build(q, path[--n]) && !q->rows[path[n]]->built)
+	while (n--)
+		if (!tree_good(q, q->rows[path[n]]) && !tree_build(q, path[n]) && !q->rows[path[n]]->built)
 			return false;
 	return true;
 }

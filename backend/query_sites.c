@@ -87,10 +87,7 @@ static void inherit(struct query_site *to, struct query_site *from, uint64_t liv
 
 static uint32_t fn_of_site(struct query *q, uint32_t index)
 {
-	uint32_t id, frame, site;
-
-	model_dense(q->m, index, &id);
-	site = model_node(q->m, owners_site(q->o, id, &frame))->index;
+	uint32_t frame, site = owners_site_of_index(q->o, index, &frame);
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site));
 	return l->frames[frame < l->count ? frame : 0].fn;
 }

@@ -46,11 +46,18 @@ void row_drop(struct query *q, uint32_t number)
 	r->members = NULL;
 	r->children = NULL;
 	r->member_count = r->member_room = r->child_count = r->child_room = 0;
+	r->print = 0;
 	r->gone = true;
+}
+
+static uint32_t parent_index(const struct query *q, uint32_t index)
+{
+	return model_dense(q->m, index, NULL)->parent;
 }
 
 static void add_member(struct trow *r, struct member m)
 {
+	r->print += member_print(&m);
 	GROW(r->members, r->member_room, r->member_count + 1);
 	r->members[r->member_count++] = m;
 }
@@ -58,6 +65,8 @@ static void add_member(struct trow *r, struct member m)
 void tree_clear(struct query *q)
 {
 	ages_forget(q);
+	if (q->row_count)
+		tree_drop_grouping(q);
 	for (size_t i = 0; i < q->row_count; i++) {
 		free(q->rows[i]->members);
 		free(q->rows[i]->children);
@@ -67,7 +76,6 @@ void tree_clear(struct query *q)
 	q->shown.count = 0;
 	q->zoom_depth = 0;
 	q->down_count = q->up_at = 1;
-	tree_drop_grouping(q);
 	map_clear(&q->child_of);
 	map_clear(&q->aside);
 	if (q->up_room)
@@ -83,12 +91,31 @@ void tree_clear(struct query *q)
 
 bool tree_current(const struct query *q, const struct trow *r)
 {
-	return r->rest || (r->built && r->built_version == tree_version(q));
+	return r->rest || (r->built && !r->stray && r->grouped_at == q->renames);
 }
 
 uint64_t tree_version(const struct query *q)
 {
 	return names_version(q->n) + q->turns;
+}
+
+static uint32_t renamed_at(const struct query *q, uint32_t index)
+{
+	uint32_t loc = names_loc_of(q->n, index), at = loc < q->renamed_room ? q->renamed_at[loc] : 0;
+
+	return at > q->all_renamed_at ? at : q->all_renamed_at;
+}
+
+/* Which call site a stack has is said by the names of all its wrappers, too. */
+uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m)
+{
+	uint32_t last = renamed_at(q, m->index);
+
+	for (uint32_t i = m->leaf; row == ROOT_UP && i != m->index; i = parent_index(q, i)) {
+		uint32_t at = renamed_at(q, i);
+		last = at > last ? at : last;
+	}
+	return last;
 }
 
 static bool any(struct query *q, void *arg, const struct member *m)
@@ -133,9 +160,9 @@ static bool has_one_child(struct query *q, uint32_t number, bool *one)
 	const struct trow *r = q->rows[number];
 	uint32_t fn = NO_ID;
 
-	if (r->member_count > SCANNED_MEMBERS && !tree_build(q, number))
+	if (r->member_count > SCANNED_MEMBERS && !tree_good(q, r) && !tree_build(q, number))
 		return false;
-	if (tree_current(q, r))
+	if (tree_good(q, r))
 		*one = r->child_count == 1;
 	else
 		*one = each_step(q, r, another, &fn) && fn != NO_ID;
@@ -199,7 +226,7 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 			return false;
 		if (q->rows[*tail]->self.tally.alloc_blocks)
 			return true;
-		if (!has_one_child(q, *tail, &one) || (one && !tree_build(q, *tail)))
+		if (!has_one_child(q, *tail, &one) || (one && !tree_good(q, q->rows[*tail]) && !tree_build(q, *tail)))
 			return false;
 		if (!one || q->rows[*tail]->child_count != 1)
 			return true;
@@ -212,6 +239,7 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 struct walk {
 	const struct value *v;
 	uint32_t add; /* dense index of a new member, NO_ID = none */
+	uint32_t below; /* it is new below this row only, 0 = everywhere */
 	uint32_t *rows; /* on the way; NULL: nobody asks */
 	size_t count, room;
 };
@@ -243,14 +271,33 @@ static void book(struct query *q, uint32_t row, const struct member *m, struct w
 	}
 }
 
-/* The child that m belongs to, when `row` is grouped; 0 = none. A new member gets one. */
+/* A member that is new where the row is being grouped: of the inverted tree it is among those that are left. */
+static uint32_t come_late(struct query *q, uint32_t index)
+{
+	struct grouping *g = &q->grouping;
+
+	if (!q->inverted) {
+		GROW(g->late, g->late_room, g->late_count + 1);
+		g->late[g->late_count++] = index;
+	}
+	return 0;
+}
+
+/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets one. */
 static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
 {
 	struct trow *r = q->rows[row];
 	uint32_t fn = member_fn(q, m);
 
-	if (!tree_current(q, r))
+	if (add && q->grouping.row == row && q->grouping.needed)
+		return come_late(q, m->index);
+	if (!r->built || r->stray)
 		return 0;
+	if (tree_renamed_at(q, row, m) > r->grouped_at) {
+		if (add && row == ROOT_UP) /* it is not looked through, so say that it must be grouped */
+			q->sites_moved_at = q->renames;
+		return 0;
+	}
 	uint32_t child = map_get(&q->child_of, child_key(row, fn), 0);
 	if (child &&
 	    (q->rows[child]->gone || q->rows[child]->fn != fn || q->rows[child]->parent != row))
@@ -275,11 +322,12 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 	uint32_t row = ROOT_DOWN;
 	size_t left = 0;
 	uint32_t inner = 0; /* frames of the node that are left */
+	bool on = !w->below;
 
 	book(q, row, &at, w, false);
-	if (!tree_current(q, q->rows[row]))
+	if (!q->rows[row]->built || q->rows[row]->stray)
 		return;
-	for (uint32_t i = index; i; i = model_dense(q->m, i, NULL)->parent) {
+	for (uint32_t i = index; i; i = parent_index(q, i)) {
 		GROW(q->path, q->path_room, left + 1);
 		q->path[left++] = i;
 	}
@@ -292,7 +340,8 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 			at.frame = node_frames(q, at.index)->count - 1;
 			inner = q->merged ? 0 : at.frame;
 		}
-		row = enter_child(q, row, &at, at.index == w->add);
+		on |= row == w->below;
+		row = enter_child(q, row, &at, on && at.index == w->add);
 		if (!row)
 			return;
 		book(q, row, &at, w, !left && !inner);
@@ -307,7 +356,7 @@ static void walk_up(struct query *q, uint32_t index, struct walk *w)
 	if (w->add == index)
 		add_member(q->rows[row], at);
 	book(q, row, &at, w, false);
-	while (tree_current(q, q->rows[row]) && member_up(q, &at, &to)) {
+	while (q->rows[row]->built && !q->rows[row]->stray && member_up(q, &at, &to)) {
 		at = to;
 		row = enter_child(q, row, &at, w->add == index);
 		if (!row)
@@ -329,6 +378,11 @@ void tree_add_nodes(struct query *q)
 		GROW_UNTOUCHED(q->up_leaf, q->up_room, count);
 }
 
+void tree_add_late(struct query *q, uint32_t row, uint32_t index)
+{
+	walk_down(q, index, &(struct walk){ .add = index, .below = row });
+}
+
 bool tree_add_stacks(struct query *q)
 {
 	uint32_t count = model_dense_count(q->m);
@@ -342,9 +396,14 @@ bool tree_add_stacks(struct query *q)
 		uint32_t i = q->up_at;
 		if (i % NODES_A_STEP == 0 && !take_step(q))
 			return false;
-		if (q->up_leaf[i] || !model_self(q->m, model_dense(q->m, i, NULL)).alloc_blocks)
+		struct value v;
+		if (q->up_leaf[i])
 			continue;
-		struct value v = *filter_self(q, i);
+		value_of_node(q->m, model_dense(q->m, i, NULL), false, &v);
+		if (!v.tally.alloc_blocks)
+			continue;
+		if (filter_on(q))
+			v = q->filter.self[i];
 		q->up_leaf[i] = 1;
 		walk_up(q, i, &(struct walk){ .v = &v, .add = i });
 	}
