@@ -229,3 +229,18 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	}
 	return count;
 }
+
+void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
+{
+	const struct node *n = model_node(q->m, leaf);
+	uint64_t done, asked;
+
+	symbols_progress(q->s, &done, &asked);
+	if (done == asked)
+		return;
+	for (uint32_t id = leaf; nodes && n && n->known && n->index; nodes--) {
+		symbols_of_node(q->s, id);
+		id = n->parent;
+		n = model_node(q->m, id);
+	}
+}

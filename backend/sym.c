@@ -2,10 +2,11 @@
  *
  * sym.c - the symbolizer's thread.
  *
- * Two queues, both last in first out, since what was asked for last is what is on the screen: first all names from
- * symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
- * once). A location that is drawn again is moved to the front. Under the tests' delay the order is
- * first in first out, else the newest would hold back all others.
+ * First all names from symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
+ * once); of both, what is on the screen before the rest, and last in, first out. What is on the screen overtakes
+ * at the other end, too: at most WAITING_MAX answers are given that nobody took, so that the loop, which has other things
+ * to do, is never far behind. Under the tests' delay the order is first in first out, else the newest would hold back
+ * all others.
  *
  * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's. Nothing can
  * interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so whoever quits waits
@@ -24,6 +25,7 @@
 #include <time.h>
 
 #define STAGES 2
+#define WAITING_MAX 800u
 #define LEAVE_MS 20
 
 unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
@@ -40,15 +42,17 @@ struct sym_worker {
 	uint64_t worked_ns;              /* the last time */
 	pthread_mutex_t lock;            /* guards what follows */
 	pthread_cond_t work, done;       /* done: an answer, or the end */
-	struct sym_job *queues[STAGES];
-	struct sym_answer *answers, **answers_tail;
+	/* [1]: hurried */
+	struct sym_job *queues[2][STAGES];
+	struct answers { struct sym_answer *first, **tail; } answers[2];
+	size_t waiting;                  /* answers in these */
 	size_t open;                     /* jobs without a final answer */
 	bool stop, ended, left;          /* left: the worker frees all when it ends */
 };
 
 static void push(struct sym_worker *w, struct sym_job *job)
 {
-	struct sym_job **head = &w->queues[job->stage];
+	struct sym_job **head = &w->queues[job->hurried][job->stage];
 
 	job->next = *head;
 	job->link = head;
@@ -70,16 +74,23 @@ static struct timespec clock_at(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
+static struct sym_job *oldest(struct sym_job *job)
+{
+	while (job->next)
+		job = job->next;
+	return job;
+}
+
 /* The next job, taken out; NULL when there is none that may be done yet. Locked. */
 static struct sym_job *pick(struct sym_worker *w, uint64_t *until_ns)
 {
 	*until_ns = 0;
-	for (int stage = 0; stage < STAGES; stage++) {
-		struct sym_job *job = w->queues[stage];
-		if (!job)
+	for (int i = 0; i < 2 * STAGES; i++) {
+		struct sym_job *job = w->queues[i % 2 == 0][i / 2];
+		if (!job || (!job->hurried && w->waiting >= WAITING_MAX))
 			continue;
-		while (w->delay_ns && job->next)
-			job = job->next;
+		if (w->delay_ns)
+			job = oldest(job);
 		uint64_t due = job->asked_ns + w->delay_ns;
 		if (w->delay_ns && now_ns() < due) {
 			if (!*until_ns || due < *until_ns)
@@ -134,10 +145,13 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 /* Locked, so that nobody is woken once the worker was left. */
 static void give(struct sym_worker *w, struct sym_answer *a)
 {
-	bool first = !w->answers;
+	bool first = !w->waiting++;
+	/* Answers to one job stay in order. */
+	struct answers *to = &w->answers[a->job->hurried && !a->job->waiting];
 
-	*w->answers_tail = a;
-	w->answers_tail = &a->next;
+	*to->tail = a;
+	to->tail = &a->next;
+	a->job->waiting++;
 	if (a->final) {
 		w->open--;
 	} else {
@@ -158,9 +172,8 @@ static void worker_release(struct sym_worker *w)
 			free(a->job);
 		sym_answer_free(a);
 	}
-	for (int stage = 0; stage < STAGES; stage++)
-		while (w->queues[stage]) {
-			struct sym_job *job = w->queues[stage];
+	for (int i = 0; i < 2 * STAGES; i++)
+		for (struct sym_job *job; (job = w->queues[i % 2][i / 2]);) {
 			unlink_job(job);
 			free(job);
 		}
@@ -251,7 +264,8 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
 	w->delay_ns = delay_ms * 1000000ull;
 	w->wake = wake;
 	w->arg = arg;
-	w->answers_tail = &w->answers;
+	for (int i = 0; i < 2; i++)
+		w->answers[i].tail = &w->answers[i].first;
 	pthread_mutex_init(&w->lock, NULL);
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
@@ -322,23 +336,30 @@ void sym_hurry(struct sym_worker *w, struct sym_job *job)
 	if (w->delay_ns)
 		return;
 	pthread_mutex_lock(&w->lock);
-	if (job->link && job->link != &w->queues[job->stage]) {
+	bool waits = job->link != NULL;
+	if (waits)
 		unlink_job(job);
+	job->hurried = true;
+	if (waits)
 		push(w, job);
-	}
+	pthread_cond_signal(&w->work);
 	pthread_mutex_unlock(&w->lock);
 }
 
 struct sym_answer *sym_take(struct sym_worker *w, bool wait)
 {
 	pthread_mutex_lock(&w->lock);
-	while (wait && !w->answers && w->open)
+	while (wait && !w->waiting && w->open)
 		pthread_cond_wait(&w->done, &w->lock);
-	struct sym_answer *a = w->answers;
+	struct answers *from = &w->answers[w->answers[1].first != NULL];
+	struct sym_answer *a = from->first;
 	if (a) {
-		w->answers = a->next;
-		if (!w->answers)
-			w->answers_tail = &w->answers;
+		from->first = a->next;
+		if (!from->first)
+			from->tail = &from->first;
+		a->job->waiting--;
+		if (w->waiting-- == WAITING_MAX)
+			pthread_cond_signal(&w->work);
 	}
 	pthread_mutex_unlock(&w->lock);
 	return a;

@@ -30,6 +30,8 @@ struct sym_job {
 	/* the worker's: */
 	struct sym_job *next, **link; /* in a queue; link NULL = being worked on */
 	int stage;
+	bool hurried;
+	unsigned waiting;        /* answers that nobody took yet */
 	uint64_t asked_ns;
 };
 
@@ -52,8 +54,8 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
 void sym_worker_free(struct sym_worker *w);
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
 void sym_ask(struct sym_worker *w, struct sym_job *job); /* takes a malloc'ed job, as the next to do */
-void sym_hurry(struct sym_worker *w, struct sym_job *job); /* it is looked at again: before the others */
-/* The oldest answer, the caller's to sym_answer_free(), or NULL; wait: blocks while a job is open. */
+void sym_hurry(struct sym_worker *w, struct sym_job *job); /* it is looked at: before all that are not, and its answers, too */
+/* The oldest answer, of those that are hurried if there are any, the caller's to sym_answer_free(), or NULL; wait: blocks while a job is open. */
 struct sym_answer *sym_take(struct sym_worker *w, bool wait);
 void sym_answer_free(struct sym_answer *a);
 

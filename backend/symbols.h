@@ -3,7 +3,7 @@
  * symbols.h - names of code locations, as far as they are known. Main thread only.
  *
  * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
- * (sym.c), newest and visible first; answers arrive through the loop in two steps (symbol table at
+ * (sym.c); what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps (symbol table at
  * once, lines and inlined frames after) and move the generation. Session files bring their own.
  */
 #ifndef SYMBOLS_H

@@ -13,6 +13,8 @@
 
 enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SITE, C_AT, C_OWNER };
 
+#define WRITTEN_NODES 6u /* of a stack: some wrappers, the call site, its caller */
+
 /* What all have; the higher a rank, the sooner its column goes. */
 #define SITE_COLUMNS(life_rank, age_rank, oldest_rank, at_rank)                                    \
 	[C_CHURN] = {.title = "CHURN/s", .width = 8, .bytes = SIZE_HELD, .rank = 8, .sort = BY_CHURN}, \
@@ -156,6 +158,9 @@ static void draw(struct view *v, const struct area *a)
 	struct sites *s = (struct sites *)v;
 
 	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], s->reverse, true);
+	for (size_t i = s->list.top + (size_t)s->list.height; i-- > s->list.top;) /* the uppermost come first */
+		if (i < s->count)
+			query_hurry(v->app->query, sites_at(s, i)->leaf, WRITTEN_NODES);
 	if (!s->count)
 		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #define OPEN_ALL_MAX 5000
+#define WRAPPERS 4u /* between an allocation and its call site, as a rule */
 
 uint64_t tree_id(void *arg, size_t i)
 {
@@ -105,6 +106,19 @@ static void refresh(struct view *v, bool resort)
 		refresh(v, true);
 }
 
+/* The names in the rows that are on the screen; the uppermost come first. */
+static void hurry_names(const struct tree *t)
+{
+	size_t end = t->list.top + (size_t)t->list.height;
+	bool inverted = query_inverted(t->v.app->query);
+
+	for (size_t i = end < t->count ? end : t->count; i-- > t->list.top;) {
+		const struct row *r = &t->rows[i];
+		if (!(r->flags & ROW_REST))
+			query_hurry(t->v.app->query, r->node, r->folded + (inverted ? r->depth + WRAPPERS : 0));
+	}
+}
+
 static void draw(struct view *v, const struct area *a)
 {
 	struct tree *t = (struct tree *)v;
@@ -112,6 +126,7 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
 
 	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], t->reverse, true);
+	hurry_names(t);
 	if (!t->count)
 		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
 	if (panel) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_sym_quit.c - who leaves does not wait for a debug file. This file stands in for sym_dw.c: its look-ups
+ * t_sym_quit.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for sym_dw.c: its look-ups
  * last until the test lets them go.
  */
 #include "check.h"
@@ -13,7 +13,9 @@ struct symdw_file { int unused; };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
-static bool looking, let_go, closed, rested;
+#define SEEN_PC 100u
+#define MANY 600u
+static bool looking, let_go, closed, rested, many_named, seen_named;
 static int wakes;
 
 static void set(bool *what)
@@ -58,14 +60,20 @@ void symdw_rest(struct symdw_file *f)
 
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)
 {
+	static unsigned named;
+
 	(void)f, (void)pc;
+	if (++named == MANY)
+		set(&many_named);
 	*frame = (struct symdw_frame){ .function = xstrdup("f") };
 	return true;
 }
 
 size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames, size_t max)
 {
-	(void)f, (void)pc, (void)frames, (void)max;
+	(void)f, (void)frames, (void)max;
+	if (pc == SEEN_PC)
+		set(&seen_named); /* that answer was given */
 	return 0;
 }
 
@@ -144,4 +152,71 @@ TEST(an_idle_worker_lets_go_what_it_read)
 	take_finals(w, 1);
 	sym_worker_free(w);
 	CHECK(closed);
+}
+
+static struct sym_job *ask(struct sym_worker *w, uint64_t pc)
+{
+	struct sym_job *job = xcalloc(1, sizeof *job);
+
+	job->file = sym_file_new(w, &(struct symdw_where){ .path = "/huge" });
+	job->pc = pc;
+	sym_ask(w, job);
+	return job;
+}
+
+TEST(what_is_on_the_screen_comes_first)
+{
+	enum { JOBS = 20000 };
+	struct sym_worker *w = ask_three();
+	struct sym_job *seen = NULL;
+	unsigned before = 0, finals = 0;
+
+	wait_until(&looking); /* at one of the three: all others wait */
+	for (uint64_t i = 0; i < JOBS; i++) {
+		struct sym_job *job = ask(w, SEEN_PC + i);
+		seen = i == JOBS / 3 ? job : seen;
+	}
+	sym_hurry(w, seen);
+	set(&let_go);
+	for (struct sym_answer *a; (a = sym_take(w, true)); sym_answer_free(a)) {
+		CHECK(!a->job->waiting || !a->final); /* in their order */
+		before += seen != NULL && a->job != seen;
+		if (a->job == seen)
+			seen = NULL;
+		finals += a->final;
+		if (a->final)
+			free(a->job);
+	}
+	CHECK(before <= 1);
+	CHECK_EQ(finals, JOBS + 3);
+	sym_worker_free(w);
+}
+
+/* The loop is far behind: a name that is on the screen overtakes what it has not taken yet. */
+TEST(what_is_on_the_screen_overtakes_answers)
+{
+	enum { JOBS = 20000 };
+	struct sym_worker *w = ask_three();
+	struct sym_job *seen;
+	unsigned before = 0;
+
+	wait_until(&looking);
+	seen = ask(w, SEEN_PC);
+	for (uint64_t i = 1; i < JOBS; i++)
+		ask(w, SEEN_PC + i);
+	set(&let_go);
+	wait_until(&many_named);
+	sym_hurry(w, seen);
+	wait_until(&seen_named); /* after MANY others */
+	while (seen) {
+		struct sym_answer *a = sym_take(w, true);
+		before += a->job != seen;
+		if (a->job == seen)
+			seen = NULL;
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+	}
+	CHECK(before < MANY);
+	sym_worker_free(w);
 }
