@@ -325,7 +325,7 @@ static void walk_down(struct query *q, uint32_t index, struct walk *w)
 	bool on = !w->below;
 
 	book(q, row, &at, w, false);
-	if (!q->rows[row]->built || q->rows[row]->stray)
+	if ((!q->rows[row]->built || q->rows[row]->stray) && q->grouping.row != row)
 		return;
 	for (uint32_t i = index; i; i = parent_index(q, i)) {
 		GROW(q->path, q->path_room, left + 1);
