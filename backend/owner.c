@@ -6,6 +6,10 @@
  * arrive, only locations whose judgement (wrapper or not) turned are looked at again: their
  * nodes, and below these the paths of wrappers that ended there. So
  *     sum over owners = totals, at each tick, whatever is known of names.
+ *
+ * What goes over all stacks can be made in slices (owners_make()): owners by another rule are assigned one by
+ * one, sums move with them. Sums that the model cannot tell the differences of are made beside those that are
+ * lent, which stay as they were until then.
  */
 #include "owner_priv.h"
 
@@ -20,6 +24,7 @@
 
 struct held {
 	struct owner pub;
+	struct owner next;       /* its sums, while they are made anew */
 	uint64_t series[SERIES_MAX + 1];
 	uint64_t *other;         /* as long: by the rule that is not in force; NULL = it never was. Owned */
 };
@@ -42,9 +47,11 @@ struct owners {
 	size_t node_room;
 	uint32_t *fresh;
 	size_t fresh_count, fresh_room;
-	bool stale;              /* sums must be made anew */
+	bool stale;              /* sums are being made anew: */
+	uint32_t made;           /* those of nodes before this are in held.next */
+	uint32_t assigned;       /* nodes from here on may have an owner by another rule; NO_ID: none has */
+	bool sliced;             /* somebody goes on with what is not whole */
 	bool direct;
-	bool turned;             /* ... since nodes were assigned */
 	void (*on_move)(void *arg, const uint32_t *indices, size_t count);
 	void *move_arg;
 	void (*on_rename)(void *arg, const uint32_t *locs, size_t count);
@@ -69,18 +76,48 @@ static uint32_t new_held(struct owners *o, uint32_t module, const char *name)
 	return (uint32_t)o->held_count++;
 }
 
+static void take_sums(struct owner *to, const struct owner *from)
+{
+	to->sum = from->sum;
+	to->change = from->change;
+	to->rate_bytes = from->rate_bytes;
+	to->sampled = from->sampled;
+}
+
+/* What they add up to is another, and how is not known. */
+static void make_anew(struct owners *o)
+{
+	for (size_t i = 0; i < o->held_count; i++)
+		take_sums(&o->held[i]->next, &(struct owner){ 0 });
+	o->stale = true;
+	o->made = 0;
+}
+
+static void add_delta(struct owner *w, const struct model_delta *d)
+{
+	w->sum.alloc_blocks += d->self.alloc_blocks;
+	w->sum.alloc_bytes += d->self.alloc_bytes;
+	w->sum.free_blocks += d->self.free_blocks;
+	w->sum.free_bytes += d->self.free_bytes;
+	w->change.born_blocks += d->self_change.born_blocks;
+	w->change.born_bytes += d->self_change.born_bytes;
+	w->change.gone_blocks += d->self_change.gone_blocks;
+	w->change.gone_bytes += d->self_change.gone_bytes;
+	w->rate_bytes += d->self_rate_bytes;
+	w->sampled += d->self_sampled;
+}
+
 static void on_change(void *arg, const struct model_delta *d, size_t count)
 {
 	struct owners *o = arg;
 
 	if (!d) {
-		o->stale = true;
+		make_anew(o);
 		return;
 	}
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	for (size_t i = 0; i < count; i++) {
 		const struct tally *t = &d[i].self;
-		const struct change *c = &d[i].self_change;
 		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes |
 		      d[i].self_sampled))
 			continue;
@@ -92,17 +129,10 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		}
 		if (h == UNASKED || h == FRESH)
 			continue;
-		struct owner *w = &o->held[h - 1]->pub;
-		w->sum.alloc_blocks += t->alloc_blocks;
-		w->sum.alloc_bytes += t->alloc_bytes;
-		w->sum.free_blocks += t->free_blocks;
-		w->sum.free_bytes += t->free_bytes;
-		w->change.born_blocks += c->born_blocks;
-		w->change.born_bytes += c->born_bytes;
-		w->change.gone_blocks += c->gone_blocks;
-		w->change.gone_bytes += c->gone_bytes;
-		w->rate_bytes += d[i].self_rate_bytes;
-		w->sampled += d[i].self_sampled;
+		if (!o->stale)
+			add_delta(&o->held[h - 1]->pub, &d[i]);
+		else if (index < o->made)
+			add_delta(&o->held[h - 1]->next, &d[i]);
 	}
 }
 
@@ -124,6 +154,17 @@ static void book(const struct model *m, struct owner *w, const struct node *n, u
 	w->sampled += sign * n->self_estimate;
 }
 
+/* To the sums that follow, or away from them. */
+static void book_node(struct owners *o, uint32_t h, uint32_t index, uint64_t sign)
+{
+	const struct node *n = model_dense(o->m, index, NULL);
+
+	if (!o->stale)
+		book(o->m, &o->held[h - 1]->pub, n, sign);
+	else if (index < o->made)
+		book(o->m, &o->held[h - 1]->next, n, sign);
+}
+
 struct owners *owners_new(const struct model *m, struct symbols *s)
 {
 	struct owners *o = xcalloc(1, sizeof *o);
@@ -131,6 +172,7 @@ struct owners *owners_new(const struct model *m, struct symbols *s)
 	o->m = m;
 	o->names = names_new(m, s);
 	o->stale = true;
+	o->assigned = NO_ID;
 	new_held(o, OWNER_UNKNOWN, "[unknown]");
 	/* Observing does not change what the model says. */
 	model_on_change((struct model *)m, on_change, o);
@@ -214,14 +256,13 @@ static uint32_t find_owner(struct owners *o, uint32_t index)
 
 static void assign(struct owners *o, uint32_t index)
 {
-	const struct node *n = model_dense(o->m, index, NULL);
 	uint32_t before = o->of_node[index], now = find_owner(o, index) + 1;
 
 	if (before == now)
 		return;
 	if (before != UNASKED && before != FRESH)
-		book(o->m, &o->held[before - 1]->pub, n, (uint64_t)-1);
-	book(o->m, &o->held[now - 1]->pub, n, 1);
+		book_node(o, before, index, (uint64_t)-1);
+	book_node(o, now, index, 1);
 	o->of_node[index] = now;
 }
 
@@ -237,8 +278,9 @@ static void reassign(struct owners *o, uint32_t loc)
 	}
 	while (count) {
 		uint32_t index = stack[--count];
-		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH) {
+		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
 			assign(o, index);
+		if (model_dense(o->m, index, NULL)->first_slot) { /* one that waits for its owner may have a site */
 			GROW(moved, moved_room, moved_count + 1);
 			moved[moved_count++] = index;
 		}
@@ -265,68 +307,95 @@ static void forget_fresh(struct owners *o)
 	o->fresh_count = o->fresh_room = 0;
 }
 
-static void make_anew(struct owners *o)
+/* Owners by the rule that is in force now. Stacks that end where all rules stop keep theirs. */
+static bool assign_all(struct owners *o, bool (*step)(void *arg), void *arg)
 {
-	uint32_t count = model_dense_count(o->m);
-
-	for (size_t i = 0; i < o->held_count; i++) {
-		o->held[i]->pub.sum = (struct tally){ 0 };
-		o->held[i]->pub.change = (struct change){ 0 };
-		o->held[i]->pub.rate_bytes = o->held[i]->pub.sampled = 0;
-	}
-	memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
-	forget_fresh(o);
-	/* The root holds what no node could be made for. */
-	for (uint32_t i = 0; i < count; i++) {
-		const struct node *n = model_dense(o->m, i, NULL);
-		struct tally self = model_self(o->m, n);
-		if (self.alloc_blocks | self.alloc_bytes)
+	for (; o->assigned < model_dense_count(o->m); o->assigned++) {
+		uint32_t i = o->assigned;
+		if (i % NODES_A_STEP == 0 && !step(arg))
+			return false;
+		if (o->of_node[i] != UNASKED && o->of_node[i] != FRESH)
 			assign(o, i);
 	}
-	o->stale = false;
+	o->assigned = NO_ID;
 	tell(o, NULL, 0);
+	return true;
 }
 
-/* Stacks that end where both rules stop keep their owner: only the others are looked at. */
-static void turn(struct owners *o)
+static bool sum_all(struct owners *o, bool (*step)(void *arg), void *arg)
 {
-	uint32_t count = model_dense_count(o->m);
-
-	for (uint32_t i = 0; i < count; i++) {
-		const struct name_loc *l;
-		if (o->of_node[i] == UNASKED || o->of_node[i] == FRESH)
+	/* The root holds what no node could be made for. */
+	while (o->made < model_dense_count(o->m)) {
+		uint32_t i = o->made;
+		if (i % NODES_A_STEP == 0 && !step(arg))
+			return false;
+		struct tally self = model_self(o->m, model_dense(o->m, i, NULL));
+		o->made++;
+		if (!(self.alloc_blocks | self.alloc_bytes))
 			continue;
-		l = i ? names_loc(o->names, names_loc_of(o->names, i)) : NULL;
-		if (l && (l->wrapper || is_agent(o, l)))
+		if (o->of_node[i] == UNASKED || o->of_node[i] == FRESH)
 			assign(o, i);
+		else
+			book_node(o, o->of_node[i], i, 1);
 	}
-	tell(o, NULL, 0);
+	for (size_t i = 0; i < o->held_count; i++)
+		take_sums(&o->held[i]->pub, &o->held[i]->next);
+	o->stale = false;
+	return true;
+}
+
+static bool assign_fresh(struct owners *o, bool (*step)(void *arg), void *arg)
+{
+	while (o->fresh_count) {
+		uint32_t i = o->fresh[o->fresh_count - 1];
+		if (!step(arg))
+			return false;
+		if (o->of_node[i] == FRESH)
+			assign(o, i);
+		o->fresh_count--;
+	}
+	forget_fresh(o);
+	return true;
+}
+
+bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg)
+{
+	return (o->assigned == NO_ID || assign_all(o, step, arg)) && (!o->stale || sum_all(o, step, arg)) &&
+	       assign_fresh(o, step, arg);
+}
+
+static bool always(void *arg)
+{
+	(void)arg;
+	return true;
+}
+
+void owners_in_slices(struct owners *o, bool on)
+{
+	o->sliced = on;
 }
 
 void owners_refresh(struct owners *o)
 {
 	const uint32_t *changed;
+	bool forgotten = names_update(o->names);
 
-	if (names_update(o->names))
-		o->stale = true;
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
+	if (forgotten) {
+		memset(o->of_node, 0, o->node_room * sizeof *o->of_node);
+		forget_fresh(o);
+		make_anew(o);
+	}
 	size_t count = names_refresh(o->names, &changed);
 	if (count)
 		tell_renamed(o, changed, count);
-	bool turned = o->turned;
-	o->turned = false;
-	if (o->stale) {
-		make_anew(o);
-		return;
-	}
-	if (turned)
-		turn(o);
 	/* Judging may ask for more names, but answers only come with the next refresh. */
 	for (size_t i = 0; i < count; i++)
 		reassign(o, changed[i]);
-	for (size_t i = 0; i < o->fresh_count; i++)
-		assign(o, o->fresh[i]);
-	forget_fresh(o);
+	if (forgotten || !o->sliced)
+		owners_make(o, always, NULL);
+	if (forgotten)
+		tell(o, NULL, 0);
 }
 
 void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg)
@@ -352,7 +421,7 @@ const struct owner *owners_of_index(struct owners *o, uint32_t index)
 
 	if (h != UNASKED && h != FRESH)
 		return &o->held[h - 1]->pub;
-	/* A node without counters of its own: asked about now and then, not kept. */
+	/* One without counters of its own, or whose turn has not come: asked about now and then, not kept. */
 	return &o->held[find_owner(o, index)]->pub;
 }
 
@@ -366,7 +435,7 @@ const struct owner *owners_of_node(struct owners *o, uint32_t node)
 
 int owners_add_wrapper(struct owners *o, const char *pattern)
 {
-	o->stale = true;
+	o->assigned = 0;
 	int rc = names_add_wrapper(o->names, pattern);
 	tell_renamed(o, NULL, 0);
 	return rc;
@@ -429,7 +498,7 @@ static void switch_rule(struct owners *o)
 	}
 	o->direct = !o->direct;
 	o->since_ns = count ? points[count - 1].time_ns : 0;
-	o->turned = true;
+	o->assigned = 0;
 }
 
 bool owners_direct(struct owners *o, int on)
@@ -583,7 +652,8 @@ void owners_inherit(struct owners *o, struct owners *from)
 	o->other = from->other;
 	o->since_ns = from->since_ns;
 	o->letters = from->letters;
-	o->stale |= o->direct != from->direct;
+	if (o->direct != from->direct)
+		o->assigned = 0;
 	o->direct = from->direct;
 }
 
@@ -607,7 +677,8 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
 			w->letter = letter(o->letters++);
 	}
-	update_series(o);
+	if (o->assigned == NO_ID && !o->stale && !o->fresh_count) /* else they are not what history should keep */
+		update_series(o);
 	GROW(o->copies, o->copies_room, count + 1);
 	for (size_t i = 0; i < count; i++)
 		o->copies[i] = *o->list[i];

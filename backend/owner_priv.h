@@ -9,8 +9,13 @@
 #include "owner.h"
 
 struct names *owners_names(struct owners *o);
-/* Takes in new nodes and names, so that owners_of_node() and names_*() are current. */
+/* Takes in new nodes and names, so that owners_of_node() and names_*() are current; sums too, unless in slices. */
 void owners_refresh(struct owners *o);
+/* At first false. On: what goes over all stacks is left to owners_make(), and what was whole last is lent until then. */
+void owners_in_slices(struct owners *o, bool on);
+#define NODES_A_STEP 4u /* of those of query_allow(), when they are only looked at */
+/* Goes on with it while step() says so. True: all is whole. */
+bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg);
 const struct owner *owners_of_index(struct owners *o, uint32_t index); /* dense */
 /* owners_site() in dense indices, by the names that are here: takes in none. */
 uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index);

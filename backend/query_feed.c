@@ -16,6 +16,8 @@ void query_allow(struct query *q, size_t steps)
 	if (!q->unfinished)
 		q->steps = 0;
 	q->allowed = steps;
+	if (steps == SIZE_MAX)
+		owners_in_slices(q->o, false);
 	q->end_ns = 0;
 	q->unfinished = false;
 }
@@ -181,9 +183,16 @@ static bool build(struct query *q)
 	return !q->inverted || tree_add_stacks(q);
 }
 
+static bool one_step(void *query)
+{
+	return take_step(query);
+}
+
 bool tree_refresh(struct query *q)
 {
+	owners_in_slices(q->o, q->allowed != SIZE_MAX);
 	owners_refresh(q->o);
+	owners_make(q->o, one_step, q);
 	if (q->resets != model_resets(q->m)) {
 		tree_clear(q);
 		q->resets = model_resets(q->m);

@@ -292,7 +292,6 @@ void filter_forget_renamed(struct query *q);
 void follow(struct query *q, uint32_t index, const struct value *raw); /* what arrived at a stack */
 #define FOLLOW_STEPS 24u /* a walk from the root to a stack, and back */
 #define BULK_STEPS 2u    /* to its call site alone */
-#define NODES_A_STEP 4u /* when they are only looked at */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);
 bool more_steps(struct query *q); /* for take_step() */

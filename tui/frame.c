@@ -179,6 +179,8 @@ const char *frame_empty_reason(const struct app *a)
 	}
 	if (ages_missing(a))
 		return ages_missing(a);
+	if (a->building >= 0)
+		return "building: the rows are not there yet";
 	if (a->filter[0]) {
 		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
 			 a->filter);
