@@ -10,6 +10,7 @@
 
 #define STEPS_FIRST 1000u /* of a slice that begins late */
 #define STEPS_A_LOOK 64u  /* at the clock */
+#define NAMES_EVERY_NS 1000000000ull
 
 void query_allow(struct query *q, size_t steps)
 {
@@ -33,6 +34,16 @@ bool more_steps(struct query *q)
 	if (q->end_ns && now_ns() < q->end_ns)
 		q->allowed = STEPS_A_LOOK;
 	return q->allowed;
+}
+
+bool more_names_soon(const struct query *q, uint64_t looked_ns)
+{
+	uint64_t done, asked;
+
+	if (q->allowed == SIZE_MAX || now_ns() - looked_ns >= NAMES_EVERY_NS)
+		return false;
+	symbols_progress(q->s, &done, &asked);
+	return done < asked; /* they are looked at when these come */
 }
 
 /* What is known to be left; a row that will be grouped next is not. */

@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #define LARGE_MEMBERS 4096u
-#define LARGE_EVERY_NS 1000000000ull
 
 static bool candidate(struct query *q, void *arg, const struct member *m)
 {
@@ -284,14 +283,7 @@ static void finish(struct query *q, struct trow *r)
 
 bool tree_good(const struct query *q, const struct trow *r)
 {
-	uint64_t done, asked;
-
-	if (tree_current(q, r))
-		return true;
-	if (!r->built || r->member_count <= LARGE_MEMBERS || q->allowed == SIZE_MAX || now_ns() - r->grouped_ns >= LARGE_EVERY_NS)
-		return false;
-	symbols_progress(q->s, &done, &asked);
-	return done < asked; /* others will come, and it is looked at then */
+	return tree_current(q, r) || (r->built && r->member_count > LARGE_MEMBERS && more_names_soon(q, r->grouped_ns));
 }
 
 /*

@@ -295,6 +295,8 @@ void follow(struct query *q, uint32_t index, const struct value *raw); /* what a
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);
 bool more_steps(struct query *q); /* for take_step() */
+/* What names came since then can wait: more will come, and all are taken in together. */
+bool more_names_soon(const struct query *q, uint64_t looked_ns);
 /* One of the steps that query_allow() gave; false = none is left. */
 static inline bool take_step(struct query *q)
 {

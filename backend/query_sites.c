@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define DESCRIBE_STEPS 8u
 #define EXACT_STACKS 4096u /* with more, the heaviest is looked for again only when it halved */
 
 static struct query_site *new_site(struct site_table *t, uint32_t fn)
@@ -274,7 +275,7 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.module = l->module;
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
 	s->pub.caller = caller_of(q, n, frame + 1);
-	s->pub.flags = query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0;
+	s->pub.flags = (s->pub.flags & ROW_ZERO) | (query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0);
 	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
 }
@@ -331,7 +332,7 @@ static bool sum_up(struct query *q, struct site_table *t)
 	return true;
 }
 
-static void publish(struct query *q, const struct site_table *t, struct query_site *s, bool renamed)
+static void publish(struct query *q, const struct site_table *t, struct query_site *s)
 {
 	if (s->look)
 		find_heavy(q, t, s);
@@ -340,11 +341,34 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.rate_bytes = s->sum.rate_bytes;
 	s->pub.rate_blocks = s->sum.rate_blocks;
 	s->pub.estimate = s->sum.sampled != 0;
-	if (s->pub.stacks && (renamed || s->describe))
+	if (s->pub.stacks && s->describe)
 		describe(q, s);
 	s->describe = false;
 	s->pub.flags &= ~(unsigned)ROW_ZERO;
 	s->pub.flags |= zero_flag(q->m, &s->sum);
+}
+
+/* Names that came are of few sites, but to find which is as much. */
+static void describe_all(struct query *q, struct site_table *t)
+{
+	bool renamed = t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+
+	if (t->described >= t->count && (renamed || t->rules != expected_now(q))) {
+		t->names = names_version(q->n);
+		t->rules = expected_now(q);
+		t->described = 0;
+	}
+	if (t->described >= t->count)
+		return;
+	for (; t->described < t->count; t->described++) {
+		struct query_site *s = t->sites[t->described];
+		if (!take_step(q))
+			return;
+		spend_steps(q, DESCRIBE_STEPS);
+		if (s->pub.stacks)
+			describe(q, s);
+	}
+	t->described_ns = now_ns();
 }
 
 static struct site_table *table(struct query *q)
@@ -372,7 +396,8 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_marks.walking && !sites_left(q) && t->rules == expected_now(q))
+	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_marks.walking && !sites_left(q) &&
+	    t->described >= t->count && t->rules == expected_now(q))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
@@ -386,11 +411,9 @@ struct site_table *sites_table(struct query *q)
 	t->seen = q->changes;
 	growth_update(q, t);
 	churn_update(q, t);
-	bool renamed = t->names != names_version(q->n) || t->rules != expected_now(q);
-	t->names = names_version(q->n);
-	t->rules = expected_now(q);
+	describe_all(q, t);
 	for (size_t i = 0; i < t->count; i++)
-		publish(q, t, t->sites[i], renamed);
+		publish(q, t, t->sites[i]);
 	return t;
 }
 

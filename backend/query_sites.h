@@ -83,6 +83,8 @@ struct site_table {
 	uint32_t at;                 /* sums are of the stacks before this node; all = whole */
 	uint64_t version;            /* moves when stacks changed their sites */
 	uint64_t seen, names, resets, rules; /* rules: expected_now() */
+	size_t described;            /* sites before this are called by these names and rules, */
+	uint64_t described_ns;       /* since then */
 	uint64_t times[SAMPLES], interval_ns;
 	uint64_t totals[SAMPLES];    /* live bytes of the whole heap at these times */
 	size_t sample_count;

@@ -224,6 +224,6 @@ static void random_session(uint64_t number)
 
 TEST(random_sessions_equal_those_asked_anew)
 {
-	for (uint64_t number = 1; number <= 60; number++)
+	for (uint64_t number = 1; number <= 150; number++)
 		random_session(number);
 }

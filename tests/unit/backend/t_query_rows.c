@@ -600,3 +600,64 @@ TEST(a_slice_ends_with_its_time)
 	CHECK_EQ(live_bytes(&rows[0].incl), 10 * STACKS);
 	end(&x);
 }
+
+enum { MANY = 20000 };
+
+/* main > many, MANY stacks at one place; main > few, another place without a name yet. */
+static void many_and_few(struct session *x)
+{
+	begin(x);
+	node(x, 1, 0, 0, "main");
+	node(x, 2, 1, 0, "many");
+	node(x, 3, 1, 0, NULL);
+	made_symbol(&x->s, 1, 5000, "leaf");
+	for (uint32_t i = 0; i < MANY; i++) {
+		made_node(x->m, 4 + i, 2, 1, 5000);
+		grow(x, 4 + i, 1, 10);
+	}
+	grow(x, 3, 1, 2 * MANY);
+	tick(x, SECOND);
+}
+
+/* A name that the filter matches as little as what stood for it leaves all that passes as it is. */
+TEST(names_that_change_nothing_begin_no_filter_anew)
+{
+	struct session x;
+	const struct row *rows;
+	struct err err;
+
+	many_and_few(&x);
+	CHECK_EQ(query_set_filter(x.q, "leaf", &err), 0);
+	CHECK_EQ(query_rows(x.q, true, &rows), 1);
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_TABLE, "few");
+	query_allow(x.q, 200);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10 * MANY);
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "leaf|few"); /* and one that does adds its own */
+	query_allow(x.q, 200);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 12 * MANY);
+	end(&x);
+}
+
+/* A name below a row groups that row again, and not what it did not touch. */
+TEST(names_leave_rows_that_have_others)
+{
+	struct session x;
+	const struct row *rows;
+
+	many_and_few(&x);
+	open_row(&x, "main");
+	open_row(&x, "many > leaf");
+	row_id many = row(&x, "many > leaf");
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "few");
+	query_allow(x.q, 2 * MANY + 200); /* the members of "leaf" are looked through, not added up */
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	query_allow(x.q, SIZE_MAX);
+	CHECK_EQ(row(&x, "many > leaf"), many);
+	CHECK_EQ(live_bytes(&rows[query_index(x.q, row(&x, "few"))].incl), 2 * MANY);
+	end(&x);
+}
