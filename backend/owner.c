@@ -364,6 +364,11 @@ bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg)
 	       assign_fresh(o, step, arg);
 }
 
+bool owners_whole(const struct owners *o)
+{
+	return o->assigned == NO_ID && !o->stale && !o->fresh_count;
+}
+
 static bool always(void *arg)
 {
 	(void)arg;
@@ -677,7 +682,7 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
 			w->letter = letter(o->letters++);
 	}
-	if (o->assigned == NO_ID && !o->stale && !o->fresh_count) /* else they are not what history should keep */
+	if (owners_whole(o)) /* else they are not what history should keep */
 		update_series(o);
 	GROW(o->copies, o->copies_room, count + 1);
 	for (size_t i = 0; i < count; i++)

@@ -67,6 +67,8 @@ static void end_slice(struct app *a)
 	bool was = a->building >= 0;
 
 	a->building = query_building(a->query);
+	if (a->building < 0 && !a->figures.owners_whole)
+		a->moved = a->due = true; /* now they are */
 	if (a->building < 0 && find_busy(&a->find))
 		a->building = 99; /* a refresh does not search */
 	if (a->building >= 0) {

@@ -61,6 +61,7 @@ static void take_owners(struct figures *f, struct owners *o, struct owners *grap
 	f->owner_total = count;
 	f->owner_count = count < FIGURES_OWNERS ? count : FIGURES_OWNERS;
 	f->direct = owners_direct(o, -1);
+	f->owners_whole = owners_whole(o);
 	if (f->point_count)
 		memcpy(f->known, owners_known(graphed), f->point_count * sizeof *f->known);
 	f->rest_estimate = false;
@@ -108,10 +109,10 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	f->children = 0;
 	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
 	model_rates(m, &one, &f->ten);
+	query_verdict(q, &f->verdict); /* it goes on with the owners, too */
 	take_points(f, now);
 	take_owners(f, o, graphed);
 	take_marks(f, now);
-	query_verdict(q, &f->verdict);
 	symbols_progress(watch_symbols(w), &f->symbols_done, &f->symbols_asked);
 	f->lost_events = 0;
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {

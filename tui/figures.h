@@ -50,6 +50,7 @@ struct figures {
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
 	bool direct;             /* they are direct callers (owners_direct()) */
+	bool owners_whole;       /* else they were still being added up */
 	bool rest_estimate;      /* of the owners that are not here */
 	bool estimate;           /* totals have a share that was sampled */
 	struct figure_mark *marks;
