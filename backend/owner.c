@@ -677,7 +677,8 @@ size_t owners_update(struct owners *o, const struct owner **list)
 		if (o->held[i]->pub.sum.alloc_blocks)
 			o->list[count++] = &o->held[i]->pub;
 	qsort(o->list, count, sizeof *o->list, heavier);
-	for (size_t i = 0; i < count; i++) {
+	/* The first letters are for the heaviest: of sums that are whole. */
+	for (size_t i = 0; i < count && owners_whole(o); i++) {
 		struct owner *w = (struct owner *)o->list[i];
 		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
 			w->letter = letter(o->letters++);
