@@ -280,7 +280,7 @@ static void reassign(struct owners *o, uint32_t loc)
 		uint32_t index = stack[--count];
 		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
 			assign(o, index);
-		if (model_dense(o->m, index, NULL)->first_slot) { /* one that waits for its owner may have a site */
+		if (model_dense(o->m, index, NULL)->first_slot != NO_ID) { /* one that waits for its owner may have a site */
 			GROW(moved, moved_room, moved_count + 1);
 			moved[moved_count++] = index;
 		}

@@ -238,9 +238,6 @@ void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 	symbols_progress(q->s, &done, &asked);
 	if (done == asked)
 		return;
-	for (uint32_t id = leaf; nodes && n && n->known && n->index; nodes--) {
-		symbols_of_node(q->s, id);
-		id = n->parent;
-		n = model_node(q->m, id);
-	}
+	for (; nodes && n && n->known && n->index; nodes--, n = model_dense(q->m, n->parent, NULL))
+		symbols_of_location(q->s, n->location);
 }

@@ -403,7 +403,7 @@ bool tree_add_stacks(struct query *q)
 		if (!v.tally.alloc_blocks)
 			continue;
 		if (filter_on(q))
-			v = q->filter.self[i];
+			v = *filter_self(q, i);
 		q->up_leaf[i] = 1;
 		walk_up(q, i, &(struct walk){ .v = &v, .add = i });
 	}
