@@ -386,6 +386,18 @@ TEST(intervals_between_marks)
 	CHECK_STR(rows[1].site.name, "decode");
 	CHECK_EQ(rows[1].net[0], 10);
 	CHECK_EQ(rows[1].net[2], 37);
+	/* In slices: what was lent holds until it is whole. */
+	int slices = 0;
+	for (;; slices++) {
+		query_allow(x.q, 1);
+		CHECK_EQ(query_intervals(x.q, 2, 3, &rows), 2);
+		if (query_building(x.q) < 0)
+			break;
+		CHECK(rows[1].count == 3 && rows[1].net[2] == 37 && slices < 1000);
+	}
+	CHECK(slices);
+	CHECK_STR(rows[0].site.name, "decode");
+	CHECK(rows[0].count == 1 && rows[0].net[0] == 20 && rows[1].net[0] == -1500);
 	end(&x);
 }
 
