@@ -127,6 +127,8 @@ static void unlink_stack(struct site_table *t, uint32_t index)
 {
 	struct query_site *s = t->sites[t->of_node[index] - 1];
 
+	if (s->look_at == index)
+		s->look_at = t->next[index];
 	if (t->prev[index])
 		t->next[t->prev[index]] = t->next[index];
 	else
@@ -152,20 +154,26 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index)
 	}
 }
 
+/* Of very many stacks some are looked at each time, and the heaviest of these is taken until there is a heavier one. */
 static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s)
 {
+	size_t left = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;
+	uint32_t best = t->of_node[s->heavy] == s->pub.id ? s->heavy : s->first, i = s->look_at ? s->look_at : s->first;
+
 	s->look = false;
+	s->look_at = 0;
 	if (!s->first)
 		return;
-	uint32_t best = s->first;
 	uint64_t most = live_bytes(&filter_self(q, best)->tally);
-	for (uint32_t i = t->next[best]; i; i = t->next[i]) {
+	for (; i && left; i = t->next[i], left--) {
 		uint64_t live = live_bytes(&filter_self(q, i)->tally);
 		if (live > most) {
 			most = live;
 			best = i;
 		}
 	}
+	s->look_at = i;
+	s->look = i != 0;
 	take_heavy(q, s, best, most);
 }
 
@@ -287,7 +295,7 @@ static void start_sums(struct query *q, struct site_table *t)
 		s->unmoved = live_bytes(&s->all.tally);
 		s->sum = s->all = (struct value){ 0 };
 		s->most = 0;
-		s->pub.stacks = s->first = s->heavy = 0;
+		s->pub.stacks = s->first = s->heavy = s->look_at = 0;
 		s->look = false;
 	}
 	t->stale = t->moved = false;
@@ -336,6 +344,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 {
 	if (s->look)
 		find_heavy(q, t, s);
+	q->unfinished |= s->look && model_final(q->m); /* else it is gone on with at the next tick */
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;
@@ -397,7 +406,7 @@ struct site_table *sites_table(struct query *q)
 	if (!ready)
 		return NULL;
 	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_marks.walking && !sites_left(q) &&
-	    t->described >= t->count && t->rules == expected_now(q))
+	    t->described >= t->count && t->rules == expected_now(q) && !t->looking)
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
@@ -412,8 +421,11 @@ struct site_table *sites_table(struct query *q)
 	growth_update(q, t);
 	churn_update(q, t);
 	describe_all(q, t);
-	for (size_t i = 0; i < t->count; i++)
+	t->looking = false;
+	for (size_t i = 0; i < t->count; i++) {
 		publish(q, t, t->sites[i]);
+		t->looking |= t->sites[i]->look;
+	}
 	return t;
 }
 

@@ -42,7 +42,8 @@ struct query_site {
 	uint64_t most;               /* live bytes of the heaviest stack, pub.leaf */
 	uint32_t heavy;              /* that stack's dense index */
 	uint32_t first;              /* chain of its stacks through table.next; 0 ends */
-	bool look;                   /* for the heaviest stack, again */
+	bool look;                   /* for the heaviest stack, again: */
+	uint32_t look_at;            /* from this one on; 0 = from the first */
 	bool describe;               /* that stack, or its place, is another */
 	uint64_t unmoved;            /* live bytes of stacks that are not at another site yet */
 	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
@@ -83,6 +84,7 @@ struct site_table {
 	uint32_t at;                 /* sums are of the stacks before this node; all = whole */
 	uint64_t version;            /* moves when stacks changed their sites */
 	uint64_t seen, names, resets, rules; /* rules: expected_now() */
+	bool looking;                /* for the heaviest stacks of some sites */
 	size_t described;            /* sites before this are called by these names and rules, */
 	uint64_t described_ns;       /* since then */
 	uint64_t times[SAMPLES], interval_ns;

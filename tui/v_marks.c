@@ -5,7 +5,7 @@
  * viewer sees the same ones, and what is asked for here shows when it has happened.
  *
  * BORN, GONE and NET of a row count from the row above it. For two marks they never change, so they
- * are summed once; those of `now` are summed at each refresh.
+ * are summed once; those of `now` are summed at each refresh, and less often where that takes long.
  */
 #include "app.h"
 #include "cells.h"
@@ -13,6 +13,8 @@
 
 #include <stdlib.h>
 #include <string.h>
+
+#define COUNT_SHARE 20 /* counting that took t is followed by at least 20 t without */
 
 enum {
 	C_PICK,
@@ -62,10 +64,26 @@ static void sum_change(void *arg, uint32_t slot, const struct change *c)
 	sum->gone_bytes += c->gone_bytes;
 }
 
+static void count_change(struct marks *m, uint32_t before, uint32_t id, struct mark_row *to)
+{
+	uint64_t begin = now_ns();
+
+	to->change_known = model_between(m->v.app->model, before, id == MARK_NOW ? 0 : id, sum_change, &to->change) == 0;
+	if (id == MARK_NOW) {
+		m->counted_ns = now_ns();
+		m->count_cost_ns = m->counted_ns - begin;
+	}
+}
+
+/* It goes over all there is: for a twentieth of the time at most. */
+static bool due(const struct marks *m)
+{
+	return now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
+}
+
 static void add_row(struct marks *m, const struct mark_row *row)
 {
 	struct mark_row *old = NULL, *to;
-	struct model *model = m->v.app->model;
 
 	for (size_t i = 0; i < m->old_count && !old; i++)
 		if (m->old[i].id == row->id)
@@ -75,13 +93,14 @@ static void add_row(struct marks *m, const struct mark_row *row)
 	*to = *row;
 	if (m->count > 0) {
 		uint32_t before = m->rows[m->count - 1].id;
-		if (old && old->change_known && old->before == before && row->id != MARK_NOW) {
+		if (!before) { /* all that was alive was born since */
+			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum), 0, 0 };
+			to->change_known = true;
+		} else if (old && old->change_known && old->before == before && !(row->id == MARK_NOW && due(m))) {
 			to->change = old->change;
 			to->change_known = true;
 		} else {
-			to->change_known =
-				model_between(model, before, row->id == MARK_NOW ? 0 : row->id,
-					      sum_change, &to->change) == 0;
+			count_change(m, before, row->id, to);
 		}
 		to->before = before;
 	}
