@@ -62,6 +62,36 @@ TEST(sites_join_stacks)
 	end(&x);
 }
 
+/* Of very many stacks some are looked at each time; in the end it is the heaviest. */
+TEST(the_heaviest_of_many_stacks_is_found_by_and_by)
+{
+	enum { MANY = 20000 };
+	struct session x;
+	const struct site *s;
+	int looks = 0;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i <= MANY; i++) {
+		node(&x, 100 + 2 * i, 1, 0, NULL);
+		node(&x, 101 + 2 * i, 100 + 2 * i, 1, "many");
+	}
+	for (uint32_t i = 0; i <= MANY; i++)
+		grow(&x, 101 + 2 * i, 1, i == 0 ? 10000 : i == MANY / 2 ? 5000 : 10);
+	tick(&x, SECOND);
+	query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_STR(s[0].name, "many");
+	CHECK_EQ(s[0].leaf, 101);
+	shrink(&x, 101, 1, 10000);
+	for (; looks < 20 && s[0].leaf != 101 + MANY; looks++) {
+		tick(&x, SECOND);
+		query_allow(x.q, 1000000);
+		CHECK(query_sites(x.q, BY_LIVE, false, true, &s) >= 1);
+	}
+	CHECK(looks > 1 && looks < 20);
+	end(&x);
+}
+
 /* Rules that were there before the program know the site as soon as its name does. */
 TEST(rules_wait_for_names)
 {
