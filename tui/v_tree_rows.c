@@ -19,7 +19,7 @@ static const struct column plain_columns[] = {
 	[C_SELF] = { .title = "SELF", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_SELF },
 	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
@@ -32,7 +32,7 @@ static const struct column diff_columns[] = {
 	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
 	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
 	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
-	[C_AT] = { .title = "AT", .width = 17, .wide = 28, .rank = 1, .sort = -1, .left = true },
+	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
 };
