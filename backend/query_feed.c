@@ -5,6 +5,9 @@
  * Order matters: owners and names first; new nodes get their places before values reach these; the
  * filter turns a difference into the difference of what passes, which rows and call sites then get.
  * After it, all that is kept is as if made anew from the model.
+ *
+ * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick, from sums that the model
+ * has; call sites and lines get what arrived as there is time. With a filter, what arrived moves its sums first.
  */
 #include "query_priv.h"
 
@@ -85,30 +88,25 @@ void follow(struct query *q, uint32_t index, const struct value *raw)
 		passed = (struct value){ 0 };
 	sites_add_value(q, index, raw, &passed);
 	lines_add_value(q, index, raw);
-	tree_add_value(q, index, &passed);
+	if (q->bulk)
+		tree_add_stack(q, index);
+	else
+		tree_add_value(q, index, &passed);
 }
 
 /*
- * Is it less to sum up again the rows that somebody looked at, from the model's own sums, than to walk down to each
- * stack that something arrived at? Rows of stacks that pass a filter have no sums in the model, and those of the
- * inverted tree have too many members.
+ * Is it less to sum up again the rows that somebody looked at, from sums that there are for every node, than to walk
+ * down to each stack that something arrived at? Rows of the inverted tree have too many members.
  */
 static bool worth_bulk(const struct query *q)
 {
 	size_t most = q->arrived.left * FOLLOW_STEPS, cost = 0;
 
-	if (q->inverted || filter_on(q))
+	if (q->inverted)
 		return false;
 	for (size_t i = 1; i < q->row_count && cost < most; i++)
 		cost += 1 + (q->rows[i]->valued == q->stamp ? q->rows[i]->member_count : 0);
 	return cost < most;
-}
-
-static void follow_in_bulk(struct query *q, uint32_t index, const struct value *raw)
-{
-	sites_add_value(q, index, raw, raw);
-	lines_add_value(q, index, raw);
-	tree_add_stack(q, index);
 }
 
 static void follow_moved(struct query *q)
@@ -129,14 +127,9 @@ static void follow_moved(struct query *q)
 /* All values, of rows and of call sites, are of other stacks now. */
 static void start_over(struct query *q)
 {
-	static const struct value nothing;
-
 	q->stamp++;
-	const struct arrived *a;
-	while ((a = arrivals_first(&q->arrived))) { /* stacks that are new stay known */
-		tree_add_value(q, a->index, &nothing);
-		arrivals_taken(&q->arrived);
-	}
+	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
+		tree_add_stack(q, a->index); /* those that are new stay known */
 	if (q->stale)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
@@ -149,7 +142,29 @@ static void start_over(struct query *q)
 	lines_stale(q);
 }
 
-static void take_in(struct query *q)
+static void drain(struct query *q)
+{
+	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
+		if (!take_step(q))
+			return;
+		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+		follow(q, a->index, &a->self);
+	}
+	q->stamp += q->bulk && filter_on(q); /* its sums moved */
+	q->bulk = false;
+	if (q->moved_all)
+		sites_stale(q, true);
+	q->moved_all = false;
+	follow_moved(q);
+}
+
+/* Must all that arrived be taken in before rows are summed up? The model's own sums have it already. */
+static bool rows_wait(const struct query *q)
+{
+	return !q->bulk || q->inverted || filter_on(q);
+}
+
+static void take_in(struct query *q, bool ticked)
 {
 	/* Sums that are being made are made to their end first. */
 	q->reowned |= q->moved_all && filter_on(q);
@@ -161,24 +176,12 @@ static void take_in(struct query *q)
 	filter_add_nodes(q);
 	if (!filter_rename(q))
 		return;
-	if (!q->bulk && worth_bulk(q)) {
+	if (q->bulk ? ticked : worth_bulk(q)) {
 		q->bulk = true;
 		q->stamp++;
 	}
-	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
-		if (!take_step(q))
-			return;
-		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
-		if (q->bulk)
-			follow_in_bulk(q, a->index, &a->self);
-		else
-			follow(q, a->index, &a->self);
-	}
-	q->bulk = false;
-	if (q->moved_all)
-		sites_stale(q, true);
-	q->moved_all = false;
-	follow_moved(q);
+	if (rows_wait(q))
+		drain(q);
 }
 
 /* Sums that walk over all stacks go on. */
@@ -187,7 +190,8 @@ static bool build(struct query *q)
 	bool was_whole = q->filter.whole;
 
 	filter_tidy(q);
-	if (q->renaming.count || q->arrived.left || (filter_on(q) && !q->filter.whole && !filter_make(q)))
+	if (q->renaming.count || (q->arrived.left && rows_wait(q)) ||
+	    (filter_on(q) && !q->filter.whole && !filter_make(q)))
 		return false;
 	if (filter_on(q) && !was_whole)
 		q->stamp++;
@@ -215,10 +219,20 @@ bool tree_refresh(struct query *q)
 	if (q->stale || q->filter_stale || renamed || (q->reowned && q->filter.whole) ||
 	    q->renaming.count || q->arrived.left || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
+		bool ticked = q->seen_ticks != model_ticks(q->m);
 		q->seen_ticks = model_ticks(q->m);
 		q->seen_names = names_version(q->n);
 		q->changes++;
-		take_in(q);
+		take_in(q, ticked);
 	}
 	return build(q);
+}
+
+bool stacks_refresh(struct query *q)
+{
+	if (!tree_refresh(q))
+		return false;
+	if (q->bulk)
+		drain(q);
+	return !q->arrived.left;
 }

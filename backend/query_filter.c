@@ -154,11 +154,11 @@ static bool passes(struct query *q, uint32_t index)
 {
 	const struct filter *f = &q->filter;
 	const struct node *n = model_dense(q->m, index, NULL);
-	struct tally self = model_self(q->m, n);
 
-	if (!self.alloc_blocks)
-		return false;
 	if (f->active && (f->words[index] & ~HOLDS) != (1u << f->word_count) - 1)
+		return false;
+	struct tally self = model_self(q->m, n);
+	if (!self.alloc_blocks)
 		return false;
 	if (f->active && f->lib && !text_has(owners_of_index(q->o, index)->name, f->lib))
 		return false;

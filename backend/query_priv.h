@@ -196,7 +196,7 @@ struct query {
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */
 	struct arrivals arrived; /* and not taken in; none when stale */
-	bool bulk;               /* what arrived goes to the call sites alone: rows are summed up again */
+	bool bulk;               /* what arrived goes to call sites and lines alone: rows are summed up again, and need not wait */
 	uint32_t *moved;         /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
@@ -294,6 +294,8 @@ void follow(struct query *q, uint32_t index, const struct value *raw); /* what a
 #define BULK_STEPS 2u    /* to its call site alone */
 /* Before anything else. False: sums are still being made; nothing may be looked at. */
 bool tree_refresh(struct query *q);
+/* The same for what is added up stack by stack: all that arrived is in it. */
+bool stacks_refresh(struct query *q);
 bool more_steps(struct query *q); /* for take_step() */
 /* What names came since then can wait: more will come, and all are taken in together. */
 bool more_names_soon(const struct query *q, uint64_t looked_ns);

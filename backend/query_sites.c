@@ -400,7 +400,7 @@ static struct site_table *table(struct query *q)
 
 struct site_table *sites_table(struct query *q)
 {
-	bool ready = tree_refresh(q); /* a new state may have forgotten all of the table */
+	bool ready = stacks_refresh(q); /* a new state may have forgotten all of the table */
 	struct site_table *t = table(q);
 
 	if (!ready)
