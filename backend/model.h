@@ -318,6 +318,8 @@ struct model_delta {
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);
+/* By one observer, while it is told: the list is its own from now on; free(). */
+struct model_delta *model_take_changes(struct model *m);
 /* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside the model's own. */
 uint32_t model_dense_count(const struct model *m);
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);

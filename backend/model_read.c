@@ -324,6 +324,15 @@ void model_notify(struct model *m, const struct model_delta *d, size_t count)
 		m->observers[i].fn(m->observers[i].arg, d, count);
 }
 
+struct model_delta *model_take_changes(struct model *m)
+{
+	struct model_delta *list = m->changes;
+
+	m->changes = NULL;
+	m->change_room = 0;
+	return list;
+}
+
 static bool same_tally(const struct tally *a, const struct tally *b)
 {
 	return !memcmp(a, b, sizeof *a);

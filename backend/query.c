@@ -33,13 +33,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		forget_arrived(q);
 		return;
 	}
-	for (size_t i = 0; i < count; i++)
-		if (d[i].node) /* the root is no stack */
-			arrivals_push(&q->arrived, &(struct arrived){
-				.index = d[i].node,
-				.self = {d[i].self, d[i].self_change, d[i].self_rate_bytes,
-					 d[i].self_rate_blocks, d[i].self_sampled},
-			});
+	if (count)
+		arrivals_push(&q->arrived, model_take_changes(q->m), count);
 }
 
 static void on_move(void *arg, const uint32_t *indices, size_t count)

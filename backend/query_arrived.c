@@ -2,54 +2,56 @@
  *
  * query_arrived.c - what ticks changed and nobody has taken in yet: first in, first out.
  *
- * In blocks, each of which goes when it was taken in. While ticks come faster than they are taken in, one array
- * would never become empty: it would hold what is long done with, and keep the room of its worst moment.
+ * The model's own lists, taken over: a tick that comes late may have a million changes.
  */
 #include "query_priv.h"
 
 #include <stdlib.h>
 
-#define ENTRIES 512u
-
-struct arrived_block {
-	struct arrived_block *next;
-	uint32_t count, taken;
-	struct arrived entries[ENTRIES];
+struct arrived_list {
+	struct arrived_list *next;
+	size_t count, taken;
+	struct model_delta *changes;
 };
 
-void arrivals_push(struct arrivals *a, const struct arrived *x)
+void arrivals_push(struct arrivals *a, struct model_delta *changes, size_t count)
 {
-	if (!a->last || a->last->count == ENTRIES) {
-		struct arrived_block *fresh = xmalloc(sizeof *fresh);
-		fresh->next = NULL;
-		fresh->count = fresh->taken = 0;
-		*(a->last ? &a->last->next : &a->first) = fresh;
-		a->last = fresh;
-	}
-	a->last->entries[a->last->count++] = *x;
-	a->left++;
+	struct arrived_list *l = xmalloc(sizeof *l);
+	struct model_delta *less = count ? realloc(changes, count * sizeof *changes) : NULL;
+
+	*l = (struct arrived_list){ NULL, count, 0, less ? less : changes };
+	*(a->last ? &a->last->next : &a->first) = l;
+	a->last = l;
+	a->left += count;
 }
 
-const struct arrived *arrivals_first(const struct arrivals *a)
+static void drop_taken(struct arrivals *a)
 {
-	return a->left ? &a->first->entries[a->first->taken] : NULL;
+	for (struct arrived_list *l; (l = a->first) && l->taken == l->count;) {
+		a->first = l->next;
+		if (!a->first)
+			a->last = NULL;
+		free(l->changes);
+		free(l);
+	}
+}
+
+const struct model_delta *arrivals_first(struct arrivals *a)
+{
+	drop_taken(a);
+	return a->first ? &a->first->changes[a->first->taken] : NULL;
 }
 
 void arrivals_taken(struct arrivals *a)
 {
-	struct arrived_block *b = a->first;
-
 	a->left--;
-	if (++b->taken < b->count)
-		return;
-	a->first = b->next;
-	if (!a->first)
-		a->last = NULL;
-	free(b);
+	a->first->taken++;
 }
 
 void arrivals_forget(struct arrivals *a)
 {
-	while (a->left)
-		arrivals_taken(a);
+	for (struct arrived_list *l = a->first; l; l = l->next)
+		l->taken = l->count;
+	drop_taken(a);
+	a->left = 0;
 }

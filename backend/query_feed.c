@@ -128,8 +128,8 @@ static void follow_moved(struct query *q)
 static void start_over(struct query *q)
 {
 	q->stamp++;
-	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
-		tree_add_stack(q, a->index); /* those that are new stay known */
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
+		tree_add_stack(q, d->node); /* those that are new stay known */
 	if (q->stale)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
@@ -144,11 +144,13 @@ static void start_over(struct query *q)
 
 static void drain(struct query *q)
 {
-	for (const struct arrived *a; (a = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
 		if (!take_step(q))
 			return;
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
-		follow(q, a->index, &a->self);
+		if (d->node) /* the root is no stack */
+			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate_bytes,
+							   d->self_rate_blocks, d->self_sampled });
 	}
 	q->stamp += q->bulk && filter_on(q); /* its sums moved */
 	q->bulk = false;

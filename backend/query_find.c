@@ -25,9 +25,13 @@ static struct trow *tail_of(const struct query *q, row_id id)
 int query_open(struct query *q, row_id id, bool open)
 {
 	struct trow *r = tail_of(q, id);
+	size_t at = query_index(q, id);
 
 	if (!r)
 		return -1;
+	/* Rows that are lent say so at once: what is below may take a while. */
+	if (open && at != SIZE_MAX && !(q->shown.rows[at].flags & (ROW_LEAF | ROW_REST)))
+		q->shown.rows[at].flags |= ROW_OPEN;
 	if (r->rest)
 		q->rows[r->parent]->more = open;
 	r->open = open;

@@ -152,9 +152,8 @@ struct renaming {                /* of locations whose words a filter may match 
 	uint32_t node;           /* of these, this one; NO_ID = none left */
 };
 
-/* What a tick added to a node's own values. */
-struct arrived { uint32_t index; struct value self; };
-struct arrivals { struct arrived_block *first, *last; size_t left; };
+/* What ticks added to nodes' own values. */
+struct arrivals { struct arrived_list *first, *last; size_t left; };
 
 struct aging;                    /* query_ages.c */
 struct query_site;               /* query_sites.c */
@@ -223,8 +222,8 @@ struct query {
 };
 
 /* query_arrived.c */
-void arrivals_push(struct arrivals *a, const struct arrived *x);
-const struct arrived *arrivals_first(const struct arrivals *a); /* NULL = none */
+void arrivals_push(struct arrivals *a, struct model_delta *changes, size_t count); /* takes them; not 0 */
+const struct model_delta *arrivals_first(struct arrivals *a); /* NULL = none */
 void arrivals_taken(struct arrivals *a);          /* the first is */
 void arrivals_forget(struct arrivals *a);
 

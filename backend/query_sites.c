@@ -140,10 +140,20 @@ static void unlink_stack(struct site_table *t, uint32_t index)
 	s->look |= s->heavy == index;
 }
 
+static uint64_t live_of_stack(struct query *q, uint32_t index)
+{
+	struct tally self;
+
+	if (filter_on(q))
+		return live_bytes(&filter_self(q, index)->tally);
+	self = model_self(q->m, model_dense(q->m, index, NULL));
+	return live_bytes(&self);
+}
+
 /* A stack of the site holds something else than before: is another the heaviest now? */
 static void weigh(struct query *q, struct query_site *s, uint32_t index)
 {
-	uint64_t live = live_bytes(&filter_self(q, index)->tally);
+	uint64_t live = live_of_stack(q, index);
 
 	if (index == s->heavy) {
 		s->look |= live < s->most && s->pub.stacks > 1 &&
@@ -154,19 +164,21 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index)
 	}
 }
 
-/* Of very many stacks some are looked at each time, and the heaviest of these is taken until there is a heavier one. */
-static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s)
+/*
+ * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these is taken until there
+ * is a heavier one.
+ */
+static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s, size_t *left)
 {
-	size_t left = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;
 	uint32_t best = t->of_node[s->heavy] == s->pub.id ? s->heavy : s->first, i = s->look_at ? s->look_at : s->first;
 
 	s->look = false;
 	s->look_at = 0;
 	if (!s->first)
 		return;
-	uint64_t most = live_bytes(&filter_self(q, best)->tally);
-	for (; i && left; i = t->next[i], left--) {
-		uint64_t live = live_bytes(&filter_self(q, i)->tally);
+	uint64_t most = live_of_stack(q, best);
+	for (; i && *left; i = t->next[i], --*left) {
+		uint64_t live = live_of_stack(q, i);
 		if (live > most) {
 			most = live;
 			best = i;
@@ -340,10 +352,10 @@ static bool sum_up(struct query *q, struct site_table *t)
 	return true;
 }
 
-static void publish(struct query *q, const struct site_table *t, struct query_site *s)
+static void publish(struct query *q, const struct site_table *t, struct query_site *s, size_t *looks)
 {
 	if (s->look)
-		find_heavy(q, t, s);
+		find_heavy(q, t, s, looks);
 	q->unfinished |= s->look && model_final(q->m); /* else it is gone on with at the next tick */
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
@@ -421,10 +433,12 @@ struct site_table *sites_table(struct query *q)
 	growth_update(q, t);
 	churn_update(q, t);
 	describe_all(q, t);
+	size_t looks = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;
 	t->looking = false;
-	for (size_t i = 0; i < t->count; i++) {
-		publish(q, t, t->sites[i]);
-		t->looking |= t->sites[i]->look;
+	for (size_t i = 0; i < t->count; i++) { /* another is the first to look each time */
+		struct query_site *s = t->sites[(i + q->changes) % t->count];
+		publish(q, t, s, &looks);
+		t->looking |= s->look;
 	}
 	return t;
 }

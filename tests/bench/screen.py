@@ -243,6 +243,7 @@ class Hand:
             self.move()
             if "▶" in self.selected():
                 self.press("open", "+", lambda lines: any(line.startswith(">") and "▼" in line for line in lines))
+                self.whole("open")
                 self.press("close", "-", lambda lines: any(line.startswith(">") and "▶" in line for line in lines))
 
     def sort(self):
