@@ -90,6 +90,8 @@ void query_allow(struct query *q, size_t steps);
 void query_allow_until(struct query *q, uint64_t end_ns);
 /* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
 int query_building(const struct query *q);
+/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next does. */
+void query_owners(struct query *q);
 
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);

@@ -205,11 +205,16 @@ static bool one_step(void *query)
 	return take_step(query);
 }
 
-bool tree_refresh(struct query *q)
+void query_owners(struct query *q)
 {
 	owners_in_slices(q->o, q->allowed != SIZE_MAX);
 	owners_refresh(q->o);
 	owners_make(q->o, one_step, q);
+}
+
+bool tree_refresh(struct query *q)
+{
+	query_owners(q);
 	if (q->resets != model_resets(q->m)) {
 		tree_clear(q);
 		q->resets = model_resets(q->m);

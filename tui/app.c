@@ -65,16 +65,24 @@ static void begin_slice(struct app *a)
 static void end_slice(struct app *a)
 {
 	bool was = a->building >= 0;
+	int left = query_building(a->query);
 
-	a->building = query_building(a->query);
-	if (a->building < 0 && !a->figures.owners_whole)
+	if (left < 0 && !a->figures.owners_whole)
 		a->moved = a->due = true; /* now they are */
-	if (a->building < 0 && find_busy(&a->find))
-		a->building = 99; /* a refresh does not search */
-	if (a->building >= 0) {
+	a->building = find_busy(&a->find) && left < 0 ? 99 /* a refresh does not search */ : a->rows_whole ? -1 : left;
+	a->working = left >= 0 || a->building >= 0;
+	if (a->building >= 0)
 		a->building_ns = was ? a->building_ns : now_ns();
+	if (a->working)
 		loop_timer_set(a->go_on, 0);
-	}
+}
+
+/* What is on the screen first. */
+static void go_on_with_rest(struct app *a)
+{
+	a->rows_whole = query_building(a->query) < 0;
+	if (a->rows_whole)
+		query_verdict(a->query, &a->figures.verdict);
 }
 
 /* The next slice of what was left. Keys that are there already come first. */
@@ -82,8 +90,9 @@ static void on_go_on(void *arg)
 {
 	struct app *a = arg;
 	struct view *v = a->views[a->current];
+	bool was = a->building >= 0;
 
-	if (a->building < 0 || a->quit)
+	if (!a->working || a->quit)
 		return;
 	begin_slice(a);
 	if (v->ops->refresh)
@@ -91,14 +100,13 @@ static void on_go_on(void *arg)
 	if (a->page && a->page->ops->refresh)
 		a->page->ops->refresh(a->page, false);
 	find_go_on(a);
-	if (query_building(a->query) < 0) /* what is on the screen first */
-		query_verdict(a->query, &a->figures.verdict);
+	go_on_with_rest(a);
 	end_slice(a);
 	if (a->building < 0) {
 		a->resort_due = false;
 		travel_go_on(a);
 	}
-	if (a->building < 0 || now_ns() - a->view_ns >= SAY_BUILDING_NS)
+	if (!a->working || (was && a->building < 0) || now_ns() - a->view_ns >= SAY_BUILDING_NS)
 		draw(a, false);
 }
 
@@ -120,6 +128,7 @@ void app_refresh(struct app *a, bool resort)
 	if (resort)
 		a->sort_ns = now_ns();
 	a->resort_due = (a->resort_due || resort) && query_building(a->query) >= 0;
+	go_on_with_rest(a);
 	a->refresh_cost_ns = now_ns() - start;
 }
 

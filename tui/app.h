@@ -72,7 +72,9 @@ struct app {
 
 	/* slices of what is being made anew (app.c) */
 	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
-	int building;            /* percent done; -1 = all is whole */
+	int building;            /* percent done of what is on the screen; -1 = that is whole */
+	bool rows_whole;         /* ... as of the last refresh */
+	bool working;            /* something is not: the verdict, too */
 	bool resort_due;         /* sort when it is */
 	uint64_t building_ns;    /* when all of it began */
 	struct loop_source *go_on;

@@ -109,7 +109,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	f->children = 0;
 	model_process(m, &f->rss_bytes, &virt, &threads, &f->children);
 	model_rates(m, &one, &f->ten);
-	query_verdict(q, &f->verdict); /* it goes on with the owners, too */
+	query_owners(q);
 	take_points(f, now);
 	take_owners(f, o, graphed);
 	take_marks(f, now);
