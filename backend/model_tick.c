@@ -257,6 +257,16 @@ static void sum_all(struct model *m)
 		interval_sum_moves(m);
 }
 
+/* For an array that is empty: what is not used of it is not touched. To grow it by and by takes longest in a slice. */
+#define MAKE_ROOM(ptr, have, need)                                                                 \
+	do {                                                                                       \
+		if ((have) < (need)) {                                                             \
+			free(ptr);                                                                 \
+			(ptr) = xmalloc((need) * sizeof *(ptr));                                   \
+			(have) = (need);                                                           \
+		}                                                                                  \
+	} while (0)
+
 /* What the tick brings, and how it will be taken in. */
 static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 {
@@ -285,6 +295,10 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	bool whole = m->complete && !m->resuming;
 	j->all = j->count + expiring > m->node_count / 8 + 1024 && !(m->sliced && whole);
 	m->told = !j->all || whole;
+	if (m->told) {
+		MAKE_ROOM(m->changes, m->change_room, j->count + expiring);
+		MAKE_ROOM(m->deltas, m->delta_room, j->count + expiring);
+	}
 	j->expired = m->told ? 0 : j->due;
 	j->block = NULL;
 	j->at = j->entry = j->next = 0;

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define AHEAD 16u /* in what changed: whose that is is fetched from memory meanwhile */
 #define NEAR_NS 15000000000u /* a straight line is drawn over so much time, and over no more */
 #define UNASKED 0u
 #define FRESH UINT32_MAX /* has counters, waits in the list of fresh nodes */
@@ -118,6 +119,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 	GROW(o->of_node, o->node_room, model_dense_count(o->m));
 	for (size_t i = 0; i < count; i++) {
 		const struct tally *t = &d[i].self;
+		if (i + AHEAD < count)
+			__builtin_prefetch(&o->of_node[d[i + AHEAD].node]);
 		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate_bytes |
 		      d[i].self_sampled))
 			continue;

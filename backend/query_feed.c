@@ -13,6 +13,7 @@
 
 #define STEPS_FIRST 1000u /* of a slice that begins late */
 #define STEPS_A_LOOK 64u  /* at the clock */
+#define LAG_NS 1000000000ull
 #define NAMES_EVERY_NS 1000000000ull
 
 void query_allow(struct query *q, size_t steps)
@@ -142,6 +143,14 @@ static void start_over(struct query *q)
 	lines_stale(q);
 }
 
+static void stamp(struct query *q)
+{
+	q->stamp++;
+	q->stamp_ticks = q->seen_ticks;
+	q->stamp_ns = now_ns();
+	q->filled = false;
+}
+
 static void drain(struct query *q)
 {
 	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
@@ -152,7 +161,8 @@ static void drain(struct query *q)
 			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate_bytes,
 							   d->self_rate_blocks, d->self_sampled });
 	}
-	q->stamp += q->bulk && filter_on(q); /* its sums moved */
+	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
+		stamp(q); /* its sums moved, or the model's */
 	q->bulk = false;
 	if (q->moved_all)
 		sites_stale(q, true);
@@ -166,7 +176,14 @@ static bool rows_wait(const struct query *q)
 	return !q->bulk || q->inverted || filter_on(q);
 }
 
-static void take_in(struct query *q, bool ticked)
+/* Rows that take longer than a tick come to their end first. */
+static bool sum_again(const struct query *q)
+{
+	return q->stamp_ticks != q->seen_ticks &&
+	       (q->filled || q->allowed == SIZE_MAX || now_ns() - q->stamp_ns >= LAG_NS);
+}
+
+static void take_in(struct query *q)
 {
 	/* Sums that are being made are made to their end first. */
 	q->reowned |= q->moved_all && filter_on(q);
@@ -178,9 +195,9 @@ static void take_in(struct query *q, bool ticked)
 	filter_add_nodes(q);
 	if (!filter_rename(q))
 		return;
-	if (q->bulk ? ticked : worth_bulk(q)) {
+	if (q->bulk ? sum_again(q) : worth_bulk(q)) {
 		q->bulk = true;
-		q->stamp++;
+		stamp(q);
 	}
 	if (rows_wait(q))
 		drain(q);
@@ -226,11 +243,10 @@ bool tree_refresh(struct query *q)
 	if (q->stale || q->filter_stale || renamed || (q->reowned && q->filter.whole) ||
 	    q->renaming.count || q->arrived.left || q->moved_count || q->moved_all ||
 	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
-		bool ticked = q->seen_ticks != model_ticks(q->m);
 		q->seen_ticks = model_ticks(q->m);
 		q->seen_names = names_version(q->n);
 		q->changes++;
-		take_in(q, ticked);
+		take_in(q);
 	}
 	return build(q);
 }

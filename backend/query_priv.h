@@ -184,6 +184,8 @@ struct query {
 	struct map aside;        /* function and node of rows that were put aside -> row, which may be back */
 	uint32_t zoom_owner;     /* module, or NO_ID */
 	bool zoom_owner_on;
+	uint64_t stamp_ticks, stamp_ns; /* of it: in bulk; the model's ticks, and when */
+	bool filled;             /* rows were whole since */
 	uint64_t stamp;          /* moves when the values of all rows must be made anew */
 	uint64_t changes;        /* moves when anything may have moved */
 	uint64_t seen_ticks, seen_names;

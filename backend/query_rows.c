@@ -412,6 +412,7 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 		q->shown = q->next;
 		q->next = last;
 		q->shown.inverted = q->inverted;
+		q->filled = true;
 	}
 	*rows = q->shown.rows;
 	return q->shown.count;
