@@ -13,7 +13,6 @@
 
 #define STEPS_FIRST 1000u /* of a slice that begins late */
 #define STEPS_A_LOOK 64u  /* at the clock */
-#define LAG_NS 1000000000ull
 #define NAMES_EVERY_NS 1000000000ull
 
 void query_allow(struct query *q, size_t steps)
@@ -147,8 +146,6 @@ static void stamp(struct query *q)
 {
 	q->stamp++;
 	q->stamp_ticks = q->seen_ticks;
-	q->stamp_ns = now_ns();
-	q->filled = false;
 }
 
 static void drain(struct query *q)
@@ -179,8 +176,7 @@ static bool rows_wait(const struct query *q)
 /* Rows that take longer than a tick come to their end first. */
 static bool sum_again(const struct query *q)
 {
-	return q->stamp_ticks != q->seen_ticks &&
-	       (q->filled || q->allowed == SIZE_MAX || now_ns() - q->stamp_ns >= LAG_NS);
+	return q->stamp_ticks != q->seen_ticks && (!q->filling || q->allowed == SIZE_MAX);
 }
 
 static void take_in(struct query *q)

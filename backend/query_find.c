@@ -22,6 +22,23 @@ static struct trow *tail_of(const struct query *q, row_id id)
 	return r && r->tail ? row_of(q, r->tail) : r;
 }
 
+/* Rows that are lent say so at once: to make them anew may take a while. */
+static void show_open(struct shown *s, size_t at, bool open)
+{
+	struct row *r = &s->rows[at];
+	size_t below = at + 1;
+
+	if (r->flags & (ROW_LEAF | ROW_REST))
+		return;
+	r->flags = open ? r->flags | ROW_OPEN : r->flags & ~(unsigned)ROW_OPEN;
+	for (; !open && below < s->count && s->rows[below].depth > r->depth; below++)
+		s->place[s->rows[below].id] = 0;
+	memmove(r + 1, s->rows + below, (s->count - below) * sizeof *r);
+	s->count -= below - at - 1;
+	for (size_t i = at + 1; i < s->count; i++)
+		s->place[s->rows[i].id] = (uint32_t)i + 1;
+}
+
 int query_open(struct query *q, row_id id, bool open)
 {
 	struct trow *r = tail_of(q, id);
@@ -29,9 +46,8 @@ int query_open(struct query *q, row_id id, bool open)
 
 	if (!r)
 		return -1;
-	/* Rows that are lent say so at once: what is below may take a while. */
-	if (open && at != SIZE_MAX && !(q->shown.rows[at].flags & (ROW_LEAF | ROW_REST)))
-		q->shown.rows[at].flags |= ROW_OPEN;
+	if (at != SIZE_MAX)
+		show_open(&q->shown, at, open);
 	if (r->rest)
 		q->rows[r->parent]->more = open;
 	r->open = open;

@@ -184,9 +184,9 @@ struct query {
 	struct map aside;        /* function and node of rows that were put aside -> row, which may be back */
 	uint32_t zoom_owner;     /* module, or NO_ID */
 	bool zoom_owner_on;
-	uint64_t stamp_ticks, stamp_ns; /* of it: in bulk; the model's ticks, and when */
-	bool filled;             /* rows were whole since */
 	uint64_t stamp;          /* moves when the values of all rows must be made anew */
+	uint64_t stamp_ticks;    /* in bulk: the model's ticks then */
+	bool filling;            /* rows that are to be lent are not whole yet */
 	uint64_t changes;        /* moves when anything may have moved */
 	uint64_t seen_ticks, seen_names;
 	bool stale;              /* sums anew: base or model was replaced */
@@ -270,6 +270,8 @@ void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
 bool tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
+/* Its children may be shown: grouped by the names known now, or as they were when no step is left. */
+bool tree_shown(struct query *q, uint32_t row);
 /* The end of the folded chain; built when it is not the row itself. */
 bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);

@@ -358,7 +358,7 @@ static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_
 /* One that is being grouped anew is shown as it was, if it was. False: no step was left. */
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort)
 {
-	if (!tree_good(q, q->rows[row]) && !tree_build(q, row) && !q->rows[row]->built)
+	if (!tree_shown(q, row))
 		return false;
 	return depth > DEPTH_MAX || show_children(q, row, shown, depth, resort);
 }
@@ -372,7 +372,7 @@ static bool build_above(struct query *q, uint32_t row)
 	for (uint32_t at = row; at != NO_ID && n < DEPTH_MAX; at = q->rows[at]->parent)
 		path[n++] = at;
 	while (n--)
-		if (!tree_good(q, q->rows[path[n]]) && !tree_build(q, path[n]) && !q->rows[path[n]]->built)
+		if (!tree_shown(q, path[n]))
 			return false;
 	return true;
 }
@@ -407,12 +407,14 @@ size_t query_rows(struct query *q, bool resort, const struct row **rows)
 	if (q->shown.inverted != q->inverted)
 		q->shown.count = 0;
 	q->shown.inverted = q->inverted;
-	if (tree_refresh(q) && fill_next(q, resort)) {
+	bool ready = tree_refresh(q);
+	q->filling = true;
+	if (ready && fill_next(q, resort)) {
 		struct shown last = q->shown;
 		q->shown = q->next;
 		q->next = last;
 		q->shown.inverted = q->inverted;
-		q->filled = true;
+		q->filling = false;
 	}
 	*rows = q->shown.rows;
 	return q->shown.count;

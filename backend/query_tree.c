@@ -145,6 +145,13 @@ bool tree_has_children(struct query *q, uint32_t number)
 	return has;
 }
 
+bool tree_shown(struct query *q, uint32_t number)
+{
+	const struct trow *r = q->rows[number];
+
+	return tree_good(q, r) || tree_build(q, number) || r->built;
+}
+
 static bool another(struct query *q, void *arg, const struct member *m)
 {
 	uint32_t *fn = arg, this = member_fn(q, m);
@@ -160,9 +167,9 @@ static bool has_one_child(struct query *q, uint32_t number, bool *one)
 	const struct trow *r = q->rows[number];
 	uint32_t fn = NO_ID;
 
-	if (r->member_count > SCANNED_MEMBERS && !tree_good(q, r) && !tree_build(q, number))
+	if (r->member_count > SCANNED_MEMBERS && !tree_shown(q, number))
 		return false;
-	if (tree_good(q, r))
+	if (tree_good(q, r) || (r->built && r->member_count > SCANNED_MEMBERS))
 		*one = r->child_count == 1;
 	else
 		*one = each_step(q, r, another, &fn) && fn != NO_ID;
@@ -226,7 +233,7 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 			return false;
 		if (q->rows[*tail]->self.tally.alloc_blocks)
 			return true;
-		if (!has_one_child(q, *tail, &one) || (one && !tree_good(q, q->rows[*tail]) && !tree_build(q, *tail)))
+		if (!has_one_child(q, *tail, &one) || (one && !tree_shown(q, *tail)))
 			return false;
 		if (!one || q->rows[*tail]->child_count != 1)
 			return true;
