@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define HITS_OPENED 200u /* parents are opened for so many hits; all are counted */
+#define HITS_OPENED 500u /* parents are opened for so many hits; all are counted */
 
 static struct trow *row_of(const struct query *q, row_id id)
 {
