@@ -21,7 +21,7 @@
 struct aging {
 	/* what the pass is about: */
 	bool sites, inverted, filtered;
-	uint64_t scan, stamp, names;
+	uint64_t scan, passing, names;
 	uint32_t *ids;
 	size_t count, room;
 	struct map place;        /* id -> its position + 1 */
@@ -94,7 +94,7 @@ static void start(struct query *q, struct aging *g, bool sites, const uint32_t *
 	g->sites = sites;
 	g->inverted = q->inverted;
 	g->scan = model_cohort_scans(q->m);
-	g->stamp = q->stamp;
+	g->passing = q->passing;
 	g->filtered = filter_on(q);
 	g->names = tree_version(q);
 	map_clear(&g->place);
@@ -117,7 +117,7 @@ static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
 /* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew: it would never end. */
 static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids, size_t count)
 {
-	bool passing = g->stamp == q->stamp || (!g->filtered && !filter_on(q));
+	bool passing = g->passing == q->passing || (!g->filtered && !filter_on(q));
 
 	if (!g->blocks || !passing || g->sites != sites || g->inverted != q->inverted ||
 	    g->scan != model_cohort_scans(q->m))

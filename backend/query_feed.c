@@ -128,8 +128,10 @@ static void follow_moved(struct query *q)
 static void start_over(struct query *q)
 {
 	q->stamp++;
+	q->passing++;
 	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
-		tree_add_stack(q, d->node); /* those that are new stay known */
+		if (d->node) /* the root is no stack */
+			tree_add_stack(q, d->node); /* those that are new stay known */
 	if (q->stale)
 		q->up_at = 1;
 	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
@@ -154,7 +156,7 @@ static void drain(struct query *q)
 		if (!take_step(q))
 			return;
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
-		if (d->node) /* the root is no stack */
+		if (d->node)
 			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate_bytes,
 							   d->self_rate_blocks, d->self_sampled });
 	}
@@ -208,8 +210,10 @@ static bool build(struct query *q)
 	if (q->renaming.count || (q->arrived.left && rows_wait(q)) ||
 	    (filter_on(q) && !q->filter.whole && !filter_make(q)))
 		return false;
-	if (filter_on(q) && !was_whole)
+	if (filter_on(q) && !was_whole) {
 		q->stamp++;
+		q->passing++;
+	}
 	return !q->inverted || tree_add_stacks(q);
 }
 
@@ -249,9 +253,12 @@ bool tree_refresh(struct query *q)
 
 bool stacks_refresh(struct query *q)
 {
+	uint64_t was = q->stamp;
+
 	if (!tree_refresh(q))
 		return false;
 	if (q->bulk)
 		drain(q);
+	q->unfinished |= q->stamp != was && q->allowed != SIZE_MAX; /* rows that were made before this are to be made again */
 	return !q->arrived.left;
 }

@@ -18,8 +18,9 @@ static struct trow *row_of(const struct query *q, row_id id)
 static struct trow *tail_of(const struct query *q, row_id id)
 {
 	struct trow *r = row_of(q, id);
+	struct trow *tail = r && r->tail ? row_of(q, r->tail) : NULL;
 
-	return r && r->tail ? row_of(q, r->tail) : r;
+	return tail ? tail : r; /* names that came may have taken the tail away */
 }
 
 /* Rows that are lent say so at once: to make them anew may take a while. */

@@ -74,6 +74,7 @@ void query_set_inlined(struct query *q, bool on)
 	q->merged = !on;
 	q->turns++;
 	q->stamp++; /* what a row holds itself is another sum */
+	q->passing++;
 }
 
 bool query_inlined(const struct query *q)

@@ -185,6 +185,7 @@ struct query {
 	uint32_t zoom_owner;     /* module, or NO_ID */
 	bool zoom_owner_on;
 	uint64_t stamp;          /* moves when the values of all rows must be made anew */
+	uint64_t passing;        /* moves when other stacks may pass */
 	uint64_t stamp_ticks;    /* in bulk: the model's ticks then */
 	bool filling;            /* rows that are to be lent are not whole yet */
 	uint64_t changes;        /* moves when anything may have moved */

@@ -356,7 +356,7 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 {
 	if (s->look)
 		find_heavy(q, t, s, looks);
-	q->unfinished |= s->look && model_final(q->m); /* else it is gone on with at the next tick */
+	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT); /* else: at the next tick */
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;

@@ -29,7 +29,8 @@ struct marks {
 	size_t count, room, old_count;
 	uint32_t a, b;           /* ids of what is compared, a before b */
 	bool picked, pick_b;     /* by the user; the next pick is B */
-	uint64_t counted_ns, count_cost_ns; /* of the last row's change: when, and what it took */
+	/* of the last row's change: when it was counted, of which instant (watch_instant()), what that took */
+	uint64_t counted_ns, counted_at, count_cost_ns;
 	uint32_t asked;          /* the mark that a question is about */
 
 	struct list lower;

@@ -71,6 +71,7 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 	to->change_known = model_between(m->v.app->model, before, id == MARK_NOW ? 0 : id, sum_change, &to->change) == 0;
 	if (id == MARK_NOW) {
 		m->counted_ns = now_ns();
+		m->counted_at = watch_instant(m->v.app->watch);
 		m->count_cost_ns = m->counted_ns - begin;
 	}
 }
@@ -78,7 +79,8 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 /* It goes over all there is: for a twentieth of the time at most. */
 static bool due(const struct marks *m)
 {
-	return now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
+	return m->counted_at != watch_instant(m->v.app->watch) ||
+	       now_ns() - m->counted_ns >= m->count_cost_ns * COUNT_SHARE;
 }
 
 static void add_row(struct marks *m, const struct mark_row *row)
@@ -96,9 +98,10 @@ static void add_row(struct marks *m, const struct mark_row *row)
 		if (!before) { /* all that was alive was born since */
 			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum), 0, 0 };
 			to->change_known = true;
-		} else if (old && old->change_known && old->before == before && !(row->id == MARK_NOW && due(m))) {
+		} else if (old && old->change_known && old->before == before && (row->id != MARK_NOW || !due(m))) {
 			to->change = old->change;
 			to->change_known = true;
+			m->v.app->moved |= row->id == MARK_NOW; /* until it is due */
 		} else {
 			count_change(m, before, row->id, to);
 		}

@@ -214,9 +214,11 @@ class Hand:
         self.think()
 
     def whole(self, what):
-        """How long it goes on after its answer."""
-        seconds = self.t.wait(lambda lines: not building(lines), WHOLE_S)
-        self.later.setdefault(what, []).append(WHOLE_S if seconds is None else seconds)
+        """How long it goes on after its answer; the screen says so when it takes longer than a moment."""
+        begin = time.monotonic()
+        self.t.think(0.25)
+        self.t.wait(lambda lines: not building(lines), WHOLE_S)
+        self.later.setdefault(what, []).append(time.monotonic() - begin)
         self.think()
 
     def to(self, view):
