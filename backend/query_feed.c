@@ -253,12 +253,9 @@ bool tree_refresh(struct query *q)
 
 bool stacks_refresh(struct query *q)
 {
-	uint64_t was = q->stamp;
-
 	if (!tree_refresh(q))
 		return false;
 	if (q->bulk)
 		drain(q);
-	q->unfinished |= q->stamp != was && q->allowed != SIZE_MAX; /* rows that were made before this are to be made again */
 	return !q->arrived.left;
 }
