@@ -245,11 +245,6 @@ static int posix_memalign_of_aligned(void **out, size_t align, size_t n)
 	return error;
 }
 
-static void *valloc_of_aligned(size_t n)
-{
-	return mt_real.aligned_alloc(4096, n);
-}
-
 static void untangle(struct real *r)
 {
 	Dl_info libc, theirs;
@@ -259,7 +254,7 @@ static void untangle(struct real *r)
 	r->calloc = calloc_of_malloc;
 	r->posix_memalign = posix_memalign_of_aligned;
 	r->memalign = r->aligned_alloc;
-	r->valloc = r->pvalloc = valloc_of_aligned;
+	r->valloc = r->pvalloc = first_valloc;
 }
 #endif
 

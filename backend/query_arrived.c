@@ -17,7 +17,7 @@ struct arrived_list {
 void arrivals_push(struct arrivals *a, struct model_delta *changes, size_t count)
 {
 	struct arrived_list *l = xmalloc(sizeof *l);
-	struct model_delta *less = count ? realloc(changes, count * sizeof *changes) : NULL;
+	struct model_delta *less = realloc(changes, count * sizeof *changes);
 
 	*l = (struct arrived_list){ NULL, count, 0, less ? less : changes };
 	*(a->last ? &a->last->next : &a->first) = l;

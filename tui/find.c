@@ -36,9 +36,7 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 
 	f->typing = e == PROMPT_CHANGED;
 	if (e == PROMPT_CANCELLED) {
-		forget(f);
-		app_view(a)->ops->search(app_view(a), "", &f->pending);
-		app_refresh(a, false);
+		app_act(a, find_end(a));
 		return;
 	}
 	if (e == PROMPT_CHANGED || strcmp(f->text, text)) {
