@@ -25,7 +25,8 @@ CFLAGS_ALL = $(CSTD) $(WARN) $(OPT) -MMD -MP -Iinclude -DMEMTOP_VERSION='"$(VERS
 AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initial-exec -fno-builtin-malloc \
 	-fno-builtin-free -fno-builtin-calloc -fno-builtin-realloc -fno-omit-frame-pointer -fno-stack-protector \
 	-fexceptions -fasynchronous-unwind-tables -fno-plt
-AGENT_LDFLAGS = -shared -Wl,-z,defs -Wl,--version-script=agent/agent.map -Wl,-z,now -Wl,-soname,libmemtop-agent.so
+AGENT_MAP ?= agent/agent.map
+AGENT_LDFLAGS = -shared -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
 
 AGENT_SRC := $(wildcard agent/*.c)
 BACKEND_SRC := $(wildcard backend/*.c)
@@ -66,6 +67,8 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
 MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
+# Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
+MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2)
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
 $(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
 	@mkdir -p $(@D)
@@ -77,6 +80,27 @@ $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
 musl:
 	@tests/deps.sh --if-missing musl-tools
 	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so
+
+# The agent for other machines: Debian's cross compilers, or CROSS=PREFIX-. In $(B)/arm64, $(B)/armhf.
+CROSS_arm64 := aarch64-linux-gnu-
+CROSS_armhf := arm-linux-gnueabihf-
+CROSS_DEPS_arm64 := gcc-aarch64-linux-gnu libc6-dev-arm64-cross
+CROSS_DEPS_armhf := gcc-arm-linux-gnueabihf libc6-dev-armhf-cross
+CROSS_MAP_armhf := s/\b(_Zn[wa]|_Zd[la]Pv)m/\1j/g
+arm64 armhf:
+	@$(if $(CROSS),,tests/deps.sh --if-missing $(CROSS_DEPS_$@))
+	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map
+	@$(MAKE) --no-print-directory B=$(B)/$@ AGENT_MAP=$(B)/$@/agent.map CC=$(or $(CROSS),$(CROSS_$@))gcc \
+		$(B)/$@/libmemtop-agent.so
+
+# memtop itself for arm64, with Debian's libraries of that machine in a folder of their own.
+$(B)/arm64-root: tests/foreign-root.sh
+	@tests/foreign-root.sh arm64 $@ $(filter-out gcc pkg-config,$(BUILD_DEPS))
+
+arm64-memtop: $(B)/arm64-root
+	@tests/deps.sh --if-missing $(CROSS_DEPS_arm64)
+	@$(MAKE) --no-print-directory B=$(B)/arm64-memtop CC="$(CROSS_arm64)gcc --sysroot=$(abspath $(B)/arm64-root)" \
+		$(B)/arm64-memtop/memtop
 
 # Without the names that must not be found: unseen.c.
 $(B)/libmemtop-agent.a: $(AGENT_OBJ)
@@ -113,8 +137,10 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
-	test ! -e $(B)/musl/libmemtop-agent.so || install -D -m 755 $(B)/musl/libmemtop-agent.so \
-		$(DESTDIR)$(PREFIX)/lib/memtop/musl/libmemtop-agent.so
+	for other in musl arm64 armhf; do \
+		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
+			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
+	done
 	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
@@ -133,7 +159,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | deps | format | clean'
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | arm64-memtop | deps | format | clean'
 
-.PHONY: all deps have-libs check-layers install man-keys format clean help
+.PHONY: all musl arm64 armhf arm64-memtop deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

@@ -17,7 +17,11 @@
 #define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
 /* The one macro for thread-local storage; a platform without initial-exec TLS replaces it. */
+#ifdef __GLIBC__
 #define MT_TLS __thread __attribute__((tls_model("initial-exec")))
+#else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent is preloaded */
+#define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
+#endif
 
 /* Data of the agent's own is reached without a detour through the table of what others may define. */
 #pragma GCC visibility push(hidden)
@@ -32,6 +36,7 @@ uint64_t mt_prim_coarse_ns(void);                   /* CLOCK_MONOTONIC_COARSE */
 uint64_t mt_prim_unix_ns(void);
 int mt_prim_getpid(void);                           /* real system call, never cached */
 int mt_prim_gettid(void);
+void mt_prim_sleep(uint64_t ns);                    /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
@@ -51,6 +56,7 @@ size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 /* conf.c: MEMTOP_OPTIONS. false: malformed, the line was printed, stay unprofiled. */
 extern struct conf mt_conf;
 bool mt_conf_parse(const char *text);
+void mt_conf_reset(void);                           /* as if none had been given */
 size_t mt_conf_print(char *buf, size_t size);       /* options in force, as they would be typed */
 const char *mt_conf_set(const char *name, const char *value); /* at run time; NULL, or what is wrong */
 
@@ -63,6 +69,13 @@ enum part { PART_MAP, PART_STACKS, PART_CACHES, PART_THREADS, PART_SERVER, PART_
 void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg); /* ranges */
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
 void mt_arena_range(uintptr_t start, size_t bytes, enum part part); /* register a mapping of the agent's */
+
+/* unloads.c: no dlclose while the server looks. */
+bool mt_unloads_hold(uint64_t wait_ns);             /* server; false: one does not end within that time */
+void mt_unloads_release(void);
+void mt_unloads_begin(void);                        /* the hook of dlclose; waits while the server holds them */
+void mt_unloads_end(void);
+void mt_unloads_forked(void);                       /* in a child: nobody is in the middle of one */
 
 /* real.c: the allocator behind us, and blocks served while it is being looked up. */
 struct real {
@@ -83,6 +96,7 @@ struct real {
 extern struct real mt_real;                         /* valid from the first instruction on */
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
+void mt_real_late(void);                            /* before it finds any: the agent was attached */
 void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
@@ -102,6 +116,7 @@ struct module *mt_maps_find(uintptr_t pc);          /* lock-free; NULL = nowhere
 struct module *mt_maps_module(uint32_t id);         /* NULL past mt_maps_count() */
 uint32_t mt_maps_count(void);                       /* ids are 0..count-1 */
 uint32_t mt_maps_generation(void);                  /* changes when anything was (un)loaded */
+void mt_maps_restart(void);                         /* another session: all that is loaded was there before */
 void mt_maps_invalidate(void);                      /* a dlopen or dlclose begins or ends */
 
 /* stacks.c: the trie and the interned code locations. Insert-only, lock-free readers. */
@@ -135,6 +150,7 @@ bool mt_live_restore(const struct thread *t, void *p, const struct block *b, str
 bool mt_live_peek(const void *p, struct block *b);
 bool mt_live_knows(const void *p);                  /* ... without its contents: mostly asked for filtered ones */
 bool mt_live_knows_large(const void *p);            /* ... where no small one has an entry */
+void mt_live_restart(void);                         /* nothing is alive; nobody enters */
 void mt_live_dense(void);                           /* no longer sampled; server thread: live_few.h */
 void mt_live_suspect(void);                         /* blocks may be freed past us: look at each closely */
 /* addr: of a small block, to the granule. Leaf by leaf, ascending within one. Server thread. */
@@ -169,6 +185,7 @@ void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed f
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
+void mt_slots_restart(void);                        /* all counters are 0; nobody counts */
 
 /* thread.c: per-thread state, its life. */
 extern MT_TLS struct hot *mt_hot;
@@ -179,6 +196,8 @@ struct thread *mt_thread_slow(void);                /* gate closed: who counts? 
 struct thread *mt_thread_shared(void);              /* any thread may add to it */
 bool mt_thread_quiet(void);                         /* the agent itself allocates, by way of libc */
 bool mt_thread_init(void);
+void mt_thread_retire_all(void);                    /* a detach: whoever comes late is not counted */
+void mt_thread_restart(void);                       /* then: the next session begins, nobody counts yet */
 bool mt_thread_forked(void);                        /* in a child that nobody told it is one */
 void mt_thread_fork_child(void);                    /* forget the threads that did not come along */
 int mt_thread_tid(pthread_t thread);                /* without a system call; 0 = unknown */
@@ -217,6 +236,7 @@ bool mt_record_take(struct thread *t, void *p, struct block *b);
 void mt_record_gone(struct thread *t, const struct block *b);    /* ... it was freed */
 void mt_record_restore(struct thread *t, void *p, const struct block *b); /* ... it was not */
 void mt_record_loss(unsigned reason, uint64_t bytes);
+void mt_record_restart(void);                       /* nothing was lost; nobody counts */
 void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
 
 /*
@@ -227,16 +247,30 @@ bool mt_server_start(void);                         /* from the constructor, or 
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
+bool mt_server_await(void);                         /* until it listens, or cannot: false */
+void mt_server_leave(void);                         /* it is to take the hooks out, and end */
+bool mt_server_gone(void);                          /* there is none, and none that is just ending */
 bool mt_server_is_thread(void);                     /* not a process of its own: dies with the target */
 #define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
 uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */
 
+/* attach.c */
+bool mt_attach_is(void);                            /* hooks came by memtop_attach(), and can be taken out */
+bool mt_attach_is_hook(const void *p);              /* one of them */
+/*
+ * Server: takes them out. *left: words that could not be written, *changed: that somebody else has written since.
+ * false: not now (a library is being unloaded).
+ */
+bool mt_attach_undo(uint32_t *left, uint32_t *changed);
+
 /* init.c */
 extern _Atomic int mt_state;                        /* enum agent_state */
 extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the agent started */
 extern int mt_pid;                                  /* the process that is watched */
+bool mt_init_late(void);                            /* attached: all but the options; false: no memory, no such engine */
 bool mt_init_early(void);                           /* first hook, before the constructor */
+void mt_init_tell_at_exit(void);                    /* the server is up: it is to learn of exit() */
 bool mt_init_running(void);                         /* ... which is what happens now */
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
@@ -246,6 +280,7 @@ uint64_t mt_init_waits(void);                       /* a dormant process is abou
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
+bool mt_init_filtered(void);                        /* ... system calls that it does not make itself may kill it */
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
 bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */

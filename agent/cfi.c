@@ -360,6 +360,10 @@ static bool run_one(struct program *p)
 	case 0x2e: /* GNU_args_size: of interest to exception handlers only */
 		cfi_uleb(&p->c);
 		return true;
+#if defined(__aarch64__)
+	case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here on; codes are always stripped */
+		return true;
+#endif
 	}
 	return false;
 }

@@ -8,10 +8,23 @@
 #include "agent.h"
 #include "unwind.h"
 
+#if defined(__arm__)
+#define CFI_TABLES false /* unwind_ehabi.c has what is there instead */
+#else
+#define CFI_TABLES true
+#endif
+
+#if defined(__aarch64__)
+#define CFI_REGS 32u /* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
+#define CFI_BP 29u
+#define CFI_SP 31u
+#define CFI_RA 30u   /* the link register; a frame's pc stands in its place */
+#else
 #define CFI_REGS 17u /* x86-64: 0..15 general, 16 the return address */
 #define CFI_BP 6u
 #define CFI_SP 7u
 #define CFI_RA 16u
+#endif
 
 enum cfi_how {
 	CFI_UNSET = 0,   /* unchanged, as SAME, by the ABI's default */
@@ -42,6 +55,7 @@ struct cfi_row {
 /* All registers of a frame, as far as they are known. */
 struct cfi_regs {
 	uint64_t value[CFI_REGS]; /* [CFI_RA] = pc, with PC_EXACT */
+	uint64_t link;            /* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call was made */
 	uint32_t known;           /* bit per register */
 };
 
@@ -50,11 +64,19 @@ unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
 
 void mt_cfi_init(void);
 
+/* Is it what a coroutine's first function returns to? pc: a lookup address. */
+bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
+
 /* The packed rule for a lookup address; never 0. */
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
 
 /* Replaces `r` by its caller's. false: *reason says why, or NONE at the end of the stack. */
 bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason);
+
+/* Is it the code that a signal's handler returns to? */
+bool mt_cfi_is_sigreturn(uintptr_t pc);
+/* AArch64: `r` becomes what a signal interrupted, whose ucontext lies at `context`. */
+bool mt_cfi_leave_signal(struct known *known, uintptr_t context, struct cfi_regs *r);
 
 /* cfi_expr.c: a DWARF expression (its length first). false: cannot be computed. */
 bool mt_cfi_eval(struct known *known, const uint8_t *expr, const uint8_t *end,

@@ -64,7 +64,7 @@ static uint64_t load(struct machine *m, uint64_t addr, uint64_t bytes)
 		m->failed = true;
 		return 0;
 	}
-	memcpy(&v, (const void *)addr, bytes);
+	memcpy(&v, (const void *)(uintptr_t)addr, bytes);
 	return v;
 }
 

@@ -20,8 +20,13 @@
 
 #define UC_R8 40 /* as UC_BP */
 
+#if defined(__aarch64__)
+/* mov x8, #SYS_rt_sigreturn; svc #0 */
+static const uint8_t sigreturn[] = { 0x68, 0x11, 0x80, 0xd2, 0x01, 0x00, 0x00, 0xd4 };
+#else
 /* mov $SYS_rt_sigreturn, %rax; syscall */
 static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0x0f, 0x05 };
+#endif
 
 /* breg `reg` <offset> and, when deref is asked for, a final deref; nothing else. */
 static bool is_breg(const uint8_t *expr, const uint8_t *end, unsigned reg, bool deref, int64_t *offset)
@@ -71,7 +76,7 @@ static bool pack_cfa(const struct cfi_row *row, uintptr_t pc, uint32_t *flags, i
 		*offset = s->cfa_value;
 		return s->cfa_reg == CFI_SP || s->cfa_reg == CFI_BP;
 	}
-	if (s->cfa_how != CFI_COMPUTED)
+	if (s->cfa_how != CFI_COMPUTED || BY_RECORDS)
 		return false;
 	*flags = RULE_WORD;
 	if (is_breg(expression(s->cfa_value), row->end, CFI_BP, true, offset))
@@ -112,7 +117,9 @@ static uint64_t pack(const struct cfi_row *row, uintptr_t pc)
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	if (s->how[CFI_RA] == CFI_UNDEFINED)
 		return rule_pack(RULE_END, 0, 0);
-	if (s->how[CFI_RA] != CFI_OFFSET || s->value[CFI_RA] != -(int64_t)WORD ||
+	bool usual = BY_RECORDS ? s->how[CFI_BP] == CFI_OFFSET && s->value[CFI_RA] == s->value[CFI_BP] + (int64_t)WORD
+				: s->value[CFI_RA] == -(int64_t)WORD;
+	if (s->how[CFI_RA] != CFI_OFFSET || !usual ||
 	    s->how[CFI_SP] != CFI_UNSET || !pack_cfa(row, pc, &base, &cfa) ||
 	    !pack_bp(row, base, &bp_flags, &bp) || cfa > RULE_OFFSET_MAX || cfa < -RULE_OFFSET_MAX ||
 	    bp > RULE_OFFSET_MAX || bp < -RULE_OFFSET_MAX)
@@ -120,7 +127,7 @@ static uint64_t pack(const struct cfi_row *row, uintptr_t pc)
 	return rule_pack(RULE_FAST | base | bp_flags, cfa, bp);
 }
 
-static bool is_sigreturn(uintptr_t pc)
+bool mt_cfi_is_sigreturn(uintptr_t pc)
 {
 	return mt_prim_readable(pc, sizeof(sigreturn)) &&
 	       !memcmp((const void *)pc, sigreturn, sizeof(sigreturn));
@@ -132,14 +139,14 @@ static bool is_sigreturn(uintptr_t pc)
  */
 static uintptr_t coroutine_end, coroutine_end_bytes;
 
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
 __attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
 
 static void never_run(void)
 {
 }
 
-/* libc does not export its name, but makecontext() puts it under the stack that it makes. */
+/* libc does not export its name, but makecontext() puts it under the stack that it makes, or into the link register. */
 void mt_cfi_init(void)
 {
 	ucontext_t context;
@@ -152,9 +159,15 @@ void mt_cfi_init(void)
 	context.uc_stack.ss_sp = stack;
 	context.uc_stack.ss_size = sizeof(stack);
 	makecontext(&context, never_run, 0);
+#if defined(__x86_64__)
 	coroutine_end = *(const uintptr_t *)context.uc_mcontext.gregs[REG_RSP];
+#elif defined(__aarch64__)
+	coroutine_end = context.uc_mcontext.regs[30];
+#else
+	coroutine_end = pc_code(context.uc_mcontext.arm_lr);
+#endif
 	coroutine_end_bytes = 1;
-	if (mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
+	if (CFI_TABLES && mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
 	    row.from == coroutine_end)
 		coroutine_end_bytes = row.to - row.from;
 }
@@ -164,7 +177,7 @@ void mt_cfi_init(void)
 }
 #endif
 
-static bool is_coroutine_end(uintptr_t pc, bool exact)
+bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact)
 {
 	return pc + !exact - coroutine_end < coroutine_end_bytes;
 }
@@ -183,12 +196,12 @@ uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 	struct cfi_row row;
 	unsigned reason;
 
-	if (is_coroutine_end(pc, exact))
+	if (mt_cfi_is_coroutine_end(pc, exact))
 		return rule_pack(RULE_END, 0, 0);
 	reason = mt_cfi_row(m, pc, &row);
 	if (reason == MTW_TRUNC_NONE)
 		return pack(&row, pc);
-	if (!exact && is_sigreturn(pc + 1))
+	if (!exact && mt_cfi_is_sigreturn(pc + 1))
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	if (is_loader_start(m, pc))
 		return rule_pack(RULE_END, 0, 0);
@@ -201,10 +214,45 @@ static bool load(struct known *known, uint64_t addr, uint64_t *value)
 {
 	if ((addr & (WORD - 1)) || !unwind_readable(known, addr))
 		return false;
-	*value = *(const uint64_t *)addr;
+	*value = *(const uint64_t *)(uintptr_t)addr;
 	return true;
 }
 
+#if defined(__aarch64__)
+bool mt_cfi_leave_signal(struct known *known, uintptr_t context, struct cfi_regs *r)
+{
+	struct cfi_regs next = { .known = ~0u };
+
+	for (unsigned i = 0; i < CFI_REGS; i++) /* x0..x30, sp */
+		if (!load(known, context + UC_X0 + i * WORD, &next.value[i]))
+			return false;
+	next.link = pc_code(next.value[CFI_RA]);
+	if (!load(known, context + UC_X0 + CFI_REGS * WORD, &next.value[CFI_RA]))
+		return false;
+	next.value[CFI_RA] |= PC_EXACT;
+	*r = next;
+	return mt_unwind_enter(known, r->value[CFI_SP], false);
+}
+
+/* The kernel puts a siginfo of 128 bytes under the context. */
+static bool step_signal(struct known *known, struct cfi_regs *r)
+{
+	return mt_cfi_leave_signal(known, r->value[CFI_SP] + 128, r);
+}
+
+/* In `next` is what the table recovered. A function that calls none leaves x30 alone: known behind a signal only. */
+static bool return_address(const struct cfi_row *row, const struct cfi_regs *r, struct cfi_regs *next)
+{
+	uint8_t how = row->state.how[CFI_RA];
+
+	if (how == CFI_UNSET || how == CFI_SAME) {
+		next->value[CFI_RA] = r->link;
+		return r->link != 0;
+	}
+	next->value[CFI_RA] = pc_code(next->value[CFI_RA]) & ~PC_EXACT;
+	return next->known & 1u << CFI_RA;
+}
+#else
 static bool step_signal(struct known *known, struct cfi_regs *r)
 {
 	/* In the order of a ucontext from r8 on; the pc last. */
@@ -221,6 +269,14 @@ static bool step_signal(struct known *known, struct cfi_regs *r)
 	*r = next;
 	return mt_unwind_enter(known, r->value[CFI_SP], false);
 }
+
+static bool return_address(const struct cfi_row *row, const struct cfi_regs *r, struct cfi_regs *next)
+{
+	(void)r;
+	next->value[CFI_RA] &= ~PC_EXACT;
+	return row->state.how[CFI_RA] != CFI_UNSET && next->known & 1u << CFI_RA;
+}
+#endif
 
 static bool find_cfa(struct known *known, const struct cfi_regs *r, const struct cfi_row *row,
 		     uint64_t *cfa)
@@ -276,7 +332,8 @@ static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_r
 	/* By the stack's own registers only outwards; others may lead to another stack, and inwards. */
 	bool common = row->state.cfa_how == CFI_OFFSET &&
 		      (row->state.cfa_reg == CFI_SP || row->state.cfa_reg == CFI_BP);
-	if (common ? cfa <= r->value[CFI_SP] : !mt_unwind_enter(known, cfa, false))
+	bool frameless = r->link && cfa == r->value[CFI_SP];
+	if (common ? cfa <= r->value[CFI_SP] && !frameless : !mt_unwind_enter(known, cfa, false))
 		return false;
 	for (unsigned reg = 0; reg < CFI_REGS; reg++)
 		recover(known, r, row, cfa, reg, &next);
@@ -284,10 +341,8 @@ static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_r
 		next.value[CFI_SP] = cfa;
 		next.known |= 1u << CFI_SP;
 	}
-	if (row->state.how[CFI_RA] == CFI_UNSET || !(next.known & 1u << CFI_RA) ||
-	    !(next.known & 1u << CFI_SP))
+	if (!return_address(row, r, &next) || !(next.known & 1u << CFI_SP))
 		return false;
-	next.value[CFI_RA] &= ~PC_EXACT;
 	*r = next;
 	return common || mt_unwind_enter(known, r->value[CFI_SP], false);
 }
@@ -300,7 +355,7 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 	struct cfi_row row;
 
 	*reason = MTW_TRUNC_NONE;
-	if (is_coroutine_end(pc, exact))
+	if (mt_cfi_is_coroutine_end(pc, exact))
 		return false;
 	*reason = mt_cfi_row(m, pc, &row);
 	if (*reason == MTW_TRUNC_NONE && row.state.how[CFI_RA] == CFI_UNDEFINED && !row.signal)
@@ -310,7 +365,7 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 		*reason = MTW_TRUNC_NONE;
 		return false;
 	}
-	bool signal = no_row ? !exact && is_sigreturn(pc + 1) : row.signal;
+	bool signal = no_row ? !exact && mt_cfi_is_sigreturn(pc + 1) : row.signal;
 	if (no_row && !signal)
 		return false;
 	*reason = MTW_TRUNC_BAD_CFI;

@@ -104,6 +104,8 @@ void command_options(struct server *s)
 	}
 	if (mt_unwind_why()[0])
 		keep_option(s, "unwind_why", mt_unwind_why(), "");
+	if (mt_attach_is())
+		keep_option(s, "attached", "yes", "");
 	if (mt_real_front())
 		keep_option(s, "malloc_before", mt_real_front(), "");
 	keep_filters(s, "");

@@ -28,24 +28,34 @@ struct option {
 	const char *choice; /* TEXT: the words allowed; SWITCH: the word that means true */
 };
 
-struct conf mt_conf = {
-	.listen = "@memtop.%p",
 #if defined(__x86_64__)
-	.unwind = "cfi",
+#define DEFAULT_ENGINE "cfi"
+#elif defined(__arm__)
+#define DEFAULT_ENGINE "ehabi"
 #else
-	.unwind = "fp",
+#define DEFAULT_ENGINE "fp"
 #endif
-	.xdepth = 256,
-	.mark_memory = 32u << 20,
-	.tick_ns = 100u * 1000 * 1000,
-};
+#define DEFAULTS                                                                                   \
+	{                                                                                          \
+		.listen = "@memtop.%p", .unwind = DEFAULT_ENGINE, .xdepth = 256, .mark_memory = 32u << 20, \
+		.tick_ns = 100u * 1000 * 1000,                                                     \
+	}
+
+struct conf mt_conf = DEFAULTS;
+
+void mt_conf_reset(void)
+{
+	static const struct conf defaults = DEFAULTS;
+
+	memcpy(&mt_conf, &defaults, sizeof(mt_conf));
+}
 
 #define AT(member) offsetof(struct conf, member)
 
 static const struct option options[] = {
 	{ "listen", TEXT, AT(listen), 1, sizeof(mt_conf.listen), false, NULL },
 	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false, 
-	  "auto cfi fp instrument libunwind caller" },
+	  "auto cfi fp ehabi instrument libunwind caller" },
 	{ "depth", DEPTH, AT(xdepth), 1, DEPTH_MAX, true, NULL },
 	{ "merge", NUMBER, AT(merge), 0, DEPTH_MAX, true, NULL },
 	{ "min_size", BYTES, AT(min_size), 0, (uint64_t)1 << 47, true, NULL },

@@ -110,15 +110,22 @@ static void fill(char **out, char *text, char *const *envp)
 		out++;
 }
 
+/* An attached agent does not come along; its server is to know that this was no exit. */
+static bool late(void)
+{
+	return mt_attach_is() && atomic_load_explicit(&mt_state, memory_order_acquire) == AGENT_ON;
+}
+
 /* Declares `env` in the caller: envp as the new program shall get it. */
 #define WITH_US(env, envp)                                                                         \
-	bool ours = wanted();                                                                      \
+	bool ours = wanted(), told = ours || late();                                               \
 	char **env = (char **)(envp);                                                              \
 	if (ours) {                                                                                \
 		env = alloca(env_slots(envp) * sizeof(*env));                                      \
 		fill(env, alloca(preload_bytes(envp)), (char *const *)(envp));                     \
-		begin();                                                                           \
-	}
+	}                                                                                          \
+	if (told)                                                                                  \
+		begin();
 
 static void begin(void)
 {
@@ -127,11 +134,11 @@ static void begin(void)
 }
 
 /* exec came back, so it has failed. */
-static int failed(bool ours, int rc)
+static int failed(bool told, int rc)
 {
 	int saved = errno;
 
-	if (ours && mt_init_watched())
+	if (told && mt_init_watched())
 		mt_server_exec_failed();
 	errno = saved;
 	return rc;
@@ -147,7 +154,7 @@ typedef int (*execvpe_fn)(const char *, char *const *, char *const *);
 static int any_execve(const char *path, char *const *argv, char *const *envp)
 {
 	WITH_US(env, envp);
-	return failed(ours, sys_execve(path, argv, env));
+	return failed(told, sys_execve(path, argv, env));
 }
 
 /* The PATH search is libc's; its own execve inside does not come back to us. */
@@ -165,7 +172,7 @@ static int any_execvpe(const char *file, char *const *argv, char *const *envp)
 		return -1;
 	}
 	WITH_US(env, envp);
-	return failed(ours, real(file, argv, env));
+	return failed(told, real(file, argv, env));
 }
 
 MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
@@ -191,13 +198,13 @@ MT_EXPORT int execvpe(const char *file, char *const *argv, char *const *envp)
 MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const *envp, int flags)
 {
 	WITH_US(env, envp);
-	return failed(ours, (int)syscall(SYS_execveat, dir, path, argv, env, flags));
+	return failed(told, (int)syscall(SYS_execveat, dir, path, argv, env, flags));
 }
 
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
 	WITH_US(env, envp);
-	return failed(ours, (int)syscall(SYS_execveat, fd, "", argv, env, 0x1000 /* AT_EMPTY_PATH */));
+	return failed(told, (int)syscall(SYS_execveat, fd, "", argv, env, 0x1000 /* AT_EMPTY_PATH */));
 }
 
 /* The arguments of an execl form, up to its NULL, as an array on the caller's stack. */

@@ -7,6 +7,7 @@
  */
 #include "filter.h"
 #include "set.h"
+#include "wide.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -16,8 +17,6 @@
 #define KEY_SHIFT 10u
 #define LN2_Q32 2977044472u
 #define ONE ((uint64_t)1 << 63) /* 1.0 in Q63 */
-
-typedef unsigned __int128 wide;
 
 _Atomic uint32_t mt_filter_on;
 _Atomic uint32_t mt_filter_ever;
@@ -126,10 +125,10 @@ static uint64_t minus_log2(uint64_t x)
 	uint64_t fraction = 0;
 
 	for (int bit = 31; bit >= 0; bit--) {
-		wide square = (wide)mantissa * mantissa; /* 2.126 */
-		bool two = square >> 127;
+		struct wide square = wide_times(mantissa, mantissa); /* 2.126 */
+		bool two = square.hi >> 63;
 		fraction |= (uint64_t)two << bit;
-		mantissa = (uint64_t)(square >> (two ? 64 : 63));
+		mantissa = two ? square.hi : wide_shift(square, 63);
 	}
 	return ((uint64_t)(zeros + 1) << 32) - fraction;
 }
@@ -137,15 +136,16 @@ static uint64_t minus_log2(uint64_t x)
 int64_t mt_filter_gap(struct filtering *f, uint64_t rate)
 {
 	uint64_t x = draw(f);
-	wide gap = (wide)minus_log2(x ? x : 1) * LN2_Q32 >> 16; /* -ln u, Q48 */
+	uint64_t ln = wide_shift(wide_times(minus_log2(x ? x : 1), LN2_Q32), 16); /* -ln u, Q48 */
+	struct wide gap = wide_times(ln, rate);
+	bool fits = gap.hi < (uint64_t)1 << 47 && wide_shift(gap, 48) < INT64_MAX;
 
-	gap = gap * rate >> 48;
-	return gap >= INT64_MAX ? INT64_MAX : (int64_t)gap + 1;
+	return fits ? (int64_t)wide_shift(gap, 48) + 1 : INT64_MAX;
 }
 
 static uint64_t times(uint64_t a, uint64_t b) /* Q63 */
 {
-	return (uint64_t)((wide)a * b >> 63);
+	return wide_shift(wide_times(a, b), 63);
 }
 
 /* 1 - e^-x in Q63; x in Q57, below 64. */
@@ -173,12 +173,12 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction)
 	*fraction = 0;
 	if (!rate || s / 45 >= rate) /* e^-45: nobody will see the difference */
 		return 1;
-	uint64_t p = hit_chance((uint64_t)(((wide)s << 57) / rate));
+	uint64_t p = hit_chance(wide_over((struct wide){ s >> 7, s << 57 }, rate));
 	if (!p)
 		p = 1;
-	wide inverse = ((wide)1 << 95) / p; /* Q32 */
-	*fraction = (uint32_t)inverse;
-	return (uint64_t)(inverse >> 32);
+	uint64_t rest = ONE % p; /* 1 / p in Q32 */
+	*fraction = (uint32_t)wide_over((struct wide){ rest >> 32, rest << 32 }, p);
+	return ONE / p;
 }
 
 struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node, size_t size)

@@ -39,15 +39,10 @@ void mt_hooks_plain_free(void *p);
 /* hooks_cxx.c: which operator new is behind us; once, from init. */
 void mt_hooks_cxx_init(void);
 bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc does */
-/* hooks_jemalloc.c: its own functions, where it is the allocator; once, from init. */
-void mt_hooks_jemalloc_init(void);
-
-/* rebind.c: hooks in front of functions that exist here; once, from init. list[0] tells whose they are. */
-struct rebind {
-	const char *name;
-	void *real, *hook;
-};
-void mt_rebind(const struct rebind *list, size_t count);
+/* hooks_jemalloc.c: its own functions, where it is the allocator; once, from init. How many are in list then. */
+#define JEMALLOC_HOOKS 5
+struct rebind;
+size_t mt_hooks_jemalloc_init(struct rebind *list); /* room for JEMALLOC_HOOKS */
 
 /* hooks_proc.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);

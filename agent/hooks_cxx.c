@@ -29,27 +29,46 @@ enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_N
 enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
 	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
 
+/* size_t as these names spell it. */
+#if __SIZEOF_SIZE_T__ == 8
+#define SZ "m"
+#else
+#define SZ "j"
+#define _ZdaPvm _ZdaPvj
+#define _ZdaPvmSt11align_val_t _ZdaPvjSt11align_val_t
+#define _ZdlPvm _ZdlPvj
+#define _ZdlPvmSt11align_val_t _ZdlPvjSt11align_val_t
+#define _Znam _Znaj
+#define _ZnamRKSt9nothrow_t _ZnajRKSt9nothrow_t
+#define _ZnamSt11align_val_t _ZnajSt11align_val_t
+#define _ZnamSt11align_val_tRKSt9nothrow_t _ZnajSt11align_val_tRKSt9nothrow_t
+#define _Znwm _Znwj
+#define _ZnwmRKSt9nothrow_t _ZnwjRKSt9nothrow_t
+#define _ZnwmSt11align_val_t _ZnwjSt11align_val_t
+#define _ZnwmSt11align_val_tRKSt9nothrow_t _ZnwjSt11align_val_tRKSt9nothrow_t
+#endif
+
 static const char *const new_names[NEWS] = {
-	[NEW] = "_Znwm",
-	[NEW_ARRAY] = "_Znam",
-	[NEW_NT] = "_ZnwmRKSt9nothrow_t",
-	[NEW_ARRAY_NT] = "_ZnamRKSt9nothrow_t",
-	[NEW_AL] = "_ZnwmSt11align_val_t",
-	[NEW_ARRAY_AL] = "_ZnamSt11align_val_t",
-	[NEW_AL_NT] = "_ZnwmSt11align_val_tRKSt9nothrow_t",
-	[NEW_ARRAY_AL_NT] = "_ZnamSt11align_val_tRKSt9nothrow_t",
+	[NEW] = "_Znw" SZ,
+	[NEW_ARRAY] = "_Zna" SZ,
+	[NEW_NT] = "_Znw" SZ "RKSt9nothrow_t",
+	[NEW_ARRAY_NT] = "_Zna" SZ "RKSt9nothrow_t",
+	[NEW_AL] = "_Znw" SZ "St11align_val_t",
+	[NEW_ARRAY_AL] = "_Zna" SZ "St11align_val_t",
+	[NEW_AL_NT] = "_Znw" SZ "St11align_val_tRKSt9nothrow_t",
+	[NEW_ARRAY_AL_NT] = "_Zna" SZ "St11align_val_tRKSt9nothrow_t",
 };
 static const char *const delete_names[DELETES] = {
 	[DEL] = "_ZdlPv",
 	[DEL_ARRAY] = "_ZdaPv",
-	[DEL_SIZE] = "_ZdlPvm",
-	[DEL_ARRAY_SIZE] = "_ZdaPvm",
+	[DEL_SIZE] = "_ZdlPv" SZ,
+	[DEL_ARRAY_SIZE] = "_ZdaPv" SZ,
 	[DEL_NT] = "_ZdlPvRKSt9nothrow_t",
 	[DEL_ARRAY_NT] = "_ZdaPvRKSt9nothrow_t",
 	[DEL_AL] = "_ZdlPvSt11align_val_t",
 	[DEL_ARRAY_AL] = "_ZdaPvSt11align_val_t",
-	[DEL_SIZE_AL] = "_ZdlPvmSt11align_val_t",
-	[DEL_ARRAY_SIZE_AL] = "_ZdaPvmSt11align_val_t",
+	[DEL_SIZE_AL] = "_ZdlPv" SZ "St11align_val_t",
+	[DEL_ARRAY_SIZE_AL] = "_ZdaPv" SZ "St11align_val_t",
 	[DEL_AL_NT] = "_ZdlPvSt11align_val_tRKSt9nothrow_t",
 	[DEL_ARRAY_AL_NT] = "_ZdaPvSt11align_val_tRKSt9nothrow_t",
 };
@@ -218,6 +237,9 @@ MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t 
 	if (t && mt_live_peek(p, &known)) {
 		mt_record_take(t, p, &known);
 		mt_record_gone(t, &known);
+		t->deleting = (uintptr_t)p;
+	} else if (t && kind == ALLOCATOR && mt_attach_is()) {
+		mt_record_take(t, p, &known); /* from before the attach: counted as such, here or nowhere */
 		t->deleting = (uintptr_t)p;
 	}
 	if (real_delete[g])

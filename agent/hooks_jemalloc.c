@@ -16,8 +16,10 @@
  * are: see unseen.c, and rebind.c, which puts them in front of jemalloc's.
  */
 #include "hooks.h"
+#include "rebind.h"
 
 #include <dlfcn.h>
+#include <string.h>
 
 static void *(*real_mallocx)(size_t, int);
 static void *(*real_rallocx)(void *, size_t, int);
@@ -111,9 +113,9 @@ static bool beside_malloc(void *function)
 	       x.dli_fbase == m.dli_fbase;
 }
 
-void mt_hooks_jemalloc_init(void)
+size_t mt_hooks_jemalloc_init(struct rebind *list)
 {
-	struct rebind list[] = {
+	const struct rebind ours[JEMALLOC_HOOKS] = {
 		{ "mallocx", mt_real_next("mallocx"), (void *)hook_mallocx },
 		{ "rallocx", mt_real_next("rallocx"), (void *)hook_rallocx },
 		{ "xallocx", mt_real_next("xallocx"), (void *)hook_xallocx },
@@ -122,16 +124,17 @@ void mt_hooks_jemalloc_init(void)
 	};
 	void *nallocx = mt_real_next("nallocx");
 
-	for (size_t i = 0; i < sizeof(list) / sizeof(*list); i++)
+	memcpy(list, ours, sizeof(ours));
+	for (size_t i = 0; i < JEMALLOC_HOOKS; i++)
 		if (!beside_malloc(list[i].real))
-			return;
+			return 0;
 	if (!beside_malloc(nallocx))
-		return;
+		return 0;
 	real_mallocx = (void *(*)(size_t, int))list[0].real;
 	real_rallocx = (void *(*)(void *, size_t, int))list[1].real;
 	real_xallocx = (size_t(*)(void *, size_t, size_t, int))list[2].real;
 	real_dallocx = (void (*)(void *, int))list[3].real;
 	real_sdallocx = (void (*)(void *, size_t, int))list[4].real;
 	real_nallocx = (size_t(*)(size_t, int))nallocx;
-	mt_rebind(list, sizeof(list) / sizeof(*list));
+	return JEMALLOC_HOOKS;
 }

@@ -96,7 +96,9 @@ MT_EXPORT int dlclose(void *handle)
 {
 	found();
 	mt_maps_invalidate();
+	mt_unloads_begin();
 	int rc = real_dlclose ? real_dlclose(handle) : -1;
+	mt_unloads_end();
 	mt_maps_invalidate();
 	return rc;
 }

@@ -17,6 +17,8 @@
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
  */
 #include "hooks.h"
+#include "object.h"
+#include "rebind.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -89,6 +91,20 @@ static const char *options_text(void)
 	return "";
 }
 
+static bool set_up_engines(void)
+{
+	mt_maps_init();
+	if (!mt_unwind_init(mt_conf.unwind)) {
+		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
+		return false;
+	}
+	if (!mt_live_init(mt_hooks_cxx_foreign() ? 16 : mt_real_granule())) {
+		mt_msg("no address space for the live map; running unprofiled");
+		return false;
+	}
+	return true;
+}
+
 static bool set_up(void)
 {
 	mt_start_ns = mt_prim_now_ns();
@@ -105,17 +121,34 @@ static bool set_up(void)
 		mt_msg("MEMTOP_OPTIONS: the value of max_size %s; running unprofiled", wrong);
 		return false;
 	}
-	mt_maps_init();
-	if (!mt_unwind_init(mt_conf.unwind)) {
-		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
+	if (!set_up_engines())
 		return false;
-	}
-	if (!mt_live_init(mt_hooks_cxx_foreign() ? 16 : mt_real_granule())) {
-		mt_msg("no address space for the live map; running unprofiled");
-		return false;
-	}
-	mt_hooks_jemalloc_init();
+	struct rebind list[JEMALLOC_HOOKS];
+	size_t count = mt_hooks_jemalloc_init(list);
+	if (count)
+		mt_rebind(list, count);
 	return true;
+}
+
+bool mt_init_late(void)
+{
+	static bool again;
+
+	mt_start_ns = mt_prim_now_ns();
+	mt_pid = own_pid = mt_prim_getpid();
+	forked_ns = 0;
+	mt_hooks_proc_init();
+	mt_hooks_wait_init();
+	if (!mt_thread_init())
+		return false;
+	mt_hooks_cxx_init();
+	if (!again)
+		return again = set_up_engines();
+	mt_thread_restart();
+	mt_slots_restart();
+	mt_live_restart();
+	mt_maps_restart();
+	return mt_unwind_init(mt_conf.unwind);
 }
 
 bool mt_init_early(void)
@@ -219,6 +252,11 @@ bool mt_init_shares_pages(void)
 	return forked_ns || atomic_load_explicit(&xforks, memory_order_relaxed);
 }
 
+bool mt_init_filtered(void)
+{
+	return seal() == SEAL_FILTER;
+}
+
 /* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
 bool mt_init_watched(void)
 {
@@ -233,6 +271,12 @@ void mt_init_exits(int status)
 		mt_server_exit(status);
 }
 
+/* quick_exit() does not say, and reaches no _exit() that could be seen. */
+static void at_quick(void)
+{
+	mt_init_exits(EXIT_UNKNOWN);
+}
+
 #ifdef __GLIBC__
 static void at_exit(int status, void *unused)
 {
@@ -243,6 +287,7 @@ static void at_exit(int status, void *unused)
 static void tell_at_exit(void)
 {
 	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick);
 }
 #else
 /* Others do not say what it ends with. */
@@ -254,13 +299,32 @@ static void at_exit(void)
 static void tell_at_exit(void)
 {
 	atexit(at_exit);
+	at_quick_exit(at_quick);
 }
 #endif
+
+/*
+ * A server that is a process reads the last counters when we are gone. One that is a thread has to be told; from the
+ * constructor this is registered so early that it is called last of all.
+ */
+void mt_init_tell_at_exit(void)
+{
+	static _Atomic bool xtold;
+
+	if (mt_server_is_thread() && !atomic_exchange(&xtold, true))
+		tell_at_exit();
+}
 
 __attribute__((constructor)) static void begin(void)
 {
 	int kept = errno;
 
+	if (!mt_object_interposes()) { /* loaded by a dlopen: nothing happens until memtop_attach() */
+		int early = AGENT_EARLY;
+		atomic_compare_exchange_strong(&mt_state, &early, AGENT_OFF);
+		errno = kept;
+		return;
+	}
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
 	clean_environment(!mt_conf.follow_exec);
@@ -268,12 +332,7 @@ __attribute__((constructor)) static void begin(void)
 		mt_thread_self();
 		mt_thread_named(0, program_invocation_short_name);
 		mt_server_start();
-		/*
-		 * A server that is a process reads the last counters when we are gone. One that is a
-		 * thread has to be told; registered this early, this is called last of all.
-		 */
-		if (mt_server_is_thread())
-			tell_at_exit();
+		mt_init_tell_at_exit();
 	}
 	errno = kept;
 }
@@ -296,6 +355,7 @@ void mt_init_forked(void)
 	forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
+	mt_unloads_forked();
 	mt_thread_fork_child();
 }
 

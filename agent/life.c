@@ -15,6 +15,7 @@
  * Memory of the dead: everything private and anonymous goes at once, so that a viewer on a slow link
  * does not keep a dead server's gigabytes; what stays is the agent's own, code, and file mappings.
  */
+#include "calls.h"
 #include "server.h"
 
 #include <errno.h>
@@ -22,7 +23,6 @@
 #include <linux/kcmp.h>
 #include <poll.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 
 #define EXEC_BELIEF_NS (100 * MILLI)
 #define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
@@ -85,7 +85,7 @@ static void follow_groups(struct server *s)
 		if (*p == '\n' || !*p)
 			break;
 	}
-	mt_prim_call(SYS_setgroups, n, (long)group, 0, 0, 0, 0);
+	mt_prim_call(CALL_SETGROUPS, n, (long)group, 0, 0, 0, 0);
 }
 
 /* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
@@ -101,8 +101,8 @@ static void follow_user(struct server *s)
 	/* Twice: rights that are given up go last, rights that come back are needed first. */
 	for (int i = 0; i < 2; i++) {
 		follow_groups(s);
-		mt_prim_call(SYS_setresgid, gid[0], gid[1], gid[2], 0, 0, 0);
-		mt_prim_call(SYS_setresuid, uid[0], uid[1], uid[2], 0, 0, 0);
+		mt_prim_call(CALL_SETRESGID, gid[0], gid[1], gid[2], 0, 0, 0);
+		mt_prim_call(CALL_SETRESUID, uid[0], uid[1], uid[2], 0, 0, 0);
 	}
 	if (dumpable == 1)
 		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
@@ -110,13 +110,28 @@ static void follow_user(struct server *s)
 	memcpy(s->gid, gid, sizeof(gid));
 }
 
+/* What a program had given up before we were attached, no hook of ours has seen. */
+static void note_seals(const struct server *s)
+{
+	char text[2048];
+
+	if (!mt_attach_is() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
+		return;
+	const char *filter = strstr(text, "\nSeccomp:\t"), *rights = strstr(text, "\nNoNewPrivs:\t");
+	if (rights && rights[13] != '0')
+		mt_init_seal(SEAL_RIGHTS);
+	if (filter && filter[10] != '0')
+		mt_init_seal(SEAL_FILTER);
+}
+
 void life_begin(struct server *s)
 {
+	note_seals(s);
 	s->kcmp_works = !s->thread_mode && compare_memory(s) == 0;
 	for (int i = 0; i < 3; i++) {
 		uint32_t uid[3], gid[3];
-		mt_prim_call(SYS_getresuid, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
-		mt_prim_call(SYS_getresgid, (long)&gid[0], (long)&gid[1], (long)&gid[2], 0, 0, 0);
+		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
+		mt_prim_call(CALL_GETRESGID, (long)&gid[0], (long)&gid[1], (long)&gid[2], 0, 0, 0);
 		s->uid[i] = uid[i];
 		s->gid[i] = gid[i];
 	}
@@ -175,10 +190,10 @@ static void set_announced(struct server *s, uint32_t said)
 static void learn_status(struct server *s)
 {
 	for (int i = 0; i < STATUS_TRIES; i++) {
-		struct { int64_t sec, nsec; } ms = { 0, 1000000 };
+		long ms[2] = { 0, 1000000 };
 		if (zombie_status(s) || pidfd_status(s))
 			return;
-		mt_prim_call(SYS_nanosleep, (long)&ms, 0, 0, 0, 0, 0);
+		mt_prim_call(SYS_nanosleep, (long)ms, 0, 0, 0, 0, 0);
 	}
 	uint32_t said = atomic_load(&s->shared->xexit);
 	set_announced(s, said);
@@ -190,8 +205,8 @@ static bool is_gone(struct server *s)
 
 	if (s->pid_fd >= 0) {
 		struct pollfd p = { s->pid_fd, POLLIN, 0 };
-		struct { int64_t sec, nsec; } none = { 0, 0 };
-		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)&none, 0, 8, 0) > 0;
+		long none[2] = { 0, 0 };
+		return mt_prim_call(SYS_ppoll, (long)&p, 1, (long)none, 0, 8, 0) > 0;
 	}
 	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
 		return mt_prim_call(SYS_kill, s->target, 0, 0, 0, 0, 0) == -ESRCH;

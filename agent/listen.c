@@ -12,6 +12,7 @@
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
  * process id's former agent may still be about to let go of it.
  */
+#include "calls.h"
 #include "server.h"
 
 #include <errno.h>
@@ -77,9 +78,8 @@ static bool read_token(struct server *s)
 	size_t len = strlen(s->token);
 	if (path[0] && !len) {
 		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
-		struct stat st;
-		/* newfstatat with an empty path: the one call that all architectures have */
-		long bad = fd < 0 ? fd : mt_prim_call(SYS_newfstatat, fd, (long)"", (long)&st,
+		call_stat st;
+		long bad = fd < 0 ? fd : mt_prim_call(CALL_FSTATAT, fd, (long)"", (long)&st,
 						      AT_EMPTY_PATH, 0, 0);
 		if (!bad && (st.st_mode & 077)) {
 			mt_msg("token_file=%s: others may read it; use chmod 600", path);
@@ -270,7 +270,7 @@ const char *listen_refuses(int fd)
 		return other;
 	if (unmapped(peer.uid))
 		return "this process is in a user namespace of its own, where it cannot tell who you are";
-	uint32_t own = (uint32_t)mt_prim_call(SYS_geteuid, 0, 0, 0, 0, 0, 0);
+	uint32_t own = (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0);
 	return peer.uid == own || peer.uid == 0 ? NULL : other;
 }
 

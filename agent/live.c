@@ -56,6 +56,7 @@ static _Atomic bool xsuspected;
 unsigned mt_live_granule_shift = 4;
 
 _Atomic uint32_t mt_live_xtick;
+static size_t leaf_bytes(enum leaf_kind kind);
 static uint64_t *tick_start; /* TICKS long; written by the server before mt_live_xtick */
 
 static region_leaf *new_root(region_leaf *_Atomic *at)
@@ -87,6 +88,15 @@ bool mt_live_init(unsigned granule_bytes)
 	return true;
 }
 
+/* The leaves stay: a late free may still look at an entry, and write the 0 that is there. */
+void mt_live_restart(void)
+{
+	for (struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire); u; u = u->next)
+		mt_prim_drop(u->leaf, leaf_bytes(u->kind));
+	mt_prim_drop(tick_start, TICKS * sizeof(*tick_start));
+	atomic_store(&mt_live_xtick, 0);
+}
+
 MT_COLD void mt_live_suspect(void)
 {
 	region_leaf *_Atomic empty = NULL;
@@ -109,7 +119,7 @@ MT_INLINE struct shadow *shadow_of(uintptr_t addr)
 {
 	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &mt_live_odd;
 
-	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) || addr >> ADDRESS_BITS))
+	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) || address_beyond(addr)))
 		return NULL;
 	return s;
 }
@@ -203,7 +213,7 @@ MT_COLD static bool make_leaf(uintptr_t addr, bool large)
 {
 	size_t region = addr >> REGION_SHIFT;
 
-	if (addr >> ADDRESS_BITS || ((addr & 8) && !make_odd()))
+	if (address_beyond(addr) || ((addr & 8) && !make_odd()))
 		return false;
 	const struct shadow *s = shadow_of(addr);
 	if (large)

@@ -11,6 +11,8 @@
 #define REGION_SHIFT 26
 #if defined(__x86_64__)
 #define ADDRESS_BITS 47
+#elif __SIZEOF_POINTER__ == 4
+#define ADDRESS_BITS 32
 #else
 #define ADDRESS_BITS 48
 #endif
@@ -42,6 +44,12 @@ MT_INLINE uintptr_t plain_address(const void *p)
 #endif
 }
 
+/* Is it past the known address space? */
+MT_INLINE bool address_beyond(uintptr_t addr)
+{
+	return (uint64_t)addr >> ADDRESS_BITS;
+}
+
 MT_INLINE uint64_t pack_small(size_t size, slot_id slot, uint32_t tick, uint32_t thread)
 {
 	return (uint64_t)slot << 40 | (uint64_t)tick << 24 | (uint64_t)thread << 10 | size;
@@ -59,7 +67,7 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 {
 	uintptr_t addr = plain_address(p);
 
-	if (unlikely(addr & (8 | ~(uintptr_t)0 << ADDRESS_BITS)))
+	if (unlikely(addr & (8 | (uintptr_t)(~UINT64_C(0) << ADDRESS_BITS))))
 		return NULL;
 	region_leaf *root = atomic_load_explicit(&mt_live_fast, memory_order_relaxed);
 	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);

@@ -35,7 +35,7 @@ MT_INLINE bool live_few_none(const void *p)
 	const region_leaf *root = atomic_load_explicit(&mt_live_few, memory_order_acquire);
 	uintptr_t addr = plain_address(p);
 
-	if (!root || unlikely(addr >> ADDRESS_BITS))
+	if (!root || unlikely(address_beyond(addr)))
 		return false;
 	uintptr_t table = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
 	return !table || !atomic_load_explicit((_Atomic uint8_t *)(table + (addr >> FEW_SHIFT)), memory_order_relaxed);

@@ -57,6 +57,8 @@ static _Atomic uint32_t xhint[HINTS];
 static _Atomic bool xmissed;       /* a pc was found in no module */
 static char exe_path[MTW_STRING_MAX];
 
+static bool consistent(void);
+
 static struct module *module_at(uint32_t id)
 {
 	return atomic_load_explicit(&xmodules[id], memory_order_acquire);
@@ -138,16 +140,40 @@ static void read_build_id(struct module *m)
 	}
 }
 
-static uintptr_t find_eh_frame_hdr(uintptr_t start, uintptr_t bias)
+/* What dlfo_eh_frame is, too. */
+#if defined(__arm__)
+#define UNWIND_TABLE PT_ARM_EXIDX
+#else
+#define UNWIND_TABLE PT_GNU_EH_FRAME
+#endif
+
+static const ElfW(Phdr) *table_header(uintptr_t start, uintptr_t bias)
 {
 	size_t count;
 	const ElfW(Phdr) *ph = headers(start, bias, &count);
 
 	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type == PT_GNU_EH_FRAME)
-			return bias + ph[i].p_vaddr;
+		if (ph[i].p_type == UNWIND_TABLE)
+			return &ph[i];
 	}
-	return 0;
+	return NULL;
+}
+
+static uintptr_t find_eh_frame_hdr(uintptr_t start, uintptr_t bias)
+{
+	const ElfW(Phdr) *ph = table_header(start, bias);
+
+	return ph ? bias + ph->p_vaddr : 0;
+}
+
+bool mt_maps_table_end(const struct module *m, uintptr_t *end)
+{
+	const ElfW(Phdr) *ph = m->eh_frame_hdr ? table_header(m->start, m->bias) : NULL;
+
+	if (!ph || m->bias + ph->p_vaddr != m->eh_frame_hdr)
+		return false;
+	*end = m->eh_frame_hdr + ph->p_memsz;
+	return true;
 }
 
 /* --- what kind it is */
@@ -396,6 +422,31 @@ uint32_t mt_maps_count(void)
 uint32_t mt_maps_generation(void)
 {
 	return atomic_load_explicit(&mt_maps_changes, memory_order_acquire);
+}
+
+void mt_maps_restart(void)
+{
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		if (!m)
+			continue;
+		m->loaded_ns = 1;
+		atomic_fetch_and(&m->xflags, ~MTW_MODULE_HOOKS);
+		if (is_gone(m))
+			atomic_store(&m->xunloaded_ns, 1);
+		set_changed(m);
+	}
+	mt_maps_invalidate();
+}
+
+const void *mt_maps_headers(const struct module *m, size_t *count)
+{
+	return headers(m->start, m->bias, count);
+}
+
+bool mt_maps_whole(void)
+{
+	return consistent();
 }
 
 void mt_maps_invalidate(void)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * object.c - reads loaded objects, and tells whether any of them defines a name.
+ * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses of others' functions.
  *
  * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own malloc
  * and free, where it has some, which may just be looking up theirs. So what does not exist is not asked for.
@@ -8,10 +8,34 @@
  * value 0 does not exist, as unseen.c has it.
  */
 #include "object.h"
+#include "packed.h"
 
 #include <elf.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
+
+#if defined(__x86_64__)
+#define IS_ADDRESS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#elif defined(__aarch64__)
+#define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#else
+#define IS_ADDRESS(type) ((type) == R_ARM_JUMP_SLOT || (type) == R_ARM_GLOB_DAT || (type) == R_ARM_ABS32)
+#endif
+
+#if UINTPTR_MAX > UINT32_MAX
+#define INFO_SYMBOL(info) ((uint32_t)ELF64_R_SYM(info))
+#define INFO_TYPE(info) ELF64_R_TYPE(info)
+#else
+#define INFO_SYMBOL(info) ((uint32_t)ELF32_R_SYM(info))
+#define INFO_TYPE(info) ELF32_R_TYPE(info)
+#endif
+
+/* Of Android's linker; elf.h lacks them. */
+#define ANDROID_REL 0x6000000f
+#define ANDROID_RELSZ 0x60000010
+#define ANDROID_RELA 0x60000011
+#define ANDROID_RELASZ 0x60000012
 
 /* What is asked of all objects. */
 struct question {
@@ -32,22 +56,30 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
 		case DT_SYMTAB: o->symbol = at(o, d->d_un.d_ptr); break;
 		case DT_STRTAB: o->string = at(o, d->d_un.d_ptr); break;
 		case DT_GNU_HASH: o->hash = at(o, d->d_un.d_ptr); break;
-		case DT_RELA: o->table[0] = at(o, d->d_un.d_ptr); break;
-		case DT_RELASZ: o->bytes[0] = d->d_un.d_val; break;
-		case DT_JMPREL: o->table[1] = at(o, d->d_un.d_ptr); break;
-		case DT_PLTRELSZ: o->bytes[1] = d->d_un.d_val; break;
+		case DT_HASH: o->old_hash = at(o, d->d_un.d_ptr); break;
+		case DT_RELA: o->table[TABLE_RELA] = at(o, d->d_un.d_ptr); break;
+		case DT_RELASZ: o->bytes[TABLE_RELA] = d->d_un.d_val; break;
+		case DT_REL: o->table[TABLE_REL] = at(o, d->d_un.d_ptr); break;
+		case DT_RELSZ: o->bytes[TABLE_REL] = d->d_un.d_val; break;
+		case DT_JMPREL: o->table[TABLE_CALLS] = at(o, d->d_un.d_ptr); break;
+		case DT_PLTRELSZ: o->bytes[TABLE_CALLS] = d->d_un.d_val; break;
+		case DT_PLTREL: o->calls_rela = d->d_un.d_val == DT_RELA; break;
+		case ANDROID_REL:
+		case ANDROID_RELA: o->table[TABLE_PACKED] = (void *)(o->bias + d->d_un.d_ptr); break;
+		case ANDROID_RELSZ:
+		case ANDROID_RELASZ: o->bytes[TABLE_PACKED] = d->d_un.d_val; break;
 		}
 	}
 }
 
-bool mt_object_read(const struct dl_phdr_info *info, struct object *o)
+bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *header, size_t headers)
 {
 	uintptr_t page = getauxval(AT_PAGESZ);
 	const ElfW(Dyn) *dynamic = NULL;
 
-	*o = (struct object){ .bias = info->dlpi_addr, .start = UINTPTR_MAX };
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
+	*o = (struct object){ .bias = bias, .start = UINTPTR_MAX, .header = header, .headers = headers };
+	for (size_t i = 0; i < headers; i++) {
+		const ElfW(Phdr) *ph = &header[i];
 		uintptr_t from = o->bias + ph->p_vaddr, to = from + ph->p_memsz;
 		if (ph->p_type == PT_LOAD) {
 			o->start = from < o->start ? from : o->start;
@@ -64,13 +96,38 @@ bool mt_object_read(const struct dl_phdr_info *info, struct object *o)
 	return o->symbol && o->string;
 }
 
+bool mt_object_read(const struct dl_phdr_info *info, struct object *o)
+{
+	return mt_object_read_headers(o, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum);
+}
+
 bool mt_object_holds(const struct object *o, const void *p)
 {
 	return (uintptr_t)p >= o->start && (uintptr_t)p < o->end;
 }
 
-/* The table: counts, a Bloom filter, the first symbol of each bucket, and the hashes of all that are defined. */
-static bool defines(const struct object *o, const struct question *q)
+int mt_object_protection(const struct object *o, const void *p)
+{
+	int how = PROT_READ;
+
+	for (size_t i = 0; i < o->headers; i++) {
+		const ElfW(Phdr) *ph = &o->header[i];
+		if (ph->p_type == PT_LOAD && (uintptr_t)p - o->bias - ph->p_vaddr < ph->p_memsz)
+			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0);
+	}
+	return how;
+}
+
+static bool is_defined(const struct object *o, const ElfW(Sym) *s, const char *name)
+{
+	return s->st_value && s->st_shndx != SHN_UNDEF && !strcmp(o->string + s->st_name, name);
+}
+
+/*
+ * The first symbol from `from` on that is defined by that name; NULL. The table: counts, a Bloom filter, the first
+ * symbol of each bucket, and the hashes of all that are defined.
+ */
+static ElfW(Sym) *find(const struct object *o, const struct question *q, uint32_t from)
 {
 	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], shift = o->hash[3];
 	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(o->hash + 4);
@@ -79,19 +136,36 @@ static bool defines(const struct object *o, const struct question *q)
 	ElfW(Addr) word = words ? bloom[q->hash / bits % words] : 0;
 
 	if (!buckets || !(word >> q->hash % bits & word >> (q->hash >> shift) % bits & 1))
-		return false;
+		return NULL;
 	uint32_t i = bucket[q->hash % buckets];
 	if (i < first)
-		return false;
+		return NULL;
 	for (;; i++) {
 		uint32_t h = chain[i - first];
-		const ElfW(Sym) *s = &o->symbol[i];
-		if ((h | 1) == (q->hash | 1) && s->st_value && s->st_shndx != SHN_UNDEF &&
-		    !strcmp(o->string + s->st_name, q->name))
-			return true;
+		if (i >= from && (h | 1) == (q->hash | 1) && is_defined(o, &o->symbol[i], q->name))
+			return &o->symbol[i];
 		if (h & 1)
-			return false;
+			return NULL;
 	}
+}
+
+/* Where there is only System V's table: its second word is how many symbols there are. */
+static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uint32_t from)
+{
+	for (uint32_t i = from; o->old_hash && i < o->old_hash[1]; i++)
+		if (is_defined(o, &o->symbol[i], q->name))
+			return &o->symbol[i];
+	return NULL;
+}
+
+static ElfW(Sym) *find_any(const struct object *o, const struct question *q, uint32_t from)
+{
+	return o->hash ? find(o, q, from) : find_old(o, q, from);
+}
+
+static bool defines(const struct object *o, const struct question *q)
+{
+	return find(o, q, 0);
 }
 
 static struct question ask_for(const char *name)
@@ -136,4 +210,111 @@ bool mt_object_before_us(const char *name)
 	struct question q = ask_for(name);
 
 	return dl_iterate_phdr(ask_first, &q) > 0;
+}
+
+struct definition {
+	struct question q;
+	void *f;
+};
+
+/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym says. */
+static int define(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct definition *d = arg;
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+		return 0;
+	ElfW(Sym) *s = find_any(&o, &d->q, 0);
+	if (!s || (s->st_info & 15) == STT_GNU_IFUNC)
+		return 0;
+	d->f = (void *)(o.bias + s->st_value);
+	return 1;
+}
+
+void *mt_object_definition(const char *name)
+{
+	struct definition d = { ask_for(name), NULL };
+
+	dl_iterate_phdr(define, &d);
+	return d.f;
+}
+
+struct order {
+	unsigned seen;
+	bool us;
+};
+
+/*
+ * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings. The program
+ * itself is neither, whatever functions it has of its own, or stand-ins for.
+ */
+static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct order *order = arg;
+	uintptr_t loader = getauxval(AT_BASE);
+	struct object o;
+
+	(void)size;
+	mt_object_read(info, &o);
+	order->us = mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read);
+	return order->us || (order->seen++ && ((loader && mt_object_holds(&o, (const void *)loader)) ||
+					       mt_object_holds(&o, (const void *)(uintptr_t)dl_iterate_phdr)));
+}
+
+bool mt_object_interposes(void)
+{
+	struct order order = { 0, false };
+
+	dl_iterate_phdr(who_is_first, &order);
+	return order.us;
+}
+
+void mt_object_each_symbol(const struct object *o, const char *name, void (*visit)(void *arg, ElfW(Sym) *s), void *arg)
+{
+	struct question q = ask_for(name);
+
+	for (ElfW(Sym) *s = find_any(o, &q, 0); s; s = find_any(o, &q, (uint32_t)(s - o->symbol) + 1))
+		visit(arg, s);
+}
+
+/* --- what was relocated */
+
+struct walk {
+	const struct object *o;
+	void (*visit)(void *arg, const char *name, void **slot);
+	void *arg;
+};
+
+/* An address with something added is none of the function's. In a text segment none is looked for. */
+static bool slot_at(void *arg, uintptr_t offset, uintptr_t info, intptr_t addend)
+{
+	const struct walk *w = arg;
+	uint32_t index = INFO_SYMBOL(info);
+	void **slot = (void **)(w->o->bias + offset);
+
+	if (index && !addend && IS_ADDRESS(INFO_TYPE(info)) && mt_object_protection(w->o, slot) & PROT_WRITE)
+		w->visit(w->arg, w->o->string + w->o->symbol[index].st_name, slot);
+	return true;
+}
+
+/*
+ * DT_RELR is left out on purpose: its entries are relative ones, of the object's own bias, and name no symbol.
+ */
+void mt_object_each_slot(const struct object *o, void (*visit)(void *arg, const char *name, void **slot), void *arg)
+{
+	struct walk w = { o, visit, arg };
+
+	for (enum table k = TABLE_RELA; k <= TABLE_CALLS; k++) {
+		bool rela = k == TABLE_RELA || (k == TABLE_CALLS && o->calls_rela);
+		size_t each = rela ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+		const char *from = o->table[k], *end = from ? from + o->bytes[k] / each * each : from;
+		for (const char *at = from; at != end; at += each) {
+			const ElfW(Rel) *r = (const void *)at;
+			slot_at(&w, r->r_offset, r->r_info, rela ? ((const ElfW(Rela) *)(const void *)at)->r_addend : 0);
+		}
+	}
+	if (o->table[TABLE_PACKED])
+		mt_packed_each(o->table[TABLE_PACKED], o->bytes[TABLE_PACKED], slot_at, &w);
 }

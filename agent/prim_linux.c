@@ -8,7 +8,9 @@
  * clock is read through libc's vDSO entry, which makes no system call.
  *
  * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
- * fault as an error. Kernels before 5.14 lack it: there process_vm_readv on ourselves answers.
+ * fault as an error. Kernels before 5.14 lack it: there process_vm_readv on ourselves answers. Emulators (qemu-user)
+ * take any advice for good and do nothing, also at address 0: there rt_sigprocmask, which reads a mask before it
+ * finds that it is not told what to do with it.
  */
 #include "agent.h"
 
@@ -31,7 +33,7 @@
 
 #define PROBE_PAGE 4096u /* the smallest page of any machine that we run on */
 
-enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY };
+enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY, PROBE_MASK };
 
 static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
 
@@ -66,9 +68,43 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
 			 : "memory");
 	return x0;
 }
+#elif defined(__arm__)
+/* r7 may be the frame pointer: the number is put there for the call alone. */
+long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
+{
+	register long r0 __asm__("r0") = a;
+	register long r1 __asm__("r1") = b;
+	register long r2 __asm__("r2") = c;
+	register long r3 __asm__("r3") = d;
+	register long r4 __asm__("r4") = e;
+	register long r5 __asm__("r5") = f;
+	register long number __asm__("r6") = nr;
+
+	__asm__ volatile("mov ip, r7; mov r7, %1; svc #0; mov r7, ip"
+			 : "+r"(r0)
+			 : "r"(number), "r"(r1), "r"(r2), "r"(r3), "r"(r4), "r"(r5)
+			 : "ip", "memory");
+	return r0;
+}
 #else
 #error "mt_prim_call: no system call sequence for this machine"
 #endif
+
+#ifdef SYS_mmap
+#define CALL_MMAP SYS_mmap
+#else
+#define CALL_MMAP SYS_mmap2 /* counts the offset in pages: 0 is 0 */
+#endif
+
+/* A position of 64 bits is a pair of registers on 32-bit machines: an even one first, on ARM. */
+static long read_at(long fd, void *to, size_t bytes, uint64_t at)
+{
+#if defined(__arm__)
+	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, 0, (long)(uint32_t)at, (long)(at >> 32));
+#else
+	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, (long)at, 0, 0);
+#endif
+}
 
 static bool failed(long ret)
 {
@@ -96,8 +132,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		return false;
 	while (done < pages) {
 		size_t some = pages - done < 128 ? pages - done : 128;
-		long got = mt_prim_call(SYS_pread64, fd, (long)words, (long)(some * 8), (long)((first + done) * 8),
-					0, 0);
+		long got = read_at(fd, words, some * 8, (first + done) * 8);
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)
@@ -122,7 +157,7 @@ bool mt_prim_barrier(void)
 void *mt_prim_map(size_t bytes, bool reserve_only)
 {
 	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (reserve_only ? MAP_NORESERVE : 0);
-	long p = mt_prim_call(SYS_mmap, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	if (failed(p))
 		return NULL;
@@ -177,6 +212,17 @@ uint64_t mt_prim_unix_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
+/*
+ * Not nanosleep: the kernel prepares a thread's restart of that as it begins, and a thread which was taken out of a
+ * wait of its own to run memtop_attach() would find its own restart gone, and EINTR.
+ */
+void mt_prim_sleep(uint64_t ns)
+{
+	struct { long sec, nsec; } rest = { (long)(ns / 1000000000u), (long)(ns % 1000000000u) }; /* is written to */
+
+	mt_prim_call(SYS_ppoll, 0, 0, (long)&rest, 0, 0, 0);
+}
+
 int mt_prim_getpid(void)
 {
 	return (int)mt_prim_call(SYS_getpid, 0, 0, 0, 0, 0, 0);
@@ -201,6 +247,14 @@ static bool copyable(uintptr_t first, uintptr_t last)
 	return true;
 }
 
+static bool is_mask(uintptr_t first, uintptr_t last)
+{
+	for (uintptr_t page = first; page <= last; page += PROBE_PAGE)
+		if (mt_prim_call(SYS_rt_sigprocmask, -1, (long)(page + 8), 0, 8, 0, 0) == -EFAULT) /* 0 would be no mask */
+			return false;
+	return true;
+}
+
 static enum probe probe_kind(void)
 {
 	int kind = atomic_load_explicit(&xprobe, memory_order_relaxed);
@@ -208,7 +262,10 @@ static enum probe probe_kind(void)
 	if (likely(kind != PROBE_UNKNOWN))
 		return kind;
 	uintptr_t here = (uintptr_t)&xprobe & ~(uintptr_t)(PROBE_PAGE - 1);
-	kind = failed(advise((void *)here, 1, MADV_POPULATE_READ)) ? PROBE_COPY : PROBE_POPULATE;
+	if (failed(advise((void *)here, 1, MADV_POPULATE_READ)))
+		kind = PROBE_COPY;
+	else
+		kind = failed(advise(NULL, 1, MADV_POPULATE_READ)) ? PROBE_POPULATE : PROBE_MASK;
 	atomic_store_explicit(&xprobe, kind, memory_order_relaxed);
 	return kind;
 }
@@ -222,7 +279,8 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes)
 	uintptr_t first = addr & ~(uintptr_t)(PROBE_PAGE - 1);
 	uintptr_t last = (addr + bytes - 1) & ~(uintptr_t)(PROBE_PAGE - 1);
 
-	if (probe_kind() == PROBE_COPY)
-		return copyable(first, last);
+	enum probe kind = probe_kind();
+	if (kind != PROBE_POPULATE)
+		return kind == PROBE_COPY ? copyable(first, last) : is_mask(first, last);
 	return !failed(advise((void *)first, last - first + 1, MADV_POPULATE_READ));
 }

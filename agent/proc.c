@@ -87,10 +87,10 @@ uintptr_t proc_hex(const char **at)
 
 static uint64_t clock_of(long clock)
 {
-	struct { int64_t sec, nsec; } ts = { 0, 0 };
+	long ts[2] = { 0, 0 };
 
-	mt_prim_call(SYS_clock_gettime, clock, (long)&ts, 0, 0, 0, 0);
-	return (uint64_t)ts.sec * SECOND + (uint64_t)ts.nsec;
+	mt_prim_call(SYS_clock_gettime, clock, (long)ts, 0, 0, 0, 0);
+	return (uint64_t)ts[0] * SECOND + (uint64_t)ts[1];
 }
 
 static uint64_t hook_time(void)
@@ -204,11 +204,13 @@ void proc_figures(struct server *s)
 		return; /* the last figures stay */
 	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {
 		const char *second = strchr(text, ' ');
-		virt = number(text) * 4096;
-		rss = second ? number(second + 1) * 4096 : 0;
+		virt = number(text) * mt_prim_page_bytes();
+		rss = second ? number(second + 1) * mt_prim_page_bytes() : 0;
 	}
-	if (proc_read(s->target, "stat", text, sizeof(text)) > 0)
-		threads = proc_field(text, 20) - s->thread_mode;
+	if (proc_read(s->target, "stat", text, sizeof(text)) > 0) {
+		threads = proc_field(text, 20); /* qemu-user says 0 */
+		threads -= threads && s->thread_mode;
+	}
 	if (s->pass_ns >= s->children_next_ns) {
 		s->children_next_ns = s->pass_ns + SECOND;
 		children = count_children(s);

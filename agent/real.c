@@ -34,6 +34,7 @@ struct boot_chunk *_Atomic mt_real_boot;
 static _Atomic bool xfinding; /* inside the first lookup */
 static _Atomic bool xfound;
 static const char *front; /* a name of the loader's */
+static bool late;         /* attached: libc comes before us, and nobody finds our malloc first */
 
 static void *first_malloc(size_t n);
 static void first_free(void *p);
@@ -131,7 +132,13 @@ static void *lookup(void *handle, const char *symbol)
 
 void *mt_real_next(const char *symbol)
 {
-	return lookup(RTLD_NEXT, symbol);
+	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
+}
+
+/* RTLD_NEXT would be what comes after us in our own scope: our libc, and no allocator that the program has. */
+void mt_real_late(void)
+{
+	late = true;
 }
 
 static bool is_agent(const void *addr)
@@ -284,7 +291,8 @@ static void find_all(void)
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
 	untangle(&r);
-	find_front(&r);
+	if (!late)
+		find_front(&r);
 	mt_real = r;
 }
 

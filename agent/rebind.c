@@ -1,17 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * rebind.c - puts hooks in front of functions that are only hooked where they exist.
+ * rebind.c - puts hooks in front of functions that others are bound to already, and takes them away again.
  *
- * Once, at start-up, when it turned out that they do. Two steps, in this order:
- *   1. our names for them (unseen.c) get values in our own symbol table, so that whatever is looked
- *      up from now on finds the hooks: lazy calls, dlsym, libraries that are loaded later;
- *   2. what was bound before we ran is bound anew: slots of all loaded objects, but the function's
- *      own and ours, whose relocation names it and which hold the real address.
- * Pages that the loader made read-only are made so again. A pointer that some constructor before
- * ours has copied elsewhere is not found: what is allocated by it is not seen, and its
+ * Two uses. An agent that was preloaded finds, at start-up, that jemalloc's own functions exist (mt_rebind);
+ * one that was attached to a running process does it with all of its hooks (mt_rebind_in, _out). Both have
+ * two halves:
+ *   1. what is looked up from now on: lazy calls that are not bound yet, dlsym, libraries that are loaded
+ *      later, with their constructors. A preloaded agent is found before the real functions: its own
+ *      names for them (unseen.c) get values. One that was attached is not: in the symbol table of the object that
+ *      has the real function, its name gets the hook's address. No dlopen has to be watched for that, and
+ *      nothing runs between a library's being mapped and its being hooked.
+ *   2. what was bound before: slots of all loaded objects, but the agent's and the loader's, whose relocation names
+ *      the function and which hold its address.
+ * Taking away is the same walk with the two addresses exchanged. So nothing is remembered about slots, and one
+ * that somebody else has changed since holds neither address, and is left. A lazy slot that was bound
+ * meanwhile stays bound, to the real function.
+ *
+ * Slots that hold another address than the real function's are not touched: a stand-in for it (the program's PLT,
+ * where that is no PIE), which is hooked by its own slot, or another allocator (RTLD_DEEPBIND, a library with its
+ * own), whose blocks the real functions do not know. Pages that the loader made read-only are made so again. A
+ * pointer that the program has copied elsewhere is not found: what is allocated by it is not seen, and its
  * free is counted as one of an unknown block.
  */
-#include "hooks.h"
+#include "rebind.h"
+#include "maps.h"
 #include "object.h"
 
 #include <elf.h>
@@ -20,17 +32,33 @@
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
-#if defined(__x86_64__)
-#define IS_ADDRESS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
-#else
-#define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
-#endif
+#include <memtop/wire.h>
 
+#define LAST_MAX 64
+#define LOAD_TRIES 1000 /* half a millisecond apart: for a load to end */
+
+/* One walk, one way. */
 struct work {
 	const struct rebind *list;
 	size_t count;
-	bool shown;                        /* step 1 is done */
+	const struct object *o;            /* the one that is walked */
+	const void *spared;                /* the object that holds it is left out; NULL */
+	bool out;                          /* hooks go */
+	const char *but;                   /* all but that one; NULL */
+	const struct module *program;      /* out: where stand-ins are */
+	bool was_hooked;                   /* out: this object was, as hooked.c found */
+	struct rebound done;
 };
+
+static void *from_of(const struct work *w, size_t i)
+{
+	return w->out ? w->list[i].hook : w->list[i].real;
+}
+
+static void *to_of(const struct work *w, size_t i)
+{
+	return w->out ? w->list[i].real : w->list[i].hook;
+}
 
 static bool protect(const void *p, size_t bytes, int how)
 {
@@ -39,85 +67,242 @@ static bool protect(const void *p, size_t bytes, int how)
 	return mt_prim_call(SYS_mprotect, (long)from, (long)((uintptr_t)p + bytes - from), how, 0, 0, 0) == 0;
 }
 
-/* Its segment's: where linkers do not keep them apart, code lies in the same pages. */
-static int protection_of(const struct dl_phdr_info *info, const void *p)
-{
-	int how = PROT_READ;
+/* --- what is looked up from now on */
 
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const ElfW(Phdr) *ph = &info->dlpi_phdr[i];
-		if (ph->p_type == PT_LOAD && (uintptr_t)p - info->dlpi_addr - ph->p_vaddr < ph->p_memsz)
-			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0);
-	}
-	return how;
+/* A symbol's value is one word: who looks it up meanwhile finds the one or the other. */
+static bool set_value(const struct object *o, ElfW(Sym) *s, const void *f)
+{
+	int was = mt_object_protection(o, s);
+
+	if (!(was & PROT_WRITE) && !protect(s, sizeof(*s), was | PROT_WRITE))
+		return false;
+	__atomic_store_n(&s->st_value, (uintptr_t)f - o->bias, __ATOMIC_RELEASE);
+	if (!(was & PROT_WRITE))
+		protect(s, sizeof(*s), was);
+	return true;
 }
 
 /* Our symbol table ends where our strings begin. */
-static void show(struct work *w, const struct object *self, int protection)
-{
-	ElfW(Sym) *end = (ElfW(Sym) *)(uintptr_t)self->string;
-	size_t bytes = (size_t)((uintptr_t)self->string - (uintptr_t)self->symbol);
-
-	w->shown = true;
-	if (self->symbol >= end || !protect(self->symbol, bytes, protection | PROT_WRITE))
-		return;
-	for (ElfW(Sym) *s = self->symbol; s + 1 <= end; s++)
-		for (size_t i = 0; i < w->count; i++)
-			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
-			    !strcmp(self->string + s->st_name, w->list[i].name))
-				s->st_value = (uintptr_t)w->list[i].hook - self->bias;
-	protect(self->symbol, bytes, protection);
-}
-
 static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 {
+	struct work *w = arg;
 	struct object o;
 
 	(void)size;
-	if (mt_object_read(info, &o) && mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
-		show(arg, &o, protection_of(info, o.symbol));
-	return ((struct work *)arg)->shown;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
+		return 0;
+	for (ElfW(Sym) *s = o.symbol; s + 1 <= (ElfW(Sym) *)(uintptr_t)o.string; s++)
+		for (size_t i = 0; i < w->count; i++)
+			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
+			    !strcmp(o.string + s->st_name, w->list[i].name))
+				set_value(&o, s, w->list[i].hook);
+	return 1;
 }
 
-static void bind_slot(const struct object *o, void **slot, void *to)
+struct naming {
+	struct work *w;
+	size_t i;
+};
+
+/* Another version of the name may be another function: it stays. */
+static void name_symbol(void *arg, ElfW(Sym) *s)
+{
+	const struct naming *n = arg;
+	struct work *w = n->w;
+
+	if ((void *)(w->o->bias + s->st_value) != from_of(w, n->i))
+		return;
+	if (set_value(w->o, s, to_of(w, n->i)))
+		w->done.names++;
+	else
+		w->done.refused++;
+}
+
+static void name_object(struct work *w)
+{
+	for (size_t i = 0; i < w->count; i++) {
+		struct naming n = { w, i };
+		if (mt_object_holds(w->o, w->list[i].real) && !(w->but && !strcmp(w->list[i].name, w->but)))
+			mt_object_each_symbol(w->o, w->list[i].name, name_symbol, &n);
+	}
+}
+
+/* --- what was bound before */
+
+static bool bind_slot(const struct object *o, void **slot, void *from, void *to)
 {
 	bool fixed = (uintptr_t)slot >= o->fixed && (uintptr_t)slot < o->fixed_end;
 
 	if (fixed && !protect(slot, sizeof(*slot), PROT_READ | PROT_WRITE))
-		return;
-	__atomic_store_n(slot, to, __ATOMIC_RELEASE);
+		return false;
+	/* The loader may bind a lazy one just now: to the same hook, or the program sets it: then it is the program's. */
+	__atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	if (fixed)
 		protect(slot, sizeof(*slot), PROT_READ);
+	return true;
+}
+
+/* Neither real nor a hook, a stub of its own or a stand-in: by somebody who has come after us. */
+static bool is_changed(const struct work *w, const char *name, const void *is)
+{
+	const struct module *p = w->program;
+
+	if (!is || mt_object_holds(w->o, is) || (p && (uintptr_t)is >= p->start && (uintptr_t)is < p->end))
+		return false;
+	for (size_t i = 0; i < w->count; i++)
+		if (!strcmp(name, w->list[i].name))
+			return is != w->list[i].real && is != w->list[i].hook;
+	return false;
+}
+
+static void bind_if(void *arg, const char *name, void **slot)
+{
+	struct work *w = arg;
+	void *is = __atomic_load_n(slot, __ATOMIC_RELAXED);
+
+	for (size_t i = 0; i < w->count; i++) {
+		if (is != from_of(w, i) || strcmp(name, w->list[i].name) || (w->but && !strcmp(name, w->but)))
+			continue;
+		if (bind_slot(w->o, slot, is, to_of(w, i)))
+			w->done.slots++;
+		else
+			w->done.refused++;
+		return;
+	}
+	if (w->was_hooked)
+		w->done.changed += is_changed(w, name, is);
+}
+
+static bool is_spared(const struct work *w)
+{
+	return mt_object_holds(w->o, (const void *)(uintptr_t)mt_rebind) ||
+	       mt_object_holds(w->o, (const void *)mt_maps_loader_start) ||
+	       (w->spared && mt_object_holds(w->o, w->spared));
 }
 
 static int bind_object(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	const struct work *w = arg;
+	struct work *w = arg;
 	struct object o;
 
 	(void)size;
-	if (!mt_object_read(info, &o) || mt_object_holds(&o, w->list->real) || mt_object_holds(&o, w->list->hook))
-		return 0;
-	for (int k = 0; k < 2; k++) {
-		for (size_t n = 0; o.table[k] && n < o.bytes[k] / sizeof(ElfW(Rela)); n++) {
-			const ElfW(Rela) *r = &o.table[k][n];
-			uint32_t index = (uint32_t)ELF64_R_SYM(r->r_info);
-			void **slot = (void **)(o.bias + r->r_offset);
-			if (!index || r->r_addend || !IS_ADDRESS(ELF64_R_TYPE(r->r_info)))
-				continue;
-			for (size_t i = 0; i < w->count; i++)
-				if (*slot == w->list[i].real &&
-				    !strcmp(o.string + o.symbol[index].st_name, w->list[i].name))
-					bind_slot(&o, slot, w->list[i].hook);
-		}
-	}
+	w->o = &o;
+	if (mt_object_read(info, &o) && !is_spared(w))
+		mt_object_each_slot(&o, bind_if, w);
+	return 0;
+}
+
+static int name_each(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	w->o = &o;
+	if (mt_object_read(info, &o) && !is_spared(w))
+		name_object(w);
 	return 0;
 }
 
 void mt_rebind(const struct rebind *list, size_t count)
 {
-	struct work w = { list, count, false };
+	struct work w = { .list = list, .count = count, .spared = list->real };
 
 	dl_iterate_phdr(show_ours, &w);
 	dl_iterate_phdr(bind_object, &w);
+}
+
+struct rebound mt_rebind_in(const struct rebind *list, size_t count)
+{
+	struct work w = { .list = list, .count = count };
+
+	dl_iterate_phdr(name_each, &w);
+	dl_iterate_phdr(bind_object, &w);
+	return w.done;
+}
+
+/* Of the modules that maps.c knows: the loader's lock is not the server's to take. */
+static void each_module(struct work *w, void (*visit)(struct work *w))
+{
+	for (uint32_t id = 0; id < mt_maps_count(); id++) {
+		const struct module *m = mt_maps_module(id);
+		struct object o;
+		size_t headers;
+		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_GONE | MTW_MODULE_AGENT | MTW_MODULE_VDSO))
+			continue;
+		const ElfW(Phdr) *ph = mt_maps_headers(m, &headers);
+		w->o = &o;
+		w->was_hooked = atomic_load(&m->xflags) & MTW_MODULE_HOOKED;
+		if (ph && mt_object_read_headers(&o, m->bias, ph, headers) && !is_spared(w))
+			visit(w);
+	}
+}
+
+static void bind_each_slot(struct work *w)
+{
+	mt_object_each_slot(w->o, bind_if, w);
+}
+
+/* A slot of dlclose, found while it still led to the hook. */
+static struct last {
+	struct object o;
+	void **slot;
+} last[LAST_MAX];
+static size_t last_count;
+
+static void note_last(void *arg, const char *name, void **slot)
+{
+	struct work *w = arg;
+
+	if (*slot == w->list->hook && !strcmp(name, w->list->name) && last_count < LAST_MAX)
+		last[last_count++] = (struct last){ *w->o, slot };
+}
+
+static void note_each_slot(struct work *w)
+{
+	mt_object_each_slot(w->o, note_last, w);
+}
+
+/*
+ * dlclose itself: from the first slot on that is restored, unloads wait for nobody. So all are found first, and then
+ * written in one go, those of the program at the very end.
+ */
+static void bind_last(struct work *w)
+{
+	uintptr_t entry = getauxval(AT_ENTRY);
+
+	last_count = 0;
+	each_module(w, note_each_slot);
+	each_module(w, name_object);
+	for (int program = 0; program < 2; program++)
+		for (size_t i = 0; i < last_count; i++) {
+			w->o = &last[i].o;
+			if (mt_object_holds(w->o, (const void *)entry) == program)
+				bind_if(w, w->list->name, last[i].slot);
+		}
+}
+
+/* Names first: who is loaded after that is not ours. */
+struct rebound mt_rebind_out(const struct rebind *list, size_t count)
+{
+	struct work w = { .list = list, .count = count, .out = true, .but = "dlclose" };
+
+	mt_maps_refresh();
+	for (uint32_t id = 0; !w.program && id < mt_maps_count(); id++)
+		if (mt_maps_module(id) && atomic_load(&mt_maps_module(id)->xflags) & MTW_MODULE_MAIN)
+			w.program = mt_maps_module(id);
+	each_module(&w, name_object);
+	/* A load that is under way has looked its names up before, and is not in the list yet: it ends soon. */
+	for (int i = 0; i < LOAD_TRIES && !mt_maps_whole(); i++)
+		mt_prim_sleep(500000);
+	mt_maps_refresh();
+	each_module(&w, bind_each_slot);
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(list[i].name, w.but))
+			continue;
+		struct work unloads = { .list = &list[i], .count = 1, .out = true, .done = w.done };
+		bind_last(&unloads);
+		return unloads.done;
+	}
+	return w.done;
 }

@@ -37,6 +37,12 @@ MT_COLD void mt_record_loss(unsigned reason, uint64_t bytes)
 	atomic_fetch_add_explicit(&losses[reason].xbytes, bytes, memory_order_relaxed);
 }
 
+void mt_record_restart(void)
+{
+	memset(losses, 0, sizeof(losses));
+	atomic_store(&mt_filter_ever, 0); /* no block is left out of this session yet */
+}
+
 void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes)
 {
 	*events = atomic_load_explicit(&losses[reason].xevents, memory_order_relaxed);
@@ -70,11 +76,14 @@ MT_COLD static bool nested(const struct thread *t, uintptr_t sp)
 	return false;
 }
 
-/* The state to count in: t itself, or the shared one when t is in the middle of something. */
+/*
+ * The state to count in: t itself, or the shared one when t is in the middle of something. NULL: its session is
+ * over, the event came late.
+ */
 static struct thread *guard_in(struct thread *t, uintptr_t sp)
 {
 	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || nested(t, sp))))
-		return mt_thread_shared();
+		return unlikely(t->busy_sp == BUSY_OVER) ? NULL : mt_thread_shared();
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
 	return t;
@@ -111,11 +120,16 @@ static void count_free(struct thread *t, const struct block *b)
 		mt_record_loss(MTW_LOSS_SHADOW, b->size);
 }
 
-/* The map had an entry where a new block begins: its block was freed past us. Live heals. */
+/*
+ * The map had an entry where a new block begins: its block was freed past us. Live heals. While a detach is under way it
+ * was freed by a thread whose gate is closed already, and given out to one whose gate is still open: nothing was lost.
+ */
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
-	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
-	mt_live_suspect();
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_OFF) {
+		mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+		mt_live_suspect();
+	}
 	count_free(t, old);
 }
 
@@ -305,7 +319,8 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 {
 	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
-	enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
+	if (likely(t->busy_sp != BUSY_OVER))
+		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
 	return p;
 }
 
@@ -355,6 +370,8 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 	uint32_t on = t->filter.on;
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
 	struct thread *c = guard_in(t, r->sp);
+	if (unlikely(!c))
+		return p;
 	node_id node = !c->shared ? mt_unwind_capture(t, r)
 				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
@@ -442,19 +459,21 @@ uint64_t mt_record_seen(const struct thread *t)
 }
 
 /* Freed, and never seen allocated: the loader's from our own lookups, from before we came, filtered. */
-MT_COLD static bool unknown_free(const struct thread *t, const void *p)
+MT_COLD static bool unknown_free(const struct thread *t, void *p)
 {
 	if (mt_real_boot_owns(p))
 		return false;
 	if (t->deleting != (uintptr_t)p &&
 	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
-		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, 0);
+		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_attach_is() ? mt_real.malloc_usable_size(p) : 0);
 	return true;
 }
 
 static bool count_freed(struct thread *t, void *p, uintptr_t sp)
 {
 	struct thread *c = guard_in(t, sp);
+	if (unlikely(!c))
+		return !mt_real_boot_owns(p);
 	struct block b = mt_live_take(p);
 	bool pass_on = true;
 
@@ -552,6 +571,8 @@ void mt_record_gone(struct thread *t, const struct block *b)
 	if (unlikely(!b->slot))
 		return;
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
+	if (unlikely(!c))
+		return;
 	count_free(c, b);
 	guard_out(c);
 }
@@ -561,6 +582,8 @@ void mt_record_restore(struct thread *t, void *p, const struct block *b)
 	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
 	struct block old;
 
+	if (unlikely(!c))
+		return;
 	if (b->slot && mt_live_restore(t, p, b, &old))
 		heal(c, &old);
 	guard_out(c);

@@ -8,6 +8,9 @@
  * address in the word under the CFA; bp left alone or saved at CFA + b (at bp + b when the CFA is
  * read from memory: that is how over-aligned frames are described). Everything else is RULE_SLOW:
  * the table is interpreted each time, with all registers.
+ *
+ * AArch64 compilers put the return address above the saved frame pointer, and that pair anywhere in the frame: RULE_FAST
+ * has bp saved at CFA + b and the return address in the word after it (BY_RECORDS).
  */
 #ifndef MT_RULE_H
 #define MT_RULE_H
@@ -29,6 +32,13 @@
 #define RULE_OWN (1u << 7)    /* the agent's own code: no node for it */
 #define RULE_REASON_SHIFT 8   /* enum mtw_truncation, 4 bits */
 #define RULE_RECORD (1u << 12) /* by a frame record: bp = 0 is the end */
+#define RULE_FIRST (1u << 13) /* RULE_NONE that is the end close under the thread's control block: mt_unwind_begins() */
+
+#if defined(__aarch64__)
+#define BY_RECORDS true
+#else
+#define BY_RECORDS false
+#endif
 
 #define RULE_OFFSET_MAX ((1 << 23) - 1)
 

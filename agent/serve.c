@@ -13,6 +13,7 @@
  *
  * Runs as a process of its own in the target's memory; see server.h for what may be used here.
  */
+#include "maps.h"
 #include "server.h"
 
 #include <poll.h>
@@ -25,8 +26,11 @@
 #define GREETING_PATIENCE_NS (10 * SECOND)  /* from accept to CLIENT */
 #define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
 #define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
+#define LEAVING_PATIENCE_NS (5 * SECOND)    /* ... when the target runs on */
 #define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take a reason that was written */
 #define LAST_PATIENCE_NS (15 * SECOND)      /* ... the final state: from one ACK to the next */
+#define UNLOAD_PATIENCE_NS (2 * MILLI)
+#define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
 
 /* Every mapping of the server's, linked, so that the end of the target spares them. */
@@ -83,6 +87,12 @@ bool serve_owns(uintptr_t start, uintptr_t end)
 	return false;
 }
 
+void serve_release(void)
+{
+	while (mappings)
+		serve_unmap(mappings + 1, 0);
+}
+
 void serve_forget(void)
 {
 	mappings = NULL;
@@ -108,13 +118,13 @@ struct kernel_sigaction {
 	void (*handler)(int);
 	unsigned long flags;
 	void (*restorer)(void);
-	uint64_t mask;
+	uint32_t mask[2];
 };
 
 static void guard_faults(void)
 {
 	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP };
-	struct kernel_sigaction sa = { on_fault, 0x04000000 /* SA_RESTORER */, NULL, 0 };
+	struct kernel_sigaction sa = { on_fault, 0x04000000 /* SA_RESTORER */, NULL, { 0, 0 } };
 	uint64_t mask = ~0ull, no_core[2] = { 0, 0 };
 
 #if !defined(__x86_64__)
@@ -185,10 +195,30 @@ static void begin(struct server *s)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 }
 
+/* Before its hooks are in place, an attached agent can keep nobody from unloading what is looked at. */
+static void look_at_modules(void)
+{
+	static unsigned failures;
+
+	if (mt_attach_is() && atomic_load(&mt_state) != AGENT_ON)
+		return;
+	bool held = mt_unloads_hold(UNLOAD_PATIENCE_NS);
+	failures = held ? 0 : failures + 1;
+	if (!held && failures < UNLOAD_FAILURES) {
+		mt_maps_settle();
+		return;
+	}
+	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a longjmp */
+	if (!held)
+		return;
+	hooked_look();
+	mt_unloads_release();
+}
+
 void serve_tick(struct server *s, bool all)
 {
 	if (!s->over) {
-		mt_maps_refresh();
+		look_at_modules();
 		mt_live_advance(serve_now(), false);
 	}
 	marks_requests(s);
@@ -223,6 +253,7 @@ static bool anybody(struct server *s)
 	return false;
 }
 
+/* The target is gone, or the agent is out of it. */
 static void the_end(struct server *s)
 {
 	s->over = true;
@@ -234,7 +265,8 @@ static void the_end(struct server *s)
 	if (anybody(s))
 		scan_last(s); /* first: the tick sends the final state */
 	serve_tick(s, true);
-	life_release(s);
+	if (s->state != MTW_DETACHED)
+		life_release(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 }
@@ -261,6 +293,8 @@ static void requests(struct server *s, uint64_t now)
 		if (state == REQUEST_READY || state == REQUEST_ABANDONED)
 			s->next_tick_ns = 0;
 	}
+	if (atomic_load(&s->shared->xleave) && !s->over)
+		s->next_tick_ns = 0;
 	if (s->thread_mode && atomic_load(&s->shared->xexit) && !s->over)
 		s->next_second_ns = s->next_tick_ns = 0;
 }
@@ -270,12 +304,12 @@ static void patience(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		struct viewer *v = &s->viewer[i];
-		uint64_t limit = s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
+		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS : s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
 
 		if (v->state == VIEWER_GREETING || v->state == VIEWER_CLIENT)
 			limit = s->over ? ARRIVAL_PATIENCE_NS : GREETING_PATIENCE_NS;
 		if (v->state == VIEWER_CLOSING)
-			limit = v->final ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
+			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
@@ -303,7 +337,7 @@ static void poll_once(struct server *s, int ms)
 {
 	struct pollfd fd[VIEWERS_MAX + 3];
 	int viewer[VIEWERS_MAX + 3], n = 0;
-	struct { int64_t sec, nsec; } ts = { ms / 1000, (ms % 1000) * 1000000ll };
+	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
 	fd[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
@@ -315,7 +349,7 @@ static void poll_once(struct server *s, int ms)
 		viewer[n] = i;
 		fd[n++] = (struct pollfd){ v->fd, (short)(POLLIN | (v->out_len ? POLLOUT : 0)), 0 };
 	}
-	if (mt_prim_call(SYS_ppoll, (long)fd, n, (long)&ts, 0, 8, 0) <= 0)
+	if (mt_prim_call(SYS_ppoll, (long)fd, n, (long)ts, 0, 8, 0) <= 0)
 		return;
 	if (fd[1].revents)
 		s->next_tick_ns = s->next_second_ns = 0;
@@ -354,7 +388,7 @@ static void due(struct server *s)
 		bool second = now >= s->next_second_ns;
 		if (second)
 			s->next_second_ns = now + SECOND;
-		if (life_check(s, second)) {
+		if (life_check(s, second) || leave_check(s)) {
 			the_end(s);
 		} else if (now >= s->next_tick_ns) {
 			serve_tick(s, false);
@@ -385,6 +419,8 @@ int serve_main(void *arg)
 		due(s);
 		scan_run(s);
 	}
+	if (s->state == MTW_DETACHED)
+		leave_memory(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 	atomic_store(&s->shared->xfinal_futex, 1);
 	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);

@@ -24,6 +24,7 @@
 #include "server.h"
 
 #include <errno.h>
+#include <link.h>
 #include <linux/futex.h>
 #include <sched.h>
 #include <signal.h>
@@ -32,6 +33,12 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
+#ifdef __GLIBC__
+#define TLS_NEAR SIZE_MAX   /* ours is always at a fixed place from the thread pointer */
+#else
+#define TLS_NEAR (1u << 20) /* further away it is found through the dtv alone */
+#endif
+#define ROOM_BYTES 16384
 /* The kernel clears xtid at the server's end, however it comes: its number may be somebody else's then. */
 #define ITS_END CLONE_CHILD_CLEARTID
 #define STACK_BYTES (256u << 10)
@@ -71,10 +78,54 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t is, uint64_t deadline_ns
 		if (now >= deadline_ns)
 			return;
 		uint64_t left = deadline_ns - now;
-		struct { int64_t sec, nsec; } ts = { (int64_t)(left / SECOND), (int64_t)(left % SECOND) };
-		mt_prim_call(SYS_futex, (long)word, FUTEX_WAIT, (long)is, (long)&ts, 0, 0);
+		long ts[2] = { (long)(left / SECOND), (long)(left % SECOND) };
+		mt_prim_call(SYS_futex, (long)word, FUTEX_WAIT, (long)is, (long)ts, 0, 0);
 	}
 }
+
+#ifdef __GLIBC__
+static void give_dtv(void **tp, uint8_t *room)
+{
+	(void)tp;
+	(void)room;
+}
+#else
+static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_hot;
+
+	(void)size;
+	for (int i = 0; data && i < info->dlpi_phnum; i++)
+		if (info->dlpi_phdr[i].p_type == PT_TLS && ours >= data && ours < data + info->dlpi_phdr[i].p_memsz) {
+			*(size_t *)arg = info->dlpi_tls_modid;
+			return 1;
+		}
+	return 0;
+}
+
+/*
+ * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of which word 0 is the
+ * length. The server has one of its own, with zeroes for us, both in `room`.
+ */
+static void give_dtv(void **tp, uint8_t *room)
+{
+	/* behind the thread pointer, or before it where storage lies above that */
+#ifdef __x86_64__
+	const int at = 1;
+#else
+	const int at = -1;
+#endif
+	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at], *dtv = (uintptr_t *)(void *)room;
+	size_t own = 0;
+
+	dl_iterate_phdr(find_own_tls, &own);
+	if (!own || !callers || callers[0] < own || callers[0] >= ROOM_BYTES / 2 / sizeof(*dtv))
+		return;
+	memcpy(dtv, callers, (callers[0] + 1) * sizeof(*dtv));
+	dtv[own] = (uintptr_t)room + ROOM_BYTES / 2;
+	tp[at] = dtv;
+}
+#endif
 
 /*
  * Thread-local storage for the server. No code that runs there should use any, but the agent's own
@@ -85,7 +136,8 @@ static void *make_tls(void)
 {
 	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
 	uintptr_t ours = (uintptr_t)&mt_hot;
-	size_t half = (ours < self ? self - ours : ours - self) + 16384;
+	size_t away = ours < self ? self - ours : ours - self;
+	size_t half = (away < TLS_NEAR ? away : 0) + 16384 + ROOM_BYTES;
 
 	half = (half + 4095) & ~(size_t)4095;
 	uint8_t *p = serve_map(2 * half);
@@ -94,6 +146,7 @@ static void *make_tls(void)
 	void **tp = (void **)(p + half);
 	tp[0] = tp; /* x86-64: %fs:0, and the header's self */
 	tp[2] = tp;
+	give_dtv(tp, p + 2 * half - ROOM_BYTES);
 	return tp;
 }
 
@@ -182,11 +235,17 @@ bool mt_server_start(void)
 	int saved = errno;
 	bool ok = false;
 
-	serve_forget();
+	if (mt_attach_is() && !mt_thread_forked())
+		serve_release(); /* of the last session */
+	else
+		serve_forget();
 	struct server *s = serve_map(sizeof(*s));
 	struct start st = { s, serve_map(STACK_BYTES), make_tls(), 0 };
 
-	shared = mt_prim_map_wiped(sizeof(*shared));
+	if (shared && mt_attach_is()) /* likewise */
+		memset(shared, 0, sizeof(*shared));
+	else
+		shared = mt_prim_map_wiped(sizeof(*shared));
 	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
@@ -218,12 +277,39 @@ bool mt_server_running(void)
 	return state == SERVER_STARTING || (state == SERVER_UP && atomic_load(&shared->xtid));
 }
 
+/* It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. */
+bool mt_server_await(void)
+{
+	for (int i = 0; i < 2000 && atomic_load(&shared->xstate_futex) == SERVER_STARTING; i++)
+		mt_prim_sleep(MILLI);
+	return mt_server_running() && atomic_load(&shared->xstate_futex) == SERVER_UP;
+}
+
 static void wake_server(void)
 {
 	int pid = atomic_load(&shared->xpid), tid = atomic_load(&shared->xtid);
 
 	if (tid > 0)
 		mt_prim_call(SYS_tgkill, pid, tid, SIGUSR1, 0, 0, 0);
+}
+
+void mt_server_leave(void)
+{
+	if (!mt_server_running())
+		return;
+	atomic_store(&shared->xleave, true);
+	wake_server();
+}
+
+/* One that has taken the hooks out still serves the last state, and needs its stack until the kernel has cleared its number. */
+bool mt_server_gone(void)
+{
+	for (int i = 0; i < 500; i++) {
+		if (!shared || !atomic_load(&shared->xtid))
+			return true;
+		mt_prim_sleep(MILLI);
+	}
+	return false;
 }
 
 void mt_server_exec_begins(void)

@@ -4,6 +4,7 @@
  *
  *   server.c   target side: starts it, asks it for marks, tells it of exec and exit
  *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec, uid
+ *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
  *   listen.c   socket names and who may connect            proc.c     figures from /proc
  *   sums.c     counters -> central sums with a change number; threads, modules
  *   viewer.c   one connection: bytes, frames from it       commands.c what those frames ask for
@@ -62,6 +63,7 @@ struct shared {
 	_Atomic uint32_t xexec_futex;    /* EXEC_*: set by the target, RELEASED by the server */
 	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
 	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (thread mode) */
+	_Atomic bool xleave;             /* the target wants it to go: mt_server_leave() */
 	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
 	bool thread_mode;                /* a raw thread of the target; immutable once UP */
@@ -164,7 +166,9 @@ struct server {
 	bool listen_given_up;
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;
-	bool over;                    /* the target is gone; state is final */
+	bool over;                    /* the target is gone, or we leave it; state is final */
+	bool leaving;                 /* a viewer asked for that: leave.c */
+	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
 	bool exec_pending, kcmp_works;
 	uint32_t uid[3], gid[3];      /* real, effective, saved: the target's and ours */
@@ -233,6 +237,7 @@ void *serve_map(size_t bytes);
 void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);
 bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
+void serve_release(void);                           /* target: all of them, of a server that is gone */
 void serve_forget(void);                            /* in a forked child: they are copies now */
 uint64_t serve_now(void);                           /* ns since the agent started */
 void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
@@ -248,6 +253,14 @@ bool listen_token_ok(const struct server *s, const char *token, size_t len);
 void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
 void life_release(struct server *s);                /* give back the dead target's memory */
+
+/* leave.c */
+void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
+bool leave_check(struct server *s);                 /* true: hooks are out, state is set */
+void leave_memory(struct server *s);                /* last of all: what nobody needs before the next session */
+
+/* hooked.c */
+void hooked_look(void);                             /* attached: which modules' calls come to us; unloads are held */
 
 /* proc.c */
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */

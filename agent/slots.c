@@ -371,6 +371,37 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 	}
 }
 
+static void restart_thread(struct thread *t)
+{
+	for (unsigned m = 0; m < ROOT_MIDS; m++) {
+		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+		for (unsigned l = 0; mid != &no_mid && l < MID_LEAVES; l++) {
+			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			if (leaf != &mt_slots_no_leaf)
+				memset(leaf, 0, sizeof(*leaf));
+		}
+	}
+	memset(&t->total, 0, sizeof(t->total));
+	memset(&t->base, 0, sizeof(t->base));
+	t->alloc_room = t->free_room = t->published = t->step = 0;
+	t->hook_samples = t->hook_ns = t->due_at = t->due = 0;
+	t->filter.samples = t->filter.ns = 0;
+	atomic_store(&t->filter.xevents, 0);
+	atomic_store(&t->filter.xweighed, 0);
+	atomic_store(&t->xstamp, 0);
+}
+
+void mt_slots_restart(void)
+{
+	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+		restart_thread(t);
+	atomic_store(&xbalance, 0);
+	atomic_store(&xheld, 0);
+	atomic_store(&xpeak, 0);
+	atomic_store(&xpeak_ns, 0);
+	mt_era_next();
+}
+
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
 {
 	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);

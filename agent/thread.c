@@ -29,6 +29,7 @@
 #include <unistd.h>
 
 #define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
+#define RETIRE_TRIES 500       /* a fifth of a millisecond apart */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -57,6 +58,7 @@ static _Atomic uint32_t xrow_count = 1;
 static struct thread *_Atomic xcursor; /* where the next search for a dead owner begins */
 
 static struct thread shared_state;
+static _Atomic uint32_t xsession; /* an agent that was detached and attached again begins another */
 
 struct thread *mt_thread_shared(void)
 {
@@ -140,6 +142,8 @@ static void end_owner(struct thread *t)
 	uint32_t index = atomic_load_explicit(&t->xindex, memory_order_relaxed);
 	struct tally done;
 
+	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
+		return; /* that owner's row went with the session */
 	own_tally(t, &done);
 	add_tally(&t->base, &done);
 	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
@@ -187,6 +191,7 @@ static bool begin_owner(struct thread *t)
 	t->link = t->none.next;
 	t->deleting = 0;
 	t->quiet = false;
+	t->session = atomic_load_explicit(&xsession, memory_order_relaxed);
 	if (index) {
 		set_name(rows[index].name, early_name);
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
@@ -272,12 +277,70 @@ struct thread *mt_thread_slow(void)
 	if (unlikely(mt_thread_forked()))
 		mt_init_forked();
 	struct thread *t = mt_thread_self();
+	if (unlikely(!t->shared && t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
+		mt_unwind_thread_end(t);
+		begin_owner(t);
+	}
 	state = atomic_load_explicit(&mt_state, memory_order_acquire);
 	if (state == AGENT_DORMANT)
 		mt_init_dormant();
 	else if (state == AGENT_ON && t->hot)
 		t->hot->open = t;
+	/* A detach closes gates after it has changed the state: one that was opened too late is seen here. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
+		if (t->hot)
+			t->hot->open = NULL;
+		return NULL;
+	}
 	return t;
+}
+
+/* True: t's events are over, and late ones will find that they are not counted. */
+static bool retire(struct thread *t)
+{
+	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE);
+
+	if (t->hot)
+		t->hot->open = NULL;
+	if (busy == BUSY_OVER)
+		return true;
+	if (busy <= BUSY_TIMED || t->shared)
+		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
+	return false;
+}
+
+/*
+ * The state was OFF before. A thread that passed its gate before that may be anywhere up to its guard, for as long as
+ * it likes: there it finds BUSY_OVER. It may have looked at its guard just before that was written, and write over it:
+ * so each one is seen twice, with a memory barrier of all threads between. One that stays inside
+ * (it left by a longjmp, or lost its cpu) is not waited for.
+ */
+void mt_thread_retire_all(void)
+{
+	bool all = false;
+
+	for (int tries = 0; !all && tries < RETIRE_TRIES; tries++) {
+		mt_prim_barrier();
+		all = true;
+		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+			all &= retire(t);
+		if (!all && tries > 3)
+			mt_prim_sleep(200000);
+	}
+	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
+}
+
+void mt_thread_restart(void)
+{
+	mt_thread_retire_all(); /* also what was written over it in the end */
+	atomic_fetch_add(&xsession, 1);
+	mt_prim_drop(rows, MTW_THREADS_MAX * sizeof(*rows));
+	atomic_store(&xrow_count, 1);
+	memset(&shared_state.base, 0, sizeof(shared_state.base));
+	shared_state.busy_sp = UINTPTR_MAX;
+	atomic_store(xbirth, 1); /* we may be a child that was forked in between */
 }
 
 /*

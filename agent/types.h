@@ -92,11 +92,11 @@ struct pair {
 	uintptr_t at, is;
 };
 
-#define HIT_PAIRS 30 /* makes a hit 640 bytes */
+#define HIT_PAIRS 30 /* makes a hit 640 bytes, with addresses of 64 bits */
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
-#define HIT_FIRST 2 /* where those before lie is a table of which is where: unwind_fast.h */
+#define HIT_FIRST (sizeof(void *) == 8 ? 2 : 4) /* where those before lie is a table of which is where: unwind_fast.h */
 #define HITS (HIT_FIRST + HIT_SETS * HIT_WAYS)
 #define HIT_NEXT 8
 
@@ -123,9 +123,10 @@ struct hit {
 	uint64_t made;         /* ... as long as that frame has this number */
 	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
 };
-_Static_assert(sizeof(struct hit) == 640, "whole cache lines, and pairs that begin with one");
+_Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4, "whole cache lines, and pairs that begin with one");
 
 #define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
+#define BUSY_OVER (UINTPTR_MAX - 1) /* its session was ended (detach): what comes late is not counted */
 
 /*
  * A thread's own state. Outlives the thread with all its counters, and a later thread continues in it
@@ -160,6 +161,7 @@ struct thread {
 	uint32_t turn;                /* the way that is overwritten next */
 	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
 	uintptr_t origin;             /* who called the operator new that failed last */
+	uint32_t session;             /* that its counters belong to: thread.c */
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */

@@ -34,11 +34,22 @@ enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
 #define BEST_WHY "unwind tables describe every function of this machine"
 #define BEST_WALK mt_unwind_cfi_walk
 #define BEST_RULE mt_unwind_cfi_rule
+#elif defined(__arm__)
+#define BEST "ehabi"
+#define BEST_WHY "this machine has unwind tables of its own"
+#define BEST_WALK mt_unwind_ehabi_walk
+#define BEST_RULE mt_unwind_ehabi_rule
 #else
 #define BEST "fp"
 #define BEST_WHY "every function of this machine keeps a frame pointer"
 #define BEST_WALK mt_unwind_fp_walk
 #define BEST_RULE mt_unwind_fp_rule
+#endif
+
+#if defined(__arm__)
+#define HAS_INSTRUMENT false /* it links its own stack to the others by frame records */
+#else
+#define HAS_INSTRUMENT true
 #endif
 
 static enum engine engine;
@@ -72,7 +83,7 @@ static bool refers(const ElfW(Rela) *r, size_t bytes, const ElfW(Sym) *symbols, 
 		   const char *name)
 {
 	for (const ElfW(Rela) *end = r + bytes / sizeof(*r); r && r < end; r++) {
-		size_t symbol = ELF64_R_SYM(r->r_info);
+		size_t symbol = sizeof(void *) == 8 ? ELF64_R_SYM((uint64_t)r->r_info) : ELF32_R_SYM(r->r_info);
 		if (symbol && !strcmp(names + symbols[symbol].st_name, name))
 			return true;
 	}
@@ -118,7 +129,7 @@ static const char *settle(const char *name)
 {
 	bool instrumented = false;
 
-	if (!strcmp(name, "auto") || !strcmp(name, "instrument"))
+	if (HAS_INSTRUMENT && (!strcmp(name, "auto") || !strcmp(name, "instrument")))
 		instrumented = program_calls("__cyg_profile_func_enter");
 	if (!strcmp(name, "auto")) {
 		why = instrumented ? "auto: the program is built with -finstrument-functions" : "auto: " BEST_WHY;
@@ -128,7 +139,9 @@ static const char *settle(const char *name)
 	}
 	if (strcmp(name, "instrument"))
 		return name;
-	if (!mt_unwind_instrument_ours())
+	if (!HAS_INSTRUMENT)
+		why = "that engine is not there for this machine";
+	else if (!mt_unwind_instrument_ours())
 		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is not called";
 	else if (!instrumented && !linked_in())
 		why = "the program is not built with -finstrument-functions; what calls the hooks are libraries "
@@ -147,13 +160,17 @@ static bool set_engine(const char *name)
 		unwind_walk walk;
 		unwind_rule rule;
 	} engines[] = {
-#if defined(__x86_64__)
+#if defined(__x86_64__) || defined(__aarch64__)
 		{ "cfi", ENGINE_KEPT, mt_unwind_cfi_walk, mt_unwind_cfi_rule },
 #endif
-		{ "fp", ENGINE_KEPT, mt_unwind_fp_walk, mt_unwind_fp_rule },
 		{ "caller", ENGINE_KEPT, walk_caller, caller_rule },
+#if defined(__arm__)
+		{ "ehabi", ENGINE_KEPT, mt_unwind_ehabi_walk, mt_unwind_ehabi_rule },
+#else
+		{ "fp", ENGINE_KEPT, mt_unwind_fp_walk, mt_unwind_fp_rule },
 		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk, BEST_RULE },
 		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk, BEST_RULE },
+#endif
 	};
 
 	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
@@ -206,12 +223,12 @@ static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsig
 	return node;
 }
 
-static node_id capture_list(struct thread *t, struct unwind_cache *u, const struct regs *r)
+node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 {
 	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
 	uintptr_t pcs[LIST_MAX];
 	unsigned reason;
-	int n = walk(t, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
+	int n = walk(NULL, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
 	node_id node = intern(u, pcs, n, &reason);
 	u->effort.frames += (uint64_t)n;
 	u->effort.whole++;
@@ -227,11 +244,11 @@ int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out,
 	return BEST_WALK(t, r, out, max, reason);
 }
 
-static MT_COLD node_id capture_rare(struct thread *t, struct unwind_cache *u, const struct regs *r)
+static MT_COLD node_id capture_rare(struct unwind_cache *u, const struct regs *r)
 {
 	if (engine == ENGINE_INSTRUMENT)
 		return mt_unwind_instrument_capture(u, r);
-	return capture_list(t, u, r);
+	return mt_unwind_list_capture(u, r);
 }
 
 /* The caller alone, under the reason; touches nothing that belongs to the thread. */
@@ -292,7 +309,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		     u->generation !=
 			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
-	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(t, u, r);
+	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(u, r);
 	if (unlikely(u->passes != pass)) {
 		u->count = 0;
 		node = capture_caller(r, MTW_TRUNC_REENTRY);

@@ -21,14 +21,18 @@
 /* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
 #if defined(__x86_64__)
 #define PC_EXACT ((uintptr_t)1 << 63)
+#elif defined(__aarch64__)
+#define PC_EXACT ((uintptr_t)1) /* the upper bits may be an authentication code's; instructions are aligned */
 #else
-#define PC_EXACT ((uintptr_t)0) /* not needed: handlers are left by frame records */
+#define PC_EXACT ((uintptr_t)0)
 #endif
 
 /* x86-64 Linux: in the ucontext that lies at a signal frame's sp. */
 #define UC_BP 120
 #define UC_SP 160
 #define UC_PC 168
+/* AArch64 Linux: in a ucontext; x1 to x30, sp and the pc follow. */
+#define UC_X0 184
 
 MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
 /* Without an authentication code: a return address may be signed (AArch64); user addresses have 48 bits. */
@@ -36,6 +40,8 @@ MT_INLINE uintptr_t pc_code(uintptr_t pc)
 {
 #if defined(__aarch64__)
 	return pc & (((uintptr_t)1 << 48) - 1);
+#elif defined(__arm__)
+	return pc & ~(uintptr_t)1; /* the Thumb bit */
 #else
 	return pc;
 #endif
@@ -111,7 +117,15 @@ typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
 
 uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc);
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc);
+uint64_t mt_unwind_ehabi_rule(const struct module *m, uintptr_t pc); /* 32-bit ARM */
+/* The frame at *pc, *sp, among the `depth` first of the hook's caller's, becomes its caller's; *pc = 0: the stack ends. */
+bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth, uintptr_t *pc, uintptr_t *sp,
+			   unsigned *reason);
+bool mt_unwind_begins(uintptr_t sp); /* ... is a frame at sp the first of its thread? */
 uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc); /* the engine's */
+
+/* unwind.c: by the engine's walk, as a path of the trie; nothing of it is kept. */
+node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r);
 
 /* Fills at most max pcs; *reason = MTW_TRUNC_NONE when the stack was walked to its end. */
 typedef int (*unwind_walk)(struct thread *t, const struct regs *r, uintptr_t *out, int max,
@@ -121,6 +135,8 @@ int mt_unwind_cfi_walk(struct thread *t, const struct regs *r, uintptr_t *out, i
 		       unsigned *reason);
 int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 		      unsigned *reason);
+int mt_unwind_ehabi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			 unsigned *reason);
 int mt_unwind_libunwind_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			     unsigned *reason);
 bool mt_unwind_libunwind_init(void);

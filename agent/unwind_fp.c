@@ -11,10 +11,13 @@
  * Code that uses the register for something else (-fomit-frame-pointer, most libraries) makes this
  * skip functions or end: whatever is in the register, only the stack is read, and what is no return address
  * ends the walk as truncated. A pc outside every module passes for generated code if a call
- * instruction stands before it. Through a signal handler the walk goes on with the registers that the
- * kernel saved (x86-64); on AArch64 the kernel's own frame record leads on, to the caller of what
- * was interrupted.
+ * instruction stands before it (x86-64).
+ *
+ * Through a signal handler the walk goes on with the registers that the kernel saved. What was interrupted may
+ * have no record of its own, or not yet (AArch64: a function that calls none never has): there its unwind table
+ * says who called it, and without one the next record does.
  */
+#include "cfi.h"
 #include "maps.h"
 #include "rule.h"
 #include "unwind.h"
@@ -38,6 +41,8 @@ static bool record_at(struct known *known, uintptr_t sp, uintptr_t fp)
 	       unwind_readable(known, fp + WORD);
 }
 
+static bool leave(struct known *known, struct place *p, unsigned *reason);
+
 #if defined(__x86_64__)
 /* call rel32; call r/m64 of 2, 3, 4, 6, 7 bytes; rel32 through a prefix ends as the first does. */
 static bool follows_call(uintptr_t pc)
@@ -55,10 +60,11 @@ static bool follows_call(uintptr_t pc)
 }
 
 /* The interrupted frame behind a handler's, whose ucontext lies at p->sp. */
-static bool leave_signal(struct known *known, struct place *p)
+static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
 {
 	uintptr_t context = p->sp;
 
+	(void)r;
 	if ((context & (WORD - 1)) || !unwind_readable(known, context + UC_BP) ||
 	    !unwind_readable(known, context + UC_PC))
 		return false;
@@ -66,6 +72,12 @@ static bool leave_signal(struct known *known, struct place *p)
 	p->fp = *(const uintptr_t *)(context + UC_BP);
 	p->sp = *(const uintptr_t *)(context + UC_SP);
 	return mt_unwind_enter(known, p->sp, false);
+}
+
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+{
+	(void)r;
+	return leave(known, p, reason);
 }
 
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
@@ -77,11 +89,71 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 		return by_table;
 	return m || pc & PC_EXACT || follows_call(pc) ? RECORD : STRAY;
 }
-#else
-static bool leave_signal(struct known *known, struct place *p)
+#elif defined(__aarch64__)
+/*
+ * arch/arm64/kernel/signal.c: from a handler's stack pointer on lie a siginfo, the ucontext, what vector registers
+ * need beyond its room, and a frame record of the interrupted x29 and x30, which the handler's own record leads to.
+ */
+#define CONTEXT_BYTES 4560u
+#define CONTEXT_MOST (CONTEXT_BYTES + 24576u)
+#define UC_X29 (UC_X0 + 29 * WORD)
+#define UC_X30 (UC_X0 + 30 * WORD)
+
+static bool word_is(struct known *known, uintptr_t at, uintptr_t is)
 {
-	(void)known, (void)p;
+	return unwind_readable(known, at) && *(const uintptr_t *)at == is;
+}
+
+/* p->fp: the kernel's record. The interrupted frame, with all registers in *r. */
+static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
+{
+	const uintptr_t *record = (const uintptr_t *)p->fp;
+	uintptr_t context = p->fp - CONTEXT_BYTES;
+
+	if (!record_at(known, p->sp, p->fp))
+		return false;
+	while (!word_is(known, context + UC_X29, record[0]) || !word_is(known, context + UC_X30, record[1])) {
+		context -= 16;
+		if (context < p->sp || p->fp - context > CONTEXT_MOST)
+			return false;
+	}
+	if (!mt_cfi_leave_signal(known, context, r))
+		return false;
+	*p = (struct place){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
+	return true;
+}
+
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+{
+	unsigned untold;
+
+	if (!mt_cfi_step(known, r, &untold))
+		return leave(known, p, reason);
+	*p = (struct place){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
+	return true;
+}
+
+uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
+{
+	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+
+	if (pc < 4096)
+		return STRAY;
+	if ((!m || flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO)) && !(pc & PC_EXACT) && mt_cfi_is_sigreturn(pc))
+		return rule_pack(RULE_SIGNAL, 0, 0);
+	return RECORD;
+}
+#else
+static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
+{
+	(void)known, (void)p, (void)r;
 	return false;
+}
+
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+{
+	(void)r;
+	return leave(known, p, reason);
 }
 
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
@@ -110,7 +182,7 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 	return false;
 }
 
-/* Outwards from p: its pc, and what a signal interrupted there. false: *reason says why it ends. */
+/* Outwards from p: its pc; of a signal's return also what was interrupted, and its caller. false: *reason says why it ends. */
 static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max, unsigned *reason)
 {
 	uint64_t rule = mt_unwind_fp_rule(mt_maps_find(pc_lookup(p->pc)), p->pc);
@@ -121,12 +193,18 @@ static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, in
 	out[(*n)++] = p->pc;
 	if ((rule & RULE_KIND) != RULE_SIGNAL)
 		return true;
-	if (*n == max || !leave_signal(known, p)) {
+	struct cfi_regs r;
+	if (*n == max || !leave_signal(known, p, &r)) {
 		*reason = *n == max ? MTW_TRUNC_DEPTH : MTW_TRUNC_BAD_CFI;
 		return false;
 	}
 	out[(*n)++] = p->pc;
-	return true;
+	if (!leave_interrupted(known, p, &r, reason))
+		return false;
+	if (*n < max)
+		return put(known, p, out, n, max, reason);
+	*reason = MTW_TRUNC_DEPTH;
+	return false;
 }
 
 int mt_unwind_fp_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,

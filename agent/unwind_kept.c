@@ -25,7 +25,9 @@
  * end, so a stack that was cut is renumbered whenever its depth changes.
  *
  * The rules of cfi are made of unwind tables, those of fp say that a frame record leads on (on
- * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once.
+ * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once. On AArch64 the return
+ * address is always the word above the saved frame pointer; a frame without both, and a signal's, are no
+ * packed rule's, and the latter's stack is taken as a list, of which nothing is kept.
  */
 #include "unwind_kept.h"
 #include "cfi.h"
@@ -47,7 +49,11 @@ struct walk {
 	uint32_t depth;      /* the limit as a number */
 	unsigned base;       /* why it ended: enum mtw_truncation */
 	uintptr_t zero_at;   /* where a return address of 0 ended it; 0 = it ended otherwise */
+	bool listed;         /* its stack can be taken as a list only */
 };
+
+/* Where the frame at f, which ends at cfa, has its return address. */
+#define RETURN_AT(f, cfa) (BY_RECORDS ? (f)->bp_slot + WORD : (cfa) - WORD)
 
 /* Between two frames. */
 struct place {
@@ -111,10 +117,8 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 	}
 	if (rule & RULE_RECORD && f->bp < f->sp)
 		return f->bp ? LEFT_BROKEN : LEFT_LAST;
-	if (cfa <= f->sp || !is_word(u, cfa - WORD))
+	if (cfa <= f->sp)
 		return LEFT_BROKEN;
-	to->pc = pc_bare(word_at(cfa - WORD));
-	to->sp = cfa;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		slot = (uintptr_t)rule_bp(rule) + ((rule & RULE_BASE) == RULE_WORD ? f->bp : cfa);
@@ -123,6 +127,10 @@ static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint6
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
 	}
+	if (!is_word(u, RETURN_AT(f, cfa)))
+		return LEFT_BROKEN;
+	to->pc = pc_bare(word_at(RETURN_AT(f, cfa)));
+	to->sp = cfa;
 	return LEFT_ON;
 }
 
@@ -140,6 +148,28 @@ static MT_COLD enum left leave_signal(struct unwind_cache *u, struct step *f, st
 	return mt_unwind_enter(&u->known, to->sp, false) ? LEFT_ON : LEFT_BROKEN;
 }
 
+#if defined(__arm__)
+static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
+{
+	uintptr_t pc = f->pc, sp = f->sp;
+
+	if (!mt_unwind_ehabi_leave(&w->u->known, w->r, w->depth, &pc, &sp, &w->base))
+		return LEFT_BROKEN;
+	*to = (struct place){ pc, sp, 0 };
+	return LEFT_ON;
+}
+
+static bool begins(const struct step *f, uint64_t rule)
+{
+	return rule & RULE_FIRST && mt_unwind_begins(f->sp);
+}
+#else
+static bool begins(const struct step *f, uint64_t rule)
+{
+	(void)f, (void)rule;
+	return false;
+}
+
 /* With all registers, from the innermost frame on: the only way to know the others. */
 static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place *to)
 {
@@ -151,7 +181,7 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 	regs.value[CFI_BP] = w->r->fp;
 	if (!mt_unwind_enter(known, w->r->sp, true))
 		return LEFT_BROKEN;
-	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != f->pc; i++) {
+	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc); i++) {
 		if (i >= w->depth || !mt_cfi_step(known, &regs, &w->base))
 			return LEFT_BROKEN;
 	}
@@ -166,17 +196,20 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 	return LEFT_ON;
 }
 
+#endif
+
 static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct place *to)
 {
 	switch (rule & RULE_KIND) {
 	case RULE_FAST:
 		return leave_odd(w->u, f, rule, to);
 	case RULE_SIGNAL:
-		return leave_signal(w->u, f, to);
+		w->listed = BY_RECORDS;
+		return w->listed ? LEFT_LAST : leave_signal(w->u, f, to);
 	case RULE_SLOW:
 		return leave_slow(w, f, to);
 	case RULE_NONE:
-		w->base = rule_reason(rule);
+		w->base = begins(f, rule) ? MTW_TRUNC_NONE : rule_reason(rule);
 	}
 	return LEFT_LAST;
 }
@@ -208,7 +241,7 @@ static MT_COLD enum left end_at(struct walk *w, const struct step *f, struct pla
 		at->pc = pc_bare(at->pc);
 	if (at->pc)
 		return LEFT_ON;
-	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : at->sp - WORD;
+	w->zero_at = f->call.shape & (FRAME_SIGNAL | FRAME_SLOW) ? 0 : RETURN_AT(f, at->sp);
 	return LEFT_LAST;
 }
 
@@ -217,7 +250,8 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 {
 	uintptr_t cfa = (rule & RULE_BP ? f->bp : f->sp) + (uintptr_t)rule_cfa(rule);
 
-	if (unlikely(rule & (RULE_KIND | RULE_WORD)) || unlikely(cfa <= f->sp) || unlikely(!is_word(u, cfa - WORD)))
+	if (unlikely(rule & (RULE_KIND | RULE_WORD)) || unlikely(cfa <= f->sp) ||
+	    (!BY_RECORDS && unlikely(!is_word(u, cfa - WORD))))
 		return false;
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
@@ -227,7 +261,9 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
 	}
-	to->pc = word_at(cfa - WORD);
+	if (BY_RECORDS && unlikely(!is_word(u, RETURN_AT(f, cfa))))
+		return false;
+	to->pc = word_at(RETURN_AT(f, cfa));
 	to->sp = cfa;
 	return true;
 }
@@ -351,7 +387,7 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 		return p;
 	}
 	bool signal = f->at.call.shape & FRAME_SIGNAL;
-	*p++ = (struct pair){ signal ? f->at.sp + UC_PC : outer->sp - WORD, pc_bare(outer->pc) };
+	*p++ = (struct pair){ signal ? f->at.sp + UC_PC : RETURN_AT(&f->at, outer->sp), pc_bare(outer->pc) };
 	if (outer_bp && f->at.call.shape & FRAME_SAVED)
 		*p++ = (struct pair){ f->at.bp_slot, outer->bp };
 	if (signal)
@@ -389,7 +425,7 @@ static bool number(struct unwind_cache *u, uint32_t from, const struct step *s, 
 		} else if (unlikely(shape & (FRAME_SIGNAL | FRAME_SLOW | FRAME_WORD))) {
 			p = pairs_of_odd(f, bp, p);
 		} else {
-			*p++ = (struct pair){ f[-1].at.sp - WORD, f[-1].at.pc };
+			*p++ = (struct pair){ RETURN_AT(s, f[-1].at.sp), f[-1].at.pc };
 			if (bp && shape & FRAME_SAVED)
 				*p++ = (struct pair){ s->bp_slot, f[-1].at.bp };
 		}
@@ -450,6 +486,10 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	struct step *end = u->steps + u->capacity;
 	struct walk w = { .u = u, .r = r, .next = end, .full = end - depth, .depth = depth };
 	int32_t met = walk(&w, (struct place){ r->pc, r->sp, r->fp });
+	if (BY_RECORDS && unlikely(w.listed)) {
+		u->count = 0;
+		return mt_unwind_list_capture(u, r);
+	}
 	u->count = settle_base(&w, (uint32_t)(met + 1), end); /* till all are there: record.c's hits look here */
 	atomic_signal_fence(memory_order_release);
 	if (unlikely(!number(u, u->count, w.next, end, &node)))

@@ -140,6 +140,7 @@ static bool step(struct walk *w, struct cfi_regs *r, bool full)
 static void start(struct cfi_regs *r, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	r->known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP;
+	r->link = 0;
 	r->value[CFI_RA] = pc;
 	r->value[CFI_SP] = sp;
 	r->value[CFI_BP] = fp;

@@ -93,7 +93,9 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 	}
 	if ((at & (WORD - 1)) || (!certain && !mt_prim_readable(lo, PAGE)))
 		return false;
-	bool on_main = at < main_end && main_end - at < MAIN_SPAN;
+	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
+	bool other_thread = control > at && control < main_end; /* qemu-user keeps nothing away */
+	bool on_main = at < main_end && main_end - at < MAIN_SPAN && !other_thread;
 	known->main |= on_main;
 	for (int i = 0; i < KNOWN; i++) {
 		if (on_main && known->at[i].hi == main_end)

@@ -255,6 +255,9 @@ bool viewer_setup(struct server *s, struct viewer *v)
 	v->state = VIEWER_OPEN;
 	v->wants = true;
 	v->notice_serial = s->notice_serial;
+	if (s->thread_mode)
+		command_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
+			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
 	end_wait(s);
 	s->next_tick_ns = 0;
 	return true;
@@ -291,8 +294,11 @@ static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct
 		return !in->bad;
 	}
 	if (type == MTW_DETACH) {
-		viewer_close(s, v);
-		return true;
+		if (in->at != in->end && mtw_get(in) == 1)
+			leave_ask(s, v);
+		else
+			viewer_close(s, v);
+		return !in->bad;
 	}
 	if (v->state == VIEWER_CLOSING)
 		return true; /* it has not read yet that there is nothing left to command */

@@ -49,6 +49,15 @@ int ask_set_option(struct conn *c, const char *name, const char *value)
 	return send_frame(c, MTW_SET_OPTION, p, &o);
 }
 
+int ask_detach(struct conn *c)
+{
+	uint8_t p[16];
+	struct mtw_out o = { p, p + sizeof p, false };
+
+	mtw_put(&o, 1);
+	return send_frame(c, MTW_DETACH, p, &o);
+}
+
 int ask_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
 	uint8_t p[MTW_CLIENT_FRAME_MAX];

@@ -33,6 +33,7 @@ extern void (*bug_restore)(void);
 
 void *xmalloc(size_t bytes);
 void *xcalloc(size_t n, size_t bytes);
+void *xcalloc_lines(size_t n, size_t bytes); /* begins with a cache line (64 bytes); free() */
 void *xrealloc(void *p, size_t bytes);
 char *xstrdup(const char *s);
 char *xstrndup(const char *s, size_t len);

@@ -108,8 +108,8 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 		return err_set(err, 3, "%s: nobody listens there: %s; forward the port first: ssh -L %d:/PATH.sock HOST, or "
 			       "adb forward tcp:%d localabstract:memtop.PID", t->text, strerror(why), t->port, t->port);
 	case TARGET_PID:
-		return err_set(err, 3, "%s: the process has no agent that listens: %s; start it with memtop run", t->text,
-			       strerror(why));
+		return err_set(err, 3, "%s: the process has no agent that listens: %s; use memtop attach %d to load one", t->text,
+			       strerror(why), t->pid);
 	case TARGET_PATH:
 		return err_set(err, 3, "%s: nobody listens there: %s; start the program with memtop run --options "
 			       "listen=..., or see memtop list", t->text, strerror(why));
@@ -255,6 +255,8 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 			       t->text, n, text);
 	case MTW_E_BUSY:
 		return err_set(err, 3, "%s: refused by the agent: %.*s; close another viewer", t->text, n, text);
+	case MTW_E_DETACH:
+		return err_set(err, 3, "%s: the agent stays: %.*s; end the program to be rid of it", t->text, n, text);
 	case MTW_E_GONE:
 		return err_set(err, 3, "%s: the program is ending: %.*s; start it again", t->text, n, text);
 	default:

@@ -30,7 +30,7 @@ static bool has_agent(int pid)
 	snprintf(path, sizeof path, "/proc/%d/maps", pid);
 	FILE *f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, "/libmemtop-agent.so") != NULL;
+		found = strstr(line, "libmemtop-agent.so") != NULL; /* a file, or a memfd */
 	if (f)
 		fclose(f);
 	return found;
@@ -119,6 +119,7 @@ int dormant_check(const char *target, int pid, const char *name, struct err *err
 		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
 			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
 			       "parent: -p %d", target, name, parent);
-	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was forked and neither allocated nor "
-		       "waited since, or listen= names another socket; see memtop list", target, name);
+	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
+		       "back), or forked and neither allocated nor waited since, or listen= names another socket; see memtop list",
+		       target, name, pid);
 }

@@ -8,6 +8,7 @@
  * itself: a report of a million stacks needs the memory of one.
  */
 #include "foreign.h"
+#include "hooked.h"
 #include "report.h"
 
 #include <errno.h>
@@ -256,6 +257,12 @@ static json_t *agent(const struct report *r)
 	set(lost, "events", number(events));
 	set(lost, "bytes", number(bytes));
 	set(lost, "reasons", reasons);
+	set(o, "attached", json_boolean(hooked_late(m)));
+	hooked_before(m, &events, &bytes);
+	json_t *before = json_object();
+	set(before, "freed_blocks", number(events));
+	set(before, "freed_bytes", number(bytes));
+	set(o, "before_attach", before);
 	set(o, "unwind", text(model_option(m, "unwind")));
 	set(o, "unwind_why", text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
@@ -520,6 +527,7 @@ static void modules(struct printer *p)
 		set(o, "path", text(k->path));
 		set(o, "build_id", build_id(k));
 		set(o, "load_bias", number(k->bias));
+		set(o, "hooks", text(hooked_word(k->flags)));
 		element(p, o);
 	}
 	list_end(p);

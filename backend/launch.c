@@ -61,9 +61,9 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 	return rc;
 }
 
-int launch_find_agent(const char *given, char *path, size_t size, struct err *err)
+int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err)
 {
-	const char *env = getenv("MEMTOP_AGENT");
+	const char *env = getenv("MEMTOP_AGENT"), *name = musl ? "musl/" AGENT_NAME : AGENT_NAME;
 	char self[PATH_MAX], at[PATH_MAX + 64];
 	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
 
@@ -75,18 +75,18 @@ int launch_find_agent(const char *given, char *path, size_t size, struct err *er
 	char *slash = strrchr(self, '/');
 	if (slash) {
 		*slash = '\0';
-		snprintf(at, sizeof at, "%s/%s", self, AGENT_NAME);
+		snprintf(at, sizeof at, "%s/%s", self, name);
 		if (is_file(at))
 			return accept_agent(at, path, size, err);
-		snprintf(at, sizeof at, "%s/../lib/memtop/%s", self, AGENT_NAME);
+		snprintf(at, sizeof at, "%s/../lib/memtop/%s", self, name);
 		if (is_file(at))
 			return accept_agent(at, path, size, err);
 	}
-	snprintf(at, sizeof at, "%s/lib/memtop/%s", MEMTOP_PREFIX, AGENT_NAME);
+	snprintf(at, sizeof at, "%s/lib/memtop/%s", MEMTOP_PREFIX, name);
 	if (is_file(at))
 		return accept_agent(at, path, size, err);
-	return err_set(err, 125, "%s: not found beside memtop or in %s/lib/memtop; name it with --agent or MEMTOP_AGENT",
-		       AGENT_NAME, MEMTOP_PREFIX);
+	return err_set(err, 125, "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or MEMTOP_AGENT",
+		       name, MEMTOP_PREFIX, musl ? "build it with make musl, or name" : "name");
 }
 
 /* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain name. */
@@ -274,7 +274,8 @@ int launch(char *const argv[], const struct launch_options *o, struct launched *
 	int rc = -1, in = -2;
 
 	if (progcheck_find(argv[0], path, sizeof path, err) ||
-	    launch_find_agent(o->agent, agent, sizeof agent, err) || progcheck(argv[0], path, agent, l->note, sizeof l->note, err) ||
+	    launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err) ||
+	    progcheck(argv[0], path, agent, l->note, sizeof l->note, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
 	environment_make(&e, agent, o->options);

@@ -96,11 +96,11 @@ void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size)
 {
 	GROW(*chunks, *count, (size_t)index / CHUNK + 1);
 	if (!(*chunks)[index / CHUNK])
-		(*chunks)[index / CHUNK] = xcalloc(CHUNK, size);
+		(*chunks)[index / CHUNK] = xcalloc_lines(CHUNK, size);
 }
 
 /* There are millions. */
-_Static_assert(sizeof(struct node) == 40 && sizeof(struct slot) == 56, "nodes and slots are small");
+_Static_assert(sizeof(struct node) == 36 && sizeof(struct slot) == 64, "nodes and slots are small");
 
 static struct node *new_node(struct model *m, uint32_t id)
 {
@@ -145,6 +145,7 @@ static void reset(struct model *m)
 	free_trie(m);
 	locations_clear(m);
 	tick_clear(m);
+	levels_free(m);
 	marks_clear(m);
 	series_clear(&m->series);
 	m->module_count = m->thread_count = 0;
@@ -152,7 +153,7 @@ static void reset(struct model *m)
 		memset(m->modules, 0, m->module_room * sizeof *m->modules);
 	if (m->thread_room)
 		memset(m->threads, 0, m->thread_room * sizeof *m->threads);
-	m->truncated_count = 0;
+	m->truncated_count = m->late_count = 0;
 	m->totals = (struct totals){ 0 };
 	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known = false;
 	m->state = MTW_RUNNING;
@@ -177,12 +178,12 @@ void model_free(struct model *m)
 	free(m->threads);
 	free(m->marks);
 	free(m->truncated);
+	free(m->late);
+	free(m->weighed);
 	free(m->staged);
 	free(m->job.staged);
 	free(m->deltas);
 	free(m->delta_moves);
-	free(m->depth_head);
-	free(m->changes);
 	free(m);
 }
 
@@ -212,7 +213,7 @@ static void resume(struct model *m)
 	m->final = m->totals_pending = false;
 	m->totals_staged = (struct totals){ 0 };
 	series_clear(&m->series_coming);
-	if (m->state == MTW_LINK_LOST || m->state == MTW_CUT)
+	if (m->state == MTW_LINK_LOST || m->state == MTW_CUT || m->state == MTW_DETACHED)
 		m->state = MTW_RUNNING;
 }
 
@@ -365,6 +366,7 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 	sums_before(m, node, false);
 	s = new_slot(m, id);
 	s->node = node->index;
+	s->sum = sum_above(m, node);
 	s->epoch = (uint32_t)e->u.slot.epoch;
 	s->next_of_node = node->first_slot;
 	node->first_slot = m->slot_count - 1;
@@ -482,21 +484,13 @@ static int apply_filter(struct model *m, const struct event *e, struct err *err)
 
 static int apply_weighed(struct model *m, const struct event *e, struct err *err)
 {
-	struct slot *s = slot_by_id(m, e->u.weighed.slot);
+	uint32_t index = idmap_get(&m->slot_ids, e->u.weighed.slot);
 
-	tick_settle(m); /* it is staged as it is, not as it was */
-	if (!s)
+	if (index == NO_ID)
 		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
 			       e->u.weighed.slot);
-	if (s->epoch < m->sampled_epoch)
-		m->sampled_epoch = s->epoch;
-	bool known = s->sampled;
-	s->sampled = e->u.weighed.sample != 0;
-	/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
-	struct tally now = s->now;
-	if (known || s->staged || !(now.alloc_blocks | now.alloc_bytes))
-		return 0;
-	return tick_stage(m, e->u.weighed.slot, &now, err);
+	tick_weigh(m, index, e->u.weighed.sample != 0);
+	return 0;
 }
 
 static int apply_totals(struct model *m, const struct event *e, struct err *err)
@@ -507,6 +501,7 @@ static int apply_totals(struct model *m, const struct event *e, struct err *err)
 		return err_set(err, 3, "stream: the totals freed more than was allocated; connect again");
 	m->totals_staged = e->u.totals;
 	m->totals_pending = true;
+	m->job.partial = m->job.waits;
 	return 0;
 }
 

@@ -27,10 +27,43 @@ struct tally {  /* cumulative; live = alloc - free */
 };
 static inline uint64_t live_bytes(const struct tally *t) { return t->alloc_bytes - t->free_bytes; }
 static inline uint64_t live_blocks(const struct tally *t) { return t->alloc_blocks - t->free_blocks; }
+static inline void tally_add(struct tally *t, const struct tally *d)
+{
+	t->alloc_blocks += d->alloc_blocks;
+	t->alloc_bytes += d->alloc_bytes;
+	t->free_blocks += d->free_blocks;
+	t->free_bytes += d->free_bytes;
+}
+static inline struct tally tally_sub(const struct tally *a, const struct tally *b)
+{
+	return (struct tally){ a->alloc_blocks - b->alloc_blocks, a->alloc_bytes - b->alloc_bytes,
+			       a->free_blocks - b->free_blocks, a->free_bytes - b->free_bytes };
+}
 
 struct change { /* against the base; net = born - gone */
 	uint64_t born_blocks, born_bytes, gone_blocks, gone_bytes;
 };
+static inline void change_add(struct change *t, const struct change *d)
+{
+	t->born_blocks += d->born_blocks;
+	t->born_bytes += d->born_bytes;
+	t->gone_blocks += d->gone_blocks;
+	t->gone_bytes += d->gone_bytes;
+}
+static inline struct change change_sub(const struct change *a, const struct change *b)
+{
+	return (struct change){ a->born_blocks - b->born_blocks, a->born_bytes - b->born_bytes,
+				a->gone_blocks - b->gone_blocks, a->gone_bytes - b->gone_bytes };
+}
+
+struct rate { /* of allocation, per second */
+	uint64_t bytes, blocks;
+};
+static inline void rate_add(struct rate *r, const struct rate *d)
+{
+	r->bytes += d->bytes;
+	r->blocks += d->blocks;
+}
 
 struct effort { /* what the agent's unwinding took, as of its last report of it; cumulative */
 	uint64_t allocations, captures;  /* all, and those whose stack was not simply remembered */
@@ -66,10 +99,10 @@ struct node {
 	uint32_t id;                     /* the wire's */
 	uint32_t index;                  /* dense: 0 is the root, parents before children */
 	uint32_t sum;                    /* model_sums.c: number of its inclusive sum; NO_ID = that is the only child's, or its slots' */
-	uint32_t delta;                  /* model_tick.c: index + 1 while a tick is applied */
 	uint32_t depth : 24;             /* frames from the root */
 	uint32_t known : 1;
 	uint32_t self_estimate : 1;      /* of its own it has a share that was sampled */
+	uint32_t estimate_comes : 1;     /* model_walk.c: ... when the tick takes effect */
 };
 #define NODE_DEPTH_MAX ((1u << 24) - 2)
 
@@ -79,6 +112,8 @@ struct slot {
 	uint32_t id;                     /* the wire's */
 	uint32_t epoch;
 	uint32_t staged;                 /* model_tick.c: index + 1 of the counters that wait for the tick */
+	uint32_t change;                 /* model_walk.c: index + 1 of what the tick changes */
+	uint32_t sum;                    /* model_sums.c: of the next sum from the node up; NO_ID = there is none */
 	bool known;
 	bool sampled;                    /* counters are estimates from samples */
 };
@@ -253,8 +288,7 @@ struct tally model_incl(const struct model *m, const struct node *n);
 uint32_t model_sampled(const struct model *m, const struct node *n); /* nodes with self_estimate; 0 = model_incl() is exact */
 /* What a node has of its own: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
-/* Allocation rate, per second (mean of the last second): here and below; the node's own. */
-struct rate { uint64_t bytes, blocks; };
+/* Allocation rate (mean of the last second): here and below; the node's own. */
 struct rate model_rate(const struct model *m, const struct node *n);
 struct rate model_self_rate(const struct model *m, const struct node *n);
 /* From model_base() to model_until(): here and below; the node's own. */
@@ -305,21 +339,25 @@ uint64_t model_marks_generation(const struct model *m);
 uint64_t model_resets(const struct model *m); /* times that the model was cleared */
 
 /*
- * What a tick changed, for those who keep sums of their own: every node whose own values moved (not
- * its ancestors), once, as differences modulo 2^64. NULL: anything may have changed (cleared,
- * another base, a large part of a first state).
+ * What a tick changed, for those who keep sums of their own: every slot whose values moved, once, as differences modulo
+ * 2^64 of what its node has of its own. NULL: anything may have changed (cleared, another base, a large part of a first
+ * state).
  */
 struct model_delta {
-	uint32_t node;                   /* dense index */
+	uint32_t node, slot;             /* dense indices */
+	uint32_t self_sampled;           /* 1: the node's own have a sampled share from now on */
 	struct tally self;
 	struct change self_change;
-	uint64_t self_rate_bytes, self_rate_blocks;
-	uint32_t self_sampled;           /* 1: self has a sampled share from now on */
+	struct rate self_rate;
 };
 void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);
-/* By one observer, while it is told: the list is its own from now on; free(). */
-struct model_delta *model_take_changes(struct model *m);
+/* By an observer, while it is told: the list stays until it is dropped, by all who keep it. */
+struct model_changes { size_t count, keepers; struct model_delta list[]; };
+struct model_changes *model_keep_changes(struct model *m);
+void model_drop_changes(struct model_changes *c);
+/* What is about to be looked at is on its way from memory: the node and the slot that it changed. */
+void model_expect(const struct model *m, const struct model_delta *d);
 /* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside the model's own. */
 uint32_t model_dense_count(const struct model *m);
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);

@@ -118,17 +118,28 @@ void mark_walk_end(struct mark_walk *w)
 
 /* --- the interval in force */
 
-/* Inclusive changes of all nodes: children come after their parents, so backwards is bottom-up. */
+/* What the sum of node i, if it has one, got from below goes on to the next above. */
+static void move_up(const struct model *m, struct change *moves, size_t room, uint32_t i)
+{
+	const struct node *n = node_at(m, i);
+	const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+
+	if (s && !s->late && s->up != NO_ID && n->sum < room)
+		change_add(&moves[s->up], &moves[n->sum]);
+}
+
+/* Inclusive changes of all sums: children come after their parents, so backwards is bottom-up. */
 void interval_sum_moves(struct model *m)
 {
-	GROW(m->moves, m->moves_room, m->node_count);
+	GROW(m->moves, m->moves_room, m->sum_count);
 	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
 	for (uint32_t i = 0; i < m->slot_count; i++) {
 		struct change c = slot_change(m, i, &slot_at(m, i)->now);
-		change_add(&m->moves[slot_at(m, i)->node], &c);
+		if (slot_at(m, i)->sum != NO_ID)
+			change_add(&m->moves[slot_at(m, i)->sum], &c);
 	}
-	for (uint32_t i = m->node_count; i-- > 1;)
-		change_add(&m->moves[node_at(m, i)->parent], &m->moves[i]);
+	for (uint32_t i = m->node_count; i-- > 0;)
+		move_up(m, m->moves, m->moves_room, i);
 }
 
 static void forget(struct model *m)
@@ -176,7 +187,8 @@ static void begin(struct model *m)
 	j->begun = true;
 	j->slot_count = m->slot_count;
 	j->node_count = j->left = m->node_count;
-	j->moves = xcalloc(j->node_count, sizeof *j->moves);
+	j->sum_count = m->sum_count;
+	j->moves = xcalloc(j->sum_count + 1u, sizeof *j->moves); /* is there, if it holds nothing */
 }
 
 static void take_effect(struct model *m)
@@ -190,7 +202,7 @@ static void take_effect(struct model *m)
 	m->at_until = j.to.live;
 	m->at_count = j.slot_count;
 	m->moves = j.moves;
-	m->moves_room = j.node_count;
+	m->moves_room = j.sum_count + 1u;
 	m->interval = (struct interval_job){ 0 };
 	m->intervals++;
 	model_notify(m, NULL, 0);
@@ -209,12 +221,13 @@ bool interval_go_on(struct model *m, uint64_t end_ns)
 		if (time_is_up(seen++, end_ns))
 			return false;
 		struct change c = slot_moved(m, &j->from, &j->to, j->slot);
-		change_add(&j->moves[slot_at(m, j->slot)->node], &c);
+		if (slot_at(m, j->slot)->sum < j->sum_count)
+			change_add(&j->moves[slot_at(m, j->slot)->sum], &c);
 	}
-	for (; j->left > 1; j->left--) {
+	for (; j->left; j->left--) {
 		if (time_is_up(seen++, end_ns))
 			return false;
-		change_add(&j->moves[node_at(m, j->left - 1)->parent], &j->moves[j->left - 1]);
+		move_up(m, j->moves, j->sum_count, j->left - 1);
 	}
 	take_effect(m);
 	return true;

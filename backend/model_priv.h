@@ -24,21 +24,21 @@
 
 struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
 
-/* What a node and all above it get in this tick. */
+/* What a sum and all above it get in this tick. */
 struct delta {
 	struct tally incl;
 	struct rate rate;
 	uint32_t sampled;
-	uint32_t own;      /* index + 1 into model.changes: the node's own values move; 0 = only some below do */
-	uint32_t index, next; /* next: of the same depth, + 1 */
+	uint32_t sum, up;     /* numbers; up: NO_ID = none */
 };
+struct level { uint32_t *deltas; size_t count, room; }; /* of one depth: indices */
 
 /* What one tick added to the rates; taken back when it is older than a second. */
 #define RATE_ENTRIES 1000u
 struct rate_block {
 	struct rate_block *next;
 	uint32_t count;
-	struct rate_entry { uint64_t bytes; uint32_t blocks, index; } entries[RATE_ENTRIES];
+	struct rate_entry { uint64_t bytes; uint32_t blocks, slot; } entries[RATE_ENTRIES];
 };
 struct rate_batch {
 	uint64_t expire_ns;
@@ -63,16 +63,18 @@ struct tick_job {
 	struct rate_batch batch;   /* of this tick */
 	bool has_batch;
 	double weight;
-	size_t due;                /* batches of rates that are taken back */
-	/* how far it is: batch and entry, staged slot, level and delta of the walk */
-	size_t expired, at, depth;
+	size_t due, expiring;      /* batches of rates that are taken back, entries in them */
+	/* how far it is: batch and entry, staged slot, level of the walk and place in it */
+	size_t expired, at;
 	const struct rate_block *block;
-	uint32_t entry, next;
+	uint32_t entry;
+	size_t next;
 	bool estimates;            /* a stack has its first share that was sampled */
-	bool folding;              /* it took effect: what the deltas before `folded` say is in their nodes */
-	size_t folded;
+	bool folding;              /* it took effect: what the deltas before `folded` say is in their sums, and the rates of the */
+	size_t folded, rated;      /* changes before `rated` in their slots */
 	bool no_interval;          /* changes count from the start to now since it began */
-	bool waits;                /* a tick came meanwhile */
+	bool waits;                /* a tick came meanwhile, */
+	bool partial;              /* and a part of what belongs to the next one */
 	uint64_t wait_ns;
 	uint32_t wait_flags;
 };
@@ -85,12 +87,21 @@ struct live_job { struct live *live; uint32_t mark; size_t at, cell; }; /* at: o
 struct interval_job {
 	bool busy, begun;
 	struct live_job from, to;
-	struct change *moves;      /* by dense index */
-	uint32_t slot_count, node_count;
-	uint32_t slot, left;       /* slots before are in their nodes, nodes from left on in their parents */
+	struct change *moves;      /* by number of the sum */
+	uint32_t slot_count, node_count, sum_count;
+	uint32_t slot, left;       /* slots before are in their sums, those of nodes from left on in the next above */
 };
 
-struct sum { struct tally incl; uint32_t sampled; /* as model_sampled() */ };
+struct sum {
+	struct tally incl;
+	struct rate rate;          /* of the last second */
+	uint32_t sampled;          /* as model_sampled() */
+	uint32_t up;               /* number of the next sum above; NO_ID = none */
+	uint32_t delta;            /* model_walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID = slots */
+	uint32_t depth : 24;       /* of its node */
+	uint32_t late : 1;         /* holds nothing yet */
+};
+
 
 struct locations {
 	struct location *list;
@@ -122,6 +133,8 @@ struct model {
 	struct sum **sums;               /* of some nodes: node.sum */
 	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
 	uint32_t node_count, slot_count, sum_count; /* dense */
+	uint32_t *late;                  /* nodes whose sums are, dense */
+	size_t late_count, late_room;
 	uint32_t *truncated;             /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
 
@@ -135,7 +148,7 @@ struct model {
 	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
 	struct live *at_base, *at_until; /* of the slots that there were when the interval was set; NULL = start, now */
 	size_t at_count;
-	struct change *moves;            /* by dense index: inclusive changes; NULL = from the start to now */
+	struct change *moves;            /* by number of the sum; NULL = from the start to now */
 	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 	struct interval_job interval;
@@ -167,20 +180,21 @@ struct model {
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
+	struct weighed { uint32_t slot; bool sampled; } *weighed; /* dense; since the tick began that is being taken in */
+	size_t weighed_count, weighed_room;
 	struct tick_job job;
 	bool sliced;                     /* large ticks are taken in by model_go_on() */
 	struct delta *deltas;
 	struct change *delta_moves;      /* inclusive, beside them; only while changes are counted */
 	size_t delta_count, delta_room, delta_moves_room;
-	uint32_t *depth_head;            /* per depth: first delta + 1 */
-	size_t depth_room, depth_max;
-	struct model_delta *changes;     /* what observers see */
-	size_t change_count, change_room;
+	struct level *levels;            /* per depth */
+	size_t level_count, level_room;  /* count: depths with deltas lie below */
+	struct model_changes *changes;   /* what observers see; NULL = none, or anything may have changed */
 	bool told;                       /* ... in this tick; else that anything may have changed */
 
 	struct rate_batch batches[RATE_TICKS];
 	size_t batch_first, batch_count;
-	struct rate **rates;             /* pages by dense index, only those that had a rate */
+	struct rate **rates;             /* pages by dense index of slots, only those that had a rate */
 	size_t rates_room;
 	struct { uint64_t time_ns; struct tally sum; } ring[256]; /* totals of the last ticks */
 	size_t ring_first, ring_count;
@@ -203,9 +217,21 @@ static inline struct slot *slot_at(const struct model *m, uint32_t index)
 	return &m->slots[index / CHUNK][index % CHUNK];
 }
 
+/* It will be looked at soon: slots lie anywhere in memory. */
+static inline void expect_slot(const struct model *m, uint32_t index)
+{
+	__builtin_prefetch(slot_at(m, index), 1);
+}
+
 static inline struct sum *sum_at(const struct model *m, uint32_t number)
 {
 	return &m->sums[number / CHUNK][number % CHUNK];
+}
+
+/* Are inclusive changes kept, and do they move? */
+static inline bool moving(const struct model *m)
+{
+	return m->moves && !m->until; /* between two marks nothing moves any more */
 }
 
 static inline bool slot_is_estimate(const struct slot *s, const struct tally *now)
@@ -213,10 +239,10 @@ static inline bool slot_is_estimate(const struct slot *s, const struct tally *no
 	return s->sampled && (now->alloc_blocks | now->alloc_bytes);
 }
 
-/* What a tick that took effect has not given to the node yet. */
-static inline const struct delta *unfolded(const struct model *m, const struct node *n)
+/* What a tick that took effect has not given to the sum yet. */
+static inline const struct delta *unfolded(const struct model *m, const struct sum *s)
 {
-	return m->job.folding && n->delta ? &m->deltas[n->delta - 1] : NULL;
+	return m->job.folding && s->delta ? &m->deltas[s->delta - 1] : NULL;
 }
 
 static inline struct node *node_by_id(const struct model *m, uint32_t id)
@@ -231,34 +257,6 @@ static inline struct slot *slot_by_id(const struct model *m, uint32_t id)
 	uint32_t i = idmap_get(&m->slot_ids, id);
 
 	return i == NO_ID ? NULL : slot_at(m, i);
-}
-
-static inline void tally_add(struct tally *t, const struct tally *d)
-{
-	t->alloc_blocks += d->alloc_blocks;
-	t->alloc_bytes += d->alloc_bytes;
-	t->free_blocks += d->free_blocks;
-	t->free_bytes += d->free_bytes;
-}
-
-static inline struct tally tally_sub(const struct tally *a, const struct tally *b)
-{
-	return (struct tally){ a->alloc_blocks - b->alloc_blocks, a->alloc_bytes - b->alloc_bytes,
-			       a->free_blocks - b->free_blocks, a->free_bytes - b->free_bytes };
-}
-
-static inline void change_add(struct change *t, const struct change *d)
-{
-	t->born_blocks += d->born_blocks;
-	t->born_bytes += d->born_bytes;
-	t->gone_blocks += d->gone_blocks;
-	t->gone_bytes += d->gone_bytes;
-}
-
-static inline struct change change_sub(const struct change *a, const struct change *b)
-{
-	return (struct change){ a->born_blocks - b->born_blocks, a->born_bytes - b->born_bytes,
-				a->gone_blocks - b->gone_blocks, a->gone_bytes - b->gone_bytes };
 }
 
 /* From (blocks, bytes) alive to (blocks, bytes) alive, of one slot. */
@@ -293,6 +291,8 @@ void model_notify(struct model *m, const struct model_delta *d, size_t count);
 void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size); /* room for the element */
 /* model_sums.c */
 void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
+uint32_t sum_above(const struct model *m, const struct node *n); /* number of the next one, from the node itself up */
+bool sums_settle(struct model *m, uint64_t end_ns); /* nothing is being worked out. True: none is late any more */
 void sums_make(struct model *m); /* all anew */
 bool sums_check(const struct model *m, struct err *err);
 /* model_locations.c */
@@ -306,6 +306,7 @@ int cohorts_apply(struct model *m, const struct event *e, struct err *err);
 void cohorts_clear(struct model *m);
 /* model_tick.c */
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
+void tick_weigh(struct model *m, uint32_t index, bool sampled); /* the slot, dense: what is booked to it from now on */
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
 void tick_settle(struct model *m); /* what is being taken in or worked out is, at once */
@@ -314,16 +315,23 @@ static inline bool time_is_up(size_t seen, uint64_t end_ns)
 {
 	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
+/* model_walk.c */
+bool tick_work_out(struct model *m, uint64_t end_ns); /* in slices. True: it is whole, and can take effect */
+bool tick_fold(struct model *m, uint64_t end_ns);     /* it took effect: sums and slots get what is beside them */
+void tick_undo(struct model *m);                      /* what was worked out is not needed: all is made anew */
+void levels_forget(struct model *m);
+void levels_free(struct model *m);
 /* model_rate.c */
 bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight);
-/* Of a node (dense) in this batch; false: more than can be. */
-bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double blocks, struct rate *rate);
+/* Of a slot (dense) in this batch; false: more than can be. */
+bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks, struct rate *rate);
 size_t rates_due(const struct model *m, uint64_t now, size_t *entries); /* batches older than a second, and entries in them */
 const struct rate_batch *rates_batch(const struct model *m, size_t i);  /* the oldest is 0 */
 void rates_push(struct model *m, struct rate_batch *b);      /* the newest: takes its entries; the ring is not full */
 void rates_forget(struct rate_batch *b);
 void rates_drop(struct model *m);                            /* the oldest batch */
-struct rate *rate_at(struct model *m, uint32_t index);       /* inclusive */
+struct rate *rate_at(struct model *m, uint32_t slot);
+struct rate rate_read(const struct model *m, uint32_t slot);
 void rates_rest(struct model *m);                            /* no batch: no rates, and no memory of them */
 void rates_sum_all(struct model *m);                         /* all anew, from the batches that are left */
 bool rates_check(const struct model *m, struct err *err);

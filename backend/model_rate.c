@@ -6,7 +6,7 @@
  * its walk). Ticks that are longer than a second (slow links) count in proportion. Nothing counts as
  * a rate before a link's first complete state: that is history.
  *
- * Most nodes of a large program rest: rates lie in pages that are there once a node of theirs had one,
+ * Most stacks of a large program rest: rates of slots lie in pages that are there once one of theirs had one,
  * and go when nothing was allocated for a second. What a batch holds is freed with it: one late tick
  * with a million changes must not be paid for in all the batches that come after it.
  */
@@ -35,7 +35,7 @@ bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate
 	return true;
 }
 
-bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double blocks, struct rate *rate)
+bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks, struct rate *rate)
 {
 	if (bytes >= 0x1p62 || blocks >= 0x1p32)
 		return false;
@@ -46,7 +46,7 @@ bool rates_enter(struct rate_batch *b, uint32_t index, double bytes, double bloc
 		b->blocks = fresh;
 	}
 	*rate = (struct rate){ (uint64_t)bytes, (uint64_t)blocks };
-	b->blocks->entries[b->blocks->count++] = (struct rate_entry){ rate->bytes, (uint32_t)rate->blocks, index };
+	b->blocks->entries[b->blocks->count++] = (struct rate_entry){ rate->bytes, (uint32_t)rate->blocks, slot };
 	b->count++;
 	return true;
 }
@@ -94,12 +94,19 @@ void rates_drop(struct model *m)
 	m->batch_count--;
 }
 
-struct rate *rate_at(struct model *m, uint32_t index)
+struct rate *rate_at(struct model *m, uint32_t slot)
 {
-	GROW(m->rates, m->rates_room, (size_t)index / PAGE + 1);
-	if (!m->rates[index / PAGE])
-		m->rates[index / PAGE] = xcalloc(PAGE, sizeof **m->rates);
-	return &m->rates[index / PAGE][index % PAGE];
+	GROW(m->rates, m->rates_room, (size_t)slot / PAGE + 1);
+	if (!m->rates[slot / PAGE])
+		m->rates[slot / PAGE] = xcalloc(PAGE, sizeof **m->rates);
+	return &m->rates[slot / PAGE][slot % PAGE];
+}
+
+struct rate rate_read(const struct model *m, uint32_t slot)
+{
+	size_t page = slot / PAGE;
+
+	return page < m->rates_room && m->rates[page] ? m->rates[page][slot % PAGE] : (struct rate){ 0, 0 };
 }
 
 static void forget_pages(struct model *m)
@@ -125,89 +132,82 @@ void rates_clear(struct model *m)
 	forget_pages(m);
 }
 
-static void add_batches(const struct model *m, struct rate *(*at)(void *arg, uint32_t index), void *arg)
+/* What the batches say of slots, added up. */
+static void add_batches(const struct model *m, struct rate *(*at)(void *arg, uint32_t slot), void *arg)
 {
 	for (size_t i = 0; i < m->batch_count; i++)
-		for (const struct rate_block *k = m->batches[(m->batch_first + i) % RATE_TICKS].blocks; k; k = k->next)
-			for (uint32_t e = 0; e < k->count; e++) {
-				struct rate *r = at(arg, k->entries[e].index);
-				r->bytes += k->entries[e].bytes;
-				r->blocks += k->entries[e].blocks;
-			}
+		for (const struct rate_block *k = rates_batch(m, i)->blocks; k; k = k->next)
+			for (uint32_t e = 0; e < k->count; e++)
+				rate_add(at(arg, k->entries[e].slot), &(struct rate){ k->entries[e].bytes, k->entries[e].blocks });
 }
 
-static struct rate *in_page(void *m, uint32_t index)
+static struct rate *in_page(void *m, uint32_t slot)
 {
-	return rate_at(m, index);
+	return rate_at(m, slot);
 }
 
 void rates_sum_all(struct model *m)
 {
 	forget_pages(m);
+	for (uint32_t i = 0; i < m->sum_count; i++)
+		sum_at(m, i)->rate = (struct rate){ 0, 0 };
 	add_batches(m, in_page, m);
-	for (uint32_t i = m->rates ? m->node_count : 0; i-- > 1;) {
+	if (!m->rates)
+		return;
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct rate r = rate_read(m, i);
+		if (slot_at(m, i)->sum != NO_ID)
+			rate_add(&sum_at(m, slot_at(m, i)->sum)->rate, &r);
+	}
+	for (uint32_t i = m->node_count; i-- > 0;) {
 		const struct node *n = node_at(m, i);
-		struct rate r = model_rate(m, n);
-		if (!(r.bytes | r.blocks))
-			continue;
-		struct rate *up = rate_at(m, n->parent);
-		up->bytes += r.bytes;
-		up->blocks += r.blocks;
+		const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+		if (s && s->up != NO_ID)
+			rate_add(&sum_at(m, s->up)->rate, &s->rate);
 	}
 }
 
-struct rate model_rate(const struct model *m, const struct node *n)
-{
-	const struct delta *d = unfolded(m, n);
-	struct rate r = { 0, 0 };
-	size_t page = n->index / PAGE;
-
-	if (n->known && page < m->rates_room && m->rates[page])
-		r = m->rates[page][n->index % PAGE];
-	if (d) {
-		r.bytes += d->rate.bytes;
-		r.blocks += d->rate.blocks;
-	}
-	return r;
-}
-
-/* What is left of it below the children; a node that rests has none that do not. */
 struct rate model_self_rate(const struct model *m, const struct node *n)
 {
-	struct rate r = model_rate(m, n);
+	struct rate rate = { 0, 0 };
 
-	for (uint32_t i = n->first_child; i != NO_ID && (r.bytes | r.blocks);) {
-		const struct node *child = node_at(m, i);
-		struct rate c = model_rate(m, child);
-		r.bytes -= c.bytes;
-		r.blocks -= c.blocks;
-		i = child->next_sibling;
+	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node) {
+		const struct slot *s = slot_at(m, i);
+		struct rate r = rate_read(m, i);
+		rate_add(&rate, &r);
+		if (m->job.folding && s->change)
+			rate_add(&rate, &m->changes->list[s->change - 1].self_rate);
 	}
-	return r;
+	return rate;
 }
 
-static struct rate *in_array(void *rates, uint32_t index)
+static bool same_rate(const struct rate *a, const struct rate *b)
 {
-	return &((struct rate *)rates)[index];
+	return a->bytes == b->bytes && a->blocks == b->blocks;
+}
+
+static struct rate *in_array(void *rates, uint32_t slot)
+{
+	return &((struct rate *)rates)[slot];
 }
 
 bool rates_check(const struct model *m, struct err *err)
 {
-	struct rate *sums = xcalloc(m->node_count, sizeof *sums);
+	struct rate *slots = xcalloc(m->slot_count, sizeof *slots), *sums = xcalloc(m->node_count, sizeof *sums);
 	bool ok = true;
 
-	add_batches(m, in_array, sums);
+	add_batches(m, in_array, slots);
+	for (uint32_t i = 0; i < m->slot_count; i++)
+		rate_add(&sums[slot_at(m, i)->node], &slots[i]);
 	for (uint32_t i = m->node_count; ok && i-- > 0;) {
 		const struct node *n = node_at(m, i);
 		struct rate r = model_rate(m, n);
-		if (r.bytes != sums[i].bytes || r.blocks != sums[i].blocks)
+		if (!same_rate(&r, &sums[i]))
 			ok = err_set(err, 125, "model: node %u: the rate is not that of the last second", n->id) == 0;
-		if (!i)
-			continue;
-		struct rate *up = &sums[n->parent];
-		up->bytes += sums[i].bytes;
-		up->blocks += sums[i].blocks;
+		if (i)
+			rate_add(&sums[n->parent], &sums[i]);
 	}
+	free(slots);
 	free(sums);
 	return ok;
 }

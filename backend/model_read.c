@@ -33,6 +33,7 @@ void model_set_state(struct model *m, uint32_t state, int status, bool known)
 	if (ended && (state == MTW_LINK_LOST || state == MTW_CUT || (m->status_known && !known)))
 		return;
 	m->state = state;
+	m->job.partial = false; /* the rest of it may never come */
 	m->status = status;
 	m->status_known = known;
 }
@@ -125,22 +126,6 @@ struct tally model_self(const struct model *m, const struct node *n)
 	for (uint32_t i = n->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node)
 		tally_add(&sum, &slot_at(m, i)->now);
 	return sum;
-}
-
-struct change model_change(const struct model *m, const struct node *n)
-{
-	const struct delta *d = unfolded(m, n);
-	struct change c = { 0 };
-
-	if (!model_diffing(m)) {
-		struct tally sum = model_incl(m, n);
-		return (struct change){ .born_blocks = live_blocks(&sum), .born_bytes = live_bytes(&sum) };
-	}
-	if (n->known && n->index < m->moves_room)
-		c = m->moves[n->index];
-	if (d && !m->until)
-		change_add(&c, &m->delta_moves[d - m->deltas]);
-	return c;
 }
 
 struct change model_self_change(const struct model *m, const struct node *n)
@@ -324,13 +309,25 @@ void model_notify(struct model *m, const struct model_delta *d, size_t count)
 		m->observers[i].fn(m->observers[i].arg, d, count);
 }
 
-struct model_delta *model_take_changes(struct model *m)
+struct model_changes *model_keep_changes(struct model *m)
 {
-	struct model_delta *list = m->changes;
+	m->changes->keepers++;
+	return m->changes;
+}
 
-	m->changes = NULL;
-	m->change_room = 0;
-	return list;
+void model_drop_changes(struct model_changes *c)
+{
+	if (c && !--c->keepers)
+		free(c);
+}
+
+void model_expect(const struct model *m, const struct model_delta *d)
+{
+	const struct node *n = node_at(m, d->node);
+
+	__builtin_prefetch(n);
+	__builtin_prefetch((const char *)(n + 1) - 1);
+	__builtin_prefetch(slot_at(m, d->slot));
 }
 
 static bool same_tally(const struct tally *a, const struct tally *b)
@@ -347,7 +344,7 @@ static bool check_nodes(const struct model *m, const struct tally *sums, const s
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
 		const struct node *n = node_at(m, i);
-		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || (n->delta && !m->job.busy))
+		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || (n->estimate_comes && !m->job.busy))
 			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
 		uint32_t sampled = n->self_estimate;
 		for (uint32_t c = n->first_child; c != NO_ID; c = node_at(m, c)->next_sibling)

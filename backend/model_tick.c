@@ -2,13 +2,11 @@
  *
  * model_tick.c - what a tick does: staged counters become current, and every inclusive sum follows.
  *
- * Each changed slot's difference is added to its node; then the touched nodes are walked from the
- * deepest level up, each giving its sum to its parent. So a node that a thousand changed slots
- * share is touched once. The cost is that of the union of the changed paths; when these are a good
- * part of all (a first state), one pass over all nodes is cheaper and does the same. Nobody is told
- * what that pass changed while a first state comes: it was all, and a list of all is larger than all.
+ * What changed is worked out from slot to sum (model_walk.c); when it is a good part of all (a first state), one pass over
+ * all is cheaper and does the same. Nobody is told what that pass changed while a first state comes: it was all, and a
+ * list of all is larger than all.
  *
- * It takes effect at once: staged counters become the slots', and what the touched nodes get is read together with
+ * It takes effect at once: staged counters become the slots', and what the touched sums get is read together with
  * what they have (model_incl()) until it has been folded into them, which takes its time again.
  *
  * What is needed for a tick alone is freed after a large one. Rates are model_rate.c's.
@@ -36,6 +34,7 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 		return err_set(err, 3, "stream: counters of slot %u shrink; connect again", slot);
 	if (now->free_blocks > now->alloc_blocks || now->free_bytes > now->alloc_bytes)
 		return err_set(err, 3, "stream: slot %u freed more than it allocated; connect again", slot);
+	m->job.partial = m->job.waits;
 	if (s->staged) {
 		m->staged[s->staged - 1].now = *now;
 		return 0;
@@ -46,211 +45,39 @@ int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct e
 	return 0;
 }
 
-/* Nodes and slots lie anywhere: what comes next is on its way from memory while this one is looked at. */
-static void expect_node(const struct model *m, uint32_t index)
+/* Its node learns of it at the tick that counts in it; one that did already, at the next. */
+static void weigh(struct model *m, const struct weighed *w)
 {
-	const struct node *n = node_at(m, index);
+	struct slot *s = slot_at(m, w->slot);
+	bool known = s->sampled;
 
-	__builtin_prefetch(n, 1);
-	__builtin_prefetch((const char *)(n + 1) - 1, 1);
-}
-
-static void expect_slot(const struct model *m, uint32_t index)
-{
-	const struct slot *s = slot_at(m, index);
-
-	__builtin_prefetch(s, 1);
-	__builtin_prefetch((const char *)(s + 1) - 1, 1);
-}
-
-/* Are inclusive changes kept, and do they move? */
-static bool moving(const struct model *m)
-{
-	return m->moves && !m->until; /* between two marks nothing moves any more */
-}
-
-static struct delta *delta_of(struct model *m, uint32_t index)
-{
-	struct node *n = node_at(m, index);
-
-	if (n->delta)
-		return &m->deltas[n->delta - 1];
-	GROW(m->deltas, m->delta_room, m->delta_count + 1);
-	GROW(m->depth_head, m->depth_room, (size_t)n->depth + 1);
-	if (moving(m)) {
-		GROW(m->delta_moves, m->delta_moves_room, m->delta_count + 1);
-		m->delta_moves[m->delta_count] = (struct change){ 0 };
-	}
-	struct delta *d = &m->deltas[m->delta_count++];
-	*d = (struct delta){ .index = index, .next = m->depth_head[n->depth] };
-	n->delta = m->depth_head[n->depth] = (uint32_t)m->delta_count;
-	if (n->depth > m->depth_max)
-		m->depth_max = n->depth;
-	return d;
-}
-
-/* The node's own values move: what observers see. */
-static struct model_delta *own_of(struct model *m, struct delta *d)
-{
-	if (!d->own) {
-		GROW(m->changes, m->change_room, m->change_count + 1);
-		m->changes[m->change_count++] = (struct model_delta){ .node = d->index };
-		d->own = (uint32_t)m->change_count;
-	}
-	return &m->changes[d->own - 1];
-}
-
-static void add_rate(struct model *m, uint32_t index, uint64_t bytes, uint64_t blocks)
-{
-	struct delta *d = delta_of(m, index);
-	struct model_delta *own = own_of(m, d);
-
-	d->rate.bytes += bytes;
-	d->rate.blocks += blocks;
-	own->self_rate_bytes += bytes;
-	own->self_rate_blocks += blocks;
-}
-
-/* What was allocated more than a second ago is no rate any more. False: time is up. */
-static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
-{
-	size_t seen = 0;
-
-	for (; j->expired < j->due; j->expired++) {
-		if (!j->block && !j->entry)
-			j->block = rates_batch(m, j->expired)->blocks;
-		for (; j->block; j->block = j->block->next, j->entry = 0) {
-			for (; j->entry < j->block->count; j->entry++) {
-				const struct rate_entry *e = &j->block->entries[j->entry];
-				if (time_is_up(seen++, end_ns))
-					return false;
-				add_rate(m, e->index, 0 - e->bytes, 0 - (uint64_t)e->blocks);
-			}
-		}
-		j->entry = 0;
-	}
-	return true;
-}
-
-/* What a staged slot gives to its node; it is not written itself. */
-static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
-{
-	struct slot *s = slot_at(m, x->slot);
-	uint32_t index = s->node;
-	struct rate rate = { 0, 0 };
-
-	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
-	    x->now.free_blocks < s->now.free_blocks || x->now.free_bytes < s->now.free_bytes)
-		x->now = s->now; /* staged while a newer one was being taken in, by a peer that breaks the contract */
-	struct tally grown = tally_sub(&x->now, &s->now);
-	if (j->has_batch && grown.alloc_blocks &&
-	    !rates_enter(&j->batch, index, (double)grown.alloc_bytes * j->weight, (double)grown.alloc_blocks * j->weight, &rate))
-		rate = (struct rate){ 0, 0 };
-	if (!m->told)
+	if (s->epoch < m->sampled_epoch)
+		m->sampled_epoch = s->epoch;
+	s->sampled = w->sampled;
+	if (known || s->staged || !(s->now.alloc_blocks | s->now.alloc_bytes))
 		return;
-	struct change before = slot_change(m, x->slot, &s->now), after = slot_change(m, x->slot, &x->now);
-	struct change moved = change_sub(&after, &before);
-	struct delta *d = delta_of(m, index);
-	struct model_delta *own = own_of(m, d);
-	if (slot_is_estimate(s, &x->now) && !node_at(m, index)->self_estimate)
-		own->self_sampled = d->sampled = j->estimates = 1;
-	tally_add(&own->self, &grown);
-	tally_add(&d->incl, &grown);
-	change_add(&own->self_change, &moved);
-	if (moving(m))
-		change_add(&m->delta_moves[node_at(m, index)->delta - 1], &moved);
-	if (rate.bytes | rate.blocks)
-		add_rate(m, index, rate.bytes, rate.blocks);
+	GROW(m->staged, m->staged_room, m->staged_count + 1);
+	m->staged[m->staged_count++] = (struct staged){ w->slot, s->now };
+	s->staged = (uint32_t)m->staged_count;
 }
 
-static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
+void tick_weigh(struct model *m, uint32_t index, bool sampled)
 {
-	size_t seen = 0;
+	const struct weighed w = { index, sampled };
 
-	for (; j->at < j->count; j->at++) {
-		if (time_is_up(seen++, end_ns))
-			return false;
-		if (j->at + AHEAD < j->count)
-			expect_slot(m, j->staged[j->at + AHEAD].slot);
-		take_slot(m, j, &j->staged[j->at]);
+	if (!m->job.busy && !m->job.waits) {
+		weigh(m, &w);
+		return;
 	}
-	return true;
-}
-
-/* From the deepest level up, on changed paths only: each difference is one of the parent, too. */
-static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
-{
-	for (uint32_t seen = 0; m->delta_count && j->depth;) {
-		if (!j->next)
-			j->next = m->depth_head[j->depth - 1];
-		while (j->next) {
-			if (time_is_up(seen++, end_ns))
-				return false;
-			uint32_t i = j->next - 1;
-			struct delta d = m->deltas[i]; /* what it is in may move */
-			const struct node *n = node_at(m, d.index);
-			j->next = d.next;
-			if (j->next)
-				expect_node(m, m->deltas[j->next - 1].index);
-			if (n->parent == NO_ID)
-				continue;
-			struct delta *up = delta_of(m, n->parent);
-			tally_add(&up->incl, &d.incl);
-			up->rate.bytes += d.rate.bytes;
-			up->rate.blocks += d.rate.blocks;
-			up->sampled += d.sampled;
-			if (moving(m))
-				change_add(&m->delta_moves[up - m->deltas], &m->delta_moves[i]);
-		}
-		m->depth_head[--j->depth] = 0;
-	}
-	return true;
-}
-
-static void commit_slots(struct model *m, const struct tick_job *j)
-{
-	for (size_t i = 0; i < j->count; i++) {
-		if (i + AHEAD < j->count)
-			expect_slot(m, j->staged[i + AHEAD].slot);
-		slot_at(m, j->staged[i].slot)->now = j->staged[i].now;
-	}
-}
-
-/* The nodes themselves get what was worked out for them. False: time is up. */
-static bool fold(struct model *m, struct tick_job *j, uint64_t end_ns)
-{
-	for (size_t seen = 0; j->folded < m->delta_count; j->folded++) {
-		if (time_is_up(seen++, end_ns))
-			return false;
-		const struct delta *d = &m->deltas[j->folded];
-		struct node *n = node_at(m, d->index);
-		if (j->folded + AHEAD < m->delta_count)
-			expect_node(m, d[AHEAD].index);
-		n->delta = 0;
-		if (n->sum != NO_ID) {
-			tally_add(&sum_at(m, n->sum)->incl, &d->incl);
-			sum_at(m, n->sum)->sampled += d->sampled;
-		}
-		if (d->rate.bytes | d->rate.blocks) {
-			struct rate *r = rate_at(m, d->index);
-			r->bytes += d->rate.bytes;
-			r->blocks += d->rate.blocks;
-		}
-		if (moving(m))
-			change_add(&m->moves[d->index], &m->delta_moves[j->folded]);
-	}
-	j->folding = false;
-	return true;
+	GROW(m->weighed, m->weighed_room, m->weighed_count + 1); /* it is staged as it will be then, not as it is */
+	m->weighed[m->weighed_count++] = w;
+	m->job.partial = m->job.waits;
 }
 
 /* All inclusive sums anew, from the slots. */
 static void sum_all(struct model *m)
 {
-	for (size_t i = 0; i < m->delta_count; i++) {
-		struct node *n = node_at(m, m->deltas[i].index);
-		n->delta = 0;
-		m->depth_head[n->depth] = 0;
-	}
+	tick_undo(m);
 	sums_make(m);
 	rates_sum_all(m);
 	if (moving(m))
@@ -271,12 +98,14 @@ static void sum_all(struct model *m)
 static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 {
 	struct tick_job *j = &m->job;
-	size_t expiring;
 	struct staged *staged = j->staged;
 	size_t room = j->room;
 
+	for (size_t i = 0; i < m->weighed_count; i++)
+		weigh(m, &m->weighed[i]);
+	m->weighed_count = 0;
 	j->busy = true;
-	j->waits = j->no_interval = false;
+	j->waits = j->partial = j->no_interval = false;
 	j->time_ns = time_ns > m->time_ns ? time_ns : m->time_ns;
 	j->flags = flags;
 	j->has_totals = m->totals_pending;
@@ -288,36 +117,28 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	m->staged = staged;
 	m->staged_room = room;
 	m->staged_count = 0;
-	for (size_t i = 0; i < j->count; i++)
+	for (size_t i = 0; i < j->count; i++) {
+		if (i + AHEAD < j->count)
+			expect_slot(m, j->staged[i + AHEAD].slot);
 		slot_at(m, j->staged[i].slot)->staged = 0;
+	}
 	j->has_batch = rates_begin(m, j->time_ns, j->count, &j->batch, &j->weight);
-	j->due = rates_due(m, j->time_ns, &expiring);
+	j->due = rates_due(m, j->time_ns, &j->expiring);
 	bool whole = m->complete && !m->resuming;
-	j->all = j->count + expiring > m->node_count / 8 + 1024 && !(m->sliced && whole);
+	j->all = j->count + j->expiring > m->node_count / 8 + 1024 && !(m->sliced && whole);
 	m->told = !j->all || whole;
 	if (m->told) {
-		MAKE_ROOM(m->changes, m->change_room, j->count + expiring);
-		MAKE_ROOM(m->deltas, m->delta_room, j->count + expiring);
+		/* a slot has one at most; what is not used of it is not touched */
+		m->changes = xmalloc(sizeof *m->changes + (j->count + j->expiring) * sizeof *m->changes->list);
+		*m->changes = (struct model_changes){ .keepers = 1 };
+		size_t sums = j->count + j->expiring < m->sum_count ? j->count + j->expiring : m->sum_count;
+		MAKE_ROOM(m->deltas, m->delta_room, sums);
 	}
 	j->expired = m->told ? 0 : j->due;
 	j->block = NULL;
-	j->at = j->entry = j->next = 0;
-	j->depth = SIZE_MAX;
+	j->at = j->next = 0;
+	j->entry = 0;
 	j->estimates = false;
-}
-
-/* Works it out, in slices. True: it is whole, and can be shown. */
-static bool work_out(struct model *m, uint64_t end_ns)
-{
-	struct tick_job *j = &m->job;
-
-	if (!expire_rates(m, j, end_ns) || !take_slots(m, j, end_ns))
-		return false;
-	if (j->all)
-		return true;
-	if (j->depth == SIZE_MAX)
-		j->depth = m->delta_count ? m->depth_max + 1 : 0;
-	return walk_up(m, j, end_ns);
 }
 
 /* Frees an array that is larger than what the tick needed: one late tick is followed by many that are not. */
@@ -330,6 +151,12 @@ static bool work_out(struct model *m, uint64_t end_ns)
 		}                                                                                  \
 	} while (0)
 
+static void drop_changes(struct model *m)
+{
+	model_drop_changes(m->changes);
+	m->changes = NULL;
+}
+
 static void trim(struct model *m)
 {
 	if (!m->staged_count) /* else it waits for the next tick */
@@ -337,8 +164,8 @@ static void trim(struct model *m)
 	TRIM(m->job.staged, m->job.room, m->job.count);
 	TRIM(m->delta_moves, m->delta_moves_room, moving(m) ? m->delta_count : 0);
 	TRIM(m->deltas, m->delta_room, m->delta_count);
-	TRIM(m->changes, m->change_room, m->change_count);
-	m->delta_count = m->change_count = m->depth_max = 0;
+	m->delta_count = 0;
+	drop_changes(m);
 }
 
 static void remember(struct model *m)
@@ -369,9 +196,24 @@ static void be_resumed(struct model *m, bool whole)
 /* The interval went while changes were counted in it. */
 static void count_from_start(struct model *m)
 {
-	for (size_t i = 0; i < m->change_count; i++) {
-		struct model_delta *d = &m->changes[i];
+	for (size_t i = 0; m->changes && i < m->changes->count; i++) {
+		struct model_delta *d = &m->changes->list[i];
 		d->self_change = (struct change){ .born_blocks = live_blocks(&d->self), .born_bytes = live_bytes(&d->self) };
+	}
+}
+
+static void take_estimate(struct node *n)
+{
+	n->self_estimate |= n->estimate_comes;
+	n->estimate_comes = 0;
+}
+
+static void commit_slots(struct model *m, const struct tick_job *j)
+{
+	for (size_t i = 0; i < j->count; i++) {
+		if (i + AHEAD < j->count)
+			expect_slot(m, j->staged[i + AHEAD].slot);
+		slot_at(m, j->staged[i].slot)->now = j->staged[i].now;
 	}
 }
 
@@ -381,18 +223,19 @@ static void take_effect(struct model *m)
 	struct tick_job *j = &m->job;
 
 	if (m->moves)
-		GROW(m->moves, m->moves_room, m->node_count);
+		GROW(m->moves, m->moves_room, m->sum_count);
 	commit_slots(m, j);
 	for (size_t i = 0; i < j->due; i++)
 		rates_drop(m);
 	if (j->has_batch)
 		rates_push(m, &j->batch);
 	j->folding = !j->all;
-	j->folded = 0;
+	j->folded = j->rated = 0;
 	if (j->all)
 		sum_all(m);
-	for (size_t i = 0; j->estimates && i < m->change_count; i++)
-		node_at(m, m->changes[i].node)->self_estimate |= m->changes[i].self_sampled & 1;
+	for (size_t i = 0; j->estimates && i < m->changes->count; i++)
+		if (m->changes->list[i].self_sampled)
+			take_estimate(node_at(m, m->changes->list[i].node));
 	m->time_ns = j->time_ns;
 	if (m->resuming)
 		series_join(&m->series, &m->series_coming);
@@ -409,13 +252,12 @@ static void take_effect(struct model *m)
 		m->final = true;
 	if (j->no_interval)
 		count_from_start(m);
-	GROW(m->changes, m->change_room, 1); /* no list says that anything may have changed */
-	model_notify(m, m->told ? m->changes : NULL, m->change_count);
+	model_notify(m, m->changes ? m->changes->list : NULL, m->changes ? m->changes->count : 0);
 }
 
 static void finish(struct model *m)
 {
-	m->job.busy = false;
+	m->job.busy = m->job.folding = false;
 	rates_rest(m);
 	trim(m);
 	interval_resume(m);
@@ -426,11 +268,11 @@ static bool tick_go_on(struct model *m, uint64_t end_ns)
 	struct tick_job *j = &m->job;
 
 	if (!j->folding) {
-		if (!work_out(m, end_ns))
+		if (!tick_work_out(m, end_ns))
 			return false;
 		take_effect(m);
 	}
-	if (j->folding && !fold(m, j, end_ns))
+	if (j->folding && !tick_fold(m, end_ns))
 		return false;
 	finish(m);
 	return true;
@@ -441,6 +283,9 @@ bool model_go_on(struct model *m, uint64_t end_ns)
 	while (model_busy(m)) {
 		if (m->job.busy) {
 			if (!tick_go_on(m, end_ns))
+				return false;
+		} else if (m->late_count && !m->interval.begun) {
+			if (!sums_settle(m, end_ns))
 				return false;
 		} else if (m->interval.busy) {
 			if (!interval_go_on(m, end_ns))
@@ -454,12 +299,13 @@ bool model_go_on(struct model *m, uint64_t end_ns)
 
 void tick_settle(struct model *m)
 {
+	m->job.partial = false; /* nobody knows whether the rest comes */
 	model_go_on(m, UINT64_MAX);
 }
 
 bool model_busy(const struct model *m)
 {
-	return m->job.busy || m->interval.busy || m->job.waits;
+	return m->job.busy || m->interval.busy || m->late_count || (m->job.waits && !m->job.partial);
 }
 
 void model_set_sliced(struct model *m, bool on)
@@ -477,23 +323,25 @@ void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags)
 		return;
 	if (model_busy(m) && by_and_by) {
 		m->job.waits = true;
+		m->job.partial = false;
 		m->job.wait_ns = time_ns;
 		m->job.wait_flags = flags;
 		return;
 	}
+	m->job.waits = false; /* what belongs to it is staged with what belongs to this one */
 	tick_settle(m);
 	begin(m, time_ns, flags);
-	if (!by_and_by || m->job.count <= AT_ONCE)
+	if (!by_and_by || m->job.count + m->job.expiring <= AT_ONCE)
 		tick_settle(m);
 }
 
 void tick_clear(struct model *m)
 {
-	m->staged_count = m->delta_count = m->change_count = m->depth_max = 0;
-	if (m->depth_room)
-		memset(m->depth_head, 0, m->depth_room * sizeof *m->depth_head);
+	m->staged_count = m->weighed_count = m->delta_count = 0;
+	levels_forget(m);
+	drop_changes(m);
 	rates_forget(&m->job.batch);
-	m->job.busy = m->job.folding = m->job.waits = false;
+	m->job.busy = m->job.folding = m->job.waits = m->job.partial = false;
 	m->job.count = 0;
 	rates_clear(m);
 	m->ring_first = m->ring_count = 0;

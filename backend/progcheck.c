@@ -183,7 +183,7 @@ static bool is_musl(const char *interp)
 }
 
 /* Whether the agent asks for glibc: the name of its libc stands in its string table. */
-static bool agent_wants_glibc(const char *agent)
+bool progcheck_wants_glibc(const char *agent)
 {
 	bool found = false;
 	FILE *f = fopen(agent, "re");
@@ -216,7 +216,7 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
 			       "or link libmemtop-agent.a into it", name,
 			       k->type == ET_DYN ? ", or a shared library" : "");
-	if (is_musl(k->interp) != !agent_wants_glibc(agent))
+	if (is_musl(k->interp) != !progcheck_wants_glibc(agent))
 		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
 			       name, is_musl(k->interp) ? "musl" : "not musl", agent,
 			       is_musl(k->interp) ? "glibc" : "musl");
@@ -245,6 +245,45 @@ static int check_malloc(const char *name, const char *path, char *note, size_t n
 	return 0;
 }
 
+/*
+ * What the loader gets to see: the ELF file behind the scripts. *at begins as the file that was asked for, *what as its
+ * name for messages. 1: found; 0: it may be run but not read, so that nothing can be told; -1 and *err.
+ */
+static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64], struct elf_kind *k, struct err *err)
+{
+	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
+		int rc = progcheck_read(at, k);
+		if (rc == -EACCES)
+			return 0;
+		if (rc)
+			return err_set(err, 126, "%s: cannot be read: %s; check the path", what, strerror(-rc));
+		if (k->class_bits)
+			return 1;
+		if (!*k->script) {
+			if (!k->text)
+				return err_set(err, 126, "%s: not a program: neither ELF nor a script; check the path",
+					       what);
+			snprintf(k->script, sizeof k->script, "/bin/sh"); /* as execvp does */
+		}
+		snprintf(at, PATH_MAX, "%.*s", (int)strcspn(k->script, " \t\r"), k->script);
+		int why = runnable(at);
+		if (why)
+			return err_set(err, 126, "%s: its interpreter %s: %s; mend the script's first line", name, at,
+				       strerror(why));
+		snprintf(what, PATH_MAX + 64, "%s (interpreter %s)", name, at);
+	}
+	return err_set(err, 126, "%s: not executable: scripts of scripts too deep; run the program itself", name);
+}
+
+bool progcheck_wants_musl(const char *path)
+{
+	char now[PATH_MAX], what[PATH_MAX + 64] = "";
+	struct elf_kind k;
+
+	snprintf(now, sizeof now, "%s", path);
+	return behind_scripts(path, now, what, &k, NULL) > 0 && is_musl(k.interp);
+}
+
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64];
@@ -253,27 +292,10 @@ int progcheck(const char *name, const char *path, const char *agent, char *note,
 	*note = '\0';
 	snprintf(now, sizeof now, "%s", path);
 	snprintf(what, sizeof what, "%s", name);
-	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
-		int rc = progcheck_read(now, &k);
-		if (rc == -EACCES) /* may be run, not read: nothing can be told */
-			return check_privileges(what, now, err);
-		if (rc)
-			return err_set(err, 126, "%s: cannot be read: %s; check the path", what, strerror(-rc));
-		if (k.class_bits)
-			return check_privileges(what, now, err) || check_elf(what, &k, agent, err)
-				       ? -1 : check_malloc(what, now, note, note_size, err);
-		if (!*k.script) {
-			if (!k.text)
-				return err_set(err, 126, "%s: not a program: neither ELF nor a script; check the path",
-					       what);
-			snprintf(k.script, sizeof k.script, "/bin/sh"); /* as execvp does */
-		}
-		snprintf(now, sizeof now, "%.*s", (int)strcspn(k.script, " \t\r"), k.script);
-		int why = runnable(now);
-		if (why)
-			return err_set(err, 126, "%s: its interpreter %s: %s; mend the script's first line", name, now,
-				       strerror(why));
-		snprintf(what, sizeof what, "%s (interpreter %s)", name, now);
-	}
-	return err_set(err, 126, "%s: not executable: scripts of scripts too deep; run the program itself", name);
+	int found = behind_scripts(name, now, what, &k, err);
+	if (found < 0 || check_privileges(what, now, err))
+		return -1;
+	if (!found)
+		return 0;
+	return check_elf(what, &k, agent, err) ? -1 : check_malloc(what, now, note, note_size, err);
 }

@@ -28,6 +28,11 @@ const char *progcheck_machine(const struct elf_kind *k); /* "aarch64", "32-bit i
 /* Where execvp would find `name`; -1 and *err (126 or 127). */
 int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 
+/* Whether the program at `path` asks for musl; of a script its interpreter does. false: no, or nobody can tell. */
+bool progcheck_wants_musl(const char *path);
+/* Whether an agent's file asks for glibc; false: for musl. */
+bool progcheck_wants_glibc(const char *agent);
+
 /*
  * Whether `agent` would be loaded, and get to see anything, into the program at `path` (as `name` typed by the user). 0, or
  * -1 and *err with status 126; *note: what will not be seen of it, a sentence for the report, "" = nothing. For scripts their interpreter is what counts.

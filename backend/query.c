@@ -34,7 +34,7 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		return;
 	}
 	if (count)
-		arrivals_push(&q->arrived, model_take_changes(q->m), count);
+		arrivals_push(&q->arrived, model_keep_changes(q->m));
 }
 
 static void on_move(void *arg, const uint32_t *indices, size_t count)
@@ -143,14 +143,8 @@ void grow_untouched(void **ptr, size_t *have, size_t need, size_t size)
 
 void value_add(struct value *v, const struct value *d)
 {
-	v->tally.alloc_blocks += d->tally.alloc_blocks;
-	v->tally.alloc_bytes += d->tally.alloc_bytes;
-	v->tally.free_blocks += d->tally.free_blocks;
-	v->tally.free_bytes += d->tally.free_bytes;
-	v->change.born_blocks += d->change.born_blocks;
-	v->change.born_bytes += d->change.born_bytes;
-	v->change.gone_blocks += d->change.gone_blocks;
-	v->change.gone_bytes += d->change.gone_bytes;
+	tally_add(&v->tally, &d->tally);
+	change_add(&v->change, &d->change);
 	v->rate_bytes += d->rate_bytes;
 	v->rate_blocks += d->rate_blocks;
 	v->sampled += d->sampled;

@@ -2,7 +2,7 @@
  *
  * query_arrived.c - what ticks changed and nobody has taken in yet: first in, first out.
  *
- * The model's own lists, taken over: a tick that comes late may have a million changes.
+ * The model's own lists, kept: a tick that comes late may have a million changes.
  */
 #include "query_priv.h"
 
@@ -10,28 +10,27 @@
 
 struct arrived_list {
 	struct arrived_list *next;
-	size_t count, taken;
-	struct model_delta *changes;
+	size_t taken;
+	struct model_changes *changes; /* kept */
 };
 
-void arrivals_push(struct arrivals *a, struct model_delta *changes, size_t count)
+void arrivals_push(struct arrivals *a, struct model_changes *changes)
 {
 	struct arrived_list *l = xmalloc(sizeof *l);
-	struct model_delta *less = realloc(changes, count * sizeof *changes);
 
-	*l = (struct arrived_list){ NULL, count, 0, less ? less : changes };
+	*l = (struct arrived_list){ NULL, 0, changes };
 	*(a->last ? &a->last->next : &a->first) = l;
 	a->last = l;
-	a->left += count;
+	a->left += changes->count;
 }
 
 static void drop_taken(struct arrivals *a)
 {
-	for (struct arrived_list *l; (l = a->first) && l->taken == l->count;) {
+	for (struct arrived_list *l; (l = a->first) && l->taken == l->changes->count;) {
 		a->first = l->next;
 		if (!a->first)
 			a->last = NULL;
-		free(l->changes);
+		model_drop_changes(l->changes);
 		free(l);
 	}
 }
@@ -39,7 +38,14 @@ static void drop_taken(struct arrivals *a)
 const struct model_delta *arrivals_first(struct arrivals *a)
 {
 	drop_taken(a);
-	return a->first ? &a->first->changes[a->first->taken] : NULL;
+	return a->first ? &a->first->changes->list[a->first->taken] : NULL;
+}
+
+const struct model_delta *arrivals_ahead(const struct arrivals *a, size_t by)
+{
+	const struct arrived_list *l = a->first;
+
+	return l && by < l->changes->count - l->taken ? &l->changes->list[l->taken + by] : NULL;
 }
 
 void arrivals_taken(struct arrivals *a)
@@ -51,7 +57,7 @@ void arrivals_taken(struct arrivals *a)
 void arrivals_forget(struct arrivals *a)
 {
 	for (struct arrived_list *l = a->first; l; l = l->next)
-		l->taken = l->count;
+		l->taken = l->changes->count;
 	drop_taken(a);
 	a->left = 0;
 }

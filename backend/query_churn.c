@@ -83,14 +83,15 @@ void churn_forget(struct site_table *t)
 static void look(struct query_site *s, uint64_t now)
 {
 	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
+	bool anew = s->moved || s->looked_ns > now; /* an earlier instant, or another program's clock */
 
-	if (s->moved || s->looked_ns > now) { /* or another program's clock */
+	if (anew) {
 		s->since_ns = now;
 		s->block_ns = 0;
 	} else if (s->looked_ns) { /* one that is new has nothing before */
 		s->block_ns += ((double)s->looked_live + (double)live) / 2 * (double)(now - s->looked_ns);
 	}
-	if (s->moved || !s->looked_live || freed != s->looked_freed)
+	if (anew || !s->looked_live || freed != s->looked_freed)
 		s->quiet_ns = now;
 	s->moved = false;
 	s->looked_ns = now;

@@ -11,6 +11,7 @@
  */
 #include "query_priv.h"
 
+#define AHEAD 16u /* in what arrived */
 #define STEPS_FIRST 1000u /* of a slice that begins late */
 #define STEPS_A_LOOK 64u  /* at the clock */
 #define NAMES_EVERY_NS 1000000000ull
@@ -150,15 +151,29 @@ static void stamp(struct query *q)
 	q->stamp_ticks = q->seen_ticks;
 }
 
+/* Stacks and call sites lie anywhere in memory. */
+static void expect(const struct query *q)
+{
+	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD), *near = arrivals_ahead(&q->arrived, AHEAD / 2);
+
+	if (far) {
+		model_expect(q->m, far);
+		sites_expect(q, far->node, false);
+	}
+	if (near)
+		sites_expect(q, near->node, true);
+}
+
 static void drain(struct query *q)
 {
 	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
 		if (!take_step(q))
 			return;
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+		expect(q);
 		if (d->node)
-			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate_bytes,
-							   d->self_rate_blocks, d->self_sampled });
+			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate.bytes,
+							   d->self_rate.blocks, d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
 		stamp(q); /* its sums moved, or the model's */

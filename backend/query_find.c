@@ -214,6 +214,13 @@ static row_id line_of(struct query *q, const uint32_t *rows, size_t count)
 	return 0;
 }
 
+static uint32_t want(struct query *q, uint32_t row)
+{
+	if (row)
+		q->rows[row]->wanted = true;
+	return row;
+}
+
 row_id query_open_node(struct query *q, uint32_t node)
 {
 	uint32_t *rows = NULL, at = tree_root(q);
@@ -223,7 +230,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 	if (!tree_refresh(q) || !x || !x->known)
 		return 0;
 	if (q->inverted)
-		return child_with(q, at, x->index);
+		return want(q, child_with(q, at, x->index));
 	for (; x->index; x = model_dense(q->m, x->parent, NULL)) {
 		GROW(q->path, q->path_room, n + 1);
 		q->path[n++] = x->index;
@@ -233,7 +240,7 @@ row_id query_open_node(struct query *q, uint32_t node)
 		if (!next)
 			break;
 		q->rows[at]->open = true;
-		at = next;
+		at = want(q, next);
 		GROW(rows, row_room, count + 1);
 		rows[count++] = at;
 		/* Stay on a node until its innermost frame. */

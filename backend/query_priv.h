@@ -57,6 +57,7 @@ struct trow {
 	bool stray;              /* but follow from other members than it has now */
 	uint64_t grouped_ns;     /* when: large ones wait a while (query_group.c) */
 	bool open, unfolded, more, gone;
+	bool wanted;             /* lies on the way to what was searched for, or gone to: has a line */
 	bool heir;               /* open as part of a row that was open before names came */
 	bool rest;               /* stands for the small children of its parent */
 	uint32_t rest_row;       /* of this row's children, 0 = none yet */
@@ -225,8 +226,9 @@ struct query {
 };
 
 /* query_arrived.c */
-void arrivals_push(struct arrivals *a, struct model_delta *changes, size_t count); /* takes them; not 0 */
+void arrivals_push(struct arrivals *a, struct model_changes *changes); /* takes over what is kept; not of 0 */
 const struct model_delta *arrivals_first(struct arrivals *a); /* NULL = none */
+const struct model_delta *arrivals_ahead(const struct arrivals *a, size_t by); /* of the first; NULL = of another tick */
 void arrivals_taken(struct arrivals *a);          /* the first is */
 void arrivals_forget(struct arrivals *a);
 
@@ -343,6 +345,8 @@ bool text_has(const char *text, const char *part); /* without case; NULL text ha
 /* query_sites.c */
 void sites_free(struct query *q);
 /* To the site of a stack: raw = without filter, v = what passes it. */
+/* A value will soon be added at this stack; near: at once, which site it is of is known. */
+void sites_expect(const struct query *q, uint32_t index, bool near);
 void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 		     const struct value *v);
 void sites_move(struct query *q, uint32_t index); /* its site may be another */

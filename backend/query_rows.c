@@ -101,6 +101,15 @@ static uint64_t weight(const struct query *q, const struct trow *r)
 	return w;
 }
 
+/* Between two instants nothing came and nothing went, and that is what rows are sorted by. */
+static bool unchanged(const struct query *q, const struct trow *c)
+{
+	const struct change *d = &c->incl.change;
+
+	return model_diffing(q->m) && (q->by == BY_NET || q->by == BY_BORN || q->by == BY_GONE) &&
+	       !(d->born_blocks | d->born_bytes | d->gone_blocks | d->gone_bytes);
+}
+
 static uint32_t rest_row(struct query *q, uint32_t parent, uint32_t count)
 {
 	struct trow *r = q->rows[parent];
@@ -246,7 +255,7 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
 	if (r->rest) {
-		out->name = keep_text(to, xasprintf("... %u more", r->rest_count));
+		out->name = keep_text(to, xasprintf("... %u %s", r->rest_count, unchanged(q, r) ? "unchanged" : "more"));
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
@@ -298,6 +307,8 @@ static bool small_below(struct query *q, uint64_t *floor)
 
 static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 {
+	if (unchanged(q, c))
+		return true;
 	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[tree_root(q)]->incl.rate_blocks / 1000)
 		return false;
 	return weight(q, c) < floor;
@@ -315,10 +326,10 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 	return true;
 }
 
-/* A small one is shown when it is open, until it is closed, and when it is what is searched for. */
+/* A small one is shown when it is open and changed, until it is closed, and when it or what lies below is searched for. */
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
-	return c->open || !small(q, c, floor) || is_hit(q, c->fn);
+	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) || is_hit(q, c->fn);
 }
 
 static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,

@@ -150,11 +150,12 @@ static uint64_t live_of_stack(struct query *q, uint32_t index)
 	return live_bytes(&self);
 }
 
-/* A stack of the site holds something else than before: is another the heaviest now? */
-static void weigh(struct query *q, struct query_site *s, uint32_t index)
+/* A stack of the site holds something else than before, or perhaps more: is another the heaviest now? */
+static void weigh(struct query *q, struct query_site *s, uint32_t index, bool more)
 {
+	if (index != s->heavy && !more)
+		return;
 	uint64_t live = live_of_stack(q, index);
-
 	if (index == s->heavy) {
 		s->look |= live < s->most && s->pub.stacks > 1 &&
 			   (s->pub.stacks <= EXACT_STACKS || live < s->most / 2);
@@ -215,6 +216,22 @@ static void fit(struct query *q, struct site_table *t)
 	GROW_UNTOUCHED(t->prev, t->prev_room, count);
 }
 
+void sites_expect(const struct query *q, uint32_t index, bool near)
+{
+	const struct site_table *t = q->sites;
+
+	if (!t || index >= t->node_room)
+		return;
+	if (!near) {
+		__builtin_prefetch(&t->of_node[index]);
+		return;
+	}
+	uint32_t number = t->of_node[index];
+	const struct query_site *s = number ? t->sites[number - 1] : NULL;
+	for (size_t at = offsetof(struct query_site, sum); s && at <= offsetof(struct query_site, most); at += 64)
+		__builtin_prefetch((const char *)s + at, 1);
+}
+
 void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 		     const struct value *v)
 {
@@ -231,7 +248,8 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 	struct query_site *s = t->sites[t->of_node[index] - 1];
 	value_add(&s->sum, v);
 	value_add(&s->all, raw);
-	weigh(q, s, index);
+	if (live_bytes(&raw->tally) | live_bytes(&v->tally))
+		weigh(q, s, index, (int64_t)live_bytes(&raw->tally) > 0 || (int64_t)live_bytes(&v->tally) > 0);
 }
 
 void sites_move(struct query *q, uint32_t index)
@@ -255,7 +273,7 @@ void sites_move(struct query *q, uint32_t index)
 	link_stack(q, t, index, number);
 	value_add(&to->sum, &v);
 	value_add(&to->all, &raw);
-	weigh(q, to, index);
+	weigh(q, to, index, true);
 	t->version++;
 }
 
@@ -333,7 +351,7 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	link_stack(q, t, i, number);
 	value_add(&s->sum, filter_self(q, i));
 	value_add(&s->all, &raw);
-	weigh(q, s, i);
+	weigh(q, s, i, true);
 }
 
 /* All sums anew; stacks whose site is another than before take their samples along. */

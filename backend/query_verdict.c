@@ -309,11 +309,12 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	    : state == MTW_EXECED  ? "REPLACED by another program"
 	    : state == MTW_EXITED  ? "EXITED"
 	    : state == MTW_CUT	   ? "CUT OFF"
+	    : state == MTW_DETACHED ? "DETACHED"
 				   : "ENDED");
 	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
 		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
 	say(v, ", %s alive %s in %s block%s", report_bytes(bytes, live_bytes(sum)),
-	    state == MTW_CUT ? "where it was cut" : "at the end",
+	    state == MTW_CUT ? "where it was cut" : state == MTW_DETACHED ? "when the agent was taken out" : "at the end",
 	    report_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
 	if (top) {
 		say_share(v, live_bytes(&top->sum), live_bytes(sum));

@@ -8,6 +8,7 @@
  * stacks are compared by walking up their parents over ranks.
  */
 #include "report.h"
+#include "hooked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -235,6 +236,8 @@ static void warn_state(struct report *r, struct watch *w)
 	if (state == MTW_EXECED)
 		add_warning(r, xstrdup("The program was replaced by another one (exec); what is shown "
 				       "ends there."));
+	if (state == MTW_DETACHED)
+		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what is shown ends there."));
 	if (!model_complete(r->model))
 		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack are "
 				       "smaller than the totals."));
@@ -248,7 +251,7 @@ static void warn_counts(struct report *r)
 		uint64_t events, bytes;
 
 		model_loss(r->model, i, &events, &bytes);
-		if (events)
+		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(r->model)))
 			add_warning(r, xasprintf("%s: %s times.", report_loss(i), report_count(n, events)));
 	}
 	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++) {
@@ -321,6 +324,24 @@ static void warn_front(struct report *r)
 					 "LD_PRELOAD", who));
 }
 
+static void warn_late(struct report *r)
+{
+	char n[REPORT_NUMBER], b[REPORT_NUMBER];
+	uint64_t frees, bytes;
+
+	if (!hooked_late(r->model))
+		return;
+	hooked_before(r->model, &frees, &bytes);
+	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated before is not shown; "
+				 "%s blocks of it were freed since (%s, usable size).", report_count(n, frees),
+				 report_bytes(b, bytes)));
+	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
+		const struct module *k = model_module(r->model, id);
+		if (k && k->known && hooked_not(k->flags))
+			add_warning(r, xasprintf("%s: %s; what it allocates is not seen.", k->name, hooked_word(k->flags)));
+	}
+}
+
 static void warn_folded(struct report *r)
 {
 	const char *fold = model_option(r->model, "fold_recursion");
@@ -340,6 +361,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
 		add_warning(r, xstrdup(list[i]));
 	warn_front(r);
+	warn_late(r);
 	warn_filters(r);
 	warn_folded(r);
 	warn_counts(r);

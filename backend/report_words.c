@@ -19,6 +19,8 @@ const char *report_state(uint32_t state)
 		return "link_lost";
 	case MTW_CUT:
 		return "cut";
+	case MTW_DETACHED:
+		return "detached";
 	default:
 		return "running";
 	}

@@ -290,11 +290,17 @@ void symdw_close(struct symdw_file *f)
 
 /* --- symbol tables */
 
+/* ELF for the Arm Architecture, 5.5.5: $a, $t, $x, $d say where code and data begin; they name nothing. */
+static bool is_mapping_symbol(const char *name)
+{
+	return name[0] == '$' && name[1] && strchr("atxd", name[1]) && (!name[2] || name[2] == '.');
+}
+
 static char *table_name(struct symdw_file *f, uint64_t pc)
 {
 	const char *name = dwfl_module_addrname(f->module, pc + f->bias);
 
-	return name && *name ? demangle(name) : NULL;
+	return name && *name && !is_mapping_symbol(name) ? demangle(name) : NULL;
 }
 
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame)

@@ -362,8 +362,8 @@ static int check_pid(const struct target *t, struct err *err)
 	int rc = dormant_check(t->text, t->pid, *name ? name : "the process", err);
 	if (rc <= 0)
 		return rc;
-	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; start it with memtop run", t->text,
-		       *name ? name : "the process", t->pid);
+	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
+		       *name ? name : "the process", t->pid, t->pid);
 }
 
 static void note_cut(struct watch *w, const char *text)
@@ -643,6 +643,11 @@ int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
 int watch_set_option(struct watch *w, const char *name, const char *value)
 {
 	return watch_live(w) ? ask_set_option(w->conn, name, value) : -1;
+}
+
+int watch_detach(struct watch *w)
+{
+	return watch_live(w) ? ask_detach(w->conn) : -1;
 }
 
 int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)

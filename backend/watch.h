@@ -90,6 +90,7 @@ int watch_mark(struct watch *w, const char *name);
 int watch_drop_mark(struct watch *w, uint32_t id);
 int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
 int watch_set_option(struct watch *w, const char *name, const char *value);
+int watch_detach(struct watch *w);               /* the agent out of the process: MTW_DETACHED, or a problem that says why not */
 int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count); /* sorted slots */
 
 /*

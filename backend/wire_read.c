@@ -144,7 +144,9 @@ static void read_tick(struct reader *r)
 
 static void read_state(struct reader *r)
 {
-	r->e.u.state.state = get_id(r, MTW_EXECED + 1);
+	r->e.u.state.state = get_id(r, MTW_STATE_COUNT);
+	if (r->e.u.state.state == MTW_LINK_LOST || r->e.u.state.state == MTW_CUT)
+		r->in.bad = true; /* a viewer's own */
 	r->e.u.state.status = get32(r);
 	r->e.u.state.time_ns = mtw_get(&r->in);
 	r->e.u.state.known = mtw_get(&r->in) != 0;
@@ -492,7 +494,7 @@ static void read_session(struct reader *r)
 		r->e.u.s_time.time_ns = mtw_get(&r->in);
 		break;
 	case MTW_S_EXIT:
-		r->e.u.s_exit.state = get_id(r, MTW_CUT + 1);
+		r->e.u.s_exit.state = get_id(r, MTW_STATE_COUNT);
 		r->e.u.s_exit.status = get32(r);
 		break;
 	case MTW_S_EXPECTED:

@@ -5,13 +5,14 @@
 TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5.4 jq libxml2-utils git gawk \
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
-	musl-tools libclang-rt-dev libjemalloc-dev libgoogle-perftools-dev libmimalloc-dev
+	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
+	libgoogle-perftools-dev libmimalloc-dev
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
 UNIT_A := $(patsubst tests/unit/agent/%.c,$(T)/agent/%,$(wildcard tests/unit/agent/t_*.c))
 UNIT_T := $(patsubst tests/unit/tui/%.c,$(T)/tui/%,$(wildcard tests/unit/tui/t_*.c))
-TARGETS_C := $(patsubst tests/targets/%.c,$(T)/targets/%,$(wildcard tests/targets/*.c))
+TARGETS_C := $(patsubst tests/targets/%.c,$(T)/targets/%,$(filter-out %/late.c,$(wildcard tests/targets/*.c)))
 TARGETS_CXX := $(patsubst tests/targets/%.cc,$(T)/targets/%,$(wildcard tests/targets/*.cc))
 
 $(UNIT_B): $(T)/backend/%: tests/unit/backend/%.c $(B)/libmemtop.a tests/check.h
@@ -48,6 +49,33 @@ $(TARGET_LIBS): $(T)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -g -fno-builtin -fPIC -shared -o $@ $<
 
+# Libraries that late loads: one source, bound in each of the ways that there are; and one that is C++.
+LATE_LIBS := $(addprefix $(T)/late/liblate_,now.so lazy.so rel.so cxx.so own.so else.so)
+$(LATE_LIBS): tests/targets/latelibs/work.h
+$(T)/late/liblate_now.so: LATE_LINK := -Wl,-z,now -Wl,-z,relro
+$(T)/late/liblate_lazy.so: LATE_LINK := -Wl,-z,lazy -Wl,-z,norelro
+$(T)/late/liblate_rel.so: LATE_LINK := -fno-plt -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=sysv
+$(T)/late/liblate_else.so: LATE_LINK := -L$(T)/late -Wl,--no-as-needed -llate_own -Wl,-rpath,'$$ORIGIN'
+$(T)/late/liblate_else.so: $(T)/late/liblate_own.so
+$(T)/late/liblate_own.so: tests/targets/latelibs/own.c
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
+$(filter-out %cxx.so %own.so,$(LATE_LIBS)): $(T)/late/liblate_%.so: tests/targets/latelibs/plain.c
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $< $(LATE_LINK)
+$(T)/late/liblate_cxx.so: tests/targets/latelibs/cxx.cc
+	@mkdir -p $(@D)
+	g++ -std=c++17 -O1 -g -fno-builtin -fPIC -shared -o $@ $<
+
+# The same program, bound lazily and no PIE; full RELRO is the default of late itself.
+$(T)/late/late: LATE := -fPIE -pie -Wl,-z,now -Wl,-z,relro
+$(T)/late/late_lazy: LATE := -fno-pie -no-pie -Wl,-z,lazy
+$(T)/late/late_static: LATE := -fPIE -static-pie
+LATE_TARGETS := $(T)/late/late $(T)/late/late_lazy $(T)/late/late_static
+$(LATE_TARGETS): tests/targets/late.c tests/targets/latelibs/work.h
+	@mkdir -p $(@D)
+	@$(CC) $(CSTD) -O1 -g -fno-builtin $(LATE) -o $@ $< -lpthread -ldl 2>$@.log || { cat $@.log; exit 1; } # static dlopen warns
+
 # Preloaded libraries that the scripts of tests/lib use.
 PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
@@ -55,7 +83,7 @@ $(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
 	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
 # What t_musl runs.
-MUSL_TARGETS := $(addprefix $(T)/musl/,s_threads s_sites s_filter s_mark s_named s_paths s_phases)
+MUSL_TARGETS := $(addprefix $(T)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks)
 $(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -Wl,--eh-frame-hdr -o $@ $<
@@ -64,9 +92,24 @@ $(T)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
 
+# What t_arm64 and t_armhf run.
+CROSS_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_fork s_server s_torture
+define cross_programs
+$(T)/$(1)/%: tests/targets/%.c
+	@mkdir -p $$(@D)
+	$(CROSS_$(1))gcc $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $$@ $$< -lpthread -ldl
+
+$(T)/$(1)/count_preload.so: tests/lib/count_preload.c
+	@mkdir -p $$(@D)
+	$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $$@ $$< -ldl
+
+cross-programs: $(1) $(addprefix $(T)/$(1)/,$(CROSS_PROGRAMS) count_preload.so)
+endef
+$(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
+
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
-FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/query*.c backend/session_*.c) \
-	$(addprefix backend/,wire_read.c series.c idmap.c map.c base.c foreign.c names.c owner.c wrappers.c report_words.c \
+FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/owner*.c backend/query*.c backend/session_*.c) \
+	$(addprefix backend/,wire_read.c series.c idmap.c map.c base.c foreign.c names.c wrappers.c report_words.c \
 	expected.c)
 $(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
@@ -146,7 +189,9 @@ bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
 test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
-	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so
+	$(LATE_LIBS) $(LATE_TARGETS) \
+	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so \
+	cross-programs
 
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
@@ -166,5 +211,5 @@ check-unit check-run check-tui: check-%: all test-programs
 
 -include $(wildcard $(T)/*/*.d)
 
-.PHONY: check check-long check-unit check-run check-tui test-programs test-deps \
+.PHONY: check check-long check-unit check-run check-tui cross-programs test-programs test-deps \
 	bench bench-unwind bench-rows bench-screen bench-instructions bench-programs bench-deps

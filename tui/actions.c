@@ -201,12 +201,12 @@ static unsigned escape(struct app *a)
 	struct view *v = app_view(a);
 
 	status_clear();
-	if (v->ops->escape && v->ops->escape(v))
-		return VIEW_RESORT;
+	if (a->find.text[0]) /* it is in what is in front, within any zoom */
+		return find_end(a);
 	if (a->page)
 		return VIEW_CLOSE;
-	if (a->find.text[0])
-		return find_end(a);
+	if (v->ops->escape && v->ops->escape(v))
+		return VIEW_RESORT;
 	if (a->time.at_ns) {
 		a->time.at_ns = 0;
 		return VIEW_DRAW;
@@ -267,6 +267,8 @@ static unsigned pause_or_go_on(struct app *a)
 	a->paused = !a->paused;
 	if (a->paused)
 		status_say("the display is paused; the data keeps flowing; p goes on");
+	else
+		status_say("the display goes on");
 	return a->paused ? VIEW_DRAW : VIEW_REFRESH;
 }
 
@@ -276,6 +278,14 @@ static unsigned mouse_or_not(struct app *a)
 	term_mouse(a->mouse);
 	status_say(a->mouse ? "the mouse is memtop's: a click selects, a second one opens; Shift leaves it to the terminal" :
 			      "the mouse is the terminal's: it selects text");
+	return VIEW_DRAW;
+}
+
+static unsigned detach(struct app *a)
+{
+	if (watch_detach(a->watch))
+		return said(status_error("detach: there is no live link to the program"));
+	status_say("asked the agent to go");
 	return VIEW_DRAW;
 }
 
@@ -335,7 +345,10 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
 	case REQ_PROCESSES: return switch_process(a);
-	case REQ_PERCENT: a->percent = !a->percent; return VIEW_DRAW;
+	case REQ_PERCENT:
+		a->percent = !a->percent;
+		status_clear(); /* what u said is not of the column any more */
+		return VIEW_DRAW;
 	case REQ_DIRECT: return action_set_direct(a, !owners_direct(a->owners, -1));
 	case REQ_UNITS: action_set_units((text_units() + 1) % UNITS_COUNT); return VIEW_DRAW;
 	case REQ_CHURN: return churn(a);
@@ -345,6 +358,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_THEME: return next_theme(a);
 	case REQ_MOUSE: return mouse_or_not(a);
 	case REQ_REDRAW: term_resize(); return VIEW_DRAW;
+	case REQ_DETACH: return detach(a);
 	case REQ_SUSPEND: term_suspend(); return VIEW_REFRESH;
 	case REQ_COMMAND: action_command(a); return VIEW_DRAW;
 	case REQ_AGENT: app_open_page(a, view_agent_new(a)); return VIEW_DRAW;

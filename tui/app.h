@@ -118,6 +118,9 @@ unsigned action_view_request(struct app *a, enum request r); /* VIEW_IGNORED: no
 /* --- expect.c: the site is expected, or not any more; in the session, too */
 unsigned action_expect(struct app *a, const struct site *s);
 
+/* --- filter.c: LIVE and BLOCKS are of some threads' blocks; rates and what was ever allocated are of all threads */
+bool filter_of_threads(const struct app *a);
+
 /* --- every.c */
 void every_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
 

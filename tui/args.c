@@ -43,6 +43,9 @@ const struct option_spec opt_suppress = { 0, "suppress", "FILE",
 					  "rules for call sites that are expected (w NAME.supp writes them)",
 					  offsetof(struct args, suppress), false };
 
+const struct option_spec opt_detach = { 0, "detach", NULL, "at the end take the agent out of the process (of memtop attach)",
+					offsetof(struct args, detach), false };
+
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
 static const char *verb_name(const struct verb *v)

@@ -39,9 +39,14 @@ void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t 
 		q->asked_ns = now;
 }
 
+uint64_t asking_since(const struct asking *q)
+{
+	return q->answer_ns ? now_ns() - q->answer_ns : 0;
+}
+
 uint64_t asking_age(const struct asking *q, const struct app *a)
 {
-	uint64_t age = q->answer_ns ? now_ns() - q->answer_ns : 0;
+	uint64_t age = asking_since(q);
 
 	return age > 2 * (uint64_t)EVERY_NS && !figures_over(&a->figures) ? age : 0;
 }

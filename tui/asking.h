@@ -22,7 +22,9 @@ struct asking {
 void asking_heard(struct asking *q, uint64_t answers);
 /* At each refresh; `answers`: the model's count of them. */
 void asking_go_on(struct asking *q, struct app *a, enum mtw_kind kind, uint64_t answers);
-/* How old the last answer is, when that is worth a word; else 0. */
+/* How old the last answer is; 0 = none came. */
+uint64_t asking_since(const struct asking *q);
+/* ... when all that is shown is of it: where that is worth a word; else 0. */
 uint64_t asking_age(const struct asking *q, const struct app *a);
 
 #endif

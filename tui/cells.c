@@ -162,6 +162,11 @@ void cell_life(struct cell c, const struct site *s)
 	draw_right(c.a, c.y, c.x, c.w, s->life == LIFE_ABOVE ? ROLE_DIM : ROLE_NUMBER, text);
 }
 
+char cells_letter(const struct owner *o)
+{
+	return !o || (o->letter == '?' && o->module != OWNER_UNKNOWN) ? ' ' : o->letter;
+}
+
 void cell_owner(struct cell c, char letter, const char *name)
 {
 	char text[2] = { letter ? letter : ' ', 0 };

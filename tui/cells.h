@@ -38,6 +38,8 @@ void cell_count_net(struct cell c, int64_t n);
 void cell_rate(struct cell c, uint64_t per_second);
 void cell_age(struct cell c, const struct age *a, bool oldest); /* the oldest one's, or the median; or nothing */
 void cell_life(struct cell c, const struct site *s);            /* or nothing */
+/* Of an owner: ' ' where it has none yet, having held nothing; '?' is who is not known. NULL: ' '. */
+char cells_letter(const struct owner *o);
 void cell_owner(struct cell c, char letter, const char *name);  /* letter and name in its colour */
 void cell_file(struct cell c, const char *file, uint32_t line); /* nothing when it is unknown */
 void cell_place(struct cell c, char letter, const char *file, uint32_t line, const char *module);

@@ -110,6 +110,8 @@ int cmd_view(const struct args *a, const struct target *t)
 	if (w)
 		cmd_note_rules(a, w);
 	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);
+	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) && cmd_detach(loop, w, &err))
+		status = args_fail(&err, STATUS_UNREACHED);
 	if (w)
 		watch_close(w);
 	loop_free(loop);

@@ -33,7 +33,10 @@ struct launched;
 /* The agent of a program that launch() started; `name` is shown in the header. */
 void cmd_launched_target(const struct launched *l, const char *name, struct target *t);
 
-/* The live view of t until the user goes; its exit status. */
+/* Takes the agent of w out of its process, and waits for that. 0; -1 and *err: it stays, or nobody knows. */
+int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
+
+/* The live view of t until the user goes, and what --detach asks for then; its exit status. */
 int cmd_view(const struct args *a, const struct target *t);
 
 /*

@@ -27,7 +27,7 @@ static int list_run(const struct args *a)
 		       foreign_clean(socket, sizeof socket, list[i].socket));
 	}
 	if (!n)
-		warn("list: no process of this machine has an agent; start one with memtop run PROG");
+		warn("list: no process of this machine has an agent; start one with memtop run PROG, or load one with memtop attach PID");
 	free(list);
 	return 0;
 }

@@ -54,7 +54,7 @@ static int live_run(const struct args *a)
 
 static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };
 static const struct option_spec *const options[] = { &opt_pid,	 &opt_symbols, &opt_sysroot,
-						     &opt_theme, &opt_ascii,   &opt_max_overhead, &opt_suppress, NULL };
+						     &opt_theme, &opt_ascii,   &opt_max_overhead, &opt_suppress, &opt_detach, NULL };
 
 const struct verb verb_live = {
 	.synopsis = synopsis,

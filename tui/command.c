@@ -125,12 +125,81 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (request_named(word, &r))
 		run_request(a, r);
 	else
-		status_error(":%s: no such command; there are set, mark, every, at, filter, theme, save, "
-			     "suppress, source, write-config, and what ? lists",
-			     word);
+		status_error(":%s: no such command; Tab goes through them", word);
+}
+
+/* --- completion */
+
+static const struct { const char *command, *words; } arguments[] = {
+	{ "set", "sample= min_size= max_size= libs= exclude= merge= depth= " }, { "every", "off " }, { "at", "now " },
+	{ "mark", "" }, { "filter", "" }, { "theme", "" }, { "units", "auto mib bytes " }, { "direct", "on off " },
+	{ "inlined", "on off " }, { "save", "" }, { "suppress", "" }, { "source", "" }, { "write-config", "" },
+};
+#define ARGUMENTS (sizeof arguments / sizeof arguments[0])
+
+/* Those that begin with `word` are counted; true: this is the n-th, which is in out[PROMPT_WORD]. */
+static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count, char *out)
+{
+	if (len < strlen(word) || strncmp(name, word, strlen(word)) || (*count)++ != n)
+		return false;
+	snprintf(out, PROMPT_WORD, "%.*s", (int)len, name);
+	return true;
+}
+
+static bool complete_argument(const char *command, const char *word, size_t n, char *out)
+{
+	size_t count = 0, themes;
+	const char *const *names, *words = "";
+
+	for (size_t i = 0; i < ARGUMENTS; i++)
+		if (!strcmp(arguments[i].command, command))
+			words = arguments[i].words;
+	for (size_t len; (len = strcspn(words, " ")) > 0; words += len + 1)
+		if (offer(words, len, word, n, &count, out))
+			return true;
+	themes = strcmp(command, "theme") ? 0 : theme_names(&names);
+	for (size_t i = 0; i < themes; i++)
+		if (offer(names[i], strlen(names[i]), word, n, &count, out))
+			return true;
+	return false;
+}
+
+static bool complete_command(const char *word, size_t n, char *out)
+{
+	size_t count = 0;
+	char name[32];
+	enum request r;
+
+	for (size_t i = 0; i < ARGUMENTS; i++)
+		if (offer(arguments[i].command, strlen(arguments[i].command), word, n, &count, out))
+			return true;
+	for (int i = 1; i < REQ_COUNT; i++) {
+		request_word((enum request)i, name);
+		bool twice = false;
+		for (size_t k = 0; k < ARGUMENTS; k++)
+			twice |= !strcmp(arguments[k].command, name);
+		if (!twice && request_named(name, &r) && offer(name, strlen(name), word, n, &count, out))
+			return true;
+	}
+	return false;
+}
+
+/* The first word is a command, the others are its arguments. */
+static bool complete(void *arg, const char *word, size_t n, char *out)
+{
+	struct app *a = arg;
+	char text[PROMPT_MAX * 4 + 1];
+
+	prompt_text(&a->prompt, text);
+	char *space = strchr(text, ' ');
+	if (!space)
+		return complete_command(word, n, out);
+	*space = 0;
+	return complete_argument(text, word, n, out);
 }
 
 void action_command(struct app *a)
 {
 	prompt_line(&a->prompt, ":", "", commanding, a);
+	prompt_completes(&a->prompt, complete);
 }

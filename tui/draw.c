@@ -178,8 +178,7 @@ int draw_printf(const struct area *a, int y, int x, enum role r, const char *for
 	return put(a, y, x, -1, r, CLIP_END, text, false);
 }
 
-/* Bytes of s, up to the end of a word, that fit in `width` columns; all of it when no word does. */
-static size_t words_that_fit(const char *s, int width)
+size_t draw_words_fit(const char *s, int width)
 {
 	size_t len = strlen(s), fits = 0;
 	char line[TEXT_MAX];
@@ -200,7 +199,7 @@ void draw_words(const struct area *a, int y, int x, enum role r, const char *s)
 	char line[TEXT_MAX];
 
 	for (; *s && y < a->h; y++) {
-		size_t len = words_that_fit(s, a->w - x);
+		size_t len = draw_words_fit(s, a->w - x);
 		snprintf(line, sizeof line, "%.*s", (int)len, s);
 		draw_text(a, y, x, r, line);
 		s += len + strspn(s + len, " ");

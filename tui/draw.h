@@ -20,6 +20,8 @@ int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum c
 int draw_text(const struct area *a, int y, int x, enum role r, const char *s);
 int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...)
 	PRINTF(5, 6);
+/* Bytes of s, up to the end of a word, that fit in `width` columns; all of it when no word does. */
+size_t draw_words_fit(const char *s, int width);
 /* From row y on, as many as it takes, broken between words. */
 void draw_words(const struct area *a, int y, int x, enum role r, const char *s);
 /* Right-aligned in `width` columns. */

@@ -4,6 +4,8 @@
  */
 #include "figures.h"
 
+#include "cells.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -37,7 +39,7 @@ static const struct owner *owner_named(const struct owner *list, size_t count, c
 static void take_owner(struct figures *f, struct figure_owner *to, const struct owner *o)
 {
 	to->name = o->name;
-	to->letter = o->letter;
+	to->letter = cells_letter(o);
 	to->module = o->module;
 	to->sum = o->sum;
 	to->change = o->change;

@@ -21,6 +21,13 @@ int action_set_filter(struct app *a, const char *text)
 	return 0;
 }
 
+bool filter_of_threads(const struct app *a)
+{
+	const char *word = strstr(a->filter, "thread:");
+
+	return word && (word == a->filter || word[-1] == ' ');
+}
+
 /* --- completion */
 
 struct candidates {
@@ -86,10 +93,24 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 
 /* --- prompts */
 
+/* "foo:bar" is a name to look for, as "std::string" is; who meant a word of the filter is told. */
+static void say_unknown_words(const char *text)
+{
+	char copy[sizeof ((struct app *)0)->filter], *save = NULL;
+
+	snprintf(copy, sizeof copy, "%s", text);
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		size_t n = strspn(w, "abcdefghijklmnopqrstuvwxyz");
+		bool known = !strncmp(w, "lib:", 4) || !strncmp(w, "thread:", 7) || !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
+		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) && w[n + 1])
+			status_say("\"%s\" is looked for as a name; words of the filter are lib: thread: age> age< size> grew new", w);
+	}
+}
+
 static void filtering(void *arg, enum prompt_event e, const char *text)
 {
-	if (e == PROMPT_DONE)
-		action_set_filter(arg, text);
+	if (e == PROMPT_DONE && !action_set_filter(arg, text))
+		say_unknown_words(text);
 }
 
 void action_filter(struct app *a)

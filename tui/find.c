@@ -50,10 +50,11 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 			app_act(a, app_view(a)->ops->next_hit(app_view(a), false));
 	}
 	if (e == PROMPT_DONE && *text) {
+		const char *s = f->hits == 1 ? "" : "s";
 		if (f->pending)
-			status_say("%ld hits, %zu names pending; n next, N previous", f->hits, f->pending);
+			status_say("%ld hit%s, %zu names pending; n next, N previous", f->hits, s, f->pending);
 		else
-			status_say("%ld hits; n next, N previous", f->hits);
+			status_say("%ld hit%s; n next, N previous", f->hits, s);
 	}
 }
 

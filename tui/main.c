@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct verb *const verbs[] = { &verb_run,    &verb_record, &verb_open, &verb_report,
-				     &verb_mark, &verb_list,	NULL };
+const struct verb *const verbs[] = { &verb_run,    &verb_attach, &verb_record, &verb_open, &verb_report,
+				     &verb_mark, &verb_detach, &verb_list,	NULL };
 
 static void print_help(void)
 {

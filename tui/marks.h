@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - the Marks view's two halves: v_marks.c (the marks) and v_marks_sites.c (what changed
- * between the two that are picked). Main thread.
+ * marks.h - the Marks view's parts: v_marks.c (the marks), v_marks_rows.c (what is known of each) and
+ * v_marks_sites.c (what changed between the two that are picked). Main thread.
  */
 #ifndef MARKS_H
 #define MARKS_H
@@ -40,6 +40,7 @@ struct marks {
 };
 
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
+void marks_gather(struct marks *m); /* rows anew */
 void marks_lower_refresh(struct marks *m, bool resort);
 void marks_lower_draw(struct marks *m, const struct area *a);
 unsigned marks_lower_request(struct marks *m, enum request r);

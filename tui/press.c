@@ -5,6 +5,7 @@
  */
 #include "actions.h"
 #include "mouse.h"
+#include "status.h"
 #include "term.h"
 
 #define WHEEL_ROWS 3
@@ -19,21 +20,15 @@ unsigned action_view_request(struct app *a, enum request r)
 	return bits;
 }
 
-/* In the order of the columns from the one to the other, as < and > would go. */
 static unsigned sort_by(struct app *a, const struct mouse_spot *s)
 {
-	int step = 1, at = s->sorted;
+	struct view *v = app_view(a);
 
 	if (s->sort == s->sorted)
 		return action_view_request(a, REQ_REVERSE);
-	for (size_t i = 0; i < s->table->count; i++) {
-		if (s->table->columns[i].sort == s->sort)
-			step = -1; /* it comes first */
-		if (s->table->columns[i].sort == s->sort || s->table->columns[i].sort == s->sorted)
-			break;
-	}
-	for (int next; at != s->sort && (next = table_sort_beside(s->table, at, step)) != at; at = next)
-		action_view_request(a, step > 0 ? REQ_SORT_RIGHT : REQ_SORT_LEFT);
+	if (!v->ops->sort)
+		return 0;
+	*v->ops->sort(v) = s->sort;
 	return VIEW_RESORT;
 }
 
@@ -78,6 +73,7 @@ unsigned action_key(struct app *a, int key)
 	struct view *v = app_view(a);
 	int y, x;
 
+	status_key();
 	if (key == KEY_WHEEL_UP || key == KEY_WHEEL_DOWN)
 		return wheel(a, key == KEY_WHEEL_UP ? KEY_UP_ : KEY_DOWN_);
 	if (key == KEY_CLICK) {

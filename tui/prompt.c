@@ -47,6 +47,11 @@ void prompt_line(struct prompt *p, const char *label, const char *text, prompt_f
 	insert_text(p, text ? text : "");
 }
 
+void prompt_offers(struct prompt *p)
+{
+	p->offered = p->len > 0;
+}
+
 void prompt_completes(struct prompt *p, prompt_complete_fn *fn)
 {
 	p->complete = fn;
@@ -100,10 +105,20 @@ static void cut(struct prompt *p, size_t from, size_t to)
 	p->at = from;
 }
 
+static bool is_text(int key)
+{
+	return key >= ' ' && key < KEY_SPECIAL;
+}
+
 static bool edit(struct prompt *p, int key)
 {
 	size_t from = p->at;
 
+	if (p->offered && (is_text(key) || key == KEY_BS)) {
+		cut(p, 0, p->len);
+		if (key == KEY_BS)
+			return true;
+	}
 	switch (key) {
 	case KEY_BS:
 		if (p->at)
@@ -138,7 +153,7 @@ static bool edit(struct prompt *p, int key)
 		p->at = p->len;
 		return false;
 	}
-	if (key < ' ' || key >= KEY_SPECIAL || p->len == PROMPT_MAX)
+	if (!is_text(key) || p->len == PROMPT_MAX)
 		return false;
 	insert(p, key);
 	return true;
@@ -190,8 +205,11 @@ void prompt_key(struct prompt *p, int key)
 		}
 	} else if (key == KEY_RETURN) {
 		finish(p, PROMPT_DONE, prompt_text(p, text));
-	} else if (edit(p, key)) {
-		p->fn(p->arg, PROMPT_CHANGED, prompt_text(p, text));
+	} else {
+		bool changed = edit(p, key);
+		p->offered = false;
+		if (changed)
+			p->fn(p->arg, PROMPT_CHANGED, prompt_text(p, text));
 	}
 }
 
@@ -204,7 +222,7 @@ void prompt_draw(const struct prompt *p, const struct area *a, int y, int *curso
 	int before = text_width(part(p, p->at, text));
 	prompt_text(p, text);
 	if (before < room)
-		draw_clip(a, y, x, room, ROLE_PROMPT, CLIP_END, text);
+		draw_clip(a, y, x, room, p->offered ? ROLE_SELECTED : ROLE_PROMPT, CLIP_END, text);
 	else /* the end that is being typed stays visible */
 		draw_clip(a, y, x, room, ROLE_PROMPT, CLIP_START, part(p, p->at, text));
 	*cursor_x = p->answers ? -1 : a->x + x + (before < room ? before : room);

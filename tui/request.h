@@ -52,10 +52,11 @@ enum focus {
 	X(THEME, GLOBAL, "t", "", "next theme") \
 	X(MOUSE, GLOBAL, "M", "", "the mouse: memtop's, or left to the terminal, which then selects text") \
 	X(REDRAW, GLOBAL, "^L", "", "redraw the screen") \
+	X(DETACH, GLOBAL, "", "", ":detach takes the agent of memtop attach out again") \
 	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)") \
 	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half") \
 	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "the part before") \
-	X(COMMAND, GLOBAL, ":", "", "command line") \
+	X(COMMAND, GLOBAL, ":", "", "command line; Tab completes") \
 	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h is left, as in vi)") \
 	X(ESCAPE, GLOBAL, "<Esc>", "", "close the innermost field, page, search, zoom or filter; never quits") \
 	X(BACK, GLOBAL, "q <F10>", "Back", "go back; in a main view: quit, after asking when a program would be left") \

@@ -64,4 +64,5 @@ void action_save(struct app *a)
 	foreign_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
 	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
+	prompt_offers(&a->prompt);
 }

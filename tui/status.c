@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * status.c - see status.h. An error stays longer than a remark; a key never removes either, so
- * that fast typing does not hide what it caused.
+ * status.c - see status.h. An error stays longer than a remark. A key removes what was there to be read for a
+ * second: it may not be true any more, as of a pause that the key ends. What is younger stays, so that fast
+ * typing does not hide what it caused.
  */
 #include "status.h"
 
 #define SAY_NS 5000000000u
 #define ERROR_NS 10000000000u
+#define READ_NS 1000000000u
 
 static char text[512];
 static enum role role;
-static uint64_t until_ns;
+static uint64_t said_ns, until_ns;
 
 static void set(enum role r, uint64_t span_ns, const char *format, va_list ap)
 {
 	vsnprintf(text, sizeof text, format, ap);
 	role = r;
-	until_ns = now_ns() + span_ns;
+	said_ns = now_ns();
+	until_ns = said_ns + span_ns;
 }
 
 void status_say(const char *format, ...)
@@ -44,6 +47,12 @@ const char *status_text(enum role *r)
 		return NULL;
 	*r = role;
 	return text;
+}
+
+void status_key(void)
+{
+	if (now_ns() - said_ns >= READ_NS)
+		status_clear();
 }
 
 void status_clear(void)

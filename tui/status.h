@@ -12,6 +12,8 @@ void status_say(const char *format, ...) PRINTF(1, 2);
 int status_error(const char *format, ...) PRINTF(1, 2);
 /* NULL when there is nothing to say (any more). */
 const char *status_text(enum role *r);
+/* A key was pressed: what could be read goes. */
+void status_key(void);
 void status_clear(void);
 
 #endif

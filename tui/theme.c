@@ -208,7 +208,7 @@ int theme_load(const char *name, struct theme *t, struct err *err)
 		text = read_text(path);
 	}
 	for (size_t i = 0; !text && !strchr(name, '/') && i < n; i++) {
-		snprintf(path, sizeof path, "%s/%.100s.theme", where[i], name);
+		snprintf(path, sizeof path, "%.*s/%.100s.theme", PATH_MAX - 1, where[i], name);
 		text = read_text(path);
 	}
 	if (!text)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - the Tree view's two halves: v_tree.c (keys, selection) and v_tree_rows.c (drawing).
+ * tree.h - the Tree view's parts: v_tree.c (keys, selection), v_tree_rows.c (drawing) and v_tree_zoom.c (zooms).
  */
 #ifndef TREE_H
 #define TREE_H
@@ -37,5 +37,10 @@ const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in three lines. */
 void tree_panel(const struct tree *t, const struct area *a);
+/* Into the row, its library; out of the innermost row, then out of the library: VIEW_DRAW = there was no zoom. */
+unsigned tree_zoom(struct tree *t, const struct row *r);
+unsigned tree_zoom_library(struct tree *t, const struct row *r);
+unsigned tree_zoom_out(struct tree *t);
+void tree_caption(struct view *v, bool brief, char *out, size_t size);
 
 #endif

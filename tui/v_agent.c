@@ -5,6 +5,7 @@
  * samples), and carries a ~.
  */
 #include "app.h"
+#include "hooked.h"
 #include "page.h"
 #include "quality.h"
 #include "report.h"
@@ -37,11 +38,11 @@ static const char *share(char *out, double value)
 	return out;
 }
 
-static void add_cost(struct page *p, const struct totals *t, const struct quality *q)
+static void add_cost(struct page *p, const struct model *m, const struct totals *t, const struct quality *q)
 {
 	char a[40], b[32];
 
-	page_add(p, ROLE_TITLE, "Cost, since the program's start");
+	page_add(p, ROLE_TITLE, "Cost, since %s", hooked_late(m) ? "the attach" : "the program's start");
 	snprintf(a, sizeof a, "%s%s", isnan(q->hooks) ? "" : "~", percent(b, q->hooks));
 	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
@@ -95,6 +96,29 @@ static void add_cuts(struct page *p, const struct model *m)
 	free(list);
 }
 
+/* Of an agent that came late: what it cannot know, and whose calls it does not see. */
+static void add_late(struct page *p, const struct model *m)
+{
+	struct hooked_sums sums = hooked_sums(m);
+	uint64_t frees, bytes;
+	char n[32], b[32];
+
+	if (!hooked_late(m))
+		return;
+	hooked_before(m, &frees, &bytes);
+	page_add(p, ROLE_NORMAL, "%s", "");
+	page_add(p, ROLE_TITLE, "Attached while the program ran");
+	add(p, "before attach", text_count(n, frees), "blocks from before were freed since,");
+	add(p, "", text_bytes(b, bytes), "in usable sizes");
+	add(p, "modules", text_count(n, sums.hooked), "whose allocations are counted");
+	add(p, "", text_count(n, sums.calls_none), "that call no allocator");
+	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m); id++) {
+		const struct module *k = model_module(m, id);
+		if (k && k->known && !(k->flags & MTW_MODULE_GONE) && hooked_not(k->flags))
+			page_add(p, ROLE_WARNING, "  %-14s %9s  %s: %s", "not counted", "", k->name, hooked_word(k->flags));
+	}
+}
+
 static void add_losses(struct page *p, const struct model *m)
 {
 	uint64_t events, bytes, all = report_lost(m, &bytes);
@@ -104,7 +128,7 @@ static void add_losses(struct page *p, const struct model *m)
 	page_add(p, ROLE_TITLE, all ? "Lost" : "Lost: nothing");
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		model_loss(m, i, &events, &bytes);
-		if (events)
+		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(m)))
 			page_add(p, i == MTW_LOSS_UNKNOWN_FREE ? ROLE_NORMAL : ROLE_BAD,
 				 "  %12s  %s", text_count(n, events), report_loss(i));
 	}
@@ -133,9 +157,10 @@ static void refresh(struct view *v, bool resort)
 
 	(void)resort;
 	page_clear(p);
-	add_cost(p, &v->app->figures.totals, q);
+	add_cost(p, m, &v->app->figures.totals, q);
 	add_stacks(p, m, q);
 	add_cuts(p, m);
+	add_late(p, m);
 	add_losses(p, m);
 	add_memory(p, m);
 }

@@ -5,6 +5,7 @@
 #include "app.h"
 #include "cells.h"
 #include "graph.h"
+#include "hooked.h"
 #include "term.h"
 
 #include <stdlib.h>
@@ -28,8 +29,7 @@ static const struct column columns[] = {
 	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS},
 	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = BY_RATE},
 	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET},
-	[C_TREND] =
-		{.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
+	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
 	[C_NAME] = {.title = "OWNER LIBRARY", .left = true, .sort = BY_NAME},
 };
 
@@ -45,8 +45,7 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 }
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] =
-	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
 static bool diffing(const struct libs *l)
 {
@@ -146,13 +145,13 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
-	const struct module *m =
-		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
+	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
 
-	snprintf(text, sizeof text, "%.300s%s", o->name, tail);
-	cell_owner(c, o->letter, text);
+	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "", hooks ? hooks : "");
+	cell_owner(c, cells_letter(o), text);
 }
 
 static void diff_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
@@ -171,11 +170,10 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 {
 	struct libs *l = arg;
 	const struct owner *o = &l->rows[row];
-	const struct figure_owner *f;
-	uint64_t all = live_bytes(&l->v.app->figures.totals.sum);
+	const struct figures *f = &l->v.app->figures;
+	const struct figure_owner *known;
 	struct cell c = { a, y, x, w, o->sampled != 0 };
 	int64_t net;
-	size_t first;
 
 	if (diffing(l)) {
 		diff_cell(l, o, column, c);
@@ -183,19 +181,18 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 	switch (column) {
 	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
-	case C_PART: cell_part(c, live_bytes(&o->sum), all); break;
+	case C_PART: cell_part(c, live_bytes(&o->sum), live_bytes(&f->totals.sum)); break;
 	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
-	case C_RATE: cell_bytes(c, figures_over(&l->v.app->figures) ? 0 : o->rate_bytes); break;
+	case C_RATE: cell_bytes(c, figures_over(f) ? 0 : o->rate_bytes); break;
 	case C_NET:
 		if (net_of(l, o, &net))
 			cell_net(c, net);
 		break;
 	case C_TREND:
-		f = figure_of(l, o);
-		first = figures_known_from(&l->v.app->figures);
-		if (f)
-			graph_spark(a, y, x, w, draw_owner_role(o->letter), f->series + first,
-				    l->v.app->figures.point_count - first);
+		known = figure_of(l, o);
+		if (known)
+			graph_spark(a, y, x, w, draw_owner_role(o->letter), known->series + figures_known_from(f),
+				    f->point_count - figures_known_from(f));
 		break;
 	case C_NAME: name_cell(l, o, c); break;
 	}
@@ -229,12 +226,38 @@ static const struct table *table(const struct libs *l)
 	return &tables[diffing(l) + action_between(l->v.app)];
 }
 
+/* Below the list, of an agent that came late: of which modules and of what time it shows nothing. Lines that it took. */
+static int draw_late(const struct model *m, const struct area *a)
+{
+	struct hooked_sums sums = hooked_sums(m);
+	uint64_t frees, bytes;
+	char n[32], b[32], text[256];
+	int lines = 0;
+
+	if (!hooked_late(m) || a->h < 8)
+		return 0;
+	hooked_before(m, &frees, &bytes);
+	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4; id++) {
+		const struct module *k = model_module(m, id);
+		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !hooked_not(k->flags))
+			continue;
+		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name, hooked_word(k->flags));
+		draw_text(a, a->h - 1 - ++lines, 0, ROLE_WARNING, text);
+	}
+	snprintf(text, sizeof text, "before attach: %s freed since, %s   hooked: %zu module%s, %zu call no allocator",
+		 text_count(n, frees), text_bytes(b, bytes), sums.hooked, sums.hooked == 1 ? "" : "s", sums.calls_none);
+	draw_text(a, a->h - 1, 0, ROLE_DIM, text);
+	return lines + 1;
+}
+
 static void draw(struct view *v, const struct area *a)
 {
 	struct libs *l = (struct libs *)v;
 	int graph = a->h >= 16 && a->w >= 60 ? a->h / 2 : 0;
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
+
+	list = area_sub(&list, 0, 0, list.h - draw_late(v->app->model, &list), -1);
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);
@@ -265,10 +288,17 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 			 text_span(interval, graph_window(&v->app->figures, &v->app->time)));
 }
 
+static int *sort_of(struct view *v)
+{
+	struct libs *l = (struct libs *)v;
+
+	return &l->sort[diffing(l)];
+}
+
 static unsigned request(struct view *v, enum request r)
 {
 	struct libs *l = (struct libs *)v;
-	int *sort = &l->sort[diffing(l)];
+	int *sort = sort_of(v);
 
 	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, r))
 		return VIEW_DRAW;
@@ -346,11 +376,13 @@ static const struct view_ops ops = {
 	.title = "Libs",
 	.brief = "Libs",
 	.table = columns_of,
+	.sort = sort_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
 	.escape = escape,
+	.no_filter = true,
 	.caption = caption,
 	.search = search,
 	.next_hit = next_hit,

@@ -62,8 +62,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	struct cell c = { a, y, x, w, r->site.estimate };
 
 	if (column == 0 && r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
-		cell_text(c, ROLE_DIM, text_glyph(GLYPH_DOT));
-	else if (column == 0)
+		return; /* a dot would be the selection's, which stands beside it */
+	if (column == 0)
 		cell_shape(c, &r->site);
 	else if (column <= n)
 		cell_net(c, r->net[r->count - n + column - 1]);
@@ -74,7 +74,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	else if (column == n + 3)
 		cell_site(c, &r->site);
 	else
-		cell_owner(c, r->site.owner ? r->site.owner->letter : ' ',
+		cell_owner(c, cells_letter(r->site.owner),
 			   r->site.owner ? r->site.owner->name : "?");
 }
 

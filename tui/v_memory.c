@@ -305,6 +305,7 @@ static void draw(struct view *v, const struct area *a)
 			   "Not known: nobody asked for it while the program ran. A live view does, in Memory (7) and at its marks." :
 			   model_program(v->app->model) && !(model_program(v->app->model)->features & MTW_FEATURE_MEMORY) ?
 			   "This agent is of a version that cannot tell." :
+			   v->app->figures.past ? "Not known of this instant: nobody had asked by then. Memory (7) does while it is shown, and each mark does." :
 			   m->asking.answers ? "The agent cannot find out: it sees no /proc/PID/smaps." :
 			   "The agent is asked what the process' memory consists of.");
 		return;

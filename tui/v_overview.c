@@ -72,13 +72,13 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false);
 		break;
 	case C_TREND:
-		graph_spark(a, y, x, w, draw_owner_role(r->owner ? r->owner->letter : 0), r->trend,
+		graph_spark(a, y, x, w, draw_owner_role(cells_letter(r->owner)), r->trend,
 			    r->trend_count);
 		break;
 	case C_SITE: cell_site(c, r); break;
 	case C_PLACE: cell_file(c, r->file, r->line); break;
 	case C_OWNER:
-		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
+		cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?");
 		break;
 	}
 }

@@ -4,6 +4,7 @@
  */
 #include "app.h"
 #include "cells.h"
+#include "columns.h"
 #include "sites.h"
 #include "status.h"
 #include "term.h"
@@ -77,20 +78,30 @@ static void refresh(struct view *v, bool resort)
 		refresh(v, true);
 }
 
+/* Known of all threads together only. */
+static bool of_all_threads(const struct sites *s, size_t column)
+{
+	bool plain = !diffing(s) && (column == C_RATE || column == C_ALLOC);
+
+	return plain || column == C_CHURN || column == C_LIFE;
+}
+
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
 {
 	struct sites *s = arg;
 	const struct site *r = &s->rows[row];
 	struct cell c = { a, y, x, w, r->estimate };
 
+	if (filter_of_threads(s->v.app) && of_all_threads(s, column))
+		return;
 	if (column == C_SITE)
 		cell_site(c, r);
 	else if (column == C_AT && r->file) /* else the owner says all */
-		cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, NULL);
+		cell_place(c, cells_letter(r->owner), r->file, r->line, NULL);
 	else if (column == C_AT)
 		return;
 	else if (column == C_OWNER)
-		cell_owner(c, r->owner ? r->owner->letter : ' ', r->owner ? r->owner->name : "?");
+		cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?");
 	else if (column == C_AGE || column == C_OLDEST)
 		cell_age(c, ages_at(&s->ages, row, r->id), column == C_OLDEST);
 	else if (column == C_CHURN) {
@@ -173,11 +184,12 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	action_interval_name(v->app, brief, interval, sizeof interval);
 	text_count(count, s->count);
 	if (!diffing(s))
-		snprintf(out, size, "%s sites%s", count, ages_words(&s->ages, v->app, words, sizeof words));
+		snprintf(out, size, "%s site%s%s", count, s->count == 1 ? "" : "s",
+			 ages_words(&s->ages, v->app, words, sizeof words));
 	else if (brief)
 		snprintf(out, size, "%s", interval);
 	else
-		snprintf(out, size, "%s sites  %s", count, interval);
+		snprintf(out, size, "%s site%s  %s", count, s->count == 1 ? "" : "s", interval);
 }
 
 bool view_sites_by_rate(const struct view *v)
@@ -252,23 +264,51 @@ unsigned sites_next_hit(struct view *v, bool backwards)
 	return VIEW_DRAW;
 }
 
+/* Or by LIVE again; the largest first. */
+static void by_calls(struct sites *s)
+{
+	s->sort[0] = s->sort[0] == BY_RATE ? BY_LIVE : BY_RATE;
+	s->reverse = false;
+	if (s->sort[0] == BY_RATE && columns_hidden("Sites", "CALLS/s"))
+		status_say("sorted by CALLS/s, which c shows again");
+}
+
+/* To the next column that is on the screen once it is what rows are sorted by: columns change with that. */
+static void sort_beside(struct sites *s, int step)
+{
+	int *sort = &s->sort[diffing(s)], was = *sort;
+
+	for (int at = was, next; (next = table_sort_next(table(s), at, step)) != at; at = next) {
+		*sort = next;
+		if (table_shows_sort(table(s), next))
+			return;
+	}
+	*sort = was;
+}
+
 static unsigned request(struct view *v, enum request r)
 {
 	struct sites *s = (struct sites *)v;
-	int *sort = &s->sort[diffing(s)];
 
 	switch (r) {
-	case REQ_SORT_LEFT: *sort = table_sort_beside(table(s), *sort, -1); return VIEW_RESORT;
-	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(s), *sort, 1); return VIEW_RESORT;
+	case REQ_SORT_LEFT: sort_beside(s, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: sort_beside(s, 1); return VIEW_RESORT;
 	case REQ_CHURN:
 		if (diffing(s))
 			status_error("with a base there is no CALLS/s; d: back to now");
 		else
-			*sort = *sort == BY_RATE ? BY_LIVE : BY_RATE;
+			by_calls(s);
 		return VIEW_RESORT;
 	case REQ_REVERSE: s->reverse = !s->reverse; return VIEW_RESORT;
 	default: return sites_request(s, r, id_of);
 	}
+}
+
+static int *sort_of(struct view *v)
+{
+	struct sites *s = (struct sites *)v;
+
+	return &s->sort[diffing(s)];
 }
 
 static const enum focus *foci(struct view *v)
@@ -294,6 +334,7 @@ static const struct view_ops ops = {
 	.title = "Sites",
 	.brief = "Sites",
 	.table = columns_of,
+	.sort = sort_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,

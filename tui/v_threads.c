@@ -3,7 +3,8 @@
  * v_threads.c - who allocates, and whose blocks are alive: one row per thread.
  *
  * What a thread allocated and freed is always known. What it holds (allocated by it, freed by nobody
- * yet) takes the agent a walk over all live blocks, and is asked for while this view is shown.
+ * yet) takes the agent a walk over all live blocks, and is asked for while this view is shown: the caption says
+ * how old the answer is, for the columns beside it are of now.
  * Threads that ended and hold nothing are counted, not listed.
  */
 #include "actions.h"
@@ -14,16 +15,20 @@
 #include <string.h>
 
 #define RATE_NS 1000000000u      /* a rate is of the last second */
+#define RATE_MAX_NS 5000000000u  /* or, where ticks come slowly, of no more than so long */
+#define OLD_NS 1000000000u       /* an answer is worth a word */
 
 struct thread_row {
 	uint32_t index;
 	struct thread t;         /* copied: the model's are good until its next event */
 	uint64_t rate_bytes, rate_calls;
+	bool rate_known;
 	size_t place;            /* line before this refresh; SIZE_MAX: was not there */
 };
 
 struct past { /* of a thread, by its index */
 	struct tally then;       /* its counters at rate_ns */
+	bool seen, rate_known;   /* seen: then was taken */
 	uint64_t rate_bytes, rate_calls;
 	size_t place;
 };
@@ -36,7 +41,7 @@ struct threads {
 	size_t count, room, past_count, past_room;
 	size_t hidden;           /* threads that ended and hold nothing */
 	uint64_t held;           /* by all of them, as of the same answer */
-	uint64_t rate_ns;        /* session's time */
+	uint64_t rate_ns;        /* session's time; 0 = rates begin anew */
 	struct asking asking;
 	int sort;
 	bool reverse;
@@ -90,7 +95,7 @@ static int compare(const void *a, const void *b)
 	return sorting->reverse ? -c : c;
 }
 
-/* Per second, over the last second or more. */
+/* Per second, over the last second. Nobody knows one at the first look, nor after a time elsewhere. */
 static void take_rates(struct threads *l)
 {
 	const struct app *a = l->v.app;
@@ -100,18 +105,19 @@ static void take_rates(struct threads *l)
 	GROW(l->past, l->past_room, (size_t)n + 1);
 	for (; l->past_count < n; l->past_count++)
 		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
-	if (a->figures.past)
-		l->rate_ns = 0; /* instants are no interval */
-	if (l->rate_ns && now >= l->rate_ns && ns < RATE_NS)
+	if (a->figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
+		l->rate_ns = 0; /* instants are no interval, nor is what was not looked at */
+	if (l->rate_ns && ns < RATE_NS)
 		return;
 	for (uint32_t i = 0; i < n; i++) {
 		struct past *p = &l->past[i];
 		const struct tally *done = &model_thread(a->model, i)->done;
-		bool sure = l->rate_ns && now > l->rate_ns && done->alloc_blocks >= p->then.alloc_blocks;
 		double seconds = (double)ns / 1e9;
-		p->rate_bytes = sure ? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) / seconds) : 0;
-		p->rate_calls = sure ? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) / seconds) : 0;
+		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
+		p->rate_bytes = p->rate_known ? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) / seconds) : 0;
+		p->rate_calls = p->rate_known ? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) / seconds) : 0;
 		p->then = *done;
+		p->seen = true;
 	}
 	l->rate_ns = now;
 }
@@ -145,7 +151,7 @@ static void collect(struct threads *l)
 			continue;
 		}
 		GROW(l->rows, l->room, l->count + 1);
-		l->rows[l->count++] = (struct thread_row){ i, *t, p->rate_bytes, p->rate_calls, p->place };
+		l->rows[l->count++] = (struct thread_row){ i, *t, p->rate_bytes, p->rate_calls, p->rate_known, p->place };
 	}
 }
 
@@ -177,7 +183,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->v.app->figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_thread_scans(l->v.app->model) != 0, over = figures_over(f) || f->past;
+	bool held = model_thread_scans(l->v.app->model) != 0, rate = r->rate_known && !f->past, over = figures_over(f);
 	char text[32];
 
 	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
@@ -188,8 +194,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
 	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
-	case C_RATE: cell_bytes(c, over ? 0 : r->rate_bytes); break;
-	case C_CALLS: cell_rate(c, over ? 0 : r->rate_calls); break;
+	case C_RATE: if (rate || over) cell_bytes(c, over ? 0 : r->rate_bytes); break;
+	case C_CALLS: if (rate || over) cell_rate(c, over ? 0 : r->rate_calls); break;
 	case C_ALLOC: cell_bytes(c, r->t.done.alloc_bytes); break;
 	case C_FREED: cell_bytes(c, r->t.done.free_bytes); break;
 	case C_TID:
@@ -233,21 +239,31 @@ static void draw(struct view *v, const struct area *a)
 							      frame_empty_reason(v->app));
 }
 
+/* Of when LIVE is, where it is not of now. The answers of the past have no times of their own. */
+static void live_of(const struct threads *l, char *out, size_t size)
+{
+	const struct app *a = l->v.app;
+	uint64_t all = live_bytes(&a->figures.totals.sum), age = asking_since(&l->asking);
+	char one[32], two[32];
+
+	if (!model_thread_scans(a->model))
+		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !a->figures.past ? "asked for" : "not known");
+	else if (!a->figures.past && !figures_over(&a->figures) && age >= OLD_NS)
+		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
+	else if ((a->figures.past || figures_over(&a->figures)) && l->held != all)
+		snprintf(out, size, "  LIVE of an earlier look: %s of %s", text_bytes(one, l->held), text_bytes(two, all));
+}
+
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct threads *l = (struct threads *)v;
-	const struct app *a = v->app;
-	char count[96], n[32], span[32], when[64] = "";
-	uint64_t age = asking_age(&l->asking, a);
+	char count[96], n[32], when[120] = "";
 
 	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count), l->count == 1 ? "" : "s");
 	if (l->hidden && !brief)
 		snprintf(count + strlen(count), sizeof count - strlen(count), " and %s that ended and hold nothing",
 			 text_count(n, l->hidden));
-	if (!model_thread_scans(a->model))
-		snprintf(when, sizeof when, "  LIVE is %s", watch_live(a->watch) ? "asked for" : "not known");
-	else if (age)
-		snprintf(when, sizeof when, "  LIVE of %s ago", text_span(span, age));
+	live_of(l, when, sizeof when);
 	snprintf(out, size, "%s%s", count, when);
 }
 
@@ -286,6 +302,11 @@ static unsigned next_hit(struct view *v, bool backwards)
 	return VIEW_DRAW;
 }
 
+static void enter(struct view *v)
+{
+	((struct threads *)v)->rate_ns = 0;
+}
+
 static void free_view(struct view *v)
 {
 	struct threads *l = (struct threads *)v;
@@ -303,6 +324,11 @@ static const enum focus *foci(struct view *v)
 	return list;
 }
 
+static int *sort_of(struct view *v)
+{
+	return &((struct threads *)v)->sort;
+}
+
 static const struct table *columns_of(struct view *v)
 {
 	(void)v;
@@ -314,7 +340,9 @@ static const struct view_ops ops = {
 	.brief = "Thr",
 	.no_filter = true,
 	.table = columns_of,
+	.sort = sort_of,
 	.foci = foci,
+	.enter = enter,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,

@@ -97,10 +97,12 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	if (!t->opened && t->count && v->app->figures.complete) {
+	if (!t->opened && t->count && v->app->figures.complete && query_building(v->app->query) < 0) {
 		t->opened = true;
-		if (!t->list.touched)
+		if (!t->list.touched) {
+			fetch(t, true); /* in the order of sums that are whole: the first row is the heaviest */
 			want(t, WANT_FIRST, t->rows[0].id);
+		}
 	}
 	if (ages_take(&t->ages, v->app, false, tree_ages(t), &t->list, tree_id, t) && resort)
 		refresh(v, true);
@@ -135,30 +137,6 @@ static void draw(struct view *v, const struct area *a)
 	}
 }
 
-static void caption(struct view *v, bool brief, char *out, size_t size)
-{
-	struct tree *t = (struct tree *)v;
-	size_t n = 0;
-	char words[64];
-
-	if (*t->owner)
-		n = (size_t)snprintf(out, size, "in %s", t->owner);
-	for (size_t i = 0; i < t->crumb_count && n < size; i++)
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? " > " : "in ", t->crumbs[i]);
-	if (n < size && query_inverted(v->app->query))
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
-				      brief ? "inverted" : "inverted: from the allocation up");
-	if (n < size && !query_inlined(v->app->query))
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", brief ? "no inlined" : "inlined left out");
-	if (n < size && tree_diffing(t)) {
-		char interval[320];
-		action_interval_name(v->app, brief, interval, sizeof interval);
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", interval);
-	}
-	if (n < size && *ages_words(&t->ages, v->app, words, sizeof words))
-		snprintf(out + n, size - n, "%s%s", n ? "  " : "", words + 2);
-}
-
 /* --- keys */
 
 static unsigned go_left(struct tree *t, const struct row *r)
@@ -191,53 +169,22 @@ static unsigned go_right(struct tree *t, const struct row *r)
 	return VIEW_DRAW;
 }
 
+/* A row of many small ones has no path of its own. */
+static unsigned show_detail(struct tree *t, const struct row *r)
+{
+	if (r->flags & ROW_REST)
+		status_error("this row is several: Enter opens it, and each of them has its detail");
+	else
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
+	return VIEW_DRAW;
+}
+
 static unsigned toggle(struct tree *t, const struct row *r)
 {
-	if (r->flags & ROW_LEAF) {
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
-		return VIEW_DRAW;
-	}
+	if (r->flags & ROW_LEAF)
+		return show_detail(t, r);
 	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
 	return VIEW_REFRESH;
-}
-
-static void zoom_owner(struct tree *t, uint32_t module, const char *name)
-{
-	snprintf(t->owner, sizeof t->owner, "%.60s", name);
-	query_zoom_owner(t->v.app->query, module);
-	t->list.touched = false;
-}
-
-static unsigned zoom(struct tree *t, const struct row *r)
-{
-	char name[64];
-
-	snprintf(name, sizeof name, "%.60s", r->name); /* the row is the query's: it is gone once the query changes */
-	if (query_zoom(t->v.app->query, r->id))
-		status_error("cannot zoom into this row");
-	else if (t->crumb_count < CRUMBS_MAX)
-		memcpy(t->crumbs[t->crumb_count++], name, sizeof name);
-	t->list.touched = false;
-	return VIEW_RESORT;
-}
-
-static unsigned zoom_library(struct tree *t, const struct row *r)
-{
-	if (r->owner)
-		zoom_owner(t, r->owner->module, r->owner->name);
-	else
-		status_error("cannot zoom into this row");
-	return VIEW_RESORT;
-}
-
-/* Out of the innermost row, then out of the library. */
-static unsigned zoom_out(struct tree *t)
-{
-	struct query *q = t->v.app->query;
-
-	if (!query_zoom_depth(q))
-		t->owner[0] = 0;
-	return query_zoom(q, 0) ? VIEW_DRAW : VIEW_RESORT;
 }
 
 unsigned view_tree_inlined(struct view *v, bool on)
@@ -255,12 +202,31 @@ unsigned view_tree_inlined(struct view *v, bool on)
 	return VIEW_RESORT;
 }
 
+static int *sort_of(struct view *v)
+{
+	struct tree *t = (struct tree *)v;
+
+	return &t->sort[tree_diffing(t)];
+}
+
 static unsigned sort_beside(struct tree *t, int step)
 {
-	int *sort = &t->sort[tree_diffing(t)];
+	int *sort = sort_of(&t->v);
 
 	*sort = table_sort_beside(tree_table(t), *sort, step);
 	return VIEW_RESORT;
+}
+
+/* A key that opens says so where there is nothing to open: a key without effect looks like a broken one. */
+static bool opens_nothing(const struct row *r, enum request req)
+{
+	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
+		return false;
+	if (r->flags & ROW_REST)
+		status_error("this row is several: Enter opens it");
+	else if (r->flags & ROW_LEAF)
+		status_error("nothing is below this row: it allocates itself; Enter shows its detail");
+	return r->flags & (ROW_REST | ROW_LEAF);
 }
 
 static unsigned row_request(struct tree *t, const struct row *r, enum request req)
@@ -269,6 +235,8 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 
 	t->list.touched = true;
 	t->list.id = r->id;
+	if (opens_nothing(r, req))
+		return VIEW_DRAW;
 	switch (req) {
 	case REQ_TREE_TOGGLE: return toggle(t, r);
 	case REQ_TREE_RIGHT: return go_right(t, r);
@@ -279,11 +247,9 @@ static unsigned row_request(struct tree *t, const struct row *r, enum request re
 	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
 	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
 	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
-	case REQ_ZOOM: return zoom(t, r);
-	case REQ_ZOOM_LIB: return zoom_library(t, r);
-	case REQ_DETAIL:
-		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
-		return VIEW_DRAW;
+	case REQ_ZOOM: return tree_zoom(t, r);
+	case REQ_ZOOM_LIB: return tree_zoom_library(t, r);
+	case REQ_DETAIL: return show_detail(t, r);
 	default: return VIEW_IGNORED;
 	}
 }
@@ -300,7 +266,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_SORT_LEFT: return sort_beside(t, -1);
 	case REQ_SORT_RIGHT: return sort_beside(t, 1);
 	case REQ_REVERSE: t->reverse = !t->reverse; return VIEW_RESORT;
-	case REQ_ZOOM_OUT: return zoom_out(t);
+	case REQ_ZOOM_OUT: return tree_zoom_out(t);
 	case REQ_INVERT:
 		query_set_inverted(v->app->query, !query_inverted(v->app->query));
 		t->list.touched = t->opened = false;
@@ -316,7 +282,7 @@ static bool escape(struct view *v)
 {
 	struct tree *t = (struct tree *)v;
 
-	return zoom_out(t) == VIEW_RESORT;
+	return tree_zoom_out(t) == VIEW_RESORT;
 }
 
 static bool row(struct view *v, struct view_row *out)
@@ -354,17 +320,6 @@ void view_tree_select_node(struct view *v, uint32_t node)
 	want(t, WANT_NODE, node);
 }
 
-void view_tree_zoom_owner(struct view *v, uint32_t module, const char *name)
-{
-	struct tree *t = (struct tree *)v;
-
-	while (query_zoom_depth(v->app->query)) /* all of it is meant */
-		query_zoom(v->app->query, 0);
-	zoom_owner(t, module, name);
-	t->opened = false;
-	refresh(v, true);
-}
-
 static const enum focus *foci(struct view *v)
 {
 	static const enum focus list[] = { FOCUS_TREE, FOCUS_LIST, FOCUS_NONE };
@@ -388,12 +343,13 @@ static const struct view_ops ops = {
 	.title = "Tree",
 	.brief = "Tree",
 	.table = columns_of,
+	.sort = sort_of,
 	.foci = foci,
 	.refresh = refresh,
 	.draw = draw,
 	.request = request,
 	.escape = escape,
-	.caption = caption,
+	.caption = tree_caption,
 	.row = row,
 	.search = search,
 	.next_hit = next_hit,

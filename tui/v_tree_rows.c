@@ -13,12 +13,14 @@
 
 enum { C_LIVE, C_BLOCKS, C_SELF, C_RATE, C_NAME, C_AT, C_AGE, C_OLDEST };
 
+#define NAME_LIKES 38 /* indentation takes a third of it: 25 for a chain of two names */
+
 static const struct column plain_columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },
 	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 2, .sort = BY_BLOCKS },
 	[C_SELF] = { .title = "SELF", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = BY_SELF },
 	[C_RATE] = { .title = "CALLS/s", .width = 8, .rank = 3, .sort = BY_RATE },
-	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[C_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
@@ -31,7 +33,7 @@ static const struct column diff_columns[] = {
 	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE },
 	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },
 	[D_BLOCKS] = { .title = "BLOCKS", .width = 8, .rank = 3, .sort = -1 },
-	[C_NAME] = { .title = "FUNCTION", .left = true, .sort = BY_NAME },
+	[C_NAME] = { .title = "FUNCTION", .wide = NAME_LIKES, .left = true, .sort = BY_NAME },
 	[C_AT] = { .title = "AT", .width = 17, .wide = 24, .rank = 1, .sort = -1, .left = true },
 	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = BY_AGE },
 	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = 6, .sort = BY_OLDEST },
@@ -107,7 +109,7 @@ static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 
 	if (r->flags & ROW_REST)
 		return;
-	cell_place(c, r->owner ? r->owner->letter : ' ', r->file, r->line, m ? m->name : NULL);
+	cell_place(c, cells_letter(r->owner), r->file, r->line, m ? m->name : NULL);
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
@@ -138,7 +140,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			cell_live(c, live_bytes(&r->self));
 			break;
 		case C_RATE:
-			cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
+			if (!filter_of_threads(t->v.app)) /* it is of all of them */
+				cell_rate(c, figures_over(&t->v.app->figures) ? 0 : r->rate_blocks);
 			break;
 		}
 	}
@@ -193,14 +196,15 @@ void tree_panel(const struct tree *t, const struct area *a)
 	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name,
 		 m ? m->name : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all.",
+	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
 		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,
 		    text_blocks(two, blocks), blocks ? ", mean " : "",
 		    blocks ? text_bytes(three, bytes / blocks) : "",
 		    about,
 		    text_short((char[32]){0},
 			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
-		    about, text_bytes((char[32]){0}, r->incl.alloc_bytes));
+		    about, text_bytes((char[32]){0}, r->incl.alloc_bytes),
+		    filter_of_threads(t->v.app) ? ", by all threads" : "");
 	if (tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(t->v.app, false, interval, sizeof interval);

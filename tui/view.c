@@ -7,10 +7,12 @@
 #include "cells.h"
 #include "columns.h"
 #include "mouse.h"
+#include "term.h"
 
 #include <string.h>
 
 #define NAME_MIN 28 /* columns that the flexible column wants before others are shown */
+#define RANK_MORE 5 /* from this rank on others come after what it would like to have */
 
 static void keep_in_view(struct list *l)
 {
@@ -125,10 +127,13 @@ static int width_of(const struct column *c, int width)
 static void lay_out(const struct table *t, int width, struct layout *lo)
 {
 	bool shown[TABLE_COLUMNS_MAX];
-	int flexible;
+	int flexible, likes = NAME_MIN;
 
-	for (size_t i = 0; i < t->count; i++)
+	for (size_t i = 0; i < t->count; i++) {
 		shown[i] = !t->columns[i].rank || !columns_hidden(t->view, t->columns[i].title);
+		if (!t->columns[i].width && t->columns[i].wide > likes)
+			likes = t->columns[i].wide;
+	}
 	for (;;) {
 		size_t worst = t->count;
 		flexible = width - 2;
@@ -140,7 +145,7 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 			if (c->rank && (worst == t->count || c->rank > t->columns[worst].rank))
 				worst = i;
 		}
-		if (flexible >= NAME_MIN || worst == t->count)
+		if (worst == t->count || flexible >= (t->columns[worst].rank < RANK_MORE ? NAME_MIN : likes))
 			break;
 		shown[worst] = false;
 	}
@@ -218,15 +223,35 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 	}
 }
 
-int table_sort_beside(const struct table *t, int sort, int step)
+static int column_of_sort(const struct table *t, int sort)
 {
-	int n = (int)t->count, at = -1;
-
-	for (int i = 0; i < n && at < 0; i++)
+	for (int i = 0; i < (int)t->count; i++)
 		if (t->columns[i].sort >= 0 && t->columns[i].sort == sort)
-			at = i;
-	for (int i = at + step; i >= 0 && i < n; i += step)
+			return i;
+	return -1;
+}
+
+int table_sort_next(const struct table *t, int sort, int step)
+{
+	int n = (int)t->count;
+
+	for (int i = column_of_sort(t, sort) + step; i >= 0 && i < n; i += step)
 		if (t->columns[i].sort >= 0)
 			return t->columns[i].sort;
+	return sort;
+}
+
+bool table_shows_sort(const struct table *t, int sort)
+{
+	int column = column_of_sort(t, sort);
+
+	return column >= 0 && table_shows(t, term_columns(), (size_t)column);
+}
+
+int table_sort_beside(const struct table *t, int sort, int step)
+{
+	for (int at = sort, next; (next = table_sort_next(t, at, step)) != at; at = next)
+		if (table_shows_sort(t, next))
+			return next;
 	return sort;
 }

@@ -45,6 +45,8 @@ struct view_ops {
 	bool no_filter;                                /* the filter is not about its rows */
 	/* Its list of rows, as columns. May be NULL. */
 	const struct table *(*table)(struct view *v);
+	/* What its rows are sorted by, a column's `sort`. May be NULL. */
+	int *(*sort)(struct view *v);
 	/* The view comes to the front. May be NULL. */
 	void (*enter)(struct view *v);
 	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
@@ -99,7 +101,7 @@ void list_fit(struct list *l, int height);
 struct column {
 	const char *title;
 	short width;             /* 0 = takes what is left (one per table) */
-	short wide;              /* in 110 columns and more; 0 = width */
+	short wide;              /* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would like */
 	short rank;              /* dropped first when it is tight: highest; 0 = never */
 	short sort;              /* what < > call it; -1 = not sortable */
 	bool left;               /* title at the left */
@@ -124,7 +126,10 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 void table_direct(bool on);
 /* There is room for this column. */
 bool table_shows(const struct table *t, int width, size_t column);
-/* The sort of the column beside the one with `sort`, among those that can sort. */
+/* The sort of the column beside the one with `sort`, whether it is on the screen or not; whether that column is. */
+int table_sort_next(const struct table *t, int sort, int step);
+bool table_shows_sort(const struct table *t, int sort);
+/* ... of the next one that is on the screen. */
 int table_sort_beside(const struct table *t, int sort, int step);
 
 #endif

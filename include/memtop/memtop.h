@@ -39,6 +39,26 @@ static inline unsigned memtop_set_mark(const char *name)
  */
 extern int memtop_backtrace(void **frames, int max) __attribute__((weak));
 
+/*
+ * Starts a session in a process that runs already. The agent was loaded by a dlopen and has done nothing so far:
+ * `memtop attach PID` calls this in the process; a program may load the agent and call it by itself
+ * (dlsym(handle, "memtop_attach")). options: as in MEMTOP_OPTIONS, or NULL. From the return of 0 on every
+ * allocation is counted, by whatever thread and module, and the agent listens. Prints nothing. One thread at a
+ * time; never from a signal handler. After the viewer took the agent out it may be called again: a new
+ * session, with fresh counters.
+ */
+enum memtop_attach_error {
+	MEMTOP_ATTACH_ALREADY = -1,   /* a session runs */
+	MEMTOP_ATTACH_PRELOADED = -2, /* the agent was there from the start (LD_PRELOAD, or linked) */
+	MEMTOP_ATTACH_OPTIONS = -3,   /* an unknown or malformed option */
+	MEMTOP_ATTACH_ALLOCATOR = -4, /* the program has a malloc of its own linked in, or is static */
+	MEMTOP_ATTACH_MEMORY = -5,    /* no address space for the live map, or no page can be made writable */
+	MEMTOP_ATTACH_SERVER = -6,    /* the server could not start, or nobody can reach it (listen=) */
+	MEMTOP_ATTACH_LEAVING = -7,   /* the last session is just being ended: try again */
+	MEMTOP_ATTACH_SETUID = -8,    /* the program runs with more rights than its user has */
+};
+extern int memtop_attach(const char *options) __attribute__((weak));
+
 #ifdef __cplusplus
 }
 #endif

@@ -199,7 +199,9 @@ enum mtw_type {
 	MTW_SCAN = 70,
 	/* v request id, v kind (enum mtw_kind), n x { +slot } (ages: of these slots; none = all) */
 	MTW_DETACH = 71,
-	/* (empty) the client goes; the target runs on */
+	/* nothing, or v 0: the client goes; the target runs on, watched. v 1: the agent goes, the target runs on
+	 * without it: everybody gets STATE (MTW_DETACHED), the last counters and a final TICK, or, of an agent that
+	 * cannot go, the client gets ERROR (MTW_E_DETACH). */
 
 	/* in session files only, written by memtop */
 	MTW_S_META = 128,
@@ -230,6 +232,14 @@ enum mtw_type {
 #define MTW_MODULE_GONE (1u << 4)   /* unloaded */
 #define MTW_MODULE_ALLOC (1u << 5)  /* owns the malloc in use */
 #define MTW_MODULE_VDSO (1u << 6)
+/* Of an agent that was attached (OPTION "attached"), one of these as soon as it has looked: do the module's calls
+ * of allocation functions come to the agent? A preloaded agent, which the loader binds all to, says nothing. */
+#define MTW_MODULE_HOOKED (1u << 7)     /* they do */
+#define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
+#define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
+#define MTW_MODULE_ELSEWHERE (1u << 10) /* no: it is bound to another allocator, or another namespace's */
+#define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
+#define MTW_MODULE_HOOKS (31u << 7)     /* all of these */
 
 #define MTW_PART_FIRST (1u << 0)
 #define MTW_PART_LAST (1u << 1)
@@ -243,6 +253,7 @@ enum mtw_error {
 	MTW_E_FRAME = 3,   /* malformed frame from the client */
 	MTW_E_BUSY = 4,    /* too many viewers */
 	MTW_E_GONE = 5,    /* the target is going away */
+	MTW_E_DETACH = 6,  /* the agent was loaded with the program: it cannot be taken out */
 };
 
 enum mtw_state {
@@ -253,6 +264,9 @@ enum mtw_state {
 	/* the two below are states of a viewer's model, never sent by an agent */
 	MTW_LINK_LOST = 4,
 	MTW_CUT = 5,
+	/* an agent's again */
+	MTW_DETACHED = 6,  /* the agent was taken out: the program runs on, nobody knows how */
+	MTW_STATE_COUNT = 7,
 };
 
 enum mtw_node { MTW_NODE_CODE = 0, MTW_NODE_SIGNAL = 1, MTW_NODE_NOWHERE = 2, MTW_NODE_TRUNCATED = 3 };
@@ -292,7 +306,8 @@ enum mtw_memory {
 enum mtw_loss {
 	MTW_LOSS_SHADOW = 0,      /* block could not be entered in the live map: memory cap, rlimit */
 	MTW_LOSS_SLOTS = 1,       /* out of slot ids: booked to its stack's oldest slot */
-	MTW_LOSS_UNKNOWN_FREE = 2,/* free of a block never seen allocated (from before the agent) */
+	MTW_LOSS_UNKNOWN_FREE = 2,/* free of a block never seen allocated (from before the agent); bytes are its
+				   * usable size where the agent was attached (OPTION "attached"), else 0 */
 	MTW_LOSS_UNSEEN_FREE = 3, /* block found occupied: freed past the agent, healed */
 	MTW_LOSS_THREADS = 4,     /* thread indices exhausted: booked to index 0 */
 	MTW_LOSS_MARKS = 5,       /* marks reduced to their totals */

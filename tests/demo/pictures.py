@@ -159,7 +159,7 @@ def main():
     os.makedirs(HERE, exist_ok=True)
     demonstration("dark", [
         (["1"], re.compile(r"new_vertex_array < .*libtile"), "overview"),
-        (["2", "z"], re.compile(r"vertex\.c:13"), "tree"),
+        (["2"], re.compile(r"vertex\.c:13"), "tree"),
         (["v"], re.compile(r"Ages of live blocks: median"), "detail"),
         (["q", "7"], re.compile(r"live blocks, resident"), "memory"),
     ])

@@ -48,6 +48,7 @@ class Screen:
         self.modes = set()  # "?1049", "?25" ... that are set
         self.plain = True   # no attribute, no colour is in force
         self.last = " "
+        self.wraps = False  # at once behind the last column (am without xenl), not with the next character
         self.rest = ""
         self.decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
@@ -105,6 +106,9 @@ class Screen:
         if self.x < self.width and not row[self.x]:
             row[self.x] = " "
         self.last = c
+        if self.wraps and self.x >= self.width:
+            self.x = 0
+            self.down()
 
     def down(self):
         if self.y == self.bottom:

@@ -82,6 +82,13 @@ def capabilities(term, env=None):
     return found
 
 
+def wraps_at_once(term, env):
+    """Whether what follows the last column of a line stands on the next one: a terminal with am and without xenl."""
+    done = subprocess.run(["infocmp", "-1", term], capture_output=True, text=True, env=env, check=False)
+    flags = set(re.findall(r"^\t(\w+),$", done.stdout, re.M))
+    return "am" in flags and "xenl" not in flags
+
+
 def unreadable(c):
     """Whether a character is none that a person sees: controls, those that reorder, those of no width, bytes that are none."""
     return unicodedata.category(c) in ("Cc", "Cf", "Cs", "Cn", "Zl", "Zp") or "\ufe00" <= c <= "\ufe0f"
@@ -104,6 +111,7 @@ class Raw:
         self.env.pop("TERM", None)
         if term is not None:
             self.env["TERM"] = term
+            self.screen.wraps = wraps_at_once(term, self.env)
         self.data = bytearray()
         self.master, self.slave = os.openpty()
         harness.at_end(self.close)

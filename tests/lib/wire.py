@@ -26,9 +26,12 @@ TICK_COMPLETE, TICK_FINAL = 1, 2
 PART_FIRST, PART_LAST = 1, 2
 (MODULE_MAIN, MODULE_AGENT, MODULE_LIBC, MODULE_CXX, MODULE_GONE, MODULE_ALLOC,
  MODULE_VDSO) = (1 << i for i in range(7))
+MODULE_HOOKED, MODULE_CALLS_NONE, MODULE_OWN, MODULE_ELSEWHERE, MODULE_SPARED = (1 << i for i in range(7, 12))
+MODULE_HOOKS = 31 << 7
 CODE, SIGNAL, NOWHERE, TRUNCATED = range(4)
 RUNNING, EXITED, SIGNALLED, EXECED = range(4)
-E_VERSION, E_ACCESS, E_FRAME, E_BUSY, E_GONE = range(1, 6)
+DETACHED = 6
+E_VERSION, E_ACCESS, E_FRAME, E_BUSY, E_GONE, E_DETACH = range(1, 7)
 
 _COUNTERS = [("allocated_blocks", "v"), ("allocated_bytes", "v"), ("freed_blocks", "v"),
              ("freed_bytes", "v")]
@@ -78,7 +81,7 @@ FRAMES = {
     RENAME_MARK: [("id", "v"), ("name", "s")],
     SET_OPTION: [("name", "s"), ("value", "s")],
     SCAN: [("request", "v"), ("kind", "v"), ("slots", [("slot", "+")])],
-    DETACH: [],
+    DETACH: [],  # the client goes; of the agent: detach_agent()
     S_META: [("memtop_version", "s"), ("target", "s"), ("unix_ns", "v")],
     S_TIME: [("time_ns", "v")],
     S_SYMBOL: [("module", "v"), ("offset", "v"), ("kind", "v"), ("source", "v"),
@@ -108,6 +111,11 @@ def raw(data):
     if isinstance(data, str):
         data = data.encode("utf-8", "surrogateescape")
     return varint(len(data)) + data
+
+
+def detach_agent():
+    """DETACH with its one optional field: the agent goes."""
+    return varint(DETACH) + raw(varint(1))
 
 
 def _put(out, fields, value, last):

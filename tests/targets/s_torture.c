@@ -380,6 +380,9 @@ static void limits(void)
 	churn(1000);
 }
 
+#ifndef SYS_mmap
+#define SYS_mmap SYS_mmap2 /* 32-bit machines */
+#endif
 #define ALLOW(nr)                                                                                  \
 	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * twins.c - for a machine without a judge (AArch64 under an emulator): an engine's stacks against the plain walk
- * by frame pointers, through recursion, longjmp, functions that are not instrumented, the C library's qsort, and
+ * twins.c - for a machine without a judge (ARM under an emulator): an engine's stacks against the machine's plain walk
+ * (by frame pointers on AArch64), through recursion, longjmp, functions that are not instrumented, the C library's qsort, and
  * threads. `twins [ENGINE]`: instrument, where it is built with -finstrument-functions.
  */
 #include "fakes.h"
@@ -49,7 +49,7 @@ PLAIN void take(void)
 	    memcmp(list, judged, (size_t)n * sizeof(*mine)))
 		wrong++;
 	for (int i = 0; i < n; i++)
-		wrong += mine[i] >> 48 != 0; /* a signature is no part of an address */
+		wrong += (uint64_t)mine[i] >> 48 != 0; /* a signature is no part of an address */
 	__asm__ volatile("" ::: "memory");
 }
 

@@ -265,15 +265,15 @@ TEST(agents_that_are_none)
 	struct err err = { 0 };
 
 	enter();
-	CHECK_EQ(launch_find_agent("/nowhere/agent.so", path, sizeof path, &err), -1);
+	CHECK_EQ(launch_find_agent("/nowhere/agent.so", false, path, sizeof path, &err), -1);
 	CHECK(err.status == 125 && strstr(err.text, "no agent there"));
-	CHECK_EQ(launch_find_agent("/etc/passwd", path, sizeof path, &err), -1);
+	CHECK_EQ(launch_find_agent("/etc/passwd", false, path, sizeof path, &err), -1);
 	CHECK(strstr(err.text, "not an agent") != NULL);
 	sh("cp %s '%s/a b.so'", agent, dir);
-	CHECK_EQ(launch_find_agent(in_dir("a b.so"), path, sizeof path, &err), -1);
+	CHECK_EQ(launch_find_agent(in_dir("a b.so"), false, path, sizeof path, &err), -1);
 	CHECK(strstr(err.text, "cannot express") != NULL);
 	setenv("MEMTOP_AGENT", agent, 1);
-	CHECK_EQ(launch_find_agent(NULL, path, sizeof path, &err), 0);
+	CHECK_EQ(launch_find_agent(NULL, false, path, sizeof path, &err), 0);
 	CHECK_STR(path, agent);
 	leave();
 }

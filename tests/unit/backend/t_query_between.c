@@ -304,19 +304,31 @@ TEST(rows_without_change_fold)
 		made_slot(x.m, i, i, 0);
 		grow(&x, i, 1, 100000);
 	}
+	node(&x, 30, 20, 0, "below_20");
+	made_slot(x.m, 30, 30, 0);
+	grow(&x, 30, 1, 100000);
 	tick(&x, SECOND);
 	made_mark(x.m, 4, 3, x.now, 0, "m");
 	made_cell(x.m, 4, 103, 1, 30);
-	for (uint32_t i = 20; i < 30; i++)
+	for (uint32_t i = 20; i <= 30; i++)
 		made_cell(x.m, 4, i, 1, 100000);
 	made_cells_end(x.m, 4);
 	made_mark(x.m, 5, 4, x.now, 0, "m");
 	made_cell(x.m, 5, 7, 0, 0);
 	made_cells_end(x.m, 5);
 	query_set_sort(x.q, BY_NET, false);
-	CHECK_EQ(model_set_interval(x.m, 4, 5), 0);
 	query_open(x.q, row(&x, "main"), true);
-	CHECK_STR(changes(&x), "main +0 -50\n.log_line +0 -50\n.... 11 more +0 -0");
+	query_open(x.q, row(&x, "still_20"), true);
+	CHECK_EQ(model_set_interval(x.m, 4, 5), 0);
+	CHECK_STR(changes(&x), "main +0 -50\n.log_line +0 -50\n.... 11 unchanged +0 -0");
+	CHECK_EQ(model_set_interval(x.m, 4, 0), 0); /* to now: what is alive hides nothing */
+	CHECK_STR(changes(&x), "main +0 -0\n.... 12 unchanged +0 -0");
+	size_t pending;
+	CHECK_EQ(query_search(x.q, "below_20", &pending), 1); /* what is searched for has a line, and so what it lies in */
+	CHECK_STR(changes(&x), "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
+	CHECK_EQ(query_index(x.q, query_search_next(x.q, 0, false)), 2);
+	query_set_sort(x.q, BY_LIVE, false);
+	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_29"));
 	end(&x);
 }
 

@@ -107,6 +107,34 @@ TEST(nothing_is_freed)
 	end(&x);
 }
 
+/* Another instant of the same program takes the model's place. */
+static void go_to(struct session *x, uint64_t time_ns)
+{
+	struct model *then = model_new();
+	struct err err;
+
+	CHECK_EQ(model_seed(then, x->m, SIZE_MAX, &err), 1);
+	made_counts(then, 6, 2, 200, 0, 0);
+	made_totals(then, &(struct tally){ .alloc_blocks = 2, .alloc_bytes = 200 });
+	made_tick(then, time_ns, MTW_TICK_COMPLETE);
+	model_swap(x->m, then);
+	model_free(then);
+}
+
+TEST(an_earlier_instant_is_no_quiet_time)
+{
+	struct session x;
+
+	family(&x);
+	for_seconds(&x, 100, 6, 3, 0);
+	CHECK_EQ(site(&x, "draw")->life, LIFE_ABOVE);
+	go_to(&x, 80 * SECOND);
+	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
+	go_to(&x, 70 * SECOND);
+	CHECK_EQ(site(&x, "draw")->life, LIFE_UNKNOWN);
+	end(&x);
+}
+
 /* Forty seconds each: no ten seconds are enough to see all of them replaced. */
 TEST(a_life_longer_than_the_short_window)
 {

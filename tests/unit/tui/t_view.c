@@ -129,6 +129,23 @@ TEST(prompt_edits_by_characters)
 	CHECK(!p.open);
 }
 
+TEST(what_is_typed_takes_the_place_of_an_offer)
+{
+	static const struct { int keys[3]; const char *want; } cases[] = {
+		{ { 'x', 'y' }, "xy" }, { { KEY_BS, 'x' }, "x" }, { { KEY_LEFT_, 'x' }, "offexr" },
+		{ { KEY_END_, 'x' }, "offerx" }, { { KEY_RETURN }, "offer" }, { { 'U' - '@', 'x' }, "x" },
+	};
+
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		struct prompt p;
+		prompt_line(&p, "Name: ", "offer", take, NULL);
+		prompt_offers(&p);
+		for (size_t k = 0; k < 3 && cases[i].keys[k]; k++)
+			prompt_key(&p, cases[i].keys[k]);
+		CHECK_STR(last_text, cases[i].want);
+	}
+}
+
 TEST(question_takes_only_its_answers)
 {
 	struct prompt p;

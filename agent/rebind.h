@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * rebind.h - hooks in front of functions that exist and are bound to: rebind.c.
+ */
+#ifndef MT_REBIND_H
+#define MT_REBIND_H
+
+#include "agent.h"
+
+#pragma GCC visibility push(hidden)
+
+struct rebind {
+	const char *name;
+	void *real, *hook;
+};
+
+/* What a walk did. */
+struct rebound {
+	uint32_t slots, names;  /* that changed their address */
+	uint32_t refused;       /* that could not be written: mprotect fails */
+	uint32_t changed;       /* out: that somebody else has written since; left */
+};
+
+/* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it is. */
+void mt_rebind(const struct rebind *list, size_t count);
+/* Attached: every object of the agent's namespace. On a thread of the target, which may take the loader's lock. */
+struct rebound mt_rebind_in(const struct rebind *list, size_t count);
+/* Detached: what mt_rebind_in() did, and what the loader did since. Server; no library may be unloaded meanwhile. */
+struct rebound mt_rebind_out(const struct rebind *list, size_t count);
+
+#pragma GCC visibility pop
+
+#endif

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attach.h - load the agent into a process that runs without it. Main thread only; nothing of memtop's
+ * own runs meanwhile, some 5 s at most.
+ */
+#ifndef ATTACH_H
+#define ATTACH_H
+
+#include "watch.h"
+#include <sys/types.h>
+
+struct attach_options {
+	const char *agent;        /* --agent, or NULL: as launch.h finds it */
+	const char *options;      /* extra MEMTOP_OPTIONS, NULL = none */
+};
+
+struct attached {
+	struct target target;     /* where its agent listens */
+	char name[64];            /* of the process, clean */
+	char note[512];           /* what will not be seen of it, a sentence; "" = nothing */
+	uint64_t stopped_ns;      /* how long its thread was held */
+	uint64_t whole_ns;        /* of all */
+	unsigned threads, steps;  /* threads that were looked at; instructions stepped */
+	bool idle;                /* the thread waited; else it ran */
+};
+
+/*
+ * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the process is as it was, the sentence names what
+ * stands in the way and the one thing to do.
+ */
+int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
+
+/* --- attach_check.c: what can be told before anything is stopped */
+
+struct attach_facts {
+	pid_t pid, self, group, parent, tracer, inner; /* inner: in its own pid namespace; 0 = none, each of them */
+	char name[64], parent_name[64], tracer_name[64], state;
+	bool gone, kernel, other_user, dumpable, capable; /* capable: we have CAP_SYS_PTRACE */
+	bool more_capable;        /* it has capabilities that we have not */
+	unsigned uid, own_uid;    /* effective */
+	int ptrace_scope;         /* kernel.yama.ptrace_scope, 0 where there is none */
+	int seccomp;              /* 0, 1 = strict, 2 = filters */
+	int filters, own_filters; /* of seccomp */
+	bool shadow_stack;        /* x86: a return address that the thread itself did not push is a fault */
+	bool uid_unmapped;        /* our user does not exist in its user namespace */
+	bool other_network;       /* its abstract sockets are not ours */
+};
+
+/* Reads what /proc tells; never fails: f->gone. */
+void attach_facts(pid_t pid, struct attach_facts *f);
+/* 0, or -1 and *err. Pure. */
+int attach_judge(const struct attach_facts *f, struct err *err);
+/* "4121 (redis-server)" */
+const char *attach_name(const struct attach_facts *f, char *buf, size_t size);
+
+#endif
