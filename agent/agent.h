@@ -258,6 +258,8 @@ uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number
 /* attach.c */
 bool mt_attach_is(void);                            /* hooks came by memtop_attach(), and can be taken out */
 bool mt_attach_is_hook(const void *p);              /* one of them */
+struct object;
+void mt_attach_calls(const struct object *o, bool hooked); /* allocating ones of that object: mt_rebind_calls() */
 /*
  * Server: takes them out. *left: words that could not be written, *changed: that somebody else has written since.
  * false: not now (a library is being unloaded).

@@ -17,7 +17,7 @@
  *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
  *   threads get their state at their first hook, as ever, and their names from the server;
  *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their frees;
- *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached.
+ *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached, and said (maps.c).
  *
  * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is inside of a hook is
  * waited for, or finds its session over (thread.c); then the same walk back. What was allocated
@@ -187,6 +187,11 @@ bool mt_attach_is_hook(const void *p)
 		if (list[i].hook == p)
 			return true;
 	return false;
+}
+
+void mt_attach_calls(const struct object *o, bool hooked)
+{
+	mt_rebind_calls(o, list, count, !hooked);
 }
 
 bool mt_attach_undo(uint32_t *left, uint32_t *changed)

@@ -84,6 +84,7 @@ struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node
 /* filter_owner.c */
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
 bool mt_filter_owner_wanted(struct owners *o, node_id node);
+bool mt_filter_module_wanted(const struct module *m); /* false: what it allocates by its own calls is left out now */
 #pragma GCC visibility pop
 
 /* What every allocation asks. */

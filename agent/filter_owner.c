@@ -28,6 +28,13 @@ struct owners {
 
 static struct owners *kept[KEPT];
 
+static bool is_owner(const struct module *m)
+{
+	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
+
+	return flags & MTW_MODULE_MAIN || !(flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX));
+}
+
 static uint32_t owner_of(node_id node)
 {
 	while (node) {
@@ -35,9 +42,7 @@ static uint32_t owner_of(node_id node)
 		const struct code *c = mt_stacks_code_at(n->code);
 		const struct module *m = c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL ?
 						 mt_maps_module(c->module) : NULL;
-		uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : MTW_MODULE_LIBC;
-		if (flags & MTW_MODULE_MAIN ||
-		    !(flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX)))
+		if (m && is_owner(m))
 			return m->id;
 		node = n->parent;
 	}
@@ -69,9 +74,8 @@ static const char *called(uint32_t module, const char *name)
 		       program_invocation_short_name : name;
 }
 
-bool mt_filter_owner_wanted(struct owners *o, node_id node)
+static bool is_wanted(struct owners *o, uint32_t owner)
 {
-	uint32_t owner = owner_of(node);
 	uint8_t verdict = atomic_load_explicit(&o->xverdict[owner], memory_order_relaxed);
 
 	if (unlikely(verdict == UNASKED)) {
@@ -80,6 +84,19 @@ bool mt_filter_owner_wanted(struct owners *o, node_id node)
 		atomic_store_explicit(&o->xverdict[owner], verdict, memory_order_relaxed);
 	}
 	return verdict == WANTED;
+}
+
+bool mt_filter_owner_wanted(struct owners *o, node_id node)
+{
+	return is_wanted(o, owner_of(node));
+}
+
+bool mt_filter_module_wanted(const struct module *m)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+	struct owners *o = on & FILTER_STACK ? mt_filter_period[on >> FILTER_SHIFT].owners : NULL;
+
+	return !o || !is_owner(m) || is_wanted(o, m->id);
 }
 
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong)

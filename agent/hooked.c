@@ -3,7 +3,14 @@
  * hooked.c - of which modules does an attached agent see the calls? Said of each, so that nobody wonders about one
  * that has no blocks.
  *
- * Asked once of each module, by the server, at the first tick that finds it; the answer is a flag of the module.
+ * Asked once of each module, by the server, at the first tick that finds it, and again when a filter has changed; the
+ * answer is a flag of the module.
+ *
+ * Where libs= or exclude= leave out what a module owns, its calls of allocating functions go straight to the real ones: they
+ * cost nothing. Its other hooks stay (what it frees may be another's), and so do addresses that it may hand on. One of
+ * its functions that ends in a jump to malloc stands in no stack: what that gives to a module that is
+ * wanted would be counted under a preloaded agent, and is not here.
+ *
  * It is read off its slots, as they are: one that holds a hook is hooked, and so is a lazy one that is not bound
  * yet, for its name leads to the hook, where no other is bound elsewhere. A stand-in in the program itself (no PIE) is hooked by the program's
  * own slot. Anything else is another allocator's: a library's own (hidden or linked in), one that comes first in
@@ -11,9 +18,11 @@
  *
  * No library is unloaded while its tables are read: the caller sees to that. One that is being loaded is asked later.
  */
+#include "filter.h"
 #include "hooks.h"
 #include "maps.h"
 #include "object.h"
+#include "rebind.h"
 #include "server.h"
 
 #include <sys/auxv.h>
@@ -24,17 +33,14 @@ struct tale {
 	uint32_t hooked, lazy, own, elsewhere; /* slots */
 };
 
-static bool allocates(const char *name)
+static bool concerns_us(const char *name)
 {
-	static const char *const names[] = { "malloc", "calloc", "realloc", "free", "reallocarray", "posix_memalign",
-					     "aligned_alloc", "memalign", "valloc", "pvalloc", "mallocx", "rallocx" };
+	static const char *const others[] = { "realloc", "free", "reallocarray", "rallocx" };
 
-	if (name[0] == '_' && name[1] == 'Z')
-		return !strncmp(name, "_Zn", 3) || !strncmp(name, "_Zd", 3);
-	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
-		if (!strcmp(name, names[i]))
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strcmp(name, others[i]))
 			return true;
-	return false;
+	return !strncmp(name, "_Zd", 3) || mt_rebind_allocates(name);
 }
 
 static void found(void *arg, ElfW(Sym) *s)
@@ -49,7 +55,7 @@ static void look_at_slot(void *arg, const char *name, void **slot)
 	void *is = __atomic_load_n(slot, __ATOMIC_RELAXED);
 	bool defines = false;
 
-	if (!is || !allocates(name))
+	if (!is || !concerns_us(name))
 		return; /* a weak one that nobody has */
 	if (mt_object_holds(t->o, is))
 		mt_object_each_symbol(t->o, name, found, &defines);
@@ -72,8 +78,24 @@ static bool defines_malloc(const struct object *o)
 	return defines;
 }
 
-/* A libc that is not hooked is another namespace's; the allocator in use calls itself. */
-static uint32_t status_of(const struct module *m, const struct module *program)
+/* The allocator in use calls itself. */
+static uint32_t status_of(const struct module *m, const struct object *o, const struct module *program)
+{
+	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
+	struct tale t = { .o = o, .program = program };
+
+	mt_object_each_slot(o, look_at_slot, &t);
+	if (t.elsewhere) /* if only in part */
+		return MTW_MODULE_ELSEWHERE;
+	if (t.hooked || (t.lazy && !t.own))
+		return mt_filter_module_wanted(m) ? MTW_MODULE_HOOKED : MTW_MODULE_UNMATCHED;
+	if (t.own || (defines_malloc(o) && !(flags & MTW_MODULE_ALLOC)))
+		return flags & MTW_MODULE_LIBC ? MTW_MODULE_ELSEWHERE : MTW_MODULE_OWN;
+	return MTW_MODULE_CALLS_NONE;
+}
+
+/* Its calls first: hooked again, where the last filter had left them out. */
+static uint32_t settle(const struct module *m, const struct module *program)
 {
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
 	struct object o;
@@ -84,17 +106,11 @@ static uint32_t status_of(const struct module *m, const struct module *program)
 	const ElfW(Phdr) *ph = mt_maps_headers(m, &headers);
 	if (!ph || !mt_object_read_headers(&o, m->bias, ph, headers))
 		return MTW_MODULE_CALLS_NONE;
-	struct tale t = { .o = &o, .program = program };
-	mt_object_each_slot(&o, look_at_slot, &t);
-	if (t.elsewhere) /* if only in part */
-		return MTW_MODULE_ELSEWHERE;
-	if (t.hooked)
-		return MTW_MODULE_HOOKED;
-	if (t.lazy && !t.own)
-		return MTW_MODULE_HOOKED;
-	if (t.own || (defines_malloc(&o) && !(flags & MTW_MODULE_ALLOC)))
-		return flags & MTW_MODULE_LIBC ? MTW_MODULE_ELSEWHERE : MTW_MODULE_OWN;
-	return MTW_MODULE_CALLS_NONE;
+	mt_attach_calls(&o, true);
+	uint32_t status = status_of(m, &o, program);
+	if (status == MTW_MODULE_UNMATCHED)
+		mt_attach_calls(&o, false);
+	return status;
 }
 
 static const struct module *find_program(void)
@@ -107,16 +123,31 @@ static const struct module *find_program(void)
 	return NULL;
 }
 
+/* Under another filter than at the last look, all are asked again. */
+static void ask_again(void)
+{
+	static uint32_t seen;
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+
+	for (uint32_t id = 0, n = mt_maps_count(); on != seen && id < n; id++) {
+		struct module *m = mt_maps_module(id);
+		if (m)
+			atomic_fetch_and(&m->xflags, ~(MTW_MODULE_HOOKS & ~MTW_MODULE_APART));
+	}
+	seen = on;
+}
+
 void hooked_look(void)
 {
 	if (!mt_attach_is() || atomic_load(&mt_state) != AGENT_ON)
 		return;
 	const struct module *program = find_program();
+	ask_again();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = mt_maps_module(id);
 		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_HOOKS | MTW_MODULE_GONE))
 			continue;
 		if (mt_maps_whole())
-			atomic_fetch_or(&m->xflags, status_of(m, program));
+			atomic_fetch_or(&m->xflags, settle(m, program));
 	}
 }

@@ -31,6 +31,7 @@
 
 #define HINTS 256u /* power of two; link_map -> id */
 #define PAGE ((uintptr_t)4096)
+#define NAMESPACES 64u /* of dlmopen; glibc has 16 */
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
@@ -472,16 +473,16 @@ static bool consistent(void)
 	return d && __atomic_load_n(&d->r_state, __ATOMIC_ACQUIRE) == RT_CONSISTENT;
 }
 
-static bool is_known(const struct object *o)
+static struct module *known(const struct object *o)
 {
-	if (hinted(o))
-		return true;
-	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+	struct module *hint = hinted(o);
+
+	for (uint32_t id = 0, n = mt_maps_count(); !hint && id < n; id++) {
 		struct module *m = module_at(id);
 		if (m && !is_gone(m) && same_place(m, o))
-			return true;
+			return m;
 	}
-	return false;
+	return hint;
 }
 
 /* An older libc: the bounds come from the file's own headers. */
@@ -502,34 +503,58 @@ static bool object_of_headers(const struct link_map *copy, struct object *o)
 	return o->end != 0;
 }
 
-static void meet_link(const struct link_map *link, const struct link_map *copy)
+static struct module *meet_link(const struct link_map *link, const struct link_map *copy)
 {
 	struct object o = { 0 };
 
 	if (loader_answers() ? !object_at((uintptr_t)copy->l_ld, &o) : !object_of_headers(copy, &o))
-		return;
+		return NULL;
 	o.link = link;
-	if (is_known(&o) || !mt_prim_readable(o.start, PAGE))
-		return;
+	struct module *m = known(&o);
+	if (m || !mt_prim_readable(o.start, PAGE))
+		return m;
 	o.bias = copy->l_addr;
 	o.name = copy->l_name && mt_prim_readable((uintptr_t)copy->l_name, 1) ? copy->l_name : "";
-	if (consistent())
-		adopt(&o);
+	return consistent() ? adopt(&o) : NULL;
+}
+
+static void walk_list(const struct r_debug *d, uint32_t flags)
+{
+	const struct link_map *at = d->r_map, *before = NULL;
+	struct link_map copy;
+
+	for (unsigned i = 0; at && i < MTW_MODULES_MAX && consistent(); i++) {
+		if (!copy_link(at, &copy) || copy.l_prev != before)
+			break;
+		struct module *m = meet_link(at, &copy);
+		if (m)
+			atomic_fetch_or(&m->xflags, flags);
+		before = at;
+		at = copy.l_next;
+	}
+}
+
+/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version 2. */
+static const struct r_debug *next_namespace(const struct r_debug *d)
+{
+	const struct {
+		struct r_debug base;
+		const struct r_debug *next;
+	} *extended = (const void *)d;
+
+	if (d->r_version < 2 || !mt_prim_readable((uintptr_t)extended, sizeof(*extended)) || !extended->next)
+		return NULL;
+	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }
 
 void mt_maps_refresh(void)
 {
 	const struct r_debug *d = mt_loader_debug();
-	const struct link_map *at = d ? d->r_map : NULL, *before = NULL;
-	struct link_map copy;
 
 	mt_maps_settle();
-	for (unsigned i = 0; at && i < MTW_MODULES_MAX && consistent(); i++) {
-		if (!copy_link(at, &copy) || copy.l_prev != before)
-			break;
-		meet_link(at, &copy);
-		before = at;
-		at = copy.l_next;
+	for (unsigned n = 0; d && n < NAMESPACES; n++) {
+		walk_list(d, n ? MTW_MODULE_APART : 0);
+		d = next_namespace(d);
 	}
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);

@@ -45,6 +45,7 @@ struct work {
 	const void *spared;                /* the object that holds it is left out; NULL */
 	bool out;                          /* hooks go */
 	const char *but;                   /* all but that one; NULL */
+	bool allocating;                   /* only those that mt_rebind_allocates() is true of */
 	const struct module *program;      /* out: where stand-ins are */
 	bool was_hooked;                   /* out: this object was, as hooked.c found */
 	struct rebound done;
@@ -161,7 +162,8 @@ static void bind_if(void *arg, const char *name, void **slot)
 	void *is = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
 	for (size_t i = 0; i < w->count; i++) {
-		if (is != from_of(w, i) || strcmp(name, w->list[i].name) || (w->but && !strcmp(name, w->but)))
+		if (is != from_of(w, i) || strcmp(name, w->list[i].name) || (w->but && !strcmp(name, w->but)) ||
+		    (w->allocating && !mt_rebind_allocates(name)))
 			continue;
 		if (bind_slot(w->o, slot, is, to_of(w, i)))
 			w->done.slots++;
@@ -219,6 +221,29 @@ struct rebound mt_rebind_in(const struct rebind *list, size_t count)
 	dl_iterate_phdr(name_each, &w);
 	dl_iterate_phdr(bind_object, &w);
 	return w.done;
+}
+
+bool mt_rebind_allocates(const char *name)
+{
+	static const char *const names[] = { "malloc", "calloc", "posix_memalign", "aligned_alloc",
+					     "memalign", "valloc", "pvalloc", "mallocx" };
+
+	if (!strncmp(name, "_Zn", 3))
+		return true;
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++)
+		if (!strcmp(name, names[i]))
+			return true;
+	return false;
+}
+
+/* Calls alone: an address that is taken (GLOB_DAT) may be called by anybody. */
+void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out)
+{
+	struct object calls = *o;
+	struct work w = { .list = list, .count = count, .o = &calls, .out = out, .allocating = true };
+
+	calls.table[TABLE_RELA] = calls.table[TABLE_REL] = calls.table[TABLE_PACKED] = NULL;
+	mt_object_each_slot(&calls, bind_if, &w);
 }
 
 /* Of the modules that maps.c knows: the loader's lock is not the server's to take. */

@@ -9,6 +9,8 @@
 
 #pragma GCC visibility push(hidden)
 
+struct object;
+
 struct rebind {
 	const char *name;
 	void *real, *hook;
@@ -25,6 +27,12 @@ struct rebound {
 void mt_rebind(const struct rebind *list, size_t count);
 /* Attached: every object of the agent's namespace. On a thread of the target, which may take the loader's lock. */
 struct rebound mt_rebind_in(const struct rebind *list, size_t count);
+/*
+ * Attached: calls of allocating functions by one object that was walked before (those that free or resize stay hooked), to
+ * the real functions (out) or to the hooks. Server; no library may be unloaded meanwhile.
+ */
+void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out);
+bool mt_rebind_allocates(const char *name); /* gives a new block, and takes none */
 /* Detached: what mt_rebind_in() did, and what the loader did since. Server; no library may be unloaded meanwhile. */
 struct rebound mt_rebind_out(const struct rebind *list, size_t count);
 

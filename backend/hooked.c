@@ -27,18 +27,22 @@ const char *hooked_word(uint32_t flags)
 	case MTW_MODULE_OWN: return "own allocator";
 	case MTW_MODULE_ELSEWHERE: return "another allocator";
 	case MTW_MODULE_SPARED: return "left alone";
+	case MTW_MODULE_UNMATCHED: return "not matched";
+	case MTW_MODULE_APART: return "a namespace of its own (dlmopen)";
 	default: return NULL;
 	}
 }
 
 bool hooked_not(uint32_t flags)
 {
-	return (flags & (MTW_MODULE_OWN | MTW_MODULE_ELSEWHERE)) != 0;
+	/* Another namespace's libc is there for what it serves. */
+	return (flags & (MTW_MODULE_OWN | MTW_MODULE_ELSEWHERE)) != 0 ||
+	       (flags & MTW_MODULE_APART && !(flags & (MTW_MODULE_LIBC | MTW_MODULE_CXX)));
 }
 
 struct hooked_sums hooked_sums(const struct model *m)
 {
-	struct hooked_sums sums = { 0, 0, 0 };
+	struct hooked_sums sums = { 0, 0, 0, 0 };
 
 	for (uint32_t id = 0; id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
@@ -46,6 +50,7 @@ struct hooked_sums hooked_sums(const struct model *m)
 			continue;
 		sums.hooked += (k->flags & MTW_MODULE_HOOKED) != 0;
 		sums.calls_none += (k->flags & MTW_MODULE_CALLS_NONE) != 0;
+		sums.unmatched += (k->flags & MTW_MODULE_UNMATCHED) != 0;
 		sums.not_hooked += hooked_not(k->flags);
 	}
 	return sums;

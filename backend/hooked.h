@@ -20,12 +20,12 @@ void hooked_before(const struct model *m, uint64_t *frees, uint64_t *bytes);
 /* A module's, by its MTW_MODULE_* flags, in two or three words; NULL: not said, or there is nothing to say. */
 const char *hooked_word(uint32_t flags);
 
-/* Its calls of allocation functions are not seen, though it makes some. */
+/* Its calls of allocation functions are not seen, though it makes some, and nobody asked for that. */
 bool hooked_not(uint32_t flags);
 
-/* Loaded modules: hooked, and those that hooked_not() is true of. */
+/* Loaded modules: hooked, left out by libs= or exclude=, and those that hooked_not() is true of. */
 struct hooked_sums {
-	size_t hooked, calls_none, not_hooked;
+	size_t hooked, calls_none, unmatched, not_hooked;
 };
 struct hooked_sums hooked_sums(const struct model *m);
 

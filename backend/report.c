@@ -335,6 +335,10 @@ static void warn_late(struct report *r)
 	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated before is not shown; "
 				 "%s blocks of it were freed since (%s, usable size).", report_count(n, frees),
 				 report_bytes(b, bytes)));
+}
+
+static void warn_unseen(struct report *r)
+{
 	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
 		const struct module *k = model_module(r->model, id);
 		if (k && k->known && hooked_not(k->flags))
@@ -362,6 +366,7 @@ static void gather_warnings(struct report *r, struct watch *w)
 		add_warning(r, xstrdup(list[i]));
 	warn_front(r);
 	warn_late(r);
+	warn_unseen(r);
 	warn_filters(r);
 	warn_folded(r);
 	warn_counts(r);

@@ -96,7 +96,7 @@ static void add_cuts(struct page *p, const struct model *m)
 	free(list);
 }
 
-/* Of an agent that came late: what it cannot know, and whose calls it does not see. */
+/* Of an agent that came late: what it cannot know. */
 static void add_late(struct page *p, const struct model *m)
 {
 	struct hooked_sums sums = hooked_sums(m);
@@ -112,6 +112,14 @@ static void add_late(struct page *p, const struct model *m)
 	add(p, "", text_bytes(b, bytes), "in usable sizes");
 	add(p, "modules", text_count(n, sums.hooked), "whose allocations are counted");
 	add(p, "", text_count(n, sums.calls_none), "that call no allocator");
+	if (sums.unmatched)
+		add(p, "", text_count(n, sums.unmatched), "not matched: libs= or exclude= leaves them out");
+}
+
+static void add_unseen(struct page *p, const struct model *m)
+{
+	struct hooked_sums sums = hooked_sums(m);
+
 	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
 		if (k && k->known && !(k->flags & MTW_MODULE_GONE) && hooked_not(k->flags))
@@ -161,6 +169,7 @@ static void refresh(struct view *v, bool resort)
 	add_stacks(p, m, q);
 	add_cuts(p, m);
 	add_late(p, m);
+	add_unseen(p, m);
 	add_losses(p, m);
 	add_memory(p, m);
 }

@@ -226,28 +226,41 @@ static const struct table *table(const struct libs *l)
 	return &tables[diffing(l) + action_between(l->v.app)];
 }
 
-/* Below the list, of an agent that came late: of which modules and of what time it shows nothing. Lines that it took. */
-static int draw_late(const struct model *m, const struct area *a)
+/* The agent came late: of what time it shows nothing, and of what else it says so. */
+static void draw_late(const struct model *m, const struct area *a, int y)
 {
 	struct hooked_sums sums = hooked_sums(m);
 	uint64_t frees, bytes;
-	char n[32], b[32], text[256];
-	int lines = 0;
+	char n[32], b[32], unmatched[48] = "", text[256];
 
-	if (!hooked_late(m) || a->h < 8)
-		return 0;
 	hooked_before(m, &frees, &bytes);
+	if (sums.unmatched)
+		snprintf(unmatched, sizeof unmatched, ", %zu not matched", sums.unmatched);
+	snprintf(text, sizeof text, "before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
+		 text_count(n, frees), text_bytes(b, bytes), sums.hooked, sums.hooked == 1 ? "" : "s", unmatched,
+		 sums.calls_none);
+	draw_text(a, y, 0, ROLE_DIM, text);
+}
+
+/* Below the list: of what it shows nothing. Lines that it took. */
+static int draw_unseen(const struct model *m, const struct area *a)
+{
+	struct hooked_sums sums = hooked_sums(m);
+	int late = hooked_late(m), lines = 0;
+	char text[256];
+
+	if (a->h < 8)
+		return 0;
 	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4; id++) {
 		const struct module *k = model_module(m, id);
 		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !hooked_not(k->flags))
 			continue;
 		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name, hooked_word(k->flags));
-		draw_text(a, a->h - 1 - ++lines, 0, ROLE_WARNING, text);
+		draw_text(a, a->h - late - ++lines, 0, ROLE_WARNING, text);
 	}
-	snprintf(text, sizeof text, "before attach: %s freed since, %s   hooked: %zu module%s, %zu call no allocator",
-		 text_count(n, frees), text_bytes(b, bytes), sums.hooked, sums.hooked == 1 ? "" : "s", sums.calls_none);
-	draw_text(a, a->h - 1, 0, ROLE_DIM, text);
-	return lines + 1;
+	if (late)
+		draw_late(m, a, a->h - 1);
+	return lines + late;
 }
 
 static void draw(struct view *v, const struct area *a)
@@ -257,7 +270,7 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
 	char title[96];
 
-	list = area_sub(&list, 0, 0, list.h - draw_late(v->app->model, &list), -1);
+	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->app->model, &list), -1);
 
 	if (graph) {
 		struct area box = area_sub(a, 0, 0, graph, -1);

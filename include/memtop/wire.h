@@ -233,13 +233,15 @@ enum mtw_type {
 #define MTW_MODULE_ALLOC (1u << 5)  /* owns the malloc in use */
 #define MTW_MODULE_VDSO (1u << 6)
 /* Of an agent that was attached (OPTION "attached"), one of these as soon as it has looked: do the module's calls
- * of allocation functions come to the agent? A preloaded agent, which the loader binds all to, says nothing. */
+ * of allocation functions come to the agent? A preloaded agent, which the loader binds all to, says nothing but APART. */
 #define MTW_MODULE_HOOKED (1u << 7)     /* they do */
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
 #define MTW_MODULE_ELSEWHERE (1u << 10) /* no: it is bound to another allocator, or another namespace's */
 #define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
-#define MTW_MODULE_HOOKS (31u << 7)     /* all of these */
+#define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out what it allocates */
+#define MTW_MODULE_APART (1u << 13)     /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
+#define MTW_MODULE_HOOKS (127u << 7)    /* all of these */
 
 #define MTW_PART_FIRST (1u << 0)
 #define MTW_PART_LAST (1u << 1)

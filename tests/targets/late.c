@@ -6,6 +6,7 @@
  * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by write() alone:
  *     a OPTIONS   memtop_attach; answers its result
  *     l PATH      loads a library of latelibs/; u: unloads the last one; L PATH: with RTLD_DEEPBIND
+ *     M PATH      loads one into a namespace of its own, and works in it
  *     r N         THREADS threads make N events each, in every module in turn, then stand still; answers the sums
  *     o PATH      from now on one thread more loads that library, works in it and unloads it again, as long as r, h last
  *     h / s       threads make events until `s`; answers "sums", as r
@@ -187,6 +188,21 @@ static void load(const char *path, int how)
 	answer("ok\n");
 }
 
+/* Into a namespace of its own: its allocations are another libc's, and in no sum. */
+static void load_apart(const char *path)
+{
+	static struct worker apart = { .random = 1 };
+	void *handle = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+
+	if (!handle) {
+		answer("not loaded\n");
+		return;
+	}
+	((work_fn *)dlsym(handle, "late_work"))(&apart, 500);
+	((work_fn *)dlsym(handle, "late_drop"))(&apart, 0);
+	answer(apart.tally.wrong ? "wrong\n" : "ok\n");
+}
+
 static void fork_child(void)
 {
 	int status = 1;
@@ -228,6 +244,7 @@ int main(int argc, char **argv)
 		case 'a': attach(argv[1], rest); break;
 		case 'l': load(rest, 0); break;
 		case 'L': load(rest, RTLD_DEEPBIND); break;
+		case 'M': load_apart(rest); break;
 		case 'u': answer(dlclose(module[--modules]) ? "not unloaded\n" : "ok\n"); break;
 		case 'r': start(atoi(rest)); finish(atoi(rest)); break;
 		case 'h': start(0); answer("ok\n"); break;
