@@ -17,6 +17,7 @@ import sys
 import time
 
 import captures
+import detached
 import figures
 import instructions
 import redis
@@ -211,6 +212,7 @@ SECTIONS = [
     ("A server with nothing to do", "idle", redis.idle_rows),
     ("Viewers", "viewers", redis.viewer_rows),
     ("One pair", "pair", pair_rows),
+    ("After a detach", "detached", detached.rows),
     ("Instructions of one pair", "instructions", instruction_rows),
     ("Captures", "unwind", captures.engine_rows),
     ("Start", "start", start_rows),
