@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * dormant.c - what to say of a process that has the agent and no session.
+ * dormant.c - what to say of a process that is no session, with the agent in it or without.
  *
  * A forked child counts from its first moment, and becomes a session of its own once its parent has
  * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does neither
@@ -86,6 +86,17 @@ static double seconds_of_life(int pid)
 	return lived;
 }
 
+static bool listens(int pid)
+{
+	struct agent_process *list;
+	bool found = false;
+
+	for (size_t k = 0, n = launch_list(&list); k < n; k++)
+		found |= list[k].pid == pid;
+	free(list);
+	return found;
+}
+
 /* One that has just been started may be about to listen. */
 static bool listens_soon(int pid)
 {
@@ -95,31 +106,53 @@ static bool listens_soon(int pid)
 	for (int i = 0; i < PATIENCE || young; i++) {
 		double lived = seconds_of_life(pid);
 		young = lived >= 0 && lived < YOUNG_SECONDS;
-		struct agent_process *list;
-		bool found = false;
-		for (size_t k = 0, n = launch_list(&list); k < n; k++)
-			found |= list[k].pid == pid;
-		free(list);
-		if (found)
+		if (listens(pid))
 			return true;
 		nanosleep(&pause, NULL);
 	}
 	return false;
 }
 
-int dormant_check(const char *target, int pid, const char *name, struct err *err)
+static bool name_of(int pid, char *name, size_t size)
 {
-	int parent = parent_of(pid);
+	char path[64];
 
-	if (!has_agent(pid))
-		return 1;
-	if (listens_soon(pid))
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(name, (int)size, f) || name[0] == '\n')
+		snprintf(name, size, "the process");
+	fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return true;
+}
+
+int dormant_check(const struct target *t, bool *attachable, struct err *err)
+{
+	int pid = t->pid, parent;
+	char name[64];
+
+	if (attachable)
+		*attachable = false;
+	if (listens(pid))
 		return 0;
-	if (parent > 1 && same_program(pid, parent) && has_agent(parent))
+	if (!name_of(pid, name, sizeof name))
+		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
+	bool there = has_agent(pid);
+	if (there && listens_soon(pid))
+		return 0;
+	parent = parent_of(pid);
+	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
 		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
 			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
-			       "parent: -p %d", target, name, parent);
+			       "parent: -p %d", t->text, name, parent);
+	if (attachable)
+		*attachable = true;
+	if (!there)
+		return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
+			       name, pid, pid);
 	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
 		       "back), or forked and neither allocated nor waited since, or listen= names another socket; see memtop list",
-		       target, name, pid);
+		       t->text, name, pid);
 }

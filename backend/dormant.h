@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * dormant.h - a process that nobody listens for, although the agent is in it. Any thread.
+ * dormant.h - a process that nobody listens for. Any thread.
  */
 #ifndef DORMANT_H
 #define DORMANT_H
 
 #include "base.h"
+#include "watch.h"
 
 /*
- * For a process `name` that nobody listens for. 1: the agent is not in it; 0: it listens by now; -1 and *err
- * (status 3): the agent is in it, and why it is no session. Takes a third of a second at most.
+ * Is there a session in the process of t (-p PID), or will there soon be one? 0; else -1 and *err (status 3): why not. Takes
+ * a third of a second at most, or three from the start of a process that has the agent. attachable: NULL, or whether
+ * memtop attach is what to do.
  */
-int dormant_check(const char *target, int pid, const char *name, struct err *err);
+int dormant_check(const struct target *t, bool *attachable, struct err *err);
 
 #endif

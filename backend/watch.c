@@ -339,33 +339,6 @@ static void on_note(void *arg, const char *text)
 	add_warning(arg, text);
 }
 
-/* -p PID: whether there is anything to wait for. */
-static int check_pid(const struct target *t, struct err *err)
-{
-	struct agent_process *list;
-	char path[64], name[64] = "";
-	bool found = false;
-
-	for (size_t i = 0, n = launch_list(&list); i < n; i++)
-		found |= list[i].pid == t->pid;
-	free(list);
-	if (found)
-		return 0;
-	snprintf(path, sizeof path, "/proc/%d/comm", t->pid);
-	FILE *f = fopen(path, "re");
-	if (!f)
-		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
-	if (!fgets(name, sizeof name, f))
-		name[0] = '\0';
-	fclose(f);
-	name[strcspn(name, "\n")] = '\0';
-	int rc = dormant_check(t->text, t->pid, *name ? name : "the process", err);
-	if (rc <= 0)
-		return rc;
-	return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
-		       *name ? name : "the process", t->pid, t->pid);
-}
-
 static void note_cut(struct watch *w, const char *text)
 {
 	int status;
@@ -404,7 +377,7 @@ static int connect_target(struct watch *w, struct err *err)
 	const struct conn_events events = { on_frame, on_up, on_down, on_slice, w };
 	char who[MTW_NAME_MAX + 1];
 
-	if (w->target.kind == TARGET_PID && check_pid(&w->target, err))
+	if (w->target.kind == TARGET_PID && dormant_check(&w->target, NULL, err))
 		return -1;
 	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
 		return -1;

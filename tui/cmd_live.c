@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * cmd_live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one.
+ * cmd_live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one; -p of a process
+ * without an agent: `memtop attach`, if the person says so.
  */
 #include "cmd.h"
 
+#include "dormant.h"
 #include "loop.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 static int choose(const struct args *a, struct target *t)
@@ -16,6 +19,24 @@ static int choose(const struct args *a, struct target *t)
 
 	loop_free(loop);
 	return rc;
+}
+
+/* On a terminal. *unreached: the answer was no. */
+static bool wants_attach(const struct target *t, bool *unreached)
+{
+	struct err err = { 0 };
+	bool attachable;
+	char answer[8] = "";
+
+	*unreached = false;
+	if (t->kind != TARGET_PID || !dormant_check(t, &attachable, &err) || !attachable)
+		return false;
+	args_fail(&err, STATUS_UNREACHED);
+	printf("Attach now? [y/N] ");
+	fflush(stdout);
+	bool yes = fgets(answer, sizeof answer, stdin) && (answer[0] == 'y' || answer[0] == 'Y');
+	*unreached = !yes;
+	return yes;
 }
 
 static int live_run(const struct args *a)
@@ -39,6 +60,11 @@ static int live_run(const struct args *a)
 		if (rc <= 0)
 			return -rc;
 	}
+	bool unreached;
+	if (wants_attach(&t, &unreached))
+		return verb_attach.run(a);
+	if (unreached)
+		return STATUS_UNREACHED;
 	for (;;) {
 		int status = cmd_view(a, &t);
 
