@@ -21,7 +21,7 @@ const bool inject_arch_here = true;
 #define PSTATE_BTYPE (3ull << 10) /* a function may begin without a landing pad */
 
 /* The last: SVE, where there is such a unit, has the vectors of the second in it. */
-static const unsigned sets[INJECT_SETS] = { NT_PRSTATUS, NT_PRFPREG, 0x405 /* NT_ARM_SVE */ };
+const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true }, { NT_PRFPREG, true }, { 0x405 /* NT_ARM_SVE */, false } };
 
 static struct user_regs_struct *gp(struct inject_regs *r)
 {
@@ -33,37 +33,12 @@ static const struct user_regs_struct *get(const struct inject_regs *r)
 	return (const struct user_regs_struct *)(const void *)r->set[0];
 }
 
-int inject_regs_read(pid_t tid, struct inject_regs *r)
-{
-	for (int i = 0; i < INJECT_SETS; i++) {
-		struct iovec v = { r->set[i], INJECT_SET_BYTES };
-
-		r->bytes[i] = 0;
-		if (ptrace(PTRACE_GETREGSET, tid, sets[i], &v)) {
-			if (i == 2)
-				continue;
-			return -errno;
-		}
-		if (v.iov_len >= INJECT_SET_BYTES) /* cut off: it could not be restored */
-			return -EMSGSIZE;
-		r->bytes[i] = v.iov_len;
-	}
-	return 0;
-}
-
-int inject_regs_write(pid_t tid, const struct inject_regs *r)
+void inject_regs_forget_call(pid_t tid)
 {
 	int none = -1;
 	struct iovec call = { &none, sizeof none };
 
-	for (int i = 0; i < INJECT_SETS; i++) {
-		struct iovec v = { (void *)(uintptr_t)r->set[i], r->bytes[i] };
-
-		if (r->bytes[i] && ptrace(PTRACE_SETREGSET, tid, sets[i], &v))
-			return -errno;
-	}
 	ptrace(PTRACE_SETREGSET, tid, NT_ARM_SYSTEM_CALL, &call);
-	return 0;
 }
 
 uint64_t inject_regs_pc(const struct inject_regs *r)

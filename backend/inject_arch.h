@@ -22,10 +22,20 @@ struct inject_regs {
 	uint8_t set[INJECT_SETS][INJECT_SET_BYTES] __attribute__((aligned(16)));
 };
 
-extern const bool inject_arch_here; /* whether this machine's calls are known at all */
+/* The kernel's register sets of this machine (NT_*), in the order in which they are written. */
+struct inject_set {
+	unsigned type;  /* 0 = there are no more */
+	bool always;    /* else it is missing on some */
+};
 
+extern const bool inject_arch_here; /* whether this machine's calls are known at all */
+extern const struct inject_set inject_sets[INJECT_SETS];
+
+/* inject_regs.c: all of its sets. */
 int inject_regs_read(pid_t tid, struct inject_regs *r);
 int inject_regs_write(pid_t tid, const struct inject_regs *r);
+/* What is written is no system call that the kernel restarts. Part of inject_regs_write(). */
+void inject_regs_forget_call(pid_t tid);
 uint64_t inject_regs_pc(const struct inject_regs *r);
 uint64_t inject_regs_sp(const struct inject_regs *r);
 uint64_t inject_regs_result(const struct inject_regs *r);

@@ -11,13 +11,11 @@
 #include <elf.h>
 #include <errno.h>
 #include <string.h>
-#include <sys/ptrace.h>
-#include <sys/uio.h>
 #include <sys/user.h>
 
 const bool inject_arch_here = true;
 
-static const unsigned sets[INJECT_SETS] = { NT_PRSTATUS, NT_X86_XSTATE, 0 };
+const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true }, { NT_X86_XSTATE, true } };
 
 static struct user_regs_struct *gp(struct inject_regs *r)
 {
@@ -29,32 +27,9 @@ static const struct user_regs_struct *get(const struct inject_regs *r)
 	return (const struct user_regs_struct *)(const void *)r->set[0];
 }
 
-int inject_regs_read(pid_t tid, struct inject_regs *r)
+void inject_regs_forget_call(pid_t tid)
 {
-	for (int i = 0; i < INJECT_SETS; i++) {
-		struct iovec v = { r->set[i], INJECT_SET_BYTES };
-
-		r->bytes[i] = 0;
-		if (!sets[i])
-			continue;
-		if (ptrace(PTRACE_GETREGSET, tid, sets[i], &v))
-			return -errno;
-		if (v.iov_len >= INJECT_SET_BYTES) /* cut off: it could not be restored */
-			return -EMSGSIZE;
-		r->bytes[i] = v.iov_len;
-	}
-	return 0;
-}
-
-int inject_regs_write(pid_t tid, const struct inject_regs *r)
-{
-	for (int i = INJECT_SETS - 1; i >= 0; i--) {
-		struct iovec v = { (void *)(uintptr_t)r->set[i], r->bytes[i] };
-
-		if (r->bytes[i] && ptrace(PTRACE_SETREGSET, tid, sets[i], &v))
-			return -errno;
-	}
-	return 0;
+	(void)tid; /* orig_rax is one of the registers */
 }
 
 uint64_t inject_regs_pc(const struct inject_regs *r)
