@@ -196,14 +196,17 @@ test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TAR
 test-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS) $(TEST_DEPS)
 
+# On all processors, unless the caller has said how many.
+JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+
 # The one command: installs what is missing, builds with warnings as errors, runs everything.
 check: test-deps
-	@$(MAKE) --no-print-directory WERROR=1 all test-programs
+	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
 	@tests/run.sh $(B)
 
 # The same with the slow programs, twice as many runs of each, and the fuzzers' long lists.
 check-long: test-deps
-	@$(MAKE) --no-print-directory WERROR=1 all test-programs
+	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
 	@LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B)
 
 check-unit check-run check-tui: check-%: all test-programs
