@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * adb_start.c - an Android app with the agent from its start. Declared in adb_app.h. Three ways, the first that
+ * is to be had:
+ *
+ *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or nobody does
+ *   wrap.PACKAGE    a property that names what goes before the app's command line: LD_PRELOAD. Only root and the shell of
+ *                   userdebug builds may set it; read back to see. A missing file there would be fatal to the app,
+ *                   so that the property is gone before the file is
+ *   am start -D     the app waits for a debugger before its first own code; System.load then, by the first message
+ *                   that it handles. What the runtime allocated before is not known
+ */
+#include "adb_app.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define START_MS 60000      /* from am's return to the process, and from that to its agent */
+#define AGAIN_MS 200
+#define PROPERTY_MAX 91     /* bytes of a property's value */
+#define OLD_NAME_MAX 31     /* of its name, before Android 8 */
+
+static bool is_component(const char *s)
+{
+	return strchr(s, '/') && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$/") == strlen(s);
+}
+
+/* PACKAGE/ACTIVITY: as given, or what the launcher would start. */
+static int find_activity(const struct adb_app *app, const char *given, char *component, size_t size, struct err *err)
+{
+	struct adb_answer r;
+
+	if (given) {
+		snprintf(component, size, "%s%s%s", strchr(given, '/') ? "" : app->package, strchr(given, '/') ? "" : "/", given);
+		return is_component(component) ? 0 : err_set(err, 2, "%s: not an activity's name; write --activity .MainActivity", given);
+	}
+	char *script = xasprintf("pm path %s >/dev/null 2>&1 || { echo absent; exit; }; "
+				 "cmd package resolve-activity --brief -c android.intent.category.LAUNCHER %s | tail -n 1",
+				 app->package, app->package);
+	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+	free(script);
+	r.out[strcspn(r.out, "\n")] = '\0';
+	snprintf(component, size, "%s", r.out);
+	if (rc == 0 && !strcmp(component, "absent"))
+		rc = err_set(err, 3, "%s: no such app on %s; see adb shell pm list packages", app->package, app->adb->serial);
+	else if (rc == 0 && !is_component(component))
+		rc = err_set(err, 3, "%s: has no activity that a launcher would start; name one with --activity", app->package);
+	adb_answer_release(&r);
+	return rc;
+}
+
+static bool has_script(const struct adb_app *app)
+{
+	char *script = xasprintf("d=$(dumpsys package %s | grep -m1 -o 'legacyNativeLibraryDir=[^ ]*'); ls \"${d#*=}\"/*/wrap.sh 2>/dev/null",
+				 app->package);
+	struct adb_answer r;
+
+	bool found = adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && strchr(r.out, '/');
+	free(script);
+	adb_answer_release(&r);
+	return found;
+}
+
+/* False: it cannot be had here. */
+static bool set_property(struct adb_app *app, const char *path, const char *options)
+{
+	char *quoted = options ? adb_quote(options) : NULL;
+	char *value = xasprintf("LD_PRELOAD=%s%s%s", path, quoted ? " MEMTOP_OPTIONS=" : "", quoted ? quoted : "");
+	char *word = adb_quote(value);
+	char *script = xasprintf("setprop wrap.%s %s 2>/dev/null; getprop wrap.%s", app->package, word, app->package);
+	bool fits = strlen(value) <= PROPERTY_MAX && (app->phone.sdk >= 26 || strlen(app->package) + 5 <= OLD_NAME_MAX);
+	struct adb_answer r = { .status = 0 };
+
+	app->wrapped = fits;
+	bool set = fits && adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && !strncmp(r.out, value, strlen(value));
+	app->wrapped = set;
+	adb_answer_release(&r);
+	free(script);
+	free(word);
+	free(value);
+	free(quoted);
+	return set;
+}
+
+static int start_activity(const struct adb_app *app, const char *component, struct err *err)
+{
+	char *quoted = adb_quote(component);
+	char *script = xasprintf("am force-stop %s; am start %s-n %s", app->package, app->way == ADB_DEBUG_START ? "-D " : "", quoted);
+	struct adb_answer r;
+
+	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+	const char *wrong = rc ? NULL : strstr(r.said, "Error:") ? strstr(r.said, "Error:") : strstr(r.out, "Error:");
+	if (wrong || (rc == 0 && r.status))
+		rc = adb_explain(component, wrong ? wrong : *r.said ? r.said : r.out, err);
+	free(script);
+	free(quoted);
+	adb_answer_release(&r);
+	return rc;
+}
+
+static int wait_process(struct adb_app *app, struct err *err)
+{
+	char *script = xasprintf("pidof %s || true", app->package);
+	uint64_t end = now_ns() + START_MS * 1000000ull;
+	int rc = 0;
+
+	for (app->pid = 0; rc == 0 && !app->pid;) {
+		struct adb_answer r;
+		rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+		app->pid = rc ? 0 : atoi(r.out);
+		adb_answer_release(&r);
+		if (rc == 0 && !app->pid && now_ns() > end)
+			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, START_MS / 1000);
+		if (rc == 0 && !app->pid)
+			rc = adb_pause(app->adb, AGAIN_MS, err);
+	}
+	free(script);
+	return rc;
+}
+
+static int wait_agent(struct adb_app *app, struct err *err)
+{
+	int rc = adb_app_listens(app, START_MS, err);
+
+	if (rc)
+		return rc < 0 ? -1 : 0;
+	return app->way == ADB_WRAP_SCRIPT
+		       ? err_set(err, 3, "%s: its package has a wrap.sh, and no agent listens after %d s; let that script load it: README, Android",
+				 app->package, START_MS / 1000)
+		       : err_set(err, 3, "%s: started with wrap.%s set, and no agent listens after %d s; see what adb logcat says of the linker",
+				 app->package, app->package, START_MS / 1000);
+}
+
+int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
+{
+	char component[256], path[512], remote[48];
+
+	snprintf(app->name, sizeof app->name, "%s", app->package);
+	if (find_activity(app, q->activity, component, sizeof component, err))
+		return -1;
+	if (has_script(app))
+		app->way = ADB_WRAP_SCRIPT;
+	else if (adb_app_place(app, q, path, sizeof path, err))
+		return -1;
+	else
+		app->way = set_property(app, path, q->options) ? ADB_WRAP_PROPERTY : ADB_DEBUG_START;
+	if (q->options && app->way != ADB_WRAP_PROPERTY)
+		return err_set(err, 3, "--options: wrap.%s cannot be set to so much on this device, and no other way takes options; set them in "
+			       "the view: :set sample=64k", app->package);
+	if (start_activity(app, component, err) || wait_process(app, err))
+		return -1;
+	snprintf(remote, sizeof remote, "localabstract:memtop.%d", app->pid);
+	if (adb_forward(app->adb, remote, &app->port, err))
+		return -1;
+	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, err) : wait_agent(app, err);
+}
