@@ -292,8 +292,8 @@ void adb_app_tidy(struct adb_app *app)
 		return;
 	char *away = app->as_root ? xasprintf("rm -f /data/data/%s/code_cache/%s", app->package, app->file)
 				  : xasprintf("run-as %s rm -f code_cache/%s", app->package, app->file);
-	char *script = xasprintf("rm -f %s%s; %s; %s%s%s", TEMPORARY, app->file, app->copied ? away : ":", app->wrapped ? "setprop wrap." : ":",
-				 app->wrapped ? app->package : "", app->wrapped ? " ''" : "");
+	char *script = xasprintf("%s%s%s; rm -f %s%s; %s", app->wrapped ? "setprop wrap." : ":", app->wrapped ? app->package : "",
+				 app->wrapped ? " ''" : "", TEMPORARY, app->file, app->copied ? away : ":");
 	adb_shell(&last, script, ADB_LAST_MS, &r, NULL);
 	adb_answer_release(&r);
 	free(away);
