@@ -46,7 +46,7 @@ struct command {
 
 int adb_stopped(struct err *err)
 {
-	return err_set(err, ADB_STOPPED, "adb: interrupted: nothing of it goes on; run it again");
+	return err_set(err, ADB_STOPPED, "adb: interrupted: what was begun is taken back; run it again");
 }
 
 int adb_pause(const struct adb *a, int ms, struct err *err)

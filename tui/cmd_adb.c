@@ -37,7 +37,7 @@ static int catch_signals(sigset_t *set)
 		sigaction(asking[i], &sa, NULL);
 	}
 	sigprocmask(SIG_BLOCK, set, NULL);
-	return signalfd(-1, set, SFD_CLOEXEC);
+	return signalfd(-1, set, SFD_CLOEXEC | SFD_NONBLOCK);
 }
 
 static void say_waiting(void *arg, const char *what)
@@ -148,6 +148,17 @@ static int choose(const struct args *a, struct adb *adb, const sigset_t *set)
 	return status;
 }
 
+/* PACKAGE; of what runs PACKAGE:PART and PID, too. */
+static bool is_app(const char *word, bool package_alone)
+{
+	size_t len = strcspn(word, ":");
+	struct target t;
+
+	if (adb_is_package(word, len) && (!word[len] || !package_alone))
+		return strspn(word + len, ":._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(word + len);
+	return !package_alone && target_parse_pid(word, &t, NULL) == 0;
+}
+
 static int check(const struct args *a, bool *list, struct err *err)
 {
 	const char *word = a->operand_count ? a->operands[0] : NULL;
@@ -167,9 +178,7 @@ static int check(const struct args *a, bool *list, struct err *err)
 		return err_set(err, STATUS_USAGE, "--activity: only where an app is started; use memtop adb --start PACKAGE --activity NAME");
 	if (a->options && !a->start)
 		return err_set(err, STATUS_USAGE, "--options: an app that runs has no way to get them; use --start, or :set in the view");
-	size_t package = word ? strcspn(word, a->start ? "" : ":") : 0;
-	struct target t;
-	if (word && !adb_is_package(word, package) && (a->start || target_parse_pid(word, &t, NULL)))
+	if (word && !is_app(word, a->start))
 		return err_set(err, STATUS_USAGE, "%s: not an app's package%s; write com.example.app, or see memtop adb --list", word,
 			       a->start ? "" : " and not a process id");
 	if (a->serial && strlen(a->serial) >= sizeof ((struct adb *)NULL)->serial)
@@ -181,6 +190,14 @@ static int check(const struct args *a, bool *list, struct err *err)
 	if (!*list && !a->no_view && !cmd_terminal(err, STATUS_USAGE, "adb", "memtop adb --no-view PACKAGE"))
 		return -1;
 	return 0;
+}
+
+/* 128 + N of the signal that ended it. */
+static int stopped_status(int stop_fd)
+{
+	struct signalfd_siginfo info;
+
+	return read(stop_fd, &info, sizeof info) == (ssize_t)sizeof info ? 128 + (int)info.ssi_signo : ADB_STOPPED;
 }
 
 static int adb_verb(const struct args *a)
@@ -206,6 +223,8 @@ static int adb_verb(const struct args *a)
 		if (status == TUI_SWITCH)
 			status = choose(a, &adb, &set);
 	}
+	if (status == ADB_STOPPED)
+		status = stopped_status(stop_fd);
 	close(stop_fd);
 	return status;
 }
