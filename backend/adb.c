@@ -360,7 +360,7 @@ static bool take_status(struct adb_answer *r)
 
 int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r, struct err *err)
 {
-	char *line = xasprintf("( %s\n); echo; echo rc=$?", script);
+	char *line = xasprintf("( %s\n); r=$?; echo; echo rc=$r", script);
 	const char *const words[] = { "shell", line, NULL };
 
 	int rc = adb_run(a, words, limit_ms, r, err);

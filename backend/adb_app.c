@@ -134,7 +134,7 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, ch
 
 static int copy_as_app(struct adb_app *app, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("cat %s%s | run-as %s sh -c 'umask 077; mkdir -p code_cache && cat >code_cache/%s && chmod 700 code_cache/%s && pwd'",
+	char *script = xasprintf("cat %s%s | run-as %s sh -c 'umask 077; cat >code_cache/%s && chmod 700 code_cache/%s && pwd'",
 				 TEMPORARY, app->file, app->package, app->file, app->file);
 
 	app->copied = true;
@@ -146,8 +146,8 @@ static int copy_as_app(struct adb_app *app, struct adb_answer *r, struct err *er
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
 static int copy_as_root(struct adb_app *app, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; f=$d/code_cache/%s; cp %s%s $f && chmod 700 $f && chown $(stat -c %%u:%%g $d) $f && "
-				 "{ chcon $(stat -c %%C $d) $f 2>/dev/null; echo $d; }",
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s; cp %s%s $f && chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
+				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
 				 app->package, app->file, TEMPORARY, app->file);
 
 	app->as_root = true;

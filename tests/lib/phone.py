@@ -40,7 +40,7 @@ class Phone:
     def install(self, package, command=None, debuggable=True, activity=".Main", port=None):
         """An app; `command` (shell words) is its process."""
         folder = f"packages/{package}"
-        os.makedirs(f"{self.root}/data/user/0/{package}")
+        os.makedirs(f"{self.root}/data/user/0/{package}/code_cache")
         self.write(f"{folder}/activity", f"priority=0 preferredOrder=0\n{package}/{activity}")
         self.write(f"{folder}/dump", f"    primaryCpuAbi=null\n    legacyNativeLibraryDir={self.root}/data/app/{package}/lib")
         if debuggable:
