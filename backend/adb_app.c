@@ -228,7 +228,7 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT)
 		return err_set(err, 3, "%s: its debugger's door does not open: another debugger holds it (Android Studio?), or the app ended; close "
 			       "that, and try again", app->name);
-	return rc == JDWP_LOADED ? 0 : err_set(err, 3, "%s", why);
+	return rc == JDWP_LOADED ? 0 : err_set(err, 3, "%s: %s", app->name, why);
 }
 
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, struct err *err)

@@ -19,8 +19,8 @@ struct jdwp_request {
 	 * Android; else the first thread that runs Java code, whatever code.
 	 */
 	const char *const *breaks;
-	int timeout_ms;            /* until a thread was stopped, in all; what follows has JDWP_WORK_MS more */
-	/* Optional. Called once when nothing was stopped at once, with what is waited for: for a hint. */
+	int timeout_ms;            /* how long a thread is waited for; what comes before and after has JDWP_WORK_MS each */
+	/* Optional. Called once when nothing was stopped at once; what: "a call of pkg.Class.method", "a thread that runs Java code". */
 	void (*waiting)(void *arg, const char *what);
 	/*
 	 * Optional. The thread is stopped; pid: the machine's own number for itself, 0 when it cannot tell. The library to
@@ -28,6 +28,7 @@ struct jdwp_request {
 	 */
 	const char *(*choose)(void *arg, int64_t pid, char *why, size_t n);
 	void *arg;
+	uint64_t *held_ns;         /* optional, out: for how long the thread was stopped */
 };
 
 #define JDWP_WORK_MS 15000
@@ -47,7 +48,8 @@ enum jdwp_result {
 };
 
 /*
- * After any other result than JDWP_LOADED, `why` is a line for a person: what, why, what to do. `*pid` (may be NULL) is the machine's own
+ * After any other result than JDWP_LOADED, `why` is a clause "WHY; what to do", which the caller puts behind the name of what it
+ * attaches to ("%s: %s"). It has no control characters, whatever the machine said. `*pid` (may be NULL) is the machine's own
  * number for itself, 0 when it did not come so far or cannot tell. Nothing of ours is left in the machine: requests cleared, the thread
  * resumed, the connection given back by VM.Dispose while it lives.
  */

@@ -16,8 +16,8 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TIMEOUT_S 60
-#define TIMEOUT_MAX_S 3600
+#define TIMEOUT_S 65 /* as for memtop attach --jdwp */
+#define TIMEOUT_MAX_S 86400
 
 static volatile sig_atomic_t late; /* a signal just before or after the view */
 
@@ -77,13 +77,13 @@ static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 
 static int parse_timeout(const struct args *a, int *ms, struct err *err)
 {
-	char *end;
-	long s = a->timeout ? strtol(a->timeout, &end, 10) : TIMEOUT_S;
+	char *end = NULL;
+	double seconds = a->timeout ? strtod(a->timeout, &end) : TIMEOUT_S;
 
-	if (a->timeout && (*end || end == a->timeout || s < 1 || s > TIMEOUT_MAX_S))
-		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds from 1 to %d; write --timeout %d", a->timeout,
+	if (a->timeout && (*end || end == a->timeout || !(seconds > 0) || seconds > TIMEOUT_MAX_S))
+		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds up to %d; write --timeout %d", a->timeout,
 			       TIMEOUT_MAX_S, TIMEOUT_S);
-	*ms = (int)s * 1000;
+	*ms = (int)(seconds * 1000 + 0.5);
 	return 0;
 }
 
@@ -91,8 +91,9 @@ static int parse_timeout(const struct args *a, int *ms, struct err *err)
 static int bring(const struct args *a, struct adb *adb, struct adb_app *app, const struct adb_process *process, struct err *err)
 {
 	struct adb_request q = { .agent = a->agent, .options = a->options, .activity = a->activity, .waiting = say_waiting, .arg = app };
-	const char *word = a->operands[0];
+	const char *word = a->operands[0], *breaks[] = { a->break_at, NULL };
 
+	q.breaks = a->break_at ? breaks : NULL;
 	if (parse_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, a->serial, err)) || adb_phone(adb, &app->phone, err))
 		return -1;
 	if (a->start && !process) {
@@ -240,13 +241,12 @@ static const struct option_spec opt_activity = { 0, "activity", "NAME", "with --
 						 offsetof(struct args, activity), false };
 static const struct option_spec opt_adb = { 0, "adb", "FILE", "the adb client (else ANDROID_HOME/platform-tools, PATH)",
 					    offsetof(struct args, adb), false };
-static const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long to wait for the app to run Java code (60)",
-						offsetof(struct args, timeout), false };
 static const struct option_spec opt_no_view = { 0, "no-view", NULL, "load the agent, print one line with the port, and end",
 						offsetof(struct args, no_view), false };
-static const struct option_spec *const options[] = { &opt_serial,  &opt_list,  &opt_start, &opt_activity,      &opt_no_view,	 &opt_adb,
-						     &opt_timeout, &opt_agent, &opt_agent_options, &opt_symbols, &opt_sysroot, &opt_theme,
-						     &opt_ascii,   &opt_max_overhead, &opt_suppress, &opt_detach, NULL };
+static const struct option_spec *const options[] = { &opt_serial, &opt_list,    &opt_start,	  &opt_activity, &opt_no_view, &opt_break,
+						     &opt_timeout, &opt_adb,    &opt_agent,	  &opt_agent_options, &opt_symbols,
+						     &opt_sysroot, &opt_theme,  &opt_ascii,	  &opt_max_overhead, &opt_suppress,
+						     &opt_detach,  NULL };
 
 const struct verb verb_adb = {
 	.name = "adb",
