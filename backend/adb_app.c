@@ -269,25 +269,14 @@ int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err 
 	return 0;
 }
 
-/* A port that nobody listens on any more has no forward either: the device went, or adb's server. */
-static void unforward(const struct adb *a, int *port)
-{
-	int fd = *port ? connect_port(*port) : -1;
-
-	if (fd >= 0) {
-		close(fd);
-		adb_unforward(a, *port);
-	}
-	*port = 0;
-}
-
 void adb_app_tidy(struct adb_app *app)
 {
 	struct adb last = *app->adb;
 	struct adb_answer r;
 
 	last.stop_fd = -1;
-	unforward(&last, &app->debug_port);
+	adb_unforward(&last, app->debug_port);
+	app->debug_port = 0;
 	if (!app->pushed && !app->copied && !app->wrapped)
 		return;
 	char *away = app->as_root ? xasprintf("rm -f /data/data/%s/code_cache/%s", app->package, app->file)
@@ -307,5 +296,11 @@ void adb_app_clean(struct adb_app *app)
 
 	last.stop_fd = -1;
 	adb_app_tidy(app);
-	unforward(&last, &app->port);
+	/* When nobody listens any more, the device went, or adb's server, which is not started again for that. */
+	int fd = app->port ? connect_port(app->port) : -1;
+	if (fd >= 0) {
+		close(fd);
+		adb_unforward(&last, app->port);
+	}
+	app->port = 0;
 }

@@ -126,8 +126,7 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 	status = show(a, &app, set);
 	adb_app_clean(&app);
 	if (status == 0 && !a->detach)
-		warn("%s: process %d keeps the agent; memtop adb --detach %d takes it out, memtop adb %d watches it again", app.name, app.pid,
-		     app.pid, app.pid);
+		warn("%s: process %d keeps the agent; memtop adb --detach %d takes it out", app.name, app.pid, app.pid);
 	return status;
 }
 

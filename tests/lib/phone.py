@@ -1,15 +1,28 @@
 # SPDX-License-Identifier: MIT
 """phone.py - a device for `memtop adb`: tests/lib/adbd.py with files, properties and apps that are real processes here."""
+import atexit
+import functools
 import os
 import shutil
 import tempfile
 
 import harness
-from forward import Adb
-from harness import LIB, MEMTOP, environment, kill, run
+from forward import Adb, free_port
+from harness import LIB, MEMTOP, ROOT, environment, kill, need, run, wait_for
 
 COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am")
 PROPERTIES = {"ro.product.cpu.abi": "x86_64", "ro.build.version.sdk": "34", "ro.build.version.release": "14"}
+
+
+@functools.cache
+def classes(name):
+    """Where a program of tests/targets/java is compiled to."""
+    need("java", "javac")
+    folder = tempfile.mkdtemp(prefix="memtop-java-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    done = run(["javac", "-d", folder, f"{ROOT}/tests/targets/java/{name}.java"])
+    assert done.returncode == 0, done.stderr
+    return folder
 
 
 class Phone:
@@ -50,6 +63,30 @@ class Phone:
         if port:
             self.write(f"{folder}/debug", str(port))
         harness.at_end(self.end, package)
+
+    def install_java(self, package, name, **named):
+        """A program of tests/targets/java as an app, with its debug port; say() writes to its stdin."""
+        port = free_port()
+        fifo = f"{self.root}/{package}.stdin"
+        os.mkfifo(fifo)
+        self.install(package, f"java -XX:TieredStopAtLevel=1 -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port} "
+                     f"-cp {classes(name)} {name} <>{fifo}", port=port, **named)
+
+    def say(self, package, line):
+        """To a Java app; what it printed since then, in one line."""
+        before = len(self.said(package))
+        with open(f"{self.root}/{package}.stdin", "w", encoding="utf-8") as f:
+            f.write(line + "\n")
+        wait_for(lambda: self.said(package)[before:].endswith("\n"), 60, f"{package}'s answer")
+        return self.said(package)[before:].strip()
+
+    def said(self, package):
+        return self.read(f"packages/{package}/out")
+
+    def launch_java(self, package):
+        pid = self.launch(package)
+        wait_for(lambda: "ready" in self.said(package), 60, f"{package} to be ready")
+        return pid
 
     def launch(self, package):
         """As by a tap on its icon; its pid."""
