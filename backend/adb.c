@@ -25,7 +25,7 @@
 #include <unistd.h>
 
 #define OUTPUT_MAX (4u << 20) /* of one command; more is dropped */
-#define QUIET_MS 500
+#define QUIET_MS 300
 #define LOOK_MS 50            /* how often an ended process is looked for whose pipes somebody holds */
 #define PUSH_MS 300000
 

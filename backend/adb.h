@@ -41,7 +41,7 @@ int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err);
 
 /* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in limit_ms. */
 int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
-/* The same for a command that may not end by itself: it has said all when nothing comes for half a second, or at the limit. */
+/* The same for a command that may not end by itself: it has said all when nothing more comes for a while, or at the limit. */
 int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
 
 /* Of an array that the caller frees. */

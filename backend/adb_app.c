@@ -206,6 +206,7 @@ static void *cut(void *arg)
 	return NULL;
 }
 
+/* 0; -1 and *err; 1 and *err: the connection ended before anything. */
 static int load(struct adb_app *app, const struct adb_request *q, const char *path, int fd, struct err *err)
 {
 	struct jdwp_request j = { .fd = fd, .library = path, .breaks = q->breaks, .timeout_ms = q->timeout_ms, .waiting = q->waiting, .arg = q->arg };
@@ -225,24 +226,31 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	close(done[0]);
 	if (c.cut)
 		return adb_stopped(err);
-	if (rc == JDWP_CLOSED || rc == JDWP_SILENT)
-		return err_set(err, 3, "%s: its debugger's door does not open: another debugger holds it (Android Studio?), or the app ended; close "
-			       "that, and try again", app->name);
+	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
+		err_set(err, 3, "%s: its debugger's door does not open: another debugger holds it (Android Studio?), or the app ended; close "
+			"that, and try again", app->name);
+		return 1;
+	}
 	return rc == JDWP_LOADED ? 0 : err_set(err, 3, "%s: %s", app->name, why);
 }
 
-int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, struct err *err)
+int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err)
 {
+	uint64_t end = now_ns() + (uint64_t)patience_ms * 1000000;
 	char remote[32];
+	int rc;
 
 	snprintf(remote, sizeof remote, "jdwp:%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->debug_port, err))
 		return -1;
-	int fd = connect_port(app->debug_port);
-	if (fd < 0)
-		return err_set(err, 3, "%s: nobody listens on the port that adb forwarded: %s; see adb forward --list", app->name, strerror(errno));
-	int rc = load(app, q, path, fd, err);
-	close(fd);
+	do {
+		int fd = connect_port(app->debug_port);
+		if (fd < 0)
+			return err_set(err, 3, "%s: nobody listens on the port that adb forwarded: %s; see adb forward --list", app->name,
+				       strerror(errno));
+		rc = load(app, q, path, fd, err);
+		close(fd);
+	} while (rc == 1 && now_ns() < end && adb_pause(app->adb, AGAIN_MS, err) == 0);
 	if (rc)
 		return -1;
 	rc = adb_app_listens(app, LISTEN_MS, err);
@@ -264,7 +272,7 @@ int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err 
 	if (there)
 		return there < 0 ? -1 : 0;
 	app->way = ADB_JDWP;
-	if (adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, err))
+	if (adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, 0, err))
 		return -1;
 	return 0;
 }

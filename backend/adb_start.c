@@ -153,5 +153,5 @@ int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *
 	snprintf(remote, sizeof remote, "localabstract:memtop.%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
-	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, err) : wait_agent(app, err);
+	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, START_MS, err) : wait_agent(app, err);
 }

@@ -3,6 +3,7 @@
 import atexit
 import functools
 import os
+import re
 import shutil
 import tempfile
 
@@ -73,12 +74,11 @@ class Phone:
                      f"-cp {classes(name)} {name} <>{fifo}", port=port, **named)
 
     def say(self, package, line):
-        """To a Java app; what it printed since then, in one line."""
-        before = len(self.said(package))
+        """To a Java app (Sleeper); its answer."""
+        begun = len(self.said(package))
         with open(f"{self.root}/{package}.stdin", "w", encoding="utf-8") as f:
             f.write(line + "\n")
-        wait_for(lambda: self.said(package)[before:].endswith("\n"), 60, f"{package}'s answer")
-        return self.said(package)[before:].strip()
+        return wait_for(lambda: re.search(r"^direct .*$", self.said(package)[begun:], re.M), 60, f"{package}'s answer")[0]
 
     def said(self, package):
         return self.read(f"packages/{package}/out")
