@@ -120,22 +120,22 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 }
 
 /* "/data/user/0/com.example.app", the line before the status. */
-static int take_folder(const struct adb_app *app, const struct adb_answer *r, char *path, size_t size, struct err *err)
+static int take_folder(const struct adb_app *app, const struct adb_answer *r, const char *ending, char *path, size_t size, struct err *err)
 {
 	const char *at = r->out;
 
 	while (*at && *at != '/')
 		at += strcspn(at, "\n"), at += *at == '\n';
 	size_t len = strcspn(at, "\n");
-	if (!len || (size_t)snprintf(path, size, "%.*s/code_cache/%s", (int)len, at, app->file) >= size)
+	if (!len || (size_t)snprintf(path, size, "%.*s/code_cache/%s%s", (int)len, at, app->file, ending) >= size)
 		return err_set(err, 3, "%s: its folder on the device cannot be told; see adb shell run-as %s pwd", app->package, app->package);
 	return 0;
 }
 
-static int copy_as_app(struct adb_app *app, struct adb_answer *r, struct err *err)
+static int write_as_app(struct adb_app *app, const char *from, const char *ending, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("cat %s%s | run-as %s sh -c 'umask 077; cat >code_cache/%s && chmod 700 code_cache/%s && pwd'",
-				 TEMPORARY, app->file, app->package, app->file, app->file);
+	char *script = xasprintf("%s | run-as %s sh -c 'umask 077; cat >code_cache/%s%s && chmod 700 code_cache/%s%s && pwd'", from, app->package,
+				 app->file, ending, app->file, ending);
 
 	app->copied = true;
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, r, err);
@@ -144,11 +144,11 @@ static int copy_as_app(struct adb_app *app, struct adb_answer *r, struct err *er
 }
 
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
-static int copy_as_root(struct adb_app *app, struct adb_answer *r, struct err *err)
+static int write_as_root(struct adb_app *app, const char *from, const char *ending, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s; cp %s%s $f && chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f && chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
 				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
-				 app->package, app->file, TEMPORARY, app->file);
+				 app->package, app->file, ending, from);
 
 	app->as_root = true;
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, r, err);
@@ -156,10 +156,27 @@ static int copy_as_root(struct adb_app *app, struct adb_answer *r, struct err *e
 	return rc;
 }
 
+int adb_app_write(struct adb_app *app, const char *from, const char *ending, char *path, size_t size, struct err *err)
+{
+	struct adb_answer r;
+	int rc = app->as_root ? 0 : write_as_app(app, from, ending, &r, err);
+
+	if (app->as_root || (rc == 0 && r.status && app->phone.root)) {
+		if (!app->as_root)
+			adb_answer_release(&r);
+		rc = write_as_root(app, from, ending, &r, err);
+	}
+	if (rc == 0 && r.status)
+		rc = adb_explain(app->package, *r.said ? r.said : r.out, err);
+	if (rc == 0)
+		rc = take_folder(app, &r, ending, path, size, err);
+	adb_answer_release(&r);
+	return rc;
+}
+
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err)
 {
-	char agent[PATH_MAX + 64], remote[128];
-	struct adb_answer r;
+	char agent[PATH_MAX + 64], remote[128], from[160];
 
 	if (!*app->package)
 		return err_set(err, 3, "%s: no app by its name, so that there is no folder to put the agent into; name an app", app->name);
@@ -169,22 +186,13 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 	ask_abi(app);
 	if (find_agent(app, q->agent, agent, sizeof agent, err))
 		return -1;
-	snprintf(app->file, sizeof app->file, "memtop-%08x.so", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
-	snprintf(remote, sizeof remote, "%s%s", TEMPORARY, app->file);
+	snprintf(app->file, sizeof app->file, "memtop-%08x", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
+	snprintf(remote, sizeof remote, "%s%s%s", TEMPORARY, app->file, ADB_AGENT);
 	app->pushed = true;
 	if (adb_push(app->adb, agent, remote, err))
 		return -1;
-	int rc = copy_as_app(app, &r, err);
-	if (rc == 0 && r.status && app->phone.root) {
-		adb_answer_release(&r);
-		rc = copy_as_root(app, &r, err);
-	}
-	if (rc == 0 && r.status)
-		rc = adb_explain(app->package, *r.said ? r.said : r.out, err);
-	if (rc == 0)
-		rc = take_folder(app, &r, path, size, err);
-	adb_answer_release(&r);
-	return rc;
+	snprintf(from, sizeof from, "cat %s", remote);
+	return adb_app_write(app, from, ADB_AGENT, path, size, err);
 }
 
 /* jdwp_load() waits on its own: the link is cut for it when the user wants to go. */
@@ -287,13 +295,15 @@ void adb_app_tidy(struct adb_app *app)
 	app->debug_port = 0;
 	if (!app->pushed && !app->copied && !app->wrapped)
 		return;
-	char *away = app->as_root ? xasprintf("rm -f /data/data/%s/code_cache/%s", app->package, app->file)
-				  : xasprintf("run-as %s rm -f code_cache/%s", app->package, app->file);
-	char *script = xasprintf("%s%s%s; rm -f %s%s; %s", app->wrapped ? "setprop wrap." : ":", app->wrapped ? app->package : "",
-				 app->wrapped ? " ''" : "", TEMPORARY, app->file, app->copied ? away : ":");
+	char property[160] = ":", copies[512] = ":";
+	if (app->wrapped) /* first: an app that starts with it and does not find the file would not start at all */
+		snprintf(property, sizeof property, "setprop wrap.%s ''", app->package);
+	if (app->copied)
+		snprintf(copies, sizeof copies, "%s%s%s rm -f code_cache/%s%s code_cache/%s%s", app->as_root ? "cd /data/data/" : "run-as ",
+			 app->package, app->as_root ? " &&" : "", app->file, ADB_AGENT, app->file, ADB_SCRIPT);
+	char *script = xasprintf("%s; rm -f %s%s%s; %s", property, TEMPORARY, app->file, ADB_AGENT, copies);
 	adb_shell(&last, script, ADB_LAST_MS, &r, NULL);
 	adb_answer_release(&r);
-	free(away);
 	free(script);
 	app->pushed = app->copied = app->wrapped = false;
 }

@@ -29,7 +29,7 @@ struct adb_process {
 
 struct adb_request {
 	const char *agent;        /* --agent; NULL: the installed one for the app's ABI */
-	const char *options;      /* of the agent, by --start with the wrap property alone; NULL = none */
+	const char *options;      /* of the agent, where the property wrap can be set; NULL = none */
 	const char *activity;     /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
 	const char *const *breaks; /* of jdwp.h; NULL = its own choice */
 	int timeout_ms;           /* until one of the app's threads was stopped */
@@ -39,6 +39,9 @@ struct adb_request {
 
 /* How the agent came into it. */
 enum adb_way { ADB_THERE, ADB_JDWP, ADB_WRAP_PROPERTY, ADB_WRAP_SCRIPT, ADB_DEBUG_START };
+
+#define ADB_AGENT ".so"
+#define ADB_SCRIPT ".sh"
 
 struct adb_app {
 	const struct adb *adb;
@@ -50,7 +53,7 @@ struct adb_app {
 	int port;                 /* of this machine, forwarded to its agent; 0 = not yet */
 	char abi[32];
 	/* What is to be taken back. */
-	char file[64];            /* "memtop-1f3a.so": in /data/local/tmp, and in the app's code_cache */
+	char file[64];            /* "memtop-1f3a5c7d", with ADB_AGENT in /data/local/tmp, and with both endings in the app's code_cache */
 	bool pushed, copied, as_root, wrapped;
 	int debug_port;           /* forwarded to jdwp:PID */
 };
@@ -79,6 +82,8 @@ void adb_app_tidy(struct adb_app *app);
 
 /* For adb_start.c */
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err);
+/* What the device's command `from` prints, into the file of that ending in the app's folder; path: as the app sees it. */
+int adb_app_write(struct adb_app *app, const char *from, const char *ending, char *path, size_t size, struct err *err);
 /* patience_ms: how long a debugger's door that does not open is tried again; an app that starts has none at first. */
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err);
 /* 1: an agent answers on app->port; 0: none does within that time; -1 and *err. */

@@ -4,9 +4,8 @@
  * is to be had:
  *
  *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or nobody does
- *   wrap.PACKAGE    a property that names what goes before the app's command line: LD_PRELOAD. Only root and the shell of
- *                   userdebug builds may set it; read back to see. A missing file there would be fatal to the app,
- *                   so that the property is gone before the file is
+ *   wrap.PACKAGE    a property that names what goes before the app's command line: a script beside the agent, for its
+ *                   value is short. Only root and the shell of userdebug builds may set it; read back to see
  *   am start -D     the app waits for a debugger before its first own code; System.load then, by the first message
  *                   that it handles. What the runtime allocated before is not known
  */
@@ -16,10 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define START_MS 60000      /* from am's return to the process, and from that to its agent */
+#define PROCESS_MS 30000    /* from am's return to the process */
+#define AGENT_MS 60000      /* from that to its agent: an app behind a wrapper has no zygote's start */
+#define DOOR_MS 20000       /* from that to its debugger's door */
+#define LOOK_MS 1000        /* how often it is looked whether it still lives */
 #define AGAIN_MS 200
 #define PROPERTY_MAX 91     /* bytes of a property's value */
-#define OLD_NAME_MAX 31     /* of its name, before Android 8 */
 
 static bool is_component(const char *s)
 {
@@ -62,25 +63,42 @@ static bool has_script(const struct adb_app *app)
 	return found;
 }
 
-/* False: it cannot be had here. */
-static bool set_property(struct adb_app *app, const char *path, const char *options)
+/* What the app is started through. */
+static int write_script(struct adb_app *app, const char *agent, const char *options, char *path, size_t size, struct err *err)
 {
-	char *quoted = options ? adb_quote(options) : NULL;
-	char *value = xasprintf("LD_PRELOAD=%s%s%s", path, quoted ? " MEMTOP_OPTIONS=" : "", quoted ? quoted : "");
+	char *quoted = adb_quote(options ? options : "");
+	char *line = xasprintf("LD_PRELOAD=%s MEMTOP_OPTIONS=%s exec \"$@\"", agent, quoted);
+	char *word = adb_quote(line);
+	char *from = xasprintf("printf '%%s\\n' %s", word);
+
+	int rc = adb_app_write(app, from, ADB_SCRIPT, path, size, err);
+	free(from);
+	free(word);
+	free(line);
+	free(quoted);
+	return rc;
+}
+
+/* 1: it is set; 0: it cannot be had here; -1 and *err. */
+static int set_property(struct adb_app *app, const char *agent, const char *options, struct err *err)
+{
+	char value[600] = "sh ";
+	struct adb_answer r;
+
+	if (write_script(app, agent, options, value + 3, sizeof value - 3, err))
+		return -1;
+	if (strlen(value) > PROPERTY_MAX)
+		return 0;
 	char *word = adb_quote(value);
 	char *script = xasprintf("setprop wrap.%s %s 2>/dev/null; getprop wrap.%s", app->package, word, app->package);
-	bool fits = strlen(value) <= PROPERTY_MAX && (app->phone.sdk >= 26 || strlen(app->package) + 5 <= OLD_NAME_MAX);
-	struct adb_answer r = { .status = 0 };
-
-	app->wrapped = fits;
-	bool set = fits && adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && !strncmp(r.out, value, strlen(value));
-	app->wrapped = set;
+	app->wrapped = true; /* unless it is known that it is not */
+	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+	if (rc == 0)
+		rc = app->wrapped = !strncmp(r.out, value, strlen(value));
 	adb_answer_release(&r);
 	free(script);
 	free(word);
-	free(value);
-	free(quoted);
-	return set;
+	return rc;
 }
 
 static int start_activity(const struct adb_app *app, const char *component, struct err *err)
@@ -102,7 +120,7 @@ static int start_activity(const struct adb_app *app, const char *component, stru
 static int wait_process(struct adb_app *app, struct err *err)
 {
 	char *script = xasprintf("pidof %s || true", app->package);
-	uint64_t end = now_ns() + START_MS * 1000000ull;
+	uint64_t end = now_ns() + PROCESS_MS * 1000000ull;
 	int rc = 0;
 
 	for (app->pid = 0; rc == 0 && !app->pid;) {
@@ -111,7 +129,7 @@ static int wait_process(struct adb_app *app, struct err *err)
 		app->pid = rc ? 0 : atoi(r.out);
 		adb_answer_release(&r);
 		if (rc == 0 && !app->pid && now_ns() > end)
-			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, START_MS / 1000);
+			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, PROCESS_MS / 1000);
 		if (rc == 0 && !app->pid)
 			rc = adb_pause(app->adb, AGAIN_MS, err);
 	}
@@ -119,17 +137,37 @@ static int wait_process(struct adb_app *app, struct err *err)
 	return rc;
 }
 
+/* 1, 0: its process is there, is not; -1 and *err. */
+static int lives(const struct adb_app *app, struct err *err)
+{
+	char script[64];
+	struct adb_answer r;
+
+	snprintf(script, sizeof script, "[ -d /proc/%d ]", app->pid);
+	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+	if (rc == 0)
+		rc = r.status == 0;
+	adb_answer_release(&r);
+	return rc;
+}
+
 static int wait_agent(struct adb_app *app, struct err *err)
 {
-	int rc = adb_app_listens(app, START_MS, err);
+	uint64_t end = now_ns() + AGENT_MS * 1000000ull;
+	int rc, there = 1;
 
-	if (rc)
-		return rc < 0 ? -1 : 0;
+	while ((rc = adb_app_listens(app, LOOK_MS, err)) == 0 && now_ns() < end)
+		if ((there = lives(app, err)) <= 0)
+			break;
+	if (rc || there < 0)
+		return rc > 0 ? 0 : -1;
+	if (!there)
+		return err_set(err, 3, "%s: ended before an agent listened there; see what adb logcat says of it", app->package);
 	return app->way == ADB_WRAP_SCRIPT
 		       ? err_set(err, 3, "%s: its package has a wrap.sh, and no agent listens after %d s; let that script load it: README, Android",
-				 app->package, START_MS / 1000)
+				 app->package, AGENT_MS / 1000)
 		       : err_set(err, 3, "%s: started with wrap.%s set, and no agent listens after %d s; see what adb logcat says of the linker",
-				 app->package, app->package, START_MS / 1000);
+				 app->package, app->package, AGENT_MS / 1000);
 }
 
 int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
@@ -139,19 +177,20 @@ int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *
 	snprintf(app->name, sizeof app->name, "%s", app->package);
 	if (find_activity(app, q->activity, component, sizeof component, err))
 		return -1;
-	if (has_script(app))
-		app->way = ADB_WRAP_SCRIPT;
-	else if (adb_app_place(app, q, path, sizeof path, err))
-		return -1;
-	else
-		app->way = set_property(app, path, q->options) ? ADB_WRAP_PROPERTY : ADB_DEBUG_START;
+	app->way = ADB_WRAP_SCRIPT;
+	if (!has_script(app)) {
+		int set = adb_app_place(app, q, path, sizeof path, err) ? -1 : set_property(app, path, q->options, err);
+		if (set < 0)
+			return -1;
+		app->way = set ? ADB_WRAP_PROPERTY : ADB_DEBUG_START;
+	}
 	if (q->options && app->way != ADB_WRAP_PROPERTY)
-		return err_set(err, 3, "--options: wrap.%s cannot be set to so much on this device, and no other way takes options; set them in "
+		return err_set(err, 3, "--options: the property wrap.%s cannot be set on this device, and no other way takes options; set them in "
 			       "the view: :set sample=64k", app->package);
 	if (start_activity(app, component, err) || wait_process(app, err))
 		return -1;
 	snprintf(remote, sizeof remote, "localabstract:memtop.%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
-	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, START_MS, err) : wait_agent(app, err);
+	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DOOR_MS, err) : wait_agent(app, err);
 }

@@ -11,7 +11,7 @@ import harness
 from forward import Adb, free_port
 from harness import LIB, MEMTOP, ROOT, environment, kill, need, run, wait_for
 
-COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am")
+COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am", "app_process")
 PROPERTIES = {"ro.product.cpu.abi": "x86_64", "ro.build.version.sdk": "34", "ro.build.version.release": "14"}
 
 

@@ -4,12 +4,12 @@
 # links; $PHONE is the folder that tests/lib/phone.py made: props/NAME, packages/PKG/{pid,debug,run,activity,dump,debuggable}.
 package=$PHONE/packages
 
-# The app's process, with its package's name for argv[0], what the property wrap.PKG says before it, nothing of ours.
+# The app's process, as zygote starts it: by the property wrap.PKG or the app's wrap.sh, where there is one.
 launch() {
-	local wrap run
-	wrap=$(cat "$PHONE/props/wrap.$1" 2>/dev/null || cat "$package/$1/wrap.sh" 2>/dev/null)
-	run=$(cat "$package/$1/run")
-	setsid bash -c "$wrap exec -a $1 $run" </dev/null >"$package/$1/out" 2>&1 &
+	local wrap
+	wrap=$(cat "$PHONE/props/wrap.$1" 2>/dev/null)
+	[ -z "$wrap" ] && [ -e "$package/$1/wrap.sh" ] && wrap="sh $package/$1/wrap.sh"
+	setsid sh -c "exec $wrap $PHONE/bin/app_process $1" </dev/null >"$package/$1/out" 2>&1 &
 	echo $! >"$package/$1/pid"
 }
 
@@ -28,6 +28,7 @@ run-as)
 	[ -d "$package/$1" ] || { echo "run-as: unknown package: $1" >&2; exit 1; }
 	[ -e "$package/$1/debuggable" ] || { echo "run-as: package not debuggable: $1" >&2; exit 1; }
 	cd "$PHONE/data/user/0/$1" && shift && exec "$@" ;;
+app_process) eval "exec -a $1 $(cat "$package/$1/run")" ;;
 am)
 	echo "$*" >>"$PHONE/am.log"
 	case $1 in
