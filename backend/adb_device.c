@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LIST_MS 3000 /* `adb jdwp` with nothing to say */
+#define LIST_MS 5000 /* `adb jdwp` with nothing to say */
 
 static int refuse_several(const struct adb_device *list, size_t count, struct err *err)
 {
