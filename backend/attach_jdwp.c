@@ -15,16 +15,20 @@
 
 #include "conn_open.h"
 #include "jdwp.h"
+#include "progcheck.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
-#include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #define CONNECT_MS 5000
+#define LISTEN_TRIES 5      /* a machine whose last debugger has just gone listens again in a moment */
+#define LISTEN_PAUSE_NS 100000000
 
 struct visit {
 	const struct attach_jdwp_options *options;
@@ -43,39 +47,43 @@ static bool is_loopback(const struct sockaddr_storage *a)
 	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
-static int explain_refused(const char *text, int why, struct err *err)
+/* The socket; -1: *why. */
+static int connect_to(const struct sockaddr_storage *to, socklen_t len, int *why)
 {
-	return err_set(err, 3, "%s: nobody listens there: %s; start the program with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,"
-		       "address=PORT, and close any other debugger: the port takes one", text, strerror(why));
+	struct pollfd p = { .fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .events = POLLOUT };
+	socklen_t why_len = sizeof *why;
+	int rc = 0;
+
+	*why = p.fd < 0 || (connect(p.fd, (const struct sockaddr *)to, len) && errno != EINPROGRESS) ? errno : 0;
+	if (!*why)
+		while ((rc = poll(&p, 1, CONNECT_MS)) < 0 && errno == EINTR)
+			;
+	if (!*why)
+		*why = rc == 0 ? ETIMEDOUT : rc < 0 || getsockopt(p.fd, SOL_SOCKET, SO_ERROR, why, &why_len) ? errno : *why;
+	if (*why && p.fd >= 0)
+		close(p.fd);
+	return *why ? -1 : p.fd;
 }
 
-/* The socket, or -1. */
 static int open_port(const struct target *port, struct err *err)
 {
 	struct target t = *port;
 	struct conn_peers peers;
-	struct pollfd p = { .events = POLLOUT };
-	int why = 0, rc;
-	socklen_t len = sizeof why;
+	int why = ECONNREFUSED, fd = -1;
 
 	if (!strcmp(t.host, "localhost"))
 		snprintf(t.host, sizeof t.host, "127.0.0.1");
 	if (conn_resolve(&t, &peers, err) || !peers.count || !is_loopback(&peers.addr[0]))
-		return err_set(err, 3, "%s: not a port of this machine, and the agent's file is; forward the port of a program elsewhere only for an "
-			       "agent there: run memtop there", t.text);
-	p.fd = socket(peers.addr[0].ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (p.fd < 0)
-		return err_set(err, 3, "%s: no socket: %s; close other programs and try again", t.text, strerror(errno));
-	if (connect(p.fd, (const struct sockaddr *)&peers.addr[0], peers.len[0]) && errno != EINPROGRESS)
-		why = errno;
-	while (!why && (rc = poll(&p, 1, CONNECT_MS)) <= 0)
-		why = rc == 0 ? ETIMEDOUT : errno == EINTR ? 0 : errno;
-	if (!why && getsockopt(p.fd, SOL_SOCKET, SO_ERROR, &why, &len))
-		why = errno;
-	if (!why)
-		return p.fd;
-	close(p.fd);
-	return explain_refused(t.text, why, err);
+		return err_set(err, 3, "%s: not a port of this machine, and the agent's file is; run memtop there, or, of a phone, memtop adb", t.text);
+	for (int tries = 0; tries < LISTEN_TRIES && why == ECONNREFUSED; tries++) {
+		if (tries)
+			nanosleep(&(struct timespec){ 0, LISTEN_PAUSE_NS }, NULL);
+		fd = connect_to(&peers.addr[0], peers.len[0], &why);
+	}
+	if (fd >= 0)
+		return fd;
+	return err_set(err, 3, "%s: nobody listens there: %s; start the program with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,"
+		       "address=PORT, and close any other debugger: the port takes one", t.text, strerror(why));
 }
 
 /* Whether the process has what answers at a debug port; true as well when nobody may look. */
@@ -110,32 +118,38 @@ static int find_process(struct visit *v, int64_t own)
 	if (!f->gone && (!own || own == there) && has_port(f->pid))
 		return 0;
 	if (o->pid)
-		return err_set(&v->err, 3, "%s: has not the debug port %s: that is process %lld's; leave the PID out", v->name, text, (long long)own);
+		return err_set(&v->err, 3, "%s: is not the program of the debug port %s, process %lld is; leave the PID out", v->name, text, (long long)own);
 	return err_set(&v->err, 3, "%s: its program is process %lld of another pid namespace, or of another machine (a phone: memtop adb); of a "
 		       "container, name its number here: memtop attach --jdwp %s PID", text, (long long)own, text);
+}
+
+/* A path that is another file here, or none: the process' own. 0: it is. */
+static int find_theirs(struct visit *v, const char *given)
+{
+	char there[PATH_MAX + 64];
+	struct elf_kind k;
+
+	snprintf(there, sizeof there, "/proc/%d/root%s", (int)v->facts.pid, given);
+	if (*given != '/' || attach_sees(&v->facts, given) || progcheck_read(there, &k) || k.type != ET_DYN)
+		return -1;
+	snprintf(v->agent, sizeof v->agent, "%s", given);
+	return 0;
 }
 
 /* The agent's file, where the process sees it. */
 static int find_agent(struct visit *v)
 {
 	const char *given = v->options->agent;
-	char there[PATH_MAX + 64];
-	struct stat st;
 
-	if (given && *given == '/') { /* may be a path that only the process has */
-		snprintf(there, sizeof there, "/proc/%d/root%s", (int)v->facts.pid, given);
-		if (stat(there, &st) == 0)
-			given = there;
-	}
+	if (given && find_theirs(v, given) == 0)
+		return 0;
 	if (attach_choose_agent(v->facts.pid, v->name, given, v->agent, sizeof v->agent, &v->err))
 		return -1;
-	if (given == there)
-		snprintf(v->agent, sizeof v->agent, "%s", v->options->agent);
-	else if (!attach_sees(&v->facts, v->agent))
-		return err_set(&v->err, 3, "%s: does not see the agent's file %s, or may not load it (another mount namespace, a folder closed to its "
-			       "user, noexec); use memtop attach %d, which hands it over, or put a copy where it sees one and name that path with "
-			       "--agent", v->name, v->agent, (int)v->facts.pid);
-	return 0;
+	if (attach_sees(&v->facts, v->agent))
+		return 0;
+	return err_set(&v->err, 3, "%s: does not see the agent's file %s, or may not load it (another mount namespace, a folder closed to its "
+		       "user, noexec); use memtop attach %d, which hands it over, or put a copy where it sees one and name that path with "
+		       "--agent", v->name, v->agent, (int)v->facts.pid);
 }
 
 static const char *choose(void *arg, int64_t own, char *why, size_t n)

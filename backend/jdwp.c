@@ -19,16 +19,15 @@
 
 int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...)
 {
-	char text[sizeof m->err.text];
 	va_list args;
 
 	if (m->result)
 		return -1;
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
 	m->result = result;
-	return err_set(&m->err, 3, "%s", text);
+	va_start(args, format);
+	jdwp_say(&m->err, format, args);
+	va_end(args);
+	return -1;
 }
 
 int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing)
@@ -101,6 +100,8 @@ enum jdwp_result jdwp_load(const struct jdwp_request *q, int64_t *pid, char *why
 
 	m->request = q;
 	m->link.fd = q->fd;
+	m->link.event = jdwp_on_event;
+	m->link.arg = m;
 	if (know(m) || jdwp_stop(m) || load(m, &own)) {
 		if (!m->result) { /* it was the link's */
 			m->result = m->link.broken;

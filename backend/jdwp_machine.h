@@ -21,6 +21,7 @@ struct jdwp_machine {
 	size_t wish_count, wish_room;
 	bool stopped, suspended;          /* a thread is, by a wish of ours; all are, by something else (suspend=y) */
 	bool woken;                       /* one of both: what is listened for */
+	bool unseen;                      /* a breakpoint has a native overload beside it */
 	uint64_t thread, stopped_ns;      /* stopped: it; since now_ns() */
 	uint64_t others[64];              /* threads that were stopped beside it; more of them go on at the end */
 	size_t other_count;
@@ -45,6 +46,8 @@ void jdwp_hurry(struct jdwp_machine *m, int ms);
 
 /* Asks for a thread, and waits until one is stopped: m->thread, which no other wish touches any more. */
 int jdwp_stop(struct jdwp_machine *m);
+/* For m->link.event, from the handshake on: a suspended machine says so once. arg: m. */
+void jdwp_on_event(void *arg, struct jdwp_in *in);
 /* All goes on as it did. Each of the parts may fail: what was not undone, VM.Dispose undoes. */
 void jdwp_go_on(struct jdwp_machine *m);
 

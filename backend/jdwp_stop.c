@@ -43,7 +43,7 @@ static void take_thread(struct jdwp_machine *m, uint64_t thread)
 }
 
 /* Kinds that nobody asked for have a size that we do not know: what follows them in the packet is left. */
-static void on_event(void *arg, struct jdwp_in *in)
+void jdwp_on_event(void *arg, struct jdwp_in *in)
 {
 	struct jdwp_machine *m = arg;
 	unsigned policy = (unsigned)jdwp_get(in, 1);
@@ -199,13 +199,17 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 	unsigned bits = 0;
 
 	if (!split(name, signature, sizeof signature, &method))
-		return jdwp_fail(m, JDWP_NO_METHOD, "\"%s\" names no method; write --break pkg.Class.method", name);
+		return jdwp_fail(m, JDWP_NO_METHOD, "\"%.100s\" names no method; write --break pkg.Class.method", name);
 	int n = jdwp_types(m, signature, types, LOCATIONS_MAX);
 	for (int i = 0; i < n; i++)
 		if (break_in_type(m, types[i], method, &bits))
 			return -1;
-	if (n < 0 || m->wish_count > before)
-		return n < 0 ? -1 : 0;
+	if (n < 0)
+		return -1;
+	if (m->wish_count > before) {
+		m->unseen = m->unseen || bits & JDWP_METHOD_NATIVE;
+		return 0;
+	}
 	if (n == 0)
 		return jdwp_fail(m, JDWP_NO_CLASS, "it has no class %.*s loaded: a wrong name, or one that was not used so far; give its full name, "
 				 "an inner one as pkg.Outer$Inner", (int)(method - 1 - name), name);
@@ -268,7 +272,8 @@ static int listen_out(struct jdwp_machine *m, const char *const *breaks)
 	}
 	if (rc != 1)
 		return rc;
-	return jdwp_fail(m, JDWP_TIMEOUT, "waited %g s for %s, and none came; %s", q->timeout_ms / 1e3, what,
+	return jdwp_fail(m, JDWP_TIMEOUT, "waited %g s for %s, and none came%s; %s", q->timeout_ms / 1e3, what,
+			 m->unseen ? " (its native overload cannot be seen)" : "",
 			 m->android ? "bring the app to the front and try again" :
 			 breaks ? "make the program call it, or name another method with --break CLASS.METHOD" :
 			 "give it something to do (a request to a server), or a longer --timeout");
@@ -300,8 +305,6 @@ int jdwp_stop(struct jdwp_machine *m)
 
 	if (!breaks && m->android)
 		breaks = android_breaks;
-	m->link.event = on_event;
-	m->link.arg = m;
 	if (breaks ? break_all(m, breaks) : step_all(m))
 		return -1;
 	int rc = listen_out(m, breaks);

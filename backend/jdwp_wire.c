@@ -26,16 +26,25 @@
 
 static const char handshake[] = "JDWP-Handshake";
 
+void jdwp_say(struct err *err, const char *format, va_list args)
+{
+	char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	err_set(err, 3, "%s", text ? text : "out of memory");
+	free(text);
+}
+
 int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format, ...)
 {
-	char text[sizeof l->err.text];
 	va_list args;
 
-	va_start(args, format);
-	vsnprintf(text, sizeof text, format, args);
-	va_end(args);
 	l->broken = result;
-	return err_set(&l->err, 3, "%s", text);
+	va_start(args, format);
+	jdwp_say(&l->err, format, args);
+	va_end(args);
+	return -1;
 }
 
 static int break_protocol(struct jdwp_link *l, const char *what)
@@ -130,7 +139,7 @@ static int next_packet(struct jdwp_link *l)
 {
 	if (l->taken)
 		l->have = l->taken = 0;
-	int rc = fill(l, HEADER_BYTES);
+	int rc = now_ns() < l->deadline_ns ? fill(l, HEADER_BYTES) : 0; /* however much there is to read */
 	if (rc <= 0)
 		return rc;
 	uint64_t length = number(l->packet, 4);
@@ -210,11 +219,14 @@ int jdwp_listen(struct jdwp_link *l, const bool *until)
 	return 0;
 }
 
-/* What it said instead, for a person: an HTTP server says who it is. */
+/* What it said instead, as far as it is there, for a person: an HTTP server says who it is. */
 static int break_stranger(struct jdwp_link *l)
 {
 	char said[64];
 
+	GROW(l->packet, l->room, sizeof said);
+	ssize_t more = recv(l->fd, l->packet + l->have, sizeof said - l->have, MSG_DONTWAIT);
+	l->have += more > 0 ? (size_t)more : 0;
 	snprintf(said, sizeof said, "%.*s", (int)l->have, (const char *)l->packet);
 	said[strcspn(said, "\r\n")] = '\0';
 	foreign_clean(said, sizeof said, said);

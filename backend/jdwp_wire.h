@@ -80,6 +80,8 @@ int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_
 int jdwp_listen(struct jdwp_link *l, const bool *until);
 void jdwp_release(struct jdwp_link *l);
 
+/* A clean line into *err, in which what a peer or a user made too long is cut in its middle. */
+void jdwp_say(struct err *err, const char *format, va_list args);
 /* Breaks the link: nothing more goes over it. Returns -1. */
 int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format, ...) PRINTF(3, 4);
 const char *jdwp_error_name(int code); /* as the specification has it; "?" for one that it has not */

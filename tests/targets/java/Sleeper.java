@@ -71,7 +71,7 @@ public class Sleeper {
 				tick();
 			}
 		} catch (InterruptedException e) {
-			System.out.println("end " + (sum > 0 && sum % 8 == 0 ? "well" : "" + sum));
+			System.out.println("end " + (sum >= 0 && sum % 8 == 0 ? "well" : "" + sum));
 		}
 	}
 }
