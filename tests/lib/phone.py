@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: MIT
 """phone.py - a device for `memtop adb`: tests/lib/adbd.py with files, properties and apps that are real processes here."""
-import atexit
-import functools
 import os
 import re
 import shutil
@@ -9,21 +7,11 @@ import tempfile
 
 import harness
 from forward import Adb, free_port
-from harness import LIB, MEMTOP, ROOT, environment, kill, need, run, wait_for
+from harness import LIB, MEMTOP, Skip, environment, kill, run, wait_for
+from java import CLASSES, LIGHT
 
 COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am", "app_process")
 PROPERTIES = {"ro.product.cpu.abi": "x86_64", "ro.build.version.sdk": "34", "ro.build.version.release": "14"}
-
-
-@functools.cache
-def classes(name):
-    """Where a program of tests/targets/java is compiled to."""
-    need("java", "javac")
-    folder = tempfile.mkdtemp(prefix="memtop-java-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    done = run(["javac", "-d", folder, f"{ROOT}/tests/targets/java/{name}.java"])
-    assert done.returncode == 0, done.stderr
-    return folder
 
 
 class Phone:
@@ -67,11 +55,13 @@ class Phone:
 
     def install_java(self, package, name, **named):
         """A program of tests/targets/java as an app, with its debug port; say() writes to its stdin."""
+        if not os.path.exists(f"{CLASSES}/{name}.class"):
+            raise Skip(f"{CLASSES}/{name}.class is not built: make test-programs")
         port = free_port()
         fifo = f"{self.root}/{package}.stdin"
         os.mkfifo(fifo)
-        self.install(package, f"java -XX:TieredStopAtLevel=1 -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port} "
-                     f"-cp {classes(name)} {name} <>{fifo}", port=port, **named)
+        self.install(package, f"java {' '.join(LIGHT)} -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port} "
+                     f"-cp {CLASSES} {name} <>{fifo}", port=port, **named)
 
     def say(self, package, line):
         """To a Java app (Sleeper); its answer."""
