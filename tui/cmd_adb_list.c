@@ -131,15 +131,17 @@ static int read_line(const struct adb *a, char *line, size_t size, struct err *e
 int adb_ask(struct adb *a, struct adb_process *chosen, struct err *err)
 {
 	struct table t = { .count = 0 };
-	char line[64], *end;
+	char line[64], numbers[32] = "1", *end;
 	int rc = collect(a, &t, err);
 
+	if (t.count > 1)
+		snprintf(numbers, sizeof numbers, "1-%zu", t.count);
 	if (rc == 0 && t.count)
 		print(&t, true, stdout);
 	else if (rc == 0)
 		say_none(&t);
 	while (rc == 0 && t.count) {
-		printf("\nWatch which one (1-%zu, Enter: none)? ", t.count);
+		printf("\nWatch which one (%s, Enter: none)? ", numbers);
 		fflush(stdout);
 		rc = read_line(a, line, sizeof line, err);
 		if (rc <= 0 || !*line) {
