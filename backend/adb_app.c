@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #define TEMPORARY "/data/local/tmp/"
@@ -49,11 +50,13 @@ static int connect_port(int port)
 /* One connection's answer: an agent's greeting (1), its end (0); -1: the user wants to go. */
 static int greets(const struct adb_app *app, struct err *err)
 {
+	const struct timeval limit = { .tv_sec = ANSWER_MS / 1000 };
 	int fd = connect_port(app->port), got = 0;
 	char magic[MTW_MAGIC_LEN];
 
 	if (fd < 0)
 		return 0;
+	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
 	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = app->adb->stop_fd, .events = POLLIN } };
 	if (poll(p, 2, ANSWER_MS) > 0 && p[1].revents)
 		got = adb_stopped(err);

@@ -2,9 +2,8 @@
  *
  * adb_words.c - what adb, its daemon and the tools of a device say, as one sentence: why, and what to do.
  *
- * Declared in adb.h. One table for states and complaints: `adb devices` says "unauthorized", a command says
- * "device unauthorized". The words are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5; what is not
- * in the table is told in its own words, first line only.
+ * Declared in adb.h. States are what `adb devices` says, complaints what a command does. The words are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5; what is not
+ * here is told in its own words, first line only.
  */
 #include "adb.h"
 
@@ -16,10 +15,20 @@ struct saying {
 	const char *sign, *why, *remedy;
 };
 
-/* The first that is in it counts: narrower ones come first. */
-static const struct saying sayings[] = {
-	{ "unauthorized", "it does not trust this computer yet", "unlock its screen, accept the question about this computer's key, and try again" },
+/* The whole of what is said. */
+static const struct saying states[] = {
 	{ "authorizing", "it is still asking for this computer's key", "unlock its screen, accept the question, and try again" },
+	{ "offline", "it is offline: adb sees it, and it does not answer", "unplug it and plug it in again, or use adb reconnect" },
+	{ "connecting", "adb is still connecting to it", "try again" },
+	{ "recovery", "it runs its recovery system, which has no apps", "restart it: adb reboot" },
+	{ "rescue", "it runs its recovery system, which has no apps", "restart it: adb reboot" },
+	{ "sideload", "it waits for a system update (sideload), and runs no apps", "restart it: adb reboot" },
+	{ "bootloader", "it is in its bootloader, and runs no apps", "restart it: fastboot reboot" },
+};
+
+/* A part of it; narrower ones come first. */
+static const struct saying complaints[] = {
+	{ "unauthorized", "it does not trust this computer yet", "unlock its screen, accept the question about this computer's key, and try again" },
 	{ "device offline", "it is offline: adb sees it, and it does not answer", "unplug it and plug it in again, or use adb reconnect" },
 	{ "no permissions", "adb may not open its USB device", "add a udev rule for it (apt install android-sdk-platform-tools-common), then plug it in again" },
 	{ "insufficient permissions", "adb may not open its USB device",
@@ -44,12 +53,6 @@ static const struct saying sayings[] = {
 	{ "' not found", "it is not connected", "see adb devices, and name one that is there with --serial" },
 	{ "device not found", "it is not connected", "see adb devices, and name one that is there with --serial" },
 	{ "error: closed", "the link to it was lost", "see whether it is still there: adb devices" },
-	{ "offline", "it is offline: adb sees it, and it does not answer", "unplug it and plug it in again, or use adb reconnect" },
-	{ "connecting", "adb is still connecting to it", "try again" },
-	{ "recovery", "it runs its recovery system, which has no apps", "restart it: adb reboot" },
-	{ "rescue", "it runs its recovery system, which has no apps", "restart it: adb reboot" },
-	{ "sideload", "it waits for a system update (sideload), and runs no apps", "restart it: adb reboot" },
-	{ "bootloader", "it is in its bootloader, and runs no apps", "restart it: fastboot reboot" },
 };
 
 const char *adb_line(const char *text, char *buf, size_t size)
@@ -71,9 +74,12 @@ int adb_explain(const char *what, const char *said, struct err *err)
 	char name[160], line[300];
 
 	foreign_clean(name, sizeof name, what);
-	for (size_t i = 0; i < sizeof sayings / sizeof *sayings; i++)
-		if (strstr(said, sayings[i].sign))
-			return err_set(err, 3, "%s: %s; %s", name, sayings[i].why, sayings[i].remedy);
+	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
+		if (!strcmp(said, states[i].sign))
+			return err_set(err, 3, "%s: %s; %s", name, states[i].why, states[i].remedy);
+	for (size_t i = 0; i < sizeof complaints / sizeof *complaints; i++)
+		if (strstr(said, complaints[i].sign))
+			return err_set(err, 3, "%s: %s; %s", name, complaints[i].why, complaints[i].remedy);
 	if (!*adb_line(said, line, sizeof line))
 		return err_set(err, 3, "%s: the link to it was lost, without a word; see whether it is still there: adb devices", name);
 	return err_set(err, 3, "%s: \"%s\"; see whether the device is well: adb devices", name, line);
