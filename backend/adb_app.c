@@ -217,10 +217,24 @@ static void *cut(void *arg)
 	return NULL;
 }
 
+struct load {
+	const struct adb_request *request;
+	bool waited;
+};
+
+static void on_waiting(void *arg, const char *what)
+{
+	struct load *l = arg;
+
+	l->waited = true;
+	l->request->waiting(l->request->arg, what);
+}
+
 /* 0; -1 and *err; 1 and *err: the connection ended before anything. */
 static int load(struct adb_app *app, const struct adb_request *q, const char *path, int fd, struct err *err)
 {
-	struct jdwp_request j = { .fd = fd, .library = path, .breaks = q->breaks, .timeout_ms = q->timeout_ms, .waiting = q->waiting, .arg = q->arg };
+	struct load l = { .request = q };
+	struct jdwp_request j = { .fd = fd, .library = path, .breaks = q->breaks, .timeout_ms = q->timeout_ms, .waiting = on_waiting, .arg = &l };
 	struct cutter c = { .fd = fd, .stop_fd = app->adb->stop_fd };
 	int done[2];
 	char why[800] = "";
@@ -237,6 +251,8 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	close(done[0]);
 	if (c.cut)
 		return adb_stopped(err);
+	if (l.waited && rc == JDWP_CLOSED)
+		return err_set(err, 3, "%s: its debugger's door was shut: the app ended, or the device went; see memtop adb --list", app->name);
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
 		err_set(err, 3, "%s: its debugger's door does not open: another debugger holds it (Android Studio?), or the app ended; close "
 			"that, and try again", app->name);

@@ -33,7 +33,7 @@ struct adb_request {
 	const char *activity;     /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
 	const char *const *breaks; /* of jdwp.h; NULL = its own choice */
 	int timeout_ms;           /* until one of the app's threads was stopped */
-	void (*waiting)(void *arg, const char *what); /* of jdwp.h */
+	void (*waiting)(void *arg, const char *what); /* of jdwp.h; not NULL */
 	void *arg;
 };
 

@@ -2,8 +2,8 @@
  *
  * adb_words.c - what adb, its daemon and the tools of a device say, as one sentence: why, and what to do.
  *
- * Declared in adb.h. States are what `adb devices` says, complaints what a command does. The words are those of adb 1.0.32 to 1.0.41 and of run-as since Android 5; what is not
- * here is told in its own words, first line only.
+ * Declared in adb.h. States are what `adb devices` says, complaints what a command does. The words are those of adb
+ * 1.0.32 to 1.0.41 and of run-as since Android 5; what is not here is told in its own words, first line only.
  */
 #include "adb.h"
 

@@ -44,7 +44,7 @@ static void say_waiting(void *arg, const char *what)
 {
 	const struct adb_app *app = arg;
 
-	warn("%s: waiting until one of its threads calls %s: bring the app to the front, or touch it", app->name, what);
+	warn("%s: waits for %s; bring the app to the front, or touch it", app->name, what);
 }
 
 static const char *way_text(enum adb_way way)
