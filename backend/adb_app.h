@@ -60,8 +60,8 @@ struct adb_app {
 
 /* --- adb_device.c: what is there */
 
-/* a->serial: as named (or ANDROID_SERIAL), or the one device that can be used. -1 and *err: there is none, or several. */
-int adb_choose(struct adb *a, const char *serial, struct err *err);
+/* a->serial, when none is named: the one device that can be used. -1 and *err: there is none, or several. */
+int adb_choose(struct adb *a, struct err *err);
 int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err);
 /* The processes that take a debugger; of an array that the caller frees, by pid. */
 int adb_processes(const struct adb *a, struct adb_process **list, size_t *count, struct err *err);

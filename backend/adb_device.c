@@ -27,15 +27,13 @@ static int refuse_several(const struct adb_device *list, size_t count, struct er
 	return err_set(err, 3, "adb: %zu devices: %s; name one with --serial", count, names);
 }
 
-int adb_choose(struct adb *a, const char *serial, struct err *err)
+int adb_choose(struct adb *a, struct err *err)
 {
 	struct adb_device *list = NULL;
 	const struct adb_device *found = NULL;
 	size_t count, usable = 0;
 	int rc = -1;
 
-	if (serial)
-		snprintf(a->serial, sizeof a->serial, "%s", serial);
 	if (adb_devices(a, &list, &count, err))
 		return -1;
 	for (size_t i = 0; i < count; i++) {

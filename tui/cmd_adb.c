@@ -9,6 +9,7 @@
 #include "cmd.h"
 
 #include "cmd_adb.h"
+#include "foreign.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -94,7 +95,7 @@ static int bring(const struct args *a, struct adb *adb, struct adb_app *app, con
 	const char *word = a->operands[0], *breaks[] = { a->break_at, NULL };
 
 	q.breaks = a->break_at ? breaks : NULL;
-	if (parse_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, a->serial, err)) || adb_phone(adb, &app->phone, err))
+	if (parse_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, err)) || adb_phone(adb, &app->phone, err))
 		return -1;
 	if (a->start && !process) {
 		snprintf(app->package, sizeof app->package, "%s", word);
@@ -119,8 +120,9 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 	}
 	adb_app_tidy(&app);
 	if (a->no_view) {
-		printf("%d %s: %s; watch it with memtop :%d, then: adb forward --remove tcp:%d\n", app.pid, app.name, way_text(app.way), app.port,
-		       app.port);
+		char serial[128];
+		printf("%d %s: %s; watch it with memtop :%d, then: adb -s %s forward --remove tcp:%d\n", app.pid, app.name, way_text(app.way),
+		       app.port, foreign_clean(serial, sizeof serial, adb->serial), app.port);
 		return 0;
 	}
 	status = show(a, &app, set);
@@ -131,19 +133,18 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 }
 
 /* From the table; again when the view was left for another process. */
-static int choose(const struct args *a, struct adb *adb, const sigset_t *set)
+static int choose(const struct args *a, const struct adb *adb, const sigset_t *set)
 {
 	struct adb_process p;
 	struct err err = { 0 };
 	int status;
 
 	do {
-		if (a->serial)
-			snprintf(adb->serial, sizeof adb->serial, "%s", a->serial);
-		int rc = adb_ask(adb, &p, &err);
+		struct adb one = *adb;
+		int rc = adb_ask(&one, &p, &err);
 		if (rc <= 0)
 			return rc < 0 ? args_fail(&err, STATUS_UNREACHED) : 0;
-		status = session(a, adb, &p, set);
+		status = session(a, &one, &p, set);
 	} while (status == TUI_SWITCH);
 	return status;
 }
@@ -214,12 +215,11 @@ static int adb_verb(const struct args *a)
 	int stop_fd = catch_signals(&set);
 	if (adb_open(&adb, a->adb, stop_fd, &err)) {
 		status = args_fail(&err, STATUS_UNREACHED);
-	} else if (list) {
+	} else {
 		if (a->serial)
 			snprintf(adb.serial, sizeof adb.serial, "%s", a->serial);
-		status = adb_list(&adb);
-	} else {
-		status = a->operand_count ? session(a, &adb, NULL, &set) : choose(a, &adb, &set);
+		struct adb one = adb;
+		status = list ? adb_list(&adb) : a->operand_count ? session(a, &one, NULL, &set) : TUI_SWITCH;
 		if (status == TUI_SWITCH)
 			status = choose(a, &adb, &set);
 	}
