@@ -337,7 +337,7 @@ TEST(replies_with_random_changes)
 	char why[512];
 
 	seed = 20260;
-	for (int i = 0; i < 400; i++) {
+	for (int i = 0; i < 250; i++) {
 		struct machine m = made(8, 8, 8);
 		m.random = true;
 		m.throws = i % 2;
