@@ -109,7 +109,7 @@ static int find_process(struct visit *v, int64_t own)
 	struct attach_facts *f = &v->facts;
 
 	if (!own && !o->pid)
-		return err_set(&v->err, 3, "%s: the program cannot tell its process id (no /proc?); name it: memtop attach --jdwp %s PID", text, text);
+		return err_set(&v->err, 3, "%s: the program cannot tell its process id (no /proc?); name it: memtop attach --jdwp %d PID", text, o->port->port);
 	attach_facts(o->pid ? o->pid : (pid_t)own, f);
 	attach_name(f, v->name, sizeof v->name);
 	if (o->pid && f->gone)
@@ -120,7 +120,7 @@ static int find_process(struct visit *v, int64_t own)
 	if (o->pid)
 		return err_set(&v->err, 3, "%s: is not the program of the debug port %s, process %lld is; leave the PID out", v->name, text, (long long)own);
 	return err_set(&v->err, 3, "%s: its program is process %lld of another pid namespace, or of another machine (a phone: memtop adb); of a "
-		       "container, name its number here: memtop attach --jdwp %s PID", text, (long long)own, text);
+		       "container, name its number here: memtop attach --jdwp %d PID", text, (long long)own, o->port->port);
 }
 
 /* A path that is another file here, or none: the process' own. 0: it is. */

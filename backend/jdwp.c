@@ -55,12 +55,11 @@ static int know(struct jdwp_machine *m)
 	int rc = jdwp_call(&m->link, JDWP_VM_VERSION, NULL, &in);
 	if (rc)
 		return jdwp_fail_code(m, rc, "tell its version");
-	const char *description = jdwp_get_text(&in, &len);
-	debug_log("jdwp", 1, "%.*s", (int)(len < 200 ? len : 200), description);
-	jdwp_get(&in, 4);
-	jdwp_get(&in, 4);
-	jdwp_get_text(&in, &len);
+	jdwp_get_text(&in, &len); /* a description, */
+	jdwp_get(&in, 8);         /* the protocol's version, */
+	jdwp_get_text(&in, &len); /* its own */
 	const char *name = jdwp_get_text(&in, &len);
+	debug_log("jdwp", 1, "%.*s", (int)(len < 200 ? len : 200), name);
 	m->android = len == 6 && !memcmp(name, "Dalvik", 6); /* ART still says so */
 	return 0;
 }
@@ -111,7 +110,7 @@ enum jdwp_result jdwp_load(const struct jdwp_request *q, int64_t *pid, char *why
 	enum jdwp_result result = m->result;
 	if (pid)
 		*pid = own;
-	snprintf(why, n, "%s", m->err.text);
+	snprintf(why, n, "%s", result ? m->err.text : "");
 	leave(m);
 	free(m);
 	return result;

@@ -81,6 +81,9 @@ static int await(struct jdwp_link *l, short events)
 
 static int break_silent(struct jdwp_link *l)
 {
+	if (l->id > 1)
+		return jdwp_break(l, JDWP_SILENT, "its Java machine does not answer any more: it is stopped, or what was called in it waits for something; see "
+				  "whether it runs, and try again");
 	return jdwp_break(l, JDWP_SILENT, "it takes connections and does not answer: another debugger has it, the program is stopped, or it is no "
 			  "debug port; close that debugger and try again");
 }

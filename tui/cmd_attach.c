@@ -35,15 +35,16 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 
 static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms, struct err *err)
 {
-	char *end = NULL;
+	char word[300], *end = NULL;
 	double seconds = strtod(a->timeout ? a->timeout : TIMEOUT_DEFAULT, &end);
 
 	if (!a->jdwp && (a->break_at || a->timeout))
 		return err_set(err, STATUS_USAGE, "--%s: belongs to --jdwp; see memtop attach --help", a->break_at ? "break" : "timeout");
 	if (!a->jdwp)
 		return 0;
-	if (target_parse(a->jdwp, port, NULL) || port->kind != TARGET_TCP)
-		return err_set(err, STATUS_USAGE, "--jdwp %s: not a port; write --jdwp :5005", a->jdwp);
+	snprintf(word, sizeof word, "%s%s", strspn(a->jdwp, "0123456789") == strlen(a->jdwp) ? ":" : "", a->jdwp);
+	if (target_parse(word, port, NULL) || port->kind != TARGET_TCP)
+		return err_set(err, STATUS_USAGE, "--jdwp %s: not a port; write --jdwp 5005", a->jdwp);
 	if (a->options)
 		return err_set(err, STATUS_USAGE, "--options: System.load() of --jdwp hands no options over; start the program with MEMTOP_OPTIONS in its "
 			       "environment, or use memtop attach PID");
@@ -57,7 +58,7 @@ static void waiting(void *arg, const char *what)
 {
 	const struct args *a = arg;
 
-	warn("%s: waits for %s, %s s at most; ^C gives up", a->jdwp, what, a->timeout ? a->timeout : TIMEOUT_DEFAULT);
+	warn("--jdwp %s: waits for %s, %s s at most; ^C gives up", a->jdwp, what, a->timeout ? a->timeout : TIMEOUT_DEFAULT);
 }
 
 static int by_port(const struct args *a, const struct target *port, pid_t pid, int timeout_ms, struct attached *done, struct err *err)
@@ -96,10 +97,10 @@ static int attach_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "attach [OPTION...] PID", "attach --no-view [OPTION...] PID",
-					"attach --jdwp :PORT [OPTION...] [PID]", NULL };
+					"attach --jdwp PORT [OPTION...] [PID]", NULL };
 static const struct option_spec opt_no_view = { 0, "no-view", NULL, "load the agent, print one line, and end",
 						offsetof(struct args, no_view), false };
-static const struct option_spec opt_jdwp = { 0, "jdwp", ":PORT", "by the debug port of a Java program, not by ptrace",
+static const struct option_spec opt_jdwp = { 0, "jdwp", "PORT", "by the debug port of a Java program, not by ptrace",
 					     offsetof(struct args, jdwp), false };
 static const struct option_spec *const options[] = { &opt_no_view, &opt_jdwp, &opt_break, &opt_timeout, &opt_pid, &opt_agent,
 						     &opt_agent_options, &opt_symbols, &opt_sysroot, &opt_theme, &opt_ascii,
@@ -114,7 +115,7 @@ const struct verb verb_attach = {
 		   "are not known; all from then on are. memtop detach PID takes the agent out again.\n"
 		   "\n"
 		   "A Java program that runs with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,\n"
-		   "address=PORT is reached by that port, without the right to trace it: --jdwp :PORT. Its\n"
+		   "address=PORT is reached by that port, without the right to trace it: --jdwp PORT. Its\n"
 		   "first thread that runs Java code, or that calls the method of --break, loads the agent\n"
 		   "by System.load(). The options are those of the program's own MEMTOP_OPTIONS.\n",
 	.options = options,
