@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb_app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by its debugger's
- * door (jdwp.h), and a forwarded port to the socket that the agent then listens on.
+ * adb_app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by its debug
+ * port (jdwp.h), and a forwarded port to the socket that the agent then listens on.
  *
  * Whether an agent answers is asked by connecting: adb accepts on the forwarded port in any case and closes it when nobody
  * is behind it, an agent speaks first. That works without reading anything of the device's.
@@ -252,9 +252,9 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	if (c.cut)
 		return adb_stopped(err);
 	if (l.waited && rc == JDWP_CLOSED)
-		return err_set(err, 3, "%s: its debugger's door was shut: the app ended, or the device went; see memtop adb --list", app->name);
+		return err_set(err, 3, "%s: its debug port was closed: the app ended, or the device went; see memtop adb --list", app->name);
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
-		err_set(err, 3, "%s: its debugger's door does not open: another debugger holds it (Android Studio?), or the app ended; close "
+		err_set(err, 3, "%s: its debug port does not answer: another debugger has it (Android Studio?), or the app ended; close "
 			"that, and try again", app->name);
 		return 1;
 	}

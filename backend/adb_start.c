@@ -17,7 +17,7 @@
 
 #define PROCESS_MS 30000    /* from am's return to the process */
 #define AGENT_MS 60000      /* from that to its agent: an app behind a wrapper has no zygote's start */
-#define DOOR_MS 20000       /* from that to its debugger's door */
+#define DEBUG_MS 20000      /* from that to its debug port */
 #define LOOK_MS 1000        /* how often it is looked whether it still lives */
 #define AGAIN_MS 200
 #define PROPERTY_MAX 91     /* bytes of a property's value */
@@ -192,5 +192,5 @@ int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *
 	snprintf(remote, sizeof remote, "localabstract:memtop.%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
-	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DOOR_MS, err) : wait_agent(app, err);
+	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DEBUG_MS, err) : wait_agent(app, err);
 }

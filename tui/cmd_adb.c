@@ -54,7 +54,7 @@ static const char *way_text(enum adb_way way)
 	case ADB_THERE:
 		return "the agent was there";
 	case ADB_JDWP:
-		return "the agent was loaded by its debugger's door (JDWP)";
+		return "the agent was loaded by its debug port (JDWP)";
 	case ADB_WRAP_PROPERTY:
 		return "started with the agent (property wrap)";
 	case ADB_WRAP_SCRIPT:
@@ -125,6 +125,8 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 		       app.port, foreign_clean(serial, sizeof serial, adb->serial), app.port);
 		return 0;
 	}
+	printf("%d %s: %s\n", app.pid, app.name, way_text(app.way));
+	fflush(stdout);
 	status = show(a, &app, set);
 	adb_app_clean(&app);
 	if (status == 0 && !a->detach)
@@ -252,7 +254,7 @@ const struct verb verb_adb = {
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
 	.details = "The app must be debuggable. The agent is copied into its folder by run-as and loaded by\n"
-		   "its debugger's door (JDWP), as Android Studio would; --start starts it with the agent, by\n"
+		   "its debug port (JDWP), as Android Studio would; --start starts it with the agent, by\n"
 		   "its wrap.sh, the property wrap.PACKAGE where that may be set, or am start -D. Without an\n"
 		   "app: a table to choose from. At the end the forwarded port is taken back.\n",
 	.options = options,
