@@ -5,7 +5,7 @@
     adbd.py          prints "listening tcp:PORT"; then: adb connect 127.0.0.1:PORT
       --root DIR     a device's files: /data in the shell's commands and in pushes is DIR/data, DIR/packages has
                      its apps, DIR/bin its commands (tests/lib/phone.py makes them)
-      --old          an old daemon: no shell_v2 (no exit status, stderr within stdout, CR LF)
+      --old          an old daemon: no shell_v2 (no exit status, stderr within stdout, CR LF); `jdwp` ends
       --state WORD   what `adb devices` says: device, recovery, ...; unauthorized: no key is ever accepted
       --deaf NAME    opens of services that begin so are never answered
 
@@ -119,9 +119,13 @@ class Stream:
         self.close()
 
     async def list_debuggable(self):
-        """Like adbd, it does not end by itself."""
-        await self.send("".join(f"{pid}\n" for pid in sorted(debug_ports())).encode())
-        await asyncio.sleep(86400)
+        """Some daemons end it by themselves, some do not."""
+        if text := "".join(f"{pid}\n" for pid in sorted(debug_ports())).encode():
+            await self.send(text)
+            await self.may_send.wait()
+        if not ARGS.old:
+            await asyncio.sleep(86400)
+        self.close()
 
 
 class Queue:
