@@ -101,5 +101,5 @@ class Phone:
     def environment(self, **more):
         return environment(**{k: self.adb.env[k] for k in ("HOME", "ANDROID_ADB_SERVER_PORT", "ADB_MDNS")}, **more)
 
-    def memtop(self, *arguments, seconds=120, **named):
-        return run([MEMTOP, "adb", *map(str, arguments)], seconds, env=named.pop("env", None) or self.environment(), **named)
+    def memtop(self, *arguments, program=MEMTOP, seconds=120, **named):
+        return run([program, "adb", *map(str, arguments)], seconds, env=named.pop("env", None) or self.environment(), **named)
