@@ -23,7 +23,7 @@ struct adb {
 #define ADB_LAST_MS 10000    /* when cleaning up */
 
 struct adb_device {
-	char serial[128];
+	char serial[128];    /* printable ASCII */
 	char state[32];      /* as adb calls it: "device" can be used */
 	char model[64];      /* clean; "" = unknown */
 };
@@ -39,11 +39,6 @@ void adb_answer_release(struct adb_answer *r);
 /* given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; the serial from ANDROID_SERIAL. -1 and *err: there is none. */
 int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err);
 
-/* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in limit_ms. */
-int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
-/* The same for a command that may not end by itself: it has said all when nothing more comes for a while, or at the limit. */
-int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
-
 /* Of an array that the caller frees. */
 int adb_devices(const struct adb *a, struct adb_device **list, size_t *count, struct err *err);
 bool adb_usable(const struct adb_device *d);
@@ -57,6 +52,13 @@ int adb_push(const struct adb *a, const char *file, const char *remote, struct e
 /* A free port of 127.0.0.1 to "localabstract:NAME" or "jdwp:PID". */
 int adb_forward(const struct adb *a, const char *remote, int *port, struct err *err);
 void adb_unforward(const struct adb *a, int port); /* 0 is fine */
+
+/* --- adb_run.c: one command */
+
+/* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in limit_ms. */
+int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
+/* The same for a command that may not end by itself: it has said all when nothing more comes for a while, or at the limit. */
+int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
 
 /* Sleeps; -1 and *err when the user wants to go. */
 int adb_pause(const struct adb *a, int ms, struct err *err);

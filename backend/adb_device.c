@@ -18,12 +18,12 @@
 
 static int refuse_several(const struct adb_device *list, size_t count, struct err *err)
 {
-	char names[400] = "", serial[128];
+	char names[400] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < sizeof names; i++)
 		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "",
-					 foreign_clean(serial, sizeof serial, list[i].serial), list[i].state);
+					 list[i].serial, list[i].state);
 	return err_set(err, 3, "adb: %zu devices: %s; name one with --serial", count, names);
 }
 

@@ -9,7 +9,6 @@
 #include "cmd.h"
 
 #include "cmd_adb.h"
-#include "foreign.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -120,9 +119,8 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 	}
 	adb_app_tidy(&app);
 	if (a->no_view) {
-		char serial[128];
 		printf("%d %s: %s; watch it with memtop :%d, then: adb -s %s forward --remove tcp:%d\n", app.pid, app.name, way_text(app.way),
-		       app.port, foreign_clean(serial, sizeof serial, adb->serial), app.port);
+		       app.port, adb->serial, app.port);
 		return 0;
 	}
 	printf("%d %s: %s\n", app.pid, app.name, way_text(app.way));

@@ -74,14 +74,14 @@ static int collect(const struct adb *a, struct table *t, struct err *err)
 
 static void print(const struct table *t, bool numbered, FILE *out)
 {
-	char serial[128], name[128];
+	char name[128];
 
 	fprintf(out, "%s%-22s %8s  %s\n", numbered ? "      " : "", "SERIAL", "PID", "PROCESS");
 	for (size_t i = 0; i < t->count; i++) {
 		const struct found *f = &t->rows[i];
 		if (numbered)
 			fprintf(out, "%4zu  ", i + 1);
-		fprintf(out, "%-22s %8d  %s%s%s%s\n", foreign_clean(serial, sizeof serial, f->serial), f->process.pid,
+		fprintf(out, "%-22s %8d  %s%s%s%s\n", f->serial, f->process.pid,
 			foreign_clean(name, sizeof name, *f->process.name ? f->process.name : "?"),
 			numbered && *f->model ? "  (" : "", numbered ? f->model : "", numbered && *f->model ? ")" : "");
 	}
