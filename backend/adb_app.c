@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/time.h>
 #include <unistd.h>
 
@@ -135,10 +136,13 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 	return 0;
 }
 
-static int write_as_app(struct adb_app *app, const char *from, const char *ending, struct adb_answer *r, struct err *err)
+/* What is checked of a copy, $f: a loader that maps a part of a library ends its process. */
+#define WHOLE "[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
+
+static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("%s | run-as %s sh -c 'umask 077; cat >code_cache/%s%s && chmod 700 code_cache/%s%s && pwd'", from, app->package,
-				 app->file, ending, app->file, ending);
+	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 700 $f; " WHOLE "; pwd'", c->from,
+				 app->package, app->file, c->ending, c->bytes);
 
 	app->copied = true;
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, r, err);
@@ -147,11 +151,11 @@ static int write_as_app(struct adb_app *app, const char *from, const char *endin
 }
 
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
-static int write_as_root(struct adb_app *app, const char *from, const char *ending, struct adb_answer *r, struct err *err)
+static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f && chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " WHOLE "; chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
 				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
-				 app->package, app->file, ending, from);
+				 app->package, app->file, c->ending, c->from, c->bytes);
 
 	app->as_root = true;
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, r, err);
@@ -159,20 +163,20 @@ static int write_as_root(struct adb_app *app, const char *from, const char *endi
 	return rc;
 }
 
-int adb_app_write(struct adb_app *app, const char *from, const char *ending, char *path, size_t size, struct err *err)
+int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size, struct err *err)
 {
 	struct adb_answer r;
-	int rc = app->as_root ? 0 : write_as_app(app, from, ending, &r, err);
+	int rc = app->as_root ? 0 : write_as_app(app, c, &r, err);
 
 	if (app->as_root || (rc == 0 && r.status && app->phone.root)) {
 		if (!app->as_root)
 			adb_answer_release(&r);
-		rc = write_as_root(app, from, ending, &r, err);
+		rc = write_as_root(app, c, &r, err);
 	}
 	if (rc == 0 && r.status)
 		rc = adb_explain(app->package, *r.said ? r.said : r.out, err);
 	if (rc == 0)
-		rc = take_folder(app, &r, ending, path, size, err);
+		rc = take_folder(app, &r, c->ending, path, size, err);
 	adb_answer_release(&r);
 	return rc;
 }
@@ -180,6 +184,7 @@ int adb_app_write(struct adb_app *app, const char *from, const char *ending, cha
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err)
 {
 	char agent[PATH_MAX + 64], remote[128], from[160];
+	struct stat st;
 
 	if (!*app->package)
 		return err_set(err, 3, "%s: no app by its name, so that there is no folder to put the agent into; name an app", app->name);
@@ -189,13 +194,15 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 	ask_abi(app);
 	if (find_agent(app, q->agent, agent, sizeof agent, err))
 		return -1;
+	if (stat(agent, &st))
+		return err_set(err, 125, "%s: no agent there: %s; check --agent", agent, strerror(errno));
 	snprintf(app->file, sizeof app->file, "memtop-%08x", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
 	snprintf(remote, sizeof remote, "%s%s%s", TEMPORARY, app->file, ADB_AGENT);
 	app->pushed = true;
 	if (adb_push(app->adb, agent, remote, err))
 		return -1;
 	snprintf(from, sizeof from, "cat %s", remote);
-	return adb_app_write(app, from, ADB_AGENT, path, size, err);
+	return adb_app_write(app, &(struct adb_copy){ from, ADB_AGENT, (size_t)st.st_size }, path, size, err);
 }
 
 /* jdwp_load() waits on its own: the link is cut for it when the user wants to go. */

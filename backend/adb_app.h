@@ -82,8 +82,13 @@ void adb_app_tidy(struct adb_app *app);
 
 /* For adb_start.c */
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err);
-/* What the device's command `from` prints, into the file of that ending in the app's folder; path: as the app sees it. */
-int adb_app_write(struct adb_app *app, const char *from, const char *ending, char *path, size_t size, struct err *err);
+struct adb_copy {
+	const char *from;         /* a command of the device, which prints it */
+	const char *ending;       /* of the file in the app's folder */
+	size_t bytes;             /* so many */
+};
+/* path: of the copy, as the app sees it. */
+int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size, struct err *err);
 /* patience_ms: how long a debug port that does not answer is tried again; an app that starts has none at first. */
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err);
 /* 1: an agent answers on app->port; 0: none does within that time; -1 and *err. */

@@ -71,7 +71,7 @@ static int write_script(struct adb_app *app, const char *agent, const char *opti
 	char *word = adb_quote(line);
 	char *from = xasprintf("printf '%%s\\n' %s", word);
 
-	int rc = adb_app_write(app, from, ADB_SCRIPT, path, size, err);
+	int rc = adb_app_write(app, &(struct adb_copy){ from, ADB_SCRIPT, strlen(line) + 1 }, path, size, err);
 	free(from);
 	free(word);
 	free(line);

@@ -181,7 +181,7 @@ class Sync:
             if ARGS.root and os.path.exists(ARGS.root + "/full"):
                 error = "No space left on device"
             elif out:
-                out.write(data)
+                out.write(data[:100] if ARGS.root and os.path.exists(ARGS.root + "/short") else data)
         if out:
             out.close()
         await (self.fail(error) if error else self.stream.send(struct.pack("<4sI", b"OKAY", 0)))

@@ -60,7 +60,8 @@ class Phone:
         port = free_port()
         fifo = f"{self.root}/{package}.stdin"
         os.mkfifo(fifo)
-        self.install(package, f"java {' '.join(LIGHT)} -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port} "
+        self.install(package, f"java {' '.join(LIGHT)} -XX:ErrorFile={self.root}/crash "
+                     f"-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,address=127.0.0.1:{port} "
                      f"-cp {CLASSES} {name} <>{fifo}", port=port, **named)
 
     def say(self, package, line):
