@@ -86,8 +86,8 @@ static int open_port(const struct target *port, struct err *err)
 		       "address=PORT, and close any other debugger: the port takes one", t.text, strerror(why));
 }
 
-/* Whether the process has what answers at a debug port; true as well when nobody may look. */
-static bool has_port(pid_t pid)
+/* Whether a file whose path has this in it is mapped there; `unknown` when nobody may look. */
+static bool maps_file(pid_t pid, const char *part, bool unknown)
 {
 	char path[64], line[PATH_MAX + 128];
 	bool found = false;
@@ -95,10 +95,10 @@ static bool has_port(pid_t pid)
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	FILE *f = fopen(path, "re");
 	while (f && !found && fgets(line, sizeof line, f))
-		found = strstr(line, "/libjdwp") != NULL;
+		found = strstr(line, part) != NULL;
 	if (f)
 		fclose(f);
-	return found || !f;
+	return f ? found : unknown;
 }
 
 /* Which process of ours the machine is, that calls itself `own`. */
@@ -115,7 +115,7 @@ static int find_process(struct visit *v, int64_t own)
 	if (o->pid && f->gone)
 		return err_set(&v->err, 3, "%d: no such process; leave the PID out: the debug port tells it", (int)f->pid);
 	int64_t there = f->inner ? f->inner : f->pid;
-	if (!f->gone && (!own || own == there) && has_port(f->pid))
+	if (!f->gone && (!own || own == there) && maps_file(f->pid, "/libjdwp", true))
 		return 0;
 	if (o->pid)
 		return err_set(&v->err, 3, "%s: is not the program of the debug port %s, process %lld is; leave the PID out", v->name, text, (long long)own);
@@ -164,6 +164,9 @@ static const char *choose(void *arg, int64_t own, char *why, size_t n)
 			     (int)v->facts.pid);
 	if (!rc)
 		rc = find_agent(v);
+	if (!rc && maps_file(v->facts.pid, v->agent, false))
+		rc = err_set(&v->err, 3, "%s: has had this agent before, and Java starts a library once; use memtop attach %d", v->name,
+			     (int)v->facts.pid);
 	snprintf(why, n, "%s", v->err.text);
 	return rc ? NULL : v->agent;
 }
@@ -193,8 +196,8 @@ static int finish(struct visit *v, struct attached *a, struct err *err)
 	set_target(&v->facts, &a->target);
 	if (attach_listens(&v->facts))
 		return 0;
-	return err_set(err, 3, "%s: loaded the agent, which does not listen: it was there before and Java starts a library once, or it cannot count "
-		       "there; memtop attach %d starts it, or tells why not", v->name, (int)v->facts.pid);
+	return err_set(err, 3, "%s: loaded the agent, which does not listen: its MEMTOP_OPTIONS are wrong, or it cannot count there; memtop attach %d "
+		       "tells why", v->name, (int)v->facts.pid);
 }
 
 int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct err *err)

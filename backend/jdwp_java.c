@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SINGLE_THREADED 1
-#define TRIES 5
+#define TRIES 10
 
 struct value {
 	char tag;
@@ -212,9 +212,8 @@ static int explain_thrown(struct jdwp_machine *m, uint64_t thrown)
 	char name[256], text[512] = "";
 	struct value v;
 
-	keep(m, thrown);
 	name_type(m, thrown, name, sizeof name);
-	if (!call(m, &get_message, &v) && !v.thrown)
+	for (int tries = 0; tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
 		get_string(m, v.value, text, sizeof text);
 	jdwp_forgive(m); /* whatever it was that kept the text from us, what was thrown is to be said */
 	return jdwp_fail(m, JDWP_THREW, "System.load threw %s%s%s; give an agent that its libc can load and its user may read with --agent",
@@ -225,9 +224,13 @@ int jdwp_java_load(struct jdwp_machine *m, const char *path)
 {
 	struct call load = { .type = "Ljava/lang/System;", .method = "load", .signature = "(Ljava/lang/String;)V", .argument = path };
 	struct value v;
+	int rc = JDWP_E_INVALID_OBJECT;
 
-	if (call(m, &load, &v))
-		return -1;
+	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT; tries++) { /* what was thrown was collected: once more */
+		if (call(m, &load, &v))
+			return -1;
+		rc = v.thrown ? keep(m, v.thrown) : 0;
+	}
 	return v.thrown ? explain_thrown(m, v.thrown) : 0;
 }
 

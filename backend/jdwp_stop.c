@@ -183,7 +183,9 @@ static int break_in_type(struct jdwp_machine *m, uint64_t type, const char *meth
 		if (methods[i].bits & (JDWP_METHOD_NATIVE | JDWP_METHOD_ABSTRACT))
 			continue;
 		rc = break_at(m, type, methods[i].id);
-		if (rc > 0 && rc != JDWP_E_INVALID_LOCATION)
+		if (rc == JDWP_E_INVALID_LOCATION)
+			*bits |= JDWP_METHOD_NATIVE;
+		else if (rc > 0)
 			return jdwp_fail_code(m, rc, "set a breakpoint");
 	}
 	return n < 0 || rc < 0 ? -1 : 0;

@@ -15,12 +15,13 @@
 
 #define THREAD 0x51
 #define OTHER 0x52
+#define THROWN 0x77
 
 struct machine {
 	int fd;
 	unsigned method_bytes, object_bytes, type_bytes;
 	const char *name;
-	int lost;              /* so many strings are collected before they can be kept */
+	int lost, lost_exceptions; /* so many objects are collected before they can be kept; of exceptions alone */
 	bool throws, random;
 	/* what came of it */
 	unsigned breakpoints, steps, cleared, resumed_thread, resumed_other, disposed, invoked;
@@ -134,7 +135,7 @@ static void invoke(struct machine *m, struct command *c, struct jdwp_out *o)
 	if (method == 13)
 		snprintf(m->text, sizeof m->text, "/proc/4242");
 	put_tagged(m, o, method == 11 ? 'V' : method == 12 ? 'L' : 's', 0x99);
-	put_tagged(m, o, 'L', method == 11 && m->throws ? 0x77 : 0);
+	put_tagged(m, o, 'L', method == 11 && m->throws ? THROWN : 0);
 	if (method == 14)
 		snprintf(m->text, sizeof m->text, "no \033[31mway\nthere");
 }
@@ -193,6 +194,8 @@ static unsigned answer(struct machine *m, struct command *c, struct jdwp_out *o)
 		jdwp_put(o, 0x55, m->object_bytes);
 		return 0;
 	case JDWP_OBJECT_KEEP:
+		if (jdwp_get(&c->in, m->object_bytes) == THROWN && m->lost_exceptions > 0)
+			return m->lost_exceptions--, JDWP_E_INVALID_OBJECT;
 		return m->lost-- > 0 ? JDWP_E_INVALID_OBJECT : 0;
 	case JDWP_STRING_VALUE:
 		jdwp_put_text(o, m->text);
@@ -294,6 +297,12 @@ TEST(what_a_collection_took_is_made_again)
 	CHECK_EQ(load(&m, NULL, NULL, why, sizeof why), JDWP_LOADED);
 	CHECK_STR(m.loaded, "/x/agent.so");
 	check_left(&m);
+	m = made(8, 8, 8);
+	m.lost_exceptions = 3;
+	m.throws = true;
+	CHECK_EQ(load(&m, NULL, NULL, why, sizeof why), JDWP_THREW);
+	CHECK(strstr(why, "UnsatisfiedLinkError"));
+	CHECK_EQ(m.lost_exceptions, 0);
 }
 
 TEST(android_by_its_own_methods)
