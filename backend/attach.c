@@ -48,7 +48,7 @@ struct plan {
 };
 
 /* An agent in it that listens has the name memtop.PID, by one of the two pids. */
-static bool listens(const struct attach_facts *f)
+bool attach_listens(const struct attach_facts *f)
 {
 	char path[64], line[512], name[256], outer[32], inner[32];
 	unsigned flags;
@@ -66,36 +66,41 @@ static bool listens(const struct attach_facts *f)
 	return found;
 }
 
+int attach_refuse_second(pid_t pid, const char *name, struct err *err)
+{
+	return err_set(err, 3, "%s: has an agent already; use memtop -p %d", name, (int)pid);
+}
+
 static int refuse_second(const struct plan *p, struct err *err)
 {
-	return err_set(err, 3, "%s: has an agent already; use memtop -p %d", p->name, (int)p->facts.pid);
+	return attach_refuse_second(p->facts.pid, p->name, err);
 }
 
 /* Another libc, word size or machine; no loader at all. */
-static int check_program(struct plan *p, const char *given, struct err *err)
+int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size, struct err *err)
 {
 	char exe[64];
 	struct elf_kind k, own;
 
-	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.pid);
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	int rc = progcheck_read(exe, &k);
 	if (rc)
-		return err_set(err, 3, "%s: its program cannot be read: %s; run memtop as its user or as root", p->name, strerror(-rc));
+		return err_set(err, 3, "%s: its program cannot be read: %s; run memtop as its user or as root", name, strerror(-rc));
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
-		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", p->name,
+		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", name,
 			       progcheck_machine(&k), progcheck_machine(&own));
 	bool musl = progcheck_wants_musl(exe);
-	if (launch_find_agent(given, musl, p->agent, sizeof p->agent, err))
+	if (launch_find_agent(given, musl, agent, size, err))
 		return -1;
-	if (*k.interp && musl == progcheck_wants_glibc(p->agent))
-		return err_set(err, 3, "%s: its C library is %s, and the agent %s is for %s; give one of that kind with --agent", p->name,
-			       musl ? "musl" : "glibc", p->agent, musl ? "glibc" : "musl");
+	if (*k.interp && musl == progcheck_wants_glibc(agent))
+		return err_set(err, 3, "%s: its C library is %s, and the agent %s is for %s; give one of that kind with --agent", name,
+			       musl ? "musl" : "glibc", agent, musl ? "glibc" : "musl");
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	if (m.sanitizer)
 		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings a malloc of its own that no agent can stand before; build it "
-			       "without", p->name, m.sanitizer);
+			       "without", name, m.sanitizer);
 	return 0;
 }
 
@@ -113,7 +118,7 @@ static int check_modules(struct plan *p, struct err *err)
 			     "libmemtop-agent.a into it", p->name);
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
-		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (listens(&p->facts) || !p->loaded))
+		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (attach_listens(&p->facts) || !p->loaded))
 			rc = refuse_second(p, err);
 	}
 	inject_modules_release(&m);
@@ -146,17 +151,23 @@ static bool same_file(const char *a, const char *b)
 	return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
+bool attach_sees(const struct attach_facts *f, const char *agent)
+{
+	char there[PATH_MAX + 64];
+	struct statvfs fs;
+
+	snprintf(there, sizeof there, "/proc/%d/root%s", (int)f->pid, agent);
+	return same_file(agent, there) && open_to_all(agent, f->uid) && !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
+}
+
 /* How the agent's file gets to it. */
 static int place(struct plan *p, struct err *err)
 {
 	char there[PATH_MAX + 64], exe[64];
 	const struct attach_facts *f = &p->facts;
 	pid_t numbers[2] = { f->inner ? f->inner : f->pid, f->pid };
-	struct statvfs fs;
 
-	snprintf(there, sizeof there, "/proc/%d/root%s", (int)f->pid, p->agent);
-	p->copy = !same_file(p->agent, there) || !open_to_all(p->agent, f->uid) ||
-		  (statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
+	p->copy = !attach_sees(f, p->agent);
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)f->pid);
 	for (int i = 0; p->copy && i < 2; i++) {
 		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->pid, (int)numbers[i]);
@@ -306,7 +317,7 @@ static int prepare(struct plan *p, const struct attach_options *o, struct target
 	if (attach_judge(&p->facts, err))
 		return -1;
 	attach_name(&p->facts, p->name, sizeof p->name);
-	if (check_program(p, o->agent, err) || check_modules(p, err) || make_options(p, o, t, err))
+	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) || check_modules(p, err) || make_options(p, o, t, err))
 		return -1;
 	return p->loaded ? 0 : place(p, err);
 }
@@ -317,7 +328,7 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 	uint64_t began = now_ns();
 	struct inject_result r;
 
-	*a = (struct attached){ 0 };
+	*a = (struct attached){ .pid = pid };
 	attach_facts(pid, &p->facts);
 	snprintf(a->name, sizeof a->name, "%s", p->facts.name);
 	int rc = prepare(p, o, &a->target, err);

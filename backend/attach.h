@@ -16,6 +16,7 @@ struct attach_options {
 
 struct attached {
 	struct target target;     /* where its agent listens */
+	pid_t pid;
 	char name[64];            /* of the process, clean */
 	char note[512];           /* what will not be seen of it, a sentence; "" = nothing */
 	uint64_t stopped_ns;      /* how long its thread was held */
@@ -29,6 +30,30 @@ struct attached {
  * stands in the way and the one thing to do.
  */
 int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
+
+/* --- attach_jdwp.c: by the debug port of a Java program, which asks for no right to trace it */
+
+struct attach_jdwp_options {
+	const struct target *port; /* TARGET_TCP, of this machine */
+	pid_t pid;                /* whose it is; 0 = asked */
+	const char *agent;        /* as above; a named one is a path as the process sees it */
+	const char *break_at;     /* "pkg.Class.method", or NULL: jdwp.h chooses */
+	int timeout_ms;
+	void (*waiting)(void *arg, const char *what); /* jdwp.h */
+	void *arg;
+};
+
+/* As attach(); of *a are set: target, name, stopped_ns, whole_ns. */
+int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct err *err);
+
+/* --- what both ways ask, attach.c */
+
+struct attach_facts;
+bool attach_listens(const struct attach_facts *f);  /* an agent in it does */
+int attach_refuse_second(pid_t pid, const char *name, struct err *err);
+/* The agent for the kind of program that it is. 0; -1 and *err: none can be, by the kind of it or of what was given. */
+int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size, struct err *err);
+bool attach_sees(const struct attach_facts *f, const char *agent); /* the same file by the same path, and may load it */
 
 /* --- attach_check.c: what can be told before anything is stopped */
 

@@ -61,29 +61,36 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 	return rc;
 }
 
+bool launch_installed(const char *name, char *path, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash) {
+		*slash = '\0';
+		snprintf(path, size, "%s/%s", self, name);
+		if (is_file(path))
+			return true;
+		snprintf(path, size, "%s/../lib/memtop/%s", self, name);
+		if (is_file(path))
+			return true;
+	}
+	snprintf(path, size, "%s/lib/memtop/%s", MEMTOP_PREFIX, name);
+	return is_file(path);
+}
+
 int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err)
 {
 	const char *env = getenv("MEMTOP_AGENT"), *name = musl ? "musl/" AGENT_NAME : AGENT_NAME;
-	char self[PATH_MAX], at[PATH_MAX + 64];
-	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+	char at[PATH_MAX + 64];
 
 	if (given)
 		return accept_agent(given, path, size, err);
 	if (env && *env)
 		return accept_agent(env, path, size, err);
-	self[n > 0 ? n : 0] = '\0';
-	char *slash = strrchr(self, '/');
-	if (slash) {
-		*slash = '\0';
-		snprintf(at, sizeof at, "%s/%s", self, name);
-		if (is_file(at))
-			return accept_agent(at, path, size, err);
-		snprintf(at, sizeof at, "%s/../lib/memtop/%s", self, name);
-		if (is_file(at))
-			return accept_agent(at, path, size, err);
-	}
-	snprintf(at, sizeof at, "%s/lib/memtop/%s", MEMTOP_PREFIX, name);
-	if (is_file(at))
+	if (launch_installed(name, at, sizeof at))
 		return accept_agent(at, path, size, err);
 	return err_set(err, 125, "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or MEMTOP_AGENT",
 		       name, MEMTOP_PREFIX, musl ? "build it with make musl, or name" : "name");

@@ -26,6 +26,8 @@ struct launched {
 int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err);
 /* Path of the agent that would be used; musl: for a program of that libc (musl/ beside the other). A named one is taken as it is. */
 int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err);
+/* A file beside memtop, in ../lib/memtop or PREFIX/lib/memtop, the first that is there: "android/x86_64/libmemtop-agent.so". */
+bool launch_installed(const char *name, char *path, size_t size);
 
 /* Processes of this machine that have an agent. */
 struct agent_process { pid_t pid; char name[64]; char socket[108]; };

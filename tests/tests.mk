@@ -6,7 +6,7 @@ TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
-	libgoogle-perftools-dev libmimalloc-dev
+	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
@@ -91,6 +91,13 @@ $(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
 $(T)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
+
+# Java programs, all by one compiler: tests/lib/java.py starts them.
+JAVA_SRC := $(wildcard tests/targets/java/*.java)
+$(T)/java/built: $(JAVA_SRC)
+	@mkdir -p $(@D)
+	javac -Xlint:all -Werror -d $(@D) $(JAVA_SRC)
+	@touch $@
 
 # What t_arm64 and t_armhf run.
 CROSS_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_fork s_server s_torture
@@ -189,7 +196,7 @@ bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
 test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
-	$(LATE_LIBS) $(LATE_TARGETS) \
+	$(LATE_LIBS) $(LATE_TARGETS) $(T)/java/built \
 	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so \
 	cross-programs
 

@@ -46,6 +46,11 @@ const struct option_spec opt_suppress = { 0, "suppress", "FILE",
 const struct option_spec opt_detach = { 0, "detach", NULL, "at the end take the agent out of the process (of memtop attach)",
 					offsetof(struct args, detach), false };
 
+const struct option_spec opt_break = { 0, "break", "METHOD", "pkg.Class.method that the Java program calls soon",
+				       offsetof(struct args, break_at), false };
+const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (65)",
+					 offsetof(struct args, timeout), false };
+
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
 static const char *verb_name(const struct verb *v)

@@ -20,10 +20,10 @@
 /* Every option of every verb; strings are borrowed from argv. */
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between, *seconds,
-		*theme, *sysroot, *max_overhead, *suppress;
+		*theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout, *serial, *adb, *activity;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach;
+	bool ascii, last, allow_sampling, no_view, detach, list, start;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* a line of it that is no rule; text empty: none */
 	bool program;      /* the operands are a program and its arguments */
@@ -55,7 +55,7 @@ struct verb {
 };
 
 extern const struct verb verb_run, verb_live, verb_record, verb_open, verb_report, verb_mark,
-	verb_list, verb_attach, verb_detach;
+	verb_list, verb_attach, verb_detach, verb_adb;
 extern const struct verb *const verbs[]; /* in the order of the help page; ends with NULL */
 
 /* --- args.c */
@@ -74,6 +74,6 @@ int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
 extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
-	opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach;
+	opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break, opt_timeout;
 
 #endif

@@ -27,16 +27,23 @@ def free_port():
 class Adb:
     """Debian's adb with a server of its own (never port 5037), connected to tests/lib/adbd.py."""
 
-    def __init__(self):
+    def __init__(self, *arguments, server=None, connect=True):
         harness.need("adb")
-        self.device, port = listening("adbd.py")
+        self.device, port = listening("adbd.py", *arguments)
         self.serial = f"127.0.0.1:{port}"
-        home = temporary_folder()
-        self.env = {**os.environ, "HOME": home, "ANDROID_ADB_SERVER_PORT": str(free_port()), "ADB_MDNS": "0"}
+        self.env = server.env if server else self._environment()
+        if connect:
+            self.connect("device")
+
+    def _environment(self):
+        env = {**os.environ, "HOME": temporary_folder(), "ANDROID_ADB_SERVER_PORT": str(free_port()), "ADB_MDNS": "0"}
+        env.pop("ANDROID_SERIAL", None)
         harness.at_end(self.call, "kill-server", check=False)
-        text = self.call("connect", self.serial)
-        assert "connected to" in text, text
-        wait_for(lambda: self.call("-s", self.serial, "get-state", check=False).strip() == "device", 10, "adb device")
+        return env
+
+    def connect(self, state):
+        self.call("connect", self.serial, check=False)
+        wait_for(lambda: f"{self.serial} {state}" in " ".join(self.call("devices").split()), 20, f"adb {state}")
 
     def call(self, *arguments, check=True):
         done = run(["adb", *arguments], 30, env=self.env)

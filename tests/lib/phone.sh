@@ -1,0 +1,46 @@
+#!/bin/bash
+# SPDX-License-Identifier: MIT
+# phone.sh - the commands of an Android device's shell that memtop uses, for tests/lib/adbd.py. Called by their names through
+# links; $PHONE is the folder that tests/lib/phone.py made: props/NAME, packages/PKG/{pid,debug,run,activity,dump,debuggable}.
+package=$PHONE/packages
+
+# The app's process, as zygote starts it: by the property wrap.PKG or the app's wrap.sh, where there is one.
+launch() {
+	local wrap
+	wrap=$(cat "$PHONE/props/wrap.$1" 2>/dev/null)
+	[ -z "$wrap" ] && [ -e "$package/$1/wrap.sh" ] && wrap="sh $package/$1/wrap.sh"
+	setsid sh -c "exec $wrap $PHONE/bin/app_process $1" </dev/null >"$package/$1/out" 2>&1 &
+	echo $! >"$package/$1/pid"
+}
+
+case ${0##*/} in
+getprop) cat "$PHONE/props/$1" 2>/dev/null ;;
+setprop)
+	[ -e "$PHONE/settable" ] || { echo "setprop: failed to set property '$1' to '$2'" >&2; exit 1; }
+	printf '%s\n' "$2" >"$PHONE/props/$1" ;;
+id) [ -e "$PHONE/root" ] && echo 'uid=0(root) gid=0(root)' || echo 'uid=2000(shell) gid=2000(shell)' ;;
+pm) [ -d "$package/$2" ] && echo "package:/data/app/$2/base.apk" ;;
+dumpsys) cat "$package/$2/dump" 2>/dev/null ;;
+pidof)
+	pid=$(cat "$package/$1/pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && echo "$pid" ;;
+cmd) cat "$package/${*: -1}/activity" 2>/dev/null || echo 'No activity found' ;;
+run-as)
+	[ -d "$package/$1" ] || { echo "run-as: unknown package: $1" >&2; exit 1; }
+	[ -e "$package/$1/debuggable" ] || { echo "run-as: package not debuggable: $1" >&2; exit 1; }
+	cd "$PHONE/data/user/0/$1" && shift && exec "$@" ;;
+app_process) eval "exec -a $1 $(cat "$package/$1/run")" ;;
+am)
+	echo "$*" >>"$PHONE/am.log"
+	case $1 in
+	force-stop) pid=$("$PHONE/bin/pidof" "$2") && kill -9 "$pid"; rm -f "$package/$2/pid" ;;
+	start)
+		echo "Starting: Intent { cmp=${*: -1} }"
+		[ -e "$package/${3%%/*}/run" ] || [ -e "$package/${4%%/*}/run" ] || {
+			echo 'Error type 3' >&2
+			echo "Error: Activity class {${*: -1}} does not exist." >&2
+			exit 0
+		}
+		app=${*: -1}
+		launch "${app%%/*}" ;;
+	esac ;;
+esac
