@@ -109,7 +109,8 @@ static int find_process(struct visit *v, int64_t own)
 	struct attach_facts *f = &v->facts;
 
 	if (!own && !o->pid)
-		return err_set(&v->err, 3, "%s: the program cannot tell its process id (no /proc?); name it: memtop attach --jdwp %d PID", text, o->port->port);
+		return err_set(&v->err, 3, "%s: the program cannot tell its process id (no /proc?); name it: memtop attach --jdwp %d PID", text,
+			       o->port->port);
 	attach_facts(o->pid ? o->pid : (pid_t)own, f);
 	attach_name(f, v->name, sizeof v->name);
 	if (o->pid && f->gone)
@@ -117,6 +118,8 @@ static int find_process(struct visit *v, int64_t own)
 	int64_t there = f->inner ? f->inner : f->pid;
 	if (!f->gone && (!own || own == there) && maps_file(f->pid, "/libjdwp", true))
 		return 0;
+	if (o->pid && !own)
+		return err_set(&v->err, 3, "%s: has no debug port; name the process that has %s", v->name, text);
 	if (o->pid)
 		return err_set(&v->err, 3, "%s: is not the program of the debug port %s, process %lld is; leave the PID out", v->name, text, (long long)own);
 	return err_set(&v->err, 3, "%s: its program is process %lld of another pid namespace, or of another machine (a phone: memtop adb); of a "

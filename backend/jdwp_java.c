@@ -10,6 +10,7 @@
  */
 #include "jdwp_machine.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -251,7 +252,7 @@ int64_t jdwp_java_pid(struct jdwp_machine *m)
 			continue;
 		get_string(m, v.value, path, sizeof path);
 		pid = strncmp(path, "/proc/", 6) ? 0 : strtol(path + 6, &end, 10);
-		pid = pid > 0 && !*end ? pid : 0;
+		pid = pid > 0 && pid <= INT_MAX && !*end ? pid : 0;
 	}
 	jdwp_forgive(m); /* it is not needed */
 	return pid;
