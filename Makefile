@@ -38,7 +38,7 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
-all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop.a
+all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/libmemtop.a
 
 ifeq ($(wildcard $(AGENT_SRC)),)
 $(error sources are missing)
@@ -65,6 +65,46 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
+# The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
+# nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
+# is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without unseen.c: names that
+# must not be found.
+LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
+JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
+WRAPPED := $(filter-out memtop% JNI% __cyg% _Z% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
+	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' agent/agent.map))
+space := $(subst ,, )
+OBJCOPY ?= objcopy
+
+$(LINKED_OBJ): $(B)/agent/linked/%.o: agent/linked/%.c
+	@mkdir -p $(@D)
+	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+# All of it in one object, changed as said.
+define one_object
+@rm -f $@ $@.o
+$(1) -r -nostdlib -o $@.o $(filter-out %/unseen.o,$(filter %.o,$^))
+$(OBJCOPY) $(2) --localize-hidden $@.o
+ar rcs $@ $@.o
+endef
+
+$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
+	$(call one_object,$(CC))
+
+TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC),$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
+	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
+	--wildcard $(foreach name,'_Z*' dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name))
+$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) agent/agent.map
+	$(call one_object,$(CC),$(TO_WRAP))
+
+$(B)/wrap.flags: agent/agent.map Makefile
+	@mkdir -p $(@D)
+	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc -Wl$(subst $(space),,$(WRAPPED:%=$(comma)--wrap=%)) >$@
+
+# The same by its files, for tests and benchmarks of what is inside.
+$(B)/agent/inner.a: $(AGENT_OBJ)
+	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$^)
+
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
 MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
@@ -77,9 +117,17 @@ $(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
 $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
 	$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
 
+MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%)
+$(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(B)/musl/libmemtop-wrap.a: $(MUSL_OBJ) $(MUSL_LINKED_OBJ) agent/agent.map
+	$(call one_object,$(MUSL_CC),$(TO_WRAP))
+
 musl:
 	@tests/deps.sh --if-missing musl-tools
-	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so
+	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a
 
 # The agent for other machines: Debian's cross compilers, or CROSS=PREFIX-. In $(B)/arm64, $(B)/armhf.
 CROSS_arm64 := aarch64-linux-gnu-
@@ -101,10 +149,6 @@ arm64-memtop: $(B)/arm64-root
 	@tests/deps.sh --if-missing $(CROSS_DEPS_arm64)
 	@$(MAKE) --no-print-directory B=$(B)/arm64-memtop CC="$(CROSS_arm64)gcc --sysroot=$(abspath $(B)/arm64-root)" \
 		$(B)/arm64-memtop/memtop
-
-# Without the names that must not be found: unseen.c.
-$(B)/libmemtop-agent.a: $(AGENT_OBJ)
-	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$(AGENT_OBJ))
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
 	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)
@@ -141,7 +185,9 @@ install: all
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
 	done
-	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
+	test ! -e $(B)/musl/libmemtop-wrap.a || install -D -m 644 $(B)/musl/libmemtop-wrap.a \
+		$(DESTDIR)$(PREFIX)/lib/memtop/musl/libmemtop-wrap.a
+	install -m 644 $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(DESTDIR)$(PREFIX)/lib/memtop/
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/

@@ -16,8 +16,8 @@
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
 #include "hooks.h"
+#include "loader.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 

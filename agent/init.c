@@ -17,10 +17,10 @@
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
  */
 #include "hooks.h"
+#include "loader.h"
 #include "object.h"
 #include "rebind.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -186,7 +186,7 @@ static void cut_preload(char *list, bool remove)
 {
 	Dl_info us;
 
-	if (!dladdr((void *)mt_init_early, &us))
+	if (!dladdr || !dladdr((void *)mt_init_early, &us))
 		return;
 	size_t us_len = strlen(us.dli_fname);
 	const char *us_base = base_name(us.dli_fname, &us_len);

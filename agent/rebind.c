@@ -204,11 +204,26 @@ static int name_each(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* Linked in: the real functions are in our own object, too. */
+static int name_ours(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	w->o = &o;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
+		return 0;
+	name_object(w);
+	return 1;
+}
+
 void mt_rebind(const struct rebind *list, size_t count)
 {
 	struct work w = { .list = list, .count = count, .spared = list->real };
 
 	dl_iterate_phdr(show_ours, &w);
+	dl_iterate_phdr(name_ours, &w);
 	dl_iterate_phdr(bind_object, &w);
 }
 
