@@ -71,30 +71,31 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 # must not be found.
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
-WRAPPED := $(filter-out memtop% JNI% __cyg% _Z% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
+WRAPPED := $(filter-out memtop% JNI% __cyg% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
 	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' agent/agent.map))
 space := $(subst ,, )
 OBJCOPY ?= objcopy
 
-$(LINKED_OBJ): $(B)/agent/linked/%.o: agent/linked/%.c
+$(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o: $(B)/agent/linked/%.o: agent/linked/%.c
 	@mkdir -p $(@D)
 	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # All of it in one object, changed as said.
 define one_object
 @rm -f $@ $@.o
-$(1) -r -nostdlib -o $@.o $(filter-out %/unseen.o,$(filter %.o,$^))
+$(1) -r -nostdlib -o $@.o $(filter-out %/unseen.o %/reals_cxx.o,$(filter %.o,$^))
 $(OBJCOPY) $(2) --localize-hidden $@.o
-ar rcs $@ $@.o
+ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
 endef
 
 $(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
 	$(call one_object,$(CC))
 
-TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC),$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
+TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
 	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
-	--wildcard $(foreach name,'_Z*' dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name))
-$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) agent/agent.map
+	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
+	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name))
+$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o agent/agent.map
 	$(call one_object,$(CC),$(TO_WRAP))
 
 $(B)/wrap.flags: agent/agent.map Makefile
@@ -117,7 +118,7 @@ $(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
 $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
 	$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
 
-MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%)
+MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
 $(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<

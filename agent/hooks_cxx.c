@@ -88,7 +88,11 @@ static enum kind classify(void *operator_new)
 
 	if (mt_real_front()) /* then libstdc++'s asks that one */
 		return OTHER;
-	if (!operator_new || !dladdr(operator_new, &cxx))
+	if (!operator_new)
+		return PLAIN;
+	if (!dladdr) /* a static program's: beside its malloc, and ours to be called */
+		return ALLOCATOR;
+	if (!dladdr(operator_new, &cxx))
 		return PLAIN;
 	if (dladdr((void *)mt_real.malloc, &c) && c.dli_fbase == cxx.dli_fbase)
 		return ALLOCATOR;

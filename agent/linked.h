@@ -5,15 +5,14 @@
 #ifndef MT_LINKED_H
 #define MT_LINKED_H
 
-/* A function that --wrap leads to us, and where it is then. */
-struct linked {
-	const char *name;
-	void *real; /* NULL: the program has none */
-};
+#include "rebind.h"
 
-#pragma GCC visibility push(hidden)
-/* Up to a name of NULL. The table itself is not there (NULL) where functions are found by the loader's order. */
-extern const struct linked mt_linked[] __attribute__((weak));
-#pragma GCC visibility pop
+/*
+ * What --wrap leads to us, and where it is then (NULL: the program has none); hook: for callers that only the loader
+ * can lead, NULL = none is to be. Up to a name of NULL. The tables themselves are not there (NULL) where functions are
+ * found by the loader's order, the second one in a program that is not C++.
+ */
+extern const struct rebind mt_linked[] __attribute__((weak, visibility("hidden")));
+extern const struct rebind mt_linked_cxx[] __attribute__((weak));
 
 #endif

@@ -131,13 +131,18 @@ static void *lookup(void *handle, const char *symbol)
 	return f;
 }
 
+static void *listed(const struct rebind *l, const char *symbol)
+{
+	while (l && l->name && strcmp(l->name, symbol))
+		l++;
+	return l ? l->real : NULL;
+}
+
 static void *linked_real(const char *symbol)
 {
-	const struct linked *l = mt_linked;
+	void *f = listed(mt_linked, symbol);
 
-	while (l->name && strcmp(l->name, symbol))
-		l++;
-	return l->real;
+	return f ? f : listed(mt_linked_cxx, symbol);
 }
 
 bool mt_real_linked(void)

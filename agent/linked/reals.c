@@ -14,8 +14,6 @@
  */
 #include "hooks.h"
 #include "linked.h"
-#include "object.h"
-#include "rebind.h"
 
 #define WEAK __attribute__((weak))
 
@@ -26,6 +24,8 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #else /* musl passes over that section */
 #define BEFORE_ALL __attribute__((constructor(101)))
 #endif
+
+#define HOOKS_MAX 64
 
 /* The libc's malloc comes in one piece with what is weak here, but musl's. */
 #ifdef __GLIBC__
@@ -53,27 +53,30 @@ JEMALLOC(DECLARE_REAL)
 PROCESS(DECLARE_REAL)
 #define DECLARE_HOOK(name, attribute) extern char __wrap_##name[];
 ALLOCATION(DECLARE_HOOK)
+JEMALLOC(DECLARE_HOOK)
 /* Not wrapped. */
 extern char sigtimedwait[];
 extern char nallocx[] WEAK;
 
-#define REAL(name, attribute) { #name, __real_##name },
-const struct linked mt_linked[] = {
-	ALLOCATION(REAL) JEMALLOC(REAL) PROCESS(REAL)
-	{ "sigtimedwait", sigtimedwait }, { "nallocx", nallocx }, { 0 },
+#define REAL(name, attribute) { #name, __real_##name, NULL },
+#define BOTH(name, attribute) { #name, __real_##name, __wrap_##name },
+const struct rebind mt_linked[] = {
+	ALLOCATION(BOTH) JEMALLOC(BOTH) PROCESS(REAL)
+	{ "sigtimedwait", sigtimedwait, NULL }, { "nallocx", nallocx, NULL }, { NULL, NULL, NULL },
 };
 
-/* The allocator's are the first of the table, and in the order of the hooks. */
+static size_t add(struct rebind *list, size_t count, const struct rebind *from)
+{
+	for (; from && from->name; from++)
+		if (from->real && from->hook && count < HOOKS_MAX)
+			list[count++] = *from;
+	return count;
+}
+
 BEFORE_ALL static void begin(void)
 {
-#define HOOK(name, attribute) __wrap_##name,
-	static char *const hooks[] = { ALLOCATION(HOOK) };
-	struct rebind list[sizeof(hooks) / sizeof(*hooks)];
-	size_t count = 0;
+	struct rebind list[HOOKS_MAX];
 
-	for (size_t i = 0; i < sizeof(hooks) / sizeof(*hooks); i++)
-		if (mt_linked[i].real)
-			list[count++] = (struct rebind){ mt_linked[i].name, mt_linked[i].real, hooks[i] };
-	mt_rebind(list, count);
 	mt_hooks_jemalloc_init(list); /* called by their names, whether or not anything is counted */
+	mt_rebind(list, add(list, add(list, 0, mt_linked), mt_linked_cxx));
 }
