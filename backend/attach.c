@@ -81,6 +81,8 @@ static int check_program(struct plan *p, const char *given, struct err *err)
 	int rc = progcheck_read(exe, &k);
 	if (rc)
 		return err_set(err, 3, "%s: its program cannot be read: %s; run memtop as its user or as root", p->name, strerror(-rc));
+	if (k.linked)
+		return refuse_second(p, err);
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
 		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", p->name,
@@ -110,7 +112,7 @@ static int check_modules(struct plan *p, struct err *err)
 			(int)p->facts.pid);
 	} else if (!inject_symbol(&m, "__libc_start_main", &libc) || (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3, "%s: statically linked: it has no loader that could take an agent in; link it dynamically, or link "
-			     "libmemtop-agent.a into it", p->name);
+			     "libmemtop-wrap.a into it", p->name);
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
 		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (listens(&p->facts) || !p->loaded))
