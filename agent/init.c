@@ -16,6 +16,7 @@
  * Before main our entries leave `environ`: the program's children are none of our business, and
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
  */
+#include "heaps.h"
 #include "hooks.h"
 #include "loader.h"
 #include "object.h"
@@ -147,6 +148,7 @@ bool mt_init_late(void)
 	mt_thread_restart();
 	mt_slots_restart();
 	mt_live_restart();
+	mt_heaps_restart();
 	mt_maps_restart();
 	return mt_unwind_init(mt_conf.unwind);
 }

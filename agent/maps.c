@@ -395,6 +395,28 @@ struct module *mt_maps_find(uintptr_t pc)
 	return adopt(&o);
 }
 
+struct module *mt_maps_heap(const char *name)
+{
+	size_t len = strlen(name);
+	struct module *m = mt_arena_alloc(sizeof(*m) + len + 1);
+	uint32_t id = 0;
+
+	if (!m)
+		return NULL;
+	m->loaded_ns = since_start();
+	memcpy(m->path, name, len);
+	atomic_store(&m->xflags, MTW_MODULE_HEAP);
+	set_changed(m);
+	for (struct module *seen = NULL; id < MTW_MODULES_MAX; seen = NULL, id++) {
+		m->id = id;
+		if (!module_at(id) && atomic_compare_exchange_strong(&xmodules[id], &seen, m)) {
+			atomic_fetch_add(&xcount, 1);
+			return m;
+		}
+	}
+	return NULL;
+}
+
 /* Looks whether everything that is taken for loaded still is. */
 void mt_maps_settle(void)
 {
@@ -406,7 +428,7 @@ void mt_maps_settle(void)
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		struct object o;
-		if (m && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
+		if (m && m->end && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
 			set_gone(m);
 	}
 }
@@ -443,7 +465,8 @@ void mt_maps_restart(void)
 
 const void *mt_maps_headers(const struct module *m, size_t *count)
 {
-	return headers(m->start, m->bias, count);
+	*count = 0;
+	return m->end ? headers(m->start, m->bias, count) : NULL;
 }
 
 bool mt_maps_whole(void)
