@@ -38,7 +38,7 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
-all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/libmemtop.a
+all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/wrap-jemalloc.flags $(B)/libmemtop.a
 
 ifeq ($(wildcard $(AGENT_SRC)),)
 $(error sources are missing)
@@ -98,9 +98,14 @@ TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sy
 $(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o agent/agent.map
 	$(call one_object,$(CC),$(TO_WRAP))
 
+# Jemalloc's own functions apart: they would seem to exist where it is not.
+wraps = -Wl$(subst $(space),,$(foreach name,$(1),$(comma)--wrap=$(name)))
 $(B)/wrap.flags: agent/agent.map Makefile
 	@mkdir -p $(@D)
-	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc -Wl$(subst $(space),,$(WRAPPED:%=$(comma)--wrap=%)) >$@
+	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
+
+$(B)/wrap-jemalloc.flags: $(B)/wrap.flags
+	(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
 
 # The same by its files, for tests and benchmarks of what is inside.
 $(B)/agent/inner.a: $(AGENT_OBJ)
@@ -188,7 +193,7 @@ install: all
 	done
 	test ! -e $(B)/musl/libmemtop-wrap.a || install -D -m 644 $(B)/musl/libmemtop-wrap.a \
 		$(DESTDIR)$(PREFIX)/lib/memtop/musl/libmemtop-wrap.a
-	install -m 644 $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(DESTDIR)$(PREFIX)/lib/memtop/
+	install -m 644 $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/wrap-jemalloc.flags $(DESTDIR)$(PREFIX)/lib/memtop/
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/

@@ -227,8 +227,10 @@ void mt_heaps_give_up(struct cell *c)
 void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct block *b)
 {
 	uint64_t uses = (atomic_load_explicit(&c->xmeta, memory_order_relaxed) + 1) & USES;
-	uint64_t size = b->size < SIZE_MASK ? b->size : SIZE_MASK;
+	uint64_t size = b->size;
 
+	if (size > SIZE_MASK)
+		size = SIZE_MASK;
 	atomic_store_explicit(&c->xkey, key, memory_order_relaxed);
 	atomic_store_explicit(&c->xwhat, (uint64_t)heap << HEAP_SHIFT | size, memory_order_relaxed);
 	atomic_store_explicit(&c->xmeta, pack_small(0, b->slot, b->tick, b->thread) | uses, memory_order_release);

@@ -264,7 +264,7 @@ static int check_malloc(const char *name, const char *path, bool linked, char *n
 		return 0;
 	if (m.own || m.own_hidden)
 		snprintf(note, note_size, "%s: has a malloc of its own: what %s is not seen unless "
-			 "it passes the calls on; build it with the system's malloc to see all", name,
+			 "it passes the calls on; build it with the system's malloc, or link libmemtop-wrap.a into it, to see all", name,
 			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
 	else if (m.other)
 		snprintf(note, note_size, "%s: calls %s itself: what it asks of that allocator so is not seen; "
