@@ -88,13 +88,16 @@ $(OBJCOPY) $(2) --localize-hidden $@.o
 ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
 endef
 
+# What a program may define itself, too.
+TO_LINK := $(foreach name,$(filter _Z%,$(WRAPPED)) __cyg_profile_func_enter __cyg_profile_func_exit JNI_OnLoad,--weaken-symbol $(name))
 $(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
-	$(call one_object,$(CC))
+	$(call one_object,$(CC),$(TO_LINK))
 
 TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
 	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
 	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
-	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name))
+	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name)) \
+	$(foreach name,__cyg_profile_func_enter __cyg_profile_func_exit,--weaken-symbol $(name))
 $(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o agent/agent.map
 	$(call one_object,$(CC),$(TO_WRAP))
 

@@ -90,10 +90,8 @@ static enum kind classify(void *operator_new)
 		return OTHER;
 	if (!operator_new)
 		return PLAIN;
-	if (!dladdr) /* a static program's: beside its malloc, and ours to be called */
-		return ALLOCATOR;
-	if (!dladdr(operator_new, &cxx))
-		return PLAIN;
+	if (!dladdr || !dladdr(operator_new, &cxx)) /* a static program may have an own one: it is called */
+		return mt_real_linked() ? ALLOCATOR : PLAIN;
 	if (dladdr((void *)mt_real.malloc, &c) && c.dli_fbase == cxx.dli_fbase)
 		return ALLOCATOR;
 	name = strrchr(cxx.dli_fname, '/');
