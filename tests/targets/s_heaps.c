@@ -11,6 +11,9 @@
  *   nested   a heap that cuts from another heap                           "outer" 0, "inner"  4 blocks, 64 bytes
  *   wrong    free of unknown, twice the same address                      "wrong"     1 block,       20 bytes
  *   threads  eight, each 1,000 blocks, half of them freed by others, 100   "threads" 100 blocks,   3,200 bytes
+ *   forks    a child frees them all, in its own memory                    "forks"    20 blocks,     200 bytes
+ *   marks    5, a mark "between", 2 of them freed, 3 more                 "marks"     6 blocks,      48 bytes
+ *   many     20,000 of 64 bytes, the lower half reset                     "many" 10,000 blocks, 640,000 bytes
  *   wait     until a line comes on stdin; then 7 blocks of 70 bytes       "late"      7 blocks,     490 bytes
  */
 #include "target.h"
@@ -18,6 +21,7 @@
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <memtop/memtop.h>
@@ -153,6 +157,42 @@ static void threads(void)
 	cut(&shared, lanes[0], 32, 32, 100);
 }
 
+static void forks(void)
+{
+	static struct memtop_heap heap = MEMTOP_HEAP("forks");
+	static char memory[200];
+	int status = 1;
+
+	cut(&heap, memory, 10, 10, 20);
+	pid_t child = fork();
+	if (!child) {
+		memtop_report_reset(&heap, memory, sizeof(memory));
+		cut(&heap, memory, 1, 1000, 100);
+		_exit(0);
+	}
+	EXPECT(waitpid(child, &status, 0) == child && !status);
+}
+
+static void marks(void)
+{
+	static struct memtop_heap heap = MEMTOP_HEAP("marks");
+	static char memory[64];
+
+	cut(&heap, memory, 8, 8, 5);
+	memtop_set_mark("between");
+	memtop_report_reset(&heap, memory, 16);
+	cut(&heap, memory + 40, 8, 8, 3);
+}
+
+static void many(void)
+{
+	static struct memtop_heap heap = MEMTOP_HEAP("many");
+	static char memory[20000 * 64];
+
+	cut(&heap, memory, 64, 64, 20000);
+	memtop_report_reset(&heap, memory, sizeof(memory) / 2);
+}
+
 static void late(void)
 {
 	static struct memtop_heap heap = MEMTOP_HEAP("late");
@@ -174,7 +214,8 @@ int main(int argc, char **argv)
 		const char *name;
 		void (*run)(void);
 	} parts[] = { { "arena", arena }, { "stack", stack }, { "slab", slab }, { "handles", handles }, { "realloc", reallocs },
-		      { "nested", nested }, { "wrong", wrong }, { "threads", threads }, { "wait", late } };
+		      { "nested", nested }, { "wrong", wrong }, { "threads", threads },
+		      { "forks", forks }, { "marks", marks }, { "many", many }, { "wait", late } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		bool wanted = argc == 1 && parts[i].run != late;
