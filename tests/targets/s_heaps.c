@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named heaps".
- * Usage: s_heaps [WHAT...], in this order; none = all but wait. What is alive of each heap in the end:
+ * Usage: s_heaps all|WHAT..., in this order; all = all but wait. What is alive of each heap in the end:
  *
  *   arena    cuts from one malloc that it declares; reset once            "arena"    10 blocks,   1,000 bytes
  *   stack    the same memory by marks: the upper half is given back       "stack"     5 blocks,     500 bytes
@@ -218,9 +218,9 @@ int main(int argc, char **argv)
 		      { "forks", forks }, { "marks", marks }, { "many", many }, { "wait", late } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
-		bool wanted = argc == 1 && parts[i].run != late;
+		bool wanted = false;
 		for (int a = 1; a < argc; a++)
-			wanted |= !strcmp(argv[a], parts[i].name);
+			wanted |= !strcmp(argv[a], parts[i].name) || (parts[i].run != late && !strcmp(argv[a], "all"));
 		if (wanted)
 			parts[i].run();
 	}
