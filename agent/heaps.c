@@ -202,18 +202,53 @@ static struct cell *new_cell(list *at)
 	}
 }
 
-struct cell *mt_heaps_claim(uintptr_t key)
+/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just changes. */
+MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap, struct block *b)
+{
+	*meta = atomic_load_explicit(&c->xmeta, memory_order_acquire);
+	if (!is_block(*meta))
+		return false;
+	*key = atomic_load_explicit(&c->xkey, memory_order_relaxed);
+	uint64_t what = atomic_load_explicit(&c->xwhat, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	*heap = (unsigned)(what >> HEAP_SHIFT);
+	*b = unpack_small(*meta);
+	b->size = what & SIZE_MASK;
+	return atomic_load_explicit(&c->xmeta, memory_order_relaxed) == *meta;
+}
+
+/* Whoever changes the meta word has the block. */
+MT_INLINE bool empty(struct cell *c, uint64_t meta)
+{
+	return atomic_compare_exchange_strong(&c->xmeta, &meta, meta & USES);
+}
+
+struct cell *mt_heaps_claim(unsigned heap, uintptr_t key, struct block *twice)
 {
 	list *table = atomic_load_explicit(&xtable, memory_order_acquire);
+	struct cell *free = NULL;
 
+	twice->slot = 0;
 	if (unlikely(!table) && !(table = make_table()))
 		return NULL;
 	list *at = list_of(table, key);
 	for (struct cell *c = atomic_load_explicit(at, memory_order_acquire); c; c = c->next) {
-		uint64_t meta = atomic_load_explicit(&c->xmeta, memory_order_relaxed);
-		if (is_free(meta) && atomic_compare_exchange_strong(&c->xmeta, &meta, meta | CLAIMED))
-			return c;
+		struct block b;
+		unsigned whose;
+		uintptr_t there;
+		uint64_t meta;
+		if (read_cell(c, &meta, &there, &whose, &b)) {
+			if (likely(there != key || whose != heap) || !empty(c, meta))
+				continue;
+			*twice = b;
+			free = c;
+		} else if (!free && is_free(meta)) {
+			free = c;
+		}
 	}
+	uint64_t was = free ? atomic_load_explicit(&free->xmeta, memory_order_relaxed) : CLAIMED;
+	if (likely(is_free(was)) && atomic_compare_exchange_strong(&free->xmeta, &was, was | CLAIMED))
+		return free;
 	return new_cell(at);
 }
 
@@ -238,28 +273,17 @@ void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct blo
 		atomic_store_explicit(&mt_heaps_backed, true, memory_order_relaxed);
 }
 
-/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just changes. */
-static bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap, struct block *b)
+MT_INLINE bool same(unsigned heap, unsigned than)
 {
-	*meta = atomic_load_explicit(&c->xmeta, memory_order_acquire);
-	if (!is_block(*meta))
-		return false;
-	*key = atomic_load_explicit(&c->xkey, memory_order_relaxed);
-	uint64_t what = atomic_load_explicit(&c->xwhat, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	*heap = (unsigned)(what >> HEAP_SHIFT);
-	*b = unpack_small(*meta);
-	b->size = what & SIZE_MASK;
-	return atomic_load_explicit(&c->xmeta, memory_order_relaxed) == *meta;
+	return heap == than;
 }
 
-/* Whoever changes the meta word has the block. */
-static bool empty(struct cell *c, uint64_t meta)
+MT_INLINE bool other(unsigned heap, unsigned than)
 {
-	return atomic_compare_exchange_strong(&c->xmeta, &meta, meta & USES);
+	return heap != than && heap != HEAP_BACKING;
 }
 
-static struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsigned than), unsigned than)
+MT_INLINE struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsigned than), unsigned than)
 {
 	struct block b, none = { 0, 0, 0, 0 };
 	unsigned heap;
@@ -270,16 +294,6 @@ static struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsigned
 		if (read_cell(c, &meta, &key, &heap, &b) && key == wanted && is_it(heap, than) && empty(c, meta))
 			return b;
 	return none;
-}
-
-static bool same(unsigned heap, unsigned than)
-{
-	return heap == than;
-}
-
-static bool other(unsigned heap, unsigned than)
-{
-	return heap != than && heap != HEAP_BACKING;
 }
 
 struct block mt_heaps_take(unsigned heap, uintptr_t key)

@@ -18,8 +18,11 @@ struct cell;
 unsigned mt_heaps_number(struct memtop_heap *heap);
 code_id mt_heaps_code(unsigned number);             /* the frame that stands for it; 0 = none */
 
-/* Room for a block, nobody else's until it is put or given up. NULL: no memory. */
-struct cell *mt_heaps_claim(uintptr_t key);
+/*
+ * Room for a block, nobody else's until it is put or given up. NULL: no memory. twice: what the heap has there already,
+ * taken out; slot 0 = nothing.
+ */
+struct cell *mt_heaps_claim(unsigned heap, uintptr_t key, struct block *twice);
 void mt_heaps_give_up(struct cell *c);
 void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct block *b);
 struct block mt_heaps_take(unsigned heap, uintptr_t key); /* slot 0: it has none there */

@@ -24,6 +24,7 @@ struct report {
 	unsigned heap;
 	uintptr_t key;
 	size_t size;
+	struct block twice;         /* what stood there; slot 0 = nothing */
 };
 
 /* With the call tree at its cap the heap is as unknown as the stack. */
@@ -42,9 +43,9 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 }
 
 /* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in the cell. */
-static void book(const struct report *r, slot_id slot, slot_id entry, uint64_t weight)
+static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 {
-	struct cell *cell = mt_heaps_claim(r->key);
+	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
 	bool good = cell && (weight ? mt_slots_weighed(r->c, slot, true, weight, weight * r->size)
 				    : mt_slots_alloc(r->c, slot, r->size));
 
@@ -59,7 +60,7 @@ static void book(const struct report *r, slot_id slot, slot_id entry, uint64_t w
 	mt_record_loss(MTW_LOSS_SHADOW, r->size);
 }
 
-static void book_exact(const struct report *r, node_id node)
+static void book_exact(struct report *r, node_id node)
 {
 	slot_id slot = mt_slots_of(node);
 
@@ -67,7 +68,7 @@ static void book_exact(const struct report *r, node_id node)
 }
 
 /* Some filter is on, and the size is not what leaves it out: see alloc_judged() in record.c. */
-static void book_judged(const struct report *r, node_id node, uint32_t on)
+static void book_judged(struct report *r, node_id node, uint32_t on)
 {
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
 	struct filtering *f = &r->t->filter;
@@ -111,15 +112,17 @@ static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t 
 		mt_record_loss(MTW_LOSS_SHADOW, size);
 		return;
 	}
-	struct block twice = mt_heaps_take(heap, (uintptr_t)p);
-	if (unlikely(twice.slot))
-		heal(t, &twice);
+	struct report r = { .t = t, .heap = heap, .key = (uintptr_t)p, .size = size };
+	if (unlikely(on)) /* it may not be booked at all */
+		r.twice = mt_heaps_take(heap, r.key);
+	if (unlikely(r.twice.slot))
+		heal(t, &r.twice);
 	if (is_left_out(&t->filter, on, size))
 		return;
-	struct thread *c = guard_in(t, caller->sp);
+	struct thread *c = r.c = guard_in(t, caller->sp);
 	if (unlikely(!c))
 		return;
-	struct report r = { t, c, heap, (uintptr_t)p, size };
+	r.twice.slot = 0;
 	node_id stack = !c->shared ? mt_unwind_capture(t, caller)
 				   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 	if (unlikely(on))
@@ -127,6 +130,8 @@ static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t 
 	else
 		book_exact(&r, in_heap(stack, heap));
 	guard_out(c);
+	if (unlikely(r.twice.slot))
+		heal(t, &r.twice);
 }
 
 static void report_free(struct thread *t, unsigned heap, const void *p)
@@ -192,7 +197,8 @@ MT_EXPORT void memtop_heap_backing(struct memtop_heap *heap, const void *p)
 		b = mt_heaps_take_other(mt_heaps_number(heap), (uintptr_t)p);
 	if (!b.slot)
 		return;
-	struct cell *cell = mt_heaps_claim((uintptr_t)p);
+	struct block stale; /* freed where nobody saw it */
+	struct cell *cell = mt_heaps_claim(HEAP_BACKING, (uintptr_t)p, &stale);
 	mt_record_gone(t, &b);
 	if (cell)
 		mt_heaps_put(cell, HEAP_BACKING, (uintptr_t)p, &b);

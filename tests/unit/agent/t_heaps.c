@@ -14,13 +14,17 @@
 #define KEYS 3000
 #define THREADS 4
 
+static struct block twice;
+
 static bool put(unsigned heap, uintptr_t key, size_t size, slot_id slot)
 {
-	struct block b = { size, slot, 9, 77 };
-	struct cell *c = mt_heaps_claim(key);
+	struct block b = { size, slot, 9, 77 }, there;
+	struct cell *c = mt_heaps_claim(heap, key, &there);
 
 	if (c)
 		mt_heaps_put(c, heap, key, &b);
+	if (there.slot)
+		twice = there;
 	return c;
 }
 
@@ -49,6 +53,18 @@ TEST(heaps_are_apart)
 	CHECK_EQ(mt_heaps_take_other(1, BASE).slot, 0); /* memory behind a heap is no heap's */
 	CHECK_EQ(mt_heaps_take(1, BASE).size, 10);
 	CHECK(heaps_forget_backing((void *)BASE) && !heaps_forget_backing((void *)BASE));
+}
+
+TEST(an_address_that_comes_again)
+{
+	CHECK(put(1, BASE, 10, 4) && put(2, BASE, 20, 5));
+	CHECK_EQ(twice.slot, 0);
+	CHECK(put(1, BASE, 30, 6));
+	CHECK_EQ(twice.slot, 4);
+	CHECK_EQ(twice.size, 10);
+	CHECK_EQ(mt_heaps_take(1, BASE).size, 30);
+	CHECK_EQ(mt_heaps_take(1, BASE).slot, 0);
+	CHECK_EQ(mt_heaps_take(2, BASE).size, 20);
 }
 
 static struct {
@@ -147,7 +163,7 @@ TEST(cells_are_used_again)
 			CHECK(put(1, BASE + i * 16, (size_t)round, 1));
 		for (uintptr_t i = 0; i < 1000; i++)
 			CHECK_EQ(mt_heaps_take(1, BASE + i * 16).size, round);
-		struct cell *c = mt_heaps_claim(BASE); /* and of one that came to nothing */
+		struct cell *c = mt_heaps_claim(1, BASE, &twice); /* and of one that came to nothing */
 		CHECK(c);
 		mt_heaps_give_up(c);
 		uint64_t now = 0;
