@@ -38,7 +38,8 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
-all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/wrap-jemalloc.flags $(B)/libmemtop.a
+TO_LINK_IN := libmemtop-agent.a libmemtop-wrap.a wrap.flags wrap-jemalloc.flags
+all: $(B)/memtop $(B)/libmemtop-agent.so $(TO_LINK_IN:%=$(B)/%) $(B)/libmemtop.a
 
 ifeq ($(wildcard $(AGENT_SRC)),)
 $(error sources are missing)
@@ -72,7 +73,7 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
 WRAPPED := $(filter-out memtop% JNI% __cyg% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
-	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' agent/agent.map))
+	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
 space := $(subst ,, )
 OBJCOPY ?= objcopy
 
@@ -98,12 +99,12 @@ TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sy
 	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
 	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name)) \
 	$(foreach name,__cyg_profile_func_enter __cyg_profile_func_exit,--weaken-symbol $(name))
-$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o agent/agent.map
+$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o $(AGENT_MAP)
 	$(call one_object,$(CC),$(TO_WRAP))
 
 # Jemalloc's own functions apart: they would seem to exist where it is not.
 wraps = -Wl$(subst $(space),,$(foreach name,$(1),$(comma)--wrap=$(name)))
-$(B)/wrap.flags: agent/agent.map Makefile
+$(B)/wrap.flags: $(AGENT_MAP) Makefile
 	@mkdir -p $(@D)
 	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
 
@@ -148,7 +149,7 @@ arm64 armhf:
 	@$(if $(CROSS),,tests/deps.sh --if-missing $(CROSS_DEPS_$@))
 	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map
 	@$(MAKE) --no-print-directory B=$(B)/$@ AGENT_MAP=$(B)/$@/agent.map CC=$(or $(CROSS),$(CROSS_$@))gcc \
-		$(B)/$@/libmemtop-agent.so
+		OBJCOPY=$(or $(CROSS),$(CROSS_$@))objcopy $(addprefix $(B)/$@/,libmemtop-agent.so $(TO_LINK_IN))
 
 # memtop itself for arm64, with Debian's libraries of that machine in a folder of their own.
 $(B)/arm64-root: tests/foreign-root.sh
@@ -190,13 +191,15 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
+	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
 	for other in musl arm64 armhf; do \
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
+		for part in $(TO_LINK_IN); do \
+			test ! -e $(B)/$$other/$$part || install -m 644 $(B)/$$other/$$part \
+				$(DESTDIR)$(PREFIX)/lib/memtop/$$other/$$part || exit 1; \
+		done; \
 	done
-	test ! -e $(B)/musl/libmemtop-wrap.a || install -D -m 644 $(B)/musl/libmemtop-wrap.a \
-		$(DESTDIR)$(PREFIX)/lib/memtop/musl/libmemtop-wrap.a
-	install -m 644 $(B)/libmemtop-agent.a $(B)/libmemtop-wrap.a $(B)/wrap.flags $(B)/wrap-jemalloc.flags $(DESTDIR)$(PREFIX)/lib/memtop/
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
