@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named heaps".
- * Usage: s_heaps all|WHAT..., in this order; all = all but wait. What is alive of each heap in the end:
+ * Usage: s_heaps all|WHAT..., in this order; all = all but the last two. What is alive of each heap in the end:
  *
  *   arena    cuts from one malloc that it declares; reset once            "arena"    10 blocks,   1,000 bytes
  *   stack    the same memory by marks: the upper half is given back       "stack"     5 blocks,     500 bytes
@@ -14,13 +14,16 @@
  *   forks    a child frees them all, in its own memory                    "forks"    20 blocks,     200 bytes
  *   marks    5, a mark "between", 2 of them freed, 3 more                 "marks"     6 blocks,      48 bytes
  *   many     20,000 of 64 bytes, the lower half reset                     "many" 10,000 blocks, 640,000 bytes
+ *   signals  a handler that reports interrupts who reports                "signals"  10 blocks,     320 bytes
  *   wait     one block; for each byte on stdin its free, 7 of 70 bytes    "late"      7 blocks,     490 bytes
  */
 #include "target.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -193,6 +196,35 @@ static void many(void)
 	memtop_report_reset(&heap, memory, sizeof(memory) / 2);
 }
 
+static struct memtop_heap disturbed = MEMTOP_HEAP("signals");
+static volatile sig_atomic_t handled;
+
+static void handle(int sig)
+{
+	static char memory[64];
+
+	(void)sig;
+	memtop_report_alloc(&disturbed, memory + 16, 7);
+	memtop_report_realloc(&disturbed, memory + 16, memory + 17, 8);
+	memtop_report_free(&disturbed, memory + 17);
+	handled++;
+}
+
+static void signals(void)
+{
+	static char memory[4096];
+	struct itimerval often = { { 0, 100 }, { 0, 100 } }, never = { { 0, 0 }, { 0, 0 } };
+
+	signal(SIGALRM, handle);
+	EXPECT(!setitimer(ITIMER_REAL, &often, NULL));
+	while (handled < 2000) {
+		cut(&disturbed, memory, 32, 32, 100);
+		memtop_report_reset(&disturbed, memory, sizeof(memory));
+	}
+	EXPECT(!setitimer(ITIMER_REAL, &never, NULL));
+	cut(&disturbed, memory, 32, 32, 10);
+}
+
 static void late(void)
 {
 	static struct memtop_heap heap = MEMTOP_HEAP("late");
@@ -215,12 +247,13 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} parts[] = { { "arena", arena }, { "stack", stack }, { "slab", slab }, { "handles", handles }, { "realloc", reallocs },
 		      { "nested", nested }, { "wrong", wrong }, { "threads", threads },
-		      { "forks", forks }, { "marks", marks }, { "many", many }, { "wait", late } };
+		      { "forks", forks }, { "marks", marks }, { "many", many },
+		      { "signals", signals }, { "wait", late } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		bool wanted = false;
 		for (int a = 1; a < argc; a++)
-			wanted |= !strcmp(argv[a], parts[i].name) || (parts[i].run != late && !strcmp(argv[a], "all"));
+			wanted |= !strcmp(argv[a], parts[i].name) || (parts[i].run != late && parts[i].run != signals && !strcmp(argv[a], "all"));
 		if (wanted)
 			parts[i].run();
 	}
