@@ -81,8 +81,6 @@ static int check_program(struct plan *p, const char *given, struct err *err)
 	int rc = progcheck_read(exe, &k);
 	if (rc)
 		return err_set(err, 3, "%s: its program cannot be read: %s; run memtop as its user or as root", p->name, strerror(-rc));
-	if (k.linked)
-		return refuse_second(p, err);
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
 		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", p->name,
@@ -103,10 +101,14 @@ static int check_program(struct plan *p, const char *given, struct err *err)
 
 static int check_modules(struct plan *p, struct err *err)
 {
+	char exe[64];
+
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.pid);
+	if (progcheck_linked(exe))
+		return refuse_second(p, err);
 	struct inject_modules m;
 	int rc = inject_modules_read(p->facts.pid, &m);
 	const struct inject_module *libc = NULL;
-
 	if (rc) {
 		err_set(err, 3, "%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach %d", p->name, strerror(-rc),
 			(int)p->facts.pid);
