@@ -82,6 +82,23 @@ static bool set_value(const struct object *o, ElfW(Sym) *s, const void *f)
 	return true;
 }
 
+/* Our symbol table ends where our strings begin. */
+static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
+		return 0;
+	for (ElfW(Sym) *s = o.symbol; s + 1 <= (ElfW(Sym) *)(uintptr_t)o.string; s++)
+		for (size_t i = 0; i < w->count; i++)
+			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
+			    !strcmp(o.string + s->st_name, w->list[i].name))
+				set_value(&o, s, w->list[i].hook);
+	return 1;
+}
+
 struct naming {
 	struct work *w;
 	size_t i;
@@ -108,31 +125,6 @@ static void name_object(struct work *w)
 		if (mt_object_holds(w->o, w->list[i].real) && !(w->but && !strcmp(w->list[i].name, w->but)))
 			mt_object_each_symbol(w->o, w->list[i].name, name_symbol, &n);
 	}
-}
-
-/*
- * Our symbol table ends where our strings begin. A program that we are a part of defines the real functions itself, or
- * has no names of ours.
- */
-static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
-{
-	struct work *w = arg;
-	struct object o;
-
-	(void)size;
-	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
-		return 0;
-	w->o = &o;
-	if (mt_object_holds(&o, (const void *)getauxval(AT_ENTRY))) {
-		name_object(w);
-		return 1;
-	}
-	for (ElfW(Sym) *s = o.symbol; s + 1 <= (ElfW(Sym) *)(uintptr_t)o.string; s++)
-		for (size_t i = 0; i < w->count; i++)
-			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
-			    !strcmp(o.string + s->st_name, w->list[i].name))
-				set_value(&o, s, w->list[i].hook);
-	return 1;
 }
 
 /* --- what was bound before */
@@ -212,11 +204,27 @@ static int name_each(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* The program that we are a part of defines the real functions itself, if any: its names for them lead to us. */
+static int name_program(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	w->o = &o;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind) ||
+	    !mt_object_holds(&o, (const void *)getauxval(AT_ENTRY)))
+		return 0;
+	name_object(w);
+	return 1;
+}
+
 void mt_rebind(const struct rebind *list, size_t count)
 {
 	struct work w = { .list = list, .count = count, .spared = list->real };
 
-	dl_iterate_phdr(show_ours, &w);
+	if (!dl_iterate_phdr(name_program, &w))
+		dl_iterate_phdr(show_ours, &w);
 	dl_iterate_phdr(bind_object, &w);
 }
 
