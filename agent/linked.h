@@ -13,6 +13,6 @@
  * found by the loader's order, the second one in a program that is not C++.
  */
 extern const struct rebind mt_linked[] __attribute__((weak, visibility("hidden")));
-extern const struct rebind mt_linked_cxx[] __attribute__((weak));
+extern const struct rebind mt_linked_cxx[] __attribute__((weak, visibility("hidden")));
 
 #endif
