@@ -38,7 +38,8 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
-all: $(B)/memtop $(B)/libmemtop-agent.so $(B)/libmemtop-agent.a $(B)/libmemtop.a
+TO_LINK_IN := libmemtop-agent.a libmemtop-wrap.a wrap.flags wrap-jemalloc.flags
+all: $(B)/memtop $(B)/libmemtop-agent.so $(TO_LINK_IN:%=$(B)/%) $(B)/libmemtop.a
 
 ifeq ($(wildcard $(AGENT_SRC)),)
 $(error sources are missing)
@@ -65,6 +66,55 @@ $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
+# The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
+# nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
+# is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without unseen.c: names that
+# must not be found.
+LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
+JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
+WRAPPED := $(filter-out memtop% JNI% __cyg% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
+	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
+space := $(subst ,, )
+OBJCOPY ?= objcopy
+
+$(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o: $(B)/agent/linked/%.o: agent/linked/%.c
+	@mkdir -p $(@D)
+	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+# All of it in one object, changed as said.
+define one_object
+@rm -f $@ $@.o
+$(1) -r -nostdlib -o $@.o $(filter-out %/unseen.o %/reals_cxx.o,$(filter %.o,$^))
+$(OBJCOPY) $(2) --localize-hidden $@.o
+ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
+endef
+
+# What a program may define itself, too.
+TO_LINK := $(foreach name,$(filter _Z%,$(WRAPPED)) __cyg_profile_func_enter __cyg_profile_func_exit JNI_OnLoad,--weaken-symbol $(name))
+$(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
+	$(call one_object,$(CC),$(TO_LINK))
+
+TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
+	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
+	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
+	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name)) \
+	$(foreach name,__cyg_profile_func_enter __cyg_profile_func_exit,--weaken-symbol $(name))
+$(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o $(AGENT_MAP)
+	$(call one_object,$(CC),$(TO_WRAP))
+
+# Jemalloc's own functions apart: they would seem to exist where it is not.
+wraps = -Wl$(subst $(space),,$(foreach name,$(1),$(comma)--wrap=$(name)))
+$(B)/wrap.flags: $(AGENT_MAP) Makefile
+	@mkdir -p $(@D)
+	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
+
+$(B)/wrap-jemalloc.flags: $(B)/wrap.flags
+	(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
+
+# The same by its files, for tests and benchmarks of what is inside.
+$(B)/agent/inner.a: $(AGENT_OBJ)
+	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$^)
+
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
 MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
 # Thread-local storage by descriptors: what musl's dlopen takes, for memtop attach.
@@ -77,9 +127,17 @@ $(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
 $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
 	$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
 
+MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
+$(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
+
+$(B)/musl/libmemtop-wrap.a: $(MUSL_OBJ) $(MUSL_LINKED_OBJ) agent/agent.map
+	$(call one_object,$(MUSL_CC),$(TO_WRAP))
+
 musl:
 	@tests/deps.sh --if-missing musl-tools
-	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so
+	@$(MAKE) --no-print-directory $(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a
 
 # The agent for other machines: Debian's cross compilers, or CROSS=PREFIX-. In $(B)/arm64, $(B)/armhf.
 CROSS_arm64 := aarch64-linux-gnu-
@@ -91,7 +149,7 @@ arm64 armhf:
 	@$(if $(CROSS),,tests/deps.sh --if-missing $(CROSS_DEPS_$@))
 	@mkdir -p $(B)/$@ && sed -E '$(CROSS_MAP_$@)' agent/agent.map >$(B)/$@/agent.map
 	@$(MAKE) --no-print-directory B=$(B)/$@ AGENT_MAP=$(B)/$@/agent.map CC=$(or $(CROSS),$(CROSS_$@))gcc \
-		$(B)/$@/libmemtop-agent.so
+		OBJCOPY=$(or $(CROSS),$(CROSS_$@))objcopy $(addprefix $(B)/$@/,libmemtop-agent.so $(TO_LINK_IN))
 
 # memtop itself for arm64, with Debian's libraries of that machine in a folder of their own.
 $(B)/arm64-root: tests/foreign-root.sh
@@ -101,10 +159,6 @@ arm64-memtop: $(B)/arm64-root
 	@tests/deps.sh --if-missing $(CROSS_DEPS_arm64)
 	@$(MAKE) --no-print-directory B=$(B)/arm64-memtop CC="$(CROSS_arm64)gcc --sysroot=$(abspath $(B)/arm64-root)" \
 		$(B)/arm64-memtop/memtop
-
-# Without the names that must not be found: unseen.c.
-$(B)/libmemtop-agent.a: $(AGENT_OBJ)
-	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$(AGENT_OBJ))
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
 	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)
@@ -137,11 +191,15 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
+	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
 	for other in musl arm64 armhf; do \
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
+		for part in $(TO_LINK_IN); do \
+			test ! -e $(B)/$$other/$$part || install -m 644 $(B)/$$other/$$part \
+				$(DESTDIR)$(PREFIX)/lib/memtop/$$other/$$part || exit 1; \
+		done; \
 	done
-	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/

@@ -96,6 +96,7 @@ struct real {
 extern struct real mt_real;                         /* valid from the first instruction on */
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
+bool mt_real_linked(void);                          /* ... --wrap's: agent/linked/ */
 void mt_real_late(void);                            /* before it finds any: the agent was attached */
 void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */

@@ -138,6 +138,25 @@ static struct rebound put_in(void)
 	return all;
 }
 
+/*
+ * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot tell who has just
+ * tested one, and without a session they do nothing.
+ */
+static void answer(void)
+{
+	static const struct rebind ours[] = {
+		{ "memtop_mark", NULL, (void *)memtop_mark },
+		{ "memtop_backtrace", NULL, (void *)memtop_backtrace },
+		{ "memtop_heap_alloc", NULL, (void *)memtop_heap_alloc },
+		{ "memtop_heap_free", NULL, (void *)memtop_heap_free },
+		{ "memtop_heap_realloc", NULL, (void *)memtop_heap_realloc },
+		{ "memtop_heap_reset", NULL, (void *)memtop_heap_reset },
+		{ "memtop_heap_backing", NULL, (void *)memtop_heap_backing },
+	};
+
+	mt_rebind_in(ours, sizeof(ours) / sizeof(*ours));
+}
+
 /* The server first, for it may fail. Until the state is ON it has nothing to show, and takes no detach. */
 static int start(void)
 {
@@ -149,6 +168,7 @@ static int start(void)
 	}
 	mt_init_tell_at_exit();
 	struct rebound done = put_in();
+	answer();
 	atomic_store(&mt_state, AGENT_ON);
 	if (done.slots && !done.refused)
 		return 0;

@@ -110,15 +110,15 @@ static void fill(char **out, char *text, char *const *envp)
 		out++;
 }
 
-/* An attached agent does not come along; its server is to know that this was no exit. */
-static bool late(void)
+/* One that was attached or linked in does not come along; its server is to know that this was no exit. */
+static bool stays(void)
 {
-	return mt_attach_is() && atomic_load_explicit(&mt_state, memory_order_acquire) == AGENT_ON;
+	return (mt_attach_is() || !*mt_init_preload()) && atomic_load_explicit(&mt_state, memory_order_acquire) == AGENT_ON;
 }
 
 /* Declares `env` in the caller: envp as the new program shall get it. */
 #define WITH_US(env, envp)                                                                         \
-	bool ours = wanted(), told = ours || late();                                               \
+	bool ours = wanted(), told = ours || stays();                                               \
 	char **env = (char **)(envp);                                                              \
 	if (ours) {                                                                                \
 		env = alloca(env_slots(envp) * sizeof(*env));                                      \

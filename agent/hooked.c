@@ -145,7 +145,7 @@ void hooked_look(void)
 	ask_again();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = mt_maps_module(id);
-		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_HOOKS | MTW_MODULE_GONE))
+		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
 			continue;
 		if (mt_maps_whole())
 			atomic_fetch_or(&m->xflags, settle(m, program));

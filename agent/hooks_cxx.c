@@ -16,8 +16,8 @@
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
 #include "hooks.h"
+#include "loader.h"
 
-#include <dlfcn.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -88,8 +88,10 @@ static enum kind classify(void *operator_new)
 
 	if (mt_real_front()) /* then libstdc++'s asks that one */
 		return OTHER;
-	if (!operator_new || !dladdr(operator_new, &cxx))
+	if (!operator_new)
 		return PLAIN;
+	if (!dladdr || !dladdr(operator_new, &cxx)) /* a static program may have an own one: it is called */
+		return mt_real_linked() ? ALLOCATOR : PLAIN;
 	if (dladdr((void *)mt_real.malloc, &c) && c.dli_fbase == cxx.dli_fbase)
 		return ALLOCATOR;
 	name = strrchr(cxx.dli_fname, '/');

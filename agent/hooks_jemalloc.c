@@ -12,14 +12,17 @@
  *                           to): one free, one block of min(result, n + extra) bytes at its own stack,
  *                           in the same place. Otherwise the block is what it was.
  *
+ * Linked in, they are led here by --wrap, under names of their own as all of the hooks (agent/linked/).
  * Without jemalloc none of these functions may seem to exist, so they are not exported as others
  * are: see unseen.c, and rebind.c, which puts them in front of jemalloc's.
  */
 #include "hooks.h"
+#include "loader.h"
 #include "rebind.h"
 
-#include <dlfcn.h>
 #include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 static void *(*real_mallocx)(size_t, int);
 static void *(*real_rallocx)(void *, size_t, int);
@@ -28,7 +31,7 @@ static void (*real_dallocx)(void *, int);
 static void (*real_sdallocx)(void *, size_t, int);
 static size_t (*real_nallocx)(size_t, int);
 
-static void *hook_mallocx(size_t n, int flags)
+MT_EXPORT void *mt_hooks_mallocx(size_t n, int flags)
 {
 	struct thread *t = mt_thread_enter();
 	void *p = real_mallocx(n, flags);
@@ -37,7 +40,7 @@ static void *hook_mallocx(size_t n, int flags)
 }
 
 /* As in realloc: out of the map before the real call. */
-static void *hook_rallocx(void *p, size_t n, int flags)
+MT_EXPORT void *mt_hooks_rallocx(void *p, size_t n, int flags)
 {
 	struct thread *t = mt_thread_enter();
 	struct block old;
@@ -60,7 +63,7 @@ static bool was_met(size_t result, size_t n, size_t most, int flags)
 	return result >= n && (!rounded || result <= rounded);
 }
 
-static size_t hook_xallocx(void *p, size_t n, size_t extra, int flags)
+MT_EXPORT size_t mt_hooks_xallocx(void *p, size_t n, size_t extra, int flags)
 {
 	struct thread *t = mt_thread_enter();
 	size_t most = n + extra < n ? SIZE_MAX : n + extra;
@@ -92,13 +95,13 @@ static bool count_freed(void *p)
 	return true;
 }
 
-static void hook_dallocx(void *p, int flags)
+MT_EXPORT void mt_hooks_dallocx(void *p, int flags)
 {
 	if (likely(count_freed(p)))
 		real_dallocx(p, flags);
 }
 
-static void hook_sdallocx(void *p, size_t n, int flags)
+MT_EXPORT void mt_hooks_sdallocx(void *p, size_t n, int flags)
 {
 	if (likely(count_freed(p)))
 		real_sdallocx(p, n, flags);
@@ -109,6 +112,8 @@ static bool beside_malloc(void *function)
 {
 	Dl_info x, m;
 
+	if (mt_real_linked())
+		return function;
 	return function && dladdr(function, &x) && dladdr((void *)mt_real.malloc, &m) &&
 	       x.dli_fbase == m.dli_fbase;
 }
@@ -116,11 +121,11 @@ static bool beside_malloc(void *function)
 size_t mt_hooks_jemalloc_init(struct rebind *list)
 {
 	const struct rebind ours[JEMALLOC_HOOKS] = {
-		{ "mallocx", mt_real_next("mallocx"), (void *)hook_mallocx },
-		{ "rallocx", mt_real_next("rallocx"), (void *)hook_rallocx },
-		{ "xallocx", mt_real_next("xallocx"), (void *)hook_xallocx },
-		{ "dallocx", mt_real_next("dallocx"), (void *)hook_dallocx },
-		{ "sdallocx", mt_real_next("sdallocx"), (void *)hook_sdallocx },
+		{ "mallocx", mt_real_next("mallocx"), (void *)mt_hooks_mallocx },
+		{ "rallocx", mt_real_next("rallocx"), (void *)mt_hooks_rallocx },
+		{ "xallocx", mt_real_next("xallocx"), (void *)mt_hooks_xallocx },
+		{ "dallocx", mt_real_next("dallocx"), (void *)mt_hooks_dallocx },
+		{ "sdallocx", mt_real_next("sdallocx"), (void *)mt_hooks_sdallocx },
 	};
 	void *nallocx = mt_real_next("nallocx");
 

@@ -16,11 +16,12 @@
  * Before main our entries leave `environ`: the program's children are none of our business, and
  * what main sees is what its user set. Copies are kept for the watched process's own exec.
  */
+#include "heaps.h"
 #include "hooks.h"
+#include "loader.h"
 #include "object.h"
 #include "rebind.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -147,6 +148,7 @@ bool mt_init_late(void)
 	mt_thread_restart();
 	mt_slots_restart();
 	mt_live_restart();
+	mt_heaps_restart();
 	mt_maps_restart();
 	return mt_unwind_init(mt_conf.unwind);
 }
@@ -186,7 +188,7 @@ static void cut_preload(char *list, bool remove)
 {
 	Dl_info us;
 
-	if (!dladdr((void *)mt_init_early, &us))
+	if (!dladdr || !dladdr((void *)mt_init_early, &us))
 		return;
 	size_t us_len = strlen(us.dli_fname);
 	const char *us_base = base_name(us.dli_fname, &us_len);

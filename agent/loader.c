@@ -16,15 +16,20 @@ const struct r_debug *mt_loader_debug(void)
 	const ElfW(Phdr) *ph = (const ElfW(Phdr) *)getauxval(AT_PHDR);
 	const ElfW(Dyn) *d = NULL;
 	uintptr_t bias = 0;
+	bool loaded = false; /* a static program has none, though it may relocate itself */
 
 	if (debug || !ph)
 		return debug;
 	for (size_t i = 0, count = getauxval(AT_PHNUM); i < count; i++) {
-		if (ph[i].p_type == PT_PHDR)
+		if (ph[i].p_type == PT_PHDR) {
 			bias = (uintptr_t)ph - ph[i].p_vaddr;
-		else if (ph[i].p_type == PT_DYNAMIC)
+			loaded = true;
+		} else if (ph[i].p_type == PT_DYNAMIC) {
 			d = (const ElfW(Dyn) *)(bias + ph[i].p_vaddr);
+		}
 	}
+	if (!loaded)
+		return NULL;
 	while (d && d->d_tag != DT_NULL && d->d_tag != DT_DEBUG)
 		d++;
 	if (d && d->d_tag == DT_DEBUG)

@@ -57,6 +57,7 @@ static _Atomic uint32_t xsettled;  /* the suspicion that was last looked into */
 static _Atomic uint32_t xhint[HINTS];
 static _Atomic bool xmissed;       /* a pc was found in no module */
 static char exe_path[MTW_STRING_MAX];
+static bool alone;                 /* no loader: a static program */
 
 static bool consistent(void);
 
@@ -219,7 +220,7 @@ static uint32_t flags_of(const struct module *m)
 
 	if (holds(m, (const void *)entry))
 		flags |= MTW_MODULE_MAIN;
-	if (holds(m, (const void *)&mt_maps_find))
+	else if (holds(m, (const void *)&mt_maps_find)) /* linked in it is the program's */
 		flags |= MTW_MODULE_AGENT;
 	if (mt_real.malloc && holds(m, (const void *)(uintptr_t)mt_real.malloc))
 		flags |= MTW_MODULE_ALLOC;
@@ -228,13 +229,23 @@ static uint32_t flags_of(const struct module *m)
 
 /* --- what is there now */
 
+/* A static program's libc cannot be asked before it has set itself up, and knows of one object. */
+static bool loader_answers(void)
+{
+#ifdef HAVE_FIND_OBJECT
+	return !alone && _dl_find_object;
+#else
+	return false;
+#endif
+}
+
 /* Asks the loader without a lock, and without touching the link_map that it names. */
 static bool object_at(uintptr_t pc, struct object *o)
 {
 #ifdef HAVE_FIND_OBJECT
 	struct dl_find_object found;
 
-	if (_dl_find_object && _dl_find_object((void *)pc, &found) == 0) {
+	if (loader_answers() && _dl_find_object((void *)pc, &found) == 0) {
 		o->start = (uintptr_t)found.dlfo_map_start;
 		o->end = (uintptr_t)found.dlfo_map_end;
 		o->link = found.dlfo_link_map;
@@ -245,15 +256,6 @@ static bool object_at(uintptr_t pc, struct object *o)
 	(void)pc;
 	(void)o;
 	return false;
-}
-
-static bool loader_answers(void)
-{
-#ifdef HAVE_FIND_OBJECT
-	return _dl_find_object != NULL;
-#else
-	return false;
-#endif
 }
 
 static const char *object_path(const struct object *o)
@@ -394,6 +396,28 @@ struct module *mt_maps_find(uintptr_t pc)
 	return adopt(&o);
 }
 
+struct module *mt_maps_heap(const char *name)
+{
+	size_t len = strlen(name);
+	struct module *m = mt_arena_alloc(sizeof(*m) + len + 1);
+	uint32_t id = 0;
+
+	if (!m)
+		return NULL;
+	m->loaded_ns = since_start();
+	memcpy(m->path, name, len);
+	atomic_store(&m->xflags, MTW_MODULE_HEAP);
+	set_changed(m);
+	for (struct module *seen = NULL; id < MTW_MODULES_MAX; seen = NULL, id++) {
+		m->id = id;
+		if (!module_at(id) && atomic_compare_exchange_strong(&xmodules[id], &seen, m)) {
+			atomic_fetch_add(&xcount, 1);
+			return m;
+		}
+	}
+	return NULL;
+}
+
 /* Looks whether everything that is taken for loaded still is. */
 void mt_maps_settle(void)
 {
@@ -405,7 +429,7 @@ void mt_maps_settle(void)
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		struct object o;
-		if (m && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
+		if (m && m->end && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
 			set_gone(m);
 	}
 }
@@ -442,7 +466,8 @@ void mt_maps_restart(void)
 
 const void *mt_maps_headers(const struct module *m, size_t *count)
 {
-	return headers(m->start, m->bias, count);
+	*count = 0;
+	return m->end ? headers(m->start, m->bias, count) : NULL;
 }
 
 bool mt_maps_whole(void)
@@ -547,6 +572,31 @@ static const struct r_debug *next_namespace(const struct r_debug *d)
 	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }
 
+/*
+ * A static program has no list: it is all that there is, and stays. Its libc may not have begun to know it, but the
+ * kernel tells where its headers lie: right behind the ELF header, as linkers have it.
+ */
+static void meet_program(void)
+{
+	const ElfW(Ehdr) *elf = (const void *)(getauxval(AT_PHDR) - sizeof(*elf));
+	const ElfW(Phdr) *ph = (const void *)(elf + 1);
+	struct object o = { .start = UINTPTR_MAX, .name = "" };
+
+	if (!getauxval(AT_PHDR) || memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff != sizeof(*elf))
+		return;
+	o.bias = getauxval(AT_ENTRY) - elf->e_entry;
+	for (size_t i = 0; i < elf->e_phnum; i++) {
+		uintptr_t from = o.bias + ph[i].p_vaddr;
+		if (ph[i].p_type == UNWIND_TABLE)
+			o.eh_frame_hdr = from;
+		if (ph[i].p_type != PT_LOAD)
+			continue;
+		o.start = from < o.start ? from & ~(PAGE - 1) : o.start;
+		o.end = from + ph[i].p_memsz > o.end ? from + ph[i].p_memsz : o.end;
+	}
+	adopt(&o);
+}
+
 void mt_maps_refresh(void)
 {
 	const struct r_debug *d = mt_loader_debug();
@@ -582,6 +632,9 @@ void mt_maps_init(void)
 		mt_maps_loader_start = o.start;
 		mt_maps_loader_bytes = o.end - o.start;
 	}
-	if (!loader_answers())
+	alone = !base && !mt_loader_debug();
+	if (alone)
+		meet_program();
+	else if (!loader_answers())
 		mt_maps_refresh();
 }

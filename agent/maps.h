@@ -25,6 +25,8 @@ extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
 /* Its program headers (ElfW(Phdr) *), in its memory; NULL. Server thread, or while it cannot be unloaded. */
 const void *mt_maps_headers(const struct module *m, size_t *count);
+/* A module that stands for a named heap: it has no file and no addresses. NULL: no memory. */
+struct module *mt_maps_heap(const char *name);
 bool mt_maps_whole(void); /* no load or unload is under way: what mt_maps_refresh() saw is all */
 
 /* The loaded segment of `m` that holds addr, in whole pages; false when there is none. */

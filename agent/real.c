@@ -12,9 +12,10 @@
  * (mt_real_beside) is marked in its own thread's state as `quiet`.
  */
 #include "agent.h"
+#include "linked.h"
+#include "loader.h"
 #include "object.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
 #include <stdlib.h>
@@ -120,7 +121,7 @@ size_t mt_real_boot_size(const void *p)
  */
 static void *lookup(void *handle, const char *symbol)
 {
-	if (!mt_object_any_defines(symbol))
+	if (!dlsym || !mt_object_any_defines(symbol))
 		return NULL;
 	void *f = dlsym(handle, symbol);
 	if (!f) {
@@ -130,8 +131,29 @@ static void *lookup(void *handle, const char *symbol)
 	return f;
 }
 
+static void *listed(const struct rebind *l, const char *symbol)
+{
+	while (l && l->name && strcmp(l->name, symbol))
+		l++;
+	return l ? l->real : NULL;
+}
+
+static void *linked_real(const char *symbol)
+{
+	void *f = listed(mt_linked, symbol);
+
+	return f ? f : listed(mt_linked_cxx, symbol);
+}
+
+bool mt_real_linked(void)
+{
+	return mt_linked;
+}
+
 void *mt_real_next(const char *symbol)
 {
+	if (mt_real_linked())
+		return linked_real(symbol);
 	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
 }
 
@@ -172,6 +194,8 @@ void *mt_real_beside(uintptr_t caller, const char *symbol)
 	bool quiet = t->quiet;
 	void *f = NULL;
 
+	if (mt_real_linked())
+		return NULL;
 	t->quiet = !t->shared;
 	struct thread *open = t->hot ? t->hot->open : NULL;
 	if (t->hot)
@@ -256,7 +280,8 @@ static void untangle(struct real *r)
 {
 	Dl_info libc, theirs;
 
-	if (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) || libc.dli_fbase != theirs.dli_fbase)
+	if (!mt_real_linked() && (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) ||
+				  libc.dli_fbase != theirs.dli_fbase))
 		return; /* somebody else's malloc, whose functions are one piece */
 	r->calloc = calloc_of_malloc;
 	r->posix_memalign = posix_memalign_of_aligned;
@@ -291,7 +316,7 @@ static void find_all(void)
 	if (r.memalign == first_aligned_alloc)
 		r.memalign = r.aligned_alloc;
 	untangle(&r);
-	if (!late)
+	if (!late && !mt_real_linked())
 		find_front(&r);
 	mt_real = r;
 }
@@ -320,7 +345,7 @@ bool mt_real_find(void)
 unsigned mt_real_granule(void)
 {
 	Dl_info real, libc;
-	void *f = mt_real_next("gnu_get_libc_version");
+	void *f = mt_real_next("gnu_get_libc_version"); /* of a program that it is linked into, nobody can tell */
 
 	if (sizeof(void *) == 8 && f && dladdr(f, &libc) && dladdr((void *)mt_real.malloc, &real) &&
 	    libc.dli_fbase == real.dli_fbase)

@@ -206,11 +206,27 @@ static int name_each(struct dl_phdr_info *info, size_t size, void *arg)
 	return 0;
 }
 
+/* The program that we are a part of defines the real functions itself, if any: its names for them lead to us. */
+static int name_program(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work *w = arg;
+	struct object o;
+
+	(void)size;
+	w->o = &o;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind) ||
+	    !mt_object_holds(&o, (const void *)getauxval(AT_ENTRY)))
+		return 0;
+	name_object(w);
+	return 1;
+}
+
 void mt_rebind(const struct rebind *list, size_t count)
 {
 	struct work w = { .list = list, .count = count, .spared = list->real };
 
-	dl_iterate_phdr(show_ours, &w);
+	if (!dl_iterate_phdr(name_program, &w))
+		dl_iterate_phdr(show_ours, &w);
 	dl_iterate_phdr(bind_object, &w);
 }
 

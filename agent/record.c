@@ -20,7 +20,9 @@
  */
 #include "record_fast.h"
 #include "filter.h"
+#include "heaps.h"
 #include "live_few.h"
+#include "record_guard.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -67,33 +69,13 @@ static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inne
  * On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. If it was left behind,
  * so was a capture that had begun; later ones may lie further in, where they could not tell.
  */
-MT_COLD static bool nested(const struct thread *t, uintptr_t sp)
+MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
 {
 	if (sp < t->busy_sp || (t->unwind && !one_stack(&t->unwind->known, sp, t->busy_sp)))
 		return true;
 	if (t->unwind)
 		mt_unwind_abandon(t->unwind);
 	return false;
-}
-
-/*
- * The state to count in: t itself, or the shared one when t is in the middle of something. NULL: its session is
- * over, the event came late.
- */
-static struct thread *guard_in(struct thread *t, uintptr_t sp)
-{
-	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || nested(t, sp))))
-		return unlikely(t->busy_sp == BUSY_OVER) ? NULL : mt_thread_shared();
-	t->busy_sp = sp;
-	atomic_signal_fence(memory_order_seq_cst);
-	return t;
-}
-
-MT_INLINE void guard_out(struct thread *t)
-{
-	atomic_signal_fence(memory_order_seq_cst);
-	if (likely(!t->shared))
-		t->busy_sp = t->due;
 }
 
 /* A sampled block: by the weight that it was counted with. */
@@ -331,7 +313,7 @@ void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc
 	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
 	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
 
-	if (!due && unlikely(t->busy_sp && (t->shared || nested(t, sp))))
+	if (!due && unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
 		return alloc_nested(t, p, bytes);
 	t->busy_sp = sp;
 	atomic_signal_fence(memory_order_seq_cst);
@@ -463,6 +445,8 @@ MT_COLD static bool unknown_free(const struct thread *t, void *p)
 {
 	if (mt_real_boot_owns(p))
 		return false;
+	if (heaps_forget_backing(p))
+		return true;
 	if (t->deleting != (uintptr_t)p &&
 	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
 		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_attach_is() ? mt_real.malloc_usable_size(p) : 0);

@@ -9,6 +9,7 @@
  * duration, not of one moment, and need not equal TOTALS to the block. The last one, when the target
  * is gone, belongs to the final state and does equal them.
  */
+#include "heaps.h"
 #include "server.h"
 
 #define BREATH_STEPS 8192u /* until the clock is looked at; a block is one */
@@ -196,6 +197,7 @@ static struct work *look(struct server *s, const uint64_t *slots, struct cohorts
 	w->slots = slots;
 	w->cohorts = cohorts;
 	mt_live_scan(visit, w);
+	mt_heaps_scan(visit, w);
 	return w;
 }
 

@@ -14,6 +14,7 @@
  * Blocks of which only some pages were ever touched count with those (mincore(2)). Counters go on
  * meanwhile: parts are of the walk's duration. Sampled blocks count for those that they stand for.
  */
+#include "heaps.h"
 #include "live_fast.h"
 #include "server.h"
 
@@ -55,6 +56,7 @@ struct walk {
 	uint32_t count, room, last;
 	struct breath breath;
 	bool glibc;
+	bool reported;             /* blocks of named heaps: malloc's sizes and limits are not theirs */
 	bool weighed;              /* some blocks stand for others, which may lie elsewhere */
 	uint32_t names;
 	struct name name[NAMES_MAX + 1];
@@ -307,7 +309,7 @@ static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr
 {
 	size_t page = mt_prim_page_bytes();
 	uintptr_t first = from & ~(page - 1), end = (to + page - 1) & ~(page - 1);
-	bool own_pages = w->glibc && b->size >= OWN_PAGES_LEAST && r->what == MTW_MEMORY_OTHER;
+	bool own_pages = w->glibc && !w->reported && b->size >= OWN_PAGES_LEAST && r->what == MTW_MEMORY_OTHER;
 
 	if (r->what != MTW_MEMORY_FREE && r->what != MTW_MEMORY_OTHER)
 		return;
@@ -320,7 +322,7 @@ static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr
 		return;
 	}
 	r->what = MTW_MEMORY_FREE;
-	if (w->glibc && live == b->size)
+	if (w->glibc && !w->reported && live == b->size)
 		r->rounding += weight * (chunk_bytes(b->size) - b->size);
 }
 
@@ -416,6 +418,8 @@ bool scan_memory(struct server *s, struct mtw_out *o)
 	bool good = read_regions(w);
 	if (good) {
 		mt_live_scan(visit, w);
+		w->reported = true;
+		mt_heaps_scan(visit, w);
 		note_stacks(w);
 		sum_up(w);
 	}

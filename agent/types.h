@@ -6,6 +6,7 @@
  *                                               -> slots.c  (node, epoch -> slot; counters)
  *                                               -> live.c   (address -> packed entry)
  * and of one free:          hooks.c -> live.c (entry, cleared) -> slots.c (counters of the slot).
+ * Blocks that the program reports itself go by report.c, and lie in heaps.c instead of live.c.
  * server.c reads all of it from a process of its own that shares this memory.
  *
  * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a

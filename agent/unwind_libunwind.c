@@ -7,9 +7,8 @@
  * symbols are found; otherwise it is loaded when the agent starts with this engine. The few types
  * that the calls need are opaque blocks, larger than any version's.
  */
+#include "loader.h"
 #include "unwind.h"
-
-#include <dlfcn.h>
 
 #define CURSOR_WORDS 512
 #define CONTEXT_WORDS 256
@@ -30,6 +29,8 @@ bool mt_unwind_libunwind_init(void)
 #if defined(__x86_64__)
 	void *handle = RTLD_DEFAULT;
 
+	if (!dlsym)
+		return false;
 	if (!dlsym(handle, "_ULx86_64_init_local")) {
 		handle = dlopen("libunwind.so.8", RTLD_NOW | RTLD_LOCAL);
 		if (!handle)

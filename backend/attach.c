@@ -106,16 +106,20 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 
 static int check_modules(struct plan *p, struct err *err)
 {
+	char exe[64];
+
+	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)p->facts.pid);
+	if (progcheck_linked(exe))
+		return refuse_second(p, err);
 	struct inject_modules m;
 	int rc = inject_modules_read(p->facts.pid, &m);
 	const struct inject_module *libc = NULL;
-
 	if (rc) {
 		err_set(err, 3, "%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach %d", p->name, strerror(-rc),
 			(int)p->facts.pid);
 	} else if (!inject_symbol(&m, "__libc_start_main", &libc) || (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3, "%s: statically linked: it has no loader that could take an agent in; link it dynamically, or link "
-			     "libmemtop-agent.a into it", p->name);
+			     "libmemtop-wrap.a into it", p->name);
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
 		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (attach_listens(&p->facts) || !p->loaded))

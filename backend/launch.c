@@ -7,7 +7,7 @@
  * but for LD_PRELOAD and MEMTOP_OPTIONS, which the agent takes out again before main. A start that
  * fails is told by a pipe that a successful exec closes; the child itself says nothing.
  *
- *   LD_PRELOAD = agent [":" what the user had]
+ *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
  *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
  */
 #include "launch.h"
@@ -166,10 +166,12 @@ static void environment_make(struct environment *e, const char *agent, const cha
 	e->entries = xcalloc(count + 3, sizeof *e->entries);
 	if (count)
 		memcpy(e->entries, environ, count * sizeof *e->entries);
-	e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "", preload ? preload : "");
+	if (agent)
+		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "", preload ? preload : "");
 	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS, options ? " " : "",
 			       options ? options : "", extra ? " " : "", extra ? extra : "");
-	put_entry(e->entries, &count, e->preload);
+	if (e->preload)
+		put_entry(e->entries, &count, e->preload);
 	put_entry(e->entries, &count, e->options);
 }
 
@@ -280,12 +282,14 @@ int launch(char *const argv[], const struct launch_options *o, struct launched *
 	char *options = xasprintf("%s %s", mine ? mine : "", o->options ? o->options : "");
 	int rc = -1, in = -2;
 
-	if (progcheck_find(argv[0], path, sizeof path, err) ||
-	    launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err) ||
-	    progcheck(argv[0], path, agent, l->note, sizeof l->note, err) ||
+	if (progcheck_find(argv[0], path, sizeof path, err))
+		goto out;
+	bool linked = progcheck_linked(path);
+	if ((!linked && launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
+	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
-	environment_make(&e, agent, o->options);
+	environment_make(&e, linked ? NULL : agent, o->options);
 	struct start s = { .path = path, .argv = argv, .env = e.entries, .stdin_fd = in,
 			   .output_fd = o->own_session ? o->output_fd : -1, .own_session = o->own_session };
 	l->pid = start(&s);

@@ -31,7 +31,29 @@ static uint64_t field(const unsigned char *p, int bytes, bool big)
 	return v;
 }
 
-static void read_interp(int fd, const unsigned char *head, struct elf_kind *k)
+/* agent/linked/note.c: the name's size, its text's, a type, the name. */
+static bool is_ours(const unsigned char *note, size_t len, const struct elf_kind *k)
+{
+	static const char name[] = "memtop";
+
+	for (size_t at = 0; at + 12 <= len;) {
+		uint64_t name_len = field(note + at, 4, k->big_endian), text = field(note + at + 4, 4, k->big_endian);
+		if (name_len == sizeof name && at + 12 + sizeof name <= len && !memcmp(note + at + 12, name, sizeof name))
+			return true;
+		at += 12 + ((name_len + 3) & ~UINT64_C(3)) + ((text + 3) & ~UINT64_C(3));
+	}
+	return false;
+}
+
+static void read_note(int fd, uint64_t offset, struct elf_kind *k)
+{
+	unsigned char note[1024];
+	ssize_t n = offset < INT64_MAX ? pread(fd, note, sizeof note, (off_t)offset) : -1;
+
+	k->linked |= n > 0 && is_ours(note, (size_t)n, k);
+}
+
+static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
 {
 	bool wide = k->class_bits == 64;
 	uint64_t at = field(head + (wide ? 32 : 28), wide ? 8 : 4, k->big_endian);
@@ -44,12 +66,13 @@ static void read_interp(int fd, const unsigned char *head, struct elf_kind *k)
 	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
 		if (pread(fd, ph, wide ? 56 : 32, (off_t)(at + (uint64_t)i * size)) != (wide ? 56 : 32))
 			return;
-		if (field(ph, 4, k->big_endian) != PT_INTERP)
+		uint64_t type = field(ph, 4, k->big_endian), offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
+		if (type == PT_NOTE)
+			read_note(fd, offset, k);
+		if (type != PT_INTERP)
 			continue;
-		uint64_t offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
 		ssize_t n = offset < INT64_MAX ? pread(fd, k->interp, sizeof k->interp - 1, (off_t)offset) : -1;
 		k->interp[n > 0 ? n : 0] = '\0';
-		return;
 	}
 }
 
@@ -81,7 +104,7 @@ int progcheck_read(const char *path, struct elf_kind *k)
 		k->type = (int)field((unsigned char *)head + 16, 2, k->big_endian);
 		k->machine = (int)field((unsigned char *)head + 18, 2, k->big_endian);
 		if (k->class_bits == 32 || n >= 64)
-			read_interp(fd, (unsigned char *)head, k);
+			read_headers(fd, (unsigned char *)head, k);
 	} else if (n > 0) {
 		read_script(head, (size_t)n, k);
 	}
@@ -205,6 +228,8 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 {
 	struct elf_kind a;
 
+	if (k->linked)
+		return 0;
 	progcheck_read(agent, &a);
 	if (k->machine != a.machine || k->class_bits != a.class_bits || k->big_endian != a.big_endian)
 		return err_set(err, 126, "%s: built for %s: the agent %s is for %s; give one of that kind with --agent",
@@ -214,7 +239,7 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	if (!*k->interp)
 		return err_set(err, 126,
 			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
-			       "or link libmemtop-agent.a into it", name,
+			       "or link libmemtop-wrap.a into it", name,
 			       k->type == ET_DYN ? ", or a shared library" : "");
 	if (is_musl(k->interp) != !progcheck_wants_glibc(agent))
 		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
@@ -224,7 +249,7 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 }
 
 /* What its malloc means for an agent: -1 and *err when there can be none, else what to know in *note, "" = nothing. */
-static int check_malloc(const char *name, const char *path, char *note, size_t note_size, struct err *err)
+static int check_malloc(const char *name, const char *path, bool linked, char *note, size_t note_size, struct err *err)
 {
 	struct progmalloc m;
 
@@ -235,9 +260,11 @@ static int check_malloc(const char *name, const char *path, char *note, size_t n
 			       "before; build it without, or %s", name, m.sanitizer,
 			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
 				       ? "run it without memtop: it has a leak check itself" : "run it without memtop");
+	if (linked)
+		return 0;
 	if (m.own || m.own_hidden)
 		snprintf(note, note_size, "%s: has a malloc of its own: what %s is not seen unless "
-			 "it passes the calls on; build it with the system's malloc to see all", name,
+			 "it passes the calls on; build it with the system's malloc, or link libmemtop-wrap.a into it, to see all", name,
 			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
 	else if (m.other)
 		snprintf(note, note_size, "%s: calls %s itself: what it asks of that allocator so is not seen; "
@@ -284,6 +311,15 @@ bool progcheck_wants_musl(const char *path)
 	return behind_scripts(path, now, what, &k, NULL) > 0 && is_musl(k.interp);
 }
 
+bool progcheck_linked(const char *path)
+{
+	char now[PATH_MAX], what[PATH_MAX + 64] = "";
+	struct elf_kind k;
+
+	snprintf(now, sizeof now, "%s", path);
+	return behind_scripts(path, now, what, &k, NULL) > 0 && k.linked;
+}
+
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64];
@@ -297,5 +333,5 @@ int progcheck(const char *name, const char *path, const char *agent, char *note,
 		return -1;
 	if (!found)
 		return 0;
-	return check_elf(what, &k, agent, err) ? -1 : check_malloc(what, now, note, note_size, err);
+	return check_elf(what, &k, agent, err) ? -1 : check_malloc(what, now, k.linked, note, note_size, err);
 }

@@ -18,6 +18,7 @@ struct elf_kind {
 	bool big_endian;
 	char interp[256];        /* PT_INTERP, "" = none */
 	char script[512];        /* "#!" line without the "#!", "" = none */
+	bool linked;             /* the agent is a part of it: its note says so */
 	bool text;               /* neither ELF nor "#!", and no NUL in its first bytes */
 };
 
@@ -30,12 +31,15 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 
 /* Whether the program at `path` asks for musl; of a script its interpreter does. false: no, or nobody can tell. */
 bool progcheck_wants_musl(const char *path);
+/* Whether the program at `path`, of a script its interpreter, has the agent linked in, and needs no other. */
+bool progcheck_linked(const char *path);
 /* Whether an agent's file asks for glibc; false: for musl. */
 bool progcheck_wants_glibc(const char *agent);
 
 /*
  * Whether `agent` would be loaded, and get to see anything, into the program at `path` (as `name` typed by the user). 0, or
  * -1 and *err with status 126; *note: what will not be seen of it, a sentence for the report, "" = nothing. For scripts their interpreter is what counts.
+ * agent: NULL where it is linked in.
  */
 int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err);
 

@@ -155,6 +155,10 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 		name = xasprintf("0x%llx", (unsigned long long)e->offset);
 	e->placeholder = (struct symbol_frame){ .name = intern(s, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
+	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
+		e->placeholder.name = e->placeholder.function = intern(s, m->name);
+		e->sym.source = SYMBOL_DWARF;
+	}
 	free(name);
 }
 
@@ -184,8 +188,22 @@ static void free_frames(struct entry *e)
 		free((void *)e->sym.frames);
 }
 
+/* memtop.h's own functions are no part of the program's stack. */
+static size_t skip_reports(const struct symdw_frame *from, size_t count)
+{
+	size_t n = 0;
+
+	while (n + 1 < count && from[n].inlined && from[n].function && !strncmp(from[n].function, "memtop_report_", 14))
+		n++;
+	return n;
+}
+
 static void set_frames(struct symbols *s, struct entry *e, int source, const struct symdw_frame *from, size_t count)
 {
+	size_t skipped = skip_reports(from, count);
+
+	from += skipped;
+	count -= skipped;
 	struct symbol_frame *frames = xcalloc(count ? count : 1, sizeof *frames);
 
 	for (size_t i = 0; i < count; i++) {

@@ -19,9 +19,9 @@ $(UNIT_B): $(T)/backend/%: tests/unit/backend/%.c $(B)/libmemtop.a tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
-$(UNIT_A): $(T)/agent/%: tests/unit/agent/%.c $(B)/libmemtop-agent.a tests/check.h
+$(UNIT_A): $(T)/agent/%: tests/unit/agent/%.c $(B)/agent/inner.a tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/libmemtop-agent.a -lpthread -ldl -lunwind
+	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 $(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
 	@mkdir -p $(@D)
@@ -156,9 +156,9 @@ $(B)/bench/capture.so: tests/bench/preload/forward.c
 # Captures alone: the agent's own functions, under code built as each engine wants it.
 $(B)/bench/unwind-fp: UNWIND_CODE := -fno-omit-frame-pointer
 $(B)/bench/unwind-instrument: UNWIND_CODE := -finstrument-functions
-$(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/libmemtop-agent.a
+$(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/libmemtop-agent.a -lpthread -ldl -lunwind
+	$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 $(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
