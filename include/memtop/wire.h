@@ -238,13 +238,13 @@ enum mtw_type {
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
 #define MTW_MODULE_ELSEWHERE (1u << 10) /* no: it is bound to another allocator, or another namespace's */
-/* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no file and no addresses, and
- * is the innermost frame (offset 1) of the stacks of its blocks. */
-#define MTW_MODULE_HEAP (1u << 11)
 #define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
 #define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out what it allocates */
 #define MTW_MODULE_APART (1u << 13)     /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
 #define MTW_MODULE_HOOKS (127u << 7)    /* all of these */
+/* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no file and no addresses, and
+ * is the innermost frame (offset 1) of the stacks of its blocks. */
+#define MTW_MODULE_HEAP (1u << 14)
 
 #define MTW_PART_FIRST (1u << 0)
 #define MTW_PART_LAST (1u << 1)
