@@ -59,6 +59,15 @@ bool mt_init_running(void)
 	return atomic_load_explicit(&xrunning, memory_order_relaxed);
 }
 
+const char *mt_init_program(void)
+{
+#ifdef __BIONIC__
+	return getprogname();
+#else
+	return program_invocation_short_name;
+#endif
+}
+
 const char *mt_init_preload(void)
 {
 	return preload;
@@ -290,15 +299,18 @@ static void tell_at_exit(void)
 	at_quick_exit(at_quick);
 }
 #else
-/* Others do not say what it ends with. */
-static void at_exit(void)
+/* Others do not say what it ends with. What atexit is to libraries on Android is an object file that they link in. */
+extern int __cxa_atexit(void (*)(void *), void *, void *);
+
+static void at_exit(void *unused)
 {
+	(void)unused;
 	mt_init_exits(EXIT_UNKNOWN);
 }
 
 static void tell_at_exit(void)
 {
-	atexit(at_exit);
+	__cxa_atexit(at_exit, NULL, NULL);
 	at_quick_exit(at_quick);
 }
 #endif
@@ -330,7 +342,7 @@ __attribute__((constructor)) static void begin(void)
 	clean_environment(!mt_conf.follow_exec);
 	if (atomic_load(&mt_state) == AGENT_ON) {
 		mt_thread_self();
-		mt_thread_named(0, program_invocation_short_name);
+		mt_thread_named(0, mt_init_program());
 		mt_server_start();
 		mt_init_tell_at_exit();
 	}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * self.h - what the agent keeps for the calling thread: its gate, its state, its shadow stack.
+ *
+ * A pointer of thread-local storage each. Not on Android: linkers up to API level 28 know none in libraries, later ones
+ * take no initial-exec in a library that comes by dlopen, and what compilers put in its place (emutls) calls malloc.
+ * There the state is a thread-specific value, and the other two are read out of it. A key that was not made yet
+ * is 0, which is none of bionic's (theirs have the sign bit) and has the value NULL in every thread: hooks run before
+ * the constructor and need not ask.
+ *
+ * And who owns a state: until its thread is gone for good it is nobody else's; then somebody inherits it (thread.c).
+ */
+#ifndef MT_SELF_H
+#define MT_SELF_H
+
+#include "types.h"
+
+#define MT_SELF_INLINE static inline __attribute__((always_inline))
+
+#pragma GCC visibility push(hidden)
+
+bool mt_self_init(void);                  /* once, before anybody becomes anything */
+void mt_self_own(struct thread *t);       /* a new state: it is the caller's */
+bool mt_self_inherit(struct thread *t);   /* true: its thread has ended, and now it is the caller's */
+
+extern struct hot mt_self_nobody;         /* closed: the gate of a thread before its first hook */
+
+#ifdef __BIONIC__
+extern pthread_key_t mt_self_key;
+
+MT_SELF_INLINE struct thread *mt_self(void) /* NULL = none yet */
+{
+	return pthread_getspecific(mt_self_key);
+}
+
+MT_SELF_INLINE struct hot *mt_self_hot(void)
+{
+	const struct thread *t = mt_self();
+
+	return t ? t->hot : &mt_self_nobody;
+}
+
+MT_SELF_INLINE struct shadow *mt_self_shadow(void) /* NULL = none yet */
+{
+	const struct thread *t = mt_self();
+
+	return t ? t->shadow : NULL;
+}
+
+MT_SELF_INLINE void mt_self_become(struct thread *t)
+{
+	pthread_setspecific(mt_self_key, t);
+}
+
+MT_SELF_INLINE void mt_self_set_shadow(struct shadow *s)
+{
+	mt_self()->shadow = s;
+}
+#else
+#ifdef __GLIBC__
+#define MT_TLS __thread __attribute__((tls_model("initial-exec")))
+#else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent is preloaded */
+#define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
+#endif
+
+extern MT_TLS struct hot *mt_self_hot_;
+extern MT_TLS struct thread *mt_self_;
+extern MT_TLS struct shadow *mt_self_shadow_;
+
+MT_SELF_INLINE struct thread *mt_self(void)
+{
+	return mt_self_;
+}
+
+MT_SELF_INLINE struct hot *mt_self_hot(void)
+{
+	return mt_self_hot_;
+}
+
+MT_SELF_INLINE struct shadow *mt_self_shadow(void)
+{
+	return mt_self_shadow_;
+}
+
+MT_SELF_INLINE void mt_self_become(struct thread *t)
+{
+	mt_self_ = t;
+	mt_self_hot_ = t->hot;
+}
+
+MT_SELF_INLINE void mt_self_set_shadow(struct shadow *s)
+{
+	mt_self_->shadow = mt_self_shadow_ = s;
+}
+#endif
+
+#pragma GCC visibility pop
+
+#endif
