@@ -115,6 +115,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 -include tests/tests.mk
 -include tests/demo/demo.mk
 -include tests/android/android.mk
+
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks

@@ -280,13 +280,20 @@ void mt_init_exits(int status)
 		mt_server_exit(status);
 }
 
+#ifdef __BIONIC__
+/* Its exit() and quick_exit() end in calls of _exit() and _Exit() that reach the hooks. */
+static void tell_at_exit(void)
+{
+}
+#else
 /* quick_exit() does not say, and reaches no _exit() that could be seen. */
 static void at_quick(void)
 {
 	mt_init_exits(EXIT_UNKNOWN);
 }
+#endif
 
-#ifdef __GLIBC__
+#if defined(__GLIBC__)
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
@@ -298,19 +305,16 @@ static void tell_at_exit(void)
 	on_exit(at_exit, NULL);
 	at_quick_exit(at_quick);
 }
-#else
-/* Others do not say what it ends with. What atexit is to libraries on Android is an object file that they link in. */
-extern int __cxa_atexit(void (*)(void *), void *, void *);
-
-static void at_exit(void *unused)
+#elif !defined(__BIONIC__)
+/* Others do not say what it ends with. */
+static void at_exit(void)
 {
-	(void)unused;
 	mt_init_exits(EXIT_UNKNOWN);
 }
 
 static void tell_at_exit(void)
 {
-	__cxa_atexit(at_exit, NULL, NULL);
+	atexit(at_exit);
 	at_quick_exit(at_quick);
 }
 #endif

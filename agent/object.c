@@ -247,13 +247,17 @@ struct order {
 };
 
 /*
- * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings. The program
- * itself is neither, whatever functions it has of its own, or stand-ins for.
+ * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings; but Android's
+ * loader, which comes anywhere. The program itself is neither, whatever functions it has of its own, or stand-ins for.
  */
 static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct order *order = arg;
+#ifdef __BIONIC__
+	uintptr_t loader = 0;
+#else
 	uintptr_t loader = getauxval(AT_BASE);
+#endif
 	struct object o;
 
 	(void)size;

@@ -16,7 +16,7 @@ ANDROID_FLAGS_arm64-v8a := -mno-outline-atomics
 
 # Hooks that jump need -O2, whatever DEBUG says.
 ANDROID_CFLAGS = $(filter-out -ftls-model=initial-exec,$(AGENT_CFLAGS)) -O2
-ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) -fuse-ld=lld -Wl,-z,max-page-size=16384 -Wl,--build-id=sha1
+ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) $(ANDROID_LINK) -Wl,--build-id=sha1
 ANDROID_AGENTS := $(ANDROID_ABIS:%=$(A)/%/libmemtop-agent.so)
 
 ifdef NDK
@@ -53,8 +53,31 @@ $(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) agent/agent.map tests/android
 endef
 $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_abi,$(abi))))
 
+# What tests/android/run has Android's libc run.
+ANDROID_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_server late
+ANDROID_TEST_LIBS := liblate_now.so liblate_packed.so count_preload.so
+define android_programs
+$(T)/android/$(1)/%: LINKED = $$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(CSTD) -O1 -g -fno-builtin -fPIC -Iinclude -Itests -Itests/targets/latelibs \
+	$$(ANDROID_LINK) $$(filter %.c,$$^) -o $$@ $$(ANDROID_LIBS_$(1))
+$$(ANDROID_PROGRAMS:%=$(T)/android/$(1)/%): $(T)/android/$(1)/%: tests/targets/%.c tests/android/crt.c tests/android/emutls.c | $(A)/$(1)/libmemtop-agent.so
+	@mkdir -p $$(@D)
+	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
+
+$(T)/android/$(1)/liblate_now.so: tests/targets/latelibs/plain.c
+$(T)/android/$(1)/liblate_packed.so: tests/targets/latelibs/plain.c
+$(T)/android/$(1)/liblate_packed.so: PACKED := -Wl,--pack-dyn-relocs=android
+$(T)/android/$(1)/count_preload.so: tests/lib/count_preload.c tests/android/emutls.c
+$$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
+	@mkdir -p $$(@D)
+	$$(LINKED) -shared -Wl,-soname,$$(@F) $$(PACKED)
+
+android-programs: $$(addprefix $(T)/android/$(1)/,$(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
+endef
+ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384
+$(foreach abi,$(ANDROID_ABIS),$(eval $(call android_programs,$(abi))))
+
 android:
 	@tests/deps.sh --if-missing $(if $(NDK),binutils python3,$(ANDROID_DEPS))
 	@$(MAKE) --no-print-directory $(ANDROID_AGENTS)
 
-.PHONY: android
+.PHONY: android android-programs

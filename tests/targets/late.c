@@ -26,6 +26,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0 /* not everywhere */
+#endif
+
 #define N " %" PRIu64
 
 enum { THREADS = 4, MODULES = 8, CONSTRUCTED = 333 };

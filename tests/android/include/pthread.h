@@ -22,7 +22,7 @@ typedef int pthread_barrierattr_t;
 
 int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int pthread_join(pthread_t, void **);
-int pthread_detach(pthread_t);
+void pthread_exit(void *) __noreturn;
 pthread_t pthread_self(void);
 int pthread_getcpuclockid(pthread_t, clockid_t *);
 int pthread_key_create(pthread_key_t *, void (*)(void *));

@@ -7,5 +7,6 @@
 
 int clone(int (*)(void *), void *, int, void *, ...);
 int sched_yield(void);
+int unshare(int);
 
 #endif

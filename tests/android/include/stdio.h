@@ -17,6 +17,7 @@ int fprintf(FILE *, const char *, ...) __attribute__((format(printf, 2, 3)));
 int snprintf(char *, size_t, const char *, ...) __attribute__((format(printf, 3, 4)));
 int setvbuf(FILE *, char *, int, size_t);
 int fflush(FILE *);
+size_t fwrite(const void *, size_t, size_t, FILE *);
 int puts(const char *);
 char *fgets(char *, int, FILE *);
 void perror(const char *);

@@ -17,11 +17,11 @@ void *aligned_alloc(size_t, size_t);
 char *getenv(const char *);
 const char *getprogname(void);
 int atoi(const char *);
+long atol(const char *);
 void qsort(void *, size_t, size_t, int (*)(const void *, const void *));
 void exit(int) __noreturn;
 void _Exit(int) __noreturn;
 void quick_exit(int) __noreturn;
 void abort(void) __noreturn;
-int at_quick_exit(void (*)(void));
 
 #endif

@@ -15,6 +15,8 @@ pid_t fork(void);
 pid_t getpid(void);
 pid_t getppid(void);
 pid_t gettid(void);
+int setresuid(uid_t, uid_t, uid_t);
+int setresgid(gid_t, gid_t, gid_t);
 void _exit(int) __noreturn;
 int daemon(int, int);
 int execve(const char *, char *const[], char *const[]);
