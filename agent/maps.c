@@ -8,9 +8,10 @@
  *
  * On the allocation path the loader is asked with _dl_find_object only, which takes no lock. It
  * answers with the link_map of what is mapped there now. It is a soft reference: an older libc
- * lacks it, and then a module is known from the walk of the loader's list that mt_maps_refresh()
- * does. That walk copies each link_map through mt_prim_readable(), believes it only between two
- * looks at a consistent list, and is repeated at the next tick otherwise.
+ * and other ones lack it, and then a module is known from a walk of the loader's list, which each tick does, and
+ * whoever meets a pc in no module when the list has grown since. That walk copies each link_map through
+ * mt_prim_readable(), believes it only between two looks at a consistent list, and is repeated at the next
+ * tick otherwise.
  *
  * What went is noticed by asking about every module that is still taken for loaded
  * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
@@ -31,6 +32,7 @@
 
 #define HINTS 256u /* power of two; link_map -> id */
 #define PAGE ((uintptr_t)4096)
+#define LEAD_PAGES 64 /* between a bias and the first segment */
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
@@ -58,6 +60,9 @@ static _Atomic bool xmissed;       /* a pc was found in no module */
 static char exe_path[MTW_STRING_MAX];
 
 static bool consistent(void);
+static bool has_grown(void);
+static void walk_list(void);
+static bool is_listed(const struct module *m);
 
 static struct module *module_at(uint32_t id)
 {
@@ -365,21 +370,39 @@ static struct module *adopt(const struct object *o)
 	return NULL;
 }
 
+static struct module *known_at(uintptr_t pc)
+{
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		if (m && pc >= m->start && pc < m->end && !is_gone(m))
+			return m;
+	}
+	return NULL;
+}
+
+/* As the loader's list has it. */
+static struct module *find_listed(uintptr_t pc)
+{
+	struct module *m = known_at(pc);
+
+	if (m)
+		return m;
+	atomic_store_explicit(&xmissed, true, memory_order_relaxed);
+	if (!has_grown())
+		return NULL;
+	walk_list();
+	return known_at(pc);
+}
+
 struct module *mt_maps_find(uintptr_t pc)
 {
 	struct object o;
 
-	if (!loader_answers()) {
-		for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
-			struct module *m = module_at(id);
-			if (m && pc >= m->start && pc < m->end && !is_gone(m))
-				return m;
-		}
-		return NULL;
-	}
 	if (atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) !=
 	    atomic_load_explicit(&xsettled, memory_order_relaxed))
 		mt_maps_settle();
+	if (!loader_answers())
+		return find_listed(pc);
 	if (!object_at(pc, &o)) {
 		atomic_store_explicit(&xmissed, true, memory_order_relaxed);
 		return NULL;
@@ -399,12 +422,10 @@ void mt_maps_settle(void)
 	uint32_t seen = atomic_load(&mt_maps_suspicion);
 
 	atomic_store(&xsettled, seen);
-	if (!loader_answers())
-		return;
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		struct object o;
-		if (m && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
+		if (m && !is_gone(m) && !(loader_answers() ? object_at(m->start, &o) && same_place(m, &o) : is_listed(m)))
 			set_gone(m);
 	}
 }
@@ -465,6 +486,26 @@ static bool copy_link(const struct link_map *from, struct link_map *to)
 	return true;
 }
 
+/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it. */
+static bool is_listed(const struct module *m)
+{
+	struct link_map copy;
+
+	return copy_link(m->link, &copy) && copy.l_addr == m->bias;
+}
+
+/* Loaders append. The last one that was seen, and where it was loaded. */
+static const struct link_map *_Atomic xlast;
+static _Atomic uintptr_t xlast_bias;
+
+static bool has_grown(void)
+{
+	const struct link_map *last = atomic_load(&xlast);
+	struct link_map copy;
+
+	return !last || !copy_link(last, &copy) || copy.l_next || copy.l_addr != atomic_load(&xlast_bias);
+}
+
 static bool consistent(void)
 {
 	const struct r_debug *d = mt_loader_debug();
@@ -484,15 +525,31 @@ static bool is_known(const struct object *o)
 	return false;
 }
 
-/* An older libc: the bounds come from the file's own headers. */
+/*
+ * Where its first segment is mapped: at the bias, or some pages on, where a tool has made room for it in the file
+ * (Android's relocation packer). 0 = nothing there says that it is.
+ */
+static uintptr_t first_page(uintptr_t bias)
+{
+	for (uintptr_t at = bias; at < bias + LEAD_PAGES * PAGE; at += PAGE) {
+		size_t count;
+		const ElfW(Phdr) *ph = mt_prim_readable(at, PAGE) ? headers(at, bias, &count) : NULL;
+		for (size_t i = 0; ph && i < count; i++)
+			if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr - ph[i].p_offset == at - bias)
+				return at;
+	}
+	return 0;
+}
+
+/* Not told by the loader: the bounds come from the file's own headers. */
 static bool object_of_headers(const struct link_map *copy, struct object *o)
 {
 	size_t count;
 
-	if (!copy->l_addr || !mt_prim_readable(copy->l_addr, PAGE))
-		return false;
-	o->start = copy->l_addr;
+	o->start = copy->l_addr ? first_page(copy->l_addr) : 0;
 	o->end = 0;
+	if (!o->start)
+		return false;
 	o->eh_frame_hdr = find_eh_frame_hdr(o->start, copy->l_addr);
 	const ElfW(Phdr) *ph = headers(o->start, copy->l_addr, &count);
 	for (size_t i = 0; i < count; i++) {
@@ -517,13 +574,12 @@ static void meet_link(const struct link_map *link, const struct link_map *copy)
 		adopt(&o);
 }
 
-void mt_maps_refresh(void)
+static void walk_list(void)
 {
 	const struct r_debug *d = mt_loader_debug();
 	const struct link_map *at = d ? d->r_map : NULL, *before = NULL;
 	struct link_map copy;
 
-	mt_maps_settle();
 	for (unsigned i = 0; at && i < MTW_MODULES_MAX && consistent(); i++) {
 		if (!copy_link(at, &copy) || copy.l_prev != before)
 			break;
@@ -531,6 +587,16 @@ void mt_maps_refresh(void)
 		before = at;
 		at = copy.l_next;
 	}
+	if (before && !at) {
+		atomic_store(&xlast_bias, copy.l_addr);
+		atomic_store(&xlast, before);
+	}
+}
+
+void mt_maps_refresh(void)
+{
+	mt_maps_settle();
+	walk_list();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		if (m && !is_gone(m) && mt_real.malloc &&

@@ -158,6 +158,23 @@ static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uin
 	return NULL;
 }
 
+/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last bucket in use. */
+const ElfW(Sym) *mt_object_symbols_end(const struct object *o)
+{
+	if (!o->hash)
+		return o->symbol + (o->old_hash ? o->old_hash[1] : 0);
+	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], last = 0;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(o->hash + 4) + words), *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return o->symbol + first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return o->symbol + last + 1;
+}
+
 static ElfW(Sym) *find_any(const struct object *o, const struct question *q, uint32_t from)
 {
 	return o->hash ? find(o, q, from) : find_old(o, q, from);
