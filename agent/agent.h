@@ -33,6 +33,8 @@ int mt_prim_getpid(void);                           /* real system call, never c
 int mt_prim_gettid(void);
 void mt_prim_sleep(uint64_t ns);                    /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
+/* One that a filter made for all programs of a system may not know. -ENOSYS: there may be such a one, it is not made. */
+long mt_prim_call_seldom(long nr, long a, long b, long c);
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
 /* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only

@@ -169,7 +169,7 @@ static void *make_tls(void)
 
 static void close_inherited(void)
 {
-	if (mt_prim_call(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
+	if (mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0) == 0)
 		return;
 	uint64_t limit[2] = { 0, 0 }; /* Linux before 5.9 */
 	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
@@ -195,7 +195,7 @@ static int between(void *arg)
 		return 0;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	s->pid_fd = (int)mt_prim_call(SYS_pidfd_open, s->target, 0, 0, 0, 0, 0);
+	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
 	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END,

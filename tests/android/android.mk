@@ -63,6 +63,10 @@ $$(ANDROID_PROGRAMS:%=$(T)/android/$(1)/%): $(T)/android/$(1)/%: tests/targets/%
 	@mkdir -p $$(@D)
 	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
 
+$(T)/android/$(1)/app: tests/android/app.c tests/android/crt.c | $(A)/$(1)/libmemtop-agent.so
+	@mkdir -p $$(@D)
+	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
+
 $(T)/android/$(1)/liblate_now.so: tests/targets/latelibs/plain.c
 $(T)/android/$(1)/liblate_packed.so: tests/targets/latelibs/plain.c
 $(T)/android/$(1)/liblate_packed.so: PACKED := -Wl,--pack-dyn-relocs=android
@@ -71,7 +75,7 @@ $$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
 	$$(LINKED) -shared -Wl,-soname,$$(@F) $$(PACKED)
 
-android-programs: $$(addprefix $(T)/android/$(1)/,$(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
+android-programs: $$(addprefix $(T)/android/$(1)/,app $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
 endef
 ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384
 $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_programs,$(abi))))

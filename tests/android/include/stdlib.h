@@ -15,6 +15,7 @@ void *realloc(void *, size_t);
 int posix_memalign(void **, size_t, size_t);
 void *aligned_alloc(size_t, size_t);
 char *getenv(const char *);
+int putenv(char *);
 const char *getprogname(void);
 int atoi(const char *);
 long atol(const char *);
