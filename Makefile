@@ -139,7 +139,7 @@ install: all
 		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
-	for other in musl arm64 armhf; do \
+	for other in musl arm64 armhf $(ANDROID_ABIS:%=android/%); do \
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
 	done
@@ -161,7 +161,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | arm64-memtop | deps | format | clean'
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
 .PHONY: all musl arm64 armhf arm64-memtop deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

@@ -52,9 +52,9 @@ MT_SELF_INLINE void mt_self_become(struct thread *t)
 	pthread_setspecific(mt_self_key, t);
 }
 
-MT_SELF_INLINE void mt_self_set_shadow(struct shadow *s)
+MT_SELF_INLINE void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: the caller's */
 {
-	mt_self()->shadow = s;
+	t->shadow = s;
 }
 #else
 #ifdef __GLIBC__
@@ -88,9 +88,9 @@ MT_SELF_INLINE void mt_self_become(struct thread *t)
 	mt_self_hot_ = t->hot;
 }
 
-MT_SELF_INLINE void mt_self_set_shadow(struct shadow *s)
+MT_SELF_INLINE void mt_self_set_shadow(struct thread *t, struct shadow *s)
 {
-	mt_self_->shadow = mt_self_shadow_ = s;
+	t->shadow = mt_self_shadow_ = s;
 }
 #endif
 

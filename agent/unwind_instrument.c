@@ -59,7 +59,7 @@ static MT_COLD struct shadow *begin(void)
 
 	if (t->shared)
 		return NULL;
-	mt_self_set_shadow(t->shadow ? t->shadow : map_shadow(FIRST_BYTES));
+	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(FIRST_BYTES));
 	return t->shadow;
 }
 
@@ -73,7 +73,7 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 	memcpy(more->entry, s->entry, (size_t)((char *)s->top - (char *)s->entry));
 	more->top = more->entry + (s->top - s->entry);
 	atomic_signal_fence(memory_order_seq_cst);
-	mt_self_set_shadow(more);
+	mt_self_set_shadow(mt_thread_self(), more);
 	mt_prim_drop((char *)s + 4096, s->bytes - 4096);
 	return more;
 }

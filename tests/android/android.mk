@@ -16,7 +16,10 @@ ANDROID_FLAGS_arm64-v8a := -mno-outline-atomics
 
 # Hooks that jump need -O2, whatever DEBUG says.
 ANDROID_CFLAGS = $(filter-out -ftls-model=initial-exec,$(AGENT_CFLAGS)) -O2
+ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384
 ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) $(ANDROID_LINK) -Wl,--build-id=sha1
+# Nothing that an NDK adds by itself: its start of a library brings a destructor.
+ANDROID_LIBS := -nostdlib -lc -ldl
 ANDROID_AGENTS := $(ANDROID_ABIS:%=$(A)/%/libmemtop-agent.so)
 
 ifdef NDK
@@ -30,7 +33,7 @@ ANDROID_CC_$(1) := $(ANDROID_CLANG) --target=$(ANDROID_TRIPLE_$(1)) $(ANDROID_FL
 ANDROID_OBJ_$(1) := $(AGENT_SRC:agent/%.c=$(A)/$(1)/agent/%.o)
 ifndef NDK
 ANDROID_INCLUDE_$(1) := -nostdlibinc -isystem tests/android/include -isystem $(A)/$(1)/include
-ANDROID_LIBS_$(1) := -nostdlib -L$(A)/$(1)/stub -lc -ldl
+ANDROID_STUB_$(1) := -L$(A)/$(1)/stub
 $$(ANDROID_OBJ_$(1)): $(A)/$(1)/include/system_calls.h
 $(A)/$(1)/libmemtop-agent.so: $(A)/$(1)/stub/libc.so
 endif
@@ -46,7 +49,7 @@ $$(ANDROID_OBJ_$(1)): $(A)/$(1)/agent/%.o: agent/%.c
 	$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<
 
 $(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) agent/agent.map tests/android/gate
-	$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_LIBS_$(1))
+	$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
 	@tests/android/gate --level $(ANDROID_API) $$@ || { rm -f $$@; exit 1; }
 
 -include $$(ANDROID_OBJ_$(1):.o=.d)
@@ -58,7 +61,7 @@ ANDROID_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s
 ANDROID_TEST_LIBS := liblate_now.so liblate_packed.so count_preload.so
 define android_programs
 $(T)/android/$(1)/%: LINKED = $$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(CSTD) -O1 -g -fno-builtin -fPIC -Iinclude -Itests -Itests/targets/latelibs \
-	$$(ANDROID_LINK) $$(filter %.c,$$^) -o $$@ $$(ANDROID_LIBS_$(1))
+	$$(ANDROID_LINK) $$(filter %.c,$$^) -o $$@ $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
 $$(ANDROID_PROGRAMS:%=$(T)/android/$(1)/%): $(T)/android/$(1)/%: tests/targets/%.c tests/android/crt.c tests/android/emutls.c | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
 	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
@@ -77,7 +80,7 @@ $$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
 
 android-programs: $$(addprefix $(T)/android/$(1)/,app $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
 endef
-ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384
+test-programs: $(ANDROID_AGENTS) android-programs
 $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_programs,$(abi))))
 
 android:

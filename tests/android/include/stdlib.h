@@ -13,7 +13,6 @@ void free(void *);
 void *calloc(size_t, size_t);
 void *realloc(void *, size_t);
 int posix_memalign(void **, size_t, size_t);
-void *aligned_alloc(size_t, size_t);
 char *getenv(const char *);
 int putenv(char *);
 const char *getprogname(void);
