@@ -88,6 +88,14 @@ $(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -Wl,--eh-frame-hdr -o $@ $<
 
+$(T)/musl/late: tests/targets/late.c tests/targets/latelibs/work.h
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Wl,--eh-frame-hdr -o $@ $<
+
+$(T)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs/work.h
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -Wl,--eh-frame-hdr -o $@ $<
+
 $(T)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
@@ -190,7 +198,7 @@ bench-instructions: bench-deps all bench-programs
 
 test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) \
-	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so \
+	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) $(B)/musl/libmemtop-agent.so \
 	cross-programs
 
 test-deps:
