@@ -36,7 +36,8 @@
 
 enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY, PROBE_MASK };
 
-static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic int xprobe;       /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic uintptr_t xpage;  /* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
 
 #if defined(__x86_64__)
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
@@ -271,16 +272,17 @@ static bool is_mask(uintptr_t first, uintptr_t last)
 
 static enum probe probe_kind(void)
 {
-	int kind = atomic_load_explicit(&xprobe, memory_order_relaxed);
+	int kind = atomic_load_explicit(&xprobe, memory_order_acquire);
 
 	if (likely(kind != PROBE_UNKNOWN))
 		return kind;
-	uintptr_t here = (uintptr_t)&xprobe & ~(uintptr_t)(PROBE_PAGE - 1);
+	uintptr_t page = mt_prim_page_bytes(), here = (uintptr_t)&xprobe & ~(page - 1);
+	atomic_store_explicit(&xpage, page, memory_order_relaxed);
 	if (failed(advise((void *)here, 1, MADV_POPULATE_READ)))
 		kind = PROBE_COPY;
 	else
 		kind = failed(advise(NULL, 1, MADV_POPULATE_READ)) ? PROBE_POPULATE : PROBE_MASK;
-	atomic_store_explicit(&xprobe, kind, memory_order_relaxed);
+	atomic_store_explicit(&xprobe, kind, memory_order_release);
 	return kind;
 }
 
@@ -296,5 +298,6 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes)
 	enum probe kind = probe_kind();
 	if (kind != PROBE_POPULATE)
 		return kind == PROBE_COPY ? copyable(first, last) : is_mask(first, last);
+	first &= ~(atomic_load_explicit(&xpage, memory_order_relaxed) - 1);
 	return !failed(advise((void *)first, last - first + 1, MADV_POPULATE_READ));
 }
