@@ -37,6 +37,13 @@
 #define ANDROID_RELA 0x60000011
 #define ANDROID_RELASZ 0x60000012
 
+/* A last page that is not full: others leave it writable, Android's linker does not. */
+#ifdef __BIONIC__
+#define RELRO_SLACK(page) ((page) - 1)
+#else
+#define RELRO_SLACK(page) 0
+#endif
+
 /* What is asked of all objects. */
 struct question {
 	const char *name;
@@ -88,7 +95,7 @@ bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *
 			dynamic = (const void *)from;
 		} else if (ph->p_type == PT_GNU_RELRO) {
 			o->fixed = from & ~(page - 1);
-			o->fixed_end = to & ~(page - 1);
+			o->fixed_end = (to + RELRO_SLACK(page)) & ~(page - 1);
 		}
 	}
 	if (dynamic)
