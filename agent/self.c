@@ -32,7 +32,10 @@ static void end(void *value)
 
 bool mt_self_init(void)
 {
-	return !pthread_key_create(&mt_self_key, end);
+	if (!pthread_key_create(&mt_self_key, end))
+		return true;
+	mt_msg("no key for thread-specific data is free; running unprofiled");
+	return false;
 }
 
 void mt_self_own(struct thread *t)
@@ -50,9 +53,9 @@ bool mt_self_inherit(struct thread *t)
 	return true;
 }
 #else
-MT_TLS struct hot *mt_self_hot_ = &mt_self_nobody;
-MT_TLS struct thread *mt_self_;
-MT_TLS struct shadow *mt_self_shadow_;
+MT_TLS struct hot *mt_self_tls_hot = &mt_self_nobody;
+MT_TLS struct thread *mt_self_tls_state;
+MT_TLS struct shadow *mt_self_tls_shadow;
 
 bool mt_self_init(void)
 {

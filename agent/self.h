@@ -15,8 +15,6 @@
 
 #include "types.h"
 
-#define MT_SELF_INLINE static inline __attribute__((always_inline))
-
 #pragma GCC visibility push(hidden)
 
 bool mt_self_init(void);                  /* once, before anybody becomes anything */
@@ -28,31 +26,31 @@ extern struct hot mt_self_nobody;         /* closed: the gate of a thread before
 #ifdef __BIONIC__
 extern pthread_key_t mt_self_key;
 
-MT_SELF_INLINE struct thread *mt_self(void) /* NULL = none yet */
+static inline struct thread *mt_self(void) /* NULL = none yet */
 {
 	return pthread_getspecific(mt_self_key);
 }
 
-MT_SELF_INLINE struct hot *mt_self_hot(void)
+static inline struct hot *mt_self_hot(void)
 {
 	const struct thread *t = mt_self();
 
 	return t ? t->hot : &mt_self_nobody;
 }
 
-MT_SELF_INLINE struct shadow *mt_self_shadow(void) /* NULL = none yet */
+static inline struct shadow *mt_self_shadow(void) /* NULL = none yet */
 {
 	const struct thread *t = mt_self();
 
 	return t ? t->shadow : NULL;
 }
 
-MT_SELF_INLINE void mt_self_become(struct thread *t)
+static inline void mt_self_become(struct thread *t)
 {
 	pthread_setspecific(mt_self_key, t);
 }
 
-MT_SELF_INLINE void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: the caller's */
+static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: the caller's */
 {
 	t->shadow = s;
 }
@@ -63,34 +61,34 @@ MT_SELF_INLINE void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t:
 #define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
 #endif
 
-extern MT_TLS struct hot *mt_self_hot_;
-extern MT_TLS struct thread *mt_self_;
-extern MT_TLS struct shadow *mt_self_shadow_;
+extern MT_TLS struct hot *mt_self_tls_hot;
+extern MT_TLS struct thread *mt_self_tls_state;
+extern MT_TLS struct shadow *mt_self_tls_shadow;
 
-MT_SELF_INLINE struct thread *mt_self(void)
+static inline struct thread *mt_self(void)
 {
-	return mt_self_;
+	return mt_self_tls_state;
 }
 
-MT_SELF_INLINE struct hot *mt_self_hot(void)
+static inline struct hot *mt_self_hot(void)
 {
-	return mt_self_hot_;
+	return mt_self_tls_hot;
 }
 
-MT_SELF_INLINE struct shadow *mt_self_shadow(void)
+static inline struct shadow *mt_self_shadow(void)
 {
-	return mt_self_shadow_;
+	return mt_self_tls_shadow;
 }
 
-MT_SELF_INLINE void mt_self_become(struct thread *t)
+static inline void mt_self_become(struct thread *t)
 {
-	mt_self_ = t;
-	mt_self_hot_ = t->hot;
+	mt_self_tls_state = t;
+	mt_self_tls_hot = t->hot;
 }
 
-MT_SELF_INLINE void mt_self_set_shadow(struct thread *t, struct shadow *s)
+static inline void mt_self_set_shadow(struct thread *t, struct shadow *s)
 {
-	t->shadow = mt_self_shadow_ = s;
+	t->shadow = mt_self_tls_shadow = s;
 }
 #endif
 

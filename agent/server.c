@@ -82,7 +82,7 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t is, uint64_t deadline_ns
 #if defined(__GLIBC__)
 static size_t tls_bytes(uintptr_t self)
 {
-	uintptr_t ours = (uintptr_t)&mt_self_hot_; /* always at a fixed place from it */
+	uintptr_t ours = (uintptr_t)&mt_self_tls_hot; /* always at a fixed place from it */
 
 	return ours < self ? self - ours : ours - self;
 }
@@ -97,7 +97,7 @@ static size_t tls_bytes(uintptr_t self)
 
 static size_t tls_bytes(uintptr_t self)
 {
-	uintptr_t ours = (uintptr_t)&mt_self_hot_;
+	uintptr_t ours = (uintptr_t)&mt_self_tls_hot;
 	size_t away = ours < self ? self - ours : ours - self;
 
 	return away < TLS_NEAR ? away : 0; /* further away they are found through the dtv alone */
@@ -113,7 +113,7 @@ static void give_dtv(void **tp, uint8_t *room)
 #else
 static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_self_hot_;
+	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_self_tls_hot;
 
 	(void)size;
 	for (int i = 0; data && i < info->dlpi_phnum; i++)

@@ -16,7 +16,8 @@ ANDROID_FLAGS_arm64-v8a := -mno-outline-atomics
 
 # Hooks that jump need -O2, whatever DEBUG says.
 ANDROID_CFLAGS = $(filter-out -ftls-model=initial-exec,$(AGENT_CFLAGS)) -O2
-ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384
+# agent.map names what other libcs have, too.
+ANDROID_LINK := -fuse-ld=lld -Wl,-z,max-page-size=16384 -Wl,--undefined-version
 ANDROID_LDFLAGS = $(filter-out -static-libgcc,$(AGENT_LDFLAGS)) $(ANDROID_LINK) -Wl,--build-id=sha1
 # Nothing that an NDK adds by itself: its start of a library brings a destructor.
 ANDROID_LIBS := -nostdlib -lc -ldl
@@ -24,6 +25,7 @@ ANDROID_AGENTS := $(ANDROID_ABIS:%=$(A)/%/libmemtop-agent.so)
 
 ifdef NDK
 ANDROID_CLANG := $(firstword $(wildcard $(NDK)/toolchains/llvm/prebuilt/*/bin/clang))
+$(if $(ANDROID_CLANG),,$(error memtop: NDK=$(NDK): there is no toolchains/llvm/prebuilt/*/bin/clang; give the folder of an Android NDK))
 else
 ANDROID_CLANG := clang
 endif
