@@ -74,6 +74,113 @@ static bool is_gone(const struct module *m)
 	return atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_GONE;
 }
 
+/* --- what the file says */
+
+static const ElfW(Phdr) *headers(uintptr_t start, uintptr_t bias, size_t *count)
+{
+	const ElfW(Ehdr) *elf = (const void *)start;
+	uintptr_t main_headers = getauxval(AT_PHDR);
+
+	*count = 0;
+	/* The first segment of nearly every file starts with the ELF header; the kernel names the
+	   program's own otherwise. */
+	if (!memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_phoff <= PAGE &&
+	    elf->e_phentsize == sizeof(ElfW(Phdr)) && elf->e_phnum < 64) {
+		*count = elf->e_phnum;
+		return (const void *)(start + elf->e_phoff);
+	}
+	if (main_headers >= start && main_headers - start < PAGE * 16 && bias <= start) {
+		*count = getauxval(AT_PHNUM);
+		return (const void *)main_headers;
+	}
+	return NULL;
+}
+
+bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		uintptr_t from = m->bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_R) && addr >= from &&
+		    addr < from + ph[i].p_memsz) {
+			*start = from & ~(PAGE - 1);
+			*end = from + ph[i].p_memsz;
+			return true;
+		}
+	}
+	return false;
+}
+
+static void read_build_id(struct module *m)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (ph[i].p_type != PT_NOTE)
+			continue;
+		const char *at = (const char *)m->bias + ph[i].p_vaddr;
+		const char *end = at + ph[i].p_memsz;
+		if ((uintptr_t)at < m->start || (uintptr_t)end > m->end || at > end)
+			continue;
+		while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+			const ElfW(Nhdr) *note = (const void *)at;
+			const char *name = at + sizeof(*note);
+			size_t name_len = (note->n_namesz + 3u) & ~3u;
+			size_t len = note->n_descsz;
+			if (name_len > (size_t)(end - name) ||
+			    len > (size_t)(end - name) - name_len)
+				break;
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
+			    !memcmp(name, "GNU", 4)) {
+				m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id)
+									    : (uint32_t)len;
+				memcpy(m->build_id, name + name_len, m->build_id_len);
+				return;
+			}
+			at = name + name_len + ((len + 3u) & ~(size_t)3);
+		}
+	}
+}
+
+/* What dlfo_eh_frame is, too. */
+#if defined(__arm__)
+#define UNWIND_TABLE PT_ARM_EXIDX
+#else
+#define UNWIND_TABLE PT_GNU_EH_FRAME
+#endif
+
+static const ElfW(Phdr) *table_header(uintptr_t start, uintptr_t bias)
+{
+	size_t count;
+	const ElfW(Phdr) *ph = headers(start, bias, &count);
+
+	for (size_t i = 0; i < count; i++) {
+		if (ph[i].p_type == UNWIND_TABLE)
+			return &ph[i];
+	}
+	return NULL;
+}
+
+static uintptr_t find_eh_frame_hdr(uintptr_t start, uintptr_t bias)
+{
+	const ElfW(Phdr) *ph = table_header(start, bias);
+
+	return ph ? bias + ph->p_vaddr : 0;
+}
+
+bool mt_maps_table_end(const struct module *m, uintptr_t *end)
+{
+	const ElfW(Phdr) *ph = m->eh_frame_hdr ? table_header(m->start, m->bias) : NULL;
+
+	if (!ph || m->bias + ph->p_vaddr != m->eh_frame_hdr)
+		return false;
+	*end = m->eh_frame_hdr + ph->p_memsz;
+	return true;
+}
+
 /* --- what kind it is */
 
 static bool named(const char *base, const char *stem)
@@ -213,7 +320,7 @@ static struct module *make_module(const struct object *o)
 	m->eh_frame_hdr = o->eh_frame_hdr;
 	m->loaded_ns = since_start();
 	memcpy(m->path, path, len);
-	mt_maps_read_build_id(m);
+	read_build_id(m);
 	atomic_store(&m->xflags, flags_of(m));
 	set_changed(m);
 	return m;
@@ -353,6 +460,11 @@ void mt_maps_restart(void)
 	mt_maps_invalidate();
 }
 
+const void *mt_maps_headers(const struct module *m, size_t *count)
+{
+	return headers(m->start, m->bias, count);
+}
+
 bool mt_maps_whole(void)
 {
 	return consistent();
@@ -374,12 +486,12 @@ static bool copy_link(const struct link_map *from, struct link_map *to)
 	return true;
 }
 
-/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it. */
+/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it. Without one it stays. */
 static bool is_listed(const struct module *m)
 {
 	struct link_map copy;
 
-	return copy_link(m->link, &copy) && copy.l_addr == m->bias;
+	return !m->link || (copy_link(m->link, &copy) && copy.l_addr == m->bias);
 }
 
 /* Loaders append. The last one that was seen, and where it was loaded. */
@@ -421,7 +533,7 @@ static uintptr_t first_page(uintptr_t bias)
 {
 	for (uintptr_t at = bias; at < bias + LEAD_PAGES * PAGE; at += PAGE) {
 		size_t count;
-		const ElfW(Phdr) *ph = mt_prim_readable(at, PAGE) ? mt_maps_headers_at(at, bias, &count) : NULL;
+		const ElfW(Phdr) *ph = mt_prim_readable(at, PAGE) ? headers(at, bias, &count) : NULL;
 		for (size_t i = 0; ph && i < count; i++)
 			if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr - ph[i].p_offset == at - bias)
 				return at;
@@ -438,8 +550,8 @@ static bool object_of_headers(const struct link_map *copy, struct object *o)
 	o->end = 0;
 	if (!o->start)
 		return false;
-	o->eh_frame_hdr = mt_maps_table_at(o->start, copy->l_addr);
-	const ElfW(Phdr) *ph = mt_maps_headers_at(o->start, copy->l_addr, &count);
+	o->eh_frame_hdr = find_eh_frame_hdr(o->start, copy->l_addr);
+	const ElfW(Phdr) *ph = headers(o->start, copy->l_addr, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (ph[i].p_type == PT_LOAD && copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz > o->end)
 			o->end = copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz;
