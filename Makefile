@@ -168,6 +168,8 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 
 -include tests/tests.mk
 -include tests/demo/demo.mk
+-include tests/android/android.mk
+
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
@@ -192,7 +194,7 @@ install: all
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
 	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
-	for other in musl arm64 armhf; do \
+	for other in musl arm64 armhf $(ANDROID_ABIS:%=android/%); do \
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
 		for part in $(TO_LINK_IN); do \
@@ -217,7 +219,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | arm64-memtop | deps | format | clean'
+	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
 .PHONY: all musl arm64 armhf arm64-memtop deps have-libs check-layers install man-keys format clean help
 .DEFAULT_GOAL := all

@@ -16,12 +16,7 @@
 #define MT_EXPORT __attribute__((visibility("default")))
 #define MT_PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-/* The one macro for thread-local storage; a platform without initial-exec TLS replaces it. */
-#ifdef __GLIBC__
-#define MT_TLS __thread __attribute__((tls_model("initial-exec")))
-#else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent is preloaded */
-#define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
-#endif
+#include "self.h"
 
 /* Data of the agent's own is reached without a detour through the table of what others may define. */
 #pragma GCC visibility push(hidden)
@@ -38,6 +33,8 @@ int mt_prim_getpid(void);                           /* real system call, never c
 int mt_prim_gettid(void);
 void mt_prim_sleep(uint64_t ns);                    /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
+/* One that a filter made for all programs of a system may not know. -ENOSYS: there may be such a one, it is not made. */
+long mt_prim_call_seldom(long nr, long a, long b, long c);
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
 /* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only
@@ -188,8 +185,7 @@ void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
 void mt_slots_restart(void);                        /* all counters are 0; nobody counts */
 
-/* thread.c: per-thread state, its life. */
-extern MT_TLS struct hot *mt_hot;
+/* thread.c: per-thread state, its life. self.h: which one is the caller's. */
 extern struct thread *_Atomic mt_threads;           /* list of all */
 extern _Atomic uint32_t mt_thread_states;           /* its length */
 struct thread *mt_thread_self(void);                /* made when missing; the shared one at worst */
@@ -216,7 +212,7 @@ bool mt_thread_info(uint32_t index, struct thread_info *info);
 /* The state of the calling thread, or NULL when nothing is to be counted. */
 MT_INLINE struct thread *mt_thread_enter(void)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	return likely(t) ? t : mt_thread_slow();
 }
@@ -287,6 +283,7 @@ bool mt_init_filtered(void);                        /* ... system calls that it 
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
 bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
+const char *mt_init_program(void);                  /* its name, without folders */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */
 

@@ -68,7 +68,7 @@ static bool is_wanted(const char *name)
 	return true;
 }
 
-/* Those of unseen.c have no value. Our symbol table ends where our strings begin. */
+/* Those of unseen.c have no value. */
 static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct object o;
@@ -77,7 +77,8 @@ static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)arg;
 	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_attach_is))
 		return 0;
-	for (ElfW(Sym) *s = o.symbol; s + 1 <= (ElfW(Sym) *)(uintptr_t)o.string && count < HOOKS_MAX; s++)
+	const ElfW(Sym) *end = mt_object_symbols_end(&o);
+	for (ElfW(Sym) *s = o.symbol; s < end && count < HOOKS_MAX; s++)
 		if (s->st_value && s->st_shndx != SHN_UNDEF && is_wanted(o.string + s->st_name))
 			list[count++] = (struct rebind){ o.string + s->st_name, NULL, (char *)o.bias + s->st_value };
 	return 1;

@@ -139,7 +139,7 @@ bool mt_cfi_is_sigreturn(uintptr_t pc)
  */
 static uintptr_t coroutine_end, coroutine_end_bytes;
 
-#if defined(__x86_64__) || defined(__aarch64__) || defined(__arm__)
+#if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))
 __attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
 
 static void never_run(void)

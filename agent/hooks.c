@@ -73,7 +73,7 @@ MT_COLD static void *closed_malloc(size_t n, uintptr_t pc, uintptr_t sp, uintptr
 
 MT_EXPORT void *malloc(size_t n)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	if (unlikely(!t))
 		return closed_malloc(n, CALLER_PC, CALLER_SP, CALLER_FP);
@@ -99,7 +99,7 @@ MT_COLD static void closed_free(void *p)
 
 MT_EXPORT void free(void *p)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	if (unlikely(!p))
 		return;
@@ -121,7 +121,7 @@ MT_COLD static void *closed_calloc(size_t n, size_t size, uintptr_t pc, uintptr_
 
 MT_EXPORT void *calloc(size_t n, size_t size)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	if (unlikely(!t))
 		return closed_calloc(n, size, CALLER_PC, CALLER_SP, CALLER_FP);
@@ -164,7 +164,7 @@ MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t s
 
 MT_INLINE void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	if (unlikely(!t))
 		return closed_realloc(p, n, pc, sp, fp);
@@ -267,9 +267,13 @@ MT_EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
 	other_free(p);
 }
 
+#ifdef __BIONIC__
+MT_EXPORT size_t malloc_usable_size(const void *p)
+#else
 MT_EXPORT size_t malloc_usable_size(void *p)
+#endif
 {
 	if (unlikely(p && mt_real_boot_owns(p)))
 		return mt_real_boot_size(p);
-	return mt_real.malloc_usable_size(p);
+	return mt_real.malloc_usable_size((void *)p);
 }

@@ -5,6 +5,7 @@
 #ifndef MT_HOOKS_H
 #define MT_HOOKS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /*
@@ -28,10 +29,16 @@ register uintptr_t mt_rbp __asm__("rbp");
 #define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 #define RECORD_FAST(t, p, n) record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
-/* A hook that enters the real function by a jump, also in debug builds. */
+/* A hook that enters the real function by a jump, also in debug builds; clang can be told for whole files only. */
+#ifdef __clang__
+#define JUMPS
+#else
 #define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
+#endif
 
-/* hooks.c: the call, when mt_thread_enter() said that it is not to be counted. */
+/* hooks.c: the one of all, whichever is found first; Android's headers leave it out below API level 28. */
+extern void *aligned_alloc(size_t align, size_t n);
+/* ... the call, when mt_thread_enter() said that it is not to be counted. */
 void *mt_hooks_plain_malloc(size_t n);
 void *mt_hooks_plain_aligned(size_t align, size_t n);
 void mt_hooks_plain_free(void *p);

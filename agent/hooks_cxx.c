@@ -182,7 +182,7 @@ MT_COLD static void *slow_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc
 MT_INLINE void *plain_new(enum form f, size_t n, uintptr_t tag, uintptr_t pc, uintptr_t sp,
 			  uintptr_t fp)
 {
-	struct thread *t = mt_hot->open;
+	struct thread *t = mt_self_hot()->open;
 
 	if (unlikely(!t || kind != PLAIN))
 		return slow_new(f, n, tag, pc, sp, fp);

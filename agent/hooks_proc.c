@@ -27,6 +27,7 @@ static void *(*real_dlmopen)(Lmid_t, const char *, int);
 #endif
 static int (*real_dlclose)(void *);
 static pid_t (*real_fork)(void);
+__attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
 static int (*real_daemon)(int, int);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
@@ -107,7 +108,7 @@ MT_EXPORT pid_t fork(void)
 {
 	found();
 	mt_init_forks();
-	pid_t pid = real_fork ? real_fork() : _Fork();
+	pid_t pid = real_fork ? real_fork() : _Fork ? _Fork() : -1;
 
 	if (pid == 0)
 		mt_init_forked();

@@ -365,7 +365,7 @@ MT_COLD static bool closed(void)
 /* An open gate says that all is looked up, and that this is no dormant process. */
 MT_INLINE bool dormant(void)
 {
-	return unlikely(!mt_hot->open) && closed();
+	return unlikely(!mt_self_hot()->open) && closed();
 }
 
 #define UNWRAP(...) __VA_ARGS__

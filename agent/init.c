@@ -60,6 +60,15 @@ bool mt_init_running(void)
 	return atomic_load_explicit(&xrunning, memory_order_relaxed);
 }
 
+const char *mt_init_program(void)
+{
+#ifdef __BIONIC__
+	return getprogname();
+#else
+	return program_invocation_short_name;
+#endif
+}
+
 const char *mt_init_preload(void)
 {
 	return preload;
@@ -273,13 +282,20 @@ void mt_init_exits(int status)
 		mt_server_exit(status);
 }
 
+#ifdef __BIONIC__
+/* Its exit() and quick_exit() end in calls of _exit() and _Exit() that reach the hooks. */
+static void tell_at_exit(void)
+{
+}
+#else
 /* quick_exit() does not say, and reaches no _exit() that could be seen. */
 static void at_quick(void)
 {
 	mt_init_exits(EXIT_UNKNOWN);
 }
+#endif
 
-#ifdef __GLIBC__
+#if defined(__GLIBC__)
 static void at_exit(int status, void *unused)
 {
 	(void)unused;
@@ -291,7 +307,7 @@ static void tell_at_exit(void)
 	on_exit(at_exit, NULL);
 	at_quick_exit(at_quick);
 }
-#else
+#elif !defined(__BIONIC__)
 /* Others do not say what it ends with. */
 static void at_exit(void)
 {
@@ -332,7 +348,7 @@ __attribute__((constructor)) static void begin(void)
 	clean_environment(!mt_conf.follow_exec);
 	if (atomic_load(&mt_state) == AGENT_ON) {
 		mt_thread_self();
-		mt_thread_named(0, program_invocation_short_name);
+		mt_thread_named(0, mt_init_program());
 		mt_server_start();
 		mt_init_tell_at_exit();
 	}

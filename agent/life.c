@@ -39,7 +39,7 @@ struct pidfd_info_v0 {
 /* <0 error, 0 same memory, >0 another */
 static long compare_memory(struct server *s)
 {
-	return mt_prim_call(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM, 0, 0, 0);
+	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM);
 }
 
 static bool read_ids(int pid, uint32_t uid[3], uint32_t gid[3])

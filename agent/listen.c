@@ -5,7 +5,7 @@
  * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback only, and
  * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer
  * is sent the greeting and nothing else. Unix sockets: the kernel tells the peer's user, who must be
- * our own effective one, or root. TCP knows no users, so that one must prove a secret of at
+ * our own effective one, or root; on Android also the shell's. TCP knows no users, so that one must prove a secret of at
  * least 128 bits, compared in constant time; it comes from MEMTOP_TOKEN or from a file that only
  * its owner can read.
  *
@@ -26,6 +26,7 @@
 #define RETRY_NS (10 * MILLI)
 #define TOKEN_LEAST 22 /* base64 of 128 bits */
 #define BACKLOG 16
+#define SHELL_USER 2000 /* AID_SHELL of Android: whoever comes through adb forward */
 
 /* %p and %% expanded; false: does not fit. */
 static bool expand(char *to, size_t size, const char *from, int pid)
@@ -271,6 +272,10 @@ const char *listen_refuses(int fd)
 	if (unmapped(peer.uid))
 		return "this process is in a user namespace of its own, where it cannot tell who you are";
 	uint32_t own = (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0);
+#ifdef __BIONIC__
+	if (peer.uid == SHELL_USER)
+		return NULL;
+#endif
 	return peer.uid == own || peer.uid == 0 ? NULL : other;
 }
 

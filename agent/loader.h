@@ -11,6 +11,8 @@
 #pragma weak dlsym
 #pragma weak dlerror
 #pragma weak dladdr
+#ifdef __GLIBC__
 #pragma weak dladdr1
+#endif
 
 #endif

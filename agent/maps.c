@@ -8,9 +8,10 @@
  *
  * On the allocation path the loader is asked with _dl_find_object only, which takes no lock. It
  * answers with the link_map of what is mapped there now. It is a soft reference: an older libc
- * lacks it, and then a module is known from the walk of the loader's list that mt_maps_refresh()
- * does. That walk copies each link_map through mt_prim_readable(), believes it only between two
- * looks at a consistent list, and is repeated at the next tick otherwise.
+ * and other ones lack it, and then a module is known from a walk of the loader's list, which each tick does, and
+ * whoever meets a pc in no module when the list has grown since. That walk copies each link_map through
+ * mt_prim_readable(), believes it only between two looks at a consistent list, and is repeated at the next
+ * tick otherwise.
  *
  * What went is noticed by asking about every module that is still taken for loaded
  * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
@@ -32,6 +33,7 @@
 #define HINTS 256u /* power of two; link_map -> id */
 #define PAGE ((uintptr_t)4096)
 #define NAMESPACES 64u /* of dlmopen; glibc has 16 */
+#define LEAD_PAGES 64 /* between a bias and the first segment */
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
@@ -60,6 +62,9 @@ static char exe_path[MTW_STRING_MAX];
 static bool alone;                 /* no loader: a static program */
 
 static bool consistent(void);
+static bool has_grown(void);
+static void walk_list(void);
+static bool is_listed(const struct module *m);
 
 static struct module *module_at(uint32_t id)
 {
@@ -69,113 +74,6 @@ static struct module *module_at(uint32_t id)
 static bool is_gone(const struct module *m)
 {
 	return atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_GONE;
-}
-
-/* --- what the file says */
-
-static const ElfW(Phdr) *headers(uintptr_t start, uintptr_t bias, size_t *count)
-{
-	const ElfW(Ehdr) *elf = (const void *)start;
-	uintptr_t main_headers = getauxval(AT_PHDR);
-
-	*count = 0;
-	/* The first segment of nearly every file starts with the ELF header; the kernel names the
-	   program's own otherwise. */
-	if (!memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_phoff <= PAGE &&
-	    elf->e_phentsize == sizeof(ElfW(Phdr)) && elf->e_phnum < 64) {
-		*count = elf->e_phnum;
-		return (const void *)(start + elf->e_phoff);
-	}
-	if (main_headers >= start && main_headers - start < PAGE * 16 && bias <= start) {
-		*count = getauxval(AT_PHNUM);
-		return (const void *)main_headers;
-	}
-	return NULL;
-}
-
-bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
-{
-	size_t count;
-	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		uintptr_t from = m->bias + ph[i].p_vaddr;
-		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_R) && addr >= from &&
-		    addr < from + ph[i].p_memsz) {
-			*start = from & ~(PAGE - 1);
-			*end = from + ph[i].p_memsz;
-			return true;
-		}
-	}
-	return false;
-}
-
-static void read_build_id(struct module *m)
-{
-	size_t count;
-	const ElfW(Phdr) *ph = headers(m->start, m->bias, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type != PT_NOTE)
-			continue;
-		const char *at = (const char *)m->bias + ph[i].p_vaddr;
-		const char *end = at + ph[i].p_memsz;
-		if ((uintptr_t)at < m->start || (uintptr_t)end > m->end || at > end)
-			continue;
-		while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			const char *name = at + sizeof(*note);
-			size_t name_len = (note->n_namesz + 3u) & ~3u;
-			size_t len = note->n_descsz;
-			if (name_len > (size_t)(end - name) ||
-			    len > (size_t)(end - name) - name_len)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    !memcmp(name, "GNU", 4)) {
-				m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id)
-									    : (uint32_t)len;
-				memcpy(m->build_id, name + name_len, m->build_id_len);
-				return;
-			}
-			at = name + name_len + ((len + 3u) & ~(size_t)3);
-		}
-	}
-}
-
-/* What dlfo_eh_frame is, too. */
-#if defined(__arm__)
-#define UNWIND_TABLE PT_ARM_EXIDX
-#else
-#define UNWIND_TABLE PT_GNU_EH_FRAME
-#endif
-
-static const ElfW(Phdr) *table_header(uintptr_t start, uintptr_t bias)
-{
-	size_t count;
-	const ElfW(Phdr) *ph = headers(start, bias, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type == UNWIND_TABLE)
-			return &ph[i];
-	}
-	return NULL;
-}
-
-static uintptr_t find_eh_frame_hdr(uintptr_t start, uintptr_t bias)
-{
-	const ElfW(Phdr) *ph = table_header(start, bias);
-
-	return ph ? bias + ph->p_vaddr : 0;
-}
-
-bool mt_maps_table_end(const struct module *m, uintptr_t *end)
-{
-	const ElfW(Phdr) *ph = m->eh_frame_hdr ? table_header(m->start, m->bias) : NULL;
-
-	if (!ph || m->bias + ph->p_vaddr != m->eh_frame_hdr)
-		return false;
-	*end = m->eh_frame_hdr + ph->p_memsz;
-	return true;
 }
 
 /* --- what kind it is */
@@ -318,7 +216,7 @@ static struct module *make_module(const struct object *o)
 	m->eh_frame_hdr = o->eh_frame_hdr;
 	m->loaded_ns = since_start();
 	memcpy(m->path, path, len);
-	read_build_id(m);
+	mt_maps_read_build_id(m);
 	atomic_store(&m->xflags, flags_of(m));
 	set_changed(m);
 	return m;
@@ -368,21 +266,39 @@ static struct module *adopt(const struct object *o)
 	return NULL;
 }
 
+static struct module *known_at(uintptr_t pc)
+{
+	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
+		struct module *m = module_at(id);
+		if (m && pc >= m->start && pc < m->end && !is_gone(m))
+			return m;
+	}
+	return NULL;
+}
+
+/* As the loader's list has it. */
+static struct module *find_listed(uintptr_t pc)
+{
+	struct module *m = known_at(pc);
+
+	if (m)
+		return m;
+	atomic_store_explicit(&xmissed, true, memory_order_relaxed);
+	if (!has_grown())
+		return NULL;
+	walk_list();
+	return known_at(pc);
+}
+
 struct module *mt_maps_find(uintptr_t pc)
 {
 	struct object o;
 
-	if (!loader_answers()) {
-		for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
-			struct module *m = module_at(id);
-			if (m && pc >= m->start && pc < m->end && !is_gone(m))
-				return m;
-		}
-		return NULL;
-	}
 	if (atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) !=
 	    atomic_load_explicit(&xsettled, memory_order_relaxed))
 		mt_maps_settle();
+	if (!loader_answers())
+		return find_listed(pc);
 	if (!object_at(pc, &o)) {
 		atomic_store_explicit(&xmissed, true, memory_order_relaxed);
 		return NULL;
@@ -424,12 +340,12 @@ void mt_maps_settle(void)
 	uint32_t seen = atomic_load(&mt_maps_suspicion);
 
 	atomic_store(&xsettled, seen);
-	if (!loader_answers())
-		return;
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		struct object o;
-		if (m && m->end && !is_gone(m) && (!object_at(m->start, &o) || !same_place(m, &o)))
+		if (!m || !m->end || is_gone(m) || alone)
+			continue;
+		if (!(loader_answers() ? object_at(m->start, &o) && same_place(m, &o) : is_listed(m)))
 			set_gone(m);
 	}
 }
@@ -464,12 +380,6 @@ void mt_maps_restart(void)
 	mt_maps_invalidate();
 }
 
-const void *mt_maps_headers(const struct module *m, size_t *count)
-{
-	*count = 0;
-	return m->end ? headers(m->start, m->bias, count) : NULL;
-}
-
 bool mt_maps_whole(void)
 {
 	return consistent();
@@ -491,6 +401,26 @@ static bool copy_link(const struct link_map *from, struct link_map *to)
 	return true;
 }
 
+/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it. Without one it stays. */
+static bool is_listed(const struct module *m)
+{
+	struct link_map copy;
+
+	return !m->link || (copy_link(m->link, &copy) && copy.l_addr == m->bias);
+}
+
+/* Loaders append. The last one that was seen, and where it was loaded. */
+static const struct link_map *_Atomic xlast;
+static _Atomic uintptr_t xlast_bias;
+
+static bool has_grown(void)
+{
+	const struct link_map *last = atomic_load(&xlast);
+	struct link_map copy;
+
+	return !last || !copy_link(last, &copy) || copy.l_next || copy.l_addr != atomic_load(&xlast_bias);
+}
+
 static bool consistent(void)
 {
 	const struct r_debug *d = mt_loader_debug();
@@ -510,17 +440,33 @@ static struct module *known(const struct object *o)
 	return hint;
 }
 
-/* An older libc: the bounds come from the file's own headers. */
+/*
+ * Where its first segment is mapped: at the bias, or some pages on, where a tool has made room for it in the file
+ * (Android's relocation packer). 0 = nothing there says that it is.
+ */
+static uintptr_t first_page(uintptr_t bias)
+{
+	for (uintptr_t at = bias; at < bias + LEAD_PAGES * PAGE; at += PAGE) {
+		size_t count;
+		const ElfW(Phdr) *ph = mt_prim_readable(at, PAGE) ? mt_maps_headers_at(at, bias, &count) : NULL;
+		for (size_t i = 0; ph && i < count; i++)
+			if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr - ph[i].p_offset == at - bias)
+				return at;
+	}
+	return 0;
+}
+
+/* Not told by the loader: the bounds come from the file's own headers. */
 static bool object_of_headers(const struct link_map *copy, struct object *o)
 {
 	size_t count;
 
-	if (!copy->l_addr || !mt_prim_readable(copy->l_addr, PAGE))
-		return false;
-	o->start = copy->l_addr;
+	o->start = copy->l_addr ? first_page(copy->l_addr) : 0;
 	o->end = 0;
-	o->eh_frame_hdr = find_eh_frame_hdr(o->start, copy->l_addr);
-	const ElfW(Phdr) *ph = headers(o->start, copy->l_addr, &count);
+	if (!o->start)
+		return false;
+	o->eh_frame_hdr = mt_maps_table_at(o->start, copy->l_addr);
+	const ElfW(Phdr) *ph = mt_maps_headers_at(o->start, copy->l_addr, &count);
 	for (size_t i = 0; i < count; i++) {
 		if (ph[i].p_type == PT_LOAD && copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz > o->end)
 			o->end = copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz;
@@ -543,7 +489,8 @@ static struct module *meet_link(const struct link_map *link, const struct link_m
 	return consistent() ? adopt(&o) : NULL;
 }
 
-static void walk_list(const struct r_debug *d, uint32_t flags)
+/* The last of them, when all were seen; its bias. */
+static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t flags, uintptr_t *bias)
 {
 	const struct link_map *at = d->r_map, *before = NULL;
 	struct link_map copy;
@@ -556,7 +503,9 @@ static void walk_list(const struct r_debug *d, uint32_t flags)
 			atomic_fetch_or(&m->xflags, flags);
 		before = at;
 		at = copy.l_next;
+		*bias = copy.l_addr;
 	}
+	return at ? NULL : before;
 }
 
 /* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version 2. */
@@ -587,25 +536,34 @@ static void meet_program(void)
 	o.bias = getauxval(AT_ENTRY) - elf->e_entry;
 	for (size_t i = 0; i < elf->e_phnum; i++) {
 		uintptr_t from = o.bias + ph[i].p_vaddr;
-		if (ph[i].p_type == UNWIND_TABLE)
-			o.eh_frame_hdr = from;
 		if (ph[i].p_type != PT_LOAD)
 			continue;
 		o.start = from < o.start ? from & ~(PAGE - 1) : o.start;
 		o.end = from + ph[i].p_memsz > o.end ? from + ph[i].p_memsz : o.end;
 	}
+	o.eh_frame_hdr = mt_maps_table_at(o.start, o.bias);
 	adopt(&o);
+}
+
+static void walk_list(void)
+{
+	const struct r_debug *d = mt_loader_debug();
+	uintptr_t bias;
+
+	for (unsigned n = 0; d && n < NAMESPACES; n++) {
+		const struct link_map *last = walk_namespace(d, n ? MTW_MODULE_APART : 0, &bias);
+		if (last && !n) {
+			atomic_store(&xlast_bias, bias);
+			atomic_store(&xlast, last);
+		}
+		d = next_namespace(d);
+	}
 }
 
 void mt_maps_refresh(void)
 {
-	const struct r_debug *d = mt_loader_debug();
-
 	mt_maps_settle();
-	for (unsigned n = 0; d && n < NAMESPACES; n++) {
-		walk_list(d, n ? MTW_MODULE_APART : 0);
-		d = next_namespace(d);
-	}
+	walk_list();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		if (m && !is_gone(m) && mt_real.malloc &&

@@ -37,6 +37,13 @@
 #define ANDROID_RELA 0x60000011
 #define ANDROID_RELASZ 0x60000012
 
+/* A last page that is not full: others leave it writable, Android's linker does not. */
+#ifdef __BIONIC__
+#define RELRO_SLACK(page) ((page) - 1)
+#else
+#define RELRO_SLACK(page) 0
+#endif
+
 /* What is asked of all objects. */
 struct question {
 	const char *name;
@@ -88,7 +95,7 @@ bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *
 			dynamic = (const void *)from;
 		} else if (ph->p_type == PT_GNU_RELRO) {
 			o->fixed = from & ~(page - 1);
-			o->fixed_end = to & ~(page - 1);
+			o->fixed_end = (to + RELRO_SLACK(page)) & ~(page - 1);
 		}
 	}
 	if (dynamic)
@@ -156,6 +163,23 @@ static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uin
 		if (is_defined(o, &o->symbol[i], q->name))
 			return &o->symbol[i];
 	return NULL;
+}
+
+/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last bucket in use. */
+const ElfW(Sym) *mt_object_symbols_end(const struct object *o)
+{
+	if (!o->hash)
+		return o->symbol + (o->old_hash ? o->old_hash[1] : 0);
+	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], last = 0;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(o->hash + 4) + words), *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return o->symbol + first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return o->symbol + last + 1;
 }
 
 static ElfW(Sym) *find_any(const struct object *o, const struct question *q, uint32_t from)
@@ -247,13 +271,17 @@ struct order {
 };
 
 /*
- * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings. The program
- * itself is neither, whatever functions it has of its own, or stand-ins for.
+ * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings; but Android's
+ * loader, which comes anywhere. The program itself is neither, whatever functions it has of its own, or stand-ins for.
  */
 static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct order *order = arg;
+#ifdef __BIONIC__
+	uintptr_t loader = 0;
+#else
 	uintptr_t loader = getauxval(AT_BASE);
+#endif
 	struct object o;
 
 	(void)size;

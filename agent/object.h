@@ -43,6 +43,9 @@ void mt_object_each_slot(const struct object *o, void (*visit)(void *arg, const 
 /* Every symbol of that name that it defines: each version has one. */
 void mt_object_each_symbol(const struct object *o, const char *name, void (*visit)(void *arg, ElfW(Sym) *s), void *arg);
 
+/* Behind its last symbol. It has a hash table. */
+const ElfW(Sym) *mt_object_symbols_end(const struct object *o);
+
 /* May a lookup of that name find it? Takes the loader's list itself; false is certain. */
 bool mt_object_any_defines(const char *name);
 /*

@@ -20,6 +20,7 @@
 #include <sys/auxv.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
 #include <time.h>
@@ -35,7 +36,8 @@
 
 enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY, PROBE_MASK };
 
-static _Atomic int xprobe; /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic int xprobe;       /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic uintptr_t xpage;  /* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
 
 #if defined(__x86_64__)
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
@@ -89,6 +91,19 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
 #else
 #error "mt_prim_call: no system call sequence for this machine"
 #endif
+
+/*
+ * Android runs every app under a filter that lets pass what its libc has functions for, and ends the process at
+ * the rest: newer calls are the rest to all older versions, and kcmp to all.
+ */
+long mt_prim_call_seldom(long nr, long a, long b, long c)
+{
+#ifdef __BIONIC__
+	if (mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0)
+		return -ENOSYS;
+#endif
+	return mt_prim_call(nr, a, b, c, 0, 0, 0);
+}
 
 #ifdef SYS_mmap
 #define CALL_MMAP SYS_mmap
@@ -145,10 +160,10 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 
 bool mt_prim_barrier(void)
 {
-	long done = mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	long done = mt_prim_call_seldom(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 
-	if (!done)
-		return true;
+	if (!done || done == -ENOSYS)
+		return !done;
 	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
 	       !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
 }
@@ -257,16 +272,17 @@ static bool is_mask(uintptr_t first, uintptr_t last)
 
 static enum probe probe_kind(void)
 {
-	int kind = atomic_load_explicit(&xprobe, memory_order_relaxed);
+	int kind = atomic_load_explicit(&xprobe, memory_order_acquire);
 
 	if (likely(kind != PROBE_UNKNOWN))
 		return kind;
-	uintptr_t here = (uintptr_t)&xprobe & ~(uintptr_t)(PROBE_PAGE - 1);
+	uintptr_t page = mt_prim_page_bytes(), here = (uintptr_t)&xprobe & ~(page - 1);
+	atomic_store_explicit(&xpage, page, memory_order_relaxed);
 	if (failed(advise((void *)here, 1, MADV_POPULATE_READ)))
 		kind = PROBE_COPY;
 	else
 		kind = failed(advise(NULL, 1, MADV_POPULATE_READ)) ? PROBE_POPULATE : PROBE_MASK;
-	atomic_store_explicit(&xprobe, kind, memory_order_relaxed);
+	atomic_store_explicit(&xprobe, kind, memory_order_release);
 	return kind;
 }
 
@@ -282,5 +298,6 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes)
 	enum probe kind = probe_kind();
 	if (kind != PROBE_POPULATE)
 		return kind == PROBE_COPY ? copyable(first, last) : is_mask(first, last);
+	first &= ~(atomic_load_explicit(&xpage, memory_order_relaxed) - 1);
 	return !failed(advise((void *)first, last - first + 1, MADV_POPULATE_READ));
 }

@@ -83,7 +83,6 @@ static bool set_value(const struct object *o, ElfW(Sym) *s, const void *f)
 	return true;
 }
 
-/* Our symbol table ends where our strings begin. */
 static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct work *w = arg;
@@ -92,7 +91,8 @@ static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
 		return 0;
-	for (ElfW(Sym) *s = o.symbol; s + 1 <= (ElfW(Sym) *)(uintptr_t)o.string; s++)
+	const ElfW(Sym) *end = mt_object_symbols_end(&o);
+	for (ElfW(Sym) *s = o.symbol; s < end; s++)
 		for (size_t i = 0; i < w->count; i++)
 			if (!s->st_value && s->st_shndx != SHN_UNDEF &&
 			    !strcmp(o.string + s->st_name, w->list[i].name))

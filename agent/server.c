@@ -33,11 +33,6 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-#ifdef __GLIBC__
-#define TLS_NEAR SIZE_MAX   /* ours is always at a fixed place from the thread pointer */
-#else
-#define TLS_NEAR (1u << 20) /* further away it is found through the dtv alone */
-#endif
 #define ROOM_BYTES 16384
 /* The kernel clears xtid at the server's end, however it comes: its number may be somebody else's then. */
 #define ITS_END CLONE_CHILD_CLEARTID
@@ -83,7 +78,33 @@ static void futex_wait(_Atomic uint32_t *word, uint32_t is, uint64_t deadline_ns
 	}
 }
 
-#ifdef __GLIBC__
+/* How far around the thread pointer the agent's own variables may lie. */
+#if defined(__GLIBC__)
+static size_t tls_bytes(uintptr_t self)
+{
+	uintptr_t ours = (uintptr_t)&mt_self_tls_hot; /* always at a fixed place from it */
+
+	return ours < self ? self - ours : ours - self;
+}
+#elif defined(__BIONIC__)
+static size_t tls_bytes(uintptr_t self)
+{
+	(void)self;
+	return 0; /* the agent has none there, and asks for its state on no thread of its own */
+}
+#else
+#define TLS_NEAR (1u << 20)
+
+static size_t tls_bytes(uintptr_t self)
+{
+	uintptr_t ours = (uintptr_t)&mt_self_tls_hot;
+	size_t away = ours < self ? self - ours : ours - self;
+
+	return away < TLS_NEAR ? away : 0; /* further away they are found through the dtv alone */
+}
+#endif
+
+#if defined(__GLIBC__) || defined(__BIONIC__)
 static void give_dtv(void **tp, uint8_t *room)
 {
 	(void)tp;
@@ -92,7 +113,7 @@ static void give_dtv(void **tp, uint8_t *room)
 #else
 static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 {
-	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_hot;
+	uintptr_t data = (uintptr_t)info->dlpi_tls_data, ours = (uintptr_t)&mt_self_tls_hot;
 
 	(void)size;
 	for (int i = 0; data && i < info->dlpi_phnum; i++)
@@ -129,15 +150,11 @@ static void give_dtv(void **tp, uint8_t *room)
 
 /*
  * Thread-local storage for the server. No code that runs there should use any, but the agent's own
- * few bytes and libc's header must be readable: as far as the agent's variable lies from the
- * thread pointer, on both sides.
+ * few bytes and libc's header must be readable, on both sides of the thread pointer.
  */
 static void *make_tls(void)
 {
-	uintptr_t self = (uintptr_t)__builtin_thread_pointer();
-	uintptr_t ours = (uintptr_t)&mt_hot;
-	size_t away = ours < self ? self - ours : ours - self;
-	size_t half = (away < TLS_NEAR ? away : 0) + 16384 + ROOM_BYTES;
+	size_t half = tls_bytes((uintptr_t)__builtin_thread_pointer()) + 16384 + ROOM_BYTES;
 
 	half = (half + 4095) & ~(size_t)4095;
 	uint8_t *p = serve_map(2 * half);
@@ -152,7 +169,7 @@ static void *make_tls(void)
 
 static void close_inherited(void)
 {
-	if (mt_prim_call(SYS_close_range, 0, ~0u, 0, 0, 0, 0) == 0)
+	if (mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0) == 0)
 		return;
 	uint64_t limit[2] = { 0, 0 }; /* Linux before 5.9 */
 	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
@@ -178,7 +195,7 @@ static int between(void *arg)
 		return 0;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	s->pid_fd = (int)mt_prim_call(SYS_pidfd_open, s->target, 0, 0, 0, 0, 0);
+	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
 	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END,

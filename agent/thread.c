@@ -3,11 +3,7 @@
  * thread.c - the state of each thread, from its first hook to its very end, and the thread table.
  *
  * A state (struct thread) outlives its thread with all its counters and is continued by a later
- * one. When is a thread at its end? Not in a pthread_key destructor: others run after it, and
- * libc frees more when they are done. So each state holds a robust mutex that its thread locks and
- * never unlocks: the kernel itself marks it when the thread is really gone, nothing runs in the
- * target, and whoever needs a state next gets it by locking (EOWNERDEAD). Where robust mutexes do
- * nothing (qemu-user) states are not reused.
+ * one, once the thread is gone for good (self.c).
  *
  * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
  * state, in a forked child, and while the agent itself allocates; mt_thread_slow() then tells
@@ -41,10 +37,9 @@ struct row {
 	struct tally done;     /* valid once xended */
 };
 
-static struct hot nobody; /* closed: a thread before its first hook */
-MT_TLS struct hot *mt_hot = &nobody;
-static MT_TLS struct thread *self;
+#ifdef MT_TLS
 static MT_TLS char early_name[16]; /* set before its first hook, for the row that it gets then */
+#endif
 
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
@@ -67,6 +62,8 @@ struct thread *mt_thread_shared(void)
 
 bool mt_thread_quiet(void)
 {
+	const struct thread *self = mt_self();
+
 	return mt_init_running() || (self && self->quiet);
 }
 
@@ -85,7 +82,7 @@ bool mt_thread_init(void)
 		return true;
 	void *wiped = mt_prim_map_wiped(HOT_BYTES);
 	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
-	if (!wiped || !rows)
+	if (!wiped || !rows || !mt_self_init())
 		return false;
 	mt_arena_range((uintptr_t)wiped, HOT_BYTES, PART_THREADS);
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows), PART_THREADS);
@@ -165,6 +162,31 @@ static void set_name(char to[16], const char *name)
 	to[n] = '\0';
 }
 
+/* A thread may name itself before its first hook: for the row that it gets then, or at once where nothing can keep it. */
+#ifdef MT_TLS
+static void note_early_name(const char *name)
+{
+	set_name(early_name, name);
+}
+
+static void take_early_name(struct row *r)
+{
+	set_name(r->name, early_name);
+}
+#else
+static void note_early_name(const char *name)
+{
+	(void)name;
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+		mt_thread_self();
+}
+
+static void take_early_name(struct row *r)
+{
+	r->name[0] = '\0';
+}
+#endif
+
 static bool begin_owner(struct thread *t)
 {
 	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed);
@@ -193,14 +215,14 @@ static bool begin_owner(struct thread *t)
 	t->quiet = false;
 	t->session = atomic_load_explicit(&xsession, memory_order_relaxed);
 	if (index) {
-		set_name(rows[index].name, early_name);
+		take_early_name(&rows[index]);
 		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
 		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
 	}
 	return true;
 }
 
-/* A state whose owner the kernel has buried; it is locked for us then. */
+/* A state whose owner is gone; it is ours then. */
 static struct thread *inherit(void)
 {
 	struct thread *t = atomic_load_explicit(&xcursor, memory_order_acquire);
@@ -210,9 +232,8 @@ static struct thread *inherit(void)
 			t = atomic_load_explicit(&mt_threads, memory_order_acquire);
 		if (!t)
 			return NULL;
-		if (t->shared || pthread_mutex_trylock(&t->alive) != EOWNERDEAD)
+		if (t->shared || !mt_self_inherit(t))
 			continue;
-		pthread_mutex_consistent(&t->alive);
 		atomic_store_explicit(&xcursor, t->next, memory_order_release);
 		mt_unwind_thread_end(t);
 		end_owner(t);
@@ -224,7 +245,6 @@ static struct thread *inherit(void)
 
 static struct thread *new_state(void)
 {
-	pthread_mutexattr_t attr;
 	uint32_t at = atomic_fetch_add_explicit(&xhot_count, 1, memory_order_relaxed);
 
 	if (at >= HOT_BYTES / sizeof(struct hot) - 1) {
@@ -236,11 +256,7 @@ static struct thread *new_state(void)
 		return NULL;
 	mt_slots_thread_init(t);
 	t->hot = &hots[at];
-	pthread_mutexattr_init(&attr);
-	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
-	pthread_mutex_init(&t->alive, &attr);
-	pthread_mutexattr_destroy(&attr);
-	pthread_mutex_trylock(&t->alive);
+	mt_self_own(t);
 	begin_owner(t);
 	link_state(t);
 	return t;
@@ -248,7 +264,7 @@ static struct thread *new_state(void)
 
 struct thread *mt_thread_self(void)
 {
-	struct thread *t = self;
+	struct thread *t = mt_self();
 
 	if (likely(t))
 		return t;
@@ -261,8 +277,7 @@ struct thread *mt_thread_self(void)
 		t = new_state();
 	if (!t)
 		return &shared_state;
-	self = t;
-	mt_hot = t->hot;
+	mt_self_become(t);
 	return t;
 }
 
@@ -345,11 +360,11 @@ void mt_thread_restart(void)
 
 /*
  * In the child: the other threads did not come along, their counts did. Their states are closed
- * for ever rather than passed on: a mutex that a thread of the parent held proves nothing here.
+ * for ever rather than passed on: what a thread of the parent left proves nothing here.
  */
 void mt_thread_fork_child(void)
 {
-	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire), *self = mt_self();
 
 	for (; t; t = t->next) {
 		if (t->shared)
@@ -377,7 +392,7 @@ void mt_thread_named(int tid, const char *name)
 	if (!tid)
 		tid = own;
 	if (tid == own)
-		set_name(early_name, name);
+		note_early_name(name);
 	for (uint32_t i = count; i-- > 1;) {
 		if (atomic_load_explicit(&rows[i].xtid, memory_order_acquire) != tid)
 			continue;

@@ -165,12 +165,17 @@ struct thread {
 	uint32_t session;             /* that its counters belong to: thread.c */
 	bool shared;                  /* written by anybody: counters need atomic additions */
 	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
+#ifdef __BIONIC__
+	_Atomic bool xleft;           /* self.c: its owner is gone */
+	uint32_t ends;                /* rounds of destructors that the owner has been through */
+#else
 	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
+#endif
 	struct mid *_Atomic root[ROOT_MIDS]; /* see slots.c */
 };
 
 /*
- * What the hooks look at first, through one initial-exec TLS pointer. Lies in a MADV_WIPEONFORK
+ * What the hooks look at first, through a pointer of their thread's (self.h). Lies in a MADV_WIPEONFORK
  * mapping: in a forked child `open` reads NULL, and the first hook takes the slow branch. A thread
  * that has no state yet points at a static object that is never open.
  */

@@ -10,8 +10,11 @@
  * 0: a weak reference stays NULL, dlsym fails with its usual words, and a jemalloc behind
  * the agent is what is found, from the first relocation on.
  *
+ * But Android's loader, which asks for a section only; jemalloc's own functions are not hooked there.
+ *
  * Not in the archive: a program that links the agent in would be given address 0 for jemalloc's.
  */
+#ifndef __BIONIC__
 #define UNSEEN(name)                                                                               \
 	__asm__(".pushsection .memtop_unseen,\"\",%progbits\n"                                     \
 		".globl " #name "\n.type " #name ",%function\n" #name ":\n.popsection\n");
@@ -21,3 +24,4 @@ UNSEEN(rallocx)
 UNSEEN(xallocx)
 UNSEEN(dallocx)
 UNSEEN(sdallocx)
+#endif

@@ -28,7 +28,6 @@
 #define FIRST_BYTES ((size_t)16 << 10)
 #define MOST_BYTES ((size_t)4 << 20) /* some 87,000 functions deep */
 
-MT_TLS struct shadow *mt_shadow;
 static bool active; /* this is the engine: what enter tests first */
 
 MT_EXPORT void __cyg_profile_func_enter(void *fn, void *site);
@@ -60,16 +59,13 @@ static MT_COLD struct shadow *begin(void)
 
 	if (t->shared)
 		return NULL;
-	if (!t->shadow)
-		t->shadow = map_shadow(FIRST_BYTES);
-	mt_shadow = t->shadow;
-	return mt_shadow;
+	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(FIRST_BYTES));
+	return t->shadow;
 }
 
 /* The old one stays mapped, its head whole: an enter that was interrupted may still use it. */
 static MT_COLD struct shadow *grow(struct shadow *s)
 {
-	struct thread *t = mt_thread_self();
 	struct shadow *more = s->bytes < MOST_BYTES ? map_shadow(2 * s->bytes) : NULL;
 
 	if (!more)
@@ -77,7 +73,7 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 	memcpy(more->entry, s->entry, (size_t)((char *)s->top - (char *)s->entry));
 	more->top = more->entry + (s->top - s->entry);
 	atomic_signal_fence(memory_order_seq_cst);
-	mt_shadow = t->shadow = more;
+	mt_self_set_shadow(mt_thread_self(), more);
 	mt_prim_drop((char *)s + 4096, s->bytes - 4096);
 	return more;
 }
@@ -113,7 +109,7 @@ static MT_COLD struct shadow *overflow(struct shadow *s)
 
 MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr_t fp)
 {
-	struct shadow *s = mt_shadow;
+	struct shadow *s = mt_self_shadow();
 
 	if (unlikely(!s) && !(s = begin()))
 		return;
@@ -179,7 +175,7 @@ void __cyg_profile_func_enter(void *fn, void *site)
 
 void __cyg_profile_func_exit(void *fn, void *site)
 {
-	struct shadow *s = mt_shadow;
+	struct shadow *s = mt_self_shadow();
 
 	if (likely(!s))
 		return;

@@ -294,7 +294,7 @@ static struct entry *out_of(struct walk *w, struct entry *e)
 
 static void collect(struct walk *w, const struct regs *from)
 {
-	struct entry *e = link_to(w, from, 0, mt_shadow->top - 1);
+	struct entry *e = link_to(w, from, 0, mt_self_shadow()->top - 1);
 
 	while (e) {
 		if (w->trust && e->node) {
@@ -309,7 +309,9 @@ static void collect(struct walk *w, const struct regs *from)
 
 static bool empty(void)
 {
-	return !mt_shadow || mt_shadow->top == mt_shadow->entry + 1;
+	const struct shadow *s = mt_self_shadow();
+
+	return !s || s->top == s->entry + 1;
 }
 
 /* Interns pcs, innermost first, below `node`, which stands for `frames`; entries learn theirs. */
@@ -366,8 +368,8 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 		return mt_unwind_kept_capture(u, r);
 	depth = depth < u->capacity ? depth : u->capacity;
 	u->count = 0;
-	struct memo *m = &mt_shadow->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
-	const struct entry *last = mt_shadow->top - 1;
+	struct memo *m = &mt_self_shadow()->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
+	const struct entry *last = mt_self_shadow()->top - 1;
 	if (likely(recalls(m, last, u, r)) && likely(last->frames < depth)) {
 		if (unlikely(last->reason))
 			mt_unwind_count_truncated(last->reason);

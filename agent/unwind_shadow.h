@@ -50,8 +50,4 @@ struct shadow {
 	struct entry entry[];
 };
 
-#pragma GCC visibility push(hidden)
-extern MT_TLS struct shadow *mt_shadow; /* NULL = this thread has none yet */
-#pragma GCC visibility pop
-
 #endif

@@ -3,7 +3,7 @@
  * unwind_stack.c - which part of a stack may be read, known without /proc and mostly without asking.
  *
  * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is known
- * (__libc_stack_end). On any other stack it is felt for with mt_prim_readable(), one page of
+ * (__libc_stack_end, or what the kernel says). On any other stack it is felt for with mt_prim_readable(), one page of
  * frames after the other. Not more than a frame reaches is asked about, since the question brings
  * the pages in.
  *
@@ -18,6 +18,7 @@
 #include "unwind.h"
 
 #include <string.h>
+#include <sys/auxv.h>
 
 #define WORD sizeof(uintptr_t)
 #define PAGE ((uintptr_t)4096)
@@ -31,6 +32,12 @@ extern void *__libc_stack_end __attribute__((weak));
 static uintptr_t page_of(uintptr_t addr)
 {
 	return addr & ~(PAGE - 1);
+}
+
+/* Where other libcs than glibc have no name for it: the random bytes that the kernel lays above the arguments. */
+static uintptr_t main_stack_end(void)
+{
+	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM) & ~(WORD - 1);
 }
 
 static void note_foreign(struct known *known)
@@ -83,7 +90,7 @@ bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain)
 {
 	uintptr_t at = sp - WORD; /* the return address of the callee */
 	uintptr_t lo = page_of(at);
-	uintptr_t main_end = &__libc_stack_end ? (uintptr_t)__libc_stack_end : 0;
+	uintptr_t main_end = main_stack_end();
 
 	for (int i = 0; i < KNOWN; i++) {
 		if (unwind_in(&known->at[i], at)) {

@@ -35,7 +35,7 @@ MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 /* v / d, which must be below 2^64: v.hi < d. */
 MT_INLINE uint64_t wide_over(struct wide v, uint64_t d)
 {
-#ifdef __SIZEOF_INT128__
+#if defined(__SIZEOF_INT128__) && !defined(__BIONIC__) /* a function of the compiler's own library, which is not there */
 	return (uint64_t)(((unsigned __int128)v.hi << 64 | v.lo) / d);
 #else
 	uint64_t rest = v.hi, quotient = 0;

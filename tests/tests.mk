@@ -6,7 +6,7 @@ TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
-	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless
+	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
@@ -87,6 +87,14 @@ MUSL_TARGETS := $(addprefix $(T)/musl/,s_attach s_threads s_sites s_filter s_mar
 $(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -Wl,--eh-frame-hdr -o $@ $<
+
+$(T)/musl/late: tests/targets/late.c tests/targets/latelibs/work.h
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Wl,--eh-frame-hdr -o $@ $<
+
+$(T)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs/work.h
+	@mkdir -p $(@D)
+	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -Wl,--eh-frame-hdr -o $@ $<
 
 $(T)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
@@ -197,7 +205,7 @@ bench-instructions: bench-deps all bench-programs
 
 test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) $(T)/java/built \
-	$(MUSL_TARGETS) $(T)/musl/count_preload.so $(B)/musl/libmemtop-agent.so \
+	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) $(B)/musl/libmemtop-agent.so \
 	cross-programs
 
 test-deps:

@@ -147,8 +147,8 @@ EXPORT void *calloc(size_t n, size_t size)
 
 EXPORT void free(void *p)
 {
-	if (in_pool(p))
-		return;
+	if (!p || in_pool(p))
+		return; /* nothing need have been looked up yet */
 	gone(p);
 	real_free(p);
 }

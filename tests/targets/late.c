@@ -27,6 +27,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#ifndef RTLD_DEEPBIND
+#define RTLD_DEEPBIND 0 /* not everywhere */
+#endif
+
 #define N " %" PRIu64
 
 enum { THREADS = 4, MODULES = 8, CONSTRUCTED = 333 };
@@ -192,7 +196,13 @@ static void load(const char *path, int how)
 static void load_apart(const char *path)
 {
 	static struct worker apart = { .random = 1 };
+#ifdef LM_ID_NEWLM
 	void *handle = dlmopen(LM_ID_NEWLM, path, RTLD_NOW);
+#else
+	void *handle = NULL; /* musl, bionic: there is one namespace */
+
+	(void)path;
+#endif
 
 	if (!handle) {
 		answer("not loaded\n");

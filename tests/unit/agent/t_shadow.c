@@ -26,7 +26,9 @@ static long deepest, at_bottom, over_at_bottom;
 
 static long listed(void)
 {
-	return mt_shadow ? mt_shadow->top - mt_shadow->entry - 1 : 0;
+	const struct shadow *s = mt_self_shadow();
+
+	return s ? s->top - s->entry - 1 : 0;
 }
 
 static void begin(void)
@@ -55,7 +57,7 @@ NOINLINE static void dig(long depth)
 		dig(depth - 1);
 	} else {
 		at_bottom = listed();
-		over_at_bottom = (long)mt_shadow->over;
+		over_at_bottom = (long)mt_self_shadow()->over;
 	}
 	EXIT(dig);
 	STAY;
@@ -104,7 +106,7 @@ static void digs_deep(void)
 	CHECK_EQ(at_bottom, deepest);
 	CHECK_EQ(at_bottom + over_at_bottom, 200001);
 	CHECK_EQ(listed(), 1);
-	CHECK_EQ(mt_shadow->over, 0);
+	CHECK_EQ(mt_self_shadow()->over, 0);
 }
 
 static void *deep_thread(void *arg)
@@ -165,10 +167,10 @@ static void falls_deep(void)
 
 	if (setjmp(back) == 0)
 		dig_and_fall(150000);
-	over_jumped = (long)mt_shadow->over;
+	over_jumped = (long)mt_self_shadow()->over;
 	look(&seen);
 	CHECK(over_jumped > 0);
-	CHECK_EQ(mt_shadow->over, 0);
+	CHECK_EQ(mt_self_shadow()->over, 0);
 	CHECK(seen <= 3);
 }
 
@@ -176,7 +178,7 @@ static void *deep_fall_thread(void *arg)
 {
 	outer(falls_deep);
 	CHECK_EQ(listed(), 0);
-	CHECK_EQ(mt_shadow->over, 0);
+	CHECK_EQ(mt_self_shadow()->over, 0);
 	return arg;
 }
 

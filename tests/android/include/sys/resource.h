@@ -1,0 +1,7 @@
+/* SPDX-License-Identifier: MIT */
+#ifndef ANDROID_SYS_RESOURCE_H
+#define ANDROID_SYS_RESOURCE_H
+
+#include <sys/types.h>
+
+#endif
