@@ -205,7 +205,8 @@ bench-instructions: bench-deps all bench-programs
 
 test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) $(T)/java/built \
-	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) $(B)/musl/libmemtop-agent.so \
+	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) \
+	$(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a \
 	cross-programs
 
 test-deps:
