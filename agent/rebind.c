@@ -42,6 +42,7 @@ struct work {
 	const struct rebind *list;
 	size_t count;
 	const struct object *o;            /* the one that is walked */
+	void (*visit)(struct work *w);     /* what is done with it */
 	const void *spared;                /* the object that holds it is left out; NULL */
 	bool out;                          /* hooks go */
 	const char *but;                   /* all but that one; NULL */
@@ -182,7 +183,12 @@ static bool is_spared(const struct work *w)
 	       (w->spared && mt_object_holds(w->o, w->spared));
 }
 
-static int bind_object(struct dl_phdr_info *info, size_t size, void *arg)
+static void bind_object(struct work *w)
+{
+	mt_object_each_slot(w->o, bind_if, w);
+}
+
+static int visit_listed(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct work *w = arg;
 	struct object o;
@@ -190,20 +196,15 @@ static int bind_object(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	w->o = &o;
 	if (mt_object_read(info, &o) && !is_spared(w))
-		mt_object_each_slot(&o, bind_if, w);
+		w->visit(w);
 	return 0;
 }
 
-static int name_each(struct dl_phdr_info *info, size_t size, void *arg)
+/* Of the loader's list. */
+static void each_listed(struct work *w, void (*visit)(struct work *w))
 {
-	struct work *w = arg;
-	struct object o;
-
-	(void)size;
-	w->o = &o;
-	if (mt_object_read(info, &o) && !is_spared(w))
-		name_object(w);
-	return 0;
+	w->visit = visit;
+	dl_iterate_phdr(visit_listed, w);
 }
 
 /* The program that we are a part of defines the real functions itself, if any: its names for them lead to us. */
@@ -227,15 +228,15 @@ void mt_rebind(const struct rebind *list, size_t count)
 
 	if (!dl_iterate_phdr(name_program, &w))
 		dl_iterate_phdr(show_ours, &w);
-	dl_iterate_phdr(bind_object, &w);
+	each_listed(&w, bind_object);
 }
 
 struct rebound mt_rebind_in(const struct rebind *list, size_t count)
 {
 	struct work w = { .list = list, .count = count };
 
-	dl_iterate_phdr(name_each, &w);
-	dl_iterate_phdr(bind_object, &w);
+	each_listed(&w, name_object);
+	each_listed(&w, bind_object);
 	return w.done;
 }
 
@@ -277,11 +278,6 @@ static void each_module(struct work *w, void (*visit)(struct work *w))
 		if (ph && mt_object_read_headers(&o, m->bias, ph, headers) && !is_spared(w))
 			visit(w);
 	}
-}
-
-static void bind_each_slot(struct work *w)
-{
-	mt_object_each_slot(w->o, bind_if, w);
 }
 
 /* A slot of dlclose, found while it still led to the hook. */
@@ -337,7 +333,7 @@ struct rebound mt_rebind_out(const struct rebind *list, size_t count)
 	for (int i = 0; i < LOAD_TRIES && !mt_maps_whole(); i++)
 		mt_prim_sleep(500000);
 	mt_maps_refresh();
-	each_module(&w, bind_each_slot);
+	each_module(&w, bind_object);
 	for (size_t i = 0; i < count; i++) {
 		if (strcmp(list[i].name, w.but))
 			continue;
