@@ -119,7 +119,8 @@ void sums_pass(struct server *s, bool all)
 {
 	s->pass++;
 	s->pass_ns = serve_now();
-	mt_slots_collect(all, changed, s);
+	/* The first of a forked child's: its parent's server has had what was counted until then. */
+	mt_slots_collect(all || s->pass == 1, changed, s);
 	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
 	/* Threads publish in steps; what a pass saw is exact, and may be more. */
 	uint64_t live = s->totals.alloc_bytes - s->totals.free_bytes;
