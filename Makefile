@@ -114,6 +114,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 
 -include tests/tests.mk
 -include tests/demo/demo.mk
+-include attach/attach.mk
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
@@ -140,6 +141,10 @@ install: all
 	for other in musl arm64 armhf; do \
 		test ! -e $(B)/$$other/libmemtop-agent.so || install -D -m 755 $(B)/$$other/libmemtop-agent.so \
 			$(DESTDIR)$(PREFIX)/lib/memtop/$$other/libmemtop-agent.so || exit 1; \
+	done
+	for abi in $(ATTACH_ABIS); do \
+		test ! -e $(B)/android/$$abi/memtop-attach || install -D -m 755 $(B)/android/$$abi/memtop-attach \
+			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
 	done
 	install -m 644 $(B)/libmemtop-agent.a $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.a
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
