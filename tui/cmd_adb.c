@@ -52,6 +52,8 @@ static const char *way_text(enum adb_way way)
 	switch (way) {
 	case ADB_THERE:
 		return "the agent was there";
+	case ADB_PTRACE:
+		return "the agent was loaded by root (ptrace)";
 	case ADB_JDWP:
 		return "the agent was loaded by its debug port (JDWP)";
 	case ADB_WRAP_PROPERTY:
@@ -177,8 +179,6 @@ static int check(const struct args *a, bool *list, struct err *err)
 		return err_set(err, STATUS_USAGE, "--start: an app's package is missing; use memtop adb --start PACKAGE");
 	if (a->activity && !a->start)
 		return err_set(err, STATUS_USAGE, "--activity: only where an app is started; use memtop adb --start PACKAGE --activity NAME");
-	if (a->options && !a->start)
-		return err_set(err, STATUS_USAGE, "--options: an app that runs has no way to get them; use --start, or :set in the view");
 	if (word && !is_app(word, a->start))
 		return err_set(err, STATUS_USAGE, "%s: not an app's package%s; write com.example.app, or see memtop adb --list", word,
 			       a->start ? "" : " and not a process id");
@@ -251,10 +251,12 @@ const struct verb verb_adb = {
 	.name = "adb",
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
-	.details = "The app must be debuggable. The agent is copied into its folder by run-as and loaded by\n"
-		   "its debug port (JDWP), as Android Studio would; --start starts it with the agent, by\n"
-		   "its wrap.sh, the property wrap.PACKAGE where that may be set, or am start -D. Without an\n"
-		   "app: a table to choose from. At the end the forwarded port is taken back.\n",
+	.details = "A debuggable app: the agent is copied into its folder by run-as and loaded by its debug\n"
+		   "port (JDWP), as Android Studio would; --start starts it with the agent, by its wrap.sh,\n"
+		   "the property wrap.PACKAGE where that may be set, or am start -D. Without an app: a table\n"
+		   "to choose from. At the end the forwarded port is taken back.\n"
+		   "\n"
+		   "On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
 	.options = options,
 	.run = adb_verb,
 };
