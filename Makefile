@@ -169,7 +169,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 -include tests/tests.mk
 -include tests/demo/demo.mk
 -include tests/android/android.mk
-
+-include backend/alone/attach.mk
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
@@ -201,6 +201,10 @@ install: all
 			test ! -e $(B)/$$other/$$part || install -m 644 $(B)/$$other/$$part \
 				$(DESTDIR)$(PREFIX)/lib/memtop/$$other/$$part || exit 1; \
 		done; \
+	done
+	for abi in $(ATTACH_ABIS); do \
+		test ! -e $(B)/android/$$abi/memtop-attach || install -D -m 755 $(B)/android/$$abi/memtop-attach \
+			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
 	done
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
 	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1

@@ -30,7 +30,6 @@
 #include <sys/time.h>
 #include <unistd.h>
 
-#define TEMPORARY "/data/local/tmp/"
 #define ANSWER_MS 5000  /* for one greeting */
 #define LISTEN_MS 20000 /* from the load to the socket */
 #define AGAIN_MS 100
@@ -84,10 +83,10 @@ int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err)
 static void ask_abi(struct adb_app *app)
 {
 	char *script = xasprintf("dumpsys package %s | grep -m1 -o 'primaryCpuAbi=[a-z0-9_-]*'", app->package);
-	struct adb_answer r;
+	struct adb_answer r = { 0 };
 
 	snprintf(app->abi, sizeof app->abi, "%s", app->phone.abi);
-	if (adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && r.status == 0) {
+	if (*app->package && adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && r.status == 0) {
 		r.out[strcspn(r.out, "\n")] = '\0';
 		const char *abi = strchr(r.out, '=');
 		if (abi && abi[1] && strcmp(abi + 1, "null"))
@@ -119,7 +118,7 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 	for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
 		if (!strcmp(abis[i].abi, app->abi) && (abis[i].machine != k.machine || abis[i].bits != k.class_bits))
 			return err_set(err, 125, "%s: for %s, and %s is a program for %s; name an agent for that with --agent", path,
-				       progcheck_machine(&k), app->package, app->abi);
+				       progcheck_machine(&k), app->name, app->abi);
 	return 0;
 }
 
@@ -136,12 +135,9 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 	return 0;
 }
 
-/* What is checked of a copy, $f: a loader that maps a part of a library ends its process. */
-#define WHOLE "[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
-
 static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 700 $f; " WHOLE "; pwd'", c->from,
+	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 700 $f; " ADB_WHOLE "; pwd'", c->from,
 				 app->package, app->file, c->ending, c->bytes);
 
 	app->copied = true;
@@ -153,7 +149,7 @@ static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct ad
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
 static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " WHOLE "; chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE "; chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
 				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
 				 app->package, app->file, c->ending, c->from, c->bytes);
 
@@ -181,6 +177,16 @@ int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, siz
 	return rc;
 }
 
+int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size, struct err *err)
+{
+	if (app->phone.sdk && app->phone.sdk < OLDEST_SDK)
+		return err_set(err, 3, "%s: Android %s (API %d) is too old for the agent; use a device with Android 8.0 (API %d) or later",
+			       app->adb->serial, app->phone.release, app->phone.sdk, OLDEST_SDK);
+	ask_abi(app);
+	snprintf(app->file, sizeof app->file, "memtop-%08x", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
+	return find_agent(app, q->agent, agent, size, err);
+}
+
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err)
 {
 	char agent[PATH_MAX + 64], remote[128], from[160];
@@ -188,16 +194,11 @@ int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, 
 
 	if (!*app->package)
 		return err_set(err, 3, "%s: no app by its name, so that there is no folder to put the agent into; name an app", app->name);
-	if (app->phone.sdk && app->phone.sdk < OLDEST_SDK)
-		return err_set(err, 3, "%s: Android %s (API %d) is too old for the agent; use a device with Android 8.0 (API %d) or later",
-			       app->adb->serial, app->phone.release, app->phone.sdk, OLDEST_SDK);
-	ask_abi(app);
-	if (find_agent(app, q->agent, agent, sizeof agent, err))
+	if (adb_app_agent(app, q, agent, sizeof agent, err))
 		return -1;
 	if (stat(agent, &st))
 		return err_set(err, 125, "%s: no agent there: %s; check --agent", agent, strerror(errno));
-	snprintf(app->file, sizeof app->file, "memtop-%08x", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
-	snprintf(remote, sizeof remote, "%s%s%s", TEMPORARY, app->file, ADB_AGENT);
+	snprintf(remote, sizeof remote, "%s%s%s", ADB_TEMPORARY, app->file, ADB_AGENT);
 	app->pushed = true;
 	if (adb_push(app->adb, agent, remote, err))
 		return -1;
@@ -303,8 +304,15 @@ int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err 
 		return -1;
 	app->way = ADB_THERE;
 	int there = adb_app_listens(app, 0, err);
+	if (there < 0)
+		return -1;
 	if (there)
-		return there < 0 ? -1 : 0;
+		return q->options ? err_set(err, 2, "--options: %s has an agent already, which keeps its own; use :set in the view", app->name) : 0;
+	int root = app->closed || q->options ? adb_root(app, err) : 0;
+	if (root)
+		return root < 0 ? -1 : adb_root_attach(app, q, err);
+	if (q->options)
+		return err_set(err, 2, "--options: an app that runs has no way to get them but by root; use --start, or :set in the view");
 	app->way = ADB_JDWP;
 	if (adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, 0, err))
 		return -1;
@@ -327,7 +335,7 @@ void adb_app_tidy(struct adb_app *app)
 	if (app->copied)
 		snprintf(copies, sizeof copies, "%s%s%s rm -f code_cache/%s%s code_cache/%s%s", app->as_root ? "cd /data/data/" : "run-as ",
 			 app->package, app->as_root ? " &&" : "", app->file, ADB_AGENT, app->file, ADB_SCRIPT);
-	char *script = xasprintf("%s; rm -f %s%s%s; %s", property, TEMPORARY, app->file, ADB_AGENT, copies);
+	char *script = xasprintf("%s; cd %s && rm -f %s%s %s%s; %s", property, ADB_TEMPORARY, app->file, ADB_AGENT, app->file, ADB_TRACER, copies);
 	adb_shell(&last, script, ADB_LAST_MS, &r, NULL);
 	adb_answer_release(&r);
 	free(script);

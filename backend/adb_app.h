@@ -29,7 +29,7 @@ struct adb_process {
 
 struct adb_request {
 	const char *agent;        /* --agent; NULL: the installed one for the app's ABI */
-	const char *options;      /* of the agent, where the property wrap can be set; NULL = none */
+	const char *options;      /* of the agent, where the property wrap can be set, or root traces; NULL = none */
 	const char *activity;     /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
 	const char *const *breaks; /* of jdwp.h; NULL = its own choice */
 	int timeout_ms;           /* until one of the app's threads was stopped */
@@ -38,10 +38,14 @@ struct adb_request {
 };
 
 /* How the agent came into it. */
-enum adb_way { ADB_THERE, ADB_JDWP, ADB_WRAP_PROPERTY, ADB_WRAP_SCRIPT, ADB_DEBUG_START };
+enum adb_way { ADB_THERE, ADB_JDWP, ADB_PTRACE, ADB_WRAP_PROPERTY, ADB_WRAP_SCRIPT, ADB_DEBUG_START };
 
+#define ADB_TEMPORARY "/data/local/tmp/"
 #define ADB_AGENT ".so"
 #define ADB_SCRIPT ".sh"
+#define ADB_TRACER ".attach"
+/* What is checked of a copy, $f, for so many bytes: a loader that maps a part of a library ends its process. */
+#define ADB_WHOLE "[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
 
 struct adb_app {
 	const struct adb *adb;
@@ -50,10 +54,12 @@ struct adb_app {
 	char package[128];        /* "com.example.app": letters, digits, dots and underscores; "" = no app's name */
 	char name[128];           /* of the process, clean */
 	enum adb_way way;
+	bool closed;              /* it takes no debugger, and root is to be had */
+	char root[16];            /* what runs a script as root: "su -c"; "" = not asked for, or not to be had */
 	int port;                 /* of this machine, forwarded to its agent; 0 = not yet */
 	char abi[32];
 	/* What is to be taken back. */
-	char file[64];            /* "memtop-1f3a5c7d", with ADB_AGENT in /data/local/tmp, and with both endings in the app's code_cache */
+	char file[64];            /* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with ADB_AGENT and ADB_SCRIPT in the app's code_cache */
 	bool pushed, copied, as_root, wrapped;
 	int debug_port;           /* forwarded to jdwp:PID */
 };
@@ -80,7 +86,9 @@ void adb_app_clean(struct adb_app *app);
 /* The same but for the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
 
-/* For adb_start.c */
+/* For adb_start.c and adb_root.c */
+/* The agent's file here for app's machine; app->file is its name there. -1 and *err. */
+int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size, struct err *err);
 int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err);
 struct adb_copy {
 	const char *from;         /* a command of the device, which prints it */
@@ -93,6 +101,13 @@ int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, siz
 int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err);
 /* 1: an agent answers on app->port; 0: none does within that time; -1 and *err. */
 int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err);
+
+/* --- adb_root.c: the agent into a process that runs, by ptrace as root */
+
+/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not answer. */
+int adb_root(struct adb_app *app, struct err *err);
+/* As adb_app_attach(), which calls it; of a native program, too. */
+int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
 
 /* --- adb_start.c: an app with the agent from its start */
 

@@ -171,6 +171,31 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 	snprintf(app->package, sizeof app->package, "%.*s", adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 
+/* 1: process `word`, which is `pid` unless 0, runs and root is to be had: it is app's now. 0: it is not so. */
+static int find_closed(struct adb_app *app, const char *word, int pid, struct err *err)
+{
+	char *quoted = adb_quote(word), *script = xasprintf("pidof %s || true", quoted);
+	struct adb_process p = { .pid = pid };
+	struct adb_answer r = { 0 };
+
+	int rc = pid ? 0 : adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
+	if (rc == 0 && !pid)
+		p.pid = atoi(r.out);
+	adb_answer_release(&r);
+	free(script);
+	free(quoted);
+	if (rc == 0 && p.pid > 0)
+		rc = read_names(app->adb, &p, 1, err);
+	if (rc || !*p.name)
+		return rc;
+	rc = adb_root(app, err);
+	if (rc <= 0)
+		return rc;
+	adb_app_name(app, &p);
+	app->closed = true;
+	return 1;
+}
+
 /* Why a process that was named is not in the list. */
 static int explain_absent(const struct adb_app *app, const char *word, int pid, struct err *err)
 {
@@ -187,8 +212,8 @@ static int explain_absent(const struct adb_app *app, const char *word, int pid, 
 	free(quoted);
 	free(script);
 	if (rc == 0 && strstr(r.out, "runs"))
-		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app; install a debug build (android:debuggable)%s", word,
-			app->phone.root && !pid ? ", or use memtop adb --start with it" : "");
+		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app; install a debug build (android:debuggable), or use a "
+			"rooted device (adb root, su)", word);
 	else if (rc == 0 && pid)
 		err_set(err, 3, "%s: no such process on %s; memtop adb --list shows those that take a debugger", word, app->adb->serial);
 	else if (rc == 0 && strstr(r.out, "installed"))
@@ -214,5 +239,8 @@ int adb_app_find(struct adb_app *app, const char *word, struct err *err)
 	if (found)
 		adb_app_name(app, found);
 	free(list);
-	return found ? 0 : explain_absent(app, word, pid, err);
+	if (found)
+		return 0;
+	int closed = find_closed(app, word, pid, err);
+	return closed ? closed < 0 ? -1 : 0 : explain_absent(app, word, pid, err);
 }

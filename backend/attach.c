@@ -5,7 +5,8 @@
  *
  * The agent's file. Where the process sees the same file, and may read it, dlopen has its path. Else (another mount namespace, a
  * chroot, a folder that is closed to its user) it gets a copy in a memfd: nothing is written anywhere that needs a
- * folder, a permission or a clean-up; /proc is all that must be mounted there.
+ * folder, a permission or a clean-up; /proc is all that must be mounted there. Android's processes always get that: their
+ * linker asks an app's namespace about files in folders, not about those, and what a process made itself has its own label.
  *
  * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid namespace calls it.
  * Abstract names are of a network namespace: in another one it is a socket in a folder of the process' own
@@ -15,6 +16,7 @@
 
 #include "inject.h"
 #include "inject_modules.h"
+#include "inject_safe.h"
 #include "launch.h"
 #include "progcheck.h"
 #include "progmalloc.h"
@@ -42,6 +44,7 @@ struct plan {
 	char name[96];
 	char agent[PATH_MAX];   /* as memtop sees it */
 	bool loaded;            /* it is there already, without a session */
+	bool bionic;            /* its C library is Android's */
 	bool copy;              /* by a memfd */
 	char proc[64];          /* its folder in its own /proc, as it sees it: for the memfd */
 	char *options;
@@ -90,12 +93,12 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
 		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", name,
 			       progcheck_machine(&k), progcheck_machine(&own));
-	bool musl = progcheck_wants_musl(exe);
-	if (launch_find_agent(given, musl, agent, size, err))
+	const char *libc = progcheck_libc(&k);
+	if (launch_find_agent(given, !strcmp(libc, "musl"), agent, size, err))
 		return -1;
-	if (*k.interp && musl == progcheck_wants_glibc(agent))
-		return err_set(err, 3, "%s: its C library is %s, and the agent %s is for %s; give one of that kind with --agent", name,
-			       musl ? "musl" : "glibc", agent, musl ? "glibc" : "musl");
+	if (*k.interp && strcmp(libc, progcheck_agent_libc(agent)))
+		return err_set(err, 3, "%s: its C library is %s, and the agent %s is for %s; give one of that kind with --agent", name, libc,
+			       agent, progcheck_agent_libc(agent));
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	if (m.sanitizer)
@@ -114,10 +117,13 @@ static int check_modules(struct plan *p, struct err *err)
 	struct inject_modules m;
 	int rc = inject_modules_read(p->facts.pid, &m);
 	const struct inject_module *libc = NULL;
+
+	p->bionic = rc == 0 && inject_symbol(&m, INJECT_BIONIC, NULL);
 	if (rc) {
 		err_set(err, 3, "%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach %d", p->name, strerror(-rc),
 			(int)p->facts.pid);
-	} else if (!inject_symbol(&m, "__libc_start_main", &libc) || (libc->program && m.count <= 2)) {
+	} else if ((!inject_symbol(&m, "__libc_start_main", &libc) && !inject_symbol(&m, INJECT_BIONIC, &libc)) ||
+		   (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3, "%s: statically linked: it has no loader that could take an agent in; link it dynamically, or link "
 			     "libmemtop-wrap.a into it", p->name);
 	} else {
@@ -171,7 +177,7 @@ static int place(struct plan *p, struct err *err)
 	const struct attach_facts *f = &p->facts;
 	pid_t numbers[2] = { f->inner ? f->inner : f->pid, f->pid };
 
-	p->copy = !attach_sees(f, p->agent);
+	p->copy = p->bionic || !attach_sees(f, p->agent);
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)f->pid);
 	for (int i = 0; p->copy && i < 2; i++) {
 		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->pid, (int)numbers[i]);

@@ -10,7 +10,8 @@
  *            of their locks but the loader's own, in a constructor, and that one is recursive.
  *   waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no allocator makes under its lock;
  *            never in the loader's code. A futex is one only when its word lies outside of the libc,
- *            the loader and the head of an arena, and malloc is the libc's: then it is the program's own.
+ *            the loader and the head of an arena, and malloc is the libc's: then it is the program's own. On
+ *            Android none is: its allocators keep their locks anywhere.
  *
  * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's background
  * threads): then no return address on the stack may lie in it.
@@ -64,23 +65,41 @@ static bool on_disk(pid_t pid, unsigned long fd)
 	return stat(path, &st) || S_ISREG(st.st_mode) || S_ISDIR(st.st_mode);
 }
 
+/* 0: o is no C library. */
+static uint64_t errno_location(const struct inject_modules *m, const struct inject_module *o, bool *bionic)
+{
+	if (inject_module_symbol(m, o, "__libc_start_main"))
+		return inject_module_symbol(m, o, "__errno_location");
+	uint64_t at = inject_module_symbol(m, o, INJECT_BIONIC) ? inject_module_symbol(m, o, "__errno") : 0;
+	*bionic |= at != 0;
+	return at;
+}
+
+static bool is_loader(const struct inject_modules *m, const struct inject_module *o)
+{
+	return inject_module_symbol(m, o, "__tls_get_addr") || inject_module_symbol(m, o, "__loader_dlopen");
+}
+
 int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 {
 	static const char *const locked[] = { "__libc_start_main", "pthread_mutex_lock", "_dl_rtld_di_serinfo", "_Unwind_Find_FDE",
-					      "__tls_get_addr", "memtop_attach" };
+					      "__tls_get_addr", "__loader_dlopen", "memtop_attach" };
 
 	*g = (struct inject_ground){ .modules = m };
 	for (size_t i = 0; i < m->count && i < sizeof g->inside; i++) {
 		const struct inject_module *o = &m->list[i];
 		bool ours = inject_module_symbol(m, o, "memtop_attach") != 0;
-		bool malloc_here = inject_module_symbol(m, o, "malloc") != 0, start = false;
+		bool malloc_here = inject_module_symbol(m, o, "malloc") != 0, start;
 
 		g->inside[i] = malloc_here || !strcmp(o->path, "[vdso]");
 		for (size_t k = 0; k < sizeof locked / sizeof locked[0]; k++)
 			g->inside[i] |= !o->program && inject_module_symbol(m, o, locked[k]);
-		start = inject_module_symbol(m, o, "__libc_start_main") && inject_module_symbol(m, o, "__errno_location");
-		if (start && !o->program && !g->libc)
+		uint64_t errno_at = errno_location(m, o, &g->bionic);
+		start = errno_at != 0;
+		if (start && !o->program && !g->libc) {
 			g->libc = o;
+			g->errno_location = errno_at;
+		}
 		if (malloc_here && !start && !ours && !inject_module_symbol(m, o, "__tls_get_addr")) {
 			g->foreign_malloc = true;
 			g->program_malloc |= o->program;
@@ -90,11 +109,10 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 	}
 	if (!g->libc)
 		return -1;
-	g->errno_location = inject_module_symbol(m, g->libc, "__errno_location");
-	g->dlopen = inject_module_symbol(m, g->libc, "dlopen");
-	g->dlerror = inject_module_symbol(m, g->libc, "dlerror");
+	g->dlopen = g->bionic ? inject_symbol(m, "dlopen", NULL) : inject_module_symbol(m, g->libc, "dlopen"); /* its libdl.so */
+	g->dlerror = g->bionic ? inject_symbol(m, "dlerror", NULL) : inject_module_symbol(m, g->libc, "dlerror");
 	g->dlopen_flags = 2; /* RTLD_NOW */
-	if (!g->dlopen) { /* before glibc 2.34; libdl may not be there */
+	if (!g->dlopen && !g->bionic) { /* before glibc 2.34; libdl may not be there */
 		g->dlopen = inject_module_symbol(m, g->libc, "__libc_dlopen_mode");
 		g->dlopen_flags |= (int)0x80000000; /* __RTLD_DLOPEN */
 		g->dlerror = 0;
@@ -178,24 +196,32 @@ static bool stack_forbids(const struct inject_ground *g, const struct inject_thr
 	return bad;
 }
 
+/* Android's nanosleep is the system call and nothing else; its arguments may look like a futex' own. */
+static bool in_nanosleep(const struct inject_ground *g, const struct inject_thread *t)
+{
+	uint64_t at = g->bionic ? inject_module_symbol(g->modules, g->libc, "nanosleep") : 0, pc = inject_regs_pc(&t->regs);
+
+	return at && pc >= at && pc < at + INJECT_CODE_BYTES;
+}
+
 /* The word that a futex waits for is the program's. */
 static bool own_futex(const struct inject_ground *g, const struct inject_thread *t)
 {
 	uint64_t word = inject_regs_arg(&t->regs, 0), op = inject_regs_arg(&t->regs, 1) & 0x7f;
 
-	return !g->foreign_malloc && (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */) && !is_inside(g, word) &&
+	return !g->foreign_malloc && !g->bionic && (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */) && !is_inside(g, word) &&
 	       word % HEAP_ALIGN >= ARENA_BYTES;
 }
 
 static enum inject_where judge_wait(const struct inject_ground *g, const struct inject_thread *t, long nr)
 {
 	enum kind kind = nr != SYS_restart_syscall ? kind_of(nr)
-			 : may_be_futex(inject_regs_arg(&t->regs, 0), inject_regs_arg(&t->regs, 1)) ? FUTEX : IDLE;
+			 : may_be_futex(inject_regs_arg(&t->regs, 0), inject_regs_arg(&t->regs, 1)) && !in_nanosleep(g, t) ? FUTEX : IDLE;
 	const struct inject_module *o = inject_module_at(g->modules, inject_regs_pc(&t->regs));
 
 	if (!kind || (kind == FUTEX && !own_futex(g, t)) || (kind == ON_FD && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
 		return WHERE_WAITS;
-	if (o && o != g->libc && inject_module_symbol(g->modules, o, "__tls_get_addr")) /* the loader */
+	if (o && o != g->libc && is_loader(g->modules, o))
 		return WHERE_WAITS;
 	return stack_forbids(g, t, g->foreign_malloc) ? WHERE_WAITS : WHERE_IDLE;
 }

@@ -9,6 +9,8 @@
 #include "inject_modules.h"
 #include "inject_thread.h"
 
+#define INJECT_BIONIC "__libc_init" /* Android's C library defines it, and others __libc_start_main */
+
 /* What of the process decides: filled once, before anything is stopped. */
 struct inject_ground {
 	const struct inject_modules *modules;
@@ -20,6 +22,7 @@ struct inject_ground {
 	bool inside[512];                   /* by module: its code may hold such a lock */
 	bool foreign_malloc;                /* the allocator is not the C library's own */
 	bool program_malloc;                /* it is the program's */
+	bool bionic;                        /* libc is Android's */
 };
 
 /* 0; -1: there is no libc with dlopen, or no system call in it. */

@@ -20,6 +20,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define PEEKED 8 /* signals that wait for a thread */
 #define EVENT(status) ((unsigned)(status) >> 16)
 #define CAUSED (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
 
@@ -61,6 +62,38 @@ static enum inject_stop no_stop(void)
 	return errno == EINTR ? STOP_LATE : STOP_GONE;
 }
 
+/* On to the stop for what step_pends(), which is not passed on. No instruction comes between. */
+static enum inject_stop take_step(struct inject_thread *t, uint64_t until_ns)
+{
+	int pass = 0;
+
+	for (;;) {
+		resume(t, PTRACE_CONT, pass);
+		int status = wait_stop(t, until_ns);
+		if (status < 0)
+			return no_stop();
+		if (WSTOPSIG(status) == SIGTRAP && !EVENT(status))
+			return STOP_HERE;
+		pass = EVENT(status) ? 0 : WSTOPSIG(status);
+	}
+}
+
+/*
+ * The end of a step into a system call that blocks comes after the interrupt that ends that call, and waits as a signal: let
+ * go with it the program would end. A breakpoint of its own has SI_KERNEL, or traps again.
+ */
+static bool step_pends(const struct inject_thread *t)
+{
+	const struct __ptrace_peeksiginfo_args first = { .nr = PEEKED };
+	siginfo_t info[PEEKED];
+	long count = ptrace(PTRACE_PEEKSIGINFO, t->tid, &first, info);
+
+	for (long i = 0; i < count; i++)
+		if (info[i].si_signo == SIGTRAP && (info[i].si_code == TRAP_BRKPT || info[i].si_code == TRAP_TRACE))
+			return true;
+	return false;
+}
+
 /* Until it stops for our interrupt. Its own signals are delivered on the way. */
 static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
@@ -69,8 +102,10 @@ static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_n
 
 		if (status < 0)
 			return no_stop();
-		if (EVENT(status) == PTRACE_EVENT_STOP)
+		if (EVENT(status) == PTRACE_EVENT_STOP && !step_pends(t))
 			return STOP_HERE;
+		if (EVENT(status) == PTRACE_EVENT_STOP)
+			return take_step(t, until_ns);
 		/* a step that ended just before is not a signal of the program */
 		int signal = WSTOPSIG(status) & 0x80 ? 0 : WSTOPSIG(status);
 		siginfo_t info;
@@ -103,6 +138,8 @@ bool inject_thread_has_stopped(struct inject_thread *t)
 	if (waitpid(t->tid, &status, __WALL | WNOHANG) != t->tid)
 		return false;
 	t->stopped = WIFSTOPPED(status);
+	if (t->stopped && step_pends(t))
+		take_step(t, UINT64_MAX);
 	return true;
 }
 

@@ -200,28 +200,30 @@ static int check_privileges(const char *name, const char *path, struct err *err)
 	return 0;
 }
 
-static bool is_musl(const char *interp)
+const char *progcheck_libc(const struct elf_kind *k)
 {
-	return strstr(interp, "/ld-musl-") != NULL;
+	const char *file = strrchr(k->interp, '/');
+
+	return strstr(k->interp, "/ld-musl-") ? "musl" : file && !strncmp(file, "/linker", 7) ? "bionic" : "glibc";
 }
 
-/* Whether the agent asks for glibc: the name of its libc stands in its string table. */
-bool progcheck_wants_glibc(const char *agent)
+/* The names of the libraries that it depends on stand in its string table. */
+const char *progcheck_agent_libc(const char *agent)
 {
-	bool found = false;
+	const char *found = NULL;
 	FILE *f = fopen(agent, "re");
 	char buf[65536 + 16];
 	size_t keep = 0, n;
 
 	while (f && !found && (n = fread(buf + keep, 1, 65536, f)) > 0) {
 		n += keep;
-		found = memmem(buf, n, "libc.so.6", 9) != NULL;
+		found = memmem(buf, n, "libc.so.6", 9) ? "glibc" : memmem(buf, n, "\0libdl.so", 10) ? "bionic" : NULL;
 		keep = n < 16 ? n : 16;
 		memmove(buf, buf + n - keep, keep);
 	}
 	if (f)
 		fclose(f);
-	return found;
+	return found ? found : "musl";
 }
 
 static int check_elf(const char *name, const struct elf_kind *k, const char *agent, struct err *err)
@@ -241,10 +243,9 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
 			       "or link libmemtop-wrap.a into it", name,
 			       k->type == ET_DYN ? ", or a shared library" : "");
-	if (is_musl(k->interp) != !progcheck_wants_glibc(agent))
+	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
 		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
-			       name, is_musl(k->interp) ? "musl" : "not musl", agent,
-			       is_musl(k->interp) ? "glibc" : "musl");
+			       name, progcheck_libc(k), agent, progcheck_agent_libc(agent));
 	return 0;
 }
 
@@ -308,7 +309,7 @@ bool progcheck_wants_musl(const char *path)
 	struct elf_kind k;
 
 	snprintf(now, sizeof now, "%s", path);
-	return behind_scripts(path, now, what, &k, NULL) > 0 && is_musl(k.interp);
+	return behind_scripts(path, now, what, &k, NULL) > 0 && !strcmp(progcheck_libc(&k), "musl");
 }
 
 bool progcheck_linked(const char *path)

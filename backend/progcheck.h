@@ -33,8 +33,9 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err);
 bool progcheck_wants_musl(const char *path);
 /* Whether the program at `path`, of a script its interpreter, has the agent linked in, and needs no other. */
 bool progcheck_linked(const char *path);
-/* Whether an agent's file asks for glibc; false: for musl. */
-bool progcheck_wants_glibc(const char *agent);
+/* Which C library: "glibc", "musl", "bionic" (Android's). By the loader that a program asks for; by what an agent's file depends on. */
+const char *progcheck_libc(const struct elf_kind *k);
+const char *progcheck_agent_libc(const char *agent);
 
 /*
  * Whether `agent` would be loaded, and get to see anything, into the program at `path` (as `name` typed by the user). 0, or

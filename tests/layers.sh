@@ -11,6 +11,9 @@ forbid() { # objects' folder, pattern of forbidden headers
 forbid agent '^(backend|tui)/'
 forbid backend '^(agent|tui)/'
 forbid tui '^agent/'
+for abi in "$b"/android/*/attach; do
+	[ ! -d "$abi" ] || forbid "${abi#"$b"/}/backend/alone" '^(agent|tui)/'
+done
 only() { # header pattern in source, allowed files
 	hit=$(grep -lE "$1" agent/*.[ch] backend/*.[ch] tui/*.[ch] | grep -vE "$2")
 	[ -z "$hit" ] || { echo "FAIL layers: $1 outside $2: $hit"; bad=1; }

@@ -48,7 +48,7 @@ const struct option_spec opt_detach = { 0, "detach", NULL, "at the end take the 
 
 const struct option_spec opt_break = { 0, "break", "METHOD", "pkg.Class.method that the Java program calls soon",
 				       offsetof(struct args, break_at), false };
-const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (65)",
+const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (" TIMEOUT_DEFAULT ")",
 					 offsetof(struct args, timeout), false };
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
@@ -268,6 +268,19 @@ int args_max_overhead(const struct args *a, double *percent, struct err *err)
 	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
 		return err_set(err, STATUS_USAGE, "--max-overhead %s: not a number of percent; write --max-overhead 5",
 			       a->max_overhead);
+	return 0;
+}
+
+int args_timeout(const struct args *a, int *ms, struct err *err)
+{
+	const char *text = a->timeout ? a->timeout : TIMEOUT_DEFAULT;
+	char *end = NULL;
+	double seconds = strtod(text, &end);
+
+	if (end == text || *end || !(seconds > 0) || seconds > TIMEOUT_MAX_S)
+		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds up to %d; write --timeout " TIMEOUT_DEFAULT, text,
+			       TIMEOUT_MAX_S);
+	*ms = (int)(seconds * 1000 + 0.5);
 	return 0;
 }
 

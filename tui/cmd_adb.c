@@ -16,9 +16,6 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#define TIMEOUT_S 65 /* as for memtop attach --jdwp */
-#define TIMEOUT_MAX_S 86400
-
 static volatile sig_atomic_t late; /* a signal just before or after the view */
 
 static void note(int signum)
@@ -52,6 +49,8 @@ static const char *way_text(enum adb_way way)
 	switch (way) {
 	case ADB_THERE:
 		return "the agent was there";
+	case ADB_PTRACE:
+		return "the agent was loaded by root (ptrace)";
 	case ADB_JDWP:
 		return "the agent was loaded by its debug port (JDWP)";
 	case ADB_WRAP_PROPERTY:
@@ -75,18 +74,6 @@ static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 	return late ? 128 + late : status;
 }
 
-static int parse_timeout(const struct args *a, int *ms, struct err *err)
-{
-	char *end = NULL;
-	double seconds = a->timeout ? strtod(a->timeout, &end) : TIMEOUT_S;
-
-	if (a->timeout && (*end || end == a->timeout || !(seconds > 0) || seconds > TIMEOUT_MAX_S))
-		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds up to %d; write --timeout %d", a->timeout,
-			       TIMEOUT_MAX_S, TIMEOUT_S);
-	*ms = (int)(seconds * 1000 + 0.5);
-	return 0;
-}
-
 /* The agent in, as `word` or *process says. */
 static int bring(const struct args *a, struct adb *adb, struct adb_app *app, const struct adb_process *process, struct err *err)
 {
@@ -94,7 +81,7 @@ static int bring(const struct args *a, struct adb *adb, struct adb_app *app, con
 	const char *word = a->operands[0], *breaks[] = { a->break_at, NULL };
 
 	q.breaks = a->break_at ? breaks : NULL;
-	if (parse_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, err)) || adb_phone(adb, &app->phone, err))
+	if (args_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, err)) || adb_phone(adb, &app->phone, err))
 		return -1;
 	if (a->start && !process) {
 		snprintf(app->package, sizeof app->package, "%s", word);
@@ -167,7 +154,7 @@ static int check(const struct args *a, bool *list, struct err *err)
 	int ms;
 
 	*list = a->list;
-	if (args_max_overhead(a, &unused, err) || parse_timeout(a, &ms, err))
+	if (args_max_overhead(a, &unused, err) || args_timeout(a, &ms, err))
 		return -1;
 	if (a->operand_count > 1)
 		return err_set(err, STATUS_USAGE, "%s: one app is enough; see memtop adb --help", a->operands[1]);
@@ -177,8 +164,6 @@ static int check(const struct args *a, bool *list, struct err *err)
 		return err_set(err, STATUS_USAGE, "--start: an app's package is missing; use memtop adb --start PACKAGE");
 	if (a->activity && !a->start)
 		return err_set(err, STATUS_USAGE, "--activity: only where an app is started; use memtop adb --start PACKAGE --activity NAME");
-	if (a->options && !a->start)
-		return err_set(err, STATUS_USAGE, "--options: an app that runs has no way to get them; use --start, or :set in the view");
 	if (word && !is_app(word, a->start))
 		return err_set(err, STATUS_USAGE, "%s: not an app's package%s; write com.example.app, or see memtop adb --list", word,
 			       a->start ? "" : " and not a process id");
@@ -251,10 +236,12 @@ const struct verb verb_adb = {
 	.name = "adb",
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
-	.details = "The app must be debuggable. The agent is copied into its folder by run-as and loaded by\n"
-		   "its debug port (JDWP), as Android Studio would; --start starts it with the agent, by\n"
-		   "its wrap.sh, the property wrap.PACKAGE where that may be set, or am start -D. Without an\n"
-		   "app: a table to choose from. At the end the forwarded port is taken back.\n",
+	.details = "A debuggable app: the agent is copied into its folder by run-as and loaded by its debug\n"
+		   "port (JDWP), as Android Studio would; --start starts it with the agent, by its wrap.sh,\n"
+		   "the property wrap.PACKAGE where that may be set, or am start -D. Without an app: a table\n"
+		   "to choose from. At the end the forwarded port is taken back.\n"
+		   "\n"
+		   "On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
 	.options = options,
 	.run = adb_verb,
 };

@@ -12,8 +12,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define TIMEOUT_DEFAULT "65" /* seconds: OpenJDK's own cleaner thread wakes once a minute, whatever the program does */
-#define TIMEOUT_MAX_S 86400
 
 /* t->pid: 0 when none was named, which --jdwp allows. */
 static int parse(const struct args *a, struct target *t, struct err *err)
@@ -35,8 +33,7 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 
 static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms, struct err *err)
 {
-	char word[300], *end = NULL;
-	double seconds = strtod(a->timeout ? a->timeout : TIMEOUT_DEFAULT, &end);
+	char word[300];
 
 	if (!a->jdwp && (a->break_at || a->timeout))
 		return err_set(err, STATUS_USAGE, "--%s: belongs to --jdwp; see memtop attach --help", a->break_at ? "break" : "timeout");
@@ -48,10 +45,7 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 	if (a->options)
 		return err_set(err, STATUS_USAGE, "--options: System.load() of --jdwp hands no options over; start the program with MEMTOP_OPTIONS in its "
 			       "environment, or use memtop attach PID");
-	if (end == a->timeout || *end || !(seconds > 0) || seconds > TIMEOUT_MAX_S)
-		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds up to %d; write --timeout 60", a->timeout, TIMEOUT_MAX_S);
-	*timeout_ms = (int)(seconds * 1000 + 0.5);
-	return 0;
+	return args_timeout(a, timeout_ms, err);
 }
 
 static void waiting(void *arg, const char *what)

@@ -68,6 +68,10 @@ void args_option_help(const struct option_spec *o, FILE *out); /* its line of a 
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
 /* --max-overhead as a number, 0 when it was not given; -1 and *err when it is none (status 2). */
 int args_max_overhead(const struct args *a, double *percent, struct err *err);
+/* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program does. */
+#define TIMEOUT_DEFAULT "65"  /* seconds */
+#define TIMEOUT_MAX_S 86400
+int args_timeout(const struct args *a, int *ms, struct err *err);
 void args_symbols(const struct args *a, struct symbol_options *o);
 /* "memtop: TEXT" on stderr; the status that the verb returns. */
 int args_fail(const struct err *err, int fallback_status);

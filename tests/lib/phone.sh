@@ -18,7 +18,17 @@ getprop) cat "$PHONE/props/$1" 2>/dev/null ;;
 setprop)
 	[ -e "$PHONE/settable" ] || { echo "setprop: failed to set property '$1' to '$2'" >&2; exit 1; }
 	printf '%s\n' "$2" >"$PHONE/props/$1" ;;
-id) [ -e "$PHONE/root" ] && echo 'uid=0(root) gid=0(root)' || echo 'uid=2000(shell) gid=2000(shell)' ;;
+id)
+	uid=2000 name=shell
+	[ -e "$PHONE/root" ] || [ "$SU" ] && uid=0 name=root
+	[ "$1" = -u ] && echo "$uid" || echo "uid=$uid($name) gid=$uid($name)" ;;
+su) # $PHONE/su: "0" as userdebug builds have it (su 0 COMMAND...), "-c" as others (su -c SCRIPT)
+	[ "$1" = "$(cat "$PHONE/su" 2>/dev/null)" ] || { echo "su: invalid uid/gid '$1'" >&2; exit 1; }
+	export SU=1
+	case $1 in
+	0) shift; exec "$@" ;;
+	-c) exec sh -c "$2" ;;
+	esac ;;
 pm) [ -d "$package/$2" ] && echo "package:/data/app/$2/base.apk" ;;
 dumpsys) cat "$package/$2/dump" 2>/dev/null ;;
 pidof)
