@@ -30,6 +30,7 @@
 struct tale {
 	const struct object *o;
 	const struct module *program;
+	bool in_use;                           /* the real malloc is its own */
 	uint32_t hooked, lazy, own, elsewhere; /* slots */
 };
 
@@ -57,7 +58,7 @@ static void look_at_slot(void *arg, const char *name, void **slot)
 
 	if (!is || !concerns_us(name))
 		return; /* a weak one that nobody has */
-	if (mt_object_holds(t->o, is))
+	if (!t->in_use && mt_object_holds(t->o, is))
 		mt_object_each_symbol(t->o, name, found, &defines);
 	bool stand_in = t->program && (uintptr_t)is >= t->program->start && (uintptr_t)is < t->program->end;
 	if (defines)
@@ -82,14 +83,14 @@ static bool defines_malloc(const struct object *o)
 static uint32_t status_of(const struct module *m, const struct object *o, const struct module *program)
 {
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
-	struct tale t = { .o = o, .program = program };
+	struct tale t = { .o = o, .program = program, .in_use = flags & MTW_MODULE_ALLOC };
 
 	mt_object_each_slot(o, look_at_slot, &t);
 	if (t.elsewhere) /* if only in part */
 		return MTW_MODULE_ELSEWHERE;
 	if (t.hooked || (t.lazy && !t.own))
 		return mt_filter_module_wanted(m) ? MTW_MODULE_HOOKED : MTW_MODULE_UNMATCHED;
-	if (t.own || (defines_malloc(o) && !(flags & MTW_MODULE_ALLOC)))
+	if (t.own || (defines_malloc(o) && !t.in_use))
 		return flags & MTW_MODULE_LIBC ? MTW_MODULE_ELSEWHERE : MTW_MODULE_OWN;
 	return MTW_MODULE_CALLS_NONE;
 }
