@@ -60,7 +60,7 @@ static void look_at_slot(void *arg, const char *name, void **slot)
 		return; /* a weak one that nobody has */
 	if (!t->in_use && mt_object_holds(t->o, is))
 		mt_object_each_symbol(t->o, name, found, &defines);
-	bool stand_in = t->program && (uintptr_t)is >= t->program->start && (uintptr_t)is < t->program->end;
+	bool stand_in = t->program && mt_maps_holds(t->program, (uintptr_t)is);
 	if (defines)
 		t->own++;
 	else if (mt_object_holds(t->o, is))
@@ -100,12 +100,10 @@ static uint32_t settle(const struct module *m, const struct module *program)
 {
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
 	struct object o;
-	size_t headers;
 
 	if (flags & (MTW_MODULE_AGENT | MTW_MODULE_VDSO) || m->start == mt_maps_loader_start)
 		return MTW_MODULE_SPARED;
-	const ElfW(Phdr) *ph = mt_maps_headers(m, &headers);
-	if (!ph || !mt_object_read_headers(&o, m->bias, ph, headers))
+	if (!m->headers || !mt_object_read_headers(&o, m->bias, m->headers, m->header_count))
 		return MTW_MODULE_CALLS_NONE;
 	mt_attach_calls(&o, true);
 	uint32_t status = status_of(m, &o, program);

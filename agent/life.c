@@ -16,6 +16,7 @@
  * does not keep a dead server's gigabytes; what stays is the agent's own, code, and file mappings.
  */
 #include "calls.h"
+#include "maps.h"
 #include "server.h"
 
 #include <errno.h>
@@ -302,7 +303,7 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 		const struct module *m = mt_maps_module(i);
 		uint32_t flags = m ? atomic_load(&m->xflags) : 0;
 		bool needed = flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_VDSO);
-		if (needed && m->start < end && start < m->end + 4096)
+		if (needed && mt_maps_overlaps(m, start - 4096, end))
 			return false;
 	}
 	uintptr_t mine[] = { (uintptr_t)&mt_conf, (uintptr_t)&mt_state, (uintptr_t)&mt_epoch,

@@ -13,6 +13,9 @@
  * mt_prim_readable(), believes it only between two looks at a consistent list, and is repeated at the next
  * tick otherwise.
  *
+ * Its address range has gaps (maps_file.c): an answer of the loader's may be about one segment. All answers with one
+ * link_map are one module, with all segments that its headers name, and what lies in between is not its.
+ *
  * What went is noticed by asking about every module that is still taken for loaded
  * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
  * which precedes every load), and at the server's ticks. Only then does the generation change, so
@@ -31,9 +34,7 @@
 #include <memtop/wire.h>
 
 #define HINTS 256u /* power of two; link_map -> id */
-#define PAGE ((uintptr_t)4096)
 #define NAMESPACES 64u /* of dlmopen; glibc has 16 */
-#define LEAD_PAGES 64 /* between a bias and the first segment */
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
 #define HAVE_FIND_OBJECT 1
@@ -42,11 +43,12 @@ __attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *
 
 /* What is mapped at an address now, as the loader says. */
 struct object {
-	uintptr_t start, end, eh_frame_hdr;
+	uintptr_t start, end, eh_frame_hdr; /* maybe one segment's bounds; describe() makes them the object's */
 	const struct link_map *link;
 	/* read from *link, which only a caller that knows it to be alive may do */
 	uintptr_t bias;
 	const char *name;
+	struct mt_headers headers;
 };
 
 _Atomic uint32_t mt_maps_suspicion;
@@ -106,21 +108,15 @@ static uint32_t kind_of(const char *path)
 	return 0;
 }
 
-static bool holds(const struct module *m, const void *p)
-{
-	return (uintptr_t)p >= m->start && (uintptr_t)p < m->end;
-}
-
 static uint32_t flags_of(const struct module *m)
 {
-	uintptr_t entry = getauxval(AT_ENTRY);
 	uint32_t flags = kind_of(m->path);
 
-	if (holds(m, (const void *)entry))
+	if (mt_maps_holds(m, getauxval(AT_ENTRY)))
 		flags |= MTW_MODULE_MAIN;
-	else if (holds(m, (const void *)&mt_maps_find)) /* linked in it is the program's */
+	else if (mt_maps_holds(m, (uintptr_t)&mt_maps_find)) /* linked in it is the program's */
 		flags |= MTW_MODULE_AGENT;
-	if (mt_real.malloc && holds(m, (const void *)(uintptr_t)mt_real.malloc))
+	if (mt_real.malloc && mt_maps_holds(m, (uintptr_t)mt_real.malloc))
 		flags |= MTW_MODULE_ALLOC;
 	return flags;
 }
@@ -165,10 +161,19 @@ static const char *object_path(const struct object *o)
 	return o->name ? o->name : "";
 }
 
+/* The rest of what is known of it, by its headers. Reads its memory: it cannot go meanwhile. */
+static void describe(struct object *o)
+{
+	o->headers = mt_maps_headers(o->bias, o->start, o->start);
+	if (o->headers.at && mt_maps_is_segment(&o->headers, o->start, o->end))
+		mt_maps_bounds(&o->headers, &o->start, &o->end);
+}
+
+/* The loader names all of it, or one segment. */
 static bool same_place(const struct module *m, const struct object *o)
 {
-	return m->start == o->start && m->end == o->end && m->link == o->link &&
-	       m->eh_frame_hdr == o->eh_frame_hdr;
+	return m->link == o->link && m->eh_frame_hdr == o->eh_frame_hdr &&
+	       ((m->start == o->start && m->end == o->end) || mt_maps_has_segment(m, o->start, o->end));
 }
 
 static bool same_object(const struct module *m, const struct object *o)
@@ -216,7 +221,8 @@ static struct module *make_module(const struct object *o)
 	m->eh_frame_hdr = o->eh_frame_hdr;
 	m->loaded_ns = since_start();
 	memcpy(m->path, path, len);
-	mt_maps_read_build_id(m);
+	if (!mt_maps_read_file(m, &o->headers))
+		return NULL;
 	atomic_store(&m->xflags, flags_of(m));
 	set_changed(m);
 	return m;
@@ -236,7 +242,7 @@ static struct module *hinted(const struct object *o)
 	return m && same_place(m, o) && !is_gone(m) ? m : NULL;
 }
 
-/* Finds the module of `o` among the known, or adds it. */
+/* Finds the module of `o`, which is described, among the known, or adds it. */
 static struct module *adopt(const struct object *o)
 {
 	struct module *fresh = NULL;
@@ -260,7 +266,7 @@ static struct module *adopt(const struct object *o)
 					      memory_order_relaxed);
 			return m;
 		}
-		if (!is_gone(m) && m->start < o->end && o->start < m->end)
+		if (!is_gone(m) && mt_maps_meets(m, &o->headers, o->start, o->end))
 			set_gone(m); /* its place was taken */
 	}
 	return NULL;
@@ -270,7 +276,7 @@ static struct module *known_at(uintptr_t pc)
 {
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
-		if (m && pc >= m->start && pc < m->end && !is_gone(m))
+		if (m && mt_maps_holds(m, pc) && !is_gone(m))
 			return m;
 	}
 	return NULL;
@@ -304,12 +310,17 @@ struct module *mt_maps_find(uintptr_t pc)
 		return NULL;
 	}
 	struct module *m = hinted(&o);
-	if (likely(m))
+	if (unlikely(!m)) {
+		/* The caller runs in it (or has a false pc), so the link_map is alive. */
+		o.bias = o.link ? o.link->l_addr : o.start;
+		o.name = o.link ? o.link->l_name : "";
+		describe(&o);
+		m = adopt(&o);
+	}
+	if (likely(m && mt_maps_holds(m, pc)))
 		return m;
-	/* The caller runs in it (or has a false pc), so the link_map is alive. */
-	o.bias = o.link ? o.link->l_addr : o.start;
-	o.name = o.link ? o.link->l_name : "";
-	return adopt(&o);
+	atomic_store_explicit(&xmissed, true, memory_order_relaxed);
+	return NULL;
 }
 
 struct module *mt_maps_heap(const char *name)
@@ -345,7 +356,7 @@ void mt_maps_settle(void)
 		struct object o;
 		if (!m || !m->end || is_gone(m) || alone)
 			continue;
-		if (!(loader_answers() ? object_at(m->start, &o) && same_place(m, &o) : is_listed(m)))
+		if (!(loader_answers() ? object_at(m->segment[0].start, &o) && same_place(m, &o) : is_listed(m)))
 			set_gone(m);
 	}
 }
@@ -440,38 +451,17 @@ static struct module *known(const struct object *o)
 	return hint;
 }
 
-/*
- * Where its first segment is mapped: at the bias, or some pages on, where a tool has made room for it in the file
- * (Android's relocation packer). 0 = nothing there says that it is.
- */
-static uintptr_t first_page(uintptr_t bias)
-{
-	for (uintptr_t at = bias; at < bias + LEAD_PAGES * PAGE; at += PAGE) {
-		size_t count;
-		const ElfW(Phdr) *ph = mt_prim_readable(at, PAGE) ? mt_maps_headers_at(at, bias, &count) : NULL;
-		for (size_t i = 0; ph && i < count; i++)
-			if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr - ph[i].p_offset == at - bias)
-				return at;
-	}
-	return 0;
-}
-
 /* Not told by the loader: the bounds come from the file's own headers. */
 static bool object_of_headers(const struct link_map *copy, struct object *o)
 {
-	size_t count;
+	uintptr_t end;
 
-	o->start = copy->l_addr ? first_page(copy->l_addr) : 0;
-	o->end = 0;
-	if (!o->start)
+	o->headers = mt_maps_headers(copy->l_addr, 0, (uintptr_t)copy->l_ld);
+	if (!o->headers.at)
 		return false;
-	o->eh_frame_hdr = mt_maps_table_at(o->start, copy->l_addr);
-	const ElfW(Phdr) *ph = mt_maps_headers_at(o->start, copy->l_addr, &count);
-	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type == PT_LOAD && copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz > o->end)
-			o->end = copy->l_addr + ph[i].p_vaddr + ph[i].p_memsz;
-	}
-	return o->end != 0;
+	mt_maps_bounds(&o->headers, &o->start, &o->end);
+	o->eh_frame_hdr = mt_maps_table(&o->headers, &end);
+	return true;
 }
 
 static struct module *meet_link(const struct link_map *link, const struct link_map *copy)
@@ -482,10 +472,11 @@ static struct module *meet_link(const struct link_map *link, const struct link_m
 		return NULL;
 	o.link = link;
 	struct module *m = known(&o);
-	if (m || !mt_prim_readable(o.start, PAGE))
+	if (m)
 		return m;
 	o.bias = copy->l_addr;
 	o.name = copy->l_name && mt_prim_readable((uintptr_t)copy->l_name, 1) ? copy->l_name : "";
+	describe(&o);
 	return consistent() ? adopt(&o) : NULL;
 }
 
@@ -521,27 +512,17 @@ static const struct r_debug *next_namespace(const struct r_debug *d)
 	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }
 
-/*
- * A static program has no list: it is all that there is, and stays. Its libc may not have begun to know it, but the
- * kernel tells where its headers lie: right behind the ELF header, as linkers have it.
- */
+/* A static program has no list: it is all that there is, and stays. Its libc may not have begun to know it. */
 static void meet_program(void)
 {
-	const ElfW(Ehdr) *elf = (const void *)(getauxval(AT_PHDR) - sizeof(*elf));
-	const ElfW(Phdr) *ph = (const void *)(elf + 1);
-	struct object o = { .start = UINTPTR_MAX, .name = "" };
+	struct object o = { .name = "", .headers = mt_maps_program_headers() };
+	uintptr_t end;
 
-	if (!getauxval(AT_PHDR) || memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff != sizeof(*elf))
+	if (!o.headers.at)
 		return;
-	o.bias = getauxval(AT_ENTRY) - elf->e_entry;
-	for (size_t i = 0; i < elf->e_phnum; i++) {
-		uintptr_t from = o.bias + ph[i].p_vaddr;
-		if (ph[i].p_type != PT_LOAD)
-			continue;
-		o.start = from < o.start ? from & ~(PAGE - 1) : o.start;
-		o.end = from + ph[i].p_memsz > o.end ? from + ph[i].p_memsz : o.end;
-	}
-	o.eh_frame_hdr = mt_maps_table_at(o.start, o.bias);
+	o.bias = o.headers.bias;
+	mt_maps_bounds(&o.headers, &o.start, &o.end);
+	o.eh_frame_hdr = mt_maps_table(&o.headers, &end);
 	adopt(&o);
 }
 
@@ -567,26 +548,34 @@ void mt_maps_refresh(void)
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = module_at(id);
 		if (m && !is_gone(m) && mt_real.malloc &&
-		    holds(m, (const void *)(uintptr_t)mt_real.malloc) &&
+		    mt_maps_holds(m, (uintptr_t)mt_real.malloc) &&
 		    !(atomic_fetch_or(&m->xflags, MTW_MODULE_ALLOC) & MTW_MODULE_ALLOC))
 			set_changed(m);
 	}
 }
 
+/* `by_loader`: the program was named to the loader (ld.so PROGRAM), which then is what /proc/self/exe leads to. */
+static void find_exe_path(bool by_loader)
+{
+	const char *name = (const char *)getauxval(AT_EXECFN);
+	long len = by_loader ? -1 : mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe_path,
+						 sizeof(exe_path) - 1, 0, 0);
+
+	if (len < 0)
+		mt_format(exe_path, sizeof(exe_path), "%s", name ? name : "");
+	else
+		exe_path[len] = '\0';
+}
+
 void mt_maps_init(void)
 {
-	long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe_path,
-				sizeof(exe_path) - 1, 0, 0);
+	uintptr_t base = getauxval(AT_BASE);
 	struct object o;
 
-	if (len < 0) {
-		const char *name = (const char *)getauxval(AT_EXECFN);
-		mt_format(exe_path, sizeof(exe_path), "%s", name ? name : "");
-	} else {
-		exe_path[len] = '\0';
-	}
-	uintptr_t base = getauxval(AT_BASE);
+	find_exe_path(!base && mt_loader_debug());
 	if (base && object_at(base, &o)) {
+		o.bias = o.link ? o.link->l_addr : o.start;
+		describe(&o);
 		mt_maps_loader_start = o.start;
 		mt_maps_loader_bytes = o.end - o.start;
 	}

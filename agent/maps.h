@@ -27,18 +27,36 @@ extern uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 struct module *mt_maps_heap(const char *name);
 bool mt_maps_whole(void); /* no load or unload is under way: what mt_maps_refresh() saw is all */
 
-/*
- * maps_file.c: program headers (ElfW(Phdr) *) in the object's memory; NULL. Server thread, or while it cannot be
- * unloaded; likewise below.
- */
-const void *mt_maps_headers(const struct module *m, size_t *count);
-const void *mt_maps_headers_at(uintptr_t start, uintptr_t bias, size_t *count);
-void mt_maps_read_build_id(struct module *m);
-uintptr_t mt_maps_table_at(uintptr_t start, uintptr_t bias); /* its unwind table; 0 = none */
-/* The loaded segment of `m` that holds addr, in whole pages; false when there is none. */
+/* What of a module is mapped; its gaps are not. */
+bool mt_maps_holds(const struct module *m, uintptr_t addr);
+bool mt_maps_overlaps(const struct module *m, uintptr_t start, uintptr_t end); /* whole pages of `m` */
+bool mt_maps_has_segment(const struct module *m, uintptr_t start, uintptr_t end); /* with these bounds */
+/* Does a file with these headers lie where `m` does? Without headers: between start and end. */
+struct mt_headers;
+bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start, uintptr_t end);
+/* The readable segment of `m` that holds addr; false when there is none. */
 bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end);
-/* Where the table at m->eh_frame_hdr ends; false when there is none. */
-bool mt_maps_table_end(const struct module *m, uintptr_t *end);
+
+/*
+ * maps_file.c: a file's program headers, in its own memory. They are read when its module is made, and then by the
+ * server, while it cannot be unloaded.
+ */
+struct mt_headers {
+	const void *at; /* ElfW(Phdr) *; NULL = not found */
+	size_t count;
+	uintptr_t bias;
+};
+/* Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as the caller knows. */
+struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, uintptr_t addr);
+struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */
+bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end); /* with these bounds */
+void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end);
+uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end); /* its unwind table; 0 = none */
+/*
+ * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it is one segment, of which
+ * nothing is read. false: no memory.
+ */
+bool mt_maps_read_file(struct module *m, const struct mt_headers *h);
 
 #pragma GCC visibility pop
 

@@ -1,7 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments, its build-id, its unwind
- * table. Any thread, while the object cannot go.
+ * table.
+ *
+ * Program headers are believed when they name the memory that they were found in, and the address that was asked about:
+ * the program's own stand in the auxiliary vector, any other file's behind the ELF header at its first segment. Those are
+ * looked at through mt_prim_readable(): a first page may be one that can only be executed.
+ *
+ * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc reserves those of a library,
+ * the kernel leaves those of the program and of its loader to whatever is mapped next. So a module is a list of segments.
  */
 #include "maps.h"
 
@@ -11,79 +18,120 @@
 #include <sys/auxv.h>
 
 #define PAGE ((uintptr_t)4096)
+#define HEADERS_MAX 64u
+#define LEAD_PAGES 64 /* between a bias and the first segment */
 
-const void *mt_maps_headers_at(uintptr_t start, uintptr_t bias, size_t *count)
+/* --- finding the headers */
+
+static bool covers(const struct mt_headers *h, uintptr_t addr)
 {
-	const ElfW(Ehdr) *elf = (const void *)start;
-	uintptr_t main_headers = getauxval(AT_PHDR);
+	const ElfW(Phdr) *ph = h->at;
 
-	*count = 0;
-	/* The first segment of nearly every file starts with the ELF header; the kernel names the
-	   program's own otherwise. */
-	if (!memcmp(elf->e_ident, ELFMAG, SELFMAG) && elf->e_phoff <= PAGE &&
-	    elf->e_phentsize == sizeof(ElfW(Phdr)) && elf->e_phnum < 64) {
-		*count = elf->e_phnum;
-		return (const void *)(start + elf->e_phoff);
-	}
-	if (main_headers >= start && main_headers - start < PAGE * 16 && bias <= start) {
-		*count = getauxval(AT_PHNUM);
-		return (const void *)main_headers;
-	}
-	return NULL;
-}
-
-const void *mt_maps_headers(const struct module *m, size_t *count)
-{
-	*count = 0;
-	return m->end ? mt_maps_headers_at(m->start, m->bias, count) : NULL;
-}
-
-bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
-{
-	size_t count;
-	const ElfW(Phdr) *ph = mt_maps_headers(m, &count);
-
-	for (size_t i = 0; i < count; i++) {
-		uintptr_t from = m->bias + ph[i].p_vaddr;
-		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_R) && addr >= from &&
-		    addr < from + ph[i].p_memsz) {
-			*start = from & ~(PAGE - 1);
-			*end = from + ph[i].p_memsz;
+	for (size_t i = 0; i < h->count; i++)
+		if (ph[i].p_type == PT_LOAD && addr - (h->bias + ph[i].p_vaddr) < ph[i].p_memsz)
 			return true;
-		}
-	}
 	return false;
 }
 
-void mt_maps_read_build_id(struct module *m)
+static bool spans(const struct mt_headers *h, uintptr_t addr)
 {
-	size_t count;
-	const ElfW(Phdr) *ph = mt_maps_headers(m, &count);
+	uintptr_t start, end;
 
-	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type != PT_NOTE)
+	mt_maps_bounds(h, &start, &end);
+	return addr >= start && addr < end;
+}
+
+/* Behind an ELF header at `first`. */
+static bool read_at(uintptr_t first, struct mt_headers *h)
+{
+	const ElfW(Ehdr) *elf = (const void *)first;
+
+	if (!mt_prim_readable(first, sizeof(*elf)) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    elf->e_phentsize != sizeof(ElfW(Phdr)) || !elf->e_phnum || elf->e_phnum > HEADERS_MAX)
+		return false;
+	h->count = elf->e_phnum;
+	h->at = (const void *)(first + elf->e_phoff);
+	return !((uintptr_t)h->at % sizeof(ElfW(Addr))) && mt_prim_readable((uintptr_t)h->at, h->count * sizeof(ElfW(Phdr)));
+}
+
+/* Is the first segment, which begins with the file, mapped to `first`? */
+static bool is_first(const struct mt_headers *h, uintptr_t first)
+{
+	const ElfW(Phdr) *ph = h->at;
+
+	for (size_t i = 0; i < h->count; i++)
+		if (ph[i].p_type == PT_LOAD && ph[i].p_vaddr - ph[i].p_offset == first - h->bias)
+			return true;
+	return false;
+}
+
+static bool found_at(uintptr_t first, uintptr_t addr, struct mt_headers *h)
+{
+	return first && read_at(first, h) && is_first(h, first) && covers(h, (uintptr_t)h->at) && spans(h, addr);
+}
+
+struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, uintptr_t addr)
+{
+	struct mt_headers h = { (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM), bias };
+
+	if (h.at && spans(&h, addr) && covers(&h, (uintptr_t)h.at) && covers(&h, getauxval(AT_ENTRY)))
+		return h;
+	if (found_at(first & ~(PAGE - 1), addr, &h))
+		return h;
+	/* At the bias, or some pages on, where a tool has made room for it in the file (Android's relocation packer). */
+	for (uintptr_t at = bias; bias && at < bias + LEAD_PAGES * PAGE; at += PAGE)
+		if (found_at(at, addr, &h))
+			return h;
+	return (struct mt_headers){ .bias = bias };
+}
+
+/*
+ * The kernel tells where they lie. A program without a loader need not say where it was linked to (PT_PHDR); then its ELF
+ * header stands right before them, as linkers have it.
+ */
+struct mt_headers mt_maps_program_headers(void)
+{
+	struct mt_headers h = { (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM), 0 };
+	const ElfW(Phdr) *ph = h.at;
+	const ElfW(Ehdr) *elf = (const void *)((uintptr_t)ph - sizeof(*elf));
+
+	for (size_t i = 0; i < h.count; i++) {
+		if (ph[i].p_type != PT_PHDR)
 			continue;
-		const char *at = (const char *)m->bias + ph[i].p_vaddr;
-		const char *end = at + ph[i].p_memsz;
-		if ((uintptr_t)at < m->start || (uintptr_t)end > m->end || at > end)
+		h.bias = (uintptr_t)ph - ph[i].p_vaddr;
+		return h;
+	}
+	if (!ph || !mt_prim_readable((uintptr_t)elf, sizeof(*elf)) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	    elf->e_phoff != sizeof(*elf))
+		return (struct mt_headers){ .at = NULL };
+	h.bias = getauxval(AT_ENTRY) - elf->e_entry;
+	return h;
+}
+
+/* --- what they say */
+
+bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end)
+{
+	const ElfW(Phdr) *ph = h->at;
+
+	for (size_t i = 0; i < h->count; i++)
+		if (ph[i].p_type == PT_LOAD && h->bias + ph[i].p_vaddr == start && ph[i].p_memsz == end - start)
+			return true;
+	return false;
+}
+
+void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end)
+{
+	const ElfW(Phdr) *ph = h->at;
+
+	*start = UINTPTR_MAX;
+	*end = 0;
+	for (size_t i = 0; i < h->count; i++) {
+		uintptr_t from = h->bias + ph[i].p_vaddr, to = from + ph[i].p_memsz;
+		if (ph[i].p_type != PT_LOAD)
 			continue;
-		while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
-			const ElfW(Nhdr) *note = (const void *)at;
-			const char *name = at + sizeof(*note);
-			size_t name_len = (note->n_namesz + 3u) & ~3u;
-			size_t len = note->n_descsz;
-			if (name_len > (size_t)(end - name) ||
-			    len > (size_t)(end - name) - name_len)
-				break;
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 &&
-			    !memcmp(name, "GNU", 4)) {
-				m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id)
-									    : (uint32_t)len;
-				memcpy(m->build_id, name + name_len, m->build_id_len);
-				return;
-			}
-			at = name + name_len + ((len + 3u) & ~(size_t)3);
-		}
+		*start = from < *start ? from & ~(PAGE - 1) : *start;
+		*end = to > *end ? to : *end;
 	}
 }
 
@@ -94,31 +142,124 @@ void mt_maps_read_build_id(struct module *m)
 #define UNWIND_TABLE PT_GNU_EH_FRAME
 #endif
 
-static const ElfW(Phdr) *table_header(uintptr_t start, uintptr_t bias)
+uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end)
 {
-	size_t count;
-	const ElfW(Phdr) *ph = mt_maps_headers_at(start, bias, &count);
+	const ElfW(Phdr) *ph = h->at;
 
-	for (size_t i = 0; i < count; i++) {
-		if (ph[i].p_type == UNWIND_TABLE)
-			return &ph[i];
+	*end = 0;
+	for (size_t i = 0; i < h->count; i++) {
+		if (ph[i].p_type != UNWIND_TABLE)
+			continue;
+		*end = h->bias + ph[i].p_vaddr + ph[i].p_memsz;
+		return h->bias + ph[i].p_vaddr;
 	}
-	return NULL;
+	return 0;
 }
 
-uintptr_t mt_maps_table_at(uintptr_t start, uintptr_t bias)
+static bool read_notes(struct module *m, const char *at, const char *end)
 {
-	const ElfW(Phdr) *ph = table_header(start, bias);
-
-	return ph ? bias + ph->p_vaddr : 0;
+	while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
+		const ElfW(Nhdr) *note = (const void *)at;
+		const char *name = at + sizeof(*note);
+		size_t name_len = (note->n_namesz + 3u) & ~3u;
+		size_t len = note->n_descsz;
+		if (name_len > (size_t)(end - name) || len > (size_t)(end - name) - name_len)
+			return false;
+		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+			m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id) : (uint32_t)len;
+			memcpy(m->build_id, name + name_len, m->build_id_len);
+			return true;
+		}
+		at = name + name_len + ((len + 3u) & ~(size_t)3);
+	}
+	return false;
 }
 
-bool mt_maps_table_end(const struct module *m, uintptr_t *end)
+static void read_build_id(struct module *m, const struct mt_headers *h)
 {
-	const ElfW(Phdr) *ph = m->eh_frame_hdr ? table_header(m->start, m->bias) : NULL;
+	const ElfW(Phdr) *ph = h->at;
 
-	if (!ph || m->bias + ph->p_vaddr != m->eh_frame_hdr)
+	for (size_t i = 0; i < h->count; i++) {
+		uintptr_t low, high, at = h->bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_NOTE && mt_maps_segment(m, at, &low, &high) && ph[i].p_memsz <= high - at &&
+		    read_notes(m, (const char *)at, (const char *)at + ph[i].p_memsz))
+			return;
+	}
+}
+
+bool mt_maps_read_file(struct module *m, const struct mt_headers *h)
+{
+	struct segment *s = mt_arena_alloc((h->count + 1) * sizeof(*s));
+	const ElfW(Phdr) *ph = h->at;
+
+	if (!s)
 		return false;
-	*end = m->eh_frame_hdr + ph->p_memsz;
+	m->segment = s;
+	for (size_t i = 0; i < h->count; i++) {
+		uintptr_t start = h->bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_LOAD && ph[i].p_memsz)
+			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R };
+	}
+	if (!m->segments) {
+		s[m->segments++] = (struct segment){ m->start, m->end, false };
+		return true;
+	}
+	m->headers = ph;
+	m->header_count = h->count;
+	if (mt_maps_table(h, &m->eh_frame_hdr_end) != m->eh_frame_hdr)
+		m->eh_frame_hdr_end = 0;
+	read_build_id(m, h);
 	return true;
+}
+
+/* --- what is mapped of it */
+
+bool mt_maps_overlaps(const struct module *m, uintptr_t start, uintptr_t end)
+{
+	uintptr_t page = mt_prim_page_bytes();
+
+	for (uint32_t i = 0; i < m->segments; i++) {
+		const struct segment *s = &m->segment[i];
+		if ((s->start & ~(page - 1)) < end && start < ((s->end + page - 1) & ~(page - 1)))
+			return true;
+	}
+	return false;
+}
+
+bool mt_maps_holds(const struct module *m, uintptr_t addr)
+{
+	return addr >= m->start && mt_maps_overlaps(m, addr, addr + 1);
+}
+
+bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
+{
+	for (uint32_t i = 0; i < m->segments; i++) {
+		const struct segment *s = &m->segment[i];
+		if (!s->readable || addr < s->start || addr >= s->end)
+			continue;
+		*start = s->start;
+		*end = s->end;
+		return true;
+	}
+	return false;
+}
+
+bool mt_maps_has_segment(const struct module *m, uintptr_t start, uintptr_t end)
+{
+	for (uint32_t i = 0; i < m->segments; i++)
+		if (m->segment[i].start == start && m->segment[i].end == end)
+			return true;
+	return false;
+}
+
+bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start, uintptr_t end)
+{
+	const ElfW(Phdr) *ph = h->at;
+
+	for (size_t i = 0; i < h->count; i++) {
+		uintptr_t from = h->bias + ph[i].p_vaddr;
+		if (ph[i].p_type == PT_LOAD && mt_maps_overlaps(m, from, from + ph[i].p_memsz))
+			return true;
+	}
+	return !ph && mt_maps_overlaps(m, start, end);
 }

@@ -84,14 +84,11 @@ bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *
 	uintptr_t page = getauxval(AT_PAGESZ);
 	const ElfW(Dyn) *dynamic = NULL;
 
-	*o = (struct object){ .bias = bias, .start = UINTPTR_MAX, .header = header, .headers = headers };
+	*o = (struct object){ .bias = bias, .header = header, .headers = headers };
 	for (size_t i = 0; i < headers; i++) {
 		const ElfW(Phdr) *ph = &header[i];
 		uintptr_t from = o->bias + ph->p_vaddr, to = from + ph->p_memsz;
-		if (ph->p_type == PT_LOAD) {
-			o->start = from < o->start ? from : o->start;
-			o->end = to > o->end ? to : o->end;
-		} else if (ph->p_type == PT_DYNAMIC) {
+		if (ph->p_type == PT_DYNAMIC) {
 			dynamic = (const void *)from;
 		} else if (ph->p_type == PT_GNU_RELRO) {
 			o->fixed = from & ~(page - 1);
@@ -110,7 +107,12 @@ bool mt_object_read(const struct dl_phdr_info *info, struct object *o)
 
 bool mt_object_holds(const struct object *o, const void *p)
 {
-	return (uintptr_t)p >= o->start && (uintptr_t)p < o->end;
+	for (size_t i = 0; i < o->headers; i++) {
+		const ElfW(Phdr) *ph = &o->header[i];
+		if (ph->p_type == PT_LOAD && (uintptr_t)p - o->bias - ph->p_vaddr < ph->p_memsz)
+			return true;
+	}
+	return false;
 }
 
 int mt_object_protection(const struct object *o, const void *p)

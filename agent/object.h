@@ -18,7 +18,7 @@ enum table { TABLE_RELA, TABLE_REL, TABLE_CALLS, TABLE_PACKED, TABLES };
 struct object {
 	const ElfW(Phdr) *header;
 	size_t headers;
-	uintptr_t bias, start, end;        /* of what is mapped */
+	uintptr_t bias;
 	uintptr_t fixed, fixed_end;        /* read-only since it was relocated */
 	ElfW(Sym) *symbol;
 	const char *string;
@@ -32,7 +32,7 @@ struct object {
 bool mt_object_read(const struct dl_phdr_info *info, struct object *o); /* false: it has no symbols */
 /* The same of one whose headers are known otherwise: server thread, which takes no lock of the loader's. */
 bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *header, size_t headers);
-bool mt_object_holds(const struct object *o, const void *p);
+bool mt_object_holds(const struct object *o, const void *p); /* in one of its segments */
 int mt_object_protection(const struct object *o, const void *p); /* PROT_* of the segment, as its header has it */
 
 /*

@@ -149,7 +149,7 @@ static bool is_changed(const struct work *w, const char *name, const void *is)
 {
 	const struct module *p = w->program;
 
-	if (!is || mt_object_holds(w->o, is) || (p && (uintptr_t)is >= p->start && (uintptr_t)is < p->end))
+	if (!is || mt_object_holds(w->o, is) || (p && mt_maps_holds(p, (uintptr_t)is)))
 		return false;
 	for (size_t i = 0; i < w->count; i++)
 		if (!strcmp(name, w->list[i].name))
@@ -269,13 +269,11 @@ static void each_module(struct work *w, void (*visit)(struct work *w))
 	for (uint32_t id = 0; id < mt_maps_count(); id++) {
 		const struct module *m = mt_maps_module(id);
 		struct object o;
-		size_t headers;
 		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_GONE | MTW_MODULE_AGENT | MTW_MODULE_VDSO))
 			continue;
-		const ElfW(Phdr) *ph = mt_maps_headers(m, &headers);
 		w->o = &o;
 		w->was_hooked = atomic_load(&m->xflags) & MTW_MODULE_HOOKED;
-		if (ph && mt_object_read_headers(&o, m->bias, ph, headers) && !is_spared(w))
+		if (m->headers && mt_object_read_headers(&o, m->bias, m->headers, m->header_count) && !is_spared(w))
 			visit(w);
 	}
 }

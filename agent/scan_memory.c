@@ -16,6 +16,7 @@
  */
 #include "heaps.h"
 #include "live_fast.h"
+#include "maps.h"
 #include "server.h"
 
 #include <fcntl.h>
@@ -153,7 +154,7 @@ static bool of_the_agent(uintptr_t start, uintptr_t end)
 	for (uint32_t i = 0; i < mt_maps_count(); i++) {
 		const struct module *m = mt_maps_module(i);
 		uint32_t flags = m ? atomic_load(&m->xflags) : 0;
-		if (flags & MTW_MODULE_AGENT && !(flags & MTW_MODULE_MAIN) && m->start < end && start < m->end)
+		if (flags & MTW_MODULE_AGENT && !(flags & MTW_MODULE_MAIN) && mt_maps_overlaps(m, start, end))
 			return true;
 	}
 	return false;

@@ -215,12 +215,23 @@ struct effort {
 	uint64_t edge_misses; /* steps of the trie, likewise */
 };
 
-/* A loaded object, or one that was: ids are never reused, an address range may be. */
+/* A part of a file that is mapped: a PT_LOAD header's. */
+struct segment {
+	uintptr_t start, end;      /* as the header says, no whole pages */
+	bool readable;
+};
+
+/* A loaded object, or one that was: ids are never reused, an address range may be. Immutable but for what has an x, and `file`. */
 struct module {
 	uint32_t id;
 	_Atomic uint32_t xflags;   /* MTW_MODULE_* */
-	uintptr_t bias, start, end;
-	uintptr_t eh_frame_hdr;    /* mapped address, 0 = none */
+	uintptr_t bias;
+	uintptr_t start, end;      /* of the first segment's first page, of the last segment: gaps in between may be another's */
+	const struct segment *segment; /* in the order of the headers: by address */
+	uint32_t segments;
+	const void *headers;       /* ElfW(Phdr) *, in the file's own memory; NULL = not found, then there are no tables */
+	size_t header_count;
+	uintptr_t eh_frame_hdr, eh_frame_hdr_end; /* mapped address, 0 = none */
 	const void *link;          /* the loader's struct link_map */
 	uint64_t loaded_ns;
 	_Atomic uint64_t xunloaded_ns;

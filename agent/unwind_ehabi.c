@@ -74,12 +74,10 @@ static bool next_byte(struct code_of *c, uint8_t *byte)
 /* The entry of the function at pc, or NULL: two words. */
 static const uint32_t *find_entry(const struct module *m, uintptr_t pc)
 {
-	uintptr_t end;
-
-	if (!m || !mt_maps_table_end(m, &end))
+	if (!m || !m->eh_frame_hdr_end)
 		return NULL;
 	const uint32_t *table = (const uint32_t *)m->eh_frame_hdr;
-	size_t from = 0, to = (end - m->eh_frame_hdr) / 8;
+	size_t from = 0, to = (m->eh_frame_hdr_end - m->eh_frame_hdr) / 8;
 	while (from < to) {
 		size_t middle = from + (to - from) / 2;
 		if (prel31(table + 2 * middle) <= pc)

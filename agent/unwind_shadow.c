@@ -228,7 +228,8 @@ static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t 
 /*
  * From the frame at *r outwards to the first that an entry stands for, at most `j`. `site`: the frame
  * at r is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The
- * entry, or NULL: the stack ended, and w->reason says how.
+ * entry, or NULL: the stack ended, and w->reason says how. Unless `full`, BAD_CFI says no more than that a frame needs registers
+ * that the common rules do not keep: the loader's trampoline, say, which a signal met while a call was bound.
  */
 static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, struct entry *j, bool full)
 {
@@ -242,6 +243,8 @@ static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, st
 		while (PLACE_OF_ENTRY(j) < at && !is_sentinel(j))
 			j--;
 		if (!on && w->reason == MTW_TRUNC_NONE)
+			return NULL;
+		if (!on && !full && w->reason == MTW_TRUNC_BAD_CFI)
 			return NULL;
 		if (!on && !by_site(w, r, site)) {
 			if (site && !put(w, site))
@@ -266,7 +269,6 @@ static struct entry *link_to(struct walk *w, const struct regs *from, uintptr_t 
 	start(&r, from->pc, from->sp, from->fp);
 	struct entry *e = find(w, &r, site, j, false);
 
-	/* A frame may need registers that only the full step keeps. */
 	if (unlikely(!e && w->reason == MTW_TRUNC_BAD_CFI)) {
 		w->n = before;
 		start(&r, from->pc, from->sp, from->fp);

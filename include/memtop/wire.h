@@ -108,8 +108,8 @@ enum mtw_type {
 	/* v state (enum mtw_state), v exit status or signal number, v time_ns, v known (1: status is
 	 * certain, 0: the agent could not learn it) */
 	MTW_MODULE = 6,
-	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (mapped addresses), v loaded_ns,
-	 * v unloaded_ns (0 = loaded), b build_id, s path. Sent again when something changed. */
+	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (of the first and the last segment: a gap between two
+	 * may be another's), v loaded_ns, v unloaded_ns (0 = loaded), b build_id, s path. Sent again when something changed. */
 	MTW_NODES = 7,
 	/* n x { +id, v kind (enum mtw_node), v parent, then by kind:
 	 *   CODE: v module, v offset (pc - load bias; a return address unless SIGNAL follows)

@@ -120,3 +120,44 @@ TEST(segments)
 	CHECK(start <= (uintptr_t)&mt_maps_init && end > (uintptr_t)&mt_maps_init);
 	CHECK(!mt_maps_segment(m, m->end + 4096, &start, &end));
 }
+
+/* What lies between two segments is another's, whole pages of them are not. */
+TEST(a_gap_is_not_the_modules)
+{
+	const uintptr_t page = mt_prim_page_bytes();
+	const struct segment s[] = { { 16 * page, 17 * page + 8, true }, { 32 * page + 64, 33 * page, false } };
+	const struct module m = { .start = 16 * page, .end = 33 * page, .segment = s, .segments = 2 };
+	const struct mt_headers none = { .at = NULL };
+	uintptr_t start, end;
+
+	CHECK(!mt_maps_holds(&m, 16 * page - 1));
+	CHECK(mt_maps_holds(&m, 16 * page));
+	CHECK(mt_maps_holds(&m, 18 * page - 1));
+	CHECK(!mt_maps_holds(&m, 18 * page));
+	CHECK(!mt_maps_holds(&m, 32 * page - 1));
+	CHECK(mt_maps_holds(&m, 32 * page));
+	CHECK(!mt_maps_holds(&m, 33 * page));
+	CHECK(!mt_maps_overlaps(&m, 18 * page, 32 * page));
+	CHECK(mt_maps_overlaps(&m, 18 * page, 32 * page + 1));
+	CHECK(!mt_maps_meets(&m, &none, 18 * page, 32 * page));
+	CHECK(mt_maps_meets(&m, &none, 15 * page, 34 * page));
+	CHECK(mt_maps_has_segment(&m, 16 * page, 17 * page + 8));
+	CHECK(!mt_maps_has_segment(&m, 16 * page, 33 * page));
+	CHECK(mt_maps_segment(&m, 17 * page, &start, &end) && start == 16 * page && end == 17 * page + 8);
+	CHECK(!mt_maps_segment(&m, 17 * page + 8, &start, &end));
+	CHECK(!mt_maps_segment(&m, 32 * page + 64, &start, &end));
+}
+
+TEST(segments_are_in_order)
+{
+	mt_maps_init();
+	mt_maps_refresh();
+	for (uint32_t id = 0; id < mt_maps_count(); id++) {
+		const struct module *m = mt_maps_module(id);
+		CHECK(m->segments && m->headers);
+		CHECK(m->segment[0].start >= m->start && m->segment[m->segments - 1].end <= m->end + 64);
+		for (uint32_t i = 1; i < m->segments; i++)
+			CHECK(m->segment[i].start >= m->segment[i - 1].end);
+		CHECK(mt_maps_find(m->segment[0].start) == m);
+	}
+}
