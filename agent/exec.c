@@ -149,7 +149,15 @@ static int sys_execve(const char *path, char *const *argv, char *const *envp)
 	return (int)syscall(SYS_execve, path, argv, envp);
 }
 
-typedef int (*execvpe_fn)(const char *, char *const *, char *const *);
+/* Looked up with hooks_proc.c's: exec is mostly called in a forked child, where nothing can be looked up. */
+static int (*real_execvpe)(const char *, char *const *, char *const *);
+static int (*real_fexecve)(int, char *const *, char *const *);
+
+void mt_hooks_exec_init(void)
+{
+	real_execvpe = (int (*)(const char *, char *const *, char *const *))mt_real_next("execvpe");
+	real_fexecve = (int (*)(int, char *const *, char *const *))mt_real_next("fexecve");
+}
 
 static int any_execve(const char *path, char *const *argv, char *const *envp)
 {
@@ -160,19 +168,13 @@ static int any_execve(const char *path, char *const *argv, char *const *envp)
 /* The PATH search is libc's; its own execve inside does not come back to us. */
 static int any_execvpe(const char *file, char *const *argv, char *const *envp)
 {
-	static _Atomic(execvpe_fn) xreal;
-	execvpe_fn real = atomic_load_explicit(&xreal, memory_order_relaxed);
-
-	if (!real) {
-		real = (execvpe_fn)mt_real_next("execvpe");
-		atomic_store_explicit(&xreal, real, memory_order_relaxed);
-	}
-	if (!real) {
+	mt_hooks_proc_found();
+	if (!real_execvpe) {
 		errno = ENOSYS;
 		return -1;
 	}
 	WITH_US(env, envp);
-	return failed(told, real(file, argv, env));
+	return failed(told, real_execvpe(file, argv, env));
 }
 
 MT_EXPORT int execve(const char *path, char *const *argv, char *const *envp)
@@ -201,10 +203,16 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
 	return failed(told, (int)syscall(SYS_execveat, dir, path, argv, env, flags));
 }
 
+/* How it is done is libc's: kernels before 3.19 have no execveat, and each libc goes by /proc/self/fd its own way. */
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
+	mt_hooks_proc_found();
+	if (!real_fexecve) {
+		errno = ENOSYS;
+		return -1;
+	}
 	WITH_US(env, envp);
-	return failed(told, (int)syscall(SYS_execveat, fd, "", argv, env, 0x1000 /* AT_EMPTY_PATH */));
+	return failed(told, real_fexecve(fd, argv, envp ? env : NULL)); /* glibc refuses NULL */
 }
 
 /* The arguments of an execl form, up to its NULL, as an array on the caller's stack. */

@@ -53,6 +53,9 @@ size_t mt_hooks_jemalloc_init(struct rebind *list); /* room for JEMALLOC_HOOKS *
 
 /* hooks_proc.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);
+void mt_hooks_proc_found(void); /* ... if that is still to come */
 void mt_hooks_wait_init(void);
+/* exec.c: likewise; hooks_proc.c calls it. */
+void mt_hooks_exec_init(void);
 
 #endif

@@ -20,7 +20,12 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-/* NULL until looked up: another library's constructor may come here before anything of ours ran. */
+/*
+ * NULL until looked up: another library's constructor may come here before anything of ours ran. No hook looks
+ * anything up after that. Looking up takes the loader's locks, and in a forked child they are held for good if another
+ * thread was in the loader at the fork.
+ */
+static _Atomic bool xfound;
 static void *(*real_dlopen)(const char *, int);
 #ifdef LM_ID_BASE
 static void *(*real_dlmopen)(Lmid_t, const char *, int);
@@ -43,6 +48,8 @@ void mt_hooks_proc_init(void)
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
 	real_dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
+	mt_hooks_exec_init();
+	atomic_store_explicit(&xfound, true, memory_order_release);
 }
 
 /* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
@@ -52,15 +59,20 @@ MT_COLD static void find(void)
 
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
-	if (!real_dlopen)
+	if (!atomic_load_explicit(&xfound, memory_order_acquire))
 		mt_hooks_proc_init();
 	errno = kept;
 }
 
 MT_INLINE void found(void)
 {
-	if (unlikely(!real_dlopen))
+	if (unlikely(!atomic_load_explicit(&xfound, memory_order_acquire)))
 		find();
+}
+
+void mt_hooks_proc_found(void)
+{
+	found();
 }
 
 #ifdef RTLD_DEEPBIND

@@ -137,9 +137,10 @@ static void give_dtv(void **tp, uint8_t *room)
 	const int at = -1;
 #endif
 	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at], *dtv = (uintptr_t *)(void *)room;
-	size_t own = 0;
+	static size_t own; /* asked for once: in a forked child the loader's lock may be held for good */
 
-	dl_iterate_phdr(find_own_tls, &own);
+	if (!own)
+		dl_iterate_phdr(find_own_tls, &own);
 	if (!own || !callers || callers[0] < own || callers[0] >= ROOM_BYTES / 2 / sizeof(*dtv))
 		return;
 	memcpy(dtv, callers, (callers[0] + 1) * sizeof(*dtv));
