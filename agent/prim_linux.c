@@ -28,9 +28,6 @@
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 #define PROBE_PAGE 4096u /* the smallest page of any machine that we run on */
 
@@ -180,17 +177,6 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	advise((void *)p, bytes, MADV_NOHUGEPAGE);
 	advise((void *)p, bytes, MADV_DONTDUMP);
 	return (void *)p;
-}
-
-void *mt_prim_map_wiped(size_t bytes)
-{
-	void *p = mt_prim_map(bytes, false);
-
-	if (p && failed(advise(p, bytes, MADV_WIPEONFORK))) {
-		mt_prim_unmap(p, bytes);
-		return NULL;
-	}
-	return p;
 }
 
 void mt_prim_unmap(void *p, size_t bytes)

@@ -22,6 +22,7 @@
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
 #include "server.h"
+#include "wiped.h"
 
 #include <errno.h>
 #include <link.h>
@@ -260,15 +261,17 @@ bool mt_server_start(void)
 	struct server *s = serve_map(sizeof(*s));
 	struct start st = { s, serve_map(STACK_BYTES), make_tls(), 0 };
 
-	if (shared && mt_attach_is()) /* likewise */
+	bool known = shared; /* likewise, or of the process that forked us */
+	if (known)
 		memset(shared, 0, sizeof(*shared));
 	else
-		shared = mt_prim_map_wiped(sizeof(*shared));
+		shared = mt_wiped_map(sizeof(*shared));
 	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
-	mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
+	if (!known)
+		mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
 	s->shared = shared;
 	s->target = mt_prim_getpid();
 	if (!listen_parse(s))

@@ -31,6 +31,7 @@
 #include <string.h>
 
 #define CHUNK_SHIFT 12 /* slots are kept in chunks of 4096 */
+#include "wiped.h"
 #define CHUNK_SLOTS (1u << CHUNK_SHIFT)
 #define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
 #define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
@@ -238,6 +239,8 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 
 /* Several threads may be here at once; only the state that has no owner comes this way. */
 MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc,
+		if (unlikely(mt_wiped_by_hand))
+			mt_wiped_look();
 				 uint64_t blocks, size_t bytes)
 {
 	struct counts *all[2] = { slots_counts(leaf, s), &t->total };

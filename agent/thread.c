@@ -14,6 +14,7 @@
  * No system calls here on the target's threads but mmap: the tid comes from the thread library.
  */
 #include "agent.h"
+#include "wiped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,7 +45,7 @@ static MT_TLS char early_name[16]; /* set before its first hook, for the row tha
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
 
-static _Atomic uint64_t *xbirth; /* 0 = we are a forked child; first word of the wiped memory */
+static _Atomic uint64_t *_Atomic xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
 static struct hot *hots;         /* the rest of it */
 static _Atomic uint32_t xhot_count;
 
@@ -80,9 +81,13 @@ bool mt_thread_init(void)
 {
 	if (xbirth)
 		return true;
-	void *wiped = mt_prim_map_wiped(HOT_BYTES);
+	void *wiped = mt_wiped_map(HOT_BYTES);
 	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
-	if (!wiped || !rows || !mt_self_init())
+	if (!wiped || !rows) {
+		mt_msg("no memory for the states of threads; running unprofiled");
+		return false;
+	}
+	if (!mt_self_init())
 		return false;
 	mt_arena_range((uintptr_t)wiped, HOT_BYTES, PART_THREADS);
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows), PART_THREADS);
@@ -91,14 +96,18 @@ bool mt_thread_init(void)
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	link_state(&shared_state);
-	xbirth = wiped;
-	atomic_store(xbirth, 1);
+	atomic_store((_Atomic uint64_t *)wiped, 1); /* first: nobody must take us for a child */
+	atomic_store_explicit(&xbirth, (_Atomic uint64_t *)wiped, memory_order_release);
 	return true;
 }
 
 bool mt_thread_forked(void)
 {
-	return xbirth && !atomic_load_explicit(xbirth, memory_order_relaxed);
+	if (unlikely(mt_wiped_by_hand) && atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+		mt_wiped_look();
+	_Atomic uint64_t *birth = atomic_load_explicit(&xbirth, memory_order_acquire);
+
+	return birth && !atomic_load_explicit(birth, memory_order_relaxed);
 }
 
 /* The thread library knows, without a system call: the id is part of the thread's cpu clock. */
