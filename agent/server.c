@@ -169,17 +169,6 @@ static void *make_tls(void)
 	return tp;
 }
 
-static void close_inherited(void)
-{
-	if (mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0) == 0)
-		return;
-	uint64_t limit[2] = { 0, 0 }; /* Linux before 5.9 */
-	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
-	uint64_t top = limit[0] < 65536 ? 65536 : limit[0] > 1 << 20 ? 1 << 20 : limit[0];
-	for (uint64_t fd = 0; fd < top; fd++)
-		mt_prim_call(SYS_close, (long)fd, 0, 0, 0, 0, 0);
-}
-
 /* The process in between: lives for some 100 microseconds, while the caller sleeps. */
 static int between(void *arg)
 {
@@ -190,7 +179,7 @@ static int between(void *arg)
 		return 0; /* killed already */
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
-	close_inherited();
+	descriptors_close();
 	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
