@@ -27,6 +27,7 @@
 
 #define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
 #define RETIRE_TRIES 500       /* a fifth of a millisecond apart */
+#define RETIRE_NS 200000000u   /* ... and for so long: old kernels take milliseconds for each */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -344,7 +345,7 @@ void mt_thread_retire_all(void)
 {
 	bool all = false;
 
-	for (int tries = 0; !all && tries < RETIRE_TRIES; tries++) {
+	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end); tries++) {
 		mt_prim_barrier();
 		all = true;
 		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
@@ -352,6 +353,7 @@ void mt_thread_retire_all(void)
 		if (!all && tries > 3)
 			mt_prim_sleep(200000);
 	}
+	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
 	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
 		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
 }
