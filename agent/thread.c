@@ -121,18 +121,16 @@ int mt_thread_tid(pthread_t thread)
 	return ~(clock >> 3);
 }
 
+#define BASE(t, field) __atomic_load_n(&(t)->base.field, __ATOMIC_ACQUIRE) /* end_owner()'s */
+
 static void own_tally(const struct thread *t, struct tally *done)
 {
 	const struct counts *c = &t->total;
 
-	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) -
-			    t->base.free_blocks;
-	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) -
-			   t->base.free_bytes;
-	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) -
-			     t->base.alloc_blocks;
-	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) -
-			    t->base.alloc_bytes;
+	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) - BASE(t, free_blocks);
+	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) - BASE(t, free_bytes);
+	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) - BASE(t, alloc_blocks);
+	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) - BASE(t, alloc_bytes);
 }
 
 static void add_tally(struct tally *sum, const struct tally *more)
@@ -141,6 +139,18 @@ static void add_tally(struct tally *sum, const struct tally *more)
 	sum->alloc_bytes += more->alloc_bytes;
 	sum->free_blocks += more->free_blocks;
 	sum->free_bytes += more->free_bytes;
+}
+
+/* With release, once the row is closed: whoever reads a base of the next owner's sees that. */
+static void raise_base(struct thread *t, const struct tally *done)
+{
+	struct tally sum = t->base;
+
+	add_tally(&sum, done);
+	__atomic_store_n(&t->base.alloc_blocks, sum.alloc_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.alloc_bytes, sum.alloc_bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_blocks, sum.free_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_bytes, sum.free_bytes, __ATOMIC_RELEASE);
 }
 
 /* The last owner is gone for good: close its row. Called by whoever has the state next. */
@@ -152,14 +162,14 @@ static void end_owner(struct thread *t)
 	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
 		return; /* that owner's row went with the session */
 	own_tally(t, &done);
-	add_tally(&t->base, &done);
 	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
-	if (!index)
-		return;
-	struct row *r = &rows[index];
-	r->done = done;
-	atomic_store_explicit(&r->xended, true, memory_order_release);
-	atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+	if (index) {
+		struct row *r = &rows[index];
+		r->done = done;
+		atomic_store_explicit(&r->xended, true, memory_order_release);
+		atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+	}
+	raise_base(t, &done);
 }
 
 static void set_name(char to[16], const char *name)
@@ -343,6 +353,7 @@ static bool retire(struct thread *t)
  */
 void mt_thread_retire_all(void)
 {
+	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
 	bool all = false;
 
 	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end); tries++) {
@@ -353,7 +364,6 @@ void mt_thread_retire_all(void)
 		if (!all && tries > 3)
 			mt_prim_sleep(200000);
 	}
-	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
 	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
 		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
 }
@@ -441,11 +451,12 @@ bool mt_thread_info(uint32_t index, struct thread_info *info)
 	memcpy(info->name, r->name, sizeof(info->name));
 	info->name[sizeof(info->name) - 1] = '\0';
 	const struct thread *t = atomic_load_explicit(&r->xstate, memory_order_acquire);
+	if (t)
+		own_tally(t, &info->done);
+	/* Asked last: the state may have been passed on meanwhile, and its figures be the next owner's. */
 	info->ended = atomic_load_explicit(&r->xended, memory_order_acquire);
 	if (info->ended || !t)
 		info->done = r->done;
-	else
-		own_tally(t, &info->done);
 	return true;
 }
 
