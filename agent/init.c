@@ -21,6 +21,7 @@
 #include "loader.h"
 #include "object.h"
 #include "rebind.h"
+#include "wiped.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -366,6 +367,8 @@ void mt_init_forked(void)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
 
+	if (mt_wiped_by_hand)
+		mt_wiped_look();
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
 	parent_pid = own_pid;

@@ -489,7 +489,7 @@ static void scan_large(struct large *from, size_t n, uintptr_t addr, block_visit
 static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_visit visit, void *arg)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t v = atomic_load_explicit(&from[i], memory_order_relaxed);
+		uint64_t v = atomic_load_explicit(&from[i], memory_order_acquire); /* live_put(): what its slot is */
 		if (!v)
 			continue;
 		struct block b = unpack_small(v);

@@ -8,9 +8,9 @@
  * clock is read through libc's vDSO entry, which makes no system call.
  *
  * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
- * fault as an error. Kernels before 5.14 lack it: there process_vm_readv on ourselves answers. Emulators (qemu-user)
- * take any advice for good and do nothing, also at address 0: there rt_sigprocmask, which reads a mask before it
- * finds that it is not told what to do with it.
+ * fault as an error. Kernels before 5.14 lack it, and emulators (qemu-user) take any advice for good and do nothing,
+ * also at address 0. There rt_sigprocmask answers: it reads a mask before it finds that it is not told what to do
+ * with it. Every program with threads makes that call, so filters let it pass, as they do not process_vm_readv.
  */
 #include "agent.h"
 
@@ -22,19 +22,15 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
-#include <sys/uio.h>
 #include <time.h>
 
 #ifndef MADV_POPULATE_READ
 #define MADV_POPULATE_READ 22
 #endif
-#ifndef MADV_WIPEONFORK
-#define MADV_WIPEONFORK 18
-#endif
 
 #define PROBE_PAGE 4096u /* the smallest page of any machine that we run on */
 
-enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_COPY, PROBE_MASK };
+enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_MASK };
 
 static _Atomic int xprobe;       /* enum probe: what this kernel has, learnt at the first question */
 static _Atomic uintptr_t xpage;  /* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
@@ -158,14 +154,20 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 	return done == pages;
 }
 
+/*
+ * The expedited one takes microseconds (Linux 4.14, after the process has registered). The one of all processes takes
+ * milliseconds and needs no more than 4.3; it is refused where processors run without ticks. Before that: none.
+ */
 bool mt_prim_barrier(void)
 {
 	long done = mt_prim_call_seldom(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0);
 
 	if (!done || done == -ENOSYS)
 		return !done;
-	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
-	       !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0);
+	if (!mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
+	    !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0))
+		return true;
+	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0, 0); /* CMD_GLOBAL of later headers */
 }
 
 /* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */
@@ -180,17 +182,6 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	advise((void *)p, bytes, MADV_NOHUGEPAGE);
 	advise((void *)p, bytes, MADV_DONTDUMP);
 	return (void *)p;
-}
-
-void *mt_prim_map_wiped(size_t bytes)
-{
-	void *p = mt_prim_map(bytes, false);
-
-	if (p && failed(advise(p, bytes, MADV_WIPEONFORK))) {
-		mt_prim_unmap(p, bytes);
-		return NULL;
-	}
-	return p;
 }
 
 void mt_prim_unmap(void *p, size_t bytes)
@@ -248,20 +239,6 @@ int mt_prim_gettid(void)
 	return (int)mt_prim_call(SYS_gettid, 0, 0, 0, 0, 0, 0);
 }
 
-/* One byte of each page, copied by the kernel. */
-static bool copyable(uintptr_t first, uintptr_t last)
-{
-	for (uintptr_t page = first; page <= last; page += PROBE_PAGE) {
-		char byte;
-		struct iovec to = { &byte, 1 }, from = { (void *)page, 1 };
-
-		if (mt_prim_call(SYS_process_vm_readv, mt_prim_getpid(), (long)&to, 1, (long)&from,
-				 1, 0) != 1)
-			return false;
-	}
-	return true;
-}
-
 static bool is_mask(uintptr_t first, uintptr_t last)
 {
 	for (uintptr_t page = first; page <= last; page += PROBE_PAGE)
@@ -278,10 +255,8 @@ static enum probe probe_kind(void)
 		return kind;
 	uintptr_t page = mt_prim_page_bytes(), here = (uintptr_t)&xprobe & ~(page - 1);
 	atomic_store_explicit(&xpage, page, memory_order_relaxed);
-	if (failed(advise((void *)here, 1, MADV_POPULATE_READ)))
-		kind = PROBE_COPY;
-	else
-		kind = failed(advise(NULL, 1, MADV_POPULATE_READ)) ? PROBE_POPULATE : PROBE_MASK;
+	bool knows = !failed(advise((void *)here, 1, MADV_POPULATE_READ));
+	kind = knows && failed(advise(NULL, 1, MADV_POPULATE_READ)) ? PROBE_POPULATE : PROBE_MASK;
 	atomic_store_explicit(&xprobe, kind, memory_order_release);
 	return kind;
 }
@@ -295,9 +270,8 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes)
 	uintptr_t first = addr & ~(uintptr_t)(PROBE_PAGE - 1);
 	uintptr_t last = (addr + bytes - 1) & ~(uintptr_t)(PROBE_PAGE - 1);
 
-	enum probe kind = probe_kind();
-	if (kind != PROBE_POPULATE)
-		return kind == PROBE_COPY ? copyable(first, last) : is_mask(first, last);
+	if (probe_kind() != PROBE_POPULATE)
+		return is_mask(first, last);
 	first &= ~(atomic_load_explicit(&xpage, memory_order_relaxed) - 1);
 	return !failed(advise((void *)first, last - first + 1, MADV_POPULATE_READ));
 }

@@ -156,7 +156,7 @@ static void settle(struct server *s)
 	if (s->thread_mode) {
 		/* An own descriptor table, if the system lets us: a shared one would show our sockets. */
 		if (mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0)
-			mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0);
+			descriptors_close();
 		s->pid_fd = -1;
 		return;
 	}

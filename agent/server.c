@@ -22,6 +22,7 @@
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
 #include "server.h"
+#include "wiped.h"
 
 #include <errno.h>
 #include <link.h>
@@ -168,17 +169,6 @@ static void *make_tls(void)
 	return tp;
 }
 
-static void close_inherited(void)
-{
-	if (mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0) == 0)
-		return;
-	uint64_t limit[2] = { 0, 0 }; /* Linux before 5.9 */
-	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
-	uint64_t top = limit[0] < 65536 ? 65536 : limit[0] > 1 << 20 ? 1 << 20 : limit[0];
-	for (uint64_t fd = 0; fd < top; fd++)
-		mt_prim_call(SYS_close, (long)fd, 0, 0, 0, 0, 0);
-}
-
 /* The process in between: lives for some 100 microseconds, while the caller sleeps. */
 static int between(void *arg)
 {
@@ -189,7 +179,7 @@ static int between(void *arg)
 		return 0; /* killed already */
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
-	close_inherited();
+	descriptors_close();
 	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
@@ -260,15 +250,17 @@ bool mt_server_start(void)
 	struct server *s = serve_map(sizeof(*s));
 	struct start st = { s, serve_map(STACK_BYTES), make_tls(), 0 };
 
-	if (shared && mt_attach_is()) /* likewise */
+	bool known = shared; /* likewise, or of the process that forked us */
+	if (known)
 		memset(shared, 0, sizeof(*shared));
 	else
-		shared = mt_prim_map_wiped(sizeof(*shared));
+		shared = mt_wiped_map(sizeof(*shared));
 	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
-	mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
+	if (!known)
+		mt_arena_range((uintptr_t)shared, sizeof(*shared), PART_SERVER);
 	s->shared = shared;
 	s->target = mt_prim_getpid();
 	if (!listen_parse(s))

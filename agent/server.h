@@ -249,6 +249,9 @@ void listen_close(struct server *s, bool unlink);
 const char *listen_refuses(int fd);                 /* Unix sockets: why this peer may not; NULL = it may */
 bool listen_token_ok(const struct server *s, const char *token, size_t len);
 
+/* descriptors.c */
+void descriptors_close(void);              /* every one of the caller's table: what the server inherited */
+
 /* life.c */
 void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */

@@ -15,6 +15,11 @@
  * counted as allocated before it is entered in the live map, and as freed after it was taken out,
  * so a free that the reader sees has its allocation seen too: live is never negative.
  *
+ * Publication: mt_slots_new() fills a slot with plain stores; the CAS on the node's xslot (release) hands it to
+ * other threads, which load xslot with acquire. The server goes by counters alone. A thread stores the allocated
+ * blocks of a slot with release, behind their bytes; mt_slots_sum() acquires them, and leaves out the bytes of
+ * a thread whose blocks it does not see. So what has a sum has a node, and so have all nodes and codes below it.
+ *
  * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
  * stamp with the pass that it read just before the collector advanced it, so a collection takes
  * what is stamped with this pass or one of the two before. A writer that sleeps longer than
@@ -26,6 +31,7 @@
  * What each event runs lies in slots_fast.h.
  */
 #include "slots_fast.h"
+#include "wiped.h"
 
 #include <memtop/wire.h>
 #include <string.h>
@@ -233,6 +239,8 @@ MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
 	if (events - t->due_at >= TIMED_EVERY) {
 		t->due_at = events;
 		t->due = BUSY_TIMED;
+		if (unlikely(mt_wiped_by_hand))
+			mt_wiped_look();
 	}
 }
 
@@ -300,7 +308,7 @@ bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, 
 	for (int i = 0; i < 2; i++) {
 		if (alloc) {
 			slots_add(&all[i]->xalloc_bytes, bytes, memory_order_relaxed);
-			slots_add(&all[i]->xalloc_blocks, blocks, memory_order_relaxed);
+			slots_add(&all[i]->xalloc_blocks, blocks, memory_order_release);
 		} else {
 			slots_add(&all[i]->xfree_bytes, bytes, memory_order_release);
 			slots_add(&all[i]->xfree_blocks, blocks, memory_order_release);
@@ -327,7 +335,10 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	for (const struct thread *t = first; t; t = t->next) {
 		struct leaf *leaf = slots_leaf(t, s);
 		const struct counts *c = slots_counts(leaf, s);
-		sum->alloc_blocks += atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed);
+		uint64_t blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
+		if (!blocks)
+			continue;
+		sum->alloc_blocks += blocks;
 		sum->alloc_bytes += atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed);
 	}
 }

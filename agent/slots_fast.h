@@ -32,7 +32,7 @@ MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
 /* Nobody else writes. One instruction where compilers, asked for a load and a store, make three. */
 MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
 {
-#if defined(__x86_64__)
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
 	(void)order; /* of stores: the processor's */
 	__asm__("addq %1, %0" : "+m"(*x) : "er"(n));
 #else
@@ -73,11 +73,14 @@ MT_INLINE bool slots_room(int64_t *room, size_t bytes)
 #endif
 }
 
-/* By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. */
+/*
+ * By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. The blocks come last, with
+ * release: mt_slots_sum() acquires them, and whoever sees one sees what its slot stands for (mt_slots_new()), too.
+ */
 MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
 {
 	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);
-	slots_add(&c->xalloc_blocks, 1, memory_order_relaxed);
+	slots_add(&c->xalloc_blocks, 1, memory_order_release);
 	slots_add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
 	slots_add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
 	return slots_room(&t->alloc_room, bytes);

@@ -14,6 +14,7 @@
  * No system calls here on the target's threads but mmap: the tid comes from the thread library.
  */
 #include "agent.h"
+#include "wiped.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -26,6 +27,7 @@
 
 #define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
 #define RETIRE_TRIES 500       /* a fifth of a millisecond apart */
+#define RETIRE_NS 200000000u   /* ... and for so long: old kernels take milliseconds for each */
 #define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
 
 /* One owner of a state, past or present. */
@@ -44,7 +46,7 @@ static MT_TLS char early_name[16]; /* set before its first hook, for the row tha
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
 
-static _Atomic uint64_t *xbirth; /* 0 = we are a forked child; first word of the wiped memory */
+static _Atomic uint64_t *_Atomic xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
 static struct hot *hots;         /* the rest of it */
 static _Atomic uint32_t xhot_count;
 
@@ -80,9 +82,13 @@ bool mt_thread_init(void)
 {
 	if (xbirth)
 		return true;
-	void *wiped = mt_prim_map_wiped(HOT_BYTES);
+	void *wiped = mt_wiped_map(HOT_BYTES);
 	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
-	if (!wiped || !rows || !mt_self_init())
+	if (!wiped || !rows) {
+		mt_msg("no memory for the states of threads; running unprofiled");
+		return false;
+	}
+	if (!mt_self_init())
 		return false;
 	mt_arena_range((uintptr_t)wiped, HOT_BYTES, PART_THREADS);
 	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows), PART_THREADS);
@@ -91,14 +97,18 @@ bool mt_thread_init(void)
 	shared_state.shared = true;
 	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
 	link_state(&shared_state);
-	xbirth = wiped;
-	atomic_store(xbirth, 1);
+	atomic_store((_Atomic uint64_t *)wiped, 1); /* first: nobody must take us for a child */
+	atomic_store_explicit(&xbirth, (_Atomic uint64_t *)wiped, memory_order_release);
 	return true;
 }
 
 bool mt_thread_forked(void)
 {
-	return xbirth && !atomic_load_explicit(xbirth, memory_order_relaxed);
+	if (unlikely(mt_wiped_by_hand) && atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+		mt_wiped_look();
+	_Atomic uint64_t *birth = atomic_load_explicit(&xbirth, memory_order_acquire);
+
+	return birth && !atomic_load_explicit(birth, memory_order_relaxed);
 }
 
 /* The thread library knows, without a system call: the id is part of the thread's cpu clock. */
@@ -111,18 +121,16 @@ int mt_thread_tid(pthread_t thread)
 	return ~(clock >> 3);
 }
 
+#define BASE(t, field) __atomic_load_n(&(t)->base.field, __ATOMIC_ACQUIRE) /* end_owner()'s */
+
 static void own_tally(const struct thread *t, struct tally *done)
 {
 	const struct counts *c = &t->total;
 
-	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) -
-			    t->base.free_blocks;
-	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) -
-			   t->base.free_bytes;
-	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) -
-			     t->base.alloc_blocks;
-	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) -
-			    t->base.alloc_bytes;
+	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) - BASE(t, free_blocks);
+	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) - BASE(t, free_bytes);
+	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) - BASE(t, alloc_blocks);
+	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) - BASE(t, alloc_bytes);
 }
 
 static void add_tally(struct tally *sum, const struct tally *more)
@@ -131,6 +139,18 @@ static void add_tally(struct tally *sum, const struct tally *more)
 	sum->alloc_bytes += more->alloc_bytes;
 	sum->free_blocks += more->free_blocks;
 	sum->free_bytes += more->free_bytes;
+}
+
+/* With release, once the row is closed: whoever reads a base of the next owner's sees that. */
+static void raise_base(struct thread *t, const struct tally *done)
+{
+	struct tally sum = t->base;
+
+	add_tally(&sum, done);
+	__atomic_store_n(&t->base.alloc_blocks, sum.alloc_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.alloc_bytes, sum.alloc_bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_blocks, sum.free_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_bytes, sum.free_bytes, __ATOMIC_RELEASE);
 }
 
 /* The last owner is gone for good: close its row. Called by whoever has the state next. */
@@ -142,14 +162,14 @@ static void end_owner(struct thread *t)
 	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
 		return; /* that owner's row went with the session */
 	own_tally(t, &done);
-	add_tally(&t->base, &done);
 	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
-	if (!index)
-		return;
-	struct row *r = &rows[index];
-	r->done = done;
-	atomic_store_explicit(&r->xended, true, memory_order_release);
-	atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+	if (index) {
+		struct row *r = &rows[index];
+		r->done = done;
+		atomic_store_explicit(&r->xended, true, memory_order_release);
+		atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+	}
+	raise_base(t, &done);
 }
 
 static void set_name(char to[16], const char *name)
@@ -333,9 +353,10 @@ static bool retire(struct thread *t)
  */
 void mt_thread_retire_all(void)
 {
+	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
 	bool all = false;
 
-	for (int tries = 0; !all && tries < RETIRE_TRIES; tries++) {
+	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end); tries++) {
 		mt_prim_barrier();
 		all = true;
 		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
@@ -430,11 +451,12 @@ bool mt_thread_info(uint32_t index, struct thread_info *info)
 	memcpy(info->name, r->name, sizeof(info->name));
 	info->name[sizeof(info->name) - 1] = '\0';
 	const struct thread *t = atomic_load_explicit(&r->xstate, memory_order_acquire);
+	if (t)
+		own_tally(t, &info->done);
+	/* Asked last: the state may have been passed on meanwhile, and its figures be the next owner's. */
 	info->ended = atomic_load_explicit(&r->xended, memory_order_acquire);
 	if (info->ended || !t)
 		info->done = r->done;
-	else
-		own_tally(t, &info->done);
 	return true;
 }
 

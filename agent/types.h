@@ -53,7 +53,8 @@ struct regs {
 
 /* Cumulative counters of one slot in one thread's set. Written by the owner (relaxed). */
 struct counts {
-	_Atomic uint64_t xalloc_blocks, xalloc_bytes;
+	_Atomic uint64_t xalloc_blocks; /* stored with release, behind the bytes: it publishes the slot */
+	_Atomic uint64_t xalloc_bytes;
 	_Atomic uint64_t xfree_blocks, xfree_bytes; /* stored with release */
 };
 
@@ -199,7 +200,10 @@ struct node {
 	_Atomic node_id xnext;  /* stacks.c's: the next in hash order */
 };
 
-/* What a slot id stands for. Immutable once published. */
+/*
+ * What a slot id stands for. Immutable once published: to threads by their node's xslot, to the server by the first
+ * block that is counted in it.
+ */
 struct slot {
 	node_id node;
 	uint32_t rate; /* of sampling, by number; 0 = exact */

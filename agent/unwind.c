@@ -366,7 +366,7 @@ void mt_unwind_count_truncated(unsigned reason)
 
 void mt_unwind_effort(const struct thread *t, struct effort *sum)
 {
-	const struct unwind_cache *u = t->unwind;
+	const struct unwind_cache *u = __atomic_load_n(&t->unwind, __ATOMIC_ACQUIRE);
 
 	if (!u)
 		return;

@@ -114,7 +114,7 @@ struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
 		u->effort = t->unwind->effort;
 	}
 	if (u)
-		t->unwind = u;
+		__atomic_store_n(&t->unwind, u, __ATOMIC_RELEASE); /* mt_unwind_effort() */
 	return t->unwind;
 }
 

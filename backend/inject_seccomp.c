@@ -52,7 +52,6 @@ static const struct { const char *name; int nr; uint64_t args[6]; } calls[] = {
 	{ "getpid", SYS_getpid, { 0 } },
 	{ "gettid", SYS_gettid, { 0 } },
 	{ "geteuid", SYS_geteuid, { 0 } },
-	{ "process_vm_readv", SYS_process_vm_readv, { 1, 0x10000, 1, 0x10000, 1 } },
 	{ "clone", SYS_clone, { CLONE_VM | CLONE_VFORK } },
 	{ "wait4", SYS_wait4, { 2, 0x10000, 0x80000000 } },
 	{ "ppoll", SYS_ppoll, { 0, 0, 0x10000 } },

@@ -10,7 +10,7 @@ TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5
 
 T := $(B)/tests
 UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
-UNIT_A := $(patsubst tests/unit/agent/%.c,$(T)/agent/%,$(wildcard tests/unit/agent/t_*.c))
+UNIT_A := $(patsubst tests/unit/agent/%.c,$(T)/agent/%,$(filter-out %/t_order.c,$(wildcard tests/unit/agent/t_*.c)))
 UNIT_T := $(patsubst tests/unit/tui/%.c,$(T)/tui/%,$(wildcard tests/unit/tui/t_*.c))
 TARGETS_C := $(patsubst tests/targets/%.c,$(T)/targets/%,$(filter-out %/late.c,$(wildcard tests/targets/*.c)))
 TARGETS_CXX := $(patsubst tests/targets/%.cc,$(T)/targets/%,$(wildcard tests/targets/*.cc))
@@ -22,6 +22,12 @@ $(UNIT_B): $(T)/backend/%: tests/unit/backend/%.c $(B)/libmemtop.a tests/check.h
 $(UNIT_A): $(T)/agent/%: tests/unit/agent/%.c $(B)/agent/inner.a tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
+
+# What threads publish to each other, under ThreadSanitizer, in one piece.
+ORDER_SRC := $(addprefix agent/,slots.c stacks.c arena.c prim_linux.c thread.c self.c wiped.c live.c live_few.c)
+$(T)/agent/t_order: tests/unit/agent/t_order.c $(ORDER_SRC) $(wildcard agent/*.h) include/memtop/wire.h tests/check.h
+	@mkdir -p $(@D)
+	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
 
 $(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
 	@mkdir -p $(@D)
@@ -206,7 +212,7 @@ bench-screen: bench-deps
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
-test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
+test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(T)/agent/t_order $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
 	$(LATE_LIBS) $(LATE_TARGETS) $(T)/java/built \
 	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) \
 	$(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a \

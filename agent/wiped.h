@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wiped.h - memory that reads 0 in a forked child: wiped.c says how.
+ */
+#ifndef MT_WIPED_H
+#define MT_WIPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+void *mt_wiped_map(size_t bytes);  /* zeroed, private; NULL = no memory */
+extern bool mt_wiped_by_hand;      /* this kernel does not do it: ask from time to time */
+void mt_wiped_look(void);          /* is this a child that nobody has told so? Then the memory is 0 from here on */
+
+#pragma GCC visibility pop
+
+#endif
