@@ -244,6 +244,7 @@ bool mt_server_start(void);                         /* from the constructor, or 
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
+bool mt_server_alive(void);                         /* ... or ends, or was left; false: the kernel has seen its end */
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
 void mt_server_leave(void);                         /* it is to take the hooks out, and end */
 bool mt_server_gone(void);                          /* there is none, and none that is just ending */
