@@ -94,9 +94,12 @@ extern struct real mt_real;                         /* valid from the first inst
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
 bool mt_real_linked(void);                          /* ... --wrap's: agent/linked/ */
+void *mt_real_before(const char *symbol);           /* what comes before ours; NULL = nothing, or we are attached */
 void mt_real_late(void);                            /* before it finds any: the agent was attached */
+bool mt_real_came_late(void);
 void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
+bool mt_real_front_part(void);                      /* ... what operator new is written on comes before ours */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
 void *mt_real_boot_alloc(size_t bytes, size_t align); /* the loader's, on our behalf: never counted */
 extern struct boot_chunk *_Atomic mt_real_boot;      /* what those lie in; NULL = there are none, as a rule */
