@@ -43,10 +43,10 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 bool mt_prim_barrier(void);                          /* each thread of the process passes one; false: none here */
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
-/* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
+/* msg.c: why there is no session: one line, kept for memtop, and written to stderr at start-up only; no malloc. */
 void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
 void mt_msg_quiet(void);                            /* start-up is over: stderr is the program's alone */
-void mt_msg_log(int fd);                            /* the calling process (the server) logs here */
+void mt_msg_forget(void);                           /* there is a session */
 size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
 size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 

@@ -280,6 +280,7 @@ bool mt_server_start(void)
 		mt_msg("the system refuses %s; nobody can watch this process", st.refused ? "a socket" : "to start the server");
 		goto out;
 	}
+	mt_msg_forget();
 	if (mt_conf.wait_ns)
 		futex_wait(&shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:
