@@ -42,10 +42,10 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched);
 bool mt_prim_barrier(void);                          /* each thread of the process passes one; false: none here */
 bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (never faults itself) */
 
-/* msg.c: one line to stderr (start-up only) or to the server's log; no malloc. */
+/* msg.c: why there is no session: one line, kept for memtop, and written to stderr at start-up only; no malloc. */
 void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
 void mt_msg_quiet(void);                            /* start-up is over: stderr is the program's alone */
-void mt_msg_log(int fd);                            /* the calling process (the server) logs here */
+void mt_msg_forget(void);                           /* there is a session */
 size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
 size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 
@@ -93,9 +93,12 @@ extern struct real mt_real;                         /* valid from the first inst
 bool mt_real_find(void);                            /* idempotent, re-entrant */
 void *mt_real_next(const char *symbol);             /* RTLD_NEXT, or NULL */
 bool mt_real_linked(void);                          /* ... --wrap's: agent/linked/ */
+void *mt_real_before(const char *symbol);           /* what comes before ours; NULL = nothing, or we are attached */
 void mt_real_late(void);                            /* before it finds any: the agent was attached */
+bool mt_real_came_late(void);
 void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
+bool mt_real_front_part(void);                      /* ... what operator new is written on comes before ours */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
 void *mt_real_boot_alloc(size_t bytes, size_t align); /* the loader's, on our behalf: never counted */
 extern struct boot_chunk *_Atomic mt_real_boot;      /* what those lie in; NULL = there are none, as a rule */
@@ -243,6 +246,7 @@ bool mt_server_start(void);                         /* from the constructor, or 
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
+bool mt_server_alive(void);                         /* ... or ends, or was left; false: the kernel has seen its end */
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
 void mt_server_leave(void);                         /* it is to take the hooks out, and end */
 bool mt_server_gone(void);                          /* there is none, and none that is just ending */

@@ -111,7 +111,7 @@ static bool has_own_allocator(void)
 
 static int options_error(const char *options)
 {
-	mt_msg_quiet();
+	mt_msg_forget();
 	mt_conf_reset();
 	mt_record_restart();
 	return mt_conf_parse(options ? options : "") && !mt_filter_update() ? 0 : MEMTOP_ATTACH_OPTIONS;

@@ -334,16 +334,8 @@ void mt_init_tell_at_exit(void)
 		tell_at_exit();
 }
 
-__attribute__((constructor)) static void begin(void)
+static void start_session(void)
 {
-	int kept = errno;
-
-	if (!mt_object_interposes()) { /* loaded by a dlopen: nothing happens until memtop_attach() */
-		int early = AGENT_EARLY;
-		atomic_compare_exchange_strong(&mt_state, &early, AGENT_OFF);
-		errno = kept;
-		return;
-	}
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
 	clean_environment(!mt_conf.follow_exec);
@@ -353,6 +345,17 @@ __attribute__((constructor)) static void begin(void)
 		mt_server_start();
 		mt_init_tell_at_exit();
 	}
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	int kept = errno, early = AGENT_EARLY;
+
+	if (mt_object_interposes())
+		start_session();
+	else /* loaded by a dlopen: nothing happens until memtop_attach() */
+		atomic_compare_exchange_strong(&mt_state, &early, AGENT_OFF);
+	mt_msg_quiet();
 	errno = kept;
 }
 

@@ -24,6 +24,7 @@
 #include <sys/un.h>
 
 #define RETRY_NS (10 * MILLI)
+#define STALE_PAUSE_NS (2 * MILLI)
 #define TOKEN_LEAST 22 /* base64 of 128 bits */
 #define BACKLOG 16
 #define SHELL_USER 2000 /* AID_SHELL of Android: whoever comes through adb forward */
@@ -162,38 +163,99 @@ static socklen_t unix_address(struct sockaddr_un *un, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + (name[0] != '@'));
 }
 
-/* A socket file that nobody listens on any more is in the way of its successor. */
-static void remove_stale(const char *path)
+/* The file of that name itself, no link's; false: there is none, or it is no socket. */
+static bool is_socket(const char *path, call_stat *st)
+{
+	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)st, AT_SYMLINK_NOFOLLOW, 0, 0) == 0 &&
+	       S_ISSOCK(st->st_mode);
+}
+
+static bool same_file(const struct socket_file *f, const call_stat *st)
+{
+	return f->device == (uint64_t)st->st_dev && f->inode == (uint64_t)st->st_ino;
+}
+
+static struct socket_file file_of(const call_stat *st)
+{
+	return (struct socket_file){ (uint64_t)st->st_dev, (uint64_t)st->st_ino };
+}
+
+/* Anything may lie there by now. */
+static void unlink_socket(const char *path, const struct socket_file *f)
+{
+	call_stat st;
+
+	if (is_socket(path, &st) && same_file(f, &st))
+		mt_prim_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+}
+
+static bool is_refused(const char *path)
 {
 	struct sockaddr_un un;
 	socklen_t len = unix_address(&un, path);
 	int fd = new_socket(AF_UNIX);
 
 	if (fd < 0)
-		return;
-	if (mt_prim_call(SYS_connect, fd, (long)&un, len, 0, 0, 0) == -ECONNREFUSED)
-		mt_prim_call(SYS_unlinkat, AT_FDCWD, (long)path, 0, 0, 0, 0);
+		return false;
+	bool refused = mt_prim_call(SYS_connect, fd, (long)&un, len, 0, 0, 0) == -ECONNREFUSED;
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return refused;
 }
 
-static long bind_unix(int fd, const char *name, bool own_fs)
+/* By that very name. Of very many sockets not all are looked at. */
+static bool is_bound(struct server *s, const char *path)
 {
+	char *text = (char *)s->scratch;
+	size_t len = strlen(path);
+
+	if (proc_read(mt_prim_getpid(), "net/unix", text, SCRATCH_BYTES) <= 0)
+		return false;
+	for (const char *at = text; (at = strstr(at, path)); at++)
+		if (at > text && at[-1] == ' ' && at[len] == '\n')
+			return true;
+	return false;
+}
+
+/*
+ * A socket file that nobody listens on any more is in the way of its successor. Connections to other files are
+ * refused, too, so only sockets are removed, only those of our own user, and only at the second refusal: somebody may
+ * be between his bind and his listen. Whatever else has the name keeps it, and we take the next one.
+ */
+static void remove_stale(struct server *s, const char *path)
+{
+	call_stat st;
+
+	if (!is_socket(path, &st) || st.st_uid != (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0))
+		return;
+	struct socket_file found = file_of(&st);
+	if (!is_refused(path) || is_bound(s, path))
+		return;
+	mt_prim_sleep(STALE_PAUSE_NS);
+	if (is_refused(path))
+		unlink_socket(path, &found);
+}
+
+/* Its mode comes from the socket's own. */
+static long bind_unix(struct server *s, int fd, int i)
+{
+	const char *name = s->names[i];
 	struct sockaddr_un un;
 	socklen_t len = unix_address(&un, name);
+	bool own_fs = !s->thread_mode; /* a raw thread would change the program's umask */
+	call_stat st;
 	long mask = 0;
 
-	if (name[0] != '@') {
-		remove_stale(name);
-		if (own_fs) /* a raw thread would change the program's */
-			mask = mt_prim_call(SYS_umask, 0177, 0, 0, 0, 0, 0);
-	}
+	if (name[0] == '@')
+		return finish(fd, &un, len);
+	remove_stale(s, name);
+	mt_prim_call(SYS_fchmod, fd, 0600, 0, 0, 0, 0);
+	if (own_fs)
+		mask = mt_prim_call(SYS_umask, 0177, 0, 0, 0, 0, 0);
 	long err = finish(fd, &un, len);
-	if (name[0] != '@') {
-		if (own_fs)
-			mt_prim_call(SYS_umask, mask, 0, 0, 0, 0, 0);
-		if (!err)
-			mt_prim_call(SYS_fchmodat, AT_FDCWD, (long)name, 0600, 0, 0, 0);
-	}
+	if (own_fs)
+		mt_prim_call(SYS_umask, mask, 0, 0, 0, 0, 0);
+	if (!err && is_socket(name, &st))
+		s->listens_at = file_of(&st);
 	return err;
 }
 
@@ -218,7 +280,7 @@ void listen_try(struct server *s, uint64_t now)
 		int fd = new_socket(s->port ? AF_INET : AF_UNIX);
 		if (fd < 0)
 			return;
-		long err = s->port ? bind_tcp(fd, s->port) : bind_unix(fd, s->names[i], !s->thread_mode);
+		long err = s->port ? bind_tcp(fd, s->port) : bind_unix(s, fd, i);
 		if (!err) {
 			s->listen_fd = fd;
 			s->name_at = i;
@@ -239,7 +301,7 @@ void listen_close(struct server *s, bool unlink)
 	if (s->listen_fd < 0)
 		return;
 	if (unlink && !s->port && name[0] != '@')
-		mt_prim_call(SYS_unlinkat, AT_FDCWD, (long)name, 0, 0, 0, 0);
+		unlink_socket(name, &s->listens_at);
 	mt_prim_call(SYS_close, s->listen_fd, 0, 0, 0, 0, 0);
 	s->listen_fd = -1;
 	s->listen_next_ns = 0;

@@ -3,9 +3,8 @@
  * msg.c - lines for people, without malloc, stdio or locale.
  *
  * The agent speaks on the program's stderr while it starts and never again: descriptor 2 may be
- * anything later. mt_msg_quiet() ends that time. The server, which has descriptors of its own in
- * a process of its own, names one with mt_msg_log(); only that process writes to it, since the
- * two share this memory, but not their descriptors.
+ * anything later, a database in a forked worker. mt_msg_quiet() ends that time. From then on a line is only kept, in
+ * memtop_said: `memtop -p PID` and `memtop attach PID` read it there, in the process' memory.
  */
 #include "agent.h"
 
@@ -15,9 +14,11 @@
 
 #define LINE_BYTES 512
 
+/* Why there is no session, without a prefix; "" = no reason is known. The backend knows it by this name. */
+extern char memtop_said[LINE_BYTES];
+MT_EXPORT char memtop_said[LINE_BYTES];
+
 static _Atomic bool xquiet;
-static _Atomic int xlog_fd = -1;
-static _Atomic int xlog_pid;
 
 struct sink {
 	char *at, *end; /* room left, terminator's byte not counted */
@@ -180,17 +181,9 @@ void mt_msg_quiet(void)
 	atomic_store_explicit(&xquiet, true, memory_order_relaxed);
 }
 
-void mt_msg_log(int fd)
+void mt_msg_forget(void)
 {
-	atomic_store_explicit(&xlog_fd, fd, memory_order_relaxed);
-	atomic_store_explicit(&xlog_pid, mt_prim_getpid(), memory_order_relaxed);
-}
-
-static int msg_fd(void)
-{
-	if (atomic_load_explicit(&xlog_pid, memory_order_relaxed) == mt_prim_getpid())
-		return atomic_load_explicit(&xlog_fd, memory_order_relaxed);
-	return atomic_load_explicit(&xquiet, memory_order_relaxed) ? -1 : 2;
+	memtop_said[0] = '\0';
 }
 
 void mt_msg(const char *format, ...)
@@ -198,17 +191,18 @@ void mt_msg(const char *format, ...)
 	static const char prefix[] = "memtop: ";
 	char line[LINE_BYTES];
 	size_t len = sizeof(prefix) - 1;
-	int fd = msg_fd();
 	va_list ap;
 
-	if (fd < 0)
-		return;
 	memcpy(line, prefix, len);
 	va_start(ap, format);
 	len += mt_vformat(line + len, sizeof(line) - len, format, ap);
 	va_end(ap);
 	if (len > sizeof(line) - 2)
 		len = sizeof(line) - 2;
+	line[len] = '\0';
+	memcpy(memtop_said, line + sizeof(prefix) - 1, len + 2 - sizeof(prefix));
+	if (atomic_load_explicit(&xquiet, memory_order_relaxed))
+		return;
 	line[len++] = '\n';
-	mt_prim_call(SYS_write, fd, (long)line, (long)len, 0, 0, 0);
+	mt_prim_call(SYS_write, 2, (long)line, (long)len, 0, 0, 0);
 }

@@ -238,6 +238,32 @@ bool mt_object_before_us(const char *name)
 	return dl_iterate_phdr(ask_first, &q) > 0;
 }
 
+struct whereabouts {
+	const void *address;
+	struct object *o;
+	const char *name;
+};
+
+static int is_there(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct whereabouts *w = arg;
+
+	(void)size;
+	mt_object_read(info, w->o);
+	if (!mt_object_holds(w->o, w->address))
+		return 0;
+	w->name = info->dlpi_name ? info->dlpi_name : "";
+	return 1;
+}
+
+const char *mt_object_of(const void *address, struct object *o)
+{
+	struct whereabouts w = { address, o, NULL };
+
+	dl_iterate_phdr(is_there, &w);
+	return w.name;
+}
+
 struct definition {
 	struct question q;
 	void *f;

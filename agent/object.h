@@ -53,6 +53,8 @@ bool mt_object_any_defines(const char *name);
  * which is no PIE, and takes the function's address, is a stand-in of its own.)
  */
 bool mt_object_before_us(const char *name);
+/* The object that holds `address`, and its name in the loader's list ("" = the program); NULL: none does. */
+const char *mt_object_of(const void *address, struct object *o);
 /* The first in the loader's list that defines it, but the agent: its function's address, and not a stand-in's. NULL. */
 void *mt_object_definition(const char *name);
 /*

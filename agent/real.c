@@ -163,6 +163,11 @@ void mt_real_late(void)
 	late = true;
 }
 
+bool mt_real_came_late(void)
+{
+	return late;
+}
+
 static bool is_agent(const void *addr)
 {
 	Dl_info a, b;
@@ -229,6 +234,17 @@ static void *in_front(const char *symbol)
 const char *mt_real_front(void)
 {
 	return front;
+}
+
+void *mt_real_before(const char *symbol)
+{
+	return late || mt_real_linked() ? NULL : in_front(symbol);
+}
+
+/* A program may define free alone, to see what is freed. */
+bool mt_real_front_part(void)
+{
+	return front || mt_real.front_free || mt_real_before("aligned_alloc") || mt_real_before("posix_memalign");
 }
 
 static void find_front(struct real *r)

@@ -84,6 +84,11 @@ static bool set_value(const struct object *o, ElfW(Sym) *s, const void *f)
 	return true;
 }
 
+struct naming {
+	struct work *w;
+	size_t i;
+};
+
 static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct work *w = arg;
@@ -101,10 +106,33 @@ static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-struct naming {
-	struct work *w;
-	size_t i;
-};
+static void hide(void *arg, ElfW(Sym) *s)
+{
+	const struct naming *n = arg;
+
+	if ((void *)(n->w->o->bias + s->st_value) == n->w->list[n->i].hook)
+		__atomic_store_n(&s->st_value, 0, __ATOMIC_RELEASE);
+}
+
+static int hide_ours(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct work w = *(const struct work *)arg;
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_rebind))
+		return 0;
+	size_t bytes = (size_t)((const char *)mt_object_symbols_end(&o) - (const char *)o.symbol);
+	int was = mt_object_protection(&o, o.symbol);
+	if (!(was & PROT_WRITE) && !protect(o.symbol, bytes, was | PROT_WRITE))
+		return 1;
+	w.o = &o;
+	for (size_t i = 0; i < w.count; i++)
+		mt_object_each_symbol(&o, w.list[i].name, hide, &(struct naming){ &w, i });
+	if (!(was & PROT_WRITE))
+		protect(o.symbol, bytes, was);
+	return 1;
+}
 
 /* Another version of the name may be another function: it stays. */
 static void name_symbol(void *arg, ElfW(Sym) *s)
@@ -229,6 +257,13 @@ void mt_rebind(const struct rebind *list, size_t count)
 	if (!dl_iterate_phdr(name_program, &w))
 		dl_iterate_phdr(show_ours, &w);
 	each_listed(&w, bind_object);
+}
+
+void mt_rebind_hide(const struct rebind *list, size_t count)
+{
+	struct work w = { .list = list, .count = count };
+
+	dl_iterate_phdr(hide_ours, &w);
 }
 
 struct rebound mt_rebind_in(const struct rebind *list, size_t count)

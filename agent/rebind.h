@@ -25,6 +25,11 @@ struct rebound {
 
 /* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it is. */
 void mt_rebind(const struct rebind *list, size_t count);
+/*
+ * Preloaded: from now on no lookup finds these names in the agent, whose symbols get the value 0 (unseen.c). Not for
+ * Android's loader, which would take them for its base address.
+ */
+void mt_rebind_hide(const struct rebind *list, size_t count);
 /* Attached: every object of the agent's namespace. On a thread of the target, which may take the loader's lock. */
 struct rebound mt_rebind_in(const struct rebind *list, size_t count);
 /*

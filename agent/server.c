@@ -273,6 +273,7 @@ bool mt_server_start(void)
 		mt_msg("the system refuses %s; nobody can watch this process", st.refused ? "a socket" : "to start the server");
 		goto out;
 	}
+	mt_msg_forget();
 	if (mt_conf.wait_ns)
 		futex_wait(&shared->xviewer_futex, 0, mt_prim_now_ns() + mt_conf.wait_ns);
 out:
@@ -280,11 +281,18 @@ out:
 	return ok;
 }
 
+bool mt_server_alive(void)
+{
+	return shared && atomic_load(&shared->xtid);
+}
+
+/* One that starts is not there yet, or was killed on the way. */
 bool mt_server_running(void)
 {
 	uint32_t state = shared ? atomic_load(&shared->xstate_futex) : SERVER_NONE;
 
-	return state == SERVER_STARTING || (state == SERVER_UP && atomic_load(&shared->xtid));
+	return (state == SERVER_STARTING && !atomic_load(&shared->xpid)) ||
+	       ((state == SERVER_STARTING || state == SERVER_UP) && mt_server_alive());
 }
 
 /* It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. */

@@ -151,6 +151,11 @@ struct scan {
 	uint64_t begun_ns, moved_ns;  /* moved: some of it was sent last */
 };
 
+/* Of a socket's name in a folder. All 0: none. */
+struct socket_file {
+	uint64_t device, inode;
+};
+
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
@@ -163,6 +168,7 @@ struct server {
 	/* sockets and life */
 	int listen_fd, pid_fd, signal_fd;
 	int name_at;                  /* of names[]: the one that is bound */
+	struct socket_file listens_at; /* ... where it is a path */
 	bool listen_given_up;
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;

@@ -6,12 +6,18 @@
  * comes by our hook, and waits there for as long as the server holds it: some 100 microseconds as a rule. The
  * server waits for those that are under way, not for long: a destructor may take its time. Not seen are
  * unloads that libc does by itself (character sets); maps.c looks before it reads.
+ *
+ * A server that has died holds nothing: the kernel tells (server.h: xtid). From one that lives, and has not let go within the
+ * patience, its hold is taken, so that one dlclose waits for a stopped server and the next does not. When such a server
+ * goes on, it may fault on what is gone. That ends a process of its own and nothing else. A server that is a thread would take
+ * the program with it, but is never stopped while the program runs: so it has more time.
  */
 #include "agent.h"
 
 #define HELD (1u << 31)
 #define PAUSE_NS 100000
-#define PATIENCE 20000 /* pauses; a server that was killed in the middle holds nothing any more */
+#define PATIENCE_NS (100ull * 1000 * 1000)
+#define THREAD_PATIENCE_NS (2ull * 1000 * 1000 * 1000)
 
 static _Atomic uint32_t xunloads; /* HELD, and how many are under way */
 
@@ -39,7 +45,15 @@ void mt_unloads_release(void)
  */
 void mt_unloads_begin(void)
 {
-	for (int i = 0; atomic_fetch_add(&xunloads, 1) & HELD && i < PATIENCE && !mt_init_filtered(); i++) {
+	uint64_t patience = mt_server_is_thread() ? THREAD_PATIENCE_NS : PATIENCE_NS, since = 0;
+
+	while (atomic_fetch_add(&xunloads, 1) & HELD && !mt_init_filtered()) {
+		if (!since)
+			since = mt_prim_now_ns();
+		if (!mt_server_alive() || mt_prim_now_ns() - since > patience) {
+			mt_unloads_release();
+			return;
+		}
 		atomic_fetch_sub(&xunloads, 1);
 		mt_prim_sleep(PAUSE_NS);
 	}

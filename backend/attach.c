@@ -300,6 +300,8 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 /* A refusal of memtop_attach's. */
 static int explain(const struct plan *p, int code, struct err *err)
 {
+	char said[512];
+
 	switch (code) {
 	case MEMTOP_ATTACH_ALREADY:
 	case MEMTOP_ATTACH_PRELOADED:
@@ -311,6 +313,9 @@ static int explain(const struct plan *p, int code, struct err *err)
 	case MEMTOP_ATTACH_MEMORY:
 		return err_set(err, 3, "%s: no memory for the agent: a limit of its (ulimit -v, a cgroup); raise that", p->name);
 	case MEMTOP_ATTACH_SERVER:
+		inject_said(p->facts.pid, said, sizeof said);
+		if (*said)
+			return err_set(err, 3, "%s: its agent cannot listen: %s", p->name, said);
 		return err_set(err, 3, "%s: its agent cannot listen: no process or socket is to be had there (limits, seccomp); start it with memtop run",
 			       p->name);
 	case MEMTOP_ATTACH_LEAVING:

@@ -6,10 +6,12 @@
  * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does neither
  * (a loop that computes, a read that blocks) has nobody who could start its server. It is told from a
  * process without the agent by its mappings, and from one whose agent was told to listen
- * elsewhere by its parent, which runs the same program with the agent.
+ * elsewhere by its parent, which runs the same program with the agent. An agent that could start no session keeps
+ * the reason in the process' memory (agent/msg.c).
  */
 #include "dormant.h"
 
+#include "inject_modules.h"
 #include "launch.h"
 
 #include <limits.h>
@@ -131,7 +133,7 @@ static bool name_of(int pid, char *name, size_t size)
 int dormant_check(const struct target *t, bool *attachable, struct err *err)
 {
 	int pid = t->pid, parent;
-	char name[64];
+	char name[64], said[512] = "";
 
 	if (attachable)
 		*attachable = false;
@@ -142,7 +144,9 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	bool there = has_agent(pid);
 	if (there && listens_soon(pid))
 		return 0;
-	parent = parent_of(pid);
+	if (there)
+		inject_said(pid, said, sizeof said);
+	parent = *said ? 0 : parent_of(pid);
 	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
 		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
 			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
@@ -152,6 +156,8 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (!there)
 		return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
 			       name, pid, pid);
+	if (*said)
+		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name, said);
 	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
 		       "back), or forked and neither allocated nor waited since, or listen= names another socket; see memtop list",
 		       t->text, name, pid);

@@ -4,6 +4,8 @@
  */
 #include "expected.h"
 
+#include "replace.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -225,10 +227,13 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 
 int expected_write(const struct expected *e, const char *path, struct err *err)
 {
-	char *part = xasprintf("%s.part", path);
-	FILE *f = fopen(part, "we");
-	bool bad = !f;
+	struct replacement r;
 
+	if (replace_begin(&r, path, err))
+		return -1;
+	replace_give_up(&r); /* made again, of the usual mode */
+	FILE *f = fopen(r.part, "wxe");
+	bool bad = !f;
 	if (f) {
 		fprintf(f, "# call sites whose memory is expected: MODULE!FUNCTION, * is any text; memtop --suppress FILE\n");
 		for (size_t i = 0; i < e->count; i++)
@@ -236,12 +241,10 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 		bad = ferror(f) != 0;
 		bad |= fclose(f) != 0;
 	}
-	bad = bad || rename(part, path);
-	if (bad) {
-		err_set(err, 3, "%s: cannot be written: %s; choose another place", path, strerror(errno));
-		if (f)
-			unlink(part);
-	}
-	free(part);
-	return bad ? -1 : 0;
+	if (!bad)
+		return replace_end(&r, err);
+	err_set(err, 3, "%s: cannot be written: %s; choose another place", path, strerror(errno));
+	if (f)
+		replace_give_up(&r);
+	return -1;
 }

@@ -276,3 +276,17 @@ uint64_t inject_symbol(const struct inject_modules *m, const char *name, const s
 	}
 	return 0;
 }
+
+void inject_said(pid_t pid, char *to, size_t size)
+{
+	struct inject_modules m;
+	uint64_t at = inject_modules_read(pid, &m) == 0 ? inject_symbol(&m, "memtop_said", NULL) : 0;
+
+	to[0] = '\0';
+	if (at)
+		inject_read_text(&m, at, to, size);
+	for (char *c = to; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?'; /* the program may write there */
+	inject_modules_release(&m);
+}

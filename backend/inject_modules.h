@@ -43,6 +43,8 @@ void inject_read_text(const struct inject_modules *m, uint64_t at, char *to, siz
 uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o, const char *name);
 /* Of the first module that defines it; *where, or NULL: which. 0 = none does. */
 uint64_t inject_symbol(const struct inject_modules *m, const char *name, const struct inject_module **where);
+/* Why the agent in that process has no session, in its own words; "" = it has one, says nothing, or may not be read. */
+void inject_said(pid_t pid, char *to, size_t size);
 const struct inject_module *inject_module_at(const struct inject_modules *m, uint64_t address);
 
 #endif

@@ -265,10 +265,14 @@ static int check_writable(struct recording *r, struct err *err)
 {
 	struct stat st = { 0 };
 
-	r->created = stat(r->path, &st) != 0;
-	if (!r->created && (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode)))
+	r->created = lstat(r->path, &st) != 0; /* a link is the user's, wherever it leads */
+	if (!r->created && stat(r->path, &st))
+		st.st_mode = 0;
+	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
 		return err_set(err, STATUS_OURS, "%s: cannot be written: a pipe or socket holds no session; choose another -o",
 			       r->path);
+	if (S_ISBLK(st.st_mode))
+		return err_set(err, STATUS_OURS, "%s: kept as it is: a disk; choose another -o", r->path);
 	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
 		return err_set(err, STATUS_OURS, "%s: kept as it is: it holds something that is no session; choose another -o",
 			       r->path);

@@ -14,6 +14,7 @@
 #include "actions.h"
 
 #include "loop.h"
+#include "replace.h"
 #include "symbols.h"
 
 #include <errno.h>
@@ -31,7 +32,8 @@
 static struct {
 	struct app *app;                 /* NULL: nothing is being saved */
 	const struct export_format *format; /* NULL: the session itself */
-	char path[PATH_MAX], part[PATH_MAX + 8];
+	char path[PATH_MAX];             /* as it was typed */
+	struct replacement file;
 	uint32_t asked;                  /* locations whose names were asked for */
 	struct loop_source *timer, *reader;
 	int fd;                          /* the child's words; -1: it was not started */
@@ -64,7 +66,7 @@ void saver_stop(void)
 		kill(job.pid, SIGKILL);
 		waitpid(job.pid, NULL, 0);
 	}
-	unlink(job.part);
+	replace_give_up(&job.file);
 	finish();
 }
 
@@ -75,7 +77,7 @@ static int write_report(struct err *err)
 	struct app *a = job.app;
 	struct export_options o = { .from = model_base(a->model), .to = model_until(a->model),
 				    .changes = model_diffing(a->model) };
-	FILE *out = fopen(job.part, "we");
+	FILE *out = fopen(job.file.part, "wxe");
 
 	if (!out)
 		return err_set(err, 3, "%s: %s", job.path, strerror(errno));
@@ -88,12 +90,12 @@ static int write_report(struct err *err)
 /* As watch_save(). */
 static int write_file(struct err *err)
 {
-	unlink(job.part);
-	int rc = job.format ? write_report(err) : watch_save(job.app->watch, job.part, err);
-	if (rc >= 0 && rename(job.part, job.path))
-		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	replace_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
+	int rc = job.format ? write_report(err) : watch_save(job.app->watch, job.file.part, err);
 	if (rc < 0)
-		unlink(job.part);
+		replace_give_up(&job.file);
+	else if (replace_end(&job.file, err))
+		rc = -1;
 	return rc;
 }
 
@@ -150,6 +152,7 @@ static void start_child(void)
 			close(ends[0]);
 			close(ends[1]);
 		}
+		replace_give_up(&job.file);
 		finish();
 		return;
 	}
@@ -185,6 +188,8 @@ static void on_slice(void *arg)
 
 void saver_start(struct app *a, const struct export_format *format, const char *path)
 {
+	struct err err = { 0 };
+
 	if (job.app) {
 		status_error("%s is still being written; %s: not saved", job.path, path);
 		return;
@@ -193,10 +198,13 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 		status_error("%s: not saved: no program has answered yet", path);
 		return;
 	}
+	if (replace_begin(&job.file, path, &err)) {
+		status_error("%s", err.text);
+		return;
+	}
 	job.app = a;
 	job.format = format;
 	snprintf(job.path, sizeof job.path, "%s", path);
-	snprintf(job.part, sizeof job.part, "%s.part", job.path);
 	job.asked = 0;
 	job.said_len = 0;
 	job.fd = -1;
