@@ -24,6 +24,7 @@
 /* prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
 void *mt_prim_map(size_t bytes, bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
 void *mt_prim_map_wiped(size_t bytes);              /* ... WIPEONFORK */
+void *mt_prim_map_nothing(size_t bytes);            /* addresses without access; NULL on failure */
 void mt_prim_unmap(void *p, size_t bytes);
 void mt_prim_drop(void *p, size_t bytes);           /* give the pages back, keep the range, zeroed */
 uint64_t mt_prim_now_ns(void);                      /* CLOCK_MONOTONIC */

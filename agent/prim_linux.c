@@ -182,6 +182,13 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	return (void *)p;
 }
 
+void *mt_prim_map_nothing(size_t bytes)
+{
+	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return failed(p) ? NULL : (void *)p;
+}
+
 void *mt_prim_map_wiped(size_t bytes)
 {
 	void *p = mt_prim_map(bytes, false);

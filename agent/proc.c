@@ -59,6 +59,27 @@ static uint64_t number(const char *at)
 	return v;
 }
 
+const char *proc_status(const char *status, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = status;
+
+	while (at && (strncmp(at, name, len) || at[len] != ':')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	for (at = at ? at + len + 1 : NULL; at && (*at == ' ' || *at == '\t'); at++)
+		;
+	return at;
+}
+
+uint64_t proc_status_number(const char *status, const char *name)
+{
+	const char *at = proc_status(status, name);
+
+	return at ? number(at) : 0;
+}
+
 uint64_t proc_field(const char *stat, int field)
 {
 	const char *at = after_name(stat);

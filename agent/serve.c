@@ -32,6 +32,7 @@
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
+#define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
 
 /* Every mapping of the server's, linked, so that the end of the target spares them. */
 struct mapping {
@@ -265,8 +266,6 @@ static void the_end(struct server *s)
 	if (anybody(s))
 		scan_last(s); /* first: the tick sends the final state */
 	serve_tick(s, true);
-	if (s->state != MTW_DETACHED)
-		life_release(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 }
@@ -397,6 +396,10 @@ static void due(struct server *s)
 	}
 	patience(s, now);
 	feed(s);
+	if (s->over && !s->released && now > s->over_ns + RELEASE_AFTER_NS && anybody(s) && s->state != MTW_DETACHED) {
+		s->released = true;
+		life_release(s);
+	}
 }
 
 void serve_breathe(struct server *s)

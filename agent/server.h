@@ -167,6 +167,7 @@ struct server {
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;
 	bool over;                    /* the target is gone, or we leave it; state is final */
+	bool released;                /* life_release() was called */
 	bool leaving;                 /* a viewer asked for that: leave.c */
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
@@ -252,7 +253,7 @@ bool listen_token_ok(const struct server *s, const char *token, size_t len);
 /* life.c */
 void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
-void life_release(struct server *s);                /* give back the dead target's memory */
+void life_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
 
 /* leave.c */
 void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
@@ -266,6 +267,8 @@ void hooked_look(void);                             /* attached: which modules' 
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
+const char *proc_status(const char *status, const char *name); /* what stands behind NAME: in /proc/PID/status; NULL */
+uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s);               /* exe, args */
