@@ -40,6 +40,9 @@ $(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
 $(T)/targets/s_instrument: INSTRUMENT := -finstrument-functions
 $(T)/targets/s_instrument_cxx: INSTRUMENT := -finstrument-functions
 
+# Is not preloaded into itself.
+$(T)/targets/contain: INSTRUMENT := -static
+
 # Coroutines.
 $(T)/targets/s_torture_cxx: INSTRUMENT := -std=c++20 -fno-builtin
 

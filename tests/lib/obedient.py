@@ -1,25 +1,32 @@
 # SPDX-License-Identifier: MIT
 """obedient.py - the target s_server, which does what it is told: see its head for the commands."""
+import itertools
 import os
 import subprocess
 
+import container
 from client import Client, run_watched
 from harness import TARGETS, start
 
 PROGRAM = os.path.join(TARGETS, "s_server")
+_number = itertools.count(1)
 
 
 class Obedient:
     def __init__(self, options="", watched=True, environment=None, command=(), wait=True, **named):
         options = options or "listen=@memtop-test.%p"
-        argv = [*command, *([] if command and command[-1].endswith("s_server") else [PROGRAM])]
+        argv = container.contained([*command, *([] if command and command[-1].endswith("s_server") else [PROGRAM])])
+        own = f"{os.getpid()}-{next(_number)}"
+        if container.OWN_PIDS:  # many are process 1 at the same time
+            options = options.replace("memtop-test.%p", f"memtop-test.{own}")
         io = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **named}
         self.process = run_watched(argv, options, environment, **io) if watched else start(argv, **io)
-        self.pid = self.process.pid
-        self.name = f"@memtop-test.{self.pid}"
         if wait:
             line = self.answer()
             assert line == "ready", f"the target said {line!r}"
+        self.pid = container.target_of(self.process.pid)
+        self.inner = container.inner_pid(self.pid)  # as it sees itself
+        self.name = f"@memtop-test.{own if container.OWN_PIDS else self.pid}"
 
     def answer(self):
         return self.process.stdout.readline().decode().rstrip("\n")
