@@ -248,7 +248,7 @@ bool mt_server_running(void);
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
 void mt_server_leave(void);                         /* it is to take the hooks out, and end */
 bool mt_server_gone(void);                          /* there is none, and none that is just ending */
-bool mt_server_is_thread(void);                     /* not a process of its own: dies with the target */
+bool mt_server_dies_along(void);                    /* when the target ends, so may it, at once */
 #define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
 uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */

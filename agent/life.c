@@ -284,16 +284,21 @@ static bool has_execed(struct server *s, bool second)
 	       compare_memory(s) == MEMORY_OTHER;
 }
 
+static bool is_announced(struct server *s)
+{
+	uint32_t said = s->dies_along ? atomic_load(&s->shared->xexit) : 0;
+
+	s->announced = said;
+	if (said)
+		set_announced(s, said);
+	return said;
+}
+
 /* A raw thread keeps the process alive when all others are gone: it must go by itself. */
 static bool thread_mode_over(struct server *s)
 {
 	char text[1024];
-	uint32_t said = atomic_load(&s->shared->xexit);
 
-	if (said) {
-		set_announced(s, said);
-		return true;
-	}
 	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
 	    proc_field(text, 20) <= 2) {
 		set_state(s, MTW_EXITED, 0, false);
@@ -304,6 +309,8 @@ static bool thread_mode_over(struct server *s)
 
 bool life_check(struct server *s, bool second)
 {
+	if (is_announced(s))
+		return true;
 	if (s->thread_mode)
 		return thread_mode_over(s);
 	if (is_gone(s)) {
@@ -400,7 +407,7 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
  */
 void life_release(struct server *s)
 {
-	struct shared *own = s->thread_mode ? NULL : serve_map(sizeof(*own));
+	struct shared *own = s->thread_mode || s->announced ? NULL : serve_map(sizeof(*own));
 
 	if (!own)
 		return;

@@ -198,9 +198,10 @@ static uint64_t count_children(struct server *s)
 	if (proc_read(s->target, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
-		mt_format(path, sizeof(path), "/proc/%d/exe", (int)number(at));
+		int pid = (int)number(at);
+		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe), 0, 0);
-		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len);
+		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}

@@ -154,13 +154,8 @@ static void raise_descriptor_limit(void)
 static void settle(struct server *s)
 {
 	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
-	if (s->thread_mode) {
-		/* An own descriptor table, if the system lets us: a shared one would show our sockets. */
-		if (mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0)
-			mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0);
-		s->pid_fd = -1;
+	if (s->thread_mode)
 		return;
-	}
 	mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	guard_faults();
 	raise_descriptor_limit();
@@ -294,7 +289,7 @@ static void requests(struct server *s, uint64_t now)
 	}
 	if (atomic_load(&s->shared->xleave) && !s->over)
 		s->next_tick_ns = 0;
-	if (s->thread_mode && atomic_load(&s->shared->xexit) && !s->over)
+	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
 		s->next_second_ns = s->next_tick_ns = 0;
 }
 

@@ -62,11 +62,14 @@ struct shared {
 	_Atomic uint32_t xstate_futex;   /* SERVER_* */
 	_Atomic uint32_t xexec_futex;    /* EXEC_*: set by the target, RELEASED by the server */
 	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
-	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (thread mode) */
+	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (dies_along) */
 	_Atomic bool xleave;             /* the target wants it to go: mt_server_leave() */
 	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
-	bool thread_mode;                /* a raw thread of the target; immutable once UP */
+	/* set by the target before the server runs, then immutable */
+	bool thread_mode;                /* as in struct server, like the next ones */
+	bool dies_along;
+	bool is_child;
 	struct mark_request mark[MARK_REQUESTS];
 };
 
@@ -158,7 +161,10 @@ struct server {
 	char names[LISTEN_NAMES][112];/* sun_path of each try, [0] '@' for abstract; "" = no more */
 	int port;                     /* TCP port, 0 = none */
 	char token[MTW_TOKEN_MAX + 1];
-	bool thread_mode;
+	bool thread_mode;             /* a raw thread of the target */
+	bool shares_files;            /* ... with its descriptors, until it has unshared them */
+	bool is_child;                /* a process, child of the target, as its orphans would be */
+	bool dies_along;              /* soon after the target, perhaps: a thread, or in a pid namespace, which may end then */
 
 	/* sockets and life */
 	int listen_fd, pid_fd, signal_fd;
@@ -167,6 +173,7 @@ struct server {
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;
 	bool over;                    /* the target is gone, or we leave it; state is final */
+	bool announced;               /* ... by a thread of the target, which waits for the last frames */
 	bool released;                /* life_release() was called */
 	bool leaving;                 /* a viewer asked for that: leave.c */
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */

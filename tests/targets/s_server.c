@@ -15,20 +15,24 @@
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
  *   p           pthread_exit from main while a thread ends with exit(7)
  *   u           unshare(CLONE_NEWUSER): "ok" or errno
- *   i N         setresuid(N, N, N)            r          become a subreaper, then w
+ *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
  *   c           close descriptors 3..4095, open /dev/null: its number
  *   t NAME      rename this thread            e PROG     exec
  *   E PROG      exec past the C library       n          prctl(PR_SET_DUMPABLE, 0)
+ *   y           a filter for all threads that kills for what only a server calls: "0" or errno
  *   v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says "survived", and takes the commands from then on
  *   F N         fork N children that wait for the end of their parent
  *   D           dumpable?                     T N        N threads that allocate and end
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -163,6 +167,21 @@ static void survive(bool vforks)
 		clone(survivor, stack + sizeof(stack) - 64, CLONE_VM | CLONE_VFORK | SIGCHLD, &self);
 }
 
+#define KILL_FOR(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static long filter_all_threads(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		KILL_FOR(SYS_ppoll), KILL_FOR(SYS_accept4), KILL_FOR(SYS_sendto), KILL_FOR(SYS_recvfrom), KILL_FOR(SYS_openat),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(*rules), rules };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? errno : 0;
+}
+
 static void close_all(void)
 {
 	for (int fd = 3; fd < 4096; fd++)
@@ -196,7 +215,8 @@ static void run(char *line)
 	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);
 	case 'u': answer_number(unshare(CLONE_NEWUSER) ? errno : 0); return;
 	case 'i': answer_number(setresgid((gid_t)n, (gid_t)n, (gid_t)n) || setresuid((uid_t)n, (uid_t)n, (uid_t)n) ? errno : 0); return;
-	case 'r': prctl(PR_SET_CHILD_SUBREAPER, 1); say_wait(__WALL); return;
+	case 'r':
+	case 'R': prctl(PR_SET_CHILD_SUBREAPER, 1); say_wait(line[0] == 'r' ? __WALL : 0); return;
 	case 'c': close_all(); return;
 	case 't': prctl(PR_SET_NAME, rest + 1); break;
 	case 'D': answer_number(prctl(PR_SET_DUMPABLE, 1) ? -1 : prctl(PR_GET_DUMPABLE)); return;
@@ -204,6 +224,7 @@ static void run(char *line)
 	case 'e': execl(rest + 1, rest + 1, "s_server", (char *)NULL); answer_number(errno); return;
 	case 'E': answer_number(syscall(SYS_execve, rest + 1, (char *[]){ rest + 1, NULL }, environ) ? errno : 0); return;
 	case 'n': answer_number(prctl(PR_SET_DUMPABLE, 0)); return;
+	case 'y': answer_number(filter_all_threads()); return;
 	case 'v':
 	case 'V': survive(line[0] == 'v'); break;
 	case 'T': threads(n); break;
