@@ -242,6 +242,7 @@ void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
  * serve.c and what server.h lists run in that process: life.c sums.c encode.c viewer.c marks.c ...
  */
 bool mt_server_start(void);                         /* from the constructor, or in a forked child */
+void mt_server_look(void);                          /* soon: which rights the target still has */
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * life.c - is the target still there, is it still the same program, and whose is it?
+ * life.c - is the target still there, and is it still the same program?
  *
  * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
  * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
@@ -11,8 +11,6 @@
  * and programs that are not dumpable) the peak of the address space tells: it never falls, so that a
  * target in our memory cannot show less than we saw before, nor more than we see afterwards. Nothing else is
  * believed: not an exec that was announced, nor another name of the executable.
- *
- * User: when the target gives up rights, so does its server (each second).
  *
  * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the memory may have other
  * users: a child of vfork, a process cloned with CLONE_VM. So the server unmaps nothing here. It forks, the copy goes on in
@@ -99,99 +97,9 @@ static enum memory compare_memory(struct server *s)
 	return compare_peaks(s);
 }
 
-static bool read_ids(int pid, uint32_t uid[3], uint32_t gid[3])
-{
-	char text[2048];
-
-	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
-		return false;
-	const char *at[2] = { strstr(text, "\nUid:"), strstr(text, "\nGid:") };
-	for (int k = 0; k < 2; k++) {
-		const char *p = at[k] ? at[k] + 5 : NULL;
-		for (int i = 0; p && i < 3; i++) {
-			uint32_t v = 0;
-			while (*p == '\t' || *p == ' ')
-				p++;
-			while (*p >= '0' && *p <= '9')
-				v = v * 10 + (uint32_t)(*p++ - '0');
-			(k ? gid : uid)[i] = v;
-		}
-		if (!p)
-			return false;
-	}
-	return true;
-}
-
-/* The target's supplementary groups become ours. */
-static void follow_groups(struct server *s)
-{
-	char text[2048];
-	uint32_t group[64];
-	long n = 0;
-
-	if (proc_read(s->target, "status", text, sizeof(text)) <= 0)
-		return;
-	const char *p = strstr(text, "\nGroups:");
-	for (p = p ? p + 8 : ""; *p && *p != '\n' && n < 64; p++) {
-		if (*p < '0' || *p > '9')
-			continue;
-		uint32_t v = 0;
-		for (; *p >= '0' && *p <= '9'; p++)
-			v = v * 10 + (uint32_t)(*p - '0');
-		group[n++] = v;
-		if (*p == '\n' || !*p)
-			break;
-	}
-	mt_prim_call(CALL_SETGROUPS, n, (long)group, 0, 0, 0, 0);
-}
-
-/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
-static void follow_user(struct server *s)
-{
-	uint32_t uid[3], gid[3];
-
-	if (s->thread_mode || !read_ids(s->target, uid, gid))
-		return;
-	if (!memcmp(uid, s->uid, sizeof(uid)) && !memcmp(gid, s->gid, sizeof(gid)))
-		return;
-	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-	/* Twice: rights that are given up go last, rights that come back are needed first. */
-	for (int i = 0; i < 2; i++) {
-		follow_groups(s);
-		mt_prim_call(CALL_SETRESGID, gid[0], gid[1], gid[2], 0, 0, 0);
-		mt_prim_call(CALL_SETRESUID, uid[0], uid[1], uid[2], 0, 0, 0);
-	}
-	if (dumpable == 1)
-		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
-	memcpy(s->uid, uid, sizeof(uid));
-	memcpy(s->gid, gid, sizeof(gid));
-}
-
-/* What a program had given up before we were attached, no hook of ours has seen. */
-static void note_seals(const struct server *s)
-{
-	char text[2048];
-
-	if (!mt_attach_is() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
-		return;
-	const char *filter = strstr(text, "\nSeccomp:\t"), *rights = strstr(text, "\nNoNewPrivs:\t");
-	if (rights && rights[13] != '0')
-		mt_init_seal(SEAL_RIGHTS);
-	if (filter && filter[10] != '0')
-		mt_init_seal(SEAL_FILTER);
-}
-
 void life_begin(struct server *s)
 {
-	note_seals(s);
 	s->kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
-	for (int i = 0; i < 3; i++) {
-		uint32_t uid[3], gid[3];
-		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
-		mt_prim_call(CALL_GETRESGID, (long)&gid[0], (long)&gid[1], (long)&gid[2], 0, 0, 0);
-		s->uid[i] = uid[i];
-		s->gid[i] = gid[i];
-	}
 }
 
 static void set_state(struct server *s, unsigned state, unsigned status, bool known)
@@ -211,7 +119,7 @@ static void set_wait_status(struct server *s, uint32_t code)
 		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
 }
 
-/* Field 52 of a zombie's stat is its wait status. False: not a zombie (any more), or hidden. */
+/* Field 52 of a zombie's stat is its wait status, or 0 for who has fewer capabilities. False: not a zombie (any more), or hidden. */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
@@ -221,7 +129,10 @@ static bool zombie_status(struct server *s)
 	char state = proc_state(text);
 	if (state != 'Z' && state != 'X')
 		return false;
-	set_wait_status(s, (uint32_t)proc_field(text, 52));
+	uint32_t code = (uint32_t)proc_field(text, 52);
+	if (!code && s->sealed)
+		return false;
+	set_wait_status(s, code);
 	return true;
 }
 
@@ -248,7 +159,7 @@ static void learn_status(struct server *s)
 {
 	for (int i = 0; i < STATUS_TRIES; i++) {
 		long ms[2] = { 0, 1000000 };
-		if (zombie_status(s) || pidfd_status(s))
+		if (pidfd_status(s) || zombie_status(s))
 			return;
 		mt_prim_call(SYS_nanosleep, (long)ms, 0, 0, 0, 0, 0);
 	}
@@ -326,7 +237,7 @@ bool life_check(struct server *s, bool second)
 		return true;
 	}
 	if (second)
-		follow_user(s);
+		rights_follow(s);
 	return false;
 }
 
@@ -361,36 +272,34 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	return true;
 }
 
-/* In an address space that nobody else has. */
-static void unmap_the_dead(void)
+/* The list must be whole before the first range goes: unmapping changes what is read. NULL = it cannot be had. */
+static char *list_mappings(void)
 {
-	size_t size = 1u << 20;
-
-	/* The list must be whole before the first range goes: unmapping changes what is read. */
-	for (;; size *= 2) {
+	for (size_t size = 1u << 20; size <= 64u << 20; size *= 2) {
 		char *text = serve_map(size);
 		if (!text)
-			return;
+			return NULL;
 		long n = proc_read(mt_prim_getpid(), "maps", text, size);
-		if (n + 1 >= (long)size && size < 64u << 20) {
-			serve_unmap(text, size);
-			continue;
-		}
-		for (char *line = text; *line;) {
-			char *next = strchr(line, '\n');
-			if (!next)
-				break;
-			*next = 0;
-			const char *at = line;
-			uintptr_t start = proc_hex(&at);
-			at += *at == '-';
-			uintptr_t end = proc_hex(&at);
-			if (end > start && of_the_dead(line, start, end))
-				mt_prim_unmap((void *)start, end - start);
-			line = next + 1;
-		}
+		if (n > 0 && n + 1 < (long)size)
+			return text;
 		serve_unmap(text, size);
-		return;
+		if (n <= 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* In an address space that nobody else has. */
+static void unmap_the_dead(char *list)
+{
+	for (char *line = list, *next; (next = strchr(line, '\n')); line = next + 1) {
+		*next = 0;
+		const char *at = line;
+		uintptr_t start = proc_hex(&at);
+		at += *at == '-';
+		uintptr_t end = proc_hex(&at);
+		if (end > start && of_the_dead(line, start, end))
+			mt_prim_unmap((void *)start, end - start);
 	}
 }
 
@@ -408,8 +317,9 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
 void life_release(struct server *s)
 {
 	struct shared *own = s->thread_mode || s->announced ? NULL : serve_map(sizeof(*own));
+	char *list = own ? list_mappings() : NULL;
 
-	if (!own)
+	if (!list)
 		return;
 	serve_each_mapping(take_along, NULL);
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
@@ -422,6 +332,7 @@ void life_release(struct server *s)
 	}
 	if (pid == 0) {
 		s->shared = own; /* the old one is wiped in a copy; its words are for the target's threads */
-		unmap_the_dead();
+		unmap_the_dead(list);
+		serve_unmap(list, 0);
 	}
 }

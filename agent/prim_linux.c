@@ -13,6 +13,7 @@
  * finds that it is not told what to do with it.
  */
 #include "agent.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -104,12 +105,6 @@ long mt_prim_call_seldom(long nr, long a, long b, long c)
 #endif
 	return mt_prim_call(nr, a, b, c, 0, 0, 0);
 }
-
-#ifdef SYS_mmap
-#define CALL_MMAP SYS_mmap
-#else
-#define CALL_MMAP SYS_mmap2 /* counts the offset in pages: 0 is 0 */
-#endif
 
 /* A position of 64 bits is a pair of registers on 32-bit machines: an even one first, on ARM. */
 static long read_at(long fd, void *to, size_t bytes, uint64_t at)

@@ -183,6 +183,7 @@ static void begin(struct server *s)
 	s->state_serial = 1;
 	s->listen_until_ns = serve_now() + 2 * SECOND;
 	listen_try(s, serve_now());
+	rights_begin(s);
 	life_begin(s);
 	proc_identity(s);
 	command_options(s);
@@ -289,6 +290,8 @@ static void requests(struct server *s, uint64_t now)
 	}
 	if (atomic_load(&s->shared->xleave) && !s->over)
 		s->next_tick_ns = 0;
+	if (atomic_exchange(&s->shared->xgiven, false))
+		s->next_second_ns = s->next_tick_ns = 0;
 	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
 		s->next_second_ns = s->next_tick_ns = 0;
 }

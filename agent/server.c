@@ -412,6 +412,13 @@ bool mt_server_gone(void)
 	return false;
 }
 
+/* Wakes nobody: the program may be under a filter now. */
+void mt_server_look(void)
+{
+	if (mt_server_running())
+		atomic_store(&shared->xgiven, true);
+}
+
 void mt_server_exec_begins(void)
 {
 	if (!mt_server_running() || atomic_exchange(&shared->xexec_futex, EXEC_BEGINS) != EXEC_NONE)

@@ -3,7 +3,8 @@
  * server.h - the process beside the target: its state, and the map of its files.
  *
  *   server.c   target side: starts it, asks it for marks, tells it of exec and exit
- *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec, uid
+ *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec
+ *   rights.c   follows what the target gives up
  *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
  *   listen.c   socket names and who may connect            proc.c     figures from /proc
  *   sums.c     counters -> central sums with a change number; threads, modules
@@ -64,6 +65,7 @@ struct shared {
 	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
 	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (dies_along) */
 	_Atomic bool xleave;             /* the target wants it to go: mt_server_leave() */
+	_Atomic bool xgiven;             /* the target may have given up rights: rights.c is to look */
 	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
 	/* set by the target before the server runs, then immutable */
@@ -154,6 +156,15 @@ struct scan {
 	uint64_t begun_ns, moved_ns;  /* moved: some of it was sent last */
 };
 
+/* What a process may, by /proc/PID/status. */
+struct rights {
+	uint32_t uid[3], gid[3];      /* real, effective, saved */
+	uint32_t groups, group[64];
+	uint64_t inheritable, permitted, effective, bounding; /* capabilities */
+	uint32_t filters;             /* of system calls; 0 where the kernel does not count them */
+	bool filtered;
+};
+
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
@@ -179,7 +190,10 @@ struct server {
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
 	bool exec_pending, kcmp_works;
-	uint32_t uid[3], gid[3];      /* real, effective, saved: the target's and ours */
+	struct rights rights;         /* the target's, as we followed them */
+	uint64_t root[2];             /* device and number of its root directory at the start, if root_seen */
+	bool root_seen, root_settled; /* settled: it cannot change any more */
+	bool sealed;                  /* no path, no new socket, no other process: rights.c */
 	char exe[MTW_STRING_MAX];
 	char args[16384];             /* NUL-separated */
 	size_t args_len;
@@ -262,6 +276,10 @@ void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
 void life_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
 
+/* rights.c */
+void rights_begin(struct server *s);
+void rights_follow(struct server *s);               /* the target's user, groups, capabilities; seals us where that is not all */
+
 /* leave.c */
 void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
 bool leave_check(struct server *s);                 /* true: hooks are out, state is set */
@@ -272,6 +290,10 @@ void hooked_look(void);                             /* attached: which modules' 
 
 /* proc.c */
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+long proc_open(int pid, const char *file);          /* /proc/PID/FILE at its begin; < 0 */
+void proc_close(long fd);
+void proc_forget(void);                             /* ... and begins without any */
+void proc_keep(int target);                         /* opens for good what is still read when no file may be opened any more */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
 const char *proc_status(const char *status, const char *name); /* what stands behind NAME: in /proc/PID/status; NULL */

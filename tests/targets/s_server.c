@@ -15,10 +15,13 @@
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
  *   p           pthread_exit from main while a thread ends with exit(7)
  *   u           unshare(CLONE_NEWUSER): "ok" or errno
+ *   o N         seteuid(N)
  *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
  *   c           close descriptors 3..4095, open /dev/null: its number
  *   t NAME      rename this thread            e PROG     exec
  *   E PROG      exec past the C library       n          prctl(PR_SET_DUMPABLE, 0)
+ *   j FOLDER    chroot there: "0" or errno    l          give up all capabilities
+ *   K N         setresuid(N, N, N), but keep CAP_NET_RAW
  *   y           a filter for all threads that kills for what only a server calls: "0" or errno
  *   v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says "survived", and takes the commands from then on
  *   F N         fork N children that wait for the end of their parent
@@ -26,6 +29,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/filter.h>
 #include <linux/seccomp.h>
 #include <pthread.h>
@@ -182,6 +186,20 @@ static long filter_all_threads(void)
 	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? errno : 0;
 }
 
+static long set_capabilities(unsigned low)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { low, low, 0 }, { 0, 0, 0 } };
+
+	return syscall(SYS_capset, &header, data) ? errno : 0;
+}
+
+static long keep_one(uid_t to)
+{
+	prctl(PR_SET_KEEPCAPS, 1);
+	return setresuid(to, to, to) ? errno : set_capabilities(1u << CAP_NET_RAW);
+}
+
 static void close_all(void)
 {
 	for (int fd = 3; fd < 4096; fd++)
@@ -224,6 +242,10 @@ static void run(char *line)
 	case 'e': execl(rest + 1, rest + 1, "s_server", (char *)NULL); answer_number(errno); return;
 	case 'E': answer_number(syscall(SYS_execve, rest + 1, (char *[]){ rest + 1, NULL }, environ) ? errno : 0); return;
 	case 'n': answer_number(prctl(PR_SET_DUMPABLE, 0)); return;
+	case 'j': answer_number(chroot(rest + 1) ? errno : 0); return;
+	case 'o': answer_number(seteuid((uid_t)n) ? errno : 0); return;
+	case 'l': answer_number(set_capabilities(0)); return;
+	case 'K': answer_number(keep_one((uid_t)n)); return;
 	case 'y': answer_number(filter_all_threads()); return;
 	case 'v':
 	case 'V': survive(line[0] == 'v'); break;
