@@ -23,6 +23,7 @@
 
 /* prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
 void *mt_prim_map(size_t bytes, bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+void *mt_prim_map_nothing(size_t bytes);            /* addresses without access; NULL on failure */
 void mt_prim_unmap(void *p, size_t bytes);
 void mt_prim_drop(void *p, size_t bytes);           /* give the pages back, keep the range, zeroed */
 uint64_t mt_prim_now_ns(void);                      /* CLOCK_MONOTONIC */
@@ -243,6 +244,7 @@ void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
  * serve.c and what server.h lists run in that process: life.c sums.c encode.c viewer.c marks.c ...
  */
 bool mt_server_start(void);                         /* from the constructor, or in a forked child */
+void mt_server_look(void);                          /* soon: which rights the target still has */
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
 bool mt_server_running(void);
@@ -250,7 +252,8 @@ bool mt_server_alive(void);                         /* ... or ends, or was left;
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
 void mt_server_leave(void);                         /* it is to take the hooks out, and end */
 bool mt_server_gone(void);                          /* there is none, and none that is just ending */
-bool mt_server_is_thread(void);                     /* not a process of its own: dies with the target */
+bool mt_server_is_thread(void);                     /* of the program's, where it cannot be a process */
+bool mt_server_dies_along(void);                    /* when the target ends, so may it, at once */
 #define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
 uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */

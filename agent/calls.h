@@ -25,6 +25,12 @@
 #define CALL_SETGROUPS SYS_setgroups
 #endif
 
+#ifdef SYS_mmap
+#define CALL_MMAP SYS_mmap
+#else
+#define CALL_MMAP SYS_mmap2 /* counts the offset in pages: 0 is 0 */
+#endif
+
 #ifdef SYS_newfstatat
 #define CALL_FSTATAT SYS_newfstatat
 typedef struct stat call_stat;

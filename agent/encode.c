@@ -77,7 +77,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	mtw_put(&o, MTW_VERSION);
 	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS);
 	mtw_put(&o, (uint64_t)s->target);
-	mtw_put(&o, s->uid[1]);
+	mtw_put(&o, s->rights.uid[1]);
 	mtw_put(&o, s->start_unix_ns);
 	mtw_put(&o, serve_now());
 	mtw_put(&o, v->tick_ns);

@@ -116,14 +116,14 @@ static bool is_library(const void *f)
 	static struct object known; /* most often they are all in one */
 	const char *path, *name;
 
-	if (known.end && mt_object_holds(&known, f))
+	if (known.headers && mt_object_holds(&known, f))
 		return true;
 	path = mt_object_of(f, &known);
 	name = path ? strrchr(path, '/') : NULL;
 	name = name ? name + 1 : path;
 	if (name && (!strncmp(name, "libstdc++", 9) || !strncmp(name, "libc++", 6)))
 		return true;
-	known.end = 0;
+	known.headers = 0;
 	return false;
 }
 

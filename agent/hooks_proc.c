@@ -165,6 +165,8 @@ MT_EXPORT int prctl(int option, ...)
 		mt_init_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
 	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
 			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_SECUREBITS)
+		mt_server_look();
 	if (option == PR_SET_NAME && !rc)
 		mt_thread_named(0, (const char *)a[0]);
 	return rc;

@@ -277,7 +277,7 @@ bool mt_init_watched(void)
 
 void mt_init_exits(int status)
 {
-	bool needed = mt_server_is_thread(); /* else the kernel tells our server, too, in most cases */
+	bool needed = mt_server_dies_along(); /* else the kernel tells our server, too, in most cases */
 
 	if (mt_server_running() && (needed || seal() == SEAL_NONE) && mt_init_watched())
 		mt_server_exit(status);
@@ -323,14 +323,14 @@ static void tell_at_exit(void)
 #endif
 
 /*
- * A server that is a process reads the last counters when we are gone. One that is a thread has to be told; from the
+ * A server reads the last counters when we are gone. One that ends with us has to be told; from the
  * constructor this is registered so early that it is called last of all.
  */
 void mt_init_tell_at_exit(void)
 {
 	static _Atomic bool xtold;
 
-	if (mt_server_is_thread() && !atomic_exchange(&xtold, true))
+	if (mt_server_dies_along() && !atomic_exchange(&xtold, true))
 		tell_at_exit();
 }
 
@@ -383,9 +383,12 @@ void mt_init_forked(void)
 	mt_thread_fork_child();
 }
 
+/* A parent in another pid namespace has no number here, and nor has who takes its place: then nobody knows. */
 static bool parent_gone(void)
 {
-	return mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0) != parent_pid;
+	long parent = mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+
+	return parent && parent != parent_pid;
 }
 
 MT_COLD static void wake_up(void)

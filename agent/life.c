@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT
  *
- * life.c - is the target still there, is it still the same program, and whose is it?
+ * life.c - is the target still there, and is it still the same program?
  *
  * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
  * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
  * it is a zombie; later the pidfd tells, on kernels that can (6.15); else what the program announced
  * on its way out; else nobody knows, and that is said.
  *
- * Exec: the target's memory is then another one: kcmp compares them. Where that is forbidden, an
- * exec that was announced and not taken back within 100 ms is believed, and another file noticed.
+ * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most containers,
+ * and programs that are not dumpable) the peak of the address space tells: it never falls, so that a
+ * target in our memory cannot show less than we saw before, nor more than we see afterwards. Nothing else is
+ * believed: not an exec that was announced, nor another name of the executable.
  *
- * User: when the target gives up rights, so does its server (each second).
- *
- * Memory of the dead: everything private and anonymous goes at once, so that a viewer on a slow link
- * does not keep a dead server's gigabytes; what stays is the agent's own, code, and file mappings.
+ * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the memory may have other
+ * users: a child of vfork, a process cloned with CLONE_VM. So the server unmaps nothing here. It forks, the copy goes on in
+ * an address space of its own and unmaps what no viewer needs, and the old process leaves the shared memory to whoever
+ * is still in it.
  */
 #include "calls.h"
 #include "maps.h"
@@ -23,9 +25,9 @@
 #include <fcntl.h>
 #include <linux/kcmp.h>
 #include <poll.h>
+#include <sched.h>
 #include <sys/prctl.h>
 
-#define EXEC_BELIEF_NS (100 * MILLI)
 #define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
 #define TASK_EXITING 4u             /* PF_EXITING of field 9 in /proc/PID/stat */
 #define PIDFD_GET_INFO_CALL 0xc040ff0bul /* _IOWR(0xff, 11, struct pidfd_info of 64 bytes) */
@@ -38,104 +40,67 @@ struct pidfd_info_v0 {
 };
 
 /* <0 error, 0 same memory, >0 another */
-static long compare_memory(struct server *s)
+static long ask_kcmp(struct server *s)
 {
 	return mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM);
 }
 
-static bool read_ids(int pid, uint32_t uid[3], uint32_t gid[3])
+enum memory { MEMORY_SAME, MEMORY_OTHER, MEMORY_UNKNOWN };
+
+/* In KiB, as /proc shows it to everybody; 0 = unknown, or it has no memory (any more). */
+static uint64_t peak_of(int pid, uint64_t *size)
 {
 	char text[2048];
 
 	if (proc_read(pid, "status", text, sizeof(text)) <= 0)
-		return false;
-	const char *at[2] = { strstr(text, "\nUid:"), strstr(text, "\nGid:") };
-	for (int k = 0; k < 2; k++) {
-		const char *p = at[k] ? at[k] + 5 : NULL;
-		for (int i = 0; p && i < 3; i++) {
-			uint32_t v = 0;
-			while (*p == '\t' || *p == ' ')
-				p++;
-			while (*p >= '0' && *p <= '9')
-				v = v * 10 + (uint32_t)(*p++ - '0');
-			(k ? gid : uid)[i] = v;
-		}
-		if (!p)
-			return false;
-	}
-	return true;
+		return 0;
+	if (size)
+		*size = proc_status_number(text, "VmSize");
+	return proc_status_number(text, "VmPeak");
 }
 
-/* The target's supplementary groups become ours. */
-static void follow_groups(struct server *s)
+/*
+ * The peaks of two programs may happen to be equal, and of a program that executes itself they often are. After
+ * an exec was announced that is ruled out: we raise ours by a page, and the target's must follow.
+ */
+static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 {
-	char text[2048];
-	uint32_t group[64];
-	long n = 0;
+	size_t bytes = (size_t)(peak - size) * 1024 + mt_prim_page_bytes();
+	void *more = mt_prim_map_nothing(bytes);
 
-	if (proc_read(s->target, "status", text, sizeof(text)) <= 0)
-		return;
-	const char *p = strstr(text, "\nGroups:");
-	for (p = p ? p + 8 : ""; *p && *p != '\n' && n < 64; p++) {
-		if (*p < '0' || *p > '9')
-			continue;
-		uint32_t v = 0;
-		for (; *p >= '0' && *p <= '9'; p++)
-			v = v * 10 + (uint32_t)(*p - '0');
-		group[n++] = v;
-		if (*p == '\n' || !*p)
-			break;
-	}
-	mt_prim_call(CALL_SETGROUPS, n, (long)group, 0, 0, 0, 0);
+	if (!more)
+		return MEMORY_UNKNOWN;
+	uint64_t ours = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(target, NULL);
+	mt_prim_unmap(more, bytes);
+	if (!theirs || ours <= peak)
+		return MEMORY_UNKNOWN;
+	return theirs < ours ? MEMORY_OTHER : MEMORY_SAME;
 }
 
-/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
-static void follow_user(struct server *s)
+static enum memory compare_peaks(struct server *s)
 {
-	uint32_t uid[3], gid[3];
+	uint64_t size, before = peak_of(mt_prim_getpid(), NULL), theirs = peak_of(s->target, NULL),
+		       after = peak_of(mt_prim_getpid(), &size);
 
-	if (s->thread_mode || !read_ids(s->target, uid, gid))
-		return;
-	if (!memcmp(uid, s->uid, sizeof(uid)) && !memcmp(gid, s->gid, sizeof(gid)))
-		return;
-	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
-	/* Twice: rights that are given up go last, rights that come back are needed first. */
-	for (int i = 0; i < 2; i++) {
-		follow_groups(s);
-		mt_prim_call(CALL_SETRESGID, gid[0], gid[1], gid[2], 0, 0, 0);
-		mt_prim_call(CALL_SETRESUID, uid[0], uid[1], uid[2], 0, 0, 0);
-	}
-	if (dumpable == 1)
-		mt_prim_call(SYS_prctl, PR_SET_DUMPABLE, 1, 0, 0, 0, 0);
-	memcpy(s->uid, uid, sizeof(uid));
-	memcpy(s->gid, gid, sizeof(gid));
+	if (!before || !theirs || !after)
+		return MEMORY_UNKNOWN;
+	if (theirs < before || theirs > after)
+		return MEMORY_OTHER;
+	return s->exec_pending ? raise_peak(s->target, size, after) : MEMORY_SAME;
 }
 
-/* What a program had given up before we were attached, no hook of ours has seen. */
-static void note_seals(const struct server *s)
+static enum memory compare_memory(struct server *s)
 {
-	char text[2048];
+	long differ = s->kcmp_works ? ask_kcmp(s) : -1;
 
-	if (!mt_attach_is() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
-		return;
-	const char *filter = strstr(text, "\nSeccomp:\t"), *rights = strstr(text, "\nNoNewPrivs:\t");
-	if (rights && rights[13] != '0')
-		mt_init_seal(SEAL_RIGHTS);
-	if (filter && filter[10] != '0')
-		mt_init_seal(SEAL_FILTER);
+	if (differ >= 0)
+		return differ ? MEMORY_OTHER : MEMORY_SAME;
+	return compare_peaks(s);
 }
 
 void life_begin(struct server *s)
 {
-	note_seals(s);
-	s->kcmp_works = !s->thread_mode && compare_memory(s) == 0;
-	for (int i = 0; i < 3; i++) {
-		uint32_t uid[3], gid[3];
-		mt_prim_call(CALL_GETRESUID, (long)&uid[0], (long)&uid[1], (long)&uid[2], 0, 0, 0);
-		mt_prim_call(CALL_GETRESGID, (long)&gid[0], (long)&gid[1], (long)&gid[2], 0, 0, 0);
-		s->uid[i] = uid[i];
-		s->gid[i] = gid[i];
-	}
+	s->kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
 }
 
 static void set_state(struct server *s, unsigned state, unsigned status, bool known)
@@ -155,7 +120,7 @@ static void set_wait_status(struct server *s, uint32_t code)
 		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
 }
 
-/* Field 52 of a zombie's stat is its wait status. False: not a zombie (any more), or hidden. */
+/* Field 52 of a zombie's stat is its wait status, or 0 for who has fewer capabilities. False: not a zombie (any more), or hidden. */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
@@ -165,7 +130,10 @@ static bool zombie_status(struct server *s)
 	char state = proc_state(text);
 	if (state != 'Z' && state != 'X')
 		return false;
-	set_wait_status(s, (uint32_t)proc_field(text, 52));
+	uint32_t code = (uint32_t)proc_field(text, 52);
+	if (!code && s->sealed)
+		return false;
+	set_wait_status(s, code);
 	return true;
 }
 
@@ -192,7 +160,7 @@ static void learn_status(struct server *s)
 {
 	for (int i = 0; i < STATUS_TRIES; i++) {
 		long ms[2] = { 0, 1000000 };
-		if (zombie_status(s) || pidfd_status(s))
+		if (pidfd_status(s) || zombie_status(s))
 			return;
 		mt_prim_call(SYS_nanosleep, (long)ms, 0, 0, 0, 0, 0);
 	}
@@ -215,45 +183,34 @@ static bool is_gone(struct server *s)
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
 }
 
-/* A container may forbid kcmp: then an exec that nobody announced shows by its file at least. */
-static bool other_file(struct server *s)
-{
-	char path[64], exe[MTW_STRING_MAX];
-
-	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe) - 1, 0, 0);
-	exe[n > 0 ? n : 0] = 0;
-	/* " (deleted)" is appended when the file is replaced: no exec. */
-	return n > 0 && s->exe[0] && strncmp(exe, s->exe, strlen(s->exe));
-}
-
+/* Without kcmp three files are read: once a second, and while an exec is under way. */
 static bool has_execed(struct server *s, bool second)
 {
 	char text[1024];
 
-	if (!s->kcmp_works)
-		return (s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS) ||
-		       (second && other_file(s));
-	long differ = compare_memory(s);
-	if (differ == 0)
+	if ((!s->kcmp_works && !second && !s->exec_pending) || compare_memory(s) != MEMORY_OTHER)
 		return false;
-	if (differ < 0) /* not ours to look at any more: a program with more rights than we have */
-		return s->exec_pending && serve_now() > s->exec_since_ns + EXEC_BELIEF_NS;
 	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that is no exec. */
 	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
-	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) && compare_memory(s) > 0;
+	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) &&
+	       compare_memory(s) == MEMORY_OTHER;
+}
+
+static bool is_announced(struct server *s)
+{
+	uint32_t said = s->dies_along ? atomic_load(&s->shared->xexit) : 0;
+
+	s->announced = said;
+	if (said)
+		set_announced(s, said);
+	return said;
 }
 
 /* A raw thread keeps the process alive when all others are gone: it must go by itself. */
 static bool thread_mode_over(struct server *s)
 {
 	char text[1024];
-	uint32_t said = atomic_load(&s->shared->xexit);
 
-	if (said) {
-		set_announced(s, said);
-		return true;
-	}
 	if (proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) == 'Z' &&
 	    proc_field(text, 20) <= 2) {
 		set_state(s, MTW_EXITED, 0, false);
@@ -264,6 +221,8 @@ static bool thread_mode_over(struct server *s)
 
 bool life_check(struct server *s, bool second)
 {
+	if (is_announced(s))
+		return true;
 	if (s->thread_mode)
 		return thread_mode_over(s);
 	if (is_gone(s)) {
@@ -279,7 +238,7 @@ bool life_check(struct server *s, bool second)
 		return true;
 	}
 	if (second)
-		follow_user(s);
+		rights_follow(s);
 	return false;
 }
 
@@ -314,36 +273,67 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	return true;
 }
 
-void life_release(struct server *s)
+/* The list must be whole before the first range goes: unmapping changes what is read. NULL = it cannot be had. */
+static char *list_mappings(void)
 {
-	size_t size = 1u << 20;
-
-	if (s->thread_mode)
-		return;
-	/* The list must be whole before the first range goes: unmapping changes what is read. */
-	for (;; size *= 2) {
+	for (size_t size = 1u << 20; size <= 64u << 20; size *= 2) {
 		char *text = serve_map(size);
 		if (!text)
-			return;
+			return NULL;
 		long n = proc_read(mt_prim_getpid(), "maps", text, size);
-		if (n + 1 >= (long)size && size < 64u << 20) {
-			serve_unmap(text, size);
-			continue;
-		}
-		for (char *line = text; *line;) {
-			char *next = strchr(line, '\n');
-			if (!next)
-				break;
-			*next = 0;
-			const char *at = line;
-			uintptr_t start = proc_hex(&at);
-			at += *at == '-';
-			uintptr_t end = proc_hex(&at);
-			if (end > start && of_the_dead(line, start, end))
-				mt_prim_unmap((void *)start, end - start);
-			line = next + 1;
-		}
+		if (n > 0 && n + 1 < (long)size)
+			return text;
 		serve_unmap(text, size);
+		if (n <= 0)
+			return NULL;
+	}
+	return NULL;
+}
+
+/* In an address space that nobody else has. */
+static void unmap_the_dead(char *list)
+{
+	for (char *line = list, *next; (next = strchr(line, '\n')); line = next + 1) {
+		*next = 0;
+		const char *at = line;
+		uintptr_t start = proc_hex(&at);
+		at += *at == '-';
+		uintptr_t end = proc_hex(&at);
+		if (end > start && of_the_dead(line, start, end))
+			mt_prim_unmap((void *)start, end - start);
+	}
+}
+
+static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end)
+{
+	(void)arg;
+	(void)part;
+	mt_prim_call(SYS_madvise, (long)start, (long)(end - start), 11 /* MADV_DOFORK */, 0, 0, 0);
+}
+
+/*
+ * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan would be shown to the next
+ * reaper, which may be the target's new program.
+ */
+void life_release(struct server *s)
+{
+	struct shared *own = s->thread_mode || s->announced ? NULL : serve_map(sizeof(*own));
+	char *list = own ? list_mappings() : NULL;
+
+	if (!list)
 		return;
+	serve_each_mapping(take_along, NULL);
+	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
+	if (pid < 0)
+		command_notice(s, -1, -1, "the system refuses the agent's server a copy of itself: the memory of the "
+					  "program that has ended stays until the last viewer is gone");
+	if (pid > 0) {
+		atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
+		mt_prim_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	}
+	if (pid == 0) {
+		s->shared = own; /* the old one is wiped in a copy; its words are for the target's threads */
+		unmap_the_dead(list);
+		serve_unmap(list, 0);
 	}
 }

@@ -13,6 +13,7 @@
  * with it. Every program with threads makes that call, so filters let it pass, as they do not process_vm_readv.
  */
 #include "agent.h"
+#include "calls.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,12 +102,6 @@ long mt_prim_call_seldom(long nr, long a, long b, long c)
 	return mt_prim_call(nr, a, b, c, 0, 0, 0);
 }
 
-#ifdef SYS_mmap
-#define CALL_MMAP SYS_mmap
-#else
-#define CALL_MMAP SYS_mmap2 /* counts the offset in pages: 0 is 0 */
-#endif
-
 /* A position of 64 bits is a pair of registers on 32-bit machines: an even one first, on ARM. */
 static long read_at(long fd, void *to, size_t bytes, uint64_t at)
 {
@@ -182,6 +177,13 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	advise((void *)p, bytes, MADV_NOHUGEPAGE);
 	advise((void *)p, bytes, MADV_DONTDUMP);
 	return (void *)p;
+}
+
+void *mt_prim_map_nothing(size_t bytes)
+{
+	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+
+	return failed(p) ? NULL : (void *)p;
 }
 
 void mt_prim_unmap(void *p, size_t bytes)

@@ -14,13 +14,56 @@
 #define CLOCK_OF_THREAD 3L                       /* CLOCK_THREAD_CPUTIME_ID: the server's own */
 #define CLOCK_OF_PROCESS(pid) ((~(long)(pid) << 3) | 2) /* scheduler clock of that process */
 
-long proc_read(int pid, const char *file, char *buf, size_t size)
+/* Files that a sealed server still reads (rights.c): the target's, then its own. */
+#define KEPT_OF_TARGET 3
+static const char *const kept_names[] = { "stat", "statm", "status", "status", "maps", "smaps", "uid_map" };
+#define KEPT (sizeof(kept_names) / sizeof(*kept_names))
+static struct {
+	int pid;
+	long fd;
+} kept_file[KEPT]; /* pid 0: not kept */
+
+long proc_open(int pid, const char *file)
 {
 	char path[64];
-	size_t n = 0;
 
+	for (size_t i = 0; i < KEPT; i++)
+		if (kept_file[i].pid == pid && !strcmp(kept_names[i], file) &&
+		    mt_prim_call(SYS_lseek, kept_file[i].fd, 0, 0 /* SEEK_SET */, 0, 0, 0) == 0)
+			return kept_file[i].fd;
 	mt_format(path, sizeof(path), "/proc/%d/%s", pid, file);
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	return mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+}
+
+void proc_close(long fd)
+{
+	for (size_t i = 0; i < KEPT; i++)
+		if (kept_file[i].pid && kept_file[i].fd == fd)
+			return;
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* After a fork of the target they are its parent's. */
+void proc_forget(void)
+{
+	memset(kept_file, 0, sizeof(kept_file));
+}
+
+void proc_keep(int target)
+{
+	for (size_t i = 0; i < KEPT; i++) {
+		int pid = i < KEPT_OF_TARGET ? target : mt_prim_getpid();
+		kept_file[i].pid = 0;
+		kept_file[i].fd = proc_open(pid, kept_names[i]);
+		kept_file[i].pid = kept_file[i].fd < 0 ? 0 : pid;
+	}
+}
+
+long proc_read(int pid, const char *file, char *buf, size_t size)
+{
+	size_t n = 0;
+	long fd = proc_open(pid, file);
+
 	buf[0] = 0;
 	if (fd < 0)
 		return fd;
@@ -31,7 +74,7 @@ long proc_read(int pid, const char *file, char *buf, size_t size)
 		n += (size_t)got;
 	}
 	buf[n] = 0;
-	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	proc_close(fd);
 	return (long)n;
 }
 
@@ -57,6 +100,27 @@ static uint64_t number(const char *at)
 	while (*at >= '0' && *at <= '9')
 		v = v * 10 + (uint64_t)(*at++ - '0');
 	return v;
+}
+
+const char *proc_status(const char *status, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = status;
+
+	while (at && (strncmp(at, name, len) || at[len] != ':')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	for (at = at ? at + len + 1 : NULL; at && (*at == ' ' || *at == '\t'); at++)
+		;
+	return at;
+}
+
+uint64_t proc_status_number(const char *status, const char *name)
+{
+	const char *at = proc_status(status, name);
+
+	return at ? number(at) : 0;
 }
 
 uint64_t proc_field(const char *stat, int field)
@@ -177,9 +241,10 @@ static uint64_t count_children(struct server *s)
 	if (proc_read(s->target, file, list, sizeof(list)) <= 0)
 		return 0;
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
-		mt_format(path, sizeof(path), "/proc/%d/exe", (int)number(at));
+		int pid = (int)number(at);
+		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
 		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe), 0, 0);
-		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len);
+		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
@@ -241,12 +306,11 @@ void proc_identity(struct server *s)
 /* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its name is gone. */
 static bool mapped_file(uintptr_t addr, char *file, size_t size)
 {
-	char path[64], text[MTW_STRING_MAX + 256];
+	char text[MTW_STRING_MAX + 256];
 	size_t have = 0;
 	bool found = false;
 
-	mt_format(path, sizeof(path), "/proc/%d/maps", mt_prim_getpid());
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long fd = proc_open(mt_prim_getpid(), "maps");
 	while (fd >= 0 && !found) {
 		long got = mt_prim_call(SYS_read, fd, (long)(text + have), (long)(sizeof(text) - 1 - have), 0, 0, 0);
 		if (got <= 0)
@@ -270,7 +334,7 @@ static bool mapped_file(uintptr_t addr, char *file, size_t size)
 		memmove(text, line, have);
 	}
 	if (fd >= 0)
-		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+		proc_close(fd);
 	return found;
 }
 

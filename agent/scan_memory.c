@@ -216,12 +216,10 @@ static void note_arena(struct walk *w, const struct region *reserved)
 
 static bool read_regions(struct walk *w)
 {
-	char path[64];
 	struct region r = { 0 };
 	bool good = true;
 
-	mt_format(path, sizeof(path), "/proc/%d/smaps", mt_prim_getpid());
-	w->fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	w->fd = proc_open(mt_prim_getpid(), "smaps");
 	if (w->fd < 0)
 		return false;
 	while (good && next_line(w)) {
@@ -238,7 +236,7 @@ static bool read_regions(struct walk *w)
 			r.end = 0;
 		}
 	}
-	mt_prim_call(SYS_close, w->fd, 0, 0, 0, 0, 0);
+	proc_close(w->fd);
 	return good && w->count;
 }
 

@@ -32,6 +32,7 @@
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
+#define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
 
 /* Every mapping of the server's, linked, so that the end of the target spares them. */
 struct mapping {
@@ -153,13 +154,8 @@ static void raise_descriptor_limit(void)
 static void settle(struct server *s)
 {
 	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
-	if (s->thread_mode) {
-		/* An own descriptor table, if the system lets us: a shared one would show our sockets. */
-		if (mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) == 0)
-			descriptors_close();
-		s->pid_fd = -1;
+	if (s->thread_mode)
 		return;
-	}
 	mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	guard_faults();
 	raise_descriptor_limit();
@@ -187,6 +183,7 @@ static void begin(struct server *s)
 	s->state_serial = 1;
 	s->listen_until_ns = serve_now() + 2 * SECOND;
 	listen_try(s, serve_now());
+	rights_begin(s);
 	life_begin(s);
 	proc_identity(s);
 	command_options(s);
@@ -265,8 +262,6 @@ static void the_end(struct server *s)
 	if (anybody(s))
 		scan_last(s); /* first: the tick sends the final state */
 	serve_tick(s, true);
-	if (s->state != MTW_DETACHED)
-		life_release(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 }
@@ -295,7 +290,9 @@ static void requests(struct server *s, uint64_t now)
 	}
 	if (atomic_load(&s->shared->xleave) && !s->over)
 		s->next_tick_ns = 0;
-	if (s->thread_mode && atomic_load(&s->shared->xexit) && !s->over)
+	if (atomic_exchange(&s->shared->xgiven, false))
+		s->next_second_ns = s->next_tick_ns = 0;
+	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
 		s->next_second_ns = s->next_tick_ns = 0;
 }
 
@@ -397,6 +394,10 @@ static void due(struct server *s)
 	}
 	patience(s, now);
 	feed(s);
+	if (s->over && !s->released && now > s->over_ns + RELEASE_AFTER_NS && anybody(s) && s->state != MTW_DETACHED) {
+		s->released = true;
+		life_release(s);
+	}
 }
 
 void serve_breathe(struct server *s)

@@ -13,18 +13,28 @@
  * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
  * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
  *
+ * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is made their
+ * child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks with __WALL or
+ * __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is told of the target's exit before
+ * that, by mt_server_exit(), and the target waits until viewers have its last figures.
+ *
+ * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be cloned: the namespace
+ * would end with it, and the program could never fork again. No thread can be made there either.
+ *
  * What no server can be without is asked for before there is one (memory; a socket, by the process in between, which
  * a filter of system calls may kill for it): later nobody could be told that there is none.
  *
- * Where that is refused (qemu-user, process 1 of a container) a raw thread is cloned: everything
+ * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
  *
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
+#include "calls.h"
 #include "server.h"
 #include "wiped.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <link.h>
 #include <linux/futex.h>
 #include <sched.h>
@@ -41,7 +51,10 @@
 #define BETWEEN_BYTES (16u << 10)
 #define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
 #define MARK_PATIENCE_NS (200 * MILLI)
-#define EXIT_PATIENCE_NS (2 * SECOND)
+#define EXIT_PATIENCE_NS (2 * SECOND)  /* for the viewers to take the last figures */
+#define EXIT_HURRY_NS (500 * MILLI)    /* ... when the server may live on */
+#define NAMESPACE_MAX 64
+#define FIRST_NAMESPACE "pid:[4026531836]" /* the whole machine's: PROC_PID_INIT_INO */
 
 static struct shared *shared; /* wiped on fork */
 
@@ -189,53 +202,116 @@ static int between(void *arg)
 	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END,
+	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END | (s->is_child ? CLONE_PARENT : 0),
 		  s, NULL, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
 }
 
-/* A subreaper would inherit the server as a child of its own. */
-static bool pause_subreaper(void)
+/* Do orphans fall to this process? */
+static bool inherits(int pid)
 {
 	int is = 0;
 
 	mt_prim_call(SYS_prctl, PR_GET_CHILD_SUBREAPER, (long)&is, 0, 0, 0, 0);
-	if (is)
-		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0, 0);
-	return is;
+	return is || pid == 1;
+}
+
+/* "" = no /proc here. */
+static void read_namespace(const char *link, char to[NAMESPACE_MAX])
+{
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)to, NAMESPACE_MAX - 1, 0, 0);
+
+	to[n > 0 ? n : 0] = 0;
+}
+
+/*
+ * Of which pid namespace are we, and of which our children? One without processes yet has a link that cannot be read.
+ * false: of another one.
+ */
+static bool look_at_namespaces(struct server *s)
+{
+	static const char children[] = "/proc/thread-self/ns/pid_for_children";
+	char own[NAMESPACE_MAX], theirs[NAMESPACE_MAX];
+	call_stat st;
+
+	read_namespace("/proc/thread-self/ns/pid", own);
+	read_namespace(children, theirs);
+	/* The process that it hangs on is 1, an init or a shell, which often ends when its only child does. */
+	s->dies_along = s->target == 1 || (own[0] && strcmp(own, FIRST_NAMESPACE));
+	if (!own[0])
+		return true;
+	if (!theirs[0]) /* or Linux before 4.12, which has no such name */
+		return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)children, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) != 0;
+	return !strcmp(own, theirs);
 }
 
 static bool start_process(struct start *st)
 {
 	/* Not serve_map's: its list is the server's alone from the clone on, and this goes after it. */
-	uint8_t *stack = st->server->target == 1 ? NULL : mt_prim_map(BETWEEN_BYTES, true);
+	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
-	bool reaper = pause_subreaper();
+	st->server->is_child = shared->is_child = inherits(st->server->target);
 	int status = 0, pid = clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
 	if (WIFSIGNALED(status))
 		st->refused = -EPERM; /* a filter kills it for what it asked */
-	if (reaper)
-		mt_prim_call(SYS_prctl, PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0, 0);
 	mt_prim_unmap(stack, BETWEEN_BYTES);
 	uint32_t state = atomic_load(&shared->xstate_futex);
 	return state != SERVER_NONE && state != SERVER_FAILED;
 }
 
+/* The thread's first code. It must not live in the program's table of descriptors. */
+static int in_thread(void *arg)
+{
+	struct server *s = arg;
+
+	if (s->shares_files && mt_prim_call(SYS_unshare, CLONE_FILES, 0, 0, 0, 0, 0) < 0) {
+		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
+		mt_prim_call(SYS_exit, 0, 0, 0, 0, 0, 0);
+	}
+	descriptors_close();
+	return serve_main(s);
+}
+
 static bool start_thread(struct start *st)
 {
+	/* Emulators know threads only that share all of it. */
+	static const int shares[] = { 0, CLONE_FS | CLONE_FILES | CLONE_SYSVSEM };
 	struct server *s = st->server;
+	int tid = -1;
 
-	s->thread_mode = shared->thread_mode = true;
+	s->thread_mode = s->dies_along = shared->thread_mode = shared->dies_along = true;
 	s->pid_fd = -1;
-	atomic_store(&shared->xstate_futex, SERVER_STARTING);
-	int tid = clone(serve_main, st->stack + STACK_BYTES - 64,
-			CLONE_VM | CLONE_FS | CLONE_FILES | CLONE_SIGHAND | CLONE_THREAD | CLONE_SYSVSEM |
-				CLONE_SETTLS | ITS_END, s, NULL, st->tls, &shared->xtid);
-	return tid > 0;
+	for (int i = 0; i < 2 && tid < 0; i++) {
+		s->shares_files = shares[i] != 0;
+		atomic_store(&shared->xstate_futex, SERVER_STARTING);
+		tid = clone(in_thread, st->stack + STACK_BYTES - 64,
+			    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS | ITS_END | shares[i],
+			    s, NULL, st->tls, &shared->xtid);
+	}
+	/* Until it has closed its copies of the program's descriptors. */
+	if (tid > 0)
+		mt_server_await();
+	return tid > 0 && atomic_load(&shared->xstate_futex) != SERVER_FAILED;
+}
+
+/* The last session's: only a program that asks for such children would ever reap it. */
+static void reap_last(void)
+{
+	int pid = shared && mt_attach_is() && !mt_thread_forked() && shared->is_child ? atomic_load(&shared->xpid) : 0;
+
+	if (pid > 0)
+		mt_prim_call(SYS_wait4, pid, 0, __WCLONE | WNOHANG, 0, 0, 0);
+}
+
+static const char *refusal(const struct start *st)
+{
+	return st->refused == -EPERM ? "the system refuses a socket, or ends the server for asking" :
+	       st->refused	     ? "the system refuses a socket" :
+				       "the system refuses to start the server";
 }
 
 bool mt_server_start(void)
@@ -243,6 +319,7 @@ bool mt_server_start(void)
 	int saved = errno;
 	bool ok = false;
 
+	reap_last();
 	if (mt_attach_is() && !mt_thread_forked())
 		serve_release(); /* of the last session */
 	else
@@ -265,12 +342,18 @@ bool mt_server_start(void)
 	s->target = mt_prim_getpid();
 	if (!listen_parse(s))
 		goto out;
+	if (!look_at_namespaces(s)) {
+		mt_msg("the next child of this process lives in another pid namespace, which the agent's server would spoil; "
+		       "nobody can watch this process (with unshare: use --fork)");
+		goto out;
+	}
+	shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
 	ok = start_process(&st) || (!st.refused && start_thread(&st));
 	restore_signals(mask);
 	if (!ok) {
 		atomic_store(&shared->xstate_futex, SERVER_FAILED);
-		mt_msg("the system refuses %s; nobody can watch this process", st.refused ? "a socket" : "to start the server");
+		mt_msg("%s; nobody can watch this process", refusal(&st));
 		goto out;
 	}
 	mt_msg_forget();
@@ -330,6 +413,13 @@ bool mt_server_gone(void)
 	return false;
 }
 
+/* Wakes nobody: the program may be under a filter now. */
+void mt_server_look(void)
+{
+	if (mt_server_running())
+		atomic_store(&shared->xgiven, true);
+}
+
 void mt_server_exec_begins(void)
 {
 	if (!mt_server_running() || atomic_exchange(&shared->xexec_futex, EXEC_BEGINS) != EXEC_NONE)
@@ -349,15 +439,21 @@ bool mt_server_is_thread(void)
 	return mt_server_running() && shared->thread_mode;
 }
 
+bool mt_server_dies_along(void)
+{
+	return mt_server_running() && shared->dies_along;
+}
+
 void mt_server_exit(int status)
 {
 	if (!mt_server_running())
 		return;
 	atomic_store(&shared->xexit, status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
-	if (!shared->thread_mode)
+	bool surely = shared->thread_mode || mt_pid == 1;
+	if (!shared->dies_along || (!surely && !atomic_load(&shared->xviewer_futex)))
 		return;
 	wake_server();
-	futex_wait(&shared->xfinal_futex, 0, mt_prim_now_ns() + EXIT_PATIENCE_NS);
+	futex_wait(&shared->xfinal_futex, 0, mt_prim_now_ns() + (surely ? EXIT_PATIENCE_NS : EXIT_HURRY_NS));
 }
 
 uint32_t mt_server_mark(const char *name)

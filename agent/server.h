@@ -3,7 +3,8 @@
  * server.h - the process beside the target: its state, and the map of its files.
  *
  *   server.c   target side: starts it, asks it for marks, tells it of exec and exit
- *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec, uid
+ *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec
+ *   rights.c   follows what the target gives up
  *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
  *   listen.c   socket names and who may connect            proc.c     figures from /proc
  *   sums.c     counters -> central sums with a change number; threads, modules
@@ -62,11 +63,15 @@ struct shared {
 	_Atomic uint32_t xstate_futex;   /* SERVER_* */
 	_Atomic uint32_t xexec_futex;    /* EXEC_*: set by the target, RELEASED by the server */
 	_Atomic uint32_t xviewer_futex;  /* 1 once a viewer completed its CLIENT frame */
-	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (thread mode) */
+	_Atomic uint32_t xfinal_futex;   /* 1 once the last frames are written (dies_along) */
 	_Atomic bool xleave;             /* the target wants it to go: mt_server_leave() */
+	_Atomic bool xgiven;             /* the target may have given up rights: rights.c is to look */
 	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
-	bool thread_mode;                /* a raw thread of the target; immutable once UP */
+	/* set by the target before the server runs, then immutable */
+	bool thread_mode;                /* as in struct server, like the next ones */
+	bool dies_along;
+	bool is_child;
 	struct mark_request mark[MARK_REQUESTS];
 };
 
@@ -156,6 +161,15 @@ struct socket_file {
 	uint64_t device, inode;
 };
 
+/* What a process may, by /proc/PID/status. */
+struct rights {
+	uint32_t uid[3], gid[3];      /* real, effective, saved */
+	uint32_t groups, group[64];
+	uint64_t inheritable, permitted, effective, bounding; /* capabilities */
+	uint32_t filters;             /* of system calls; 0 where the kernel does not count them */
+	bool filtered;
+};
+
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
@@ -163,7 +177,10 @@ struct server {
 	char names[LISTEN_NAMES][112];/* sun_path of each try, [0] '@' for abstract; "" = no more */
 	int port;                     /* TCP port, 0 = none */
 	char token[MTW_TOKEN_MAX + 1];
-	bool thread_mode;
+	bool thread_mode;             /* a raw thread of the target */
+	bool shares_files;            /* ... with its descriptors, until it has unshared them */
+	bool is_child;                /* a process, child of the target, as its orphans would be */
+	bool dies_along;              /* soon after the target, perhaps: a thread, or in a pid namespace, which may end then */
 
 	/* sockets and life */
 	int listen_fd, pid_fd, signal_fd;
@@ -173,11 +190,16 @@ struct server {
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;
 	bool over;                    /* the target is gone, or we leave it; state is final */
+	bool announced;               /* ... by a thread of the target, which waits for the last frames */
+	bool released;                /* life_release() was called */
 	bool leaving;                 /* a viewer asked for that: leave.c */
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
 	bool exec_pending, kcmp_works;
-	uint32_t uid[3], gid[3];      /* real, effective, saved: the target's and ours */
+	struct rights rights;         /* the target's, as we followed them */
+	uint64_t root[2];             /* device and number of its root directory at the start, if root_seen */
+	bool root_seen, root_settled; /* settled: it cannot change any more */
+	bool sealed;                  /* no path, no new socket, no other process: rights.c */
 	char exe[MTW_STRING_MAX];
 	char args[16384];             /* NUL-separated */
 	size_t args_len;
@@ -261,7 +283,11 @@ void descriptors_close(void);              /* every one of the caller's table: w
 /* life.c */
 void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
-void life_release(struct server *s);                /* give back the dead target's memory */
+void life_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
+
+/* rights.c */
+void rights_begin(struct server *s);
+void rights_follow(struct server *s);               /* the target's user, groups, capabilities; seals us where that is not all */
 
 /* leave.c */
 void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
@@ -273,8 +299,14 @@ void hooked_look(void);                             /* attached: which modules' 
 
 /* proc.c */
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
+long proc_open(int pid, const char *file);          /* /proc/PID/FILE at its begin; < 0 */
+void proc_close(long fd);
+void proc_forget(void);                             /* ... and begins without any */
+void proc_keep(int target);                         /* opens for good what is still read when no file may be opened any more */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
+const char *proc_status(const char *status, const char *name); /* what stands behind NAME: in /proc/PID/status; NULL */
+uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s);               /* exe, args */

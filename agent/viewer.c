@@ -258,6 +258,9 @@ bool viewer_setup(struct server *s, struct viewer *v)
 	if (s->thread_mode)
 		command_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
 			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
+	else if (s->target == 1)
+		command_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
+			       "a crash or SIGKILL leaves no last figures");
 	end_wait(s);
 	s->next_tick_ns = 0;
 	return true;

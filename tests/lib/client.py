@@ -59,7 +59,7 @@ class Client:
         self.threads, self.options, self.losses, self.marks, self.mark_live = {}, {}, {}, {}, {}
         self.mark_done, self.notices, self.scans, self.errors = set(), [], {}, []
         self.filters, self.weighed = [], {}
-        self.ticks = self.completes = 0
+        self.ticks = self.completes = self.time_ns = 0
         self.complete = self.final = self.ended = False
         self.kinds = []
         if hello:
@@ -260,6 +260,7 @@ class Client:
 
     def on_tick(self, v):
         self.ticks += 1
+        self.time_ns = v["time_ns"]
         if v["seq"] != self.ticks:
             raise WireError(f"tick {v['seq']} where {self.ticks} was due")
         self.complete = bool(v["flags"] & wire.TICK_COMPLETE)

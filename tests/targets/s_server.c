@@ -11,25 +11,38 @@
  *   d DEPTH N   N blocks below DEPTH frames, kept
  *   s N         one block of 64 bytes on each of N different stacks, kept
  *   m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a pid
+ *   W           ... a plain one, without __WALL
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
  *   p           pthread_exit from main while a thread ends with exit(7)
  *   u           unshare(CLONE_NEWUSER): "ok" or errno
- *   i N         setresuid(N, N, N)            r          become a subreaper, then w
+ *   o N         seteuid(N)
+ *   i N         setresuid(N, N, N)            r / R      become a subreaper, then w / W
  *   c           close descriptors 3..4095, open /dev/null: its number
  *   t NAME      rename this thread            e PROG     exec
+ *   E PROG      exec past the C library       n          prctl(PR_SET_DUMPABLE, 0)
+ *   j FOLDER    chroot there: "0" or errno    l          give up all capabilities
+ *   K N         setresuid(N, N, N), but keep CAP_NET_RAW
+ *   y           a filter for all threads that kills for what only a server calls: "0" or errno
+ *   v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says "survived", and takes the commands from then on
  *   F N         fork N children that wait for the end of their parent
  *   D           dumpable?                     T N        N threads that allocate and end
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdbool.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -123,15 +136,68 @@ static void forks(int n)
 		}
 }
 
-static void say_wait(void)
+static void say_wait(int flags)
 {
 	int status;
-	pid_t pid = waitpid(-1, &status, WNOHANG | __WALL);
+	pid_t pid = waitpid(-1, &status, WNOHANG | flags);
 
 	if (pid < 0 && errno == ECHILD)
 		answer("ECHILD");
 	else
 		answer_number(pid);
+}
+
+static void commands(void);
+
+/* In its parent's memory; the blocks there must still be what they were. */
+static int survivor(void *parent)
+{
+	while (getppid() == *(pid_t *)parent)
+		usleep(10000);
+	answer("survived");
+	commands();
+	return 0;
+}
+
+static void survive(bool vforks)
+{
+	static pid_t self;
+	static char stack[1 << 18];
+
+	self = getpid();
+	if (!vforks)
+		clone(survivor, stack + sizeof(stack) - 64, CLONE_VM | SIGCHLD, &self);
+	else
+		clone(survivor, stack + sizeof(stack) - 64, CLONE_VM | CLONE_VFORK | SIGCHLD, &self);
+}
+
+#define KILL_FOR(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static long filter_all_threads(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		KILL_FOR(SYS_ppoll), KILL_FOR(SYS_accept4), KILL_FOR(SYS_sendto), KILL_FOR(SYS_recvfrom), KILL_FOR(SYS_openat),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof(rules) / sizeof(*rules), rules };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? errno : 0;
+}
+
+static long set_capabilities(unsigned low)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2] = { { low, low, 0 }, { 0, 0, 0 } };
+
+	return syscall(SYS_capset, &header, data) ? errno : 0;
+}
+
+static long keep_one(uid_t to)
+{
+	prctl(PR_SET_KEEPCAPS, 1);
+	return setresuid(to, to, to) ? errno : set_capabilities(1u << CAP_NET_RAW);
 }
 
 static void close_all(void)
@@ -158,7 +224,8 @@ static void run(char *line)
 	case 'd': below(n, (int)size); break;
 	case 's': for (unsigned i = 0; i < (unsigned)n; i++) stack_of(i, 17); break;
 	case 'm': answer_number(memtop_mark ? memtop_mark(rest ? rest + 1 : "") : -1); return;
-	case 'w': say_wait(); return;
+	case 'w': say_wait(__WALL); return;
+	case 'W': say_wait(0); return;
 	case 'x': exit(n);
 	case '_': _exit(n);
 	case 'q': quick_exit(n);
@@ -166,24 +233,33 @@ static void run(char *line)
 	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);
 	case 'u': answer_number(unshare(CLONE_NEWUSER) ? errno : 0); return;
 	case 'i': answer_number(setresgid((gid_t)n, (gid_t)n, (gid_t)n) || setresuid((uid_t)n, (uid_t)n, (uid_t)n) ? errno : 0); return;
-	case 'r': prctl(PR_SET_CHILD_SUBREAPER, 1); say_wait(); return;
+	case 'r':
+	case 'R': prctl(PR_SET_CHILD_SUBREAPER, 1); say_wait(line[0] == 'r' ? __WALL : 0); return;
 	case 'c': close_all(); return;
 	case 't': prctl(PR_SET_NAME, rest + 1); break;
 	case 'D': answer_number(prctl(PR_SET_DUMPABLE, 1) ? -1 : prctl(PR_GET_DUMPABLE)); return;
 	case 'g': answer_number(prctl(PR_GET_DUMPABLE)); return;
 	case 'e': execl(rest + 1, rest + 1, "s_server", (char *)NULL); answer_number(errno); return;
+	case 'E': answer_number(syscall(SYS_execve, rest + 1, (char *[]){ rest + 1, NULL }, environ) ? errno : 0); return;
+	case 'n': answer_number(prctl(PR_SET_DUMPABLE, 0)); return;
+	case 'j': answer_number(chroot(rest + 1) ? errno : 0); return;
+	case 'o': answer_number(seteuid((uid_t)n) ? errno : 0); return;
+	case 'l': answer_number(set_capabilities(0)); return;
+	case 'K': answer_number(keep_one((uid_t)n)); return;
+	case 'y': answer_number(filter_all_threads()); return;
+	case 'v':
+	case 'V': survive(line[0] == 'v'); break;
 	case 'T': threads(n); break;
 	case 'F': forks(n); break;
 	}
 	answer("ok");
 }
 
-int main(void)
+static void commands(void)
 {
 	char buf[4096];
 	size_t have = 0;
 
-	answer("ready");
 	for (;;) {
 		char *end = memchr(buf, '\n', have);
 		if (!end) {
@@ -198,4 +274,11 @@ int main(void)
 		have -= (size_t)(end + 1 - buf);
 		memmove(buf, end + 1, have);
 	}
+}
+
+int main(void)
+{
+	answer("ready");
+	commands();
+	return 0;
 }
