@@ -8,8 +8,8 @@
  *              0 bytes, an aligned new counts its size before rounding.
  *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
  *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      a library behind us replaces some form, or a library's with another malloc before ours: called, and
- *              counted here unless it came to the malloc hook.
+ *   OTHER      a library behind us replaces some form, or a library's with another malloc, free or aligned_alloc
+ *              before ours: called, and counted here unless it came to the malloc hook.
  *   PROGRAM    the program itself, or what comes before us, replaces some form, and its calls of that form pass us
  *              by. The other forms are called and not counted here: the malloc hook counts what they ask for.
  *
@@ -156,7 +156,7 @@ static bool beside_malloc(const void *f)
 /* Forms before us; forms behind us, or where the agent was attached, that are not the library's. */
 static enum kind classify_forms(void)
 {
-	enum kind found = mt_real_front() ? OTHER : PLAIN;
+	enum kind found = mt_real_front_part() ? OTHER : PLAIN;
 
 	for (int i = 0; i < NEWS + DELETES; i++) {
 		const void *f = i < NEWS ? (const void *)real_new[i] : (const void *)real_delete[i - NEWS];
@@ -168,7 +168,7 @@ static enum kind classify_forms(void)
 			return PROGRAM;
 		found = OTHER;
 	}
-	return found == PLAIN && mt_real_front_part() ? PROGRAM : found;
+	return found;
 }
 
 static enum kind classify(void)
