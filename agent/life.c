@@ -219,12 +219,9 @@ static bool thread_mode_over(struct server *s)
 	return false;
 }
 
-bool life_check(struct server *s, bool second)
+/* A process of its own sees the end. */
+static bool process_mode_over(struct server *s, bool second)
 {
-	if (is_announced(s))
-		return true;
-	if (s->thread_mode)
-		return thread_mode_over(s);
 	if (is_gone(s)) {
 		/* An exec under way and not taken back has come off: that is another program's end. */
 		if (atomic_load(&s->shared->xexec_futex) != EXEC_NONE)
@@ -233,10 +230,16 @@ bool life_check(struct server *s, bool second)
 			learn_status(s);
 		return true;
 	}
-	if (has_execed(s, second) && !is_gone(s)) {
-		set_state(s, MTW_EXECED, 0, true);
+	if (!has_execed(s, second) || is_gone(s))
+		return false;
+	set_state(s, MTW_EXECED, 0, true);
+	return true;
+}
+
+bool life_check(struct server *s, bool second)
+{
+	if (is_announced(s) || (s->thread_mode ? thread_mode_over(s) : process_mode_over(s, second)))
 		return true;
-	}
 	if (second)
 		rights_follow(s);
 	return false;

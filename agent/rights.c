@@ -133,7 +133,6 @@ static void note_seals(const struct server *s)
 
 void rights_begin(struct server *s)
 {
-	proc_forget();
 	note_seals(s);
 	if (!read_rights(mt_prim_getpid(), &s->rights)) { /* no /proc: nothing can be followed */
 		uint32_t *uid = s->rights.uid;

@@ -185,6 +185,7 @@ static void begin(struct server *s)
 	listen_try(s, serve_now());
 	rights_begin(s);
 	life_begin(s);
+	s->next_second_ns = serve_now() + SECOND; /* nothing has changed yet */
 	proc_identity(s);
 	command_options(s);
 	/* The program may change its directory and unmount the old one: do not hold it. */

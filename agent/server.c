@@ -21,8 +21,8 @@
  * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be cloned: the namespace
  * would end with it, and the program could never fork again. No thread can be made there either.
  *
- * What no server can be without is asked for before there is one (memory; a socket, by the process in between, which
- * a filter of system calls may kill for it): later nobody could be told that there is none.
+ * What no server can be without is asked for before there is one (memory; a socket; under a filter of system calls all that it
+ * calls: probe.c): later nobody could be told that there is none.
  *
  * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
@@ -53,8 +53,7 @@
 #define MARK_PATIENCE_NS (200 * MILLI)
 #define EXIT_PATIENCE_NS (2 * SECOND)  /* for the viewers to take the last figures */
 #define EXIT_HURRY_NS (500 * MILLI)    /* ... when the server may live on */
-#define NAMESPACE_MAX 64
-#define FIRST_NAMESPACE "pid:[4026531836]" /* the whole machine's: PROC_PID_INIT_INO */
+#define FIRST_NAMESPACE 0xEFFFFFFCu /* the whole machine's: PROC_PID_INIT_INO */
 
 static struct shared *shared; /* wiped on fork */
 
@@ -63,6 +62,7 @@ struct start {
 	struct server *server;
 	uint8_t *stack;
 	void *tls;
+	bool killed;       /* a filter kills for what it calls */
 	long refused;      /* -errno of what no server can be without: a socket */
 };
 
@@ -217,33 +217,28 @@ static bool inherits(int pid)
 	return is || pid == 1;
 }
 
-/* "" = no /proc here. */
-static void read_namespace(const char *link, char to[NAMESPACE_MAX])
+/* Its number; 0 = no such link, or no process is in it yet. Not by readlink, which a filter may kill for: loaders stat. */
+static uint64_t namespace_of(const char *link)
 {
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)link, (long)to, NAMESPACE_MAX - 1, 0, 0);
+	call_stat st;
 
-	to[n > 0 ? n : 0] = 0;
+	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)link, (long)&st, 0, 0, 0) == 0 ? st.st_ino : 0;
 }
 
-/*
- * Of which pid namespace are we, and of which our children? One without processes yet has a link that cannot be read.
- * false: of another one.
- */
+/* Of which pid namespace are we, and of which our children? false: of another one. */
 static bool look_at_namespaces(struct server *s)
 {
 	static const char children[] = "/proc/thread-self/ns/pid_for_children";
-	char own[NAMESPACE_MAX], theirs[NAMESPACE_MAX];
+	uint64_t own = namespace_of("/proc/thread-self/ns/pid"), theirs = namespace_of(children);
 	call_stat st;
 
-	read_namespace("/proc/thread-self/ns/pid", own);
-	read_namespace(children, theirs);
 	/* The process that it hangs on is 1, an init or a shell, which often ends when its only child does. */
-	s->dies_along = s->target == 1 || (own[0] && strcmp(own, FIRST_NAMESPACE));
-	if (!own[0])
+	s->dies_along = s->target == 1 || (own && own != FIRST_NAMESPACE);
+	if (!own) /* no /proc here */
 		return true;
-	if (!theirs[0]) /* or Linux before 4.12, which has no such name */
+	if (!theirs) /* or Linux before 4.12, which has no such name */
 		return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)children, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) != 0;
-	return !strcmp(own, theirs);
+	return own == theirs;
 }
 
 static bool start_process(struct start *st)
@@ -256,8 +251,7 @@ static bool start_process(struct start *st)
 	int status = 0, pid = clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
-	if (WIFSIGNALED(status))
-		st->refused = -EPERM; /* a filter kills it for what it asked */
+	st->killed = WIFSIGNALED(status);
 	mt_prim_unmap(stack, BETWEEN_BYTES);
 	uint32_t state = atomic_load(&shared->xstate_futex);
 	return state != SERVER_NONE && state != SERVER_FAILED;
@@ -309,9 +303,9 @@ static void reap_last(void)
 
 static const char *refusal(const struct start *st)
 {
-	return st->refused == -EPERM ? "the system refuses a socket, or ends the server for asking" :
-	       st->refused	     ? "the system refuses a socket" :
-				       "the system refuses to start the server";
+	return st->killed  ? "a filter of system calls would end the agent's server" :
+	       st->refused ? "the system refuses a socket" :
+			     "the system refuses to start the server";
 }
 
 bool mt_server_start(void)
@@ -320,12 +314,13 @@ bool mt_server_start(void)
 	bool ok = false;
 
 	reap_last();
+	proc_forget();
 	if (mt_attach_is() && !mt_thread_forked())
 		serve_release(); /* of the last session */
 	else
 		serve_forget();
 	struct server *s = serve_map(sizeof(*s));
-	struct start st = { s, serve_map(STACK_BYTES), make_tls(), 0 };
+	struct start st = { s, serve_map(STACK_BYTES), make_tls(), false, 0 };
 
 	bool known = shared; /* likewise, or of the process that forked us */
 	if (known)
@@ -349,7 +344,8 @@ bool mt_server_start(void)
 	}
 	shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
-	ok = start_process(&st) || (!st.refused && start_thread(&st));
+	st.killed = probe_kills();
+	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {
 		atomic_store(&shared->xstate_futex, SERVER_FAILED);

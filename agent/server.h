@@ -3,6 +3,7 @@
  * server.h - the process beside the target: its state, and the map of its files.
  *
  *   server.c   target side: starts it, asks it for marks, tells it of exec and exit
+ *   probe.c    target side: would a filter of system calls kill it?
  *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec
  *   rights.c   follows what the target gives up
  *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
@@ -13,7 +14,7 @@
  *   marks.c    epochs with what was live then              history.c  thinned totals
  *   scan.c     threads and ages out of the live map; cohorts.c  ... by slot
  *
- * All but server.c run in the server only, which is one thread: no locks, no atomics but in `struct
+ * All but server.c and probe.c run in the server only, which is one thread: no locks, no atomics but in `struct
  * shared`. It has no thread of the C library's, so nothing here may use errno, stdio, malloc or
  * any function that reads thread-local storage; memcpy and the like are fine.
  *
@@ -269,6 +270,9 @@ void serve_release(void);                           /* target: all of them, of a
 void serve_forget(void);                            /* in a forked child: they are copies now */
 uint64_t serve_now(void);                           /* ns since the agent started */
 void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
+
+/* probe.c */
+bool probe_kills(void);                             /* target: a filter of system calls would end the server */
 
 /* listen.c */
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */

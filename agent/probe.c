@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * probe.c - would a filter of system calls end the server for what it calls? Target side, before there is a server.
+ *
+ * A filter that refuses is no danger, one that kills is: the server would vanish at its first viewer, and the program if it asked
+ * itself. And before Linux 5.16 a signal that dumps core (SIGSYS, which such a filter sends) ended every process in that
+ * memory, the program among them. So all calls are tried first, without an effect, by a process that may die: on such a kernel
+ * with memory of its own, on later ones in ours, which costs no fork. What a filter says to clone cannot be tried.
+ */
+#include "calls.h"
+#include "server.h"
+
+#include <sched.h>
+#include <sys/auxv.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+#ifndef AT_RSEQ_FEATURE_SIZE
+#define AT_RSEQ_FEATURE_SIZE 27
+#endif
+
+#define STACK_BYTES (16u << 10)
+
+/* Asked by the program itself, as no reading of /proc is so cheap: filters that kill for prctl are not known. */
+static bool is_filtered(void)
+{
+	return mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
+}
+
+/* The kernel that first said this (6.3) is later than the one that changed (5.16). */
+static bool deaths_are_shared(void)
+{
+	return getauxval(AT_RSEQ_FEATURE_SIZE) == 0;
+}
+
+/* With arguments that are wrong, or mean no change. */
+static int try_calls(void *unused)
+{
+	static const long calls[] = {
+		SYS_prlimit64, SYS_setsid, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_signalfd4, SYS_prctl, SYS_chdir, SYS_umask,
+		SYS_bind, SYS_listen, SYS_accept4, SYS_getsockopt, SYS_setsockopt, SYS_connect, SYS_sendto, SYS_recvfrom,
+		SYS_shutdown, SYS_openat, SYS_read, SYS_pread64, SYS_lseek, SYS_close, SYS_readlinkat, CALL_FSTATAT, SYS_unlinkat,
+		SYS_fchmodat, SYS_ioctl, SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_tgkill, SYS_madvise, SYS_munmap, SYS_mincore,
+		SYS_getpid, SYS_gettid, SYS_getppid, CALL_GETEUID, CALL_SETGROUPS, CALL_SETRESGID, CALL_SETRESUID, SYS_capget,
+		SYS_capset, SYS_wait4,
+	};
+	static const long seldom[] = { SYS_close_range, SYS_pidfd_open, SYS_kcmp, SYS_membarrier };
+	uint64_t no_core[2] = { 0, 0 };
+	long now[2] = { 0, 0 };
+
+	(void)unused;
+	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
+	mt_prim_call(SYS_close, mt_prim_call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0), 0, 0, 0, 0, 0);
+	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
+		mt_prim_call(calls[i], -1, -1, -1, -1, -1, -1);
+	for (size_t i = 0; i < sizeof(seldom) / sizeof(*seldom); i++)
+		mt_prim_call_seldom(seldom[i], -1, -1, -1);
+	mt_prim_call(SYS_ppoll, 0, 0, (long)now, 0, 8, 0);
+	mt_prim_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	return 0;
+}
+
+bool probe_kills(void)
+{
+	uint8_t *stack = is_filtered() ? mt_prim_map(STACK_BYTES, true) : NULL;
+	int status = 0;
+
+	if (!stack)
+		return false;
+	/* We wait for its end; it has no exit signal, and a table of descriptors of its own. */
+	int pid = clone(try_calls, stack + STACK_BYTES - 64, CLONE_VFORK | (deaths_are_shared() ? 0 : CLONE_VM), NULL);
+	if (pid > 0)
+		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
+	mt_prim_unmap(stack, STACK_BYTES);
+	return WIFSIGNALED(status);
+}
