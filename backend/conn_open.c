@@ -250,7 +250,8 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 		return err_set(err, 3, "%s: another protocol: %.*s; install the same memtop on both sides", t->text, n, text);
 	case MTW_E_ACCESS:
 		return err_set(err, 3, t->kind == TARGET_TCP
-					       ? "%s: refused by the agent: %.*s; set MEMTOP_TOKEN to the token it was started with"
+					       ? "%s: refused by the agent: %.*s; forward the port as the user that owns the process, or set "
+						 "MEMTOP_TOKEN where it asks for a token"
 					       : "%s: refused by the agent: %.*s; run memtop as the user that owns the process",
 			       t->text, n, text);
 	case MTW_E_BUSY:
