@@ -38,6 +38,8 @@
 #define GREETING_MS 5000u         /* ... given up after so long */
 #define PAUSE_MIN_MS 5u           /* a program that was just started listens within a few ms */
 #define PAUSE_MAX_MS 1000u
+#define BUSY_MS 10u               /* a full queue is asked again after so long, without a word, ... */
+#define BUSY_TRIES 200u           /* ... so often */
 #define STEADY_NS 2000000000u     /* a link that lasted so long was good: come back at once */
 
 enum state { PAUSE, LOOKING, CONNECTING, GREETING, PROVING, UP, OVER };
@@ -56,7 +58,7 @@ struct conn {
 	struct loop_source *io;          /* fd */
 	struct loop_source *timer;       /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
 	bool silence_said;
-	unsigned attempts, failures, pause_ms;
+	unsigned attempts, failures, pause_ms, busy; /* busy: full queues met since something else happened */
 	uint64_t up_ns, last_ns;
 	uint8_t *in;                     /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
@@ -400,10 +402,11 @@ static void on_io(void *arg, unsigned events)
 		on_readable(c);
 }
 
-/* The first of an agent's possible names that leads to it; *err is about the plain one. */
+/* The first of an agent's possible names that leads to it; *err is about the plain one. -EAGAIN: a queue there is full. */
 static int open_first(struct conn *c, struct err *err)
 {
 	struct err first = { 0 };
+	bool busy = false;
 
 	for (size_t i = 0; i < c->peers.count; i++) {
 		struct err *why = i ? err : &first;
@@ -412,9 +415,10 @@ static int open_first(struct conn *c, struct err *err)
 			return fd;
 		if (fd >= 0)
 			close(fd);
+		busy |= fd == -EAGAIN;
 	}
 	*err = first;
-	return -1;
+	return busy ? -EAGAIN : -1;
 }
 
 static void connect_peers(struct conn *c)
@@ -425,6 +429,15 @@ static void connect_peers(struct conn *c)
 		c->fd = conn_open(&c->target, &c->peers, c->attempts, &err);
 	else
 		c->fd = open_first(c, &err);
+	bool again = c->fd == -EAGAIN && c->busy++ < BUSY_TRIES;
+	if (c->fd < 0)
+		c->fd = -1;
+	if (again) { /* others crowd there; each try may be the one that finds room */
+		c->state = PAUSE;
+		set_timer(c, BUSY_MS, try_connect);
+		return;
+	}
+	c->busy = 0;
 	if (c->fd < 0) {
 		lost(c, &err);
 		return;

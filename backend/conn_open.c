@@ -137,8 +137,10 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 		return fd;
 	int why = errno;
 	close(fd);
-	if (why == EAGAIN) /* a Unix socket whose queue is full */
-		return err_set(err, 3, "%s: busy: it takes no more connections now; try again", t->text);
+	if (why == EAGAIN) { /* a Unix socket whose queue is full */
+		err_set(err, 3, "%s: busy: it takes no more connections now; try again", t->text);
+		return -EAGAIN;
+	}
 	if (why == EACCES || why == EPERM)
 		return err_set(err, 3, "%s: refused: %s; run memtop as the user that owns the process", t->text, strerror(why));
 	return explain_refused(t, why, err);

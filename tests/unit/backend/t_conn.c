@@ -533,3 +533,53 @@ TEST(proof_in_single_bytes)
 	close(fd);
 	end_link(c, listener);
 }
+
+/* --- a socket whose queue is full */
+
+TEST(full_queue_is_asked_again)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof un;
+	int listener, fd[64], n = 0;
+	struct conn *c = open_link(&listener);
+
+	CHECK_EQ(listen(listener, 1), 0);
+	CHECK_EQ(getsockname(listener, (struct sockaddr *)&un, &len), 0);
+	for (int rc = 0; n < 64 && !rc; n++) {
+		fd[n] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+		rc = connect(fd[n], (struct sockaddr *)&un, len);
+	}
+	CHECK_EQ(errno, EAGAIN);
+	for (int i = 0; i < 5; i++)
+		loop_once(loop, 50);
+	CHECK_EQ(problems, 0);
+	for (int i = 0; i < n - 1; i++) {
+		int stranger = peer_accept(listener);
+		close(fd[i]);
+		close(stranger);
+	}
+	int agent = peer_accept(listener);
+	peer_send(agent, right, sizeof right);
+	WAIT_FOR(conn_up(c));
+	CHECK_EQ(problems, 0);
+	close(agent);
+	end_link(c, listener);
+}
+
+/* But it is said in the end. */
+TEST(queue_that_stays_full)
+{
+	struct sockaddr_un un = { .sun_family = AF_UNIX };
+	socklen_t len = sizeof un;
+	int listener, rc = 0;
+	struct conn *c = open_link(&listener);
+
+	CHECK_EQ(listen(listener, 1), 0);
+	CHECK_EQ(getsockname(listener, (struct sockaddr *)&un, &len), 0);
+	while (!rc)
+		rc = connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr *)&un, len);
+	WAIT_FOR(problems > 0);
+	CHECK(strstr(problem, "busy: it takes no more connections now") != NULL);
+	CHECK(conn_tried(c));
+	end_link(c, listener);
+}
