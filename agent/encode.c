@@ -74,7 +74,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	char options[2048];
 
 	mt_conf_print(options, sizeof(options));
-	mtw_put(&o, MTW_VERSION);
+	mtw_put(&o, v->tcp ? MTW_VERSION : MTW_VERSION_UNIX);
 	mtw_put(&o, MTW_FEATURE_MEMORY | MTW_FEATURE_COHORTS);
 	mtw_put(&o, (uint64_t)s->target);
 	mtw_put(&o, s->rights.uid[1]);

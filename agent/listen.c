@@ -4,9 +4,9 @@
  *
  * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback only, and
  * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer
- * is sent the greeting and nothing else. Unix sockets: the kernel tells the peer's user, who must be
- * our own effective one, or root; on Android also the shell's. TCP knows no users, so that one must prove a secret of at
- * least 128 bits, compared in constant time; it comes from MEMTOP_TOKEN or from a file that only
+ * is sent the greeting and nothing else (door.c). Unix sockets: the kernel tells the peer's user, who must be
+ * our own effective one, or root; on Android also the shell's. TCP knows no users, so both ends must prove a secret of at
+ * least 128 bits, without showing it; it comes from MEMTOP_TOKEN or from a file that only
  * its owner can read.
  *
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
@@ -26,7 +26,7 @@
 #define RETRY_NS (10 * MILLI)
 #define STALE_PAUSE_NS (2 * MILLI)
 #define TOKEN_LEAST 22 /* base64 of 128 bits */
-#define BACKLOG 16
+#define BACKLOG 64
 #define SHELL_USER 2000 /* AID_SHELL of Android: whoever comes through adb forward */
 
 /* %p and %% expanded; false: does not fit. */
@@ -120,7 +120,7 @@ static bool parse_port(struct server *s, const char *text)
 		return false;
 	}
 	s->port = (int)port;
-	return read_token(s);
+	return read_token(s) && door_seed(s);
 }
 
 bool listen_parse(struct server *s)
@@ -339,14 +339,4 @@ const char *listen_refuses(int fd)
 		return NULL;
 #endif
 	return peer.uid == own || peer.uid == 0 ? NULL : other;
-}
-
-bool listen_token_ok(const struct server *s, const char *token, size_t len)
-{
-	size_t want = strlen(s->token);
-	unsigned differ = len != want;
-
-	for (size_t i = 0; i < want; i++)
-		differ |= (unsigned)(uint8_t)s->token[i] ^ (unsigned)(uint8_t)(i < len ? token[i] : 0);
-	return !differ;
 }

@@ -23,7 +23,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define GREETING_PATIENCE_NS (10 * SECOND)  /* from accept to CLIENT */
+#define DOOR_PATIENCE_NS (5 * SECOND)       /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
 #define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
 #define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
 #define LEAVING_PATIENCE_NS (5 * SECOND)    /* ... when the target runs on */
@@ -33,6 +33,7 @@
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
 #define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
+#define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
 
 /* Every mapping of the server's, linked, so that the end of the target spares them. */
 struct mapping {
@@ -144,8 +145,8 @@ static void raise_descriptor_limit(void)
 	uint64_t limit[2];
 
 	if (mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0) == 0 &&
-	    limit[0] < 64 && limit[1] > limit[0]) {
-		limit[0] = limit[1] < 64 ? limit[1] : 64;
+	    limit[0] < DESCRIPTORS && limit[1] > limit[0]) {
+		limit[0] = limit[1] < DESCRIPTORS ? limit[1] : DESCRIPTORS;
 		mt_prim_call(SYS_prlimit64, 0, 7, (long)limit, 0, 0, 0);
 	}
 }
@@ -248,7 +249,7 @@ static bool anybody(struct server *s)
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state != VIEWER_FREE)
 			return true;
-	return false;
+	return !door_empty(s);
 }
 
 /* The target is gone, or the agent is out of it. */
@@ -258,13 +259,14 @@ static void the_end(struct server *s)
 	s->over_ns = serve_now();
 	s->exec_pending = false;
 	if (s->listen_fd >= 0)
-		viewer_accept(s, s->over_ns); /* one that is just coming has its last chance */
+		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	listen_close(s, true);
 	if (anybody(s))
 		scan_last(s); /* first: the tick sends the final state */
 	serve_tick(s, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
+	door_since(s, s->over_ns);
 }
 
 /* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
@@ -304,13 +306,12 @@ static void patience(struct server *s, uint64_t now)
 		struct viewer *v = &s->viewer[i];
 		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS : s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
 
-		if (v->state == VIEWER_GREETING || v->state == VIEWER_CLIENT)
-			limit = s->over ? ARRIVAL_PATIENCE_NS : GREETING_PATIENCE_NS;
 		if (v->state == VIEWER_CLOSING)
 			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
+	door_patience(s, now, s->over ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -324,6 +325,8 @@ static int timeout_ms(const struct server *s, uint64_t now)
 		until = s->listen_next_ns;
 	if (s->exec_pending && now + MILLI < until)
 		until = now + MILLI;
+	if (s->listen_fd >= 0 && door_opens(s) > now && door_opens(s) < until)
+		until = door_opens(s);
 	if (until <= now)
 		return 0;
 	uint64_t ms = (until - now + MILLI - 1) / MILLI;
@@ -333,11 +336,11 @@ static int timeout_ms(const struct server *s, uint64_t now)
 /* Waits at most so long, and serves whatever is ready. */
 static void poll_once(struct server *s, int ms)
 {
-	struct pollfd fd[VIEWERS_MAX + 3];
+	struct pollfd fd[VIEWERS_MAX + 3 + DOOR_PLACES];
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] = (struct pollfd){ s->listen_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ door_opens(s) > serve_now() ? -1 : s->listen_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
@@ -347,7 +350,8 @@ static void poll_once(struct server *s, int ms)
 		viewer[n] = i;
 		fd[n++] = (struct pollfd){ v->fd, (short)(POLLIN | (v->out_len ? POLLOUT : 0)), 0 };
 	}
-	if (mt_prim_call(SYS_ppoll, (long)fd, n, (long)ts, 0, 8, 0) <= 0)
+	int strangers = door_watch(s, fd + n);
+	if (mt_prim_call(SYS_ppoll, (long)fd, n + strangers, (long)ts, 0, 8, 0) <= 0)
 		return;
 	if (fd[1].revents)
 		s->next_tick_ns = s->next_second_ns = 0;
@@ -362,8 +366,9 @@ static void poll_once(struct server *s, int ms)
 		if (v->state != VIEWER_FREE && (fd[i].revents & POLLOUT))
 			viewer_write(s, v);
 	}
+	door_ready(s, fd + n, strangers); /* before newcomers push any of them out */
 	if (fd[0].revents)
-		viewer_accept(s, serve_now());
+		door_arrivals(s, serve_now());
 }
 
 static void feed(struct server *s)

@@ -9,6 +9,7 @@
  *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
  *   listen.c   socket names and who may connect            proc.c     figures from /proc
  *   sums.c     counters -> central sums with a change number; threads, modules
+ *   door.c     who is no viewer yet: greeting, proof
  *   viewer.c   one connection: bytes, frames from it       commands.c what those frames ask for
  *   encode.c   state -> frames, first the small kinds      batch.c    slots with their paths
  *   marks.c    epochs with what was live then              history.c  thinned totals
@@ -26,6 +27,7 @@
 
 #include "agent.h"
 #include "cohorts.h"
+#include "door.h"
 #include "memtop/wire.h"
 #include "viewer.h"
 
@@ -251,6 +253,7 @@ struct server {
 	size_t last_threads_len;
 	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise */
 
+	struct door door;
 	struct viewer viewer[VIEWERS_MAX];
 	uint8_t *scratch;             /* SCRATCH_BYTES */
 	struct batch *batch;
@@ -279,7 +282,6 @@ bool listen_parse(struct server *s);                /* target side: names from t
 void listen_try(struct server *s, uint64_t now);    /* binds when it can; sets listen_fd */
 void listen_close(struct server *s, bool unlink);
 const char *listen_refuses(int fd);                 /* Unix sockets: why this peer may not; NULL = it may */
-bool listen_token_ok(const struct server *s, const char *token, size_t len);
 
 /* descriptors.c */
 void descriptors_close(void);              /* every one of the caller's table: what the server inherited */

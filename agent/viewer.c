@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * viewer.c - one connection: greeting, access, bytes in, bytes out.
+ * viewer.c - one connection that was let in (door.c): bytes in, bytes out.
  *
  * Nothing a client sends is trusted: each frame is bounded before it is kept, parsed with mtw_get,
  * and a malformed one ends the connection with the reason. Nothing a client fails to read is kept
@@ -20,7 +20,7 @@
 
 #define GROW_NS (150 * MILLI)
 #define SHRINK_NS (600 * MILLI)
-#define REFUSALS 512 /* bytes of a greeting and an ERROR */
+#define REFUSALS 512 /* bytes of an ERROR */
 
 /* Parts of a viewer's one mapping, in order. Most of its pages are never touched. */
 #define SLOT_BITS (MTW_SLOTS_MAX / 8)
@@ -72,16 +72,6 @@ void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t l
 	}
 }
 
-static size_t greeting(uint8_t *to)
-{
-	static const uint8_t versions[] = { MTW_VERSION & 0xff, MTW_VERSION >> 8, MTW_VERSION_MIN & 0xff,
-					    MTW_VERSION_MIN >> 8 };
-
-	memcpy(to, MTW_MAGIC, MTW_MAGIC_LEN);
-	memcpy(to + MTW_MAGIC_LEN, versions, sizeof(versions));
-	return MTW_GREETING_LEN;
-}
-
 static size_t error_payload(uint8_t *to, size_t size, unsigned code, const char *text)
 {
 	struct mtw_out o = { to, to + size, false };
@@ -106,21 +96,6 @@ void viewer_error(struct server *s, struct viewer *v, unsigned code, const char 
 	viewer_frame(v, MTW_ERROR, payload, error_payload(payload, sizeof(payload), code, text));
 	start_closing(v);
 	viewer_write(s, v);
-}
-
-/* Before there is a viewer: greeting and reason in one piece, and good-bye. */
-static void refuse(int fd, unsigned code, const char *text)
-{
-	uint8_t out[REFUSALS], payload[REFUSALS / 2];
-	size_t len = error_payload(payload, sizeof(payload), code, text);
-	size_t n = greeting(out);
-	struct mtw_out o = { out + n, out + sizeof(out), false };
-
-	mtw_put(&o, MTW_ERROR);
-	mtw_put_bytes(&o, payload, len);
-	mt_prim_call(SYS_sendto, fd, (long)out, o.at - out, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
-	mt_prim_call(SYS_shutdown, fd, SHUT_WR, 0, 0, 0, 0);
-	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 }
 
 static struct viewer *free_viewer(struct server *s)
@@ -154,40 +129,28 @@ static bool place_arrays(struct viewer *v)
 	return true;
 }
 
-/* wait=: the program has waited for its first viewer long enough. */
-static void end_wait(struct server *s)
+struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 {
-	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
-		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0, 0, 0);
-}
+	struct viewer *v = free_viewer(s);
 
-void viewer_accept(struct server *s, uint64_t now)
-{
-	for (int n = 0; n < VIEWERS_MAX; n++) {
-		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
-		if (fd < 0)
-			return;
-		const char *why = s->port ? NULL : listen_refuses(fd);
-		if (why) {
-			refuse(fd, MTW_E_ACCESS, why);
-			end_wait(s); /* whom the start waits for may be this one */
-			continue;
-		}
-		struct viewer *v = free_viewer(s);
-		if (!v || !place_arrays(v)) {
-			refuse(fd, MTW_E_BUSY, v ? "this process has no memory left for a viewer" :
-						   "too many viewers watch this process");
-			continue;
-		}
-		v->state = VIEWER_GREETING;
-		v->fd = fd;
-		v->tcp = s->port != 0;
-		v->since_ns = now;
-		v->window = MTW_WINDOW_MIN;
-		uint8_t hello[MTW_GREETING_LEN];
-		append(v, hello, greeting(hello));
-		viewer_write(s, v);
-	}
+	*why = v ? "this process has no memory left for a viewer" : "too many viewers watch this process";
+	if (!v || !place_arrays(v))
+		return NULL;
+	v->state = VIEWER_OPEN;
+	v->fd = fd;
+	v->tcp = s->port != 0;
+	v->since_ns = serve_now();
+	v->window = MTW_WINDOW_MIN;
+	v->wants = true;
+	v->notice_serial = s->notice_serial;
+	if (s->thread_mode)
+		command_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
+			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
+	else if (s->target == 1)
+		command_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
+			       "a crash or SIGKILL leaves no last figures");
+	s->next_tick_ns = 0;
+	return v;
 }
 
 void viewer_close(struct server *s, struct viewer *v)
@@ -250,46 +213,9 @@ static void acknowledge(struct viewer *v, uint64_t bytes)
 	v->probe = 0;
 }
 
-bool viewer_setup(struct server *s, struct viewer *v)
-{
-	v->state = VIEWER_OPEN;
-	v->wants = true;
-	v->notice_serial = s->notice_serial;
-	if (s->thread_mode)
-		command_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
-			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
-	else if (s->target == 1)
-		command_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
-			       "a crash or SIGKILL leaves no last figures");
-	end_wait(s);
-	s->next_tick_ns = 0;
-	return true;
-}
-
-static bool hello_from(struct server *s, struct viewer *v, struct mtw_in *in)
-{
-	size_t who_len, token_len;
-
-	mtw_get(in); /* features: none yet */
-	const char *who = mtw_get_bytes(in, MTW_NAME_MAX, &who_len);
-	const char *token = mtw_get_bytes(in, MTW_TOKEN_MAX, &token_len);
-	uint64_t tick = mtw_get(in);
-	if (in->bad)
-		return false;
-	if (v->tcp && !listen_token_ok(s, token, token_len)) {
-		viewer_error(s, v, MTW_E_ACCESS, "the token is wrong or missing; set MEMTOP_TOKEN to the agent's");
-		return true;
-	}
-	memcpy(v->who, who, who_len);
-	v->tick_ns = tick ? tick : mt_conf.tick_ns;
-	return viewer_setup(s, v);
-}
-
 /* One frame. False: malformed. */
 static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in)
 {
-	if (v->state == VIEWER_CLIENT)
-		return type == MTW_CLIENT && hello_from(s, v, in);
 	if (type == MTW_ACK) {
 		uint64_t bytes = mtw_get(in);
 		if (!in->bad)
@@ -308,29 +234,11 @@ static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct
 	return command_run(s, v, type, in);
 }
 
-static bool take_greeting(struct server *s, struct viewer *v)
-{
-	unsigned newest = v->in[8] | (unsigned)v->in[9] << 8;
-	unsigned lowest = v->in[10] | (unsigned)v->in[11] << 8;
-
-	if (memcmp(v->in, MTW_MAGIC, MTW_MAGIC_LEN)) {
-		viewer_close(s, v); /* not a viewer: it would not understand a reason either */
-		return false;
-	}
-	if (newest < MTW_VERSION_MIN || lowest > MTW_VERSION) {
-		viewer_error(s, v, MTW_E_VERSION, "no common version of the protocol; use a memtop of the "
-						  "agent's release");
-		return false;
-	}
-	v->state = VIEWER_CLIENT;
-	return true;
-}
-
 /* Whether its frames are read. After the final tick they are for the ACKs in them: closing a TCP
  * socket that more comes in to would throw away what the peer has not got yet. */
 static bool heard(const struct viewer *v)
 {
-	return v->state == VIEWER_CLIENT || v->state == VIEWER_OPEN || (v->state == VIEWER_CLOSING && v->final);
+	return v->state == VIEWER_OPEN || (v->state == VIEWER_CLOSING && v->final);
 }
 
 /* Bytes of v->in that were used up. */
@@ -338,11 +246,6 @@ static size_t parse(struct server *s, struct viewer *v)
 {
 	size_t at = 0;
 
-	if (v->state == VIEWER_GREETING) {
-		if (v->in_len < MTW_GREETING_LEN || !take_greeting(s, v))
-			return 0;
-		at = MTW_GREETING_LEN;
-	}
 	while (heard(v)) {
 		uint64_t type, len;
 		int head = mtw_frame(v->in + at, v->in_len - at, MTW_CLIENT_FRAME_MAX, &type, &len);
@@ -361,6 +264,25 @@ static size_t parse(struct server *s, struct viewer *v)
 	return at;
 }
 
+static void digest(struct server *s, struct viewer *v)
+{
+	size_t used = parse(s, v);
+
+	if (v->state == VIEWER_FREE)
+		return;
+	if (v->state == VIEWER_CLOSING && !v->final)
+		used = v->in_len; /* discarded */
+	memmove(v->in, v->in + used, v->in_len - used);
+	v->in_len -= used;
+}
+
+void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len)
+{
+	memcpy(v->in, bytes, len);
+	v->in_len = len;
+	digest(s, v);
+}
+
 void viewer_read(struct server *s, struct viewer *v)
 {
 	/* Bounded, so that one who writes without end does not keep the others waiting. */
@@ -374,12 +296,6 @@ void viewer_read(struct server *s, struct viewer *v)
 			return;
 		}
 		v->in_len += (size_t)n;
-		size_t used = parse(s, v);
-		if (v->state == VIEWER_FREE)
-			return;
-		if (v->state == VIEWER_CLOSING && !v->final)
-			used = v->in_len; /* discarded */
-		memmove(v->in, v->in + used, v->in_len - used);
-		v->in_len -= used;
+		digest(s, v);
 	}
 }

@@ -18,7 +18,7 @@
 
 struct server;
 
-enum viewer_state { VIEWER_FREE, VIEWER_GREETING, VIEWER_CLIENT, VIEWER_OPEN, VIEWER_CLOSING };
+enum viewer_state { VIEWER_FREE, VIEWER_OPEN, VIEWER_CLOSING };
 
 struct scan_request {                /* that waits for its turn: scan.c */
 	bool waits;
@@ -29,8 +29,8 @@ struct scan_request {                /* that waits for its turn: scan.c */
 struct viewer {
 	enum viewer_state state;
 	int fd, index;
-	bool tcp;                     /* a token is asked for; else credentials were checked */
-	uint64_t since_ns;            /* accepted, or last progress when closing */
+	bool tcp;                     /* the token was proved; else credentials were checked */
+	uint64_t since_ns;            /* let in, or last progress when closing */
 	char who[MTW_NAME_MAX + 1];
 	uint64_t tick_ns;
 
@@ -39,11 +39,11 @@ struct viewer {
 	uint8_t *in, *out;
 	size_t in_len, out_at, out_len;      /* out: out_len bytes from out_at wait to be written */
 	struct scan_request scan[MTW_KIND_COUNT];
-	uint64_t produced, written, acked;   /* bytes since the greeting */
+	uint64_t produced, written, acked;   /* bytes since the greeting, or PROOF */
 	uint64_t window, probe, probe_ns;    /* window grows when `probe` is acknowledged soon */
 
 	/* served so far */
-	bool greeted, hello, history, complete, final;
+	bool hello, history, complete, final;
 	bool last_threads;            /* sent */
 	struct cohorts_at last_cohorts;
 	bool wants;                   /* something is left that did not fit */
@@ -70,7 +70,8 @@ struct viewer {
 	int64_t live_sent;
 };
 
-void viewer_accept(struct server *s, uint64_t now);
+struct viewer *viewer_enter(struct server *s, int fd, const char **why); /* a place, HELLO is next; NULL: why not, fd stays the caller's */
+void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len); /* what came with its CLIENT, less than IN_BYTES */
 void viewer_read(struct server *s, struct viewer *v);
 void viewer_write(struct server *s, struct viewer *v);
 void viewer_close(struct server *s, struct viewer *v);
@@ -78,6 +79,5 @@ void viewer_error(struct server *s, struct viewer *v, unsigned code, const char 
 void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len);
 size_t viewer_room(const struct viewer *v);         /* bytes that may be produced now */
 size_t viewer_space(const struct viewer *v);        /* ... that fit, whatever the window says */
-bool viewer_setup(struct server *s, struct viewer *v); /* CLIENT was accepted */
 
 #endif

@@ -2,11 +2,11 @@
  *
  * conn.c - the link to one agent.
  *
- *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> UP
- *     ^ \                ^  |                              |                    |
- *     |  name--> LOOKING |  |                              |                    |
- *     |            |  \--/  |                              |                    |
- *     +------------+--------+--------- lost() ------------+--------------------+
+ *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> PROVING --PROOF--> UP
+ *     ^ \                ^  |                              |  \                   |              ^ |
+ *     |  name--> LOOKING |  |                              |   \--no proof needed-|-------------/  |
+ *     |            |  \--/  |                              |                      |                |
+ *     +------------+--------+--------- lost() -------------+----------------------+----------------+
  *
  * A name is looked up until it was found once; from then on its addresses are tried in turn.
  *
@@ -19,6 +19,7 @@
  */
 #include "conn.h"
 #include "conn_open.h"
+#include "conn_prove.h"
 #include "lookup.h"
 #include "loop.h"
 
@@ -37,9 +38,11 @@
 #define GREETING_MS 5000u         /* ... given up after so long */
 #define PAUSE_MIN_MS 5u           /* a program that was just started listens within a few ms */
 #define PAUSE_MAX_MS 1000u
+#define BUSY_MS 10u               /* a full queue is asked again after so long, without a word, ... */
+#define BUSY_TRIES 200u           /* ... so often */
 #define STEADY_NS 2000000000u     /* a link that lasted so long was good: come back at once */
 
-enum state { PAUSE, LOOKING, CONNECTING, GREETING, UP, OVER };
+enum state { PAUSE, LOOKING, CONNECTING, GREETING, PROVING, UP, OVER };
 
 struct conn {
 	struct loop *loop;               /* borrowed */
@@ -49,22 +52,24 @@ struct conn {
 	char *who, *token;               /* owned */
 	uint64_t tick_ns;
 	enum state state;
+	struct conn_prove prove;         /* PROVING */
 	struct lookup *lookup;           /* LOOKING; NULL else */
 	int fd;                          /* -1 in PAUSE, LOOKING and OVER */
 	struct loop_source *io;          /* fd */
-	struct loop_source *timer;       /* PAUSE: next try; LOOKING, CONNECTING, GREETING: patience; UP: next slice */
+	struct loop_source *timer;       /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
 	bool silence_said;
-	unsigned attempts, failures, pause_ms;
+	unsigned attempts, failures, pause_ms, busy; /* busy: full queues met since something else happened */
 	uint64_t up_ns, last_ns;
 	uint8_t *in;                     /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
-	uint64_t received, acked;        /* bytes since the greeting */
+	uint64_t received, acked;        /* bytes since the greeting, or PROOF */
 	uint8_t *out;
 	size_t out_len, out_room;
 };
 
 static void try_connect(void *arg);
 static void on_io(void *arg, unsigned events);
+static void on_patience(void *arg);
 
 static void set_timer(struct conn *c, unsigned ms, void (*fn)(void *arg))
 {
@@ -154,25 +159,49 @@ static void acknowledge(struct conn *c)
 	flush(c);
 }
 
-static void greet_back(struct conn *c)
+/* The session begins with the next byte that comes. */
+static void go_up(struct conn *c)
 {
-	uint8_t greeting[MTW_GREETING_LEN] = MTW_MAGIC;
 	uint8_t payload[1024];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
-	greeting[8] = MTW_VERSION;
-	greeting[10] = MTW_VERSION_MIN;
-	put_bytes(c, greeting, sizeof greeting);
 	mtw_put(&o, 0);
 	mtw_put_string(&o, c->who);
-	mtw_put_string(&o, c->target.kind == TARGET_TCP ? c->token : "");
+	mtw_put_string(&o, "");
 	mtw_put(&o, c->tick_ns);
 	put_frame(c, MTW_CLIENT, payload, (size_t)(o.at - payload));
+	c->received = c->in_end - c->in_at;
+	c->state = UP;
+	c->target.unheard = false;
+	c->up_ns = now_ns();
+	set_timer(c, 0, NULL);
+	c->events.up(c->events.arg);
+}
+
+/* Frames of an agent that has not proved itself: two at most. 1 proved, 0 not yet, -1 *err. */
+static int take_proof(struct conn *c, struct err *err)
+{
+	for (uint64_t type, len;;) {
+		uint8_t answer[128];
+		struct mtw_out o = { answer, answer + sizeof answer, false };
+		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_ENTRY_FRAME_MAX, &type, &len);
+		if (head < 0)
+			return conn_explain_unproved(&c->target, err);
+		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
+			return 0;
+		const uint8_t *payload = c->in + c->in_at + head;
+		c->in_at += (size_t)head + len;
+		int rc = conn_prove_take(&c->prove, &c->target, c->token, type, payload, len, &o, err);
+		if (rc)
+			return rc;
+		put_frame(c, MTW_RESPONSE, answer, (size_t)(o.at - answer));
+	}
 }
 
 /* 1 greeted, 0 not yet, -1 *err. */
 static int take_greeting(struct conn *c, struct err *err)
 {
+	uint8_t ours[MTW_GREETING_LEN] = MTW_MAGIC;
 	const uint8_t *g = c->in;
 	size_t n = c->in_end < MTW_MAGIC_LEN ? c->in_end : MTW_MAGIC_LEN;
 
@@ -183,15 +212,33 @@ static int take_greeting(struct conn *c, struct err *err)
 	unsigned version = g[8] | (unsigned)g[9] << 8, lowest = g[10] | (unsigned)g[11] << 8;
 	if (lowest > MTW_VERSION || version < MTW_VERSION_MIN)
 		return conn_explain_version(&c->target, version, lowest, err);
+	ours[8] = MTW_VERSION;
+	ours[10] = MTW_VERSION_MIN;
+	int rc = conn_prove_begin(&c->prove, &c->target, c->token, g, ours, err);
+	if (rc < 0)
+		return rc;
 	c->in_at = MTW_GREETING_LEN;
-	c->received = c->in_end - c->in_at;
-	c->state = UP;
-	c->target.unheard = false;
-	c->up_ns = now_ns();
-	set_timer(c, 0, NULL);
-	greet_back(c);
-	c->events.up(c->events.arg);
+	put_bytes(c, ours, sizeof ours);
+	c->state = PROVING;
+	if (rc)
+		set_timer(c, GREETING_MS, on_patience);
+	else
+		go_up(c);
 	return 1;
+}
+
+/* Up to the session's first byte. 1 up, 0 not yet, -1 *err. */
+static int take_entry(struct conn *c, struct err *err)
+{
+	int rc = c->state == GREETING ? take_greeting(c, err) : 1;
+
+	if (rc > 0 && c->state == PROVING && (rc = take_proof(c, err)) > 0)
+		go_up(c);
+	if (rc >= 0) {
+		flush(c);
+		want(c, true);
+	}
+	return rc;
 }
 
 /* The agent's own words, before it closes. */
@@ -241,7 +288,7 @@ static void decode(void *arg)
 	struct err err = { .status = 3 };
 	int rc;
 
-	if (c->state == GREETING && (rc = take_greeting(c, &err)) <= 0) {
+	if ((c->state == GREETING || c->state == PROVING) && (rc = take_entry(c, &err)) <= 0) {
 		if (rc < 0)
 			lost(c, &err);
 		return;
@@ -274,6 +321,8 @@ static void on_readable(struct conn *c)
 	if (n <= 0) {
 		if (c->state == GREETING && n == 0)
 			conn_explain_eof(&c->target, c->in, c->in_end, &err);
+		else if (c->state == PROVING)
+			conn_explain_unproved_eof(&c->target, &err);
 		else if (c->state == GREETING)
 			err_set(&err, 3, "%s: the link broke before an agent's greeting: %s; check the %s", c->target.text,
 				strerror(errno), c->target.kind == TARGET_TCP ? "forward" : "name");
@@ -304,6 +353,11 @@ static void on_patience(void *arg)
 	if (c->state == CONNECTING) {
 		err_set(&err, 3, "%s: no answer: the connection was not accepted within %u s; check host and port", c->target.text,
 			CONNECT_MS / 1000);
+		lost(c, &err);
+		return;
+	}
+	if (c->state == PROVING) {
+		conn_explain_unproved(&c->target, &err);
 		lost(c, &err);
 		return;
 	}
@@ -348,10 +402,11 @@ static void on_io(void *arg, unsigned events)
 		on_readable(c);
 }
 
-/* The first of an agent's possible names that leads to it; *err is about the plain one. */
+/* The first of an agent's possible names that leads to it; *err is about the plain one. -EAGAIN: a queue there is full. */
 static int open_first(struct conn *c, struct err *err)
 {
 	struct err first = { 0 };
+	bool busy = false;
 
 	for (size_t i = 0; i < c->peers.count; i++) {
 		struct err *why = i ? err : &first;
@@ -360,9 +415,10 @@ static int open_first(struct conn *c, struct err *err)
 			return fd;
 		if (fd >= 0)
 			close(fd);
+		busy |= fd == -EAGAIN;
 	}
 	*err = first;
-	return -1;
+	return busy ? -EAGAIN : -1;
 }
 
 static void connect_peers(struct conn *c)
@@ -373,6 +429,15 @@ static void connect_peers(struct conn *c)
 		c->fd = conn_open(&c->target, &c->peers, c->attempts, &err);
 	else
 		c->fd = open_first(c, &err);
+	bool again = c->fd == -EAGAIN && c->busy++ < BUSY_TRIES;
+	if (c->fd < 0)
+		c->fd = -1;
+	if (again) { /* others crowd there; each try may be the one that finds room */
+		c->state = PAUSE;
+		set_timer(c, BUSY_MS, try_connect);
+		return;
+	}
+	c->busy = 0;
 	if (c->fd < 0) {
 		lost(c, &err);
 		return;

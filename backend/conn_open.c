@@ -137,8 +137,10 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 		return fd;
 	int why = errno;
 	close(fd);
-	if (why == EAGAIN) /* a Unix socket whose queue is full */
-		return err_set(err, 3, "%s: busy: it takes no more connections now; try again", t->text);
+	if (why == EAGAIN) { /* a Unix socket whose queue is full */
+		err_set(err, 3, "%s: busy: it takes no more connections now; try again", t->text);
+		return -EAGAIN;
+	}
 	if (why == EACCES || why == EPERM)
 		return err_set(err, 3, "%s: refused: %s; run memtop as the user that owns the process", t->text, strerror(why));
 	return explain_refused(t, why, err);
@@ -250,7 +252,8 @@ int conn_explain_error(const struct target *t, uint64_t code, const char *text, 
 		return err_set(err, 3, "%s: another protocol: %.*s; install the same memtop on both sides", t->text, n, text);
 	case MTW_E_ACCESS:
 		return err_set(err, 3, t->kind == TARGET_TCP
-					       ? "%s: refused by the agent: %.*s; set MEMTOP_TOKEN to the token it was started with"
+					       ? "%s: refused by the agent: %.*s; forward the port as the user that owns the process, or set "
+						 "MEMTOP_TOKEN where it asks for a token"
 					       : "%s: refused by the agent: %.*s; run memtop as the user that owns the process",
 			       t->text, n, text);
 	case MTW_E_BUSY:

@@ -21,7 +21,8 @@ struct conn_peers {
 int conn_resolve(const struct target *t, struct conn_peers *peers, struct err *err);
 /* What a lookup found. 0, or -1 and *err. */
 int conn_take_found(const struct target *t, struct conn_peers *peers, int rc, const struct addrinfo *found, struct err *err);
-/* A non-blocking socket that connects to one of the peers, in turn; -1 and *err when it failed already. */
+/* A non-blocking socket that connects to one of the peers, in turn; -1 and *err when it failed already, -EAGAIN and *err
+ * when a Unix socket's queue is full: another try may find room. */
 int conn_open(const struct target *t, const struct conn_peers *peers, size_t which, struct err *err);
 /* Once writable. 0 when connected to whom it should; -1 and *err: refused, squatted, ... */
 int conn_verify(int fd, const struct target *t, struct err *err);

@@ -23,6 +23,7 @@ struct target {
 	char host[256];
 	char name[512];  /* abstract name, socket path or file */
 	int port, pid;
+	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
 	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
 	char text[600];  /* as typed: for messages and the header */
 };

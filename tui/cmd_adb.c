@@ -64,7 +64,7 @@ static const char *way_text(enum adb_way way)
 
 static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 {
-	struct target t = { .kind = TARGET_TCP, .host = "127.0.0.1", .port = app->port };
+	struct target t = { .kind = TARGET_TCP, .host = "127.0.0.1", .port = app->port, .forwarded = true };
 
 	snprintf(t.text, sizeof t.text, "%s (:%d)", app->name, app->port);
 	late = 0;

@@ -5,16 +5,33 @@
  * One stream, the same on abstract, path and TCP sockets, and (framed in blocks) in a session
  * file. This page is the whole contract: a client can be written from it alone.
  *
- * 1. GREETING. On accept the agent sends MTW_GREETING_LEN bytes and nothing else:
+ * 1. GREETING. On accept the agent sends MTW_GREETING_LEN bytes:
  *        8 bytes  magic "MEMTOP\r\n"
- *        u16 LE   protocol version of the agent
- *        u16 LE   lowest protocol version that it can serve
- *    The client answers with the same 12 bytes (its version, the lowest that it can read) and
- *    then a CLIENT frame. The agent checks peer credentials (Unix sockets) or the token (TCP);
- *    when refused it sends ERROR and closes. Then it sends HELLO, and the session runs with
- *    min(both versions).
+ *        u16 LE   protocol version of the agent on this socket
+ *        u16 LE   lowest protocol version that it serves there
+ *    The client answers with the same 12 bytes (its version, the lowest that it can read). The session
+ *    runs with min(both versions). Abstract and path sockets are served with version 1: the agent
+ *    checks the peer's credentials and sends one that it refuses an ERROR behind the greeting. TCP is served
+ *    with version 2, which is version 1 behind the proof of section 2: a lowest version of 2 asks for it.
+ *    Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid CLIENT
+ *    frame, a connection has no place among the viewers: it waits in a room where the oldest leaves
+ *    when a newcomer needs room. An agent that refuses sends ERROR and closes.
  *
- * 2. FRAMES. Everything after the greeting, in both directions, is
+ * 2. PROOF (version 2). Both sides prove that they know the token, and the token itself is never sent.
+ *        agent    greeting, CHALLENGE (its nonce)
+ *        client   greeting, RESPONSE (its nonce, its proof)
+ *        agent    PROOF (its proof)                           or ERROR, and it closes
+ *        client   CLIENT                                      or it closes
+ *    A proof is HMAC-SHA256, with the token as the key, over
+ *        16 bytes label (MTW_LABEL_...) | agent's greeting | its nonce | client's greeting | its nonce
+ *    Fresh nonces of both sides make a recorded proof worthless, labels that differ make one side's
+ *    proof worthless as the other's, and the greetings in it fix the versions. The client proves first, so that
+ *    the agent gives a stranger nothing to try tokens on. A client that is given a token for a TCP
+ *    address takes no answer without proof: nothing that comes before a valid PROOF is believed, and
+ *    nothing but the greeting and RESPONSE is sent before it. proof.h has all of it as code.
+ *    Out of scope: whoever can relay the bytes between the two reads and changes what follows the proof.
+ *
+ * 3. FRAMES. Everything after the greeting, in both directions, is
  *        varint type | varint length of payload | payload
  *    varint = LEB128, little-endian groups of 7 bits, at most 10 bytes, shortest form not
  *    required. A string is a varint length and that many bytes, no terminator, any bytes but
@@ -22,7 +39,7 @@
  *    payload are ignored (later versions append). Lengths past the bounds below, a varint past the
  *    payload, or an id that refers to nothing are errors: the reader closes with the reason.
  *
- * 3. STATE. Counters are cumulative; a tick sends what changed since this client last took
+ * 4. STATE. Counters are cumulative; a tick sends what changed since this client last took
  *    something, so a slow link gets the same final numbers, later. Frames between two TICK
  *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the last
  *    counts), and nothing follows a TICK that says FINAL. Ids are never reused within a
@@ -37,8 +54,8 @@
  *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
  *        sum over slots = TOTALS, when TICK says COMPLETE
  *
- * 4. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting)
- *    at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
+ * 5. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting, in version 2
+ *    since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
  *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
  *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER, LOSS, THREAD,
  *    PROCESS, STACKS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
@@ -58,12 +75,15 @@
 #define MTW_MAGIC "MEMTOP\r\n"
 #define MTW_MAGIC_LEN 8
 #define MTW_GREETING_LEN 12
-#define MTW_VERSION 1
+#define MTW_VERSION 2
 #define MTW_VERSION_MIN 1
+#define MTW_VERSION_UNIX 1  /* without proof: what Unix sockets are served with */
+#define MTW_VERSION_PROOF 2 /* with proof: what TCP is served with, from this version on */
 
 /* Bounds: what a reader may rely on and must enforce. */
 #define MTW_FRAME_MAX (1u << 20)    /* payload bytes of one frame */
 #define MTW_CLIENT_FRAME_MAX 65536u /* ... of a frame from a client */
+#define MTW_ENTRY_FRAME_MAX 512u    /* ... of CHALLENGE, RESPONSE, PROOF and CLIENT */
 #define MTW_STRING_MAX 4096u        /* bytes of a path, an argument, a text */
 #define MTW_NAME_MAX 64u            /* bytes of a mark's, a viewer's or an option's name */
 #define MTW_BUILD_ID_MAX 64u        /* bytes */
@@ -83,6 +103,8 @@
 #define MTW_WINDOW_MIN 65536u
 #define MTW_WINDOW_MAX (4u << 20)
 #define MTW_TOKEN_MAX 256u          /* bytes of a TCP token */
+#define MTW_NONCE_LEN 32            /* bytes of a nonce */
+#define MTW_PROOF_LEN 32            /* bytes of a proof */
 
 /*
  * Frame types. A payload is the listed fields in order; v = varint, s = string, z = zigzag varint,
@@ -97,6 +119,10 @@ enum mtw_type {
 	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument } */
 	MTW_ERROR = 2,
 	/* v code (enum mtw_error), s sentence. The agent closes after it. */
+	MTW_CHALLENGE = 27,
+	/* b nonce: right behind the greeting, version 2 alone */
+	MTW_PROOF = 28,
+	/* b proof: the answer to a right RESPONSE */
 	MTW_TOTALS = 3,
 	/* v time_ns, v allocated_blocks, v allocated_bytes, v freed_blocks, v freed_bytes,
 	 * v peak_bytes, v peak_error_bytes, v peak_time_ns, v agent_memory_bytes, v agent_cpu_ns
@@ -181,11 +207,10 @@ enum mtw_type {
 	 * v age_s, v blocks, v bytes }: live blocks that have slot, allocating thread and age in common. Age:
 	 * seconds at time_ns, rounded down by mtw_age_step(). A slot may come more than once, in several
 	 * parts, too. All of it is there with the last part. */
-
 	/* client to agent */
 	MTW_CLIENT = 64,
-	/* v features, s who (shown to other viewers), s token ("" on Unix sockets), v tick_ns wanted
-	 * (0 = default) */
+	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP here; an agent
+	 * ignores it), v tick_ns wanted (0 = default) */
 	MTW_ACK = 65,
 	/* v bytes consumed since the greeting */
 	MTW_SET_MARK = 66,
@@ -202,6 +227,8 @@ enum mtw_type {
 	/* nothing, or v 0: the client goes; the target runs on, watched. v 1: the agent goes, the target runs on
 	 * without it: everybody gets STATE (MTW_DETACHED), the last counters and a final TICK, or, of an agent that
 	 * cannot go, the client gets ERROR (MTW_E_DETACH). */
+	MTW_RESPONSE = 72,
+	/* b nonce, b proof: behind the client's greeting, version 2 alone */
 
 	/* in session files only, written by memtop */
 	MTW_S_META = 128,

@@ -65,8 +65,8 @@ static void read_golden(void)
 {
 	glob_t found;
 
-	if (glob("tests/wire/v1_*.bin", 0, NULL, &found))
-		die(1, "no tests/wire/v1_*.bin here");
+	if (glob("tests/wire/v*_*.bin", 0, NULL, &found))
+		die(1, "no tests/wire/v*_*.bin here");
 	for (size_t i = 0; i < found.gl_pathc && golden_count < 64; i++) {
 		FILE *f = fopen(found.gl_pathv[i], "rb");
 		if (!f)

@@ -6,6 +6,7 @@ acknowledges, and checks on the way what the contract promises: nothing is named
 counters never go back, ids ascend in a frame, and on every TICK that says COMPLETE the sum over slots
 equals TOTALS. A broken promise raises WireError.
 """
+import contextlib
 import os
 import select
 import socket
@@ -63,11 +64,16 @@ class Client:
         self.complete = self.final = self.ended = False
         self.kinds = []
         if hello:
-            self.sock.sendall(wire.greeting())
-            self.send(wire.CLIENT, features=0, who=who, token=token, tick_ns=tick_ns)
             self.greeting = self._exactly(12)
             if self.greeting[:8] != wire.MAGIC:
                 raise WireError(f"not a greeting: {self.greeting!r}")
+            with contextlib.suppress(BrokenPipeError):  # refused: its reason is still to be read
+                if self.greeting[10] >= wire.PROVED:
+                    self.prove(token)
+                else:
+                    self.sock.sendall(wire.greeting())
+                if not self.ended:
+                    self.send(wire.CLIENT, features=0, who=who, token="", tick_ns=tick_ns)
 
     # --- bytes
 
@@ -80,6 +86,30 @@ class Client:
                 raise Closed("closed before the greeting")
             data += more
         return data
+
+    def _frame(self):
+        """The next frame, and not a byte behind it."""
+        head = b""
+        while len(head) < 2 or head[-1] & 0x80:
+            head += self._exactly(1)
+        cur = wire.Cursor(head)
+        kind, length = cur.varint(), cur.varint()
+        return kind, wire.decode(kind, self._exactly(length))
+
+    def prove(self, token):
+        """Version 2, both proofs; an ERROR ends it."""
+        kind, challenge = self._frame()
+        if kind != wire.CHALLENGE or len(challenge["nonce"]) != wire.NONCE_LEN:
+            raise WireError(f"{wire.NAMES.get(kind, kind)} where CHALLENGE was due")
+        mine, nonce = wire.greeting(wire.PROVED), os.urandom(wire.NONCE_LEN)
+        exchange = self.greeting, challenge["nonce"], mine, nonce
+        self.sock.sendall(mine + wire.frame(wire.RESPONSE, nonce=nonce, proof=wire.proof(token, wire.LABEL_CLIENT, *exchange)))
+        kind, answer = self._frame()
+        if kind == wire.ERROR:
+            self.apply(kind, answer)
+            self.ended = True
+        elif kind != wire.PROOF or answer["proof"] != wire.proof(token, wire.LABEL_AGENT, *exchange):
+            raise WireError(f"the agent does not prove itself: {wire.NAMES.get(kind, kind)}")
 
     def send(self, kind, /, **value):
         self.sock.sendall(wire.frame(kind, **value))

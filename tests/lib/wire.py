@@ -7,8 +7,14 @@ varint id written as the difference to the one before in the frame, a list = "n 
 NODES and HISTORY depend on their own contents and are written out below the table.
 """
 
+import hashlib
+import hmac
+
 MAGIC = b"MEMTOP\r\n"
-VERSION = 1
+VERSION = 1  # of Unix sockets; over TCP:
+PROVED = 2
+NONCE_LEN = PROOF_LEN = 32
+LABEL_CLIENT, LABEL_AGENT = b"MEMTOP client v2", b"MEMTOP agent  v2"
 FRAME_MAX = 1 << 20
 BATCH_MAX = 65536
 WINDOW_MIN, WINDOW_MAX, ACK_EVERY = 65536, 4 << 20, 16384
@@ -17,7 +23,8 @@ NAMES = {
     **dict(enumerate("HELLO ERROR TOTALS TICK STATE MODULE NODES SLOTS COUNTS THREAD PROCESS MARK MARK_LIVE"
                      " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY"
                      " SCAN_COHORTS".split(), 1)),
-    **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH".split(), 64)),
+    27: "CHALLENGE", 28: "PROOF",
+    **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH RESPONSE".split(), 64)),
     **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
 }
 globals().update({name: kind for kind, name in NAMES.items()})
@@ -43,6 +50,8 @@ FRAMES = {
             ("now_ns", "v"), ("tick_ns", "v"), ("word_bits", "v"), ("arch", "s"), ("exe", "s"),
             ("agent_version", "s"), ("options", "s"), ("args", [("arg", "s")])],
     ERROR: [("code", "v"), ("text", "s")],
+    CHALLENGE: [("nonce", "b")],
+    PROOF: [("proof", "b")],
     TOTALS: [("time_ns", "v"), *_COUNTERS, ("peak_bytes", "v"), ("peak_error_bytes", "v"),
              ("peak_time_ns", "v"), ("agent_memory_bytes", "v"), ("agent_cpu_ns", "v"), ("hook_ns", "v"),
              ("target_cpu_ns", "v"), ("slots_total", "v"), ("slots_sent", "v"), ("live_sent_bytes", "v")],
@@ -75,6 +84,7 @@ FRAMES = {
                   ("parts", [("what", "v"), ("name", "s"), ("bytes", "v"), ("mappings", "v")])],
     SCAN_COHORTS: [("request", "v"), ("flags", "v"), ("time_ns", "v"), *_GROUP,
                    ("cohorts", [("slot", "+"), ("thread", "v"), ("age_s", "v"), *_GROUP])],
+    RESPONSE: [("nonce", "b"), ("proof", "b")],
     CLIENT: [("features", "v"), ("who", "s"), ("token", "s"), ("tick_ns", "v")],
     ACK: [("bytes", "v")],
     SET_MARK: [("name", "s")],
@@ -179,6 +189,11 @@ def frame(kind, /, **value):
 
 def greeting(version=VERSION, lowest=1):
     return MAGIC + version.to_bytes(2, "little") + lowest.to_bytes(2, "little")
+
+
+def proof(token, label, *exchange):
+    """Of LABEL_CLIENT or LABEL_AGENT; the exchange: the agent's greeting and nonce, the client's greeting and nonce."""
+    return hmac.new(token.encode(), label + b"".join(exchange), hashlib.sha256).digest()
 
 
 class Cursor:

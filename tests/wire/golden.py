@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""golden.py - one frame of each type with explicit values; the bytes lie beside it as v1_NAME.bin.
+"""golden.py - one frame of each type with explicit values; the bytes lie beside it as v1_NAME.bin, of those that came
+with protocol version 2 as v2_NAME.bin.
 
     golden.py          compares the files with the values, both ways (PASS/FAIL lines)
     golden.py write    writes files that are missing; never changes one that is there
@@ -90,13 +91,26 @@ VALUES = {
 }
 
 
+# Version 2: both proofs are of this exchange.
+TOKEN = VALUES["CLIENT"]["token"]
+NONCES = bytes(range(32)), bytes(range(255, 223, -1))
+EXCHANGE = wire.greeting(2, 2), NONCES[0], wire.greeting(2, 1), NONCES[1]
+VERSION_2 = {
+    "CHALLENGE": dict(nonce=NONCES[0]),
+    "RESPONSE": dict(nonce=NONCES[1], proof=wire.proof(TOKEN, wire.LABEL_CLIENT, *EXCHANGE)),
+    "PROOF": dict(proof=wire.proof(TOKEN, wire.LABEL_AGENT, *EXCHANGE)),
+}
+VALUES.update(VERSION_2)
+GREETINGS = {"GREETING": wire.greeting(1, 1), "GREETING_TCP": wire.greeting(2, 2)}
+
+
 def file_of(name):
-    return os.path.join(HERE, f"v1_{name.lower()}.bin")
+    return os.path.join(HERE, f"v{2 if name in VERSION_2 or name == 'GREETING_TCP' else 1}_{name.lower()}.bin")
 
 
 def contents(name):
-    if name == "GREETING":
-        return wire.greeting(1, 1)
+    if name in GREETINGS:
+        return GREETINGS[name]
     return wire.frame(getattr(wire, name), **VALUES[name])
 
 
@@ -104,14 +118,14 @@ def judge(name):
     with open(file_of(name), "rb") as f:
         data = f.read()
     assert data == contents(name), "the bytes are not those of the values"
-    if name != "GREETING":
+    if name not in GREETINGS:
         (kind, body), = wire.Splitter().feed(data)
         assert kind == getattr(wire, name), f"type {kind}"
         assert wire.decode(kind, body) == VALUES[name], f"decoded as {wire.decode(kind, body)}"
 
 
 def main():
-    names = ["GREETING", *VALUES]
+    names = [*GREETINGS, *VALUES]
     if sys.argv[1:] == ["write"]:
         for name in names:
             if not os.path.exists(file_of(name)):

@@ -16,6 +16,8 @@ pid_t getpid(void);
 pid_t getppid(void);
 pid_t gettid(void);
 int setresuid(uid_t, uid_t, uid_t);
+int seteuid(uid_t);
+int chroot(const char *);
 int setresgid(gid_t, gid_t, gid_t);
 void _exit(int) __noreturn;
 int daemon(int, int);

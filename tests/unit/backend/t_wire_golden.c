@@ -11,6 +11,8 @@
 #include "base.h"
 #include "wire_read.h"
 
+#include <memtop/proof.h>
+
 #define COUNTERS "1000/1099511627776/999/1099511627712"
 #define BIG "18446744073709551615"
 
@@ -442,4 +444,62 @@ TEST(greeting)
 	CHECK_EQ(buf[8] | buf[9] << 8, 1);
 	CHECK_EQ(buf[10] | buf[11] << 8, 1);
 	fclose(f);
+}
+
+static size_t read_v2(const char *name, uint8_t *to, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof(path), "tests/wire/v2_%s.bin", name);
+	FILE *f = fopen(path, "rb");
+	CHECK(f);
+	size_t got = fread(to, 1, size, f);
+	fclose(f);
+	return got;
+}
+
+/* The next field of a frame of version 2: 32 bytes. */
+static const uint8_t *field(struct mtw_in *in)
+{
+	size_t len;
+	const char *at = mtw_get_bytes(in, MTW_NONCE_LEN, &len);
+
+	CHECK_EQ(len, MTW_NONCE_LEN);
+	return (const uint8_t *)at;
+}
+
+/* The frames that carry the proof, and the proofs in them: the token is that of v1_client.bin. */
+TEST(version_2)
+{
+	static const struct { const char *name; uint64_t type; size_t fields; } frames[] = {
+		{"challenge", MTW_CHALLENGE, 1}, {"response", MTW_RESPONSE, 2}, {"proof", MTW_PROOF, 1},
+	};
+	static const uint8_t client_greeting[MTW_GREETING_LEN] = MTW_MAGIC "\2\0\1";
+	static uint8_t bytes[3][128];
+	const uint8_t *found[4];
+	struct mtw_exchange x;
+	uint8_t want[MTW_PROOF_LEN];
+	size_t n = 0;
+
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t type, len;
+		size_t got = read_v2(frames[i].name, bytes[i], sizeof(bytes[i]));
+		int head = mtw_frame(bytes[i], got, MTW_ENTRY_FRAME_MAX, &type, &len);
+		CHECK(head > 0);
+		CHECK_EQ(type, frames[i].type);
+		CHECK_EQ((size_t)head + len, got);
+		struct mtw_in in = {bytes[i] + head, bytes[i] + got, false};
+		for (size_t k = 0; k < frames[i].fields; k++)
+			found[n++] = field(&in);
+		CHECK(!in.bad && in.at == in.end);
+	}
+	CHECK_EQ(read_v2("greeting_tcp", x.agent_greeting, sizeof(x.agent_greeting)), MTW_GREETING_LEN);
+	CHECK(memcmp(x.agent_greeting, MTW_MAGIC "\2\0\2", MTW_GREETING_LEN) == 0);
+	memcpy(x.agent_nonce, found[0], MTW_NONCE_LEN);
+	memcpy(x.client_greeting, client_greeting, MTW_GREETING_LEN);
+	memcpy(x.client_nonce, found[1], MTW_NONCE_LEN);
+	mtw_proof("0123456789abcdef0123456789abcdef", MTW_LABEL_CLIENT, &x, want);
+	CHECK(mtw_same(want, found[2], MTW_PROOF_LEN));
+	mtw_proof("0123456789abcdef0123456789abcdef", MTW_LABEL_AGENT, &x, want);
+	CHECK(mtw_same(want, found[3], MTW_PROOF_LEN));
 }
