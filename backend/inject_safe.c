@@ -236,9 +236,5 @@ enum inject_where inject_judge(const struct inject_ground *g, const struct injec
 	long nr = inject_regs_syscall(&t->regs, code, &eintr);
 	if (nr >= 0)
 		return judge_wait(g, t, nr);
-	if (inject_regs_next(&t->regs, code) == SYS_rt_sigprocmask)
-		return WHERE_RESAMPLE; /* it may block SIGTRAP */
-	if (is_inside(g, pc))
-		return WHERE_STEP;
-	return stack_forbids(g, t, false) ? WHERE_STEP : WHERE_SAFE;
+	return is_inside(g, pc) || stack_forbids(g, t, false) ? WHERE_INSIDE : WHERE_SAFE;
 }

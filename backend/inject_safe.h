@@ -31,8 +31,7 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m);
 enum inject_where {
 	WHERE_SAFE,     /* it runs, outside of all that may hold a lock */
 	WHERE_IDLE,     /* it waits in the kernel, for no lock of the process */
-	WHERE_STEP,     /* a few instructions further it may be */
-	WHERE_RESAMPLE, /* it must not be stepped from here; later it may be elsewhere */
+	WHERE_INSIDE,   /* it runs where such a lock may be held; a moment later it may be elsewhere */
 	WHERE_WAITS,    /* in a system call that is not known to be free of locks */
 };
 
