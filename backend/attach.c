@@ -36,7 +36,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAVING_TRIES 5            /* the last session's server needs a moment to be gone */
+#define LEAVING_TRIES 50           /* the last session's server needs a moment to be gone, on a busy machine seconds */
 #define LEAVING_PAUSE_NS 200000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
 
