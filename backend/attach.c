@@ -248,10 +248,11 @@ static void send_result(void *arg, const struct inject_result *r)
 {
 	int fd = *(int *)arg;
 
-	if (fd >= 0 && write(fd, r, sizeof *r) != (ssize_t)sizeof *r)
-		_exit(1);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	if (write(fd, r, sizeof *r) < 0)
+		errno = 0; /* memtop has ended: the process is to be put right all the same */
+	close(fd);
 	*(int *)arg = -1;
 }
 

@@ -60,6 +60,7 @@ struct work {
 	bool group;                  /* the process was stopped meanwhile: SIGSTOP, job control */
 	bool told;                   /* said() was called for a call that takes long */
 	uint32_t random;
+	struct inject_stuck stuck;   /* the call under way */
 	uint64_t scratch;            /* the stack in the process, 0 = none */
 	uint64_t errno_at;
 	int errno_value;
@@ -326,17 +327,16 @@ static void tell(struct work *w, const char *what)
 static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
 {
 	struct inject_thread *t = &w->thread;
-	struct inject_stuck *stuck = xcalloc(1, sizeof *stuck);
 	uint64_t began = now_ns();
 	enum inject_stop s;
 
+	w->stuck = (struct inject_stuck){ .word = 0 };
 	while ((s = inject_thread_await(t, now_ns() + TICK_NS, result)) == STOP_LATE) {
-		if (may_hang && inject_is_stuck(stuck, t->pid, t->tid))
+		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
 			break;
 		if (now_ns() > began + CALL_NS)
 			tell(w, what);
 	}
-	free(stuck);
 	if (s != STOP_HERE)
 		return call_failed(w, s, what);
 	return w->told ? -1 : 0;

@@ -96,9 +96,8 @@ bool inject_is_stuck(struct inject_stuck *s, pid_t pid, pid_t tid)
 	}
 	if (now - s->since_ns < STUCK_NS)
 		return false;
-	struct stuck_thread *list = xcalloc(STUCK_THREADS, sizeof *list);
+	struct stuck_thread list[STUCK_THREADS];
 	bool stuck = inject_all_had_a_turn(s, list, read_threads(pid, list), tid);
-	free(list);
 	if (!stuck)
 		s->word = 0; /* from the start */
 	return stuck;
