@@ -23,7 +23,6 @@
 #include "inject_seccomp.h"
 #include "inject_stuck.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -53,11 +52,12 @@ struct work {
 	struct inject_result *r;
 	struct inject_modules modules;
 	struct inject_ground ground;
-	struct inject_thread thread;
+	struct inject_thread thread, other; /* other: a late one, while a call is under way */
 	pid_t late[64];              /* threads that did not stop in time: they will */
 	size_t late_count;
 	bool refused, stopped;       /* some thread could not be traced; some was stopped */
 	bool group;                  /* the process was stopped meanwhile: SIGSTOP, job control */
+	bool other_program;          /* it is another one by now: exec */
 	bool told;                   /* said() was called for a call that takes long */
 	uint32_t random;
 	struct inject_stuck stuck;   /* the call under way */
@@ -69,46 +69,6 @@ struct work {
 };
 
 #define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
-
-struct candidate {
-	pid_t tid;
-	enum inject_promise promise;
-};
-
-static int best_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->promise != y->promise)
-		return (int)x->promise - (int)y->promise;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
-static struct candidate *candidates(pid_t pid, size_t *count)
-{
-	struct candidate *list = NULL;
-	size_t room = 0;
-	char path[64];
-	struct dirent *e;
-
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
-	*count = 0;
-	while (d && (e = readdir(d))) {
-		int tid = atoi(e->d_name);
-		if (tid <= 0)
-			continue;
-		GROW(list, room, *count + 1);
-		list[*count].tid = tid;
-		list[*count].promise = inject_promise(pid, tid);
-		++*count;
-	}
-	if (d)
-		closedir(d);
-	if (*count)
-		qsort(list, *count, sizeof *list, best_first);
-	return list;
-}
 
 /* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread goes on with. */
 static void wait_again(struct work *w, struct inject_thread *t)
@@ -145,11 +105,43 @@ static uint64_t run_ns(struct work *w)
 	return RUN_NS + (w->random >> 8) % RUN_MORE_NS;
 }
 
-static void begin_thread(struct work *w, pid_t tid)
+static struct inject_thread *begin_thread(struct work *w, struct inject_thread *t, pid_t tid)
 {
-	memset(&w->thread, 0, offsetof(struct inject_thread, regs));
-	w->thread.pid = w->job->pid;
-	w->thread.tid = tid;
+	memset(t, 0, offsetof(struct inject_thread, regs));
+	t->pid = w->job->pid;
+	t->tid = tid;
+	return t;
+}
+
+/* One of the late ones. After an exec it is the process' first thread, under that number. */
+static enum inject_stop look_at(struct work *w, struct inject_thread *t, pid_t tid)
+{
+	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
+
+	if (s == STOP_GONE && tid != w->job->pid && (t == &w->thread || w->thread.tid != w->job->pid) &&
+	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
+		leave(w, t);
+	return s;
+}
+
+/* Late ones that have stopped go on. */
+static void let_late_go(struct work *w)
+{
+	for (size_t i = w->late_count; i-- > 0;) {
+		enum inject_stop s = look_at(w, &w->other, w->late[i]);
+		if (s == STOP_HERE)
+			leave(w, &w->other);
+		if (s != STOP_LATE)
+			w->late[i] = w->late[--w->late_count];
+	}
+}
+
+/* An exec gives the process another memory; what we have open is the former one's. From the stop on a tracer is told of an exec. */
+static bool is_what_was_read(const struct work *w)
+{
+	uint8_t code[4];
+
+	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 && inject_find_gadget(code, sizeof code) == 0;
 }
 
 /* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it is let go, or will be. */
@@ -169,7 +161,8 @@ static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
 	}
 	w->stopped |= s == STOP_HERE;
 	w->group |= s == STOP_HERE && t->group;
-	if (s == STOP_HERE && (where == WHERE_SAFE || where == WHERE_IDLE)) {
+	w->other_program |= s == STOP_HERE && !is_what_was_read(w);
+	if (s == STOP_HERE && !w->other_program && (where == WHERE_SAFE || where == WHERE_IDLE)) {
 		w->r->idle = where == WHERE_IDLE;
 		w->r->tid = t->tid;
 		w->r->stopped_ns = since;
@@ -186,8 +179,7 @@ static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
 static bool try_late(struct work *w, uint64_t until_ns)
 {
 	for (size_t i = 0, left = w->late_count; left; left--) {
-		begin_thread(w, w->late[i]);
-		enum inject_stop s = inject_thread_look(&w->thread);
+		enum inject_stop s = look_at(w, &w->thread, w->late[i]);
 		if (s == STOP_LATE) {
 			i++;
 			continue;
@@ -214,19 +206,33 @@ static bool try_thread(struct work *w, pid_t tid, uint64_t until_ns)
 		return true;
 	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
 		return false;
-	begin_thread(w, tid);
 	w->r->threads++;
-	enum inject_stop s = inject_thread_stop(&w->thread, now_ns() + STOP_NS);
+	enum inject_stop s = inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
 	w->refused |= s == STOP_REFUSED; /* or it ends just now */
 	return try_stopped(w, s, until_ns);
+}
+
+/* A zombie, or gone: it has no memory. */
+static bool has_ended(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool ended = !f || fgetc(f) == EOF;
+	if (f)
+		fclose(f);
+	return ended;
 }
 
 static int no_safe_point(struct work *w, size_t count)
 {
 	const char *name = w->job->name;
 
-	if (!count)
+	if (!count || has_ended(w->job->pid))
 		return FAIL(w, "%s: ended meanwhile; start it again", name);
+	if (w->other_program)
+		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
 	if (w->group)
 		return FAIL(w, "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and try again: kill -CONT %d", name,
 			    (int)w->job->pid);
@@ -240,6 +246,11 @@ static int no_safe_point(struct work *w, size_t count)
 		       "try again, or start it with memtop run", name, count);
 }
 
+static bool must_end(const struct work *w)
+{
+	return w->group || w->other_program;
+}
+
 /* 0 with a thread stopped at a safe point. */
 static int find_safe_point(struct work *w)
 {
@@ -247,11 +258,11 @@ static int find_safe_point(struct work *w)
 	size_t count = 0;
 
 	do {
-		struct candidate *list = candidates(w->job->pid, &count);
+		struct inject_candidate *list = inject_candidates(w->job->pid, &count);
 		unsigned looks = w->r->looks;
 		bool found = false;
 
-		for (size_t i = 0; i < count && !found && !w->group && now_ns() < until; i++) {
+		for (size_t i = 0; i < count && !found && !must_end(w) && now_ns() < until; i++) {
 			found = try_thread(w, list[i].tid, until);
 			if (w->r->looks >= LOOKS_LEAST)
 				until = began + SEARCH_NS;
@@ -259,7 +270,7 @@ static int find_safe_point(struct work *w)
 		free(list);
 		if (found)
 			return 0;
-		if (!count || w->group || (w->refused && !w->stopped && !w->late_count))
+		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
 			break;
 		if (looks == w->r->looks)
 			nap();
@@ -268,22 +279,15 @@ static int find_safe_point(struct work *w)
 }
 
 /* Threads that did not stop in time are let go when they have. */
-static void let_late_go(struct work *w)
+static void wait_for_late(struct work *w)
 {
+	let_late_go(w);
 	if (!w->late_count)
 		return;
 	w->r->lingers = true;
 	w->said(w->arg, w->r);
-	while (w->late_count) {
-		for (size_t i = w->late_count; i-- > 0;) {
-			begin_thread(w, w->late[i]);
-			if (inject_thread_look(&w->thread) == STOP_LATE)
-				continue;
-			leave(w, &w->thread);
-			w->late[i] = w->late[--w->late_count];
-		}
+	for (; w->late_count; let_late_go(w))
 		nap();
-	}
 }
 
 static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
@@ -305,7 +309,7 @@ static int call_failed(struct work *w, enum inject_stop s, const char *what)
 		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
 		     s == STOP_GONE ? "start it again" : "it goes on as before; start it with memtop run");
 	w->r->rc = -1;
-	while (s == STOP_LATE)
+	for (; s == STOP_LATE; let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
 	w->scratch = 0; /* somebody may still point to it */
 	return -1;
@@ -323,7 +327,10 @@ static void tell(struct work *w, const char *what)
 	w->said(w->arg, w->r);
 }
 
-/* The end of what the thread has begun. -1: there is none to go on from; told: it came, but too late for the user. */
+/*
+ * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for. -1: there is none to go on
+ * from; told: it came, but too late for the user.
+ */
 static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
 {
 	struct inject_thread *t = &w->thread;
@@ -332,6 +339,7 @@ static int await(struct work *w, const char *what, bool may_hang, uint64_t *resu
 
 	w->stuck = (struct inject_stuck){ .word = 0 };
 	while ((s = inject_thread_await(t, now_ns() + TICK_NS, result)) == STOP_LATE) {
+		let_late_go(w);
 		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
 			break;
 		if (now_ns() > began + CALL_NS)
@@ -571,7 +579,7 @@ void inject(const struct inject_job *job, struct inject_result *r, void (*said)(
 		FAIL(w, "%s: its C library has no dlopen; start it with memtop run", job->name);
 	else if (find_safe_point(w) == 0)
 		use_thread(w);
-	let_late_go(w);
+	wait_for_late(w);
 	inject_modules_release(&w->modules);
 	free(w);
 }

@@ -37,7 +37,12 @@ enum inject_where {
 
 /* What a thread waits for, before it is stopped: best ones first. */
 enum inject_promise { PROMISE_IDLE, PROMISE_RUNS, PROMISE_FUTEX, PROMISE_NONE };
-enum inject_promise inject_promise(pid_t pid, pid_t tid);
+struct inject_candidate {
+	pid_t tid;
+	enum inject_promise promise;
+};
+/* All threads of a process; the caller frees them. */
+struct inject_candidate *inject_candidates(pid_t pid, size_t *count);
 
 /* Whether a system call is one that only waits: made again it does what it would have done. */
 bool inject_waits(long nr);

@@ -41,13 +41,15 @@ static int wait_stop(struct inject_thread *t, uint64_t until_ns)
 			return -1;
 		}
 	}
-	if (!WIFSTOPPED(status)) {
-		t->stopped = false;
-		errno = ECHILD;
-		return -1;
+	t->stopped = WIFSTOPPED(status);
+	if (t->stopped && EVENT(status) != PTRACE_EVENT_EXEC)
+		return status;
+	if (t->stopped) { /* another program by now: whichever of its threads this was */
+		ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+		t->stopped = t->changed = t->masked = false;
 	}
-	t->stopped = true;
-	return status;
+	errno = ECHILD;
+	return -1;
 }
 
 static bool resume(struct inject_thread *t, int request, int signal)
@@ -81,14 +83,13 @@ static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_n
 
 enum inject_stop inject_thread_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
-		return STOP_GONE;
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL); /* ESRCH: it ends, and the wait tells; the first thread's end is told after all others' */
 	return wait_interrupt(t, until_ns);
 }
 
 enum inject_stop inject_thread_stop(struct inject_thread *t, uint64_t until_ns)
 {
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(long)PTRACE_O_TRACESYSGOOD)) {
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC))) {
 		t->why = errno;
 		return errno == ESRCH ? STOP_GONE : STOP_REFUSED;
 	}
@@ -162,7 +163,7 @@ static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pa
 
 	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
 		return STOP_GONE;
-	if (t->call_stops || info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
+	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
 		if (signal == SIGSTOP) /* stops the others now, and this one when it is let go */
 			*pass = SIGSTOP;
 		else
