@@ -157,7 +157,6 @@ static void settle(struct server *s)
 	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
 	if (s->thread_mode)
 		return;
-	mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	guard_faults();
 	raise_descriptor_limit();
 	uint64_t wake = 1ull << (SIGUSR1 - 1);
@@ -421,6 +420,12 @@ int serve_main(void *arg)
 	atomic_store(&s->shared->xpid, mt_prim_getpid());
 	begin(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_UP);
+	/*
+	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7), autogroup), and a busy machine may leave
+	 * such a group without its first turn for seconds, while a thread of the target is held until we are up.
+	 */
+	if (!s->thread_mode)
+		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	while (!s->over || anybody(s)) {
 		poll_once(s, timeout_ms(s, serve_now()));
 		due(s);

@@ -45,8 +45,8 @@
 #include <sys/wait.h>
 
 #define ROOM_BYTES 16384
-/* The kernel clears xtid at the server's end, however it comes: its number may be somebody else's then. */
-#define ITS_END CLONE_CHILD_CLEARTID
+/* The kernel writes xtid before the server runs, and clears it at its end, however it comes: its number may be somebody else's then. */
+#define ITS_LIFE (CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 #define STACK_BYTES (256u << 10)
 #define BETWEEN_BYTES (16u << 10)
 #define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
@@ -54,6 +54,7 @@
 #define EXIT_PATIENCE_NS (2 * SECOND)  /* for the viewers to take the last figures */
 #define EXIT_HURRY_NS (500 * MILLI)    /* ... when the server may live on */
 #define FIRST_NAMESPACE 0xEFFFFFFCu /* the whole machine's: PROC_PID_INIT_INO */
+#define START_PATIENCE_NS (60 * SECOND)
 
 static struct shared *shared; /* wiped on fork */
 
@@ -202,8 +203,8 @@ static int between(void *arg)
 	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_END | (s->is_child ? CLONE_PARENT : 0),
-		  s, NULL, st->tls, &s->shared->xtid) < 0)
+	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
+		  s, &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
 }
@@ -283,8 +284,8 @@ static bool start_thread(struct start *st)
 		s->shares_files = shares[i] != 0;
 		atomic_store(&shared->xstate_futex, SERVER_STARTING);
 		tid = clone(in_thread, st->stack + STACK_BYTES - 64,
-			    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS | ITS_END | shares[i],
-			    s, NULL, st->tls, &shared->xtid);
+			    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS | ITS_LIFE | shares[i],
+			    s, &shared->xtid, st->tls, &shared->xtid);
 	}
 	/* Until it has closed its copies of the program's descriptors. */
 	if (tid > 0)
@@ -365,19 +366,23 @@ bool mt_server_alive(void)
 	return shared && atomic_load(&shared->xtid);
 }
 
-/* One that starts is not there yet, or was killed on the way. */
+/* Also while it starts: the kernel wrote its number before it ran. */
 bool mt_server_running(void)
 {
 	uint32_t state = shared ? atomic_load(&shared->xstate_futex) : SERVER_NONE;
 
-	return (state == SERVER_STARTING && !atomic_load(&shared->xpid)) ||
-	       ((state == SERVER_STARTING || state == SERVER_UP) && mt_server_alive());
+	return (state == SERVER_STARTING || state == SERVER_UP) && mt_server_alive();
 }
 
-/* It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. */
+/*
+ * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a busy machine it may wait for a
+ * cpu for seconds: that is no failure. Its end is one.
+ */
 bool mt_server_await(void)
 {
-	for (int i = 0; i < 2000 && atomic_load(&shared->xstate_futex) == SERVER_STARTING; i++)
+	uint64_t until = mt_prim_now_ns() + START_PATIENCE_NS;
+
+	while (atomic_load(&shared->xstate_futex) == SERVER_STARTING && atomic_load(&shared->xtid) && mt_prim_now_ns() < until)
 		mt_prim_sleep(MILLI);
 	return mt_server_running() && atomic_load(&shared->xstate_futex) == SERVER_UP;
 }
@@ -398,10 +403,13 @@ void mt_server_leave(void)
 	wake_server();
 }
 
-/* One that has taken the hooks out still serves the last state, and needs its stack until the kernel has cleared its number. */
+/*
+ * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has cleared its number. Whoever
+ * attaches asks again: a thread of the target is not held for it.
+ */
 bool mt_server_gone(void)
 {
-	for (int i = 0; i < 500; i++) {
+	for (int i = 0; i < 20; i++) {
 		if (!shared || !atomic_load(&shared->xtid))
 			return true;
 		mt_prim_sleep(MILLI);

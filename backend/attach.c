@@ -30,12 +30,13 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
-#define LEAVING_TRIES 5            /* the last session's server needs a moment to be gone */
+#define LEAVING_TRIES 50           /* the last session's server needs a moment to be gone, on a busy machine seconds */
 #define LEAVING_PAUSE_NS 200000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
 
@@ -247,11 +248,34 @@ static void send_result(void *arg, const struct inject_result *r)
 {
 	int fd = *(int *)arg;
 
-	if (fd >= 0 && write(fd, r, sizeof *r) != (ssize_t)sizeof *r)
-		_exit(1);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		return;
+	if (write(fd, r, sizeof *r) < 0)
+		errno = 0; /* memtop has ended: the process is to be put right all the same */
+	close(fd);
 	*(int *)arg = -1;
+}
+
+/*
+ * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of that, does not wait for it. In a
+ * session of its own, nor does it end with memtop's process group, nor is it among the first when memory runs out.
+ */
+static void stand_apart(int *report)
+{
+	*report = fcntl(*report, F_DUPFD_CLOEXEC, 3);
+	int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = 0; fd < 3; fd++)
+		dup2(none, fd);
+	if (*report > 3)
+		syscall(SYS_close_range, 3, *report - 1, 0);
+	syscall(SYS_close_range, *report + 1, ~0u, 0);
+	setsid();
+	int score = open("/proc/self/oom_score_adj", O_WRONLY | O_CLOEXEC);
+	if (score >= 0) {
+		if (write(score, "-1000", 5) < 0)
+			errno = 0; /* only root may */
+		close(score);
+	}
 }
 
 /* The process that traces: no signal of a terminal ends it half way. */
@@ -267,6 +291,7 @@ static void trace(const struct inject_job *job, int fd)
 	sigaction(SIGALRM, &sa, NULL);
 	sigprocmask(SIG_SETMASK, &mask, NULL);
 	setitimer(ITIMER_REAL, &often, NULL);
+	stand_apart(&fd);
 	inject(job, &r, send_result, &fd);
 	send_result(&fd, &r);
 	_exit(0);
@@ -293,7 +318,7 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	close(report[0]);
 	if (n != (ssize_t)sizeof *r)
 		return err_set(err, 3, "%s: what was to load the agent ended half way; see whether the process runs", job->name);
-	waitpid(pid, NULL, r->rc ? WNOHANG : 0); /* it may still wait for a thread that does not come back */
+	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0); /* it may still wait for threads that do not get to run */
 	return 0;
 }
 
@@ -368,10 +393,10 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 		a->stopped_ns = r.stopped_ns;
 		a->whole_ns = now_ns() - began;
 		a->threads = r.threads;
-		a->steps = r.steps;
+		a->looks = r.looks;
 		a->idle = r.idle;
-		debug_log("attach", 1, "%s: thread %d %s; %u stops, %u steps; held for %.2f ms, %.2f ms of them for the calls; %.2f ms in all", p->name,
-			  (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.steps, (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
+		debug_log("attach", 1, "%s: thread %d %s; %u stopped, %u looks; held for %.2f ms, %.2f ms of them for the calls; %.2f ms in all", p->name,
+			  (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.looks, (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
 			  (double)a->whole_ns / 1e6);
 		if (p->facts.seccomp)
 			snprintf(a->note, sizeof a->note, "%s: runs under a seccomp filter, which let the agent be loaded: what it forbids the "

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * attach.h - load the agent into a process that runs without it. Main thread only; nothing of memtop's
- * own runs meanwhile, some 5 s at most.
+ * own runs meanwhile, some 20 s at most.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
@@ -21,7 +21,7 @@ struct attached {
 	char note[512];           /* what will not be seen of it, a sentence; "" = nothing */
 	uint64_t stopped_ns;      /* how long its thread was held */
 	uint64_t whole_ns;        /* of all */
-	unsigned threads, steps;  /* threads that were looked at; instructions stepped */
+	unsigned threads, looks;  /* threads that were stopped; how often one was looked at */
 	bool idle;                /* the thread waited; else it ran */
 };
 

@@ -3,11 +3,15 @@
  * inject.c - find a thread at a safe point, have it load the agent, put it right.
  *
  *   candidates: waiting threads first, then running ones, then those in a futex, round and round for 2 s
- *   stop -> judge -> step ... -> borrow -> mmap a stack -> __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
+ *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack -> __errno_location, dlopen, memtop_attach -> munmap ->
+ *   give back -> let go
  *
- * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its errno is kept. A
- * call that does not return within 3 s is given up: its registers are restored, and the stack stays mapped, for
- * somebody may still point to it.
+ * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its errno is kept.
+ *
+ * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends nothing in the target. A thread that
+ * has not stopped yet is waited for, or its wait (epoll_wait) would return EINTR for a stop that never came. A call is waited for, or
+ * the loader's lock would stay locked. Only a call that hangs (inject_stuck.h) is given up: the thread's registers are restored, and the
+ * stack stays mapped, for somebody may still point to it.
  *
  * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few others return EINTR even
  * when there was no signal, which programs are not ready for: their result is made the one that the kernel restarts, or
@@ -17,8 +21,8 @@
 
 #include "inject_safe.h"
 #include "inject_seccomp.h"
+#include "inject_stuck.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -26,13 +30,19 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SEARCH_NS 2000000000ull   /* for a safe point */
-#define CALL_NS 3000000000ull     /* for one call */
-#define SETTLE_NS 300000000ull    /* for a thread to stop that was asked to */
-#define STOP_NS 50000000ull       /* the same, where others can be tried */
-#define STEPS 1000                 /* from one stop: some 5 ms; then it is stopped elsewhere */
+#define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
+#define LOOKS_LEAST 200
+#define CALL_NS 10000000000ull    /* for one call; then the user is told, and the call is waited for */
+#define TICK_NS 20000000ull       /* how often such a call is looked after */
+#define STOP_NS 50000000ull       /* for a thread to stop, where others can be tried */
+#define LOOKS 64                  /* at one thread in turn: some 10 ms */
+#define RUN_NS 20000u             /* it runs for so long between two looks, */
+#define RUN_MORE_NS 200000u       /* and for a random part of this more */
+#define NAP_NS 5000000            /* where no thread stops */
 #define STACK_BYTES (260 * 1024)  /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
 #define TEXT_BYTES 4096           /* of one string */
@@ -42,10 +52,15 @@ struct work {
 	struct inject_result *r;
 	struct inject_modules modules;
 	struct inject_ground ground;
-	struct inject_thread thread;
-	pid_t late[64];              /* threads that did not stop in time: traced still */
+	struct inject_thread thread, other; /* other: a late one, while a call is under way */
+	pid_t late[64];              /* threads that did not stop in time: they will */
 	size_t late_count;
 	bool refused, stopped;       /* some thread could not be traced; some was stopped */
+	bool group;                  /* the process was stopped meanwhile: SIGSTOP, job control */
+	bool other_program;          /* it is another one by now: exec */
+	bool told;                   /* said() was called for a call that takes long */
+	uint32_t random;
+	struct inject_stuck stuck;   /* the call under way */
 	uint64_t scratch;            /* the stack in the process, 0 = none */
 	uint64_t errno_at;
 	int errno_value;
@@ -54,46 +69,6 @@ struct work {
 };
 
 #define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
-
-struct candidate {
-	pid_t tid;
-	enum inject_promise promise;
-};
-
-static int best_first(const void *a, const void *b)
-{
-	const struct candidate *x = a, *y = b;
-
-	if (x->promise != y->promise)
-		return (int)x->promise - (int)y->promise;
-	return (x->tid > y->tid) - (x->tid < y->tid);
-}
-
-static struct candidate *candidates(pid_t pid, size_t *count)
-{
-	struct candidate *list = NULL;
-	size_t room = 0;
-	char path[64];
-	struct dirent *e;
-
-	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	DIR *d = opendir(path);
-	*count = 0;
-	while (d && (e = readdir(d))) {
-		int tid = atoi(e->d_name);
-		if (tid <= 0)
-			continue;
-		GROW(list, room, *count + 1);
-		list[*count].tid = tid;
-		list[*count].promise = inject_promise(pid, tid);
-		++*count;
-	}
-	if (d)
-		closedir(d);
-	if (*count)
-		qsort(list, *count, sizeof *list, best_first);
-	return list;
-}
 
 /* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread goes on with. */
 static void wait_again(struct work *w, struct inject_thread *t)
@@ -118,62 +93,79 @@ static void leave(struct work *w, struct inject_thread *t)
 	inject_thread_release(t);
 }
 
-/* Threads that did not stop in time are let go when they have. True: tid is one that has not. */
-static bool is_late(struct work *w, pid_t tid)
+static void nap(void)
 {
-	bool found = false;
-
-	for (size_t i = 0; i < w->late_count; i++) {
-		struct inject_thread *t = &w->thread;
-
-		memset(t, 0, offsetof(struct inject_thread, regs));
-		t->pid = w->job->pid;
-		t->tid = w->late[i];
-		if (!inject_thread_has_stopped(t)) {
-			found |= t->tid == tid;
-			continue;
-		}
-		leave(w, t);
-		w->late[i--] = w->late[--w->late_count];
-	}
-	return found;
+	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
 }
 
-/* Stops one thread; true when it is where it may be borrowed. */
-static bool try_thread(struct work *w, const struct candidate *c, uint64_t until_ns)
+/* Random, so that a thread that does everything in turn is not always met at the same place. */
+static uint64_t run_ns(struct work *w)
 {
-	struct inject_thread *t = &w->thread;
-	uint64_t soon = now_ns() + STOP_NS;
-	enum inject_where where = WHERE_WAITS;
+	w->random = w->random * 1103515245u + 12345u;
+	return RUN_NS + (w->random >> 8) % RUN_MORE_NS;
+}
 
-	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, c->tid))
-		return false;
+static struct inject_thread *begin_thread(struct work *w, struct inject_thread *t, pid_t tid)
+{
 	memset(t, 0, offsetof(struct inject_thread, regs));
 	t->pid = w->job->pid;
-	t->tid = c->tid;
-	w->r->threads++;
-	uint64_t began = now_ns();
-	enum inject_stop s = inject_thread_stop(t, soon < until_ns ? soon : until_ns);
-	w->refused |= s == STOP_REFUSED; /* or it ends just now */
-	w->stopped |= s == STOP_HERE;
-	for (unsigned n = 0; s == STOP_HERE && n < STEPS && inject_thread_read(t) == 0; n++) {
-		where = inject_judge(&w->ground, t);
-		if (where != WHERE_STEP || now_ns() > until_ns || (n % 64 == 0 && !inject_thread_may_step(t)))
-			break;
-		w->r->steps++;
-		s = inject_thread_step(t, now_ns() + STOP_NS);
-		if (s == STOP_LATE) { /* it went into a system call and waits there */
-			s = inject_thread_interrupt(t, now_ns() + STOP_NS);
-			if (s != STOP_HERE || inject_thread_read(t))
-				break;
-			where = inject_judge(&w->ground, t);
-			break;
-		}
+	t->tid = tid;
+	return t;
+}
+
+/* One of the late ones. After an exec it is the process' first thread, under that number. */
+static enum inject_stop look_at(struct work *w, struct inject_thread *t, pid_t tid)
+{
+	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
+
+	if (s == STOP_GONE && tid != w->job->pid && (t == &w->thread || w->thread.tid != w->job->pid) &&
+	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
+		leave(w, t);
+	return s;
+}
+
+/* Late ones that have stopped go on. */
+static void let_late_go(struct work *w)
+{
+	for (size_t i = w->late_count; i-- > 0;) {
+		enum inject_stop s = look_at(w, &w->other, w->late[i]);
+		if (s == STOP_HERE)
+			leave(w, &w->other);
+		if (s != STOP_LATE)
+			w->late[i] = w->late[--w->late_count];
 	}
-	if (s == STOP_HERE && (where == WHERE_SAFE || where == WHERE_IDLE)) {
+}
+
+/* An exec gives the process another memory; what we have open is the former one's. From the stop on a tracer is told of an exec. */
+static bool is_what_was_read(const struct work *w)
+{
+	uint8_t code[4];
+
+	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 && inject_find_gadget(code, sizeof code) == 0;
+}
+
+/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it is let go, or will be. */
+static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
+{
+	struct inject_thread *t = &w->thread;
+	enum inject_where where = WHERE_WAITS;
+	uint64_t since = now_ns();
+
+	for (int n = 0; s == STOP_HERE && !t->group && inject_thread_read(t) == 0; n++) {
+		w->r->looks++;
+		where = inject_judge(&w->ground, t);
+		if (where != WHERE_INSIDE || n == LOOKS || since > until_ns)
+			break;
+		s = inject_thread_run_on(t, run_ns(w), since + STOP_NS);
+		since = now_ns();
+	}
+	w->stopped |= s == STOP_HERE;
+	w->group |= s == STOP_HERE && t->group;
+	w->other_program |= s == STOP_HERE && !is_what_was_read(w);
+	if (s == STOP_HERE && !w->other_program && (where == WHERE_SAFE || where == WHERE_IDLE)) {
 		w->r->idle = where == WHERE_IDLE;
-		w->r->tid = c->tid;
-		w->r->stopped_ns = began;
+		w->r->tid = t->tid;
+		w->r->stopped_ns = since;
 		return true;
 	}
 	if (s == STOP_LATE)
@@ -183,29 +175,119 @@ static bool try_thread(struct work *w, const struct candidate *c, uint64_t until
 	return false;
 }
 
+/* Those whose stop came late, which has come now. */
+static bool try_late(struct work *w, uint64_t until_ns)
+{
+	for (size_t i = 0, left = w->late_count; left; left--) {
+		enum inject_stop s = look_at(w, &w->thread, w->late[i]);
+		if (s == STOP_LATE) {
+			i++;
+			continue;
+		}
+		w->late[i] = w->late[--w->late_count];
+		if (try_stopped(w, s, until_ns))
+			return true;
+	}
+	return false;
+}
+
+static bool is_late(const struct work *w, pid_t tid)
+{
+	for (size_t i = 0; i < w->late_count; i++)
+		if (w->late[i] == tid)
+			return true;
+	return false;
+}
+
+/* Stops one thread; true when it is where it may be borrowed. */
+static bool try_thread(struct work *w, pid_t tid, uint64_t until_ns)
+{
+	if (try_late(w, until_ns))
+		return true;
+	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
+		return false;
+	w->r->threads++;
+	enum inject_stop s = inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
+	w->refused |= s == STOP_REFUSED; /* or it ends just now */
+	return try_stopped(w, s, until_ns);
+}
+
+/* A zombie, or gone: it has no memory. */
+static bool has_ended(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool ended = !f || fgetc(f) == EOF;
+	if (f)
+		fclose(f);
+	return ended;
+}
+
+static int no_safe_point(struct work *w, size_t count)
+{
+	const char *name = w->job->name;
+
+	if (!count || has_ended(w->job->pid))
+		return FAIL(w, "%s: ended meanwhile; start it again", name);
+	if (w->other_program)
+		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
+	if (w->group)
+		return FAIL(w, "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and try again: kill -CONT %d", name,
+			    (int)w->job->pid);
+	if (w->refused && !w->stopped)
+		return FAIL(w, "%s: the kernel does not let it be traced: %s (a security module, or a container's rules); "
+			       "run memtop as root outside of it, or start it with memtop run", name, strerror(EPERM));
+	if (w->r->looks < LOOKS_LEAST)
+		return FAIL(w, "%s: found no safe point within 10 s: its %zu threads hardly get to run (a quota of cpu time, a frozen container, "
+			       "a slow disk); try again when they do", name, count);
+	return FAIL(w, "%s: found no safe point within 2 s: each of its %zu threads is inside the allocator or waits for a lock; "
+		       "try again, or start it with memtop run", name, count);
+}
+
+static bool must_end(const struct work *w)
+{
+	return w->group || w->other_program;
+}
+
 /* 0 with a thread stopped at a safe point. */
 static int find_safe_point(struct work *w)
 {
-	uint64_t until = now_ns() + SEARCH_NS;
+	uint64_t began = now_ns(), until = began + STARVED_NS;
 	size_t count = 0;
 
 	do {
-		struct candidate *list = candidates(w->job->pid, &count);
+		struct inject_candidate *list = inject_candidates(w->job->pid, &count);
+		unsigned looks = w->r->looks;
 		bool found = false;
 
-		for (size_t i = 0; i < count && !found && now_ns() < until; i++)
-			found = try_thread(w, &list[i], until);
+		for (size_t i = 0; i < count && !found && !must_end(w) && now_ns() < until; i++) {
+			found = try_thread(w, list[i].tid, until);
+			if (w->r->looks >= LOOKS_LEAST)
+				until = began + SEARCH_NS;
+		}
 		free(list);
 		if (found)
 			return 0;
-		if (!count)
-			return FAIL(w, "%s: ended meanwhile; start it again", w->job->name);
-		if (w->refused && !w->stopped)
-			return FAIL(w, "%s: the kernel does not let it be traced: %s (a security module, or a container's rules); "
-				       "run memtop as root outside of it, or start it with memtop run", w->job->name, strerror(EPERM));
+		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
+			break;
+		if (looks == w->r->looks)
+			nap();
 	} while (now_ns() < until);
-	return FAIL(w, "%s: found no safe point within 2 s: each of its %zu threads is inside the allocator or waits for a lock; "
-		       "try again, or start it with memtop run", w->job->name, count);
+	return no_safe_point(w, count);
+}
+
+/* Threads that did not stop in time are let go when they have. */
+static void wait_for_late(struct work *w)
+{
+	let_late_go(w);
+	if (!w->late_count)
+		return;
+	w->r->lingers = true;
+	w->said(w->arg, w->r);
+	for (; w->late_count; let_late_go(w))
+		nap();
 }
 
 static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
@@ -213,43 +295,77 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 	if (s == STOP_FAULT)
 		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
 	else
-		snprintf(buf, size, s == STOP_LATE ? "did not return within 3 s" : "was not finished: the process ended");
+		snprintf(buf, size, s == STOP_LATE ? "hangs in a lock" : "was not finished: the process ended");
 	return buf;
 }
 
-/* What a call came to other than its return: the thread is stopped again, for what follows to put it right. */
+/* What a call came to other than its return: the thread is stopped, for what follows to put it right. */
 static int call_failed(struct work *w, enum inject_stop s, const char *what)
 {
 	struct inject_thread *t = &w->thread;
 	char buf[128];
 
-	FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
-	     s == STOP_GONE ? "start it again" : "it goes on as before; start it with memtop run");
-	if (s != STOP_LATE)
-		return -1;
+	if (!w->told)
+		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
+		     s == STOP_GONE ? "start it again" : "it goes on as before; start it with memtop run");
 	w->r->rc = -1;
-	if (inject_thread_interrupt(t, now_ns() + SETTLE_NS) == STOP_LATE) {
-		w->said(w->arg, w->r); /* in the kernel, on a slow disk: it must not go on without us */
-		while (inject_thread_interrupt(t, UINT64_MAX) == STOP_LATE)
-			;
-	}
+	for (; s == STOP_LATE; let_late_go(w))
+		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
 	w->scratch = 0; /* somebody may still point to it */
 	return -1;
+}
+
+/* Whoever waits for memtop need not wait for this. */
+static void tell(struct work *w, const char *what)
+{
+	if (w->told)
+		return;
+	w->told = w->r->lingers = true;
+	w->r->rc = -1;
+	FAIL(w, "%s: %s takes more than 10 s: it hardly gets to run (a quota of cpu time, a frozen container, a slow disk); the call goes on until "
+		"it returns; see memtop list then, or try again", w->job->name, what);
+	w->said(w->arg, w->r);
+}
+
+/*
+ * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for. -1: there is none to go on
+ * from; told: it came, but too late for the user.
+ */
+static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
+{
+	struct inject_thread *t = &w->thread;
+	uint64_t began = now_ns();
+	enum inject_stop s;
+
+	w->stuck = (struct inject_stuck){ .word = 0 };
+	while ((s = inject_thread_await(t, now_ns() + TICK_NS, result)) == STOP_LATE) {
+		let_late_go(w);
+		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
+			break;
+		if (now_ns() > began + CALL_NS)
+			tell(w, what);
+	}
+	if (s != STOP_HERE)
+		return call_failed(w, s, what);
+	return w->told ? -1 : 0;
 }
 
 static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b, uint64_t *result)
 {
 	uint64_t top = (w->scratch + STACK_BYTES - 2 * TEXT_BYTES) & ~15ull;
-	enum inject_stop s = inject_thread_call(&w->thread, &w->modules, fn, a, b, top, now_ns() + CALL_NS, result);
+	enum inject_stop s = inject_thread_call(&w->thread, &w->modules, fn, a, b, top);
 
-	return s == STOP_HERE ? 0 : call_failed(w, s, what);
+	return s == STOP_HERE ? await(w, what, true, result) : call_failed(w, s, what);
 }
 
 static int system_call(struct work *w, const char *what, long nr, const uint64_t args[6], long *result)
 {
-	enum inject_stop s = inject_thread_syscall(&w->thread, w->ground.gadget, nr, args, now_ns() + CALL_NS, result);
+	uint64_t value = 0;
+	enum inject_stop s = inject_thread_syscall(&w->thread, w->ground.gadget, nr, args);
+	int rc = s == STOP_HERE ? await(w, what, false, &value) : call_failed(w, s, what);
 
-	return s == STOP_HERE ? 0 : call_failed(w, s, what);
+	*result = (long)value;
+	return rc;
 }
 
 static int map_stack(struct work *w)
@@ -399,7 +515,7 @@ static void ignore_faults_again(struct work *w)
 	long result;
 
 	if (inject_write(&w->modules, at, action, sizeof action) == 0)
-		inject_thread_syscall(&w->thread, w->ground.gadget, SYS_rt_sigaction, args, now_ns() + CALL_NS, &result);
+		system_call(w, "rt_sigaction", SYS_rt_sigaction, args, &result);
 }
 
 static int check_filters(struct work *w)
@@ -440,7 +556,7 @@ static void use_thread(struct work *w)
 
 		if (ignored)
 			ignore_faults_again(w);
-		inject_thread_syscall(t, w->ground.gadget, SYS_munmap, args, now_ns() + CALL_NS, &unused);
+		system_call(w, "munmap", SYS_munmap, args, &unused);
 	}
 	if (t->stopped) {
 		wait_again(w, t);
@@ -463,6 +579,7 @@ void inject(const struct inject_job *job, struct inject_result *r, void (*said)(
 		FAIL(w, "%s: its C library has no dlopen; start it with memtop run", job->name);
 	else if (find_safe_point(w) == 0)
 		use_thread(w);
+	wait_for_late(w);
 	inject_modules_release(&w->modules);
 	free(w);
 }

@@ -30,13 +30,15 @@ struct inject_result {
 	pid_t tid;                 /* the thread that was used */
 	uint64_t stopped_ns;       /* from its stop to its release */
 	uint64_t called_ns;        /* of that: from its safe point on */
-	unsigned threads, steps;   /* looked at; single steps made */
+	unsigned threads, looks;   /* threads that were stopped; how often one was looked at */
 	bool idle;                 /* it waited in the kernel; else it ran */
+	bool lingers;              /* threads are still to be let go, when they get to run */
 };
 
 /*
- * Fills *r in each case. Never leaves a thread changed, unless r->err says that the process ended. When the thread that runs
- * dlopen cannot be stopped `said` is called with the message, and inject() returns only after it has put that thread right.
+ * Fills *r in each case. Never leaves a thread changed, unless r->err says that the process ended. What takes long in the process (a
+ * quota of cpu time, a frozen container, a slow disk) is waited for, however long that is: `said` is called with the message or the
+ * success as soon as it is known, and inject() returns only after every thread was put right and let go.
  */
 void inject(const struct inject_job *job, struct inject_result *r, void (*said)(void *arg, const struct inject_result *r), void *arg);
 

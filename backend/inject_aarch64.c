@@ -78,11 +78,6 @@ long inject_regs_syscall(const struct inject_regs *r, const uint8_t *code, bool 
 	return *eintr ? (long)get(r)->regs[8] : -1;
 }
 
-long inject_regs_next(const struct inject_regs *r, const uint8_t *code)
-{
-	return word(code + INJECT_CODE_BYTES / 2) == SVC ? (long)get(r)->regs[8] : -1;
-}
-
 bool inject_regs_again(struct inject_regs *r)
 {
 	(void)r;

@@ -47,8 +47,6 @@ uint64_t inject_regs_arg(const struct inject_regs *r, int n); /* of a system cal
  * code: INJECT_CODE_BYTES around the pc.
  */
 long inject_regs_syscall(const struct inject_regs *r, const uint8_t *code, bool *eintr);
-/* The system call that its next instruction makes, -1 = it makes none. */
-long inject_regs_next(const struct inject_regs *r, const uint8_t *code);
 /* Makes such a call be made again, unless a signal's handler comes first: that ends it as ever; false: its arguments are lost. */
 bool inject_regs_again(struct inject_regs *r);
 

@@ -18,6 +18,7 @@
  */
 #include "inject_safe.h"
 
+#include <dirent.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -144,7 +145,7 @@ static bool may_be_futex(uint64_t first, uint64_t second)
 	return first >= 4096 && first % 4 == 0 && (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */ || op == 11 /* WAIT_REQUEUE_PI */);
 }
 
-enum inject_promise inject_promise(pid_t pid, pid_t tid)
+static enum inject_promise promise_of(pid_t pid, pid_t tid)
 {
 	char path[64], text[256] = "";
 	long nr;
@@ -165,6 +166,41 @@ enum inject_promise inject_promise(pid_t pid, pid_t tid)
 	if (kind == ON_FD)
 		return on_disk(pid, first) ? PROMISE_RUNS : PROMISE_IDLE;
 	return kind == IDLE ? PROMISE_IDLE : kind == FUTEX ? PROMISE_FUTEX : PROMISE_RUNS;
+}
+
+static int best_first(const void *a, const void *b)
+{
+	const struct inject_candidate *x = a, *y = b;
+
+	if (x->promise != y->promise)
+		return (int)x->promise - (int)y->promise;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+struct inject_candidate *inject_candidates(pid_t pid, size_t *count)
+{
+	struct inject_candidate *list = NULL;
+	size_t room = 0;
+	char path[64];
+	struct dirent *e;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	DIR *d = opendir(path);
+	*count = 0;
+	while (d && (e = readdir(d))) {
+		int tid = atoi(e->d_name);
+		if (tid <= 0)
+			continue;
+		GROW(list, room, *count + 1);
+		list[*count].tid = tid;
+		list[*count].promise = promise_of(pid, tid);
+		++*count;
+	}
+	if (d)
+		closedir(d);
+	if (*count)
+		qsort(list, *count, sizeof *list, best_first);
+	return list;
 }
 
 /*
@@ -236,9 +272,5 @@ enum inject_where inject_judge(const struct inject_ground *g, const struct injec
 	long nr = inject_regs_syscall(&t->regs, code, &eintr);
 	if (nr >= 0)
 		return judge_wait(g, t, nr);
-	if (inject_regs_next(&t->regs, code) == SYS_rt_sigprocmask)
-		return WHERE_RESAMPLE; /* it may block SIGTRAP */
-	if (is_inside(g, pc))
-		return WHERE_STEP;
-	return stack_forbids(g, t, false) ? WHERE_STEP : WHERE_SAFE;
+	return is_inside(g, pc) || stack_forbids(g, t, false) ? WHERE_INSIDE : WHERE_SAFE;
 }

@@ -31,14 +31,18 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m);
 enum inject_where {
 	WHERE_SAFE,     /* it runs, outside of all that may hold a lock */
 	WHERE_IDLE,     /* it waits in the kernel, for no lock of the process */
-	WHERE_STEP,     /* a few instructions further it may be */
-	WHERE_RESAMPLE, /* it must not be stepped from here; later it may be elsewhere */
+	WHERE_INSIDE,   /* it runs where such a lock may be held; a moment later it may be elsewhere */
 	WHERE_WAITS,    /* in a system call that is not known to be free of locks */
 };
 
 /* What a thread waits for, before it is stopped: best ones first. */
 enum inject_promise { PROMISE_IDLE, PROMISE_RUNS, PROMISE_FUTEX, PROMISE_NONE };
-enum inject_promise inject_promise(pid_t pid, pid_t tid);
+struct inject_candidate {
+	pid_t tid;
+	enum inject_promise promise;
+};
+/* All threads of a process; the caller frees them. */
+struct inject_candidate *inject_candidates(pid_t pid, size_t *count);
 
 /* Whether a system call is one that only waits: made again it does what it would have done. */
 bool inject_waits(long nr);

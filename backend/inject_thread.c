@@ -2,13 +2,13 @@
  *
  * inject_thread.c - ptrace on one thread (ptrace(2): SEIZE, so that nothing is sent to the process).
  *
- * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP after a step, SIGTRAP|0x80
- * at system calls. Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on, and
+ * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at system calls.
+ * Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on, and
  * the kernel puts it into the stop of its group when it is let go. And signals for the program.
  *
  * Signals: a fault of ours while SIGSEGV is blocked would make the kernel reset its handler for the whole process
  * (force_sig), so that none that a fault causes is blocked while the thread is borrowed; all others
- * are, and wait in the kernel with all they carry. While it steps through its own code signals are delivered at once.
+ * are, and wait in the kernel with all they carry. At all other times signals are delivered at once.
  */
 #include "inject_thread.h"
 
@@ -18,9 +18,10 @@
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PEEKED 8 /* signals that wait for a thread */
+#define CALL_STOPS 2 /* of a system call: its begin, its end */
 #define EVENT(status) ((unsigned)(status) >> 16)
 #define CAUSED (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
 
@@ -30,23 +31,25 @@ static int wait_stop(struct inject_thread *t, uint64_t until_ns)
 	int status;
 
 	for (;;) {
-		pid_t got = waitpid(t->tid, &status, __WALL);
+		pid_t got = waitpid(t->tid, &status, __WALL | (until_ns ? 0 : WNOHANG));
 		if (got == t->tid)
 			break;
-		if (errno != EINTR)
+		if (got < 0 && errno != EINTR)
 			return -1;
 		if (now_ns() >= until_ns) {
 			errno = EINTR;
 			return -1;
 		}
 	}
-	if (!WIFSTOPPED(status)) {
-		t->stopped = false;
-		errno = ECHILD;
-		return -1;
+	t->stopped = WIFSTOPPED(status);
+	if (t->stopped && EVENT(status) != PTRACE_EVENT_EXEC)
+		return status;
+	if (t->stopped) { /* another program by now: whichever of its threads this was */
+		ptrace(PTRACE_DETACH, t->tid, NULL, NULL);
+		t->stopped = t->changed = t->masked = false;
 	}
-	t->stopped = true;
-	return status;
+	errno = ECHILD;
+	return -1;
 }
 
 static bool resume(struct inject_thread *t, int request, int signal)
@@ -62,38 +65,6 @@ static enum inject_stop no_stop(void)
 	return errno == EINTR ? STOP_LATE : STOP_GONE;
 }
 
-/* On to the stop for what step_pends(), which is not passed on. No instruction comes between. */
-static enum inject_stop take_step(struct inject_thread *t, uint64_t until_ns)
-{
-	int pass = 0;
-
-	for (;;) {
-		resume(t, PTRACE_CONT, pass);
-		int status = wait_stop(t, until_ns);
-		if (status < 0)
-			return no_stop();
-		if (WSTOPSIG(status) == SIGTRAP && !EVENT(status))
-			return STOP_HERE;
-		pass = EVENT(status) ? 0 : WSTOPSIG(status);
-	}
-}
-
-/*
- * The end of a step into a system call that blocks comes after the interrupt that ends that call, and waits as a signal: let
- * go with it the program would end. A breakpoint of its own has SI_KERNEL, or traps again.
- */
-static bool step_pends(const struct inject_thread *t)
-{
-	const struct __ptrace_peeksiginfo_args first = { .nr = PEEKED };
-	siginfo_t info[PEEKED];
-	long count = ptrace(PTRACE_PEEKSIGINFO, t->tid, &first, info);
-
-	for (long i = 0; i < count; i++)
-		if (info[i].si_signo == SIGTRAP && (info[i].si_code == TRAP_BRKPT || info[i].si_code == TRAP_TRACE))
-			return true;
-	return false;
-}
-
 /* Until it stops for our interrupt. Its own signals are delivered on the way. */
 static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
@@ -102,73 +73,41 @@ static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_n
 
 		if (status < 0)
 			return no_stop();
-		if (EVENT(status) == PTRACE_EVENT_STOP && !step_pends(t))
+		if (EVENT(status) == PTRACE_EVENT_STOP) {
+			t->group = WSTOPSIG(status) != SIGTRAP;
 			return STOP_HERE;
-		if (EVENT(status) == PTRACE_EVENT_STOP)
-			return take_step(t, until_ns);
-		/* a step that ended just before is not a signal of the program */
-		int signal = WSTOPSIG(status) & 0x80 ? 0 : WSTOPSIG(status);
-		siginfo_t info;
-		if (signal == SIGTRAP && (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info) || info.si_code > 0))
-			signal = 0;
-		resume(t, PTRACE_CONT, signal);
+		}
+		resume(t, PTRACE_CONT, WSTOPSIG(status) & 0x80 ? 0 : WSTOPSIG(status));
 	}
 }
 
 enum inject_stop inject_thread_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
-	if (ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL))
-		return STOP_GONE;
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL); /* ESRCH: it ends, and the wait tells; the first thread's end is told after all others' */
 	return wait_interrupt(t, until_ns);
 }
 
 enum inject_stop inject_thread_stop(struct inject_thread *t, uint64_t until_ns)
 {
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(long)PTRACE_O_TRACESYSGOOD)) {
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC))) {
 		t->why = errno;
 		return errno == ESRCH ? STOP_GONE : STOP_REFUSED;
 	}
 	return inject_thread_interrupt(t, until_ns);
 }
 
-bool inject_thread_has_stopped(struct inject_thread *t)
+enum inject_stop inject_thread_look(struct inject_thread *t)
 {
-	int status;
-
-	if (waitpid(t->tid, &status, __WALL | WNOHANG) != t->tid)
-		return false;
-	t->stopped = WIFSTOPPED(status);
-	if (t->stopped && step_pends(t))
-		take_step(t, UINT64_MAX);
-	return true;
+	return wait_interrupt(t, 0);
 }
 
-bool inject_thread_may_step(const struct inject_thread *t)
+enum inject_stop inject_thread_run_on(struct inject_thread *t, uint64_t ns, uint64_t until_ns)
 {
-	uint64_t mask;
+	struct timespec time = { 0, (long)ns };
 
-	return ptrace(PTRACE_GETSIGMASK, t->tid, (void *)sizeof mask, &mask) == 0 && !(mask >> (SIGTRAP - 1) & 1);
-}
-
-enum inject_stop inject_thread_step(struct inject_thread *t, uint64_t until_ns)
-{
-	int signal = 0;
-
-	for (;;) {
-		resume(t, PTRACE_SINGLESTEP, signal);
-		int status = wait_stop(t, until_ns);
-		if (status < 0)
-			return no_stop();
-		signal = 0;
-		if (EVENT(status) == PTRACE_EVENT_STOP)
-			continue;
-		siginfo_t info;
-		if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
-			return STOP_HERE;
-		if (WSTOPSIG(status) == SIGTRAP && info.si_code > 0)
-			return STOP_HERE;
-		signal = WSTOPSIG(status);
-	}
+	resume(t, PTRACE_CONT, 0);
+	nanosleep(&time, NULL);
+	return inject_thread_interrupt(t, until_ns);
 }
 
 int inject_thread_read(struct inject_thread *t)
@@ -189,40 +128,8 @@ int inject_thread_borrow(struct inject_thread *t)
 	return rc;
 }
 
-/* Runs what the registers say until it returns to address 0. */
-static enum inject_stop run(struct inject_thread *t, uint64_t until_ns)
-{
-	for (int pass = 0;;) {
-		resume(t, PTRACE_CONT, pass);
-		pass = 0;
-		int status = wait_stop(t, until_ns);
-		siginfo_t info;
-
-		if (status < 0)
-			return no_stop();
-		if (EVENT(status) == PTRACE_EVENT_STOP)
-			continue;
-		int signal = WSTOPSIG(status);
-		if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
-			return STOP_GONE;
-		if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
-			if (signal == SIGSTOP) /* stops the others now, and this one when it is let go */
-				pass = SIGSTOP;
-			else
-				t->pass = signal;
-			continue;
-		}
-		if (inject_thread_read(t))
-			return STOP_GONE;
-		if (signal == SIGSEGV && inject_regs_pc(&t->regs) == 0)
-			return STOP_HERE;
-		t->signal = signal;
-		return STOP_FAULT;
-	}
-}
-
 enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject_modules *m, uint64_t fn, uint64_t a, uint64_t b,
-				    uint64_t top, uint64_t until_ns, uint64_t *result)
+				    uint64_t top)
 {
 	uint64_t at, zero = 0;
 
@@ -230,38 +137,65 @@ enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject
 	inject_regs_call(&t->regs, fn, a, b, top, &at);
 	if ((at && inject_write(m, at, &zero, sizeof zero)) || inject_regs_write(t->tid, &t->regs))
 		return STOP_GONE;
-	enum inject_stop s = run(t, until_ns);
-	if (s == STOP_HERE)
-		*result = inject_regs_result(&t->regs);
-	return s;
+	t->call_stops = 0;
+	resume(t, PTRACE_CONT, 0);
+	return STOP_HERE;
 }
 
-enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr, const uint64_t args[6],
-				       uint64_t until_ns, long *result)
+enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr, const uint64_t args[6])
 {
 	t->regs = t->saved;
 	inject_regs_set_syscall(&t->regs, gadget, nr, args);
 	if (inject_regs_write(t->tid, &t->regs))
 		return STOP_GONE;
-	for (int stops = 0, pass = 0; stops < 2;) { /* its begin, its end */
-		resume(t, PTRACE_SYSCALL, pass);
-		pass = 0;
-		int status = wait_stop(t, until_ns);
-		if (status < 0)
-			return no_stop();
-		if (EVENT(status) == PTRACE_EVENT_STOP)
-			continue;
-		if (WSTOPSIG(status) == (SIGTRAP | 0x80))
-			stops++;
-		else if (WSTOPSIG(status) == SIGSTOP)
-			pass = SIGSTOP;
+	t->call_stops = CALL_STOPS;
+	resume(t, PTRACE_SYSCALL, 0);
+	return STOP_HERE;
+}
+
+/*
+ * A signal that came on the way. STOP_LATE: it was not for us, and the call is to go on; else the call is over.
+ * A function of ours ends with a fault: it returns to address 0.
+ */
+static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pass)
+{
+	siginfo_t info;
+
+	if (ptrace(PTRACE_GETSIGINFO, t->tid, NULL, &info))
+		return STOP_GONE;
+	if (info.si_code <= 0 || !(CAUSED >> (signal - 1) & 1)) { /* sent by somebody */
+		if (signal == SIGSTOP) /* stops the others now, and this one when it is let go */
+			*pass = SIGSTOP;
 		else
-			t->pass = WSTOPSIG(status);
+			t->pass = signal;
+		return STOP_LATE;
 	}
 	if (inject_thread_read(t))
 		return STOP_GONE;
-	*result = (long)inject_regs_result(&t->regs);
-	return STOP_HERE;
+	if (signal == SIGSEGV && inject_regs_pc(&t->regs) == 0)
+		return STOP_HERE;
+	t->signal = signal;
+	return STOP_FAULT;
+}
+
+enum inject_stop inject_thread_await(struct inject_thread *t, uint64_t until_ns, uint64_t *result)
+{
+	enum inject_stop s = STOP_LATE;
+
+	while (s == STOP_LATE) {
+		int status = wait_stop(t, until_ns), pass = 0;
+
+		if (status < 0)
+			return no_stop();
+		if (WSTOPSIG(status) == (SIGTRAP | 0x80) && !EVENT(status))
+			s = t->call_stops && !--t->call_stops ? inject_thread_read(t) ? STOP_GONE : STOP_HERE : STOP_LATE;
+		else if (EVENT(status) != PTRACE_EVENT_STOP)
+			s = call_signal(t, WSTOPSIG(status), &pass);
+		if (s == STOP_LATE)
+			resume(t, t->call_stops ? PTRACE_SYSCALL : PTRACE_CONT, pass);
+	}
+	*result = inject_regs_result(&t->regs);
+	return s;
 }
 
 int inject_thread_give_back(struct inject_thread *t)

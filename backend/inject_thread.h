@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject_thread.h - one thread of another process under ptrace: stop it, step it, have it call, let it go
+ * inject_thread.h - one thread of another process under ptrace: stop it, let it run on, have it call, let it go
  * as it was. In the process of its own that inject.h speaks of, whose SIGALRM comes regularly: it ends
  * the waits.
+ *
+ * A thread is never asked to step. The kernel leaves a step to a thread whose tracer ends, however that ends, and the
+ * SIGTRAP of that step then kills the program. A stop that was asked for is taken back by the kernel instead.
  */
 #ifndef INJECT_THREAD_H
 #define INJECT_THREAD_H
@@ -11,7 +14,7 @@
 #include "inject_modules.h"
 
 enum inject_stop {
-	STOP_HERE,      /* as asked for: interrupted, one instruction further, at a system call's begin or end, returned to 0 */
+	STOP_HERE,      /* as asked for: interrupted, or the call has returned */
 	STOP_FAULT,     /* a signal that the code itself caused: t->signal */
 	STOP_LATE,      /* not within the time; it still runs */
 	STOP_GONE,      /* the thread or its process ended */
@@ -24,6 +27,8 @@ struct inject_thread {
 	int signal;                /* of STOP_FAULT */
 	int pass;                  /* a signal to deliver when it is let go, 0 = none */
 	bool stopped, changed;     /* changed: its registers are ours, saved has its own */
+	bool group;                /* it stopped with its whole process: SIGSTOP, job control */
+	int call_stops;            /* of a system call of ours: its begin and end, those that are still to come */
 	uint64_t mask;             /* its blocked signals, when masked */
 	bool masked;
 	struct inject_regs regs;   /* as last read */
@@ -34,26 +39,25 @@ struct inject_thread {
 enum inject_stop inject_thread_stop(struct inject_thread *t, uint64_t until_ns);
 /* Asks a running one to stop, and waits for it. */
 enum inject_stop inject_thread_interrupt(struct inject_thread *t, uint64_t until_ns);
-/* Whether a stop that came too late is there now. */
-bool inject_thread_has_stopped(struct inject_thread *t);
-/* False: it blocks SIGTRAP; a step would make the kernel unblock that, and reset its handler. */
-bool inject_thread_may_step(const struct inject_thread *t);
-/* One instruction, and what signals wait for it are delivered. STOP_LATE: it blocks in a system call. */
-enum inject_stop inject_thread_step(struct inject_thread *t, uint64_t until_ns);
+/* A stop that came too late: STOP_HERE, STOP_GONE, or STOP_LATE still. Does not wait. */
+enum inject_stop inject_thread_look(struct inject_thread *t);
+/* Lets a stopped one run on for so long, as it was, then as inject_thread_interrupt(). */
+enum inject_stop inject_thread_run_on(struct inject_thread *t, uint64_t ns, uint64_t until_ns);
 /* Reads t->regs. 0 or -errno. */
 int inject_thread_read(struct inject_thread *t);
 
 /* From here on t->saved is what t goes on with, and only signals that its own code causes reach it. 0 or -errno. */
 int inject_thread_borrow(struct inject_thread *t);
-/* fn(a, b) on a stack that ends at `top`; *result. */
+/* Begins fn(a, b) on a stack that ends at `top`. STOP_HERE: it is on its way, inject_thread_await() has its result. */
 enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject_modules *m, uint64_t fn, uint64_t a, uint64_t b,
-				    uint64_t top, uint64_t until_ns, uint64_t *result);
-/* A system call by the instruction at `gadget`; *result: -errno as the kernel returns it. */
-enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr, const uint64_t args[6],
-				       uint64_t until_ns, long *result);
+				    uint64_t top);
+/* Begins a system call by the instruction at `gadget`, likewise; its result is -errno as the kernel returns it. */
+enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr, const uint64_t args[6]);
+/* Waits for the end of what was begun. STOP_LATE: it is under way still, and can be waited for again. */
+enum inject_stop inject_thread_await(struct inject_thread *t, uint64_t until_ns, uint64_t *result);
 /* Own registers, own mask. 0 or -errno. */
 int inject_thread_give_back(struct inject_thread *t);
-/* Let go; a stopped one goes on with what it has, one that runs is left to the kernel at our end. */
+/* Lets a stopped one go; it goes on with what it has. */
 void inject_thread_release(struct inject_thread *t);
 
 #endif

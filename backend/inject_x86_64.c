@@ -65,11 +65,6 @@ long inject_regs_syscall(const struct inject_regs *r, const uint8_t *code, bool 
 	return -1;
 }
 
-long inject_regs_next(const struct inject_regs *r, const uint8_t *code)
-{
-	return memcmp(code + INJECT_CODE_BYTES / 2, "\x0f\x05", 2) ? -1 : (long)get(r)->rax;
-}
-
 bool inject_regs_again(struct inject_regs *r)
 {
 	/* ERESTARTNOHAND: the kernel makes the call again, unless a handler comes first: then it returns EINTR after all */

@@ -7,14 +7,17 @@
  *   strict  seccomp's strict mode
  *   undumpable  prctl(PR_SET_DUMPABLE, 0)
  *   zombie  its child has ended, and is not waited for; prints the child's pid instead
+ *   slow    a filter that holds each signalfd4 for three seconds: of all here, only the agent's server makes that call
  *   ignore  SIGSEGV is ignored, and SIGTRAP blocked; SIGTERM ends it, with 0 when SIGSEGV still is
  */
 #include "target.h"
 
 #include <linux/filter.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <signal.h>
 #include <stddef.h>
+#include <sys/ioctl.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -49,6 +52,39 @@ static void seal_errno(void)
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	seal(rules, sizeof rules / sizeof *rules);
+}
+
+/* Answers what the filter asks, three seconds late. */
+static void *answer(void *arg)
+{
+	int fd = *(int *)arg;
+
+	for (;;) {
+		struct seccomp_notif ask = { 0 };
+		if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &ask))
+			continue;
+		sleep(3);
+		struct seccomp_notif_resp answer = { .id = ask.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+		ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
+	}
+	return NULL;
+}
+
+static void seal_slow(void)
+{
+	struct sock_filter rules[] = {
+		LOAD_NR,
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_signalfd4, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_USER_NOTIF),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof rules / sizeof *rules, rules };
+	static int fd;
+	pthread_t thread;
+
+	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	EXPECT(fd >= 0 && !pthread_create(&thread, NULL, answer, &fd));
 }
 
 static void on_term(int signum)
@@ -87,6 +123,8 @@ int main(int argc, char **argv)
 		seal_kill();
 	} else if (!strcmp(how, "errno")) {
 		seal_errno();
+	} else if (!strcmp(how, "slow")) {
+		seal_slow();
 	} else if (!strcmp(how, "strict")) {
 		EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_STRICT));
 	} else if (!strcmp(how, "undumpable")) {

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject_stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone: the thread runs.
+ */
+#ifndef INJECT_STUCK_H
+#define INJECT_STUCK_H
+
+#include "base.h"
+#include <sys/types.h>
+
+#define STUCK_THREADS 512
+
+struct stuck_thread {
+	pid_t tid;
+	char state;                /* as /proc names it */
+	uint64_t ticks;            /* of cpu time */
+};
+
+/* All 0 at its begin. */
+struct inject_stuck {
+	uint64_t since_ns;         /* the wait is the same since then, 0 = there is none */
+	uint64_t word;             /* that it waits for */
+	size_t count;
+	struct stuck_thread then[STUCK_THREADS]; /* the process' threads at that time */
+};
+
+/* To be asked regularly, while it runs. True: it hangs. */
+bool inject_is_stuck(struct inject_stuck *s, pid_t pid, pid_t tid);
+
+/* Did every thread of the second list but tid get to run, or wait for something of its own accord? For tests. */
+bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now, size_t count, pid_t tid);
+
+#endif
