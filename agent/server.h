@@ -67,6 +67,7 @@ struct shared {
 	_Atomic uint32_t xexit;          /* 1 + exit status that a thread announced, or EXITS; 0 = none */
 	_Atomic int xpid, xtid;          /* the server's */
 	bool thread_mode;                /* a raw thread of the target; immutable once UP */
+	bool own;                        /* this process has started a server: false in a forked child */
 	struct mark_request mark[MARK_REQUESTS];
 };
 
