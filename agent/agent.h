@@ -132,6 +132,7 @@ bool mt_stacks_check(void);
 /* unwind.c: the engine switch; unwind_kept.c: captures; unwind_cfi.c, unwind_fp.c, ...: engines. */
 /* False: no such engine here. What is used then stands in mt_conf.unwind. */
 bool mt_unwind_init(const char *engine);
+void mt_unwind_forked(void);                        /* in the child, before its first stack */
 const char *mt_unwind_why(void);                    /* why it is not what was asked for; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
 int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max); /* innermost first */

@@ -200,6 +200,16 @@ bool mt_unwind_init(const char *name)
 	return true;
 }
 
+/* libunwind asks the loader for each stack, and waits for it for good if another thread was in it at the fork. */
+void mt_unwind_forked(void)
+{
+	if (engine != ENGINE_LIST)
+		return;
+	why = "this is a forked child, where libunwind may wait for the loader for ever";
+	set_engine(BEST);
+	memcpy(mt_conf.unwind, BEST, sizeof(BEST));
+}
+
 const char *mt_unwind_why(void)
 {
 	return why;
