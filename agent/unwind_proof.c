@@ -37,8 +37,6 @@
 #include "insn.h"
 #include "maps.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
 
 _Atomic uint32_t mt_unwind_proof_age = 1;
@@ -476,11 +474,8 @@ static void keep(struct known *known, const struct site *s)
 
 static bool is_executable(const struct module *m, uintptr_t pc)
 {
-	size_t count;
-	const ElfW(Phdr) *ph = mt_maps_headers(m, &count);
-
-	for (size_t i = 0; i < count; i++)
-		if (ph[i].p_type == PT_LOAD && ph[i].p_flags & PF_X && pc - (m->bias + ph[i].p_vaddr) < ph[i].p_memsz)
+	for (uint32_t i = 0; i < m->segments; i++)
+		if (m->segment[i].executable && pc >= m->segment[i].start && pc < m->segment[i].end)
 			return true;
 	return false;
 }
