@@ -22,10 +22,10 @@
  * takes rsp, or its own two registers, from its frame by rbp: that says it, too.
  *
  * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not further away than any
- * frame is large; the return address is behind a call instruction (or is such an entry of HotSpot's), and in a
- * segment of a module that is executable, or in code outside of modules that is proven by the same reading and that
- * the server did not see mapped as data (generated.c; a hook opens no file, so code that was mapped since the server
- * looked is believed for the second until it looks again: other code, read and proven, returns there).
+ * frame is large; the return address is behind a call instruction (or is such an entry of HotSpot's), and in memory that
+ * is executable: in such a segment of a module, or outside of modules where the server saw it mapped so (generated.c: a
+ * hook opens no file). What was mapped since the server looked is believed where the code there is proven by the same
+ * reading; within a second the server looks again.
  *
  * Cost: nothing where tables are. A frame that is walked for the first time takes some microseconds, later a look-up;
  * a stack that is met again is compared by its words as any other (unwind_kept.c): the record's two words are pairs, and rbp
@@ -64,7 +64,7 @@ struct site {
 	uintptr_t pc;       /* 0 = empty */
 	uint32_t age;       /* mt_unwind_proof_age when it was found out; 0 = in a module: holds as long as the maps do */
 	uint32_t facts;     /* SITE_* */
-	int64_t saved;
+	int32_t saved;
 	uint8_t code[SAME_BYTES]; /* what stood at pc, outside modules, up to the page's end */
 };
 
@@ -126,18 +126,19 @@ bool mt_unwind_proof_call(uintptr_t pc)
 
 /* --- reading on to the function's end */
 
-#define PATHS 24u         /* branches that wait */
-#define MET 64u           /* targets that were gone to, or wait */
-#define STEPS 1500u       /* instructions in all */
+#define PATHS 64u         /* branches that wait */
+#define MET 192u          /* targets that were gone to, or wait */
+#define STEPS 3000u       /* instructions in all: 40 us */
 #define SPAN ((uintptr_t)1 << 20) /* a jump further away leaves the function */
+#define UNKNOWN INT32_MAX
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP };
 
 /* Where a path has come to. */
 struct path {
-	uintptr_t at;
-	int64_t depth;     /* of rsp: bytes out of where it was, or of rbp once it was made of that; INT64_MAX = unknown */
-	int64_t saved;     /* depth of the word that rbp was taken from, once `popped` */
+	int32_t at;        /* from the return address on */
+	int32_t depth;     /* of rsp: bytes out of where it was, or of rbp once it was made of that; or UNKNOWN */
+	int32_t saved;     /* depth of the word that rbp was taken from, once `popped` */
 	bool based;        /* rsp was made of rbp */
 	bool popped;       /* rbp is the caller's again */
 };
@@ -148,15 +149,15 @@ struct reading {
 	uintptr_t lo, hi;  /* code that can be read */
 	struct path path, waiting[PATHS];
 	unsigned count;    /* waiting */
-	uintptr_t met[MET];
+	int32_t met[MET];
 	unsigned met_count;
+	bool arrived;      /* by a jump, just now: a target that is gone to counts as met */
+	uint64_t maybe[4]; /* a bit for each that was met, by its lowest byte */
 	uint32_t facts;    /* SITE_*: the answer */
-	int64_t saved;
+	int32_t saved;
 };
 
 enum verdict { GOES_ON, NO_ANSWER, ANSWERED };
-
-#define UNKNOWN INT64_MAX
 
 static enum verdict answer(struct reading *r, uint32_t more)
 {
@@ -170,17 +171,19 @@ static enum verdict answer(struct reading *r, uint32_t more)
 /* Is rsp at the return address, the caller's rbp back in place? */
 static bool is_home(const struct path *p)
 {
-	return p->popped && p->depth == p->saved + (int64_t)WORD;
+	return p->popped && p->depth == p->saved + (int32_t)WORD;
 }
 
 static void move(struct path *p, int64_t bytes)
 {
-	if (p->depth != UNKNOWN)
-		p->depth += bytes;
+	if (p->depth == UNKNOWN)
+		return;
+	bytes += p->depth;
+	p->depth = bytes > -(int64_t)SPAN && bytes < (int64_t)SPAN ? (int32_t)bytes : UNKNOWN;
 }
 
 /* rbp is taken from the word at `depth`. In a frame of its own that must be where rbp points. */
-static enum verdict take_rbp(struct path *p, int64_t depth)
+static enum verdict take_rbp(struct path *p, int32_t depth)
 {
 	if (p->popped || depth == UNKNOWN || (p->based && depth != 0))
 		return NO_ANSWER;
@@ -221,7 +224,9 @@ static enum verdict load_pointer(struct reading *r, const struct insn *i, bool l
 	} else if (i->reg == RSP) {
 		p->depth = UNKNOWN;
 	} else if (!lea && i->sib_rsp) {
-		return take_rbp(p, p->depth == UNKNOWN ? UNKNOWN : p->depth + i->disp);
+		struct path there = *p;
+		move(&there, i->disp);
+		return take_rbp(p, there.depth);
 	} else if (!lea && own_base && i->disp == 0) { /* V8's: the return address is in a register by now */
 		p->based = true;
 		return answer(r, SITE_POPS);
@@ -289,33 +294,42 @@ static enum verdict two_bytes(const struct insn *i)
 	return moves && is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
 }
 
-/* Goes on at `to`, now or later. false: it was met before, is out of reach, or there is no more room. */
-static bool meet(struct reading *r, uintptr_t to)
+static bool was_met(const struct reading *r, int32_t at)
 {
-	if (to - (r->pc - SPAN) >= 2 * SPAN || r->met_count == MET)
+	if (likely(!(r->maybe[at >> 6 & 3] >> (at & 63) & 1)))
 		return false;
 	for (unsigned i = 0; i < r->met_count; i++)
-		if (r->met[i] == to)
-			return false;
-	r->met[r->met_count++] = to;
+		if (r->met[i] == at)
+			return true;
+	return false;
+}
+
+/* Goes on at a jump's target, now or later. false: it was met before, is out of reach, or there is no more room. */
+static bool meet(struct reading *r, int64_t to)
+{
+	if (to <= -(int64_t)SPAN || to >= (int64_t)SPAN || r->met_count == MET || was_met(r, (int32_t)to))
+		return false;
+	r->met[r->met_count++] = (int32_t)to;
+	r->maybe[to >> 6 & 3] |= (uint64_t)1 << (to & 63);
 	return true;
 }
 
-static void branch(struct reading *r, uintptr_t to)
+static void branch(struct reading *r, int64_t to)
 {
 	if (r->count < PATHS && meet(r, to)) {
 		r->waiting[r->count] = r->path;
-		r->waiting[r->count++].at = to;
+		r->waiting[r->count++].at = (int32_t)to;
 	}
 }
 
-static enum verdict jump(struct reading *r, uintptr_t to)
+static enum verdict jump(struct reading *r, int64_t to)
 {
 	if (is_home(&r->path))
 		return answer(r, 0); /* a call in the place of a return */
 	if (!meet(r, to))
 		return NO_ANSWER;
-	r->path.at = to;
+	r->path.at = (int32_t)to;
+	r->arrived = true;
 	return GOES_ON;
 }
 
@@ -345,10 +359,10 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 		r->count = p->popped || p->depth == UNKNOWN ? r->count : 0; /* back with rbp as it is: it keeps none */
 		return NO_ANSWER;
 	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
-		branch(r, p->at + (uintptr_t)i->imm);
+		branch(r, p->at + i->imm);
 		return GOES_ON;
 	case 0xe9: case 0xeb:
-		return jump(r, p->at + (uintptr_t)i->imm);
+		return jump(r, p->at + i->imm);
 	case 0xcc: case 0xf4: case 0xcf:
 		return NO_ANSWER;
 	case 0xb8 ... 0xbf: case 0x90 ... 0x97:
@@ -393,10 +407,14 @@ static enum verdict step(struct reading *r)
 {
 	static const uint8_t prologues[2][4] = { { 0x55, 0x48, 0x89, 0xe5 }, { 0x55, 0x48, 0x8b, 0xec } };
 	struct path *p = &r->path;
+	uintptr_t at = r->pc + (uintptr_t)(intptr_t)p->at;
+	const uint8_t *code = (const uint8_t *)at;
+	size_t room = readable(r, at);
 	struct insn i;
-	size_t room = readable(r, p->at);
-	const uint8_t *code = (const uint8_t *)p->at;
 
+	if (!r->arrived && was_met(r, p->at))
+		return NO_ANSWER; /* read before, or waits to be */
+	r->arrived = false;
 	if (room >= 8 && r->generated && !p->popped && takes_registers(code)) {
 		p->based = true;
 		return answer(r, 0);
@@ -409,7 +427,7 @@ static enum verdict step(struct reading *r)
 	if (i.map == 0)
 		return one_byte(r, &i);
 	if (i.map == 1 && i.op >= 0x80 && i.op <= 0x8f)
-		branch(r, p->at + (uintptr_t)i.imm);
+		branch(r, p->at + i.imm);
 	return two_bytes(&i);
 }
 
@@ -421,8 +439,10 @@ static void read_code(struct site *s, bool generated)
 	r.pc = s->pc;
 	r.generated = generated;
 	r.lo = r.hi = 0;
-	r.path = (struct path){ .at = s->pc };
+	r.path = (struct path){ .at = 0 };
 	r.count = r.met_count = 0;
+	r.arrived = false;
+	memset(r.maybe, 0, sizeof(r.maybe));
 	r.facts = 0;
 	r.saved = 0;
 	for (unsigned n = 0; n < STEPS; n++) {
@@ -434,6 +454,7 @@ static void read_code(struct site *s, bool generated)
 		if (!r.count)
 			break;
 		r.path = r.waiting[--r.count];
+		r.arrived = true;
 	}
 	s->facts |= SITE_FRAME | r.facts;
 	s->saved = r.saved;
@@ -535,17 +556,18 @@ static void ask_return(struct site *s)
 
 	s->facts |= SITE_RETURN;
 	note_age(s, m);
-	if (!m && mt_generated_runs(s->pc - 1) == RUNS_NOT)
+	enum runs runs = m ? RUNS_YES : mt_generated_runs(s->pc - 1);
+	if (runs == RUNS_NOT)
 		return;
 	if (m ? !is_executable(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
 		return;
 	if (m && !mt_unwind_proof_call(s->pc))
 		return;
-	if (!m)
+	if (runs != RUNS_YES)
 		ask_frame(s, NULL);
 	if (m && mt_cfi_row(m, s->pc - 1, &row) == MTW_TRUNC_NONE)
 		s->facts |= SITE_TABLE;
-	if (m || s->facts & (SITE_BASE | SITE_AT))
+	if (runs == RUNS_YES || s->facts & (SITE_BASE | SITE_AT))
 		s->facts |= SITE_RETURNS;
 }
 
