@@ -99,7 +99,9 @@ void mt_unwind_proof_forget(struct known *known)
 
 void mt_unwind_proof_expire(uint64_t now_ns)
 {
-	if (now_ns - expired_ns < PERIOD_NS || !atomic_load_explicit(&xread, memory_order_relaxed))
+	bool soon = expired_ns && now_ns - expired_ns < PERIOD_NS; /* the first look is not waited for */
+
+	if (soon || !atomic_load_explicit(&xread, memory_order_relaxed))
 		return;
 	expired_ns = now_ns;
 	atomic_store_explicit(&xread, false, memory_order_relaxed);
