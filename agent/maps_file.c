@@ -198,10 +198,10 @@ bool mt_maps_read_file(struct module *m, const struct mt_headers *h)
 	for (size_t i = 0; i < h->count; i++) {
 		uintptr_t start = h->bias + ph[i].p_vaddr;
 		if (ph[i].p_type == PT_LOAD && ph[i].p_memsz)
-			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R };
+			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R, ph[i].p_flags & PF_X };
 	}
 	if (!m->segments) {
-		s[m->segments++] = (struct segment){ m->start, m->end, false };
+		s[m->segments++] = (struct segment){ m->start, m->end, false, false };
 		return true;
 	}
 	m->headers = ph;

@@ -178,6 +178,7 @@ struct frame_out {
 	uint64_t offset, address;
 	bool inlined, has_offset;
 	bool site;               /* the call site: the innermost that is no allocation wrapper */
+	bool by_pointer;         /* found by the frame pointer of the frame before, whose code has no unwind table */
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 

@@ -376,6 +376,20 @@ static void read_weighed(struct reader *r)
 	}
 }
 
+static void read_proven(struct reader *r)
+{
+	size_t n = get_count(r, MTW_BATCH_MAX, 2);
+	uint64_t id = 0;
+
+	while (n-- && !r->in.bad) {
+		r->e.u.proven.node = get_delta(r, &id, MTW_NODES_MAX);
+		r->e.u.proven.by = mtw_get(&r->in);
+		if (!r->e.u.proven.node || !r->e.u.proven.by)
+			r->in.bad = true;
+		emit(r);
+	}
+}
+
 static void read_notice(struct reader *r)
 {
 	r->e.u.notice = get_text(r, MTW_STRING_MAX);
@@ -538,6 +552,7 @@ static const struct {
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_MEMORY, "MEMORY", read_memory },
+	{ MTW_PROVEN, "PROVEN", read_proven },
 	{ MTW_S_META, "S_META", read_session },
 	{ MTW_S_TIME, "S_TIME", read_session },
 	{ MTW_S_SYMBOL, "S_SYMBOL", read_s_symbol },

@@ -36,6 +36,7 @@ struct event {
 		struct { struct text name, value, who; } option;
 		struct { uint32_t index; uint64_t since_ns, sample, min_size, max_size, merge; struct text libs, exclude, who; } filter;
 		struct { uint32_t slot; uint64_t sample; } weighed;
+		struct { uint32_t node; uint64_t by; } proven;
 		struct text notice;
 		struct { uint64_t request; uint32_t thread; uint64_t blocks, bytes; } scan_thread;
 		struct scan_ages ages;       /* arrays borrowed for the call */

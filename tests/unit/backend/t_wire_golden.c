@@ -60,6 +60,7 @@ static const struct golden agent_frames[] = {
 	{"scan_memory", MTW_SCAN_MEMORY, "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;"},
 	{"scan_cohorts", MTW_SCAN_COHORTS,
 	 "cohorts 11 1 849200000000 2 3 5/0/0:1:0 5/200/31:7:8 16777215/16383/1048576:1099511627776:" BIG ";"},
+	{"proven", MTW_PROVEN, "proven 2 1;proven 67108863 1;"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -249,6 +250,9 @@ static void add_small(const struct event *e)
 		break;
 	case MTW_WEIGHED:
 		add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample);
+		break;
+	case MTW_PROVEN:
+		add("proven %u %" PRIu64, e->u.proven.node, e->u.proven.by);
 		break;
 	case MTW_MEMORY:
 		add("memory");
