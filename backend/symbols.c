@@ -6,14 +6,14 @@
  *   an entry with a job waits for a better answer; asked = entries that had a job, done = final answers
  *
  * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others. Answers are
- * taken in slices of ANSWERS_MAX, between the loop's other work. Strings are interned: the same
- * file and function names come thousands of times.
+ * taken in slices of ANSWERS_MAX, between the loop's other work.
  */
 #include "symbols.h"
 
 #include "demangle.h"
 #include "loop.h"
 #include "sym.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +49,7 @@ struct symbols {
 	size_t room, used;
 	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
 	size_t files_room;
-	char **strings;                  /* interned, open addressing */
-	size_t strings_room, strings_used;
+	struct texts texts;
 	struct entry special[MTW_TRUNC_COUNT + 1];
 	uint64_t generation, asked, done;
 	struct symbol_place answered[ANSWERED_MAX]; /* by generation, */
@@ -62,61 +61,16 @@ struct symbols {
 	size_t warning_count, warning_room;
 };
 
-/* --- strings */
-
-static uint64_t hash_bytes(const char *s, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	while (len--)
-		h = (h ^ (uint8_t)*s++) * 0x100000001b3u;
-	return h ^ h >> 29;
-}
-
-static void strings_grow(struct symbols *s)
-{
-	size_t old_room = s->strings_room;
-	char **old = s->strings;
-
-	s->strings_room = old_room ? old_room * 2 : 1024;
-	s->strings = xcalloc(s->strings_room, sizeof *s->strings);
-	for (size_t i = 0; i < old_room; i++) {
-		if (!old[i])
-			continue;
-		size_t at = hash_bytes(old[i], strlen(old[i])) & (s->strings_room - 1);
-		while (s->strings[at])
-			at = (at + 1) & (s->strings_room - 1);
-		s->strings[at] = old[i];
-	}
-	free(old);
-}
-
-static const char *intern(struct symbols *s, const char *text)
-{
-	if (!text)
-		return NULL;
-	if (s->strings_used * 2 >= s->strings_room)
-		strings_grow(s);
-	size_t at = hash_bytes(text, strlen(text)) & (s->strings_room - 1);
-	while (s->strings[at]) {
-		if (!strcmp(s->strings[at], text))
-			return s->strings[at];
-		at = (at + 1) & (s->strings_room - 1);
-	}
-	s->strings_used++;
-	return s->strings[at] = xstrdup(text);
-}
+/* --- entries */
 
 static const char *intern_short(struct symbols *s, const char *function)
 {
 	char *brief = demangle_short(function);
-	const char *name = intern(s, brief);
+	const char *name = texts_keep(&s->texts, brief);
 
 	free(brief);
 	return name;
 }
-
-/* --- entries */
 
 static size_t hash_place(uint32_t module, uint64_t offset, unsigned signal)
 {
@@ -153,10 +107,10 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 		name = xasprintf("%s+0x%llx", m->name && *m->name ? m->name : "[unnamed]", (unsigned long long)e->offset);
 	else
 		name = xasprintf("0x%llx", (unsigned long long)e->offset);
-	e->placeholder = (struct symbol_frame){ .name = intern(s, name) };
+	e->placeholder = (struct symbol_frame){ .name = texts_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
 	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
-		e->placeholder.name = e->placeholder.function = intern(s, m->name);
+		e->placeholder.name = e->placeholder.function = texts_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
 	}
 	free(name);
@@ -207,9 +161,9 @@ static void set_frames(struct symbols *s, struct entry *e, int source, const str
 	struct symbol_frame *frames = xcalloc(count ? count : 1, sizeof *frames);
 
 	for (size_t i = 0; i < count; i++) {
-		frames[i].function = intern(s, from[i].function);
+		frames[i].function = texts_keep(&s->texts, from[i].function);
 		frames[i].name = from[i].function ? intern_short(s, frames[i].function) : e->placeholder.name;
-		frames[i].file = intern(s, from[i].file);
+		frames[i].file = texts_keep(&s->texts, from[i].file);
 		frames[i].line = from[i].line;
 		frames[i].inlined = from[i].inlined && i + 1 < count;
 	}
@@ -479,13 +433,11 @@ void symbols_free(struct symbols *s)
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);
-	for (size_t i = 0; i < s->strings_room; i++)
-		free(s->strings[i]);
+	texts_release(&s->texts);
 	for (size_t i = 0; i < s->warning_count; i++)
 		free(s->warnings[i]);
 	for (size_t i = 0; i < s->places.dir_count; i++)
 		free(s->dirs[i]);
-	free(s->strings);
 	free(s->warnings);
 	free(s->dirs);
 	free(s->sysroot);
