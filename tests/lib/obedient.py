@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""obedient.py - the target s_server, which does what it is told: see its head for the commands."""
+"""obedient.py - the target s_server, or another that does what it is told: see its head for the commands."""
 import os
 import subprocess
 
@@ -10,9 +10,9 @@ PROGRAM = os.path.join(TARGETS, "s_server")
 
 
 class Obedient:
-    def __init__(self, options="", watched=True, environment=None, command=(), wait=True, **named):
+    def __init__(self, options="", watched=True, environment=None, command=(), wait=True, program=PROGRAM, **named):
         options = options or "listen=@memtop-test.%p"
-        argv = [*command, *([] if command and command[-1].endswith("s_server") else [PROGRAM])]
+        argv = [*command, *([] if command and command[-1].endswith("s_server") else [program])]
         io = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, **named}
         self.process = run_watched(argv, options, environment, **io) if watched else start(argv, **io)
         self.pid = self.process.pid

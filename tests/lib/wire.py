@@ -18,7 +18,7 @@ NAMES = {
                      " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY"
                      " SCAN_COHORTS".split(), 1)),
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH".split(), 64)),
-    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
+    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE S_GENERATED".split(), 128)),
 }
 globals().update({name: kind for kind, name in NAMES.items()})
 
@@ -90,6 +90,7 @@ FRAMES = {
     S_EXIT: [("state", "v"), ("status", "v")],
     S_EXPECTED: [("site", "s"), ("on", "v")],
     S_NOTE: [("text", "s")],
+    S_GENERATED: [("pc", "v"), ("source", "v"), ("frames", [("function", "s"), ("file", "s"), ("line", "v"), ("inlined", "v")])],
 }
 _HISTORY_POINT = [("time_ns", "v"), ("live_bytes", "v"), ("live_blocks", "v"), ("allocated_bytes", "v"),
                   ("allocated_blocks", "v"), ("freed_blocks", "v"), ("rss_bytes", "v")]
