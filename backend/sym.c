@@ -148,7 +148,8 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	char *problem = NULL;
 
 	if (!file->tried) {
-		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, file->pid };
+		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
+		memcpy(where.pids, file->pids, sizeof where.pids);
 		file->tried = true;
 		file->opened = symdw_open(&where, &w->places, &problem);
 		file->next_opened = w->opened;
@@ -336,7 +337,8 @@ struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *wh
 {
 	for (struct sym_file *f = w->files; f; f = f->next)
 		if (!f->generated && !strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
-		    !memcmp(f->build_id, where->build_id, f->build_id_len) && f->pid == where->pid)
+		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
+		    !memcmp(f->pids, where->pids, sizeof f->pids))
 			return f;
 	struct sym_file *f = xcalloc(1, sizeof *f);
 	f->path = xstrdup(where->path);
@@ -344,7 +346,7 @@ struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *wh
 	if (f->build_id_len)
 		memcpy(f->build_id, where->build_id, f->build_id_len);
 	f->vdso = where->vdso;
-	f->pid = where->pid;
+	memcpy(f->pids, where->pids, sizeof f->pids);
 	f->next = w->files;
 	w->files = f;
 	return f;

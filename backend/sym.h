@@ -17,7 +17,7 @@ struct sym_file {                /* a module's file, or a program's generated co
 	uint8_t build_id[64];
 	size_t build_id_len;
 	bool vdso;
-	unsigned pid;
+	unsigned pids[SYMDW_PIDS];
 	struct symdw_file *opened; /* worker only */
 	struct sym_file *next_opened; /* worker only */
 	bool tried;              /* worker only */

@@ -202,7 +202,7 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	if (s->files[id].file && s->files[id].path == m->path && s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;
 	struct symdw_where where = { m->path ? m->path : "", m->build_id, m->build_id_len, (m->flags & MTW_MODULE_VDSO) != 0,
-				     p ? p->pid : 0 };
+				     { s->process.pid, s->process.server, p ? p->pid : 0 } };
 	s->files[id].file = sym_file_new(s->worker, &where);
 	s->files[id].path = m->path;
 	s->files[id].build_id_len = m->build_id_len;
@@ -555,6 +555,7 @@ void symbols_clear(struct symbols *s)
 	s->generated = NULL;
 	s->map_version = 0;
 	s->local = false;
+	s->process = (struct symbol_process){ 0 };
 	s->room = s->used = s->files_room = 0;
 	s->cleared = ++s->generation;
 }
