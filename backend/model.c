@@ -624,7 +624,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;
-	default: /* for others: ERROR is the connection's, S_SYMBOL the symbols' */
+	default: /* for others: ERROR is the connection's, S_SYMBOL and S_GENERATED the symbols' */
 		return 0;
 	}
 }

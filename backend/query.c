@@ -208,7 +208,7 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.file = f ? f->file : NULL,
 				.line = f ? f->line : 0,
 				.inlined = f && f->inlined,
-				.module = x ? x->name : NULL,
+				.module = x ? x->name : at->kind == MTW_NODE_NOWHERE ? GENERATED_NAME : NULL,
 				.module_id = at->module,
 				.offset = at->offset,
 				.has_offset = x != NULL,

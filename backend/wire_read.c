@@ -480,9 +480,11 @@ static void read_scan_cohorts(struct reader *r)
 
 static void read_s_symbol(struct reader *r)
 {
-	r->e.u.s_symbol.module = get_id(r, MTW_MODULES_MAX);
+	bool generated = r->e.type == MTW_S_GENERATED;
+
+	r->e.u.s_symbol.module = generated ? NO_ID : get_id(r, MTW_MODULES_MAX);
 	r->e.u.s_symbol.offset = mtw_get(&r->in);
-	r->e.u.s_symbol.kind = get_id(r, MTW_NODE_SIGNAL + 1);
+	r->e.u.s_symbol.kind = generated ? MTW_NODE_NOWHERE : get_id(r, MTW_NODE_SIGNAL + 1);
 	r->e.u.s_symbol.source = get_id(r, 3);
 	size_t max = sizeof r->e.u.s_symbol.frames / sizeof r->e.u.s_symbol.frames[0];
 	r->e.u.s_symbol.count = get_count(r, max, 4);
@@ -559,6 +561,7 @@ static const struct {
 	{ MTW_S_EXIT, "S_EXIT", read_session },
 	{ MTW_S_EXPECTED, "S_EXPECTED", read_session },
 	{ MTW_S_NOTE, "S_NOTE", read_session },
+	{ MTW_S_GENERATED, "S_GENERATED", read_s_symbol },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

@@ -44,6 +44,7 @@ struct event {
 		struct { uint64_t request, time_ns, left_blocks, left_bytes; uint32_t flags; size_t count;
 			 struct cohort *list; /* borrowed for the call */ } cohorts;
 		struct { uint64_t time_ns; } s_time;
+		/* S_GENERATED, too: of module NO_ID, kind NOWHERE */
 		struct { uint32_t module, kind; uint64_t offset; uint32_t source; size_t count;
 			 struct { struct text function, file; uint32_t line; bool inlined; } frames[64]; } s_symbol;
 		struct { uint32_t state; uint64_t status; } s_exit;

@@ -32,7 +32,7 @@ static void add_stack(struct detail *d)
 			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
 				 (unsigned long long)f->offset);
 		else if (f->module)
-			snprintf(where, sizeof where, "%.300s", f->module);
+			snprintf(where, sizeof where, "%.300s 0x%llx", f->module, (unsigned long long)f->address);
 		snprintf(text, sizeof text, "%s #%-3zu %.500s%s%s", f->site ? ">" : " ", i,
 			 f->function ? f->function : where, f->inlined ? " (inlined)" : "", f->by_pointer ? " (fp)" : "");
 		page_add_columns(&d->p, f->function ? ROLE_NAME : ROLE_DIM, text, place,

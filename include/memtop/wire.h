@@ -252,6 +252,8 @@ enum mtw_type {
 	 * before a byte for that byte; the newest rule that matches counts. */
 	MTW_S_NOTE = 133,
 	/* s sentence: a warning for reports */
+	MTW_S_GENERATED = 134,
+	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the program's perf map names */
 };
 
 #define MTW_TICK_COMPLETE (1u << 0) /* everything known was sent: sums are whole */

@@ -25,7 +25,7 @@ NAMES = {
                      " SCAN_COHORTS PROVEN".split(), 1)),
     27: "CHALLENGE", 28: "PROOF",
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH RESPONSE".split(), 64)),
-    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
+    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE S_GENERATED".split(), 128)),
 }
 globals().update({name: kind for kind, name in NAMES.items()})
 
@@ -101,6 +101,7 @@ FRAMES = {
     S_EXIT: [("state", "v"), ("status", "v")],
     S_EXPECTED: [("site", "s"), ("on", "v")],
     S_NOTE: [("text", "s")],
+    S_GENERATED: [("pc", "v"), ("source", "v"), ("frames", [("function", "s"), ("file", "s"), ("line", "v"), ("inlined", "v")])],
 }
 _HISTORY_POINT = [("time_ns", "v"), ("live_bytes", "v"), ("live_blocks", "v"), ("allocated_bytes", "v"),
                   ("allocated_blocks", "v"), ("freed_blocks", "v"), ("rss_bytes", "v")]

@@ -1,97 +1,92 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_generated.c - writes machine code at run time and allocates through it, as a JIT's program does:
- *   100 blocks of 1001 bytes  main > outer() > generated > middle() > generated > get(): each keeps a frame pointer
- *   100 blocks of 1002 bytes  the same, the inner generated function leaves rbp alone
- *   100 blocks of 1003 bytes  the same, the inner one has a heap pointer in rbp
- *   100 blocks of 1004 bytes  asm_keeps() > get(): assembly without a table in the program itself
- *   100 blocks of 1005 bytes  asm_none() > get(): the same without a frame pointer
+ * s_generated.c - code that was made while the program runs, and its map for perf. Does what stdin says:
+ *   a K SIZE COUNT   piece K (0..15) of the code calls malloc(SIZE) COUNT times; the blocks stay
+ *   n K NAME         a line for piece K into /tmp/perf-PID.map
+ *   r TEXT           TEXT as a line into the map
+ *   p TEXT           the same, without a newline
+ *   t                the map is empty again
+ * and answers "ok"; ends at the end of stdin. The map stays, as node's does.
  */
 #include "target.h"
 
-#include <string.h>
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#define PIECE 128 /* bytes of code */
+
+static unsigned char *code;
+static char map_path[64];
+
+/* void *piece(size_t n) { return malloc(n); }, with a frame of its own. */
+static void make_code(unsigned char *to)
+{
+	void *(*function)(size_t) = malloc;
 #if defined(__x86_64__)
-__asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, %rsp\ncall *%rsi\nleave\nret\n"
-	".size asm_keeps, .-asm_keeps\n"
-	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rsi\nadd $8, %rsp\nret\n.size asm_none, .-asm_none\n");
-typedef void (*body)(size_t);
-void asm_keeps(size_t bytes, body to);
-void asm_none(size_t bytes, body to);
-
-static unsigned char *here;
-static body through;
-
-static void put(const char *bytes, size_t n)
-{
-	memcpy(here, bytes, n);
-	here += n;
+	static const unsigned char made[] = { 0x55, 0x48, 0x89, 0xe5,       /* push %rbp; mov %rsp,%rbp */
+					      0x48, 0xb8, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xd0, /* mov $malloc,%rax; call *%rax */
+					      0x5d, 0xc3 };                  /* pop %rbp; ret */
+	memcpy(to, made, sizeof(made));
+	memcpy(to + 6, &function, sizeof(function));
+#elif defined(__aarch64__)
+	static const unsigned made[] = { 0xa9bf7bfd, 0x910003fd,            /* stp x29,x30,[sp,#-16]!; mov x29,sp */
+					 0x58000090, 0xd63f0200,            /* ldr x16,.+16; blr x16 */
+					 0xa8c17bfd, 0xd65f03c0 };          /* ldp x29,x30,[sp],#16; ret */
+	memcpy(to, made, sizeof(made));
+	memcpy(to + sizeof(made), &function, sizeof(function));
+#else
+	(void)to, (void)function;
+	exit(77);
+#endif
 }
 
-/* before; mov $to, %rax; call *%rax; after */
-static body make(const char *before, size_t before_bytes, body to, const char *after, size_t after_bytes)
+static void append(const char *text, int flags)
 {
-	body made;
+	int fd = open(map_path, O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0644);
 
-	memcpy(&made, &here, sizeof(made));
-	put(before, before_bytes);
-	put("\x48\xb8", 2);
-	put((const char *)&to, sizeof(to));
-	put("\xff\xd0", 2);
-	put(after, after_bytes);
-	return made;
+	EXPECT(fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text));
+	close(fd);
 }
 
-#define MAKE(before, to, after) make(before, sizeof(before) - 1, to, after, sizeof(after) - 1)
-#define KEEP "\x55\x48\x89\xe5\x48\x83\xec\x20"
-
-__attribute__((noinline, noipa)) void get(size_t bytes)
+static void allocate(unsigned k, size_t size, unsigned count)
 {
-	*(void *volatile *)&(void *){ NULL } = malloc(bytes);
-	__asm__ volatile("");
-}
+	void *(*piece)(size_t);
+	unsigned char *at = code + k % 16 * PIECE;
 
-__attribute__((noinline, noipa)) void middle(size_t bytes)
-{
-	through(bytes);
-	__asm__ volatile("");
-}
-
-__attribute__((noinline, noipa)) void outer(size_t bytes, body generated, body inner)
-{
-	through = inner;
-	for (int i = 0; i < 100; i++)
-		generated(bytes);
+	memcpy(&piece, &at, sizeof(piece));
+	while (count--)
+		EXPECT(piece(size));
 }
 
 int main(void)
 {
-	here = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	void *page = here;
-	static char heap[64] __attribute__((aligned(16)));
-	char held[] = "\x55\x48\x83\xec\x10\x48\xbd.......";
-	void *at = heap + 16;
+	char line[1000], text[1200], name[1000];
+	unsigned k, count;
+	size_t size;
 
-	memcpy(held + 7, &at, sizeof(at)); /* push %rbp; sub $16, %rsp; mov $at, %rbp */
-	body keeps = MAKE(KEEP, get, "\xc9\xc3");
-	body none = MAKE("\x48\x83\xec\x18", get, "\x48\x83\xc4\x18\xc3");
-	body other = make(held, 15, get, "\x48\x83\xc4\x10\x5d\xc3", 6);
-	body generated = MAKE(KEEP, middle, "\x48\x83\xc4\x20\x5d\xc3");
-	if (page == MAP_FAILED || mprotect(page, 4096, PROT_READ | PROT_EXEC))
-		return 1;
-	outer(1001, generated, keeps);
-	outer(1002, generated, none);
-	outer(1003, generated, other);
-	for (int i = 0; i < 100; i++)
-		asm_keeps(1004, get);
-	for (int i = 0; i < 100; i++)
-		asm_none(1005, get);
+	snprintf(map_path, sizeof(map_path), "/tmp/perf-%d.map", (int)getpid());
+	code = mmap(NULL, 16 * PIECE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	EXPECT(code != MAP_FAILED);
+	for (k = 0; k < 16; k++)
+		make_code(code + k * PIECE);
+	__builtin___clear_cache((char *)code, (char *)code + 16 * PIECE);
+	setvbuf(stdin, NULL, _IONBF, 0);
+	while (fgets(line, sizeof(line), stdin)) {
+		line[strcspn(line, "\n")] = '\0';
+		if (sscanf(line, "a %u %zu %u", &k, &size, &count) == 3) {
+			allocate(k, size, count);
+		} else if (sscanf(line, "n %u %999[^\n]", &k, name) == 2) {
+			snprintf(text, sizeof(text), "%lx %x %s\n", (unsigned long)(code + k % 16 * PIECE), PIECE, name);
+			append(text, O_APPEND);
+		} else if ((line[0] == 'p' || line[0] == 'r') && line[1] == ' ') {
+			snprintf(text, sizeof(text), "%s%s", line + 2, line[0] == 'r' ? "\n" : "");
+			append(text, O_APPEND);
+		} else {
+			EXPECT(!strcmp(line, "t"));
+			append("", O_TRUNC);
+		}
+		EXPECT(write(1, "ok\n", 3) == 3);
+	}
 	return 0;
 }
-#else
-int main(void)
-{
-	return 77;
-}
-#endif

@@ -89,6 +89,8 @@ VALUES = {
     "S_EXIT": dict(state=wire.EXITED, status=3),
     "S_EXPECTED": dict(site="libtile.so.2!new_vertex_array", on=1),
     "S_NOTE": dict(text="the disk filled: 12 ticks were not saved"),
+    "S_GENERATED": dict(pc=0x7f00_dead_beef, source=1,
+                        frames=[dict(function="renderTile", file="/srv/tile.js", line=12, inlined=0)]),
 }
 
 

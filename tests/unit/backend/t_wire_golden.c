@@ -69,6 +69,7 @@ static const struct golden agent_frames[] = {
 	{"s_exit", MTW_S_EXIT, "exit 1 3;"},
 	{"s_expected", MTW_S_EXPECTED, "expected libtile.so.2!new_vertex_array 1;"},
 	{"s_note", MTW_S_NOTE, "note the disk filled: 12 ticks were not saved;"},
+	{"s_generated", MTW_S_GENERATED, "symbol 4294967295 139641712656111 2 1 renderTile /srv/tile.js 12 0;"},
 };
 
 /* Client frames have no event; their fields in order: v varint, s string. */
@@ -331,6 +332,7 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 		add_ages(&e->u.ages);
 		break;
 	case MTW_S_SYMBOL:
+	case MTW_S_GENERATED:
 		add_symbol(e);
 		break;
 	default:
