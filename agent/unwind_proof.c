@@ -131,7 +131,8 @@ bool mt_unwind_proof_call(uintptr_t pc)
 #define PATHS 64u         /* branches that wait */
 #define MET 192u          /* targets that were gone to, or wait */
 #define STEPS 3000u       /* instructions in all: 40 us */
-#define SPAN ((uintptr_t)1 << 20) /* a jump further away leaves the function */
+#define SPAN (INT64_C(0x7ff00000)) /* all that direct jumps reach: V8's code goes to one epilogue far away for all */
+#define DEPTH_MOST (INT64_C(1) << 20)
 #define UNKNOWN INT32_MAX
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP };
@@ -181,7 +182,7 @@ static void move(struct path *p, int64_t bytes)
 	if (p->depth == UNKNOWN)
 		return;
 	bytes += p->depth;
-	p->depth = bytes > -(int64_t)SPAN && bytes < (int64_t)SPAN ? (int32_t)bytes : UNKNOWN;
+	p->depth = bytes > -DEPTH_MOST && bytes < DEPTH_MOST ? (int32_t)bytes : UNKNOWN;
 }
 
 /* rbp is taken from the word at `depth`. In a frame of its own that must be where rbp points. */
@@ -309,7 +310,7 @@ static bool was_met(const struct reading *r, int32_t at)
 /* Goes on at a jump's target, now or later. false: it was met before, is out of reach, or there is no more room. */
 static bool meet(struct reading *r, int64_t to)
 {
-	if (to <= -(int64_t)SPAN || to >= (int64_t)SPAN || r->met_count == MET || was_met(r, (int32_t)to))
+	if (to <= -SPAN || to >= SPAN || r->met_count == MET || was_met(r, (int32_t)to))
 		return false;
 	r->met[r->met_count++] = (int32_t)to;
 	r->maybe[to >> 6 & 3] |= (uint64_t)1 << (to & 63);
