@@ -71,6 +71,8 @@ static void begin(void)
 
 /* --- code written at run time */
 
+#define CODE_BYTES ((size_t)4 << 20)
+
 static uint8_t *code, *here;
 
 static void *emit(const char *hex)
@@ -101,7 +103,7 @@ static uintptr_t emit_call(const void *to)
 static void new_page(void)
 {
 	begin();
-	code = here = mmap(NULL, 8192, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code = here = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(code != MAP_FAILED);
 }
 
@@ -149,6 +151,22 @@ TEST(code_that_keeps_a_frame_pointer)
 		CHECK(taken.pc[1] == middle.back && taken.proven[1]);
 		CHECK(taken.proven[2] && !taken.proven[3]); /* this function, and its caller by its table */
 	}
+}
+
+/* V8's baseline code jumps to one epilogue that all of it shares. */
+TEST(an_epilogue_far_away)
+{
+	new_page();
+	uint8_t *end = code + (3 << 20);
+	struct made inner = make(KEEP, (void *)take, "e9 00 00 00 00");
+	struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
+	int32_t distance = (int32_t)(end - (uint8_t *)(inner.back + 5));
+
+	memcpy((uint8_t *)inner.back + 1, &distance, sizeof(distance));
+	memcpy(end, "\xc9\xc3", 2);
+	middle.run();
+	CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
+	CHECK(taken.pc[1] == middle.back && taken.proven[1]);
 }
 
 static struct made deep[8];
@@ -306,7 +324,7 @@ TEST(code_that_is_replaced)
 			CHECK_EQ(taken.n, 1);
 		}
 	}
-	munmap(code, 8192); /* nothing is read there any more */
+	munmap(code, CODE_BYTES); /* nothing is read there any more */
 	take();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
 }
