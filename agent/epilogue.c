@@ -206,19 +206,25 @@ static bool was_met(const struct reading *r, int32_t at)
 	return false;
 }
 
-/* Goes on at a jump's target, now or later. false: it was met before, is out of reach, or there is no more room. */
-static bool meet(struct reading *r, int64_t to)
+/* A jump's target that was not gone to yet. */
+static bool is_fresh(const struct reading *r, int64_t to)
 {
-	if (to <= -SPAN || to >= SPAN || r->met_count == MET || was_met(r, (int32_t)to))
+	return to > -SPAN && to < SPAN && !was_met(r, (int32_t)to);
+}
+
+static bool note_met(struct reading *r, int32_t to)
+{
+	if (r->met_count == MET)
 		return false;
-	r->met[r->met_count++] = (int32_t)to;
+	r->met[r->met_count++] = to;
 	r->maybe[to >> 6 & 3] |= (uint64_t)1 << (to & 63);
 	return true;
 }
 
+/* To be gone to later, if there is room. */
 static void branch(struct reading *r, int64_t to)
 {
-	if (r->count < PATHS && meet(r, to)) {
+	if (r->count < PATHS && is_fresh(r, to) && note_met(r, (int32_t)to)) {
 		r->waiting[r->count] = r->path;
 		r->waiting[r->count++].at = (int32_t)to;
 	}
@@ -228,7 +234,7 @@ static enum verdict jump(struct reading *r, int64_t to)
 {
 	if (is_home(&r->path))
 		return answer(r, 0); /* a call in the place of a return */
-	if (!meet(r, to))
+	if (!is_fresh(r, to) || (!note_met(r, (int32_t)to) && to < r->path.at)) /* backwards it could go round */
 		return NO_ANSWER;
 	r->path.at = (int32_t)to;
 	r->arrived = true;
