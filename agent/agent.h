@@ -132,6 +132,7 @@ bool mt_stacks_check(void);
 /* unwind.c: the engine switch; unwind_kept.c: captures; unwind_cfi.c, unwind_fp.c, ...: engines. */
 /* False: no such engine here. What is used then stands in mt_conf.unwind. */
 bool mt_unwind_init(const char *engine);
+void mt_unwind_forked(void);                        /* in the child, before its first stack */
 const char *mt_unwind_why(void);                    /* why it is not what was asked for; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
 int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max); /* innermost first */
@@ -139,6 +140,7 @@ int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max
 int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max);
 void mt_unwind_thread_end(struct thread *t);        /* forget the cached stack */
 void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
+bool mt_unwind_by_pointer(code_id code);            /* no table: where it has a caller, its frame pointer led there */
 uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since start */
 
 /* live.c: address -> entry. */

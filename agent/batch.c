@@ -17,10 +17,10 @@
 #define BATCH_NODES 4096u
 #define BATCH_SLOTS 2048u
 #define CHAIN_MAX 4096u
-#define NODE_BYTES 26u  /* upper bounds of one entry */
+#define NODE_BYTES 32u  /* upper bounds of one entry; in NODES and in PROVEN */
 #define SLOT_BYTES 28u  /* in SLOTS and in WEIGHED */
 #define COUNT_BYTES 45u
-#define FRAME_BYTES 256u /* heads of the four frames, and the TOTALS and TICK that follow */
+#define FRAME_BYTES 256u /* heads of the five frames, and the TOTALS and TICK that follow */
 #define CLASSES 256u
 
 struct batch {
@@ -65,6 +65,36 @@ static void put_node(struct mtw_out *o, node_id id, uint32_t before)
 	mtw_put(o, c->offset);
 }
 
+/* Was its parent found by a frame pointer? */
+static bool is_proven(node_id id)
+{
+	const struct node *n = mt_stacks_node(id);
+
+	return n->parent && mt_unwind_by_pointer(n->code) &&
+	       mt_stacks_code_at(mt_stacks_node(n->parent)->code)->kind != MTW_NODE_TRUNCATED;
+}
+
+static void flush_proven(struct server *s, struct viewer *v)
+{
+	struct batch *b = s->batch;
+	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
+	uint32_t before = 0, n = 0;
+
+	for (uint32_t i = 0; i < b->nodes; i++)
+		n += is_proven(b->node[i]);
+	if (!n)
+		return;
+	mtw_put(&o, n);
+	for (uint32_t i = 0; i < b->nodes; i++) {
+		if (!is_proven(b->node[i]))
+			continue;
+		mtw_put(&o, b->node[i] - before);
+		mtw_put(&o, MTW_BY_POINTER);
+		before = b->node[i];
+	}
+	viewer_frame(v, MTW_PROVEN, s->scratch, (size_t)(o.at - s->scratch));
+}
+
 static void flush_nodes(struct server *s, struct viewer *v)
 {
 	struct batch *b = s->batch;
@@ -80,6 +110,7 @@ static void flush_nodes(struct server *s, struct viewer *v)
 		before = b->node[i];
 	}
 	viewer_frame(v, MTW_NODES, s->scratch, (size_t)(o.at - s->scratch));
+	flush_proven(s, v);
 	b->nodes = 0;
 }
 

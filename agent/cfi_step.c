@@ -9,6 +9,7 @@
 #include "cfi.h"
 #include "maps.h"
 #include "rule.h"
+#include "unwind_proof.h"
 
 #include <elf.h>
 #include <link.h>
@@ -205,7 +206,8 @@ uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	if (is_loader_start(m, pc))
 		return rule_pack(RULE_END, 0, 0);
-	return rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT, 0, 0);
+	bool proves = PROOFS && mt_unwind_proof_allowed() && reason == MTW_TRUNC_NO_CFI && !exact;
+	return rule_pack((proves ? RULE_PROVE : RULE_NONE) | reason << RULE_REASON_SHIFT, 0, 0);
 }
 
 /* --- the full step */
@@ -347,6 +349,22 @@ static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_r
 	return common || mt_unwind_enter(known, r->value[CFI_SP], false);
 }
 
+/* Behind code without a table no other registers are known. */
+static bool step_proven(struct known *known, struct cfi_regs *r, unsigned *reason)
+{
+	struct caller to;
+
+	if (!PROOFS || !mt_unwind_proof_allowed() || *reason != MTW_TRUNC_NO_CFI || r->value[CFI_RA] & PC_EXACT || !(r->known & 1u << CFI_BP) ||
+	    !mt_unwind_proof_leave(known, r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP], &to))
+		return false;
+	*r = (struct cfi_regs){ .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
+	r->value[CFI_RA] = to.pc;
+	r->value[CFI_SP] = to.sp;
+	r->value[CFI_BP] = to.bp;
+	*reason = MTW_TRUNC_NONE;
+	return true;
+}
+
 bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 {
 	uintptr_t pc = pc_lookup(r->value[CFI_RA]);
@@ -367,7 +385,7 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 	}
 	bool signal = no_row ? !exact && mt_cfi_is_sigreturn(pc + 1) : row.signal;
 	if (no_row && !signal)
-		return false;
+		return step_proven(known, r, reason);
 	*reason = MTW_TRUNC_BAD_CFI;
 	if (signal ? !step_signal(known, r) : !step_row(known, r, &row))
 		return false;

@@ -380,6 +380,7 @@ void mt_init_forked(void)
 	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
 	mt_unloads_forked();
+	mt_unwind_forked();
 	mt_thread_fork_child();
 }
 

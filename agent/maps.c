@@ -161,10 +161,10 @@ static const char *object_path(const struct object *o)
 	return o->name ? o->name : "";
 }
 
-/* The rest of what is known of it, by its headers. Reads its memory: it cannot go meanwhile. */
-static void describe(struct object *o)
+/* The rest of what is known of it, by its headers. Reads its memory; `runs`: the caller runs in it, so that it cannot go. */
+static void describe(struct object *o, bool runs)
 {
-	o->headers = mt_maps_headers(o->bias, o->start, o->start);
+	o->headers = mt_maps_headers(o->bias, o->start, runs, o->start);
 	if (o->headers.at && mt_maps_is_segment(&o->headers, o->start, o->end))
 		mt_maps_bounds(&o->headers, &o->start, &o->end);
 }
@@ -314,7 +314,7 @@ struct module *mt_maps_find(uintptr_t pc)
 		/* The caller runs in it (or has a false pc), so the link_map is alive. */
 		o.bias = o.link ? o.link->l_addr : o.start;
 		o.name = o.link ? o.link->l_name : "";
-		describe(&o);
+		describe(&o, true);
 		m = adopt(&o);
 	}
 	if (likely(m && mt_maps_holds(m, pc)))
@@ -456,7 +456,7 @@ static bool object_of_headers(const struct link_map *copy, struct object *o)
 {
 	uintptr_t end;
 
-	o->headers = mt_maps_headers(copy->l_addr, 0, (uintptr_t)copy->l_ld);
+	o->headers = mt_maps_headers(copy->l_addr, 0, false, (uintptr_t)copy->l_ld);
 	if (!o->headers.at)
 		return false;
 	mt_maps_bounds(&o->headers, &o->start, &o->end);
@@ -476,7 +476,7 @@ static struct module *meet_link(const struct link_map *link, const struct link_m
 		return m;
 	o.bias = copy->l_addr;
 	o.name = copy->l_name && mt_prim_readable((uintptr_t)copy->l_name, 1) ? copy->l_name : "";
-	describe(&o);
+	describe(&o, false);
 	return consistent() ? adopt(&o) : NULL;
 }
 
@@ -575,7 +575,7 @@ void mt_maps_init(void)
 	find_exe_path(!base && mt_loader_debug());
 	if (base && object_at(base, &o)) {
 		o.bias = o.link ? o.link->l_addr : o.start;
-		describe(&o);
+		describe(&o, true);
 		mt_maps_loader_start = o.start;
 		mt_maps_loader_bytes = o.end - o.start;
 	}

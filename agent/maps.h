@@ -46,8 +46,11 @@ struct mt_headers {
 	size_t count;
 	uintptr_t bias;
 };
-/* Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as the caller knows. */
-struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, uintptr_t addr);
+/*
+ * Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as the caller knows, and
+ * whether that is certain to be mapped now.
+ */
+struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr);
 struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */
 bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end); /* with these bounds */
 void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end);

@@ -4,8 +4,8 @@
  * table.
  *
  * Program headers are believed when they name the memory that they were found in, and the address that was asked about:
- * the program's own stand in the auxiliary vector, any other file's behind the ELF header at its first segment. Those are
- * looked at through mt_prim_readable(): a first page may be one that can only be executed.
+ * the program's own stand in the auxiliary vector, any other file's behind the ELF header at its first segment. Where that may
+ * not be mapped mt_prim_readable() is asked first; on the allocation path it is, and no system call is made.
  *
  * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc reserves those of a library,
  * the kernel leaves those of the program and of its loader to whatever is mapped next. So a module is a list of segments.
@@ -41,17 +41,20 @@ static bool spans(const struct mt_headers *h, uintptr_t addr)
 	return addr >= start && addr < end;
 }
 
-/* Behind an ELF header at `first`. */
-static bool read_at(uintptr_t first, struct mt_headers *h)
+/* Behind an ELF header at `first`; `mapped`: that page is certain to be there. */
+static bool read_at(uintptr_t first, bool mapped, struct mt_headers *h)
 {
 	const ElfW(Ehdr) *elf = (const void *)first;
 
-	if (!mt_prim_readable(first, sizeof(*elf)) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
+	if ((!mapped && !mt_prim_readable(first, sizeof(*elf))) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
 	    elf->e_phentsize != sizeof(ElfW(Phdr)) || !elf->e_phnum || elf->e_phnum > HEADERS_MAX)
 		return false;
 	h->count = elf->e_phnum;
 	h->at = (const void *)(first + elf->e_phoff);
-	return !((uintptr_t)h->at % sizeof(ElfW(Addr))) && mt_prim_readable((uintptr_t)h->at, h->count * sizeof(ElfW(Phdr)));
+	size_t bytes = h->count * sizeof(ElfW(Phdr));
+	if ((uintptr_t)h->at % sizeof(ElfW(Addr)))
+		return false;
+	return (elf->e_phoff <= PAGE && bytes <= PAGE - elf->e_phoff) || mt_prim_readable((uintptr_t)h->at, bytes);
 }
 
 /* Is the first segment, which begins with the file, mapped to `first`? */
@@ -65,22 +68,22 @@ static bool is_first(const struct mt_headers *h, uintptr_t first)
 	return false;
 }
 
-static bool found_at(uintptr_t first, uintptr_t addr, struct mt_headers *h)
+static bool found_at(uintptr_t first, bool mapped, uintptr_t addr, struct mt_headers *h)
 {
-	return first && read_at(first, h) && is_first(h, first) && covers(h, (uintptr_t)h->at) && spans(h, addr);
+	return first && read_at(first, mapped, h) && is_first(h, first) && covers(h, (uintptr_t)h->at) && spans(h, addr);
 }
 
-struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, uintptr_t addr)
+struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr)
 {
 	struct mt_headers h = { (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM), bias };
 
 	if (h.at && spans(&h, addr) && covers(&h, (uintptr_t)h.at) && covers(&h, getauxval(AT_ENTRY)))
 		return h;
-	if (found_at(first & ~(PAGE - 1), addr, &h))
+	if (found_at(first & ~(PAGE - 1), mapped, addr, &h))
 		return h;
 	/* At the bias, or some pages on, where a tool has made room for it in the file (Android's relocation packer). */
 	for (uintptr_t at = bias; bias && at < bias + LEAD_PAGES * PAGE; at += PAGE)
-		if (found_at(at, addr, &h))
+		if (found_at(at, false, addr, &h))
 			return h;
 	return (struct mt_headers){ .bias = bias };
 }
@@ -198,10 +201,10 @@ bool mt_maps_read_file(struct module *m, const struct mt_headers *h)
 	for (size_t i = 0; i < h->count; i++) {
 		uintptr_t start = h->bias + ph[i].p_vaddr;
 		if (ph[i].p_type == PT_LOAD && ph[i].p_memsz)
-			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R };
+			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R, ph[i].p_flags & PF_X };
 	}
 	if (!m->segments) {
-		s[m->segments++] = (struct segment){ m->start, m->end, false };
+		s[m->segments++] = (struct segment){ m->start, m->end, false, false };
 		return true;
 	}
 	m->headers = ph;

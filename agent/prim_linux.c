@@ -127,22 +127,49 @@ size_t mt_prim_page_bytes(void)
 	return getauxval(AT_PAGESZ);
 }
 
-/* Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 = mapped once. */
+/*
+ * Does this kernel say which pages are mapped once (4.2)? Asked of a page that certainly is.
+ */
+static bool says_alone(long fd)
+{
+	static _Atomic int xsays; /* 0 = not asked yet, 1 = it does, -1 = it does not */
+	int says = atomic_load_explicit(&xsays, memory_order_relaxed);
+	size_t page = mt_prim_page_bytes();
+	uint64_t word = 0;
+
+	if (says)
+		return says > 0;
+	char *p = mt_prim_map(page, false);
+	if (!p)
+		return true;
+	*(volatile char *)p = 1;
+	bool told = read_at(fd, &word, 8, (uintptr_t)p / page * 8) == 8;
+	mt_prim_unmap(p, page);
+	says = !told || word >> 56 & 1 ? 1 : -1;
+	atomic_store_explicit(&xsays, says, memory_order_relaxed);
+	return says > 0;
+}
+
+/*
+ * Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 = mapped once. Where
+ * nobody says the last, every page that is there is taken for one.
+ */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
-	uint64_t words[128], first = start / mt_prim_page_bytes();
+	uint64_t words[128], first = start / mt_prim_page_bytes(), unsaid;
 	size_t done = 0;
 
 	if (fd < 0)
 		return false;
+	unsaid = says_alone(fd) ? 0 : (uint64_t)1 << 56;
 	while (done < pages) {
 		size_t some = pages - done < 128 ? pages - done : 128;
 		long got = read_at(fd, words, some * 8, (first + done) * 8);
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)
-			touched[done + i] = (words[i] >> 62 ? PAGE_THERE : 0) | (words[i] >> 56 & 1 ? PAGE_ALONE : 0);
+			touched[done + i] = !(words[i] >> 62) ? 0 : PAGE_THERE | ((words[i] | unsaid) >> 56 & 1 ? PAGE_ALONE : 0);
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);

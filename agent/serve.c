@@ -15,6 +15,7 @@
  */
 #include "maps.h"
 #include "server.h"
+#include "unwind_proof.h"
 
 #include <poll.h>
 #include <sched.h>
@@ -217,6 +218,7 @@ void serve_tick(struct server *s, bool all)
 {
 	if (!s->over) {
 		look_at_modules();
+		mt_unwind_proof_expire(serve_now());
 		mt_live_advance(serve_now(), false);
 	}
 	marks_requests(s);

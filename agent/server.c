@@ -296,7 +296,7 @@ static bool start_thread(struct start *st)
 /* The last session's: only a program that asks for such children would ever reap it. */
 static void reap_last(void)
 {
-	int pid = shared && mt_attach_is() && !mt_thread_forked() && shared->is_child ? atomic_load(&shared->xpid) : 0;
+	int pid = shared && shared->own && shared->is_child ? atomic_load(&shared->xpid) : 0;
 
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, 0, __WCLONE | WNOHANG, 0, 0, 0);
@@ -316,18 +316,20 @@ bool mt_server_start(void)
 
 	reap_last();
 	proc_forget();
-	if (mt_attach_is() && !mt_thread_forked())
+	if (shared && shared->own)
 		serve_release(); /* of the last session */
 	else
-		serve_forget();
+		serve_forget(); /* a forked child has the list, and not what it lists */
 	struct server *s = serve_map(sizeof(*s));
 	struct start st = { s, serve_map(STACK_BYTES), make_tls(), false, 0 };
 
-	bool known = shared; /* likewise, or of the process that forked us */
+	bool known = shared; /* of the last session, or a copy of the page of the process that forked us */
 	if (known)
 		memset(shared, 0, sizeof(*shared));
 	else
 		shared = mt_wiped_map(sizeof(*shared));
+	if (shared)
+		shared->own = true;
 	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;

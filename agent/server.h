@@ -75,6 +75,7 @@ struct shared {
 	bool thread_mode;                /* as in struct server, like the next ones */
 	bool dies_along;
 	bool is_child;
+	bool own;                        /* this process has started a server: false in a forked child */
 	struct mark_request mark[MARK_REQUESTS];
 };
 

@@ -222,7 +222,7 @@ struct effort {
 /* A part of a file that is mapped: a PT_LOAD header's. */
 struct segment {
 	uintptr_t start, end;      /* as the header says, no whole pages */
-	bool readable;
+	bool readable, executable;
 };
 
 /* A loaded object, or one that was: ids are never reused, an address range may be. Immutable but for what has an x, and `file`. */

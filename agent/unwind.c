@@ -19,6 +19,7 @@
 #include "maps.h"
 #include "rule.h"
 #include "stacks.h"
+#include "unwind_proof.h"
 
 #include <elf.h>
 #include <link.h>
@@ -179,6 +180,7 @@ static bool set_engine(const char *name)
 		engine = engines[i].engine;
 		walk = engines[i].walk;
 		rule = engines[i].rule;
+		mt_unwind_proof_allow(engine == ENGINE_KEPT && !strcmp(name, "cfi"));
 		return true;
 	}
 	return false;
@@ -198,6 +200,16 @@ bool mt_unwind_init(const char *name)
 		mt_unwind_instrument_on();
 	memmove(mt_conf.unwind, chosen, strlen(chosen) + 1); /* what is in force */
 	return true;
+}
+
+/* libunwind asks the loader for each stack, and waits for it for good if another thread was in it at the fork. */
+void mt_unwind_forked(void)
+{
+	if (engine != ENGINE_LIST)
+		return;
+	why = "this is a forked child, where libunwind may wait for the loader for ever";
+	set_engine(BEST);
+	memcpy(mt_conf.unwind, BEST, sizeof(BEST));
 }
 
 const char *mt_unwind_why(void)
@@ -355,8 +367,16 @@ void mt_unwind_thread_end(struct thread *t)
 	if (!u)
 		return;
 	u->count = 0;
-	memset(&u->known, 0, sizeof(u->known));
+	struct site *sites = u->known.sites;
+	u->known = (struct known){ .sites = sites };
 	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+}
+
+bool mt_unwind_by_pointer(code_id code)
+{
+	uint64_t made = atomic_load_explicit(mt_stacks_rule(code), memory_order_relaxed);
+
+	return (made & RULE_KIND) == RULE_PROVE;
 }
 
 void mt_unwind_count_truncated(unsigned reason)

@@ -75,12 +75,15 @@ struct bounds {
 
 #define KNOWN 4
 
+struct site; /* unwind_proof.c */
+
 /* The stacks met last, newest first. What is not native holds for one capture only. */
 struct known {
 	struct bounds at[KNOWN];
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
+	struct site *sites; /* what code without tables says, by return address; NULL until it is needed, or nobody keeps it */
 };
 
 struct frame; /* unwind_kept.h */
@@ -92,6 +95,7 @@ struct unwind_cache {
 	uint64_t passes;          /* captures begun: an interrupted one sees it change */
 	uint32_t generation;      /* of the maps when pcs[] was filled */
 	uint32_t suspicion;       /* mt_maps_suspicion then */
+	uint32_t age;             /* mt_unwind_proof_age then */
 	size_t bytes;             /* of this mapping */
 	struct effort effort;     /* all but captures, which is `passes` */
 	struct known known;

@@ -18,6 +18,7 @@
 #include "stacks.h"
 #include "unwind.h"
 #include "unwind_kept.h"
+#include "unwind_proof.h"
 
 #include <string.h>
 
@@ -123,12 +124,16 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 {
 	u->suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_acquire);
 	mt_maps_settle();
-	uint32_t generation = mt_maps_generation();
+	uint32_t generation = mt_maps_generation(), age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
+	if (age != u->age)
+		u->count = 0;
+	u->age = age;
 	if (generation == u->generation)
 		return;
 	u->generation = generation;
 	u->count = 0;
 	memset(u->pcs, 0, (u->pc_mask + 1) * sizeof(*u->pcs));
+	mt_unwind_proof_forget(&u->known);
 }
 
 static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
@@ -154,6 +159,8 @@ static uint32_t shape_of(uint64_t rule)
 		       (rule & RULE_WORD ? FRAME_WORD : 0);
 	case RULE_SIGNAL:
 		return shape | FRAME_SIGNAL | FRAME_SAVED;
+	case RULE_PROVE:
+		return shape | FRAME_USES_BP | FRAME_SAVED;
 	case RULE_SLOW:
 		return shape | FRAME_SLOW | FRAME_USES_BP;
 	}

@@ -21,6 +21,7 @@
 #include "maps.h"
 #include "rule.h"
 #include "unwind.h"
+#include "unwind_proof.h"
 
 #include <memtop/wire.h>
 
@@ -44,21 +45,6 @@ static bool record_at(struct known *known, uintptr_t sp, uintptr_t fp)
 static bool leave(struct known *known, struct place *p, unsigned *reason);
 
 #if defined(__x86_64__)
-/* call rel32; call r/m64 of 2, 3, 4, 6, 7 bytes; rel32 through a prefix ends as the first does. */
-static bool follows_call(uintptr_t pc)
-{
-	const uint8_t *at = (const uint8_t *)pc;
-
-	if (pc < 65536 || !mt_prim_readable(pc - 7, 8))
-		return false;
-	if (at[-5] == 0xe8)
-		return true;
-	for (unsigned bytes = 2; bytes <= 7; bytes++)
-		if (at[-(int)bytes] == 0xff && (at[1 - (int)bytes] & 0x38) == 0x10)
-			return true;
-	return false;
-}
-
 /* The interrupted frame behind a handler's, whose ucontext lies at p->sp. */
 static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
 {
@@ -87,7 +73,7 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 
 	if ((by_table & RULE_KIND) == RULE_SIGNAL)
 		return by_table;
-	return m || pc & PC_EXACT || follows_call(pc) ? RECORD : STRAY;
+	return m || pc & PC_EXACT || mt_unwind_proof_call(pc) ? RECORD : STRAY;
 }
 #elif defined(__aarch64__)
 /*

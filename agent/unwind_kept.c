@@ -33,6 +33,7 @@
 #include "cfi.h"
 #include "rule.h"
 #include "unwind_fast.h"
+#include "unwind_proof.h"
 
 #include <string.h>
 
@@ -198,6 +199,27 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 
 #endif
 
+/*
+ * By a frame pointer that proves itself. What kept it from that may change while all words that are compared stay: a
+ * frame that the stack ends at is never taken for granted.
+ */
+static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule, struct place *to)
+{
+	struct known *known = &w->u->known;
+	struct caller caller;
+
+	if (!known->sites)
+		mt_unwind_proof_remember(known);
+	if (!mt_unwind_proof_leave(known, f->pc, f->sp, f->bp, &caller)) {
+		w->base = rule_reason(rule);
+		f->call.shape |= FRAME_SLOW;
+		return LEFT_LAST;
+	}
+	f->bp_slot = f->bp;
+	*to = (struct place){ caller.pc, caller.sp, caller.bp };
+	return LEFT_ON;
+}
+
 static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct place *to)
 {
 	switch (rule & RULE_KIND) {
@@ -208,6 +230,8 @@ static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct 
 		return w->listed ? LEFT_LAST : leave_signal(w->u, f, to);
 	case RULE_SLOW:
 		return leave_slow(w, f, to);
+	case RULE_PROVE:
+		return leave_proven(w, f, rule, to);
 	case RULE_NONE:
 		w->base = begins(f, rule) ? MTW_TRUNC_NONE : rule_reason(rule);
 	}

@@ -196,6 +196,20 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
 	return 0;
 }
 
+/*
+ * Does the entry's function run on the stack of the frame at `sp`? On another one nothing says that it is further out: libc
+ * is about to begin a coroutine, say.
+ */
+static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
+{
+	if (PLACE != CFI_SP) /* by frame pointers nobody comes through a signal's frame to another stack: entries lead there */
+		return true;
+	for (int i = 0; i < KNOWN; i++) /* the one that the frame is on comes first */
+		if (unwind_in(&w->known->at[i], e->sp - WORD))
+			return i == 0;
+	return e->sp > sp && unwind_readable(w->known, e->sp - WORD);
+}
+
 /* A frame at `pc` that cannot be left: go on with entry j, which is the next one outwards. */
 static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry *j)
 {
@@ -249,7 +263,7 @@ static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, st
 		if (!on && !by_site(w, r, site)) {
 			if (site && !put(w, site))
 				return NULL;
-			return is_sentinel(j) ? NULL : skip_to(w, site ? site : pc, j);
+			return is_sentinel(j) || !on_its_stack(w, at, j) ? NULL : skip_to(w, site ? site : pc, j);
 		}
 		uintptr_t to = PLACE == CFI_SP ? r->value[CFI_SP] : at + 1;
 		if (!is_sentinel(j) && is_frame_of(w, j, at, to, r->value[CFI_RA])) {

@@ -518,6 +518,16 @@ bool conn_up(const struct conn *c)
 	return c->state == UP;
 }
 
+unsigned conn_peer(const struct conn *c)
+{
+	struct ucred peer = { 0 };
+	socklen_t len = sizeof peer;
+
+	if (c->fd < 0 || getsockopt(c->fd, SOL_SOCKET, SO_PEERCRED, &peer, &len) || peer.pid < 0)
+		return 0;
+	return (unsigned)peer.pid;
+}
+
 bool conn_tried(const struct conn *c)
 {
 	return c->failures >= (c->target.kind == TARGET_TCP && c->peers.count ? c->peers.count : 1);

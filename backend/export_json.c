@@ -220,6 +220,7 @@ static json_t *stack_effort(const struct report *r, const struct quality *q)
 	set(o, "pc_misses", number(e->pc_misses));
 	set(o, "edge_misses", number(e->edge_misses));
 	set(o, "whole_percent", percent(q->whole));
+	set(o, "by_fp_percent", percent(q->by_pointer));
 	set(o, "remembered_percent", percent(q->remembered));
 	set(o, "frames_per_capture", percent(q->frames));
 	set(o, "pc_hit_percent", percent(q->pc_hits));
@@ -406,6 +407,8 @@ static json_t *frames(struct printer *p, uint32_t leaf)
 		set(o, "file", text(f->file));
 		set(o, "line", f->line ? number(f->line) : json_null());
 		set(o, "inlined", json_boolean(f->inlined));
+		if (f->by_pointer)
+			set(o, "by", text("fp"));
 		json_array_append_new(list, o);
 	}
 	return list;

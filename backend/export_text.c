@@ -170,6 +170,8 @@ static void own_cost(const struct page *p)
 	if (isnan(q.whole))
 		return;
 	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));
+	if (q.pointer_blocks)
+		fprintf(p->out, ", %s %% by frame pointers in part", quality_share(b, q.by_pointer));
 	if (!isnan(q.remembered))
 		fprintf(p->out, ", %s %% remembered", quality_share(b, q.remembered));
 	if (!isnan(q.frames))
@@ -325,7 +327,8 @@ static void frame(const struct page *p, const struct frame_out *f)
 		fputs("  ", p->out);
 		put_clean(p, f->module);
 	}
-	fputs(f->inlined ? "  (inlined)\n" : "\n", p->out);
+	fputs(f->inlined ? "  (inlined)" : "", p->out);
+	fputs(f->by_pointer ? "  (fp)\n" : "\n", p->out);
 }
 
 static void stack(const struct page *p, const struct report_stack *s, struct frame_out *frames)

@@ -74,6 +74,24 @@ static void read_dynamic(const struct inject_modules *m, struct inject_module *o
 		}
 }
 
+static void add_segment(struct inject_module *o, uint64_t start, uint64_t end)
+{
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	bool full = o->segments == INJECT_SEGMENTS;
+
+	if (!full)
+		o->segment[o->segments++].start = start & ~(page - 1);
+	o->segment[o->segments - 1].end = (end + page - 1) & ~(page - 1);
+}
+
+static bool holds(const struct inject_module *o, uint64_t address)
+{
+	for (size_t i = 0; i < o->segments; i++)
+		if (address >= o->segment[i].start && address < o->segment[i].end)
+			return true;
+	return false;
+}
+
 /* False: no module begins there. */
 static bool read_module(const struct inject_modules *m, uint64_t at, struct inject_module *o)
 {
@@ -100,11 +118,15 @@ static bool read_module(const struct inject_modules *m, uint64_t at, struct inje
 	o->bias = at - low;
 	o->start = at;
 	o->end = high + o->bias;
-	for (int i = 0; i < head.e_phnum; i++)
-		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & PF_X)) {
+	for (int i = 0; i < head.e_phnum; i++) {
+		if (ph[i].p_type != PT_LOAD)
+			continue;
+		add_segment(o, ph[i].p_vaddr + o->bias, ph[i].p_vaddr + ph[i].p_memsz + o->bias);
+		if (ph[i].p_flags & PF_X) {
 			o->text = o->text ? o->text : ph[i].p_vaddr + o->bias;
 			o->text_end = ph[i].p_vaddr + ph[i].p_memsz + o->bias;
 		}
+	}
 	if (dynamic)
 		read_dynamic(m, o, dynamic->p_vaddr + o->bias, dynamic->p_memsz);
 	return true;
@@ -137,7 +159,7 @@ static uint64_t program_headers(pid_t pid)
 static struct inject_module *module_at(const struct inject_modules *m, uint64_t address)
 {
 	for (size_t i = 0; i < m->count; i++)
-		if (address >= m->list[i].start && address < m->list[i].end)
+		if (holds(&m->list[i], address))
 			return &m->list[i];
 	return NULL;
 }
@@ -177,7 +199,7 @@ int inject_modules_read(pid_t pid, struct inject_modules *m)
 			continue;
 		o.runs = perms[2] == 'x';
 		snprintf(o.path, sizeof o.path, "%.255s", line + name);
-		o.program = headers >= o.start && headers < o.end;
+		o.program = holds(&o, headers);
 		GROW(m->list, m->room, m->count + 1);
 		m->list[m->count++] = o;
 	}

@@ -11,8 +11,14 @@
 #include "base.h"
 #include <sys/types.h>
 
+#define INJECT_SEGMENTS 12
+
 struct inject_module {
-	uint64_t start, end;      /* of what is mapped for it, its zeroed data included */
+	uint64_t start, end;      /* of its first and last segment, zeroed data included; between two may be a gap, which is not its */
+	struct {
+		uint64_t start, end; /* whole pages */
+	} segment[INJECT_SEGMENTS]; /* more than fit are one with the last */
+	size_t segments;
 	uint64_t text, text_end;  /* its executable segments */
 	uint64_t bias;
 	uint64_t symbols, strings, strings_bytes; /* addresses of its dynamic symbols; 0 = it has none */

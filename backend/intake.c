@@ -60,7 +60,7 @@ static void take_symbol(struct intake *in, const struct event *e)
 	}
 	if (sym.count)
 		symbols_put(in->symbols, e->u.s_symbol.module, e->u.s_symbol.offset,
-			    e->u.s_symbol.kind ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &sym);
+			    (uint8_t)e->u.s_symbol.kind, &sym);
 	while (used)
 		free(strings[--used]);
 }
@@ -112,6 +112,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 
 	switch (e->type) {
 	case MTW_S_SYMBOL:
+	case MTW_S_GENERATED:
 		take_symbol(in, e);
 		return 0;
 	case MTW_S_EXIT:

@@ -74,10 +74,15 @@ void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind,
 	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 	uint32_t n = sym->count > 64 ? 64 : sym->count;
+	bool generated = kind == MTW_NODE_NOWHERE;
 
-	mtw_put(&o, module);
+	if (generated && sym->source <= SYMBOL_NONE)
+		return;
+	if (!generated)
+		mtw_put(&o, module);
 	mtw_put(&o, offset);
-	mtw_put(&o, kind == MTW_NODE_SIGNAL);
+	if (!generated)
+		mtw_put(&o, kind == MTW_NODE_SIGNAL);
 	mtw_put(&o, (uint64_t)sym->source);
 	mtw_put(&o, n);
 	/* Outermost first; of a deeper pile than the bound the innermost are left out. */
@@ -88,7 +93,7 @@ void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind,
 		mtw_put(&o, sym->frames[i - 1].inlined);
 	}
 	if (!o.full)
-		keep_frame(k, MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+		keep_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
 }
 
 void keep_exit(struct keep *k, uint32_t state, int status)

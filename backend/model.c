@@ -11,6 +11,8 @@
 
 #include <stdlib.h>
 
+#define PROVEN_STEPS 8192u /* frames of the deepest stack that an agent keeps */
+
 static void free_program(struct model *m)
 {
 	struct program *p = &m->program;
@@ -153,7 +155,7 @@ static void reset(struct model *m)
 		memset(m->modules, 0, m->module_room * sizeof *m->modules);
 	if (m->thread_room)
 		memset(m->threads, 0, m->thread_room * sizeof *m->threads);
-	m->truncated_count = m->late_count = 0;
+	m->truncated_count = m->proven_count = m->late_count = 0;
 	m->totals = (struct totals){ 0 };
 	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known = false;
 	m->state = MTW_RUNNING;
@@ -178,6 +180,7 @@ void model_free(struct model *m)
 	free(m->threads);
 	free(m->marks);
 	free(m->truncated);
+	free(m->proven);
 	free(m->late);
 	free(m->weighed);
 	free(m->staged);
@@ -493,6 +496,34 @@ static int apply_weighed(struct model *m, const struct event *e, struct err *err
 	return 0;
 }
 
+/* Is a node further out of which that is known? A stream may be deeper than any stack: then it is taken for so. */
+static bool proven_outside(const struct model *m, const struct node *n)
+{
+	for (unsigned steps = 0; n->index && steps < PROVEN_STEPS; steps++) {
+		n = node_at(m, n->parent);
+		if (n->by_pointer)
+			return true;
+	}
+	return n->index != 0;
+}
+
+/* Outer ones come first: an inner one finds them. */
+static int apply_proven(struct model *m, const struct event *e, struct err *err)
+{
+	struct node *n = node_by_id(m, e->u.proven.node);
+
+	if (!n || !n->index)
+		return err_set(err, 3, "stream: node %u is proven, and was never named; connect again", e->u.proven.node);
+	if (n->by_pointer)
+		return 0;
+	n->by_pointer = true;
+	if (!proven_outside(m, n)) {
+		GROW(m->proven, m->proven_room, m->proven_count + 1);
+		m->proven[m->proven_count++] = n->id;
+	}
+	return 0;
+}
+
 static int apply_totals(struct model *m, const struct event *e, struct err *err)
 {
 	const struct tally *t = &e->u.totals.sum;
@@ -584,6 +615,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_OPTION: return apply_option(m, e, err);
 	case MTW_FILTER: return apply_filter(m, e, err);
 	case MTW_WEIGHED: return apply_weighed(m, e, err);
+	case MTW_PROVEN: return apply_proven(m, e, err);
 	case MTW_NOTICE: apply_notice(m, e); return 0;
 	case MTW_SCAN_THREADS: return apply_scan_thread(m, e, err);
 	case MTW_SCAN_AGES: apply_ages(m, e); return 0;
@@ -592,7 +624,7 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_S_EXIT:
 		model_set_state(m, e->u.s_exit.state, (int)e->u.s_exit.status, true);
 		return 0;
-	default: /* for others: ERROR is the connection's, S_SYMBOL the symbols' */
+	default: /* for others: ERROR is the connection's, S_SYMBOL and S_GENERATED the symbols' */
 		return 0;
 	}
 }

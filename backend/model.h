@@ -103,6 +103,7 @@ struct node {
 	uint32_t known : 1;
 	uint32_t self_estimate : 1;      /* of its own it has a share that was sampled */
 	uint32_t estimate_comes : 1;     /* model_walk.c: ... when the tick takes effect */
+	uint32_t by_pointer : 1;         /* its parent was found by a frame pointer, as no unwind table covers its code */
 };
 #define NODE_DEPTH_MAX ((1u << 24) - 2)
 
@@ -261,6 +262,7 @@ void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64
 const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
 size_t model_memory(const struct model *m, const struct memory_part **parts); /* 0 = not reported */
 uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
+uint64_t model_by_pointer(const struct model *m); /* likewise, to stacks of which some frames were found by frame pointers */
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
 const char *model_option_who(const struct model *m, const char *name); /* "" = at start; NULL = not reported */

@@ -44,6 +44,13 @@ static int seed_node(struct model *m, const struct model *from, struct err *err)
 	e.u.node.module = at->module;
 	e.u.node.kind = at->kind;
 	e.u.node.offset = at->offset;
+	if (model_apply(m, &e, err))
+		return -1;
+	if (!x->by_pointer)
+		return 0;
+	e = (struct event){ .type = MTW_PROVEN };
+	e.u.proven.node = x->id;
+	e.u.proven.by = MTW_BY_POINTER;
 	return model_apply(m, &e, err);
 }
 

@@ -137,6 +137,8 @@ struct model {
 	size_t late_count, late_room;
 	uint32_t *truncated;             /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
+	uint32_t *proven;                /* ids of the outermost nodes that are by_pointer */
+	size_t proven_count, proven_room;
 
 	struct module *modules;
 	size_t module_count, module_room;

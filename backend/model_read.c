@@ -196,6 +196,15 @@ uint64_t model_truncated(const struct model *m, unsigned reason)
 	return blocks;
 }
 
+uint64_t model_by_pointer(const struct model *m)
+{
+	uint64_t blocks = 0;
+
+	for (size_t i = 0; i < m->proven_count; i++)
+		blocks += model_incl(m, node_by_id(m, m->proven[i])).alloc_blocks;
+	return blocks;
+}
+
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children)
 {
 	if (rss)

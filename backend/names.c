@@ -157,7 +157,7 @@ static uint32_t nameless(struct names *n, const struct name_loc *l, const struct
 	uint32_t lib = names_lib_of(n, l->module);
 
 	if (lib == NO_ID) {
-		/* Truncations and generated code: the symbols describe them. */
+		/* Truncations and unknown generated code: the symbols describe them. */
 		char *text = f && f->name ? xstrdup(f->name) : xasprintf("[0x%" PRIx64 "]", l->offset);
 		return fn_of(n, NO_ID, NULL, text, text);
 	}
@@ -260,7 +260,7 @@ static void look_again(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];
 
-	if (!l->asked || l->source == SYMBOL_DWARF || l->kind > MTW_NODE_SIGNAL || !fetch(n, loc))
+	if (!l->asked || l->source == SYMBOL_DWARF || l->kind == MTW_NODE_TRUNCATED || !fetch(n, loc))
 		return;
 	GROW(n->changed, n->changed_room, n->changed_count + 1);
 	n->changed[n->changed_count++] = loc;

@@ -150,6 +150,11 @@ void owners_free(struct owners *o)
 
 uint32_t held_of_module(struct owners *o, uint32_t module)
 {
+	if (module == OWNER_GENERATED) {
+		if (!o->generated)
+			o->generated = new_held(o, module, GENERATED_NAME);
+		return o->generated;
+	}
 	uint32_t lib = names_lib_of(o->names, module);
 
 	if (lib == NO_ID)
@@ -199,7 +204,7 @@ static uint32_t find_owner(struct owners *o, uint32_t index)
 		if (l->kind == MTW_NODE_TRUNCATED)
 			return 0;
 		if (!passes(o, l))
-			return held_of_module(o, l->module);
+			return held_of_module(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED : l->module);
 	}
 	return 0;
 }

@@ -5,7 +5,8 @@
  * The owner of a stack is the module of the innermost frame that is not an allocation wrapper:
  * the agent, libc with its loader, the C++ runtime, std:: allocators and containers (inlined ones
  * too), and a list that users extend. See wrappers.c for the table. A stack of nothing but wrappers,
- * or a truncated one that shows none, belongs to OWNER_UNKNOWN.
+ * or a truncated one that shows none, belongs to OWNER_UNKNOWN; where that frame is generated code, which has no
+ * module, to OWNER_GENERATED.
  * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
  */
 #ifndef OWNER_H
@@ -14,10 +15,11 @@
 #include "symbols.h"
 
 #define OWNER_UNKNOWN NO_ID  /* shown as [unknown] */
+#define OWNER_GENERATED (NO_ID - 1) /* shown as GENERATED_NAME */
 
 struct owners;
 struct owner {
-	uint32_t module;         /* newest module id of this path, or OWNER_UNKNOWN */
+	uint32_t module;         /* newest module id of this path, or OWNER_UNKNOWN, OWNER_GENERATED */
 	const char *name;        /* "libtile.so.2" */
 	char letter;             /* A, B, ... fixed for the session */
 	struct tally sum;

@@ -29,6 +29,7 @@ struct owners {
 	size_t held_count, held_room;
 	uint32_t *of_lib;        /* lib -> held index, 0 = none yet */
 	size_t lib_room;
+	uint32_t generated;      /* held index of OWNER_GENERATED, 0 = none yet */
 	uint32_t *of_node;       /* dense index -> held index + 1, UNASKED or FRESH */
 	size_t node_room;
 	uint32_t *fresh;
@@ -50,7 +51,7 @@ struct owners {
 	uint64_t since_ns;       /* the rule is in force from then on; 0 = from the start */
 };
 
-/* owner.c: index in owners.held; a new one where there is none. */
+/* owner.c: index in owners.held, of OWNER_GENERATED, too; a new one where there is none. */
 uint32_t held_of_module(struct owners *o, uint32_t module);
 /* owner_list.c: what was known by the other rule is the history from now on, and the other way round. */
 void history_switch(struct owners *o);

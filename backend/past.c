@@ -173,7 +173,7 @@ static int play_frame(struct past *p)
 		err_set(&p->problem, 3, "the session is kept to that instant");
 	if (rc <= 0)
 		return -1;
-	if (type == MTW_S_SYMBOL || type == MTW_S_NOTE)
+	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
 		return 0; /* names hold at any time */
 	return wire_read(type, payload, len, on_event, p, &p->problem);
 }

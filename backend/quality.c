@@ -42,6 +42,8 @@ void quality_of(const struct model *m, struct quality *q)
 	for (unsigned i = 1; i <= MTW_TRUNC_COUNT; i++)
 		q->cut_blocks += model_truncated(m, i);
 	q->whole = hits(q->cut_blocks, blocks);
+	q->pointer_blocks = model_by_pointer(m);
+	q->by_pointer = share(q->pointer_blocks, blocks);
 	/* Of samples the allocations are an estimate, the captures are not. */
 	q->remembered = model_estimate(m) ? NAN : hits(e->captures, e->allocations);
 	q->frames = e->captures ? (double)e->frames / (double)e->captures : NAN;

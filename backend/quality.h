@@ -13,7 +13,9 @@
 
 struct quality {
 	uint64_t cut_blocks; /* whose stack ends early */
+	uint64_t pointer_blocks; /* of whose stack frame pointers found a part: no table covers the code there */
 	double whole;	     /* of all blocks: their stack is whole */
+	double by_pointer;   /* ... of all blocks: frame pointers found a part of it */
 	double remembered;   /* of all allocations: the thread's remembered stack was right */
 	double frames;	     /* walked, for each that was not; a number, no share */
 	double pc_hits,

@@ -192,8 +192,9 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	const struct node *n = model_node(q->m, leaf);
 	uint32_t frame, site = owners_site(q->o, leaf, &frame);
 	size_t count = 0;
+	bool by_pointer = false;
 
-	for (; n && n->known && n->index; n = model_dense(q->m, n->parent, NULL)) {
+	for (; n && n->known && n->index; by_pointer = n->by_pointer, n = model_dense(q->m, n->parent, NULL)) {
 		const struct location *at = model_place(q->m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
@@ -207,12 +208,13 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.file = f ? f->file : NULL,
 				.line = f ? f->line : 0,
 				.inlined = f && f->inlined,
-				.module = x ? x->name : NULL,
+				.module = x ? x->name : at->kind == MTW_NODE_NOWHERE ? GENERATED_NAME : NULL,
 				.module_id = at->module,
 				.offset = at->offset,
 				.has_offset = x != NULL,
 				.address = x ? x->bias + at->offset : at->offset,
 				.site = n->id == site && i == frame,
+				.by_pointer = by_pointer,
 			};
 		}
 	}

@@ -25,7 +25,7 @@ enum {
 	ROW_OPEN = 1u << 0, ROW_LEAF = 1u << 1, ROW_PENDING = 1u << 2 /* name not here yet */,
 	ROW_INLINED = 1u << 3, ROW_TRUNCATED = 1u << 4, ROW_ZERO = 1u << 5 /* nothing left: dim */,
 	ROW_REST = 1u << 6 /* "... 812 more" */, ROW_HIT = 1u << 7 /* matches the search */,
-	ROW_EXPECTED = 1u << 8, ROW_NET_TRUNC = 1u << 9,
+	ROW_EXPECTED = 1u << 8, ROW_NET_TRUNC = 1u << 9, ROW_GENERATED = 1u << 10 /* code of no module */,
 };
 
 struct row {
@@ -178,6 +178,7 @@ struct frame_out {
 	uint64_t offset, address;
 	bool inlined, has_offset;
 	bool site;               /* the call site: the innermost that is no allocation wrapper */
+	bool by_pointer;         /* found by the frame pointer of the frame before, whose code has no unwind table */
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 

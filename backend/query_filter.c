@@ -77,8 +77,8 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 	for (size_t i = 0; i < f->word_count; i++)
 		if (text_has(x->function, f->words_wanted[i]) ||
 		    text_has(x->name, f->words_wanted[i]) ||
-		    (x->lib != NO_ID &&
-		     text_has(names_lib(q->n, x->lib)->name, f->words_wanted[i])))
+		    text_has(x->lib != NO_ID ? names_lib(q->n, x->lib)->name : x->function ? GENERATED_NAME : NULL,
+			     f->words_wanted[i]))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
 }

@@ -311,7 +311,7 @@ static bool search_on(struct query *q)
 		if (!take_step(q))
 			return false;
 		s->loc++;
-		s->pending += l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL;
+		s->pending += l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED;
 		if (!loc_hits(q, l))
 			continue;
 		s->node = l->first_node;

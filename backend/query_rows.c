@@ -203,7 +203,7 @@ static uint32_t flags_of(struct query *q, uint32_t head, uint32_t tail)
 	flags |= zero_flag(q->m, &r->incl);
 	const struct member *m = &r->heavy;
 	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, m->index));
-	if (l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL)
+	if (l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED)
 		flags |= ROW_PENDING;
 	if (l->kind == MTW_NODE_TRUNCATED)
 		flags |= ROW_TRUNCATED;
@@ -224,6 +224,7 @@ static void fill_place(struct query *q, struct row *out, uint32_t telling, uint3
 	out->line = f->line;
 	out->module = l->module;
 	out->flags |= f->inlined ? ROW_INLINED : 0;
+	out->flags |= l->kind == MTW_NODE_NOWHERE ? ROW_GENERATED : 0;
 	model_dense(q->m, leaf->leaf, &out->node);
 	out->owner = owners_of_index(q->o, leaf->leaf);
 }

@@ -314,7 +314,7 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
 	s->pub.caller = caller_of(q, n, frame + 1);
 	s->pub.flags = (s->pub.flags & ROW_ZERO) | (query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0);
-	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind <= MTW_NODE_SIGNAL ? ROW_PENDING : 0;
+	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED ? ROW_PENDING : 0;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
 }
 

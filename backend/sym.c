@@ -27,6 +27,7 @@
 #define STAGES 2
 #define WAITING_MAX 800u
 #define LEAVE_MS 20
+#define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
 unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
 
@@ -37,7 +38,9 @@ struct sym_worker {
 	void *arg;
 	pthread_t thread;
 	struct sym_file *files;          /* main thread makes them, freed at the end */
-	struct sym_file *opened;         /* worker only, as the next two */
+	struct sym_file *opened;         /* worker only, as what follows */
+	struct perfmap *map;             /* of generated code, of ... */
+	const struct sym_file *mapped;
 	bool read;                       /* files were, since the last rest */
 	uint64_t worked_ns;              /* the last time */
 	pthread_mutex_t lock;            /* guards what follows */
@@ -115,6 +118,27 @@ static struct sym_answer *answer_new(struct sym_job *job, int source, const stru
 	return a;
 }
 
+/* NULL: a slice of a large map was read; others have their turn before it goes on. */
+static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job *job)
+{
+	struct symdw_frame frame;
+
+	if (w->mapped != job->file) {
+		perfmap_free(w->map);
+		w->map = perfmap_new(&job->file->where, &w->places);
+		w->mapped = job->file;
+	}
+	int rc = perfmap_name(w->map, job->pc, job->look, &frame);
+	job->look = false;
+	if (rc < 0 && job->slices++ < SLICES_MAX)
+		return NULL;
+	struct sym_answer *a = answer_new(job, rc > 0 ? SYMBOL_TABLE : SYMBOL_NONE, &frame, rc > 0);
+	a->version = perfmap_version(w->map);
+	a->problem = perfmap_problem(w->map);
+	a->final = true;
+	return a;
+}
+
 /* Not locked: the slow part. */
 static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 {
@@ -124,7 +148,8 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	char *problem = NULL;
 
 	if (!file->tried) {
-		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, file->pid };
+		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
+		memcpy(where.pids, file->pids, sizeof where.pids);
 		file->tried = true;
 		file->opened = symdw_open(&where, &w->places, &problem);
 		file->next_opened = w->opened;
@@ -184,6 +209,7 @@ static void worker_release(struct sym_worker *w)
 		free(w->files);
 		w->files = next;
 	}
+	perfmap_free(w->map);
 	for (size_t i = 0; i < w->places.dir_count; i++)
 		free((char *)w->places.dirs[i]);
 	free((void *)w->places.dirs);
@@ -230,11 +256,16 @@ static void *worker(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
-		struct sym_answer *a = work_on(w, job);
-		w->read = true;
-		w->worked_ns = now_ns();
+		struct sym_answer *a = job->file->generated ? work_on_generated(w, job) : work_on(w, job);
+		if (!job->file->generated) {
+			w->read = true;
+			w->worked_ns = now_ns();
+		}
 		pthread_mutex_lock(&w->lock);
-		give(w, a);
+		if (a)
+			give(w, a);
+		else
+			push(w, job);
 	}
 	w->ended = true;
 	bool left = w->left;
@@ -305,8 +336,9 @@ void sym_worker_free(struct sym_worker *w)
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
 {
 	for (struct sym_file *f = w->files; f; f = f->next)
-		if (!strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
-		    !memcmp(f->build_id, where->build_id, f->build_id_len) && f->pid == where->pid)
+		if (!f->generated && !strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
+		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
+		    !memcmp(f->pids, where->pids, sizeof f->pids))
 			return f;
 	struct sym_file *f = xcalloc(1, sizeof *f);
 	f->path = xstrdup(where->path);
@@ -314,7 +346,19 @@ struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *wh
 	if (f->build_id_len)
 		memcpy(f->build_id, where->build_id, f->build_id_len);
 	f->vdso = where->vdso;
-	f->pid = where->pid;
+	memcpy(f->pids, where->pids, sizeof f->pids);
+	f->next = w->files;
+	w->files = f;
+	return f;
+}
+
+struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where)
+{
+	struct sym_file *f = xcalloc(1, sizeof *f);
+
+	f->generated = true;
+	f->where = *where;
+	f->path = xstrdup("");
 	f->next = w->files;
 	w->files = f;
 	return f;

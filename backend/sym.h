@@ -9,28 +9,33 @@
 #ifndef SYM_H
 #define SYM_H
 
-#include "sym_dw.h"
+#include "perfmap.h"
 
-struct sym_file {                /* a module's file; jobs refer to it, so it lives as long as the worker */
+struct sym_file {                /* a module's file, or a program's generated code; jobs refer to it, so it lives as long as the worker */
 	struct sym_file *next;
 	char *path;              /* owned */
 	uint8_t build_id[64];
 	size_t build_id_len;
 	bool vdso;
-	unsigned pid;
+	unsigned pids[SYMDW_PIDS];
 	struct symdw_file *opened; /* worker only */
 	struct sym_file *next_opened; /* worker only */
 	bool tried;              /* worker only */
+	bool generated;          /* its names come from where: */
+	struct perfmap_where where;
 };
 
 struct sym_job {
 	struct sym_file *file;   /* borrowed */
-	uint64_t pc;             /* ELF address of the instruction */
+	uint64_t pc;             /* ELF address of the instruction; of generated code, a return address as it is */
+	bool look;               /* generated code: search for its map now */
+	bool again;              /* the caller's: was asked for before */
 	void *owner;             /* the caller's */
 	/* the worker's: */
 	struct sym_job *next, **link; /* in a queue; link NULL = being worked on */
 	int stage;
 	bool hurried;
+	unsigned slices;         /* of a large map that were read for it */
 	unsigned waiting;        /* answers that nobody took yet */
 	uint64_t asked_ns;
 };
@@ -41,6 +46,7 @@ struct sym_answer {
 	bool final;
 	int source;              /* enum symbol_source */
 	size_t count;
+	uint64_t version;        /* of generated code: perfmap_version() */
 	char *problem;           /* a sentence about the file, once; NULL = none */
 	struct symdw_frame frames[];
 };
@@ -53,6 +59,8 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
  * worker then ends by itself, some time, and cleans up. Jobs not answered finally are freed. */
 void sym_worker_free(struct sym_worker *w);
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
+/* Another program's: the map of the one before is let go. Its jobs have one answer, the final one. */
+struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where);
 void sym_ask(struct sym_worker *w, struct sym_job *job); /* takes a malloc'ed job, as the next to do */
 void sym_hurry(struct sym_worker *w, struct sym_job *job); /* it is looked at: before all that are not, and its answers, too */
 /* The oldest answer, of those that are hurried if there are any, the caller's to sym_answer_free(), or NULL; wait: blocks while a job is open. */

@@ -216,9 +216,10 @@ static int find_file(struct symdw_file *f, const struct symdw_where *w, const st
 	} else if (w->path[0] == '/' && try_path(f, w, w->path, other, size) > 0) {
 		return 1;
 	}
-	if (w->pid && w->build_id_len && !p->sysroot) { /* a container's; only the right build-id makes it sure */
-		snprintf(path, sizeof path, "/proc/%u/root%s", w->pid, w->path);
-		if (try_path(f, w, path, other, size) > 0)
+	/* A container's; only the right build-id makes it sure. */
+	for (size_t i = 0; w->build_id_len && !p->sysroot && i < SYMDW_PIDS; i++) {
+		snprintf(path, sizeof path, "/proc/%u/root%s", w->pids[i], w->path);
+		if (w->pids[i] && try_path(f, w, path, other, size) > 0)
 			return 1;
 	}
 	return try_build_id(f, w, "/usr/lib/debug") > 0;

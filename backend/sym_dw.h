@@ -8,12 +8,13 @@
 
 #include "base.h"
 
+#define SYMDW_PIDS 3
 struct symdw_where {             /* a module, as the target named it */
 	const char *path;
 	const uint8_t *build_id;
 	size_t build_id_len;     /* 0 = unknown: any file at that path is taken */
 	bool vdso;
-	unsigned pid;            /* its root folder is looked into, too; 0 = not of this machine */
+	unsigned pids[SYMDW_PIDS]; /* whose root folders are looked into, too; 0 = none */
 };
 
 struct symdw_places {

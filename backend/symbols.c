@@ -2,23 +2,25 @@
  *
  * symbols.c - the main thread's book of names: what is known, what was asked for.
  *
- *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until symbols_clear()
+ *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until symbols_clear();
+ *           generated code: (NO_ID, pc)
  *   an entry with a job waits for a better answer; asked = entries that had a job, done = final answers
  *
  * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others. Answers are
- * taken in slices of ANSWERS_MAX, between the loop's other work. Strings are interned: the same
- * file and function names come thousands of times.
+ * taken in slices of ANSWERS_MAX, between the loop's other work.
  */
 #include "symbols.h"
 
 #include "demangle.h"
 #include "loop.h"
 #include "sym.h"
+#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
+#define AGAIN_MS 2000     /* what a program's map did not name may be in it by now */
 #define ANSWERED_MAX 8192u /* that are remembered: more than come between two looks at a busy screen */
 
 struct entry {
@@ -29,6 +31,7 @@ struct entry {
 	struct symbol_frame placeholder;
 	struct sym_job *job;             /* not finally answered; the worker's */
 	bool asked;
+	uint64_t version;                /* generated code: of the map, when it did not know it */
 };
 
 /* Shared with a wake-up under way: outlives the book when it must. Main thread, but for the pointer in flight. */
@@ -49,9 +52,15 @@ struct symbols {
 	size_t room, used;
 	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
 	size_t files_room;
-	char **strings;                  /* interned, open addressing */
-	size_t strings_room, strings_used;
-	struct entry special[MTW_TRUNC_COUNT + 1];
+	struct texts texts;
+	struct entry special[MTW_TRUNC_COUNT];
+	struct sym_file *generated;      /* of generated code; NULL = not asked for yet */
+	struct symbol_process process;
+	bool local;                      /* process is known */
+	struct entry **unknown;          /* of generated code, answered and without a name */
+	size_t unknown_count, unknown_room;
+	uint64_t map_version;            /* as the last answer said */
+	struct loop_source *again;       /* NULL: nothing to ask again */
 	uint64_t generation, asked, done;
 	struct symbol_place answered[ANSWERED_MAX]; /* by generation, */
 	uint64_t cleared;                /* of those after this one */
@@ -62,61 +71,16 @@ struct symbols {
 	size_t warning_count, warning_room;
 };
 
-/* --- strings */
-
-static uint64_t hash_bytes(const char *s, size_t len)
-{
-	uint64_t h = 0xcbf29ce484222325u;
-
-	while (len--)
-		h = (h ^ (uint8_t)*s++) * 0x100000001b3u;
-	return h ^ h >> 29;
-}
-
-static void strings_grow(struct symbols *s)
-{
-	size_t old_room = s->strings_room;
-	char **old = s->strings;
-
-	s->strings_room = old_room ? old_room * 2 : 1024;
-	s->strings = xcalloc(s->strings_room, sizeof *s->strings);
-	for (size_t i = 0; i < old_room; i++) {
-		if (!old[i])
-			continue;
-		size_t at = hash_bytes(old[i], strlen(old[i])) & (s->strings_room - 1);
-		while (s->strings[at])
-			at = (at + 1) & (s->strings_room - 1);
-		s->strings[at] = old[i];
-	}
-	free(old);
-}
-
-static const char *intern(struct symbols *s, const char *text)
-{
-	if (!text)
-		return NULL;
-	if (s->strings_used * 2 >= s->strings_room)
-		strings_grow(s);
-	size_t at = hash_bytes(text, strlen(text)) & (s->strings_room - 1);
-	while (s->strings[at]) {
-		if (!strcmp(s->strings[at], text))
-			return s->strings[at];
-		at = (at + 1) & (s->strings_room - 1);
-	}
-	s->strings_used++;
-	return s->strings[at] = xstrdup(text);
-}
+/* --- entries */
 
 static const char *intern_short(struct symbols *s, const char *function)
 {
 	char *brief = demangle_short(function);
-	const char *name = intern(s, brief);
+	const char *name = texts_keep(&s->texts, brief);
 
 	free(brief);
 	return name;
 }
-
-/* --- entries */
 
 static size_t hash_place(uint32_t module, uint64_t offset, unsigned signal)
 {
@@ -153,10 +117,14 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 		name = xasprintf("%s+0x%llx", m->name && *m->name ? m->name : "[unnamed]", (unsigned long long)e->offset);
 	else
 		name = xasprintf("0x%llx", (unsigned long long)e->offset);
-	e->placeholder = (struct symbol_frame){ .name = intern(s, name) };
+	if (e->module == NO_ID) {
+		free(name);
+		name = xstrdup(GENERATED_NAME);
+	}
+	e->placeholder = (struct symbol_frame){ .name = texts_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
 	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
-		e->placeholder.name = e->placeholder.function = intern(s, m->name);
+		e->placeholder.name = e->placeholder.function = texts_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
 	}
 	free(name);
@@ -207,9 +175,12 @@ static void set_frames(struct symbols *s, struct entry *e, int source, const str
 	struct symbol_frame *frames = xcalloc(count ? count : 1, sizeof *frames);
 
 	for (size_t i = 0; i < count; i++) {
-		frames[i].function = intern(s, from[i].function);
-		frames[i].name = from[i].function ? intern_short(s, frames[i].function) : e->placeholder.name;
-		frames[i].file = intern(s, from[i].file);
+		frames[i].function = texts_keep(&s->texts, from[i].function);
+		if (!from[i].function)
+			frames[i].name = e->placeholder.name;
+		else /* a script's names have brackets and blanks that mean something else */
+			frames[i].name = e->module == NO_ID ? frames[i].function : intern_short(s, frames[i].function);
+		frames[i].file = texts_keep(&s->texts, from[i].file);
 		frames[i].line = from[i].line;
 		frames[i].inlined = from[i].inlined && i + 1 < count;
 	}
@@ -231,11 +202,51 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	if (s->files[id].file && s->files[id].path == m->path && s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;
 	struct symdw_where where = { m->path ? m->path : "", m->build_id, m->build_id_len, (m->flags & MTW_MODULE_VDSO) != 0,
-				     p ? p->pid : 0 };
+				     { s->process.pid, s->process.server, p ? p->pid : 0 } };
 	s->files[id].file = sym_file_new(s->worker, &where);
 	s->files[id].path = m->path;
 	s->files[id].build_id_len = m->build_id_len;
 	return s->files[id].file;
+}
+
+/* An address where the program has mapped a file: of the agent, when that is known, for it is the surest. */
+static uint64_t mapped_at(const struct model *m)
+{
+	uint64_t found = 0;
+
+	for (uint32_t id = 0; id < model_module_count(m); id++) {
+		const struct module *x = model_module(m, id);
+		if (!x || !x->known || !x->start || x->flags & (MTW_MODULE_GONE | MTW_MODULE_VDSO | MTW_MODULE_HEAP))
+			continue;
+		if (x->flags & MTW_MODULE_AGENT)
+			return x->start;
+		if (!found || x->flags & MTW_MODULE_LIBC)
+			found = x->start;
+	}
+	return found;
+}
+
+static struct sym_file *generated_file(struct symbols *s)
+{
+	const struct program *p = model_program(s->model);
+
+	if (s->generated || !p || !p->pid)
+		return s->generated;
+	struct perfmap_where where = { .pid = p->pid, .uid = p->uid, .start_unix_ns = p->start_unix_ns };
+	if (s->local) {
+		where.here[0] = s->process.pid;
+		where.here[1] = p->pid;
+		where.server = s->process.server;
+		where.child = s->process.child;
+		where.mapped = mapped_at(s->model);
+	}
+	return s->generated = sym_generated_new(s->worker, &where);
+}
+
+void symbols_local(struct symbols *s, const struct symbol_process *p)
+{
+	s->process = *p;
+	s->local = true;
 }
 
 /* Names that a session brought are taken as they are, unless there is reason to hope for more. */
@@ -244,6 +255,16 @@ static bool worth_asking(const struct symbols *s, const struct entry *e)
 	if (e->asked)
 		return false;
 	return e->sym.source <= SYMBOL_NONE || (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count));
+}
+
+static void send_job(struct symbols *s, struct entry *e, struct sym_job job)
+{
+	e->job = xcalloc(1, sizeof *e->job);
+	*e->job = job;
+	/* A return address points behind its call. Generated code: the worker knows. */
+	e->job->pc = e->module == NO_ID ? e->offset : e->offset - !e->signal;
+	e->job->owner = e;
+	sym_ask(s->worker, e->job);
 }
 
 static void ask(struct symbols *s, struct entry *e)
@@ -256,16 +277,34 @@ static void ask(struct symbols *s, struct entry *e)
 		sym_hurry(s->worker, e->job);
 		return;
 	}
-	if (!worth_asking(s, e) || !(file = file_of(s, e->module)))
+	if (!worth_asking(s, e) || !(file = e->module == NO_ID ? generated_file(s) : file_of(s, e->module)))
 		return;
 	e->asked = true;
-	e->job = xcalloc(1, sizeof *e->job);
-	e->job->file = file;
-	/* A return address points behind its call. */
-	e->job->pc = e->offset - !e->signal;
-	e->job->owner = e;
 	s->asked++;
-	sym_ask(s->worker, e->job);
+	send_job(s, e, (struct sym_job){ .file = file });
+}
+
+/* Generated code whose name may have come. Not counted as asked for: nobody waits for it. */
+static void ask_again(struct symbols *s, struct entry *e, bool look)
+{
+	if (!e->job)
+		send_job(s, e, (struct sym_job){ .file = s->generated, .look = look, .again = true });
+}
+
+/* One asks for all: when the map has changed, take() asks for the others. */
+static void look_again(struct symbols *s)
+{
+	if (s->unknown_count && !s->frozen)
+		ask_again(s, s->unknown[0], true);
+}
+
+static void on_again(void *arg)
+{
+	struct symbols *s = arg;
+
+	loop_remove(s->again);
+	s->again = NULL;
+	look_again(s);
 }
 
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind)
@@ -278,7 +317,7 @@ const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t of
 
 static const struct symbol *special(struct symbols *s, unsigned which)
 {
-	static const char *const names[MTW_TRUNC_COUNT + 1] = {
+	static const char *const names[MTW_TRUNC_COUNT] = {
 		[MTW_TRUNC_NONE] = "[cut off]",
 		[MTW_TRUNC_NO_CFI] = "[cut off: no unwind table]",
 		[MTW_TRUNC_BAD_CFI] = "[cut off: a wrong unwind table]",
@@ -287,7 +326,6 @@ static const struct symbol *special(struct symbols *s, unsigned which)
 		[MTW_TRUNC_REENTRY] = "[cut off: in a signal handler]",
 		[MTW_TRUNC_SWITCHED] = "[cut off: a stack without an end]",
 		[MTW_TRUNC_EARLY] = "[cut off: before the agent was ready]",
-		[MTW_TRUNC_COUNT] = "[generated code]",
 	};
 	struct entry *e = &s->special[which];
 
@@ -307,17 +345,21 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	if (l->kind == MTW_NODE_TRUNCATED)
 		return special(s, l->offset < MTW_TRUNC_COUNT ? (unsigned)l->offset : MTW_TRUNC_NONE);
 	if (l->kind == MTW_NODE_NOWHERE)
-		return special(s, MTW_TRUNC_COUNT);
+		return symbols_get(s, NO_ID, l->offset, l->kind);
 	return symbols_get(s, l->module, l->offset, l->kind);
 }
 
 /* --- answers */
 
+static uint8_t kind_of(const struct entry *e)
+{
+	return e->module == NO_ID ? MTW_NODE_NOWHERE : e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE;
+}
+
 static void moved(struct symbols *s, const struct entry *e)
 {
 	s->generation++;
-	s->answered[s->generation % ANSWERED_MAX] = (struct symbol_place){
-		e->offset, e->module, e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE };
+	s->answered[s->generation % ANSWERED_MAX] = (struct symbol_place){ e->offset, e->module, kind_of(e) };
 }
 
 static void add_warning(struct symbols *s, const char *text)
@@ -329,12 +371,41 @@ static void add_warning(struct symbols *s, const char *text)
 	s->warnings[s->warning_count++] = xstrdup(text);
 }
 
+/* Generated code that the map does not name: it may later. */
+static void take_unknown(struct symbols *s, struct entry *e, bool again)
+{
+	if (!again) {
+		GROW(s->unknown, s->unknown_room, s->unknown_count + 1);
+		s->unknown[s->unknown_count++] = e;
+	}
+	if (s->loop && s->local && !s->again)
+		s->again = loop_timer(s->loop, AGAIN_MS, false, on_again, s);
+}
+
+/* The map has lines that it did not have: who was unknown then is asked for again, who has a name by now is let go. */
+static void map_changed(struct symbols *s, uint64_t version)
+{
+	size_t kept = 0;
+
+	s->map_version = version;
+	for (size_t i = 0; i < s->unknown_count; i++) {
+		struct entry *e = s->unknown[i];
+		if (e->sym.source > SYMBOL_NONE)
+			continue;
+		s->unknown[kept++] = e;
+		if (e->version != version)
+			ask_again(s, e, false);
+	}
+	s->unknown_count = kept;
+}
+
 static void take(struct symbols *s, struct sym_answer *a)
 {
 	struct entry *e = a->job->owner;
+	bool again = a->job->again;
 	int before;
 
-	if (a->final)
+	if (a->final && !again)
 		s->done++;
 	if (!e) { /* forgotten meanwhile */
 		if (a->final)
@@ -356,8 +427,16 @@ static void take(struct symbols *s, struct sym_answer *a)
 	if (e->sym.source != before) {
 		moved(s, e);
 		if (s->on_answer)
-			s->on_answer(s->on_answer_arg, e->module, e->offset,
-				     e->signal ? MTW_NODE_SIGNAL : MTW_NODE_CODE, &e->sym);
+			s->on_answer(s->on_answer_arg, e->module, e->offset, kind_of(e), &e->sym);
+	}
+	if (e->module == NO_ID) {
+		e->version = a->version;
+		if (e->sym.source <= SYMBOL_NONE)
+			take_unknown(s, e, again);
+		if (a->version > s->map_version)
+			map_changed(s, a->version);
+		else if (a->version < s->map_version && e->sym.source <= SYMBOL_NONE) /* another's answer overtook it */
+			ask_again(s, e, false);
 	}
 	sym_answer_free(a);
 }
@@ -399,6 +478,8 @@ void symbols_wait(struct symbols *s)
 {
 	struct sym_answer *a;
 
+	if (s->local)
+		look_again(s);
 	while (!s->frozen && (a = sym_take(s->worker, true)))
 		take(s, a);
 }
@@ -464,8 +545,17 @@ void symbols_clear(struct symbols *s)
 	}
 	free(s->table);
 	free(s->files);
+	free(s->unknown);
+	loop_remove(s->again);
 	s->table = NULL;
 	s->files = NULL;
+	s->unknown = NULL;
+	s->unknown_count = s->unknown_room = 0;
+	s->again = NULL;
+	s->generated = NULL;
+	s->map_version = 0;
+	s->local = false;
+	s->process = (struct symbol_process){ 0 };
 	s->room = s->used = s->files_room = 0;
 	s->cleared = ++s->generation;
 }
@@ -479,13 +569,11 @@ void symbols_free(struct symbols *s)
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);
-	for (size_t i = 0; i < s->strings_room; i++)
-		free(s->strings[i]);
+	texts_release(&s->texts);
 	for (size_t i = 0; i < s->warning_count; i++)
 		free(s->warnings[i]);
 	for (size_t i = 0; i < s->places.dir_count; i++)
 		free(s->dirs[i]);
-	free(s->strings);
 	free(s->warnings);
 	free(s->dirs);
 	free(s->sysroot);

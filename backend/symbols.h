@@ -5,6 +5,10 @@
  * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
  * (sym.c); what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps (symbol table at
  * once, lines and inlined frames after) and move the generation. Session files bring their own.
+ *
+ * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map (perfmap.h). That grows
+ * while the program runs: what it does not know is asked for again, every two seconds, when the map has changed, and in
+ * symbols_wait(). The first name that a pc gets stays.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -27,6 +31,8 @@ struct symbol {
 	const struct symbol_frame *frames;
 };
 
+#define GENERATED_NAME "[generated code]" /* what has no module; its row, while its function is unknown */
+
 struct symbols;
 struct loop;
 struct symbol_options {
@@ -40,10 +46,14 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m, const stru
 void symbols_free(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);
+/* The program may run on this machine: as this process, beside this agent's server (0 = unknown), or as memtop's child.
+ * Without this only --symbols and --sysroot have its map. */
+struct symbol_process { unsigned pid, server; bool child; };
+void symbols_local(struct symbols *s, const struct symbol_process *p);
 void symbols_look_at(struct symbols *s, const struct model *m); /* another model of the same program: ids mean the same */
-/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. */
+/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. Of NOWHERE, module is NO_ID and offset the pc. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
-/* Of the model's location; TRUNCATED and NOWHERE ones get a describing frame with function NULL. */
+/* Of the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame with function NULL. */
 const struct symbol *symbols_of_location(struct symbols *s, uint32_t number);
 uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
 /* Whose answer made it this one; false: that is not remembered (any more), look at all. */

@@ -174,6 +174,8 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->told_final = false;
 		w->final_ns = 0;
 		keep_clock(&w->keep, w->in.hello_ns);
+		symbols_local(w->in.symbols, &(struct symbol_process){
+			(unsigned)w->target.pid, conn_peer(w->conn), w->target.unheard });
 		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
 		w->bits |= WATCH_LINK;
 		const struct program *p = model_program(w->in.model);

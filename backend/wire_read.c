@@ -376,6 +376,20 @@ static void read_weighed(struct reader *r)
 	}
 }
 
+static void read_proven(struct reader *r)
+{
+	size_t n = get_count(r, MTW_BATCH_MAX, 2);
+	uint64_t id = 0;
+
+	while (n-- && !r->in.bad) {
+		r->e.u.proven.node = get_delta(r, &id, MTW_NODES_MAX);
+		r->e.u.proven.by = mtw_get(&r->in);
+		if (!r->e.u.proven.node || !r->e.u.proven.by)
+			r->in.bad = true;
+		emit(r);
+	}
+}
+
 static void read_notice(struct reader *r)
 {
 	r->e.u.notice = get_text(r, MTW_STRING_MAX);
@@ -466,9 +480,11 @@ static void read_scan_cohorts(struct reader *r)
 
 static void read_s_symbol(struct reader *r)
 {
-	r->e.u.s_symbol.module = get_id(r, MTW_MODULES_MAX);
+	bool generated = r->e.type == MTW_S_GENERATED;
+
+	r->e.u.s_symbol.module = generated ? NO_ID : get_id(r, MTW_MODULES_MAX);
 	r->e.u.s_symbol.offset = mtw_get(&r->in);
-	r->e.u.s_symbol.kind = get_id(r, MTW_NODE_SIGNAL + 1);
+	r->e.u.s_symbol.kind = generated ? MTW_NODE_NOWHERE : get_id(r, MTW_NODE_SIGNAL + 1);
 	r->e.u.s_symbol.source = get_id(r, 3);
 	size_t max = sizeof r->e.u.s_symbol.frames / sizeof r->e.u.s_symbol.frames[0];
 	r->e.u.s_symbol.count = get_count(r, max, 4);
@@ -538,12 +554,14 @@ static const struct {
 	{ MTW_FILTER, "FILTER", read_filter },
 	{ MTW_WEIGHED, "WEIGHED", read_weighed },
 	{ MTW_MEMORY, "MEMORY", read_memory },
+	{ MTW_PROVEN, "PROVEN", read_proven },
 	{ MTW_S_META, "S_META", read_session },
 	{ MTW_S_TIME, "S_TIME", read_session },
 	{ MTW_S_SYMBOL, "S_SYMBOL", read_s_symbol },
 	{ MTW_S_EXIT, "S_EXIT", read_session },
 	{ MTW_S_EXPECTED, "S_EXPECTED", read_session },
 	{ MTW_S_NOTE, "S_NOTE", read_session },
+	{ MTW_S_GENERATED, "S_GENERATED", read_s_symbol },
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,

@@ -36,6 +36,7 @@ struct event {
 		struct { struct text name, value, who; } option;
 		struct { uint32_t index; uint64_t since_ns, sample, min_size, max_size, merge; struct text libs, exclude, who; } filter;
 		struct { uint32_t slot; uint64_t sample; } weighed;
+		struct { uint32_t node; uint64_t by; } proven;
 		struct text notice;
 		struct { uint64_t request; uint32_t thread; uint64_t blocks, bytes; } scan_thread;
 		struct scan_ages ages;       /* arrays borrowed for the call */
@@ -43,6 +44,7 @@ struct event {
 		struct { uint64_t request, time_ns, left_blocks, left_bytes; uint32_t flags; size_t count;
 			 struct cohort *list; /* borrowed for the call */ } cohorts;
 		struct { uint64_t time_ns; } s_time;
+		/* S_GENERATED, too: of module NO_ID, kind NOWHERE */
 		struct { uint32_t module, kind; uint64_t offset; uint32_t source; size_t count;
 			 struct { struct text function, file; uint32_t line; bool inlined; } frames[64]; } s_symbol;
 		struct { uint32_t state; uint64_t status; } s_exit;

@@ -50,6 +50,8 @@ static void put_frame(FILE *out, size_t number, const struct frame_out *f)
 	put_clean(out, f->function ? f->function : "?");
 	if (f->inlined)
 		fputs(" (inlined)", out);
+	if (f->by_pointer)
+		fputs(" (fp)", out);
 	if (f->file) {
 		fputs(" at ", out);
 		put_clean(out, f->file);

@@ -63,6 +63,8 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 		 q->cut_blocks ? "of all blocks; %s have one that ends early" : "of all blocks",
 		 text_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
+	if (q->pointer_blocks)
+		add(p, "by frame pointer", share(a, q->by_pointer), "of all blocks, in parts: code without unwind tables");
 	add(p, "remembered", share(a, q->remembered),
 	    model_estimate(m) ? "of allocations: not known where they were sampled"
 			      : "of allocations: the stack was the remembered one");

@@ -17,8 +17,12 @@ static void add_stack(struct detail *d)
 {
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 	size_t n = query_stack(d->p.v.app->query, d->node, frames, FRAMES_MAX);
+	bool pointers = false;
 
-	page_add(&d->p, ROLE_TITLE, "Stack, innermost first (>: the call site)");
+	for (size_t i = 0; i < n; i++)
+		pointers |= frames[i].by_pointer;
+	page_add(&d->p, ROLE_TITLE, "Stack, innermost first (>: the call site%s)",
+		 pointers ? "; fp: found by a frame pointer, without an unwind table" : "");
 	for (size_t i = 0; i < n; i++) {
 		const struct frame_out *f = &frames[i];
 		char text[600], place[600] = "", where[400] = "?";
@@ -28,9 +32,9 @@ static void add_stack(struct detail *d)
 			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
 				 (unsigned long long)f->offset);
 		else if (f->module)
-			snprintf(where, sizeof where, "%.300s", f->module);
-		snprintf(text, sizeof text, "%s #%-3zu %.500s%s", f->site ? ">" : " ", i,
-			 f->function ? f->function : where, f->inlined ? " (inlined)" : "");
+			snprintf(where, sizeof where, "%.300s 0x%llx", f->module, (unsigned long long)f->address);
+		snprintf(text, sizeof text, "%s #%-3zu %.500s%s%s", f->site ? ">" : " ", i,
+			 f->function ? f->function : where, f->inlined ? " (inlined)" : "", f->by_pointer ? " (fp)" : "");
 		page_add_columns(&d->p, f->function ? ROLE_NAME : ROLE_DIM, text, place,
 				 f->function ? (f->module ? f->module : "?") : "no name");
 	}

@@ -102,6 +102,12 @@ static void name_cell(const struct row *r, struct cell c)
 	draw_clip(c.a, c.y, c.x + 2 + used, wide, ROLE_DIM, CLIP_END, tail);
 }
 
+/* NULL: none, or it is not known. */
+static const char *module_name(const struct row *r, const struct module *m)
+{
+	return m ? m->name : r->flags & ROW_GENERATED ? GENERATED_NAME : NULL;
+}
+
 static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 {
 	const struct module *m =
@@ -109,7 +115,7 @@ static void place_cell(const struct tree *t, const struct row *r, struct cell c)
 
 	if (r->flags & ROW_REST)
 		return;
-	cell_place(c, cells_letter(r->owner), r->file, r->line, m ? m->name : NULL);
+	cell_place(c, cells_letter(r->owner), r->file, r->line, module_name(r, m));
 }
 
 static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
@@ -193,8 +199,8 @@ void tree_panel(const struct tree *t, const struct area *a)
 	uint64_t blocks = live_blocks(&r->incl), bytes = live_bytes(&r->incl);
 	const char *about = r->estimate ? "~" : "";
 
-	snprintf(title, sizeof title, "%.300s  %.200s", r->function ? r->function : r->name,
-		 m ? m->name : "");
+	const char *module = module_name(r, m), *what = r->function ? r->function : r->name;
+	snprintf(title, sizeof title, "%.300s  %.200s", what, module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
 	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
 		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,

@@ -207,6 +207,11 @@ enum mtw_type {
 	 * v age_s, v blocks, v bytes }: live blocks that have slot, allocating thread and age in common. Age:
 	 * seconds at time_ns, rounded down by mtw_age_step(). A slot may come more than once, in several
 	 * parts, too. All of it is there with the last part. */
+	MTW_PROVEN = 26,
+	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes, and yet their parent, the
+	 * caller, is known: found in this way, which proved itself. Of a stack that goes on, so that no parent is the
+	 * root or TRUNCATED. Comes right after the NODES; only from unwind=cfi, which knows all others by tables. */
+
 	/* client to agent */
 	MTW_CLIENT = 64,
 	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP here; an agent
@@ -247,6 +252,8 @@ enum mtw_type {
 	 * before a byte for that byte; the newest rule that matches counts. */
 	MTW_S_NOTE = 133,
 	/* s sentence: a warning for reports */
+	MTW_S_GENERATED = 134,
+	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the program's perf map names */
 };
 
 #define MTW_TICK_COMPLETE (1u << 0) /* everything known was sent: sums are whole */
@@ -302,6 +309,8 @@ enum mtw_state {
 };
 
 enum mtw_node { MTW_NODE_CODE = 0, MTW_NODE_SIGNAL = 1, MTW_NODE_NOWHERE = 2, MTW_NODE_TRUNCATED = 3 };
+
+enum mtw_by { MTW_BY_POINTER = 1 /* the frame pointer; other numbers: a later agent's ways */ };
 
 enum mtw_truncation {
 	MTW_TRUNC_NONE = 0,

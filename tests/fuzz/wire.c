@@ -154,7 +154,7 @@ static void put_batch(struct mtw_out *o, uint64_t type)
 	mtw_put(o, n);
 	for (unsigned i = 0; i < n; i++) {
 		uint64_t step = i ? 1 : type == MTW_NODES ? 1 + nodes : type == MTW_SLOTS ? 1 + slots :
-				1 + below(slots + 1);
+				1 + below((type == MTW_PROVEN ? nodes : slots) + 1);
 		if (!below(100))
 			step = number(60);
 		id += (uint32_t)step;
@@ -167,6 +167,8 @@ static void put_batch(struct mtw_out *o, uint64_t type)
 			slots++;
 		} else if (type == MTW_COUNTS) {
 			put_tally(o, id);
+		} else if (type == MTW_PROVEN) {
+			mtw_put(o, below(20) ? MTW_BY_POINTER : number(9));
 		} else {
 			mtw_put(o, number(500));
 			mtw_put(o, number(50000));
@@ -220,7 +222,7 @@ static void put_payload(struct mtw_out *o, uint64_t type)
 static size_t make_frame(uint8_t *to, size_t room)
 {
 	static const uint64_t types[] = { MTW_MODULE, MTW_NODES, MTW_NODES, MTW_SLOTS, MTW_SLOTS, MTW_COUNTS, MTW_COUNTS,
-					  MTW_COUNTS, MTW_TICK, MTW_TICK, MTW_TOTALS, MTW_MARK, MTW_MARK_LIVE };
+					  MTW_COUNTS, MTW_TICK, MTW_TICK, MTW_TOTALS, MTW_MARK, MTW_MARK_LIVE, MTW_PROVEN };
 	uint8_t payload[1024];
 
 	if (!below(4)) {

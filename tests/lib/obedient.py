@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""obedient.py - the target s_server, which does what it is told: see its head for the commands."""
+"""obedient.py - the target s_server, or another that does what it is told: see its head for the commands."""
 import itertools
 import os
 import subprocess
@@ -13,9 +13,9 @@ _number = itertools.count(1)
 
 
 class Obedient:
-    def __init__(self, options="", watched=True, environment=None, command=(), wait=True, **named):
+    def __init__(self, options="", watched=True, environment=None, command=(), wait=True, program=PROGRAM, **named):
         options = options or "listen=@memtop-test.%p"
-        argv = container.contained([*command, *([] if command and command[-1].endswith("s_server") else [PROGRAM])])
+        argv = container.contained([*command, *([] if command and command[-1].endswith("s_server") else [program])])
         own = f"{os.getpid()}-{next(_number)}"
         if container.OWN_PIDS:  # many are process 1 at the same time
             options = options.replace("memtop-test.%p", f"memtop-test.{own}")

@@ -22,10 +22,10 @@ WINDOW_MIN, WINDOW_MAX, ACK_EVERY = 65536, 4 << 20, 16384
 NAMES = {
     **dict(enumerate("HELLO ERROR TOTALS TICK STATE MODULE NODES SLOTS COUNTS THREAD PROCESS MARK MARK_LIVE"
                      " HISTORY LOSS OPTION NOTICE SCAN_THREADS SCAN_AGES STACKS FILTER WEIGHED MEMORY SCAN_MEMORY"
-                     " SCAN_COHORTS".split(), 1)),
+                     " SCAN_COHORTS PROVEN".split(), 1)),
     27: "CHALLENGE", 28: "PROOF",
     **dict(enumerate("CLIENT ACK SET_MARK DROP_MARK RENAME_MARK SET_OPTION SCAN DETACH RESPONSE".split(), 64)),
-    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE".split(), 128)),
+    **dict(enumerate("S_META S_TIME S_SYMBOL S_EXIT S_EXPECTED S_NOTE S_GENERATED".split(), 128)),
 }
 globals().update({name: kind for kind, name in NAMES.items()})
 
@@ -85,6 +85,7 @@ FRAMES = {
     SCAN_COHORTS: [("request", "v"), ("flags", "v"), ("time_ns", "v"), *_GROUP,
                    ("cohorts", [("slot", "+"), ("thread", "v"), ("age_s", "v"), *_GROUP])],
     RESPONSE: [("nonce", "b"), ("proof", "b")],
+    PROVEN: [("nodes", [("node", "+"), ("by", "v")])],
     CLIENT: [("features", "v"), ("who", "s"), ("token", "s"), ("tick_ns", "v")],
     ACK: [("bytes", "v")],
     SET_MARK: [("name", "s")],
@@ -100,6 +101,7 @@ FRAMES = {
     S_EXIT: [("state", "v"), ("status", "v")],
     S_EXPECTED: [("site", "s"), ("on", "v")],
     S_NOTE: [("text", "s")],
+    S_GENERATED: [("pc", "v"), ("source", "v"), ("frames", [("function", "s"), ("file", "s"), ("line", "v"), ("inlined", "v")])],
 }
 _HISTORY_POINT = [("time_ns", "v"), ("live_bytes", "v"), ("live_blocks", "v"), ("allocated_bytes", "v"),
                   ("allocated_blocks", "v"), ("freed_blocks", "v"), ("rss_bytes", "v")]

@@ -16,6 +16,7 @@
 #include <ctype.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <ucontext.h>
 #include <wchar.h>
 
@@ -38,6 +39,8 @@ static struct {
 	int calls;
 	uintptr_t pc, sp;       /* before this instruction; sp 0: it is the first */
 	volatile bool stop;
+	uintptr_t aside, aside_end; /* a coroutine's stack; 0 = all is on one */
+	volatile bool left;         /* the coroutine has ended: from here on libc's code leads to where it began */
 } truth;
 
 /* The instruction at truth.pc led to pc, sp. */
@@ -94,18 +97,43 @@ PLAIN static void expect(const char *what, unsigned reason, struct list *mine)
 	fflush(stdout);
 }
 
+/* What is known where stacks are switched: no caller of the coroutine's creator has called it. It has a beginning without a caller. */
+PLAIN static void expect_apart(const struct list *plain, unsigned reason, struct list *mine)
+{
+	bool apart = truth.sp >= truth.aside && truth.sp <= truth.aside_end && !truth.left, wrong = false;
+
+	cut(mine);
+	for (int i = 0; apart && i < mine->n; i++)
+		for (int j = 0; j < truth.outer.n; j++)
+			wrong |= mine->pc[i] == truth.outer.pc[j];
+	if ((!wrong && (!reason || (apart && reason == MTW_TRUNC_NO_CFI)) && list_equal(plain, mine, false)) ||
+	    differences++ >= PRINTED)
+		return;
+	printf("difference: %s (truncation %u)\n", apart ? "on a coroutine's stack" : "outside of a coroutine", reason);
+	list_print(stdout, "capture", mine);
+	list_print(stdout, "plain", plain);
+	fflush(stdout);
+}
+
 PLAIN __attribute__((optimize("no-omit-frame-pointer"))) static void take(void)
 {
 	static struct list mine;
 	static void *pcs[DEEPEST];
 	uintptr_t *frame = __builtin_frame_address(0);
 	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	static struct list plain;
 	unsigned reason = list_path(mt_unwind_capture(&state, &r), &mine);
 
-	expect("capture", reason, &mine);
-	mine.n = mt_unwind_frames(&state, &r, pcs, DEEPEST);
-	memcpy(mine.pc, pcs, sizeof(pcs));
-	expect("plain walk", 0, &mine);
+	plain.n = mt_unwind_frames(&state, &r, pcs, DEEPEST);
+	memcpy(plain.pc, pcs, sizeof(pcs));
+	memset(mine.exact, 0, sizeof(mine.exact));
+	if (truth.aside) {
+		cut(&plain);
+		expect_apart(&plain, reason, &mine);
+	} else {
+		expect("capture", reason, &mine);
+		expect("plain walk", 0, &plain);
+	}
 	__asm__ volatile("" ::: "memory");
 }
 
@@ -231,6 +259,37 @@ NOINLINE static int callback(void)
 	return all[0] + 1;
 }
 
+static ucontext_t outside, coroutine;
+
+NOINLINE static void body(void)
+{
+	value += inner(1);
+	truth.left = true;
+}
+
+/* Into a coroutine, through it, and out: the code that switches stacks is on either. */
+NOINLINE static int switches(void)
+{
+	size_t bytes = 256u << 10;
+	char *stack = mmap(NULL, bytes + 8192, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	mprotect(stack + 4096, bytes, PROT_READ | PROT_WRITE);
+	getcontext(&coroutine);
+	coroutine.uc_stack.ss_sp = stack + 4096;
+	coroutine.uc_stack.ss_size = bytes;
+	coroutine.uc_link = &outside;
+	makecontext(&coroutine, body, 0);
+	truth.aside = (uintptr_t)stack + 4096;
+	truth.aside_end = truth.aside + bytes;
+	truth.left = false;
+	FOLLOW;
+	swapcontext(&outside, &coroutine);
+	ENOUGH;
+	truth.aside = 0;
+	munmap(stack, bytes + 8192);
+	return 1;
+}
+
 NOINLINE static int deeper(int depth, int (*f)(void))
 {
 	int v = depth ? deeper(depth - 1, f) : f();
@@ -246,7 +305,7 @@ static int aligned_here(void)
 
 int main(int argc, char **argv)
 {
-	static int (*const all[])(void) = { plain, usual, with_rbp, aligned_here, chain, callback };
+	static int (*const all[])(void) = { plain, usual, with_rbp, aligned_here, chain, callback, switches };
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
 
 	mt_maps_init();

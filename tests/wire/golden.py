@@ -71,6 +71,7 @@ VALUES = {
                          cohorts=[dict(slot=5, thread=0, age_s=0, blocks=1, bytes=0),
                                   dict(slot=5, thread=200, age_s=31, blocks=7, bytes=8),
                                   dict(slot=(1 << 24) - 1, thread=(1 << 14) - 1, age_s=1 << 20, blocks=1 << 40, bytes=BIG)]),
+    "PROVEN": dict(nodes=[dict(node=2, by=1), dict(node=(1 << 26) - 1, by=1)]),
     "CLIENT": dict(features=3, who="memtop", token="0123456789abcdef0123456789abcdef", tick_ns=250_000_000),
     "ACK": dict(bytes=1 << 35),
     "SET_MARK": dict(name="after-login"),
@@ -88,6 +89,8 @@ VALUES = {
     "S_EXIT": dict(state=wire.EXITED, status=3),
     "S_EXPECTED": dict(site="libtile.so.2!new_vertex_array", on=1),
     "S_NOTE": dict(text="the disk filled: 12 ticks were not saved"),
+    "S_GENERATED": dict(pc=0x7f00_dead_beef, source=1,
+                        frames=[dict(function="renderTile", file="/srv/tile.js", line=12, inlined=0)]),
 }
 
 

@@ -125,7 +125,7 @@ TEST(segments)
 TEST(a_gap_is_not_the_modules)
 {
 	const uintptr_t page = mt_prim_page_bytes();
-	const struct segment s[] = { { 16 * page, 17 * page + 8, true }, { 32 * page + 64, 33 * page, false } };
+	const struct segment s[] = { { 16 * page, 17 * page + 8, true, true }, { 32 * page + 64, 33 * page, false, false } };
 	const struct module m = { .start = 16 * page, .end = 33 * page, .segment = s, .segments = 2 };
 	const struct mt_headers none = { .at = NULL };
 	uintptr_t start, end;

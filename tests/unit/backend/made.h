@@ -101,6 +101,15 @@ static inline void made_weighed(struct model *m, uint32_t slot, uint64_t sample)
 	made_apply(m, &e);
 }
 
+static inline void made_proven(struct model *m, uint32_t node)
+{
+	struct event e = { .type = MTW_PROVEN };
+
+	e.u.proven.node = node;
+	e.u.proven.by = MTW_BY_POINTER;
+	made_apply(m, &e);
+}
+
 /* Cumulative: blocks and bytes allocated, freed. */
 static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint64_t ay, uint64_t fb, uint64_t fy)
 {

@@ -133,6 +133,25 @@ TEST(nobody_owns_what_only_wrappers_did)
 	made_counts(x.m, id, 3, 30, 0, 0);
 	made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
 	CHECK_STR(owner(&x, id), "[unknown]");
+	/* Code of no module is nobody's library, and known. */
+	struct event e = { .type = MTW_NODES };
+	e.u.node.kind = MTW_NODE_NOWHERE;
+	e.u.node.offset = 0x7f0012345678;
+	e.u.node.id = leaf = ++stack_count;
+	made_apply(x.m, &e);
+	e = (struct event){ .type = MTW_NODES };
+	e.u.node.id = id = ++stack_count;
+	e.u.node.parent = leaf;
+	e.u.node.module = CXX;
+	e.u.node.offset = 16;
+	made_symbol(&x.s, CXX, 16, "operator new(unsigned long)");
+	made_apply(x.m, &e);
+	made_slot(x.m, id, id, 0);
+	made_counts(x.m, id, 5, 50, 0, 0);
+	made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
+	CHECK_STR(owner(&x, id), GENERATED_NAME);
+	CHECK_EQ(owners_of_node(x.o, id)->module, OWNER_GENERATED);
+	whole(&x);
 	made_slot(x.m, 999, 0, 0); /* booked to the root: no node could be made */
 	made_counts(x.m, 999, 2, 20, 0, 0);
 	made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);

@@ -66,6 +66,39 @@ TEST(cut_stacks_by_reason_and_module)
 	model_free(m);
 }
 
+/* 3 and 5 of the same stack were both left by their frame pointers: its blocks count once. */
+TEST(stacks_by_frame_pointers)
+{
+	struct model *m = model_new(), *past = model_new();
+	struct err err = { 0 };
+	struct quality q;
+
+	made_module(m, 0, "/bin/program", MTW_MODULE_MAIN);
+	for (uint32_t id = 1; id <= 5; id++)
+		made_node(m, id, id - 1, 0, 0x10 * id);
+	made_proven(m, 3);
+	made_proven(m, 5);
+	made_proven(m, 3);
+	made_slot(m, 1, 5, 0);
+	made_slot(m, 2, 3, 0);
+	made_slot(m, 3, 2, 0);
+	for (uint32_t slot = 1; slot <= 3; slot++)
+		made_counts(m, slot, slot == 3 ? 70 : 15, 100, 0, 0);
+	made_tick(m, TICK, 0);
+	quality_of(m, &q);
+	CHECK_EQ(q.pointer_blocks, 30);
+	CHECK(q.by_pointer == 30 && q.whole == 100);
+	CHECK_EQ(model_seed(past, m, 1000, &err), 1);
+	for (uint32_t id = 1; id <= 5; id++)
+		CHECK_EQ(model_node(past, id)->by_pointer, id == 3 || id == 5);
+	struct event e = { .type = MTW_PROVEN };
+	e.u.proven.node = 9; /* was never named */
+	e.u.proven.by = MTW_BY_POINTER;
+	CHECK_EQ(model_apply(m, &e, &err), -1);
+	model_free(past);
+	model_free(m);
+}
+
 TEST(nothing_known_is_not_a_share)
 {
 	struct model *m = model_new();

@@ -60,6 +60,7 @@ static const struct golden agent_frames[] = {
 	{"scan_memory", MTW_SCAN_MEMORY, "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;"},
 	{"scan_cohorts", MTW_SCAN_COHORTS,
 	 "cohorts 11 1 849200000000 2 3 5/0/0:1:0 5/200/31:7:8 16777215/16383/1048576:1099511627776:" BIG ";"},
+	{"proven", MTW_PROVEN, "proven 2 1;proven 67108863 1;"},
 	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
 	{"s_time", MTW_S_TIME, "time 849100000000;"},
 	{"s_symbol", MTW_S_SYMBOL,
@@ -68,6 +69,7 @@ static const struct golden agent_frames[] = {
 	{"s_exit", MTW_S_EXIT, "exit 1 3;"},
 	{"s_expected", MTW_S_EXPECTED, "expected libtile.so.2!new_vertex_array 1;"},
 	{"s_note", MTW_S_NOTE, "note the disk filled: 12 ticks were not saved;"},
+	{"s_generated", MTW_S_GENERATED, "symbol 4294967295 139641712656111 2 1 renderTile /srv/tile.js 12 0;"},
 };
 
 /* Client frames have no event; their fields in order: v varint, s string. */
@@ -250,6 +252,9 @@ static void add_small(const struct event *e)
 	case MTW_WEIGHED:
 		add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample);
 		break;
+	case MTW_PROVEN:
+		add("proven %u %" PRIu64, e->u.proven.node, e->u.proven.by);
+		break;
 	case MTW_MEMORY:
 		add("memory");
 		for (size_t i = 0; i < e->u.memory.count; i++)
@@ -327,6 +332,7 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 		add_ages(&e->u.ages);
 		break;
 	case MTW_S_SYMBOL:
+	case MTW_S_GENERATED:
 		add_symbol(e);
 		break;
 	default:

@@ -107,6 +107,10 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_FILTER, FILTERS_MAX - 1, 0, 0, 0, 0, 0, 0, 0, 0), 0);
 	CHECK_EQ(READ(MTW_WEIGHED, 1, MTW_SLOTS_MAX, 1), -1);
 	CHECK_EQ(READ(MTW_WEIGHED, 1, 5, 0), -1);                   /* every block: not weighed */
+	CHECK_EQ(READ(MTW_PROVEN, 1, MTW_NODES_MAX, 1), -1);
+	CHECK_EQ(READ(MTW_PROVEN, 1, 0, 1), -1);                    /* the root has no caller */
+	CHECK_EQ(READ(MTW_PROVEN, 1, 5, 0), -1);                    /* in no way: not proven */
+	CHECK_EQ(READ(MTW_PROVEN, UINT64_MAX, 5, 1), -1);
 	CHECK_EQ(READ(MTW_SCAN_THREADS, 1, 1, MTW_THREADS_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_AGES, 1, 2, 3, UINT64_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, UINT64_MAX, 0, 0, 0, 0), -1);

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * insn.h - one x86-64 instruction: its length, and the fields that say what it does to rsp and rbp.
+ */
+#ifndef MT_INSN_H
+#define MT_INSN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define INSN_MAX 15u /* bytes; the processor refuses longer ones */
+
+struct insn {
+	uint8_t bytes;    /* of all */
+	uint8_t map;      /* 0: one-byte opcodes; 1: 0f; 2: 0f 38; 3: 0f 3a */
+	uint8_t op;
+	bool wide;        /* REX.W */
+	bool has_modrm;
+	uint8_t mod, reg, rm; /* reg and rm with REX's fourth bit; reg also of opcodes that have a register in them */
+	bool sib_rsp;     /* memory at rsp + disp, no index */
+	int32_t disp;
+	int64_t imm;      /* or a jump's distance */
+};
+
+/* Reads at[0..room). false: not decoded: no instruction of 64-bit code, or one that is cut off. */
+bool mt_insn_read(const uint8_t *at, size_t room, struct insn *i);
+
+#endif
