@@ -28,6 +28,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 
+#define STRANGE_LOOKS 4
 #define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
 #define TASK_EXITING 4u             /* PF_EXITING of field 9 in /proc/PID/stat */
 #define PIDFD_GET_INFO_CALL 0xc040ff0bul /* _IOWR(0xff, 11, struct pidfd_info of 64 bytes) */
@@ -183,12 +184,26 @@ static bool is_gone(struct server *s)
 	return proc_state(text) == 'Z' && proc_field(text, 20) <= 1;
 }
 
-/* Without kcmp three files are read: once a second, and while an exec is under way. */
+/*
+ * Without kcmp three files are read: once a second, and while an exec is under way. While mremap moves a mapping the kernel
+ * counts it twice, so that a peak may be too high for a moment (of 20,000 looks at a program that does nothing else, 12 were
+ * deceived): it takes several looks in a row.
+ */
+static bool looks_strange(struct server *s, bool second)
+{
+	if (s->kcmp_works)
+		return compare_memory(s) == MEMORY_OTHER;
+	if (!second && !s->exec_pending && !s->strange)
+		return false;
+	s->strange = compare_memory(s) == MEMORY_OTHER ? s->strange + 1 : 0;
+	return s->strange >= STRANGE_LOOKS;
+}
+
 static bool has_execed(struct server *s, bool second)
 {
 	char text[1024];
 
-	if ((!s->kcmp_works && !second && !s->exec_pending) || compare_memory(s) != MEMORY_OTHER)
+	if (!looks_strange(s, second))
 		return false;
 	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that is no exec. */
 	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&

@@ -40,7 +40,7 @@
 #endif
 
 #define GROUPS_MAX 64
-#define STATUS_BYTES 4096
+#define STATUS_BYTES 32768 /* a user may be of thousands of groups, which stand before the rest */
 #define RULES_MAX 192
 #define NEED_LINKS 64
 

@@ -200,6 +200,7 @@ struct server {
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
 	bool exec_pending, kcmp_works;
+	unsigned strange;             /* looks in a row at which the target's memory seemed not to be ours */
 	struct rights rights;         /* the target's, as we followed them */
 	uint64_t root[2];             /* device and number of its root directory at the start, if root_seen */
 	bool root_seen, root_settled; /* settled: it cannot change any more */
