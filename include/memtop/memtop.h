@@ -35,6 +35,12 @@ static inline unsigned memtop_set_mark(const char *name)
 }
 
 /*
+ * The agent's last reason why nobody can watch this process, as a line; "" while it has none. Any thread may read it;
+ * `memtop -p PID` and `memtop attach PID` do, in the process' memory. A weak symbol: test its address first.
+ */
+extern char memtop_said[512] __attribute__((weak));
+
+/*
  * The stack of the caller as the agent sees it, as backtrace(3) gives it: return addresses, innermost
  * first, frames[0] lies in the caller itself. At most `max`; returns how many, 0 when not watched.
  * Under unwind=instrument it is read off the list of functions that the thread is inside of, under

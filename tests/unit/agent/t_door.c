@@ -166,20 +166,6 @@ TEST(the_oldest_leaves)
 		CHECK_EQ(sent_away(fd[i]), i < 2);
 }
 
-/* A server that is a thread may hold its sockets among the program's descriptors: few, then. */
-TEST(few_in_thread_mode)
-{
-	open_door(0);
-	s->thread_mode = true;
-	for (int i = 0; i < 100; i++)
-		knock();
-	for (int i = 0; i < 100; i++) {
-		door_arrivals(s, now += SECOND / 1000);
-		CHECK(waiting() <= 8);
-	}
-	CHECK_EQ(waiting(), 8);
-}
-
 TEST(who_has_proved_stays)
 {
 	int fd;
