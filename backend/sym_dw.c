@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * sym_dw.c - libdwfl behind sym_dw.h; the one file that knows libdw.
+ * sym_dw.c - libdwfl behind sym_dw.h; sym_dw*.c are the files that know libdw.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address are
  * one number. Separate debug files (.gnu_debuglink, .build-id folders, debuginfod where the user's
@@ -15,6 +15,7 @@
 #include "sym_dw.h"
 
 #include "demangle.h"
+#include "sym_dw_names.h"
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -53,6 +54,7 @@ struct symdw_file {
 	Dwfl_Callbacks callbacks;
 	char *debug_path;        /* callbacks points to it */
 	GElf_Addr bias;          /* libdw's address - ELF address */
+	struct symdw_names *names; /* made when it is asked for the first */
 	Dwarf *dwarf;            /* borrowed from module; NULL = none */
 	bool dwarf_tried;
 	Dwarf_Addr dwarf_bias;   /* libdw's address - DWARF's address */
@@ -250,6 +252,8 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 
 static void forget(struct symdw_file *f)
 {
+	symdw_names_free(f->names);
+	f->names = NULL;
 	drop_dwfl(f);
 	for (size_t i = 0; i < f->unit_count; i++)
 		free(f->units[i].functions);
@@ -299,7 +303,9 @@ static bool is_mapping_symbol(const char *name)
 
 static char *table_name(struct symdw_file *f, uint64_t pc)
 {
-	const char *name = dwfl_module_addrname(f->module, pc + f->bias);
+	if (!f->names && !(f->names = symdw_names_make(f->module)))
+		return NULL;
+	const char *name = symdw_names_at(f->names, pc + f->bias);
 
 	return name && *name && !is_mapping_symbol(name) ? demangle(name) : NULL;
 }
