@@ -341,7 +341,7 @@ bool mt_server_start(void)
 	if (!listen_parse(s))
 		goto out;
 	if (!look_at_namespaces(s)) {
-		mt_msg("the next child of this process lives in another pid namespace, which the agent's server would spoil; "
+		mt_msg("the next child of this process enters another pid namespace, and must not be the agent's server; "
 		       "nobody can watch this process (with unshare: use --fork)");
 		goto out;
 	}

@@ -30,14 +30,14 @@ static int draw(uint8_t *to, size_t len)
 
 int conn_explain_unproved(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the answer does not prove that it knows the token: another process may hold the port; see who "
+	return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port; see who "
 		       "listens there (ss -ltp), and check MEMTOP_TOKEN", t->text);
 }
 
 int conn_explain_unproved_eof(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the stream ended before the answer proved that it knows the token: too many others connect to that "
-		       "port now, or another process holds it; try again", t->text);
+	return err_set(err, 3, "%s: the other end closed the stream before it proved that it knows the token: too many others "
+		       "connect to that port now, or another process holds it; try again", t->text);
 }
 
 int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *token,
@@ -48,7 +48,7 @@ int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *t
 	if (lowest < MTW_VERSION_PROOF) {
 		if (t->kind != TARGET_TCP || t->forwarded || !*token)
 			return 0;
-		return err_set(err, 3, "%s: the answer does not prove that it knows the token: another process may hold the port, or an "
+		return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port, or an "
 			       "agent of an older release asks for the token itself; use one release on both sides, or unset "
 			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket", t->text);
 	}

@@ -322,8 +322,8 @@ static void tell(struct work *w, const char *what)
 		return;
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
-	FAIL(w, "%s: %s takes more than 10 s: it hardly gets to run (a quota of cpu time, a frozen container, a slow disk); the call goes on until "
-		"it returns; see memtop list then, or try again", w->job->name, what);
+	FAIL(w, "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a frozen container, "
+		"a slow disk); the call goes on until it returns: see memtop list then, or try again", w->job->name, what);
 	w->said(w->arg, w->r);
 }
 
