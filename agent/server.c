@@ -13,16 +13,18 @@
  * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
  * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
  *
- * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is made their
- * child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks with __WALL or
- * __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is told of the target's exit before
- * that, by mt_server_exit(), and the target waits until viewers have its last figures.
+ * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is
+ * made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks
+ * with __WALL or __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is
+ * told of the target's exit before that, by mt_server_exit(), and the target waits until viewers have its
+ * last figures.
  *
- * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be cloned: the namespace
- * would end with it, and the program could never fork again. No thread can be made there either.
+ * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be
+ * cloned: the namespace would end with it, and the program could never fork again. No thread can be made
+ * there either.
  *
- * What no server can be without is asked for before there is one (memory; a socket; under a filter of system calls all that it
- * calls: probe.c): later nobody could be told that there is none.
+ * What no server can be without is asked for before there is one (memory; a socket; under a filter of
+ * system calls all that it calls: probe.c): later nobody could be told that there is none.
  *
  * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
@@ -140,8 +142,8 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of which word 0 is the
- * length. The server has one of its own, with zeroes for us, both in `room`.
+ * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of
+ * which word 0 is the length. The server has one of its own, with zeroes for us, both in `room`.
  */
 static void give_dtv(void **tp, uint8_t *room)
 {
@@ -377,8 +379,8 @@ bool mt_server_running(void)
 }
 
 /*
- * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a busy machine it may wait for a
- * cpu for seconds: that is no failure. Its end is one.
+ * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a
+ * busy machine it may wait for a cpu for seconds: that is no failure. Its end is one.
  */
 bool mt_server_await(void)
 {
@@ -406,8 +408,8 @@ void mt_server_leave(void)
 }
 
 /*
- * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has cleared its number. Whoever
- * attaches asks again: a thread of the target is not held for it.
+ * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has
+ * cleared its number. Whoever attaches asks again: a thread of the target is not held for it.
  */
 bool mt_server_gone(void)
 {

@@ -3,11 +3,11 @@
  * conn_prove.c - whether the other end of a TCP connection knows the token, and the proof that we do.
  *
  * A port belongs to whoever binds it first, so an answer on it says nothing of who gives it. The token is
- * never sent; until the other end has proved that it knows it, none of its words are shown, and it learns nothing but our
- * greeting, a nonce and a proof that holds for these two nonces alone.
+ * never sent; until the other end has proved that it knows it, none of its words are shown, and it learns
+ * nothing but our greeting, a nonce and a proof that holds for these two nonces alone.
  *
- * Who has set MEMTOP_TOKEN expects an agent that has it, and an answer without proof is refused: an older agent, which
- * wants the token itself, cannot be told from somebody who wants it, too.
+ * Who has set MEMTOP_TOKEN expects an agent that has it, and an answer without proof is refused: an older
+ * agent, which wants the token itself, cannot be told from somebody who wants it, too.
  */
 #include "conn_prove.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * conn_prove.h - the client's half of the proof that comes before a session over TCP: include/memtop/wire.h, section 2.
+ * conn_prove.h - the client's half of the proof that comes before a session over TCP:
+ * include/memtop/wire.h, section 2.
  */
 #ifndef CONN_PROVE_H
 #define CONN_PROVE_H

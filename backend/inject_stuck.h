@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject_stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone: the thread runs.
+ * inject_stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone:
+ * the thread runs.
  */
 #ifndef INJECT_STUCK_H
 #define INJECT_STUCK_H

@@ -2,8 +2,9 @@
  *
  * perfmap.c - see perfmap.h. The lines themselves: codemap.c.
  *
- * Everything here may be hostile: a container's root folder, the file, what it says. No symbolic link is followed at the
- * map itself, none out of the program's root folder on the way, and nothing but a regular file is ever opened for reading.
+ * Everything here may be hostile: a container's root folder, the file, what it says. No symbolic link is
+ * followed at the map itself, none out of the program's root folder on the way, and nothing but a regular
+ * file is ever opened for reading.
  */
 #include "perfmap.h"
 

@@ -3,10 +3,11 @@
  * perfmap.h - names of generated code, from the perf-PID.map that its runtime writes. The symbolizer's
  * thread only, but for perfmap_js().
  *
- * PID is the program's own idea of its process id, /tmp its own folder. So a process of this machine is looked at
- * through /proc/PID/root, and only when the addresses of its mappings prove that it is the program: a remote
- * program's pid may be anybody's here. Otherwise the map comes from --symbols DIR and --sysroot DIR. What belongs to neither the
- * program's user nor root, is no regular file, or is older than the process, is not read.
+ * PID is the program's own idea of its process id, /tmp its own folder. So a process of this machine is
+ * looked at through /proc/PID/root, and only when the addresses of its mappings prove that it is the
+ * program: a remote program's pid may be anybody's here. Otherwise the map comes from --symbols DIR and
+ * --sysroot DIR. What belongs to neither the program's user nor root, is no regular file, or is older than
+ * the process, is not read.
  */
 #ifndef PERFMAP_H
 #define PERFMAP_H
