@@ -181,9 +181,8 @@ static enum kind classify(void)
 }
 
 /*
- * What nobody behind us has may not seem to exist: a C program may load a plugin with a C++ library, or
- * operators, of its own. Whose operators it reaches then is for the loader to find out, and the malloc hook
- * counts what these ask for.
+ * An operator that no library behind us defines must not seem to exist: a C program may load a plugin that
+ * brings a C++ library or operators. The loader then finds those, and the malloc hook counts what they ask for.
  */
 static void hide_useless(void)
 {

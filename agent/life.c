@@ -121,7 +121,10 @@ static void set_wait_status(struct server *s, uint32_t code)
 		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
 }
 
-/* Field 52 of a zombie's stat is its wait status, or 0 for who has fewer capabilities. False: not a zombie (any more), or hidden. */
+/*
+ * Field 52 of a zombie's stat is its wait status, or 0 for a reader with fewer capabilities. False: not a zombie (any
+ * more), or hidden.
+ */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];

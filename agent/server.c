@@ -23,8 +23,8 @@
  * cloned: the namespace would end with it, and the program could never fork again. No thread can be made
  * there either.
  *
- * What no server can be without is asked for before there is one (memory; a socket; under a filter of
- * system calls all that it calls: probe.c): later nobody could be told that there is none.
+ * What the server cannot do without (memory; a socket; under a seccomp filter all its system calls: probe.c) is
+ * tried before it starts: later it could not report the failure.
  *
  * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
@@ -47,7 +47,7 @@
 #include <sys/wait.h>
 
 #define ROOM_BYTES 16384
-/* The kernel writes xtid before the server runs, and clears it at its end, however it comes: its number may be somebody else's then. */
+/* The kernel writes xtid before the server runs, and clears it when the server ends in any way: pids are reused. */
 #define ITS_LIFE (CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 #define STACK_BYTES (256u << 10)
 #define BETWEEN_BYTES (16u << 10)
@@ -220,7 +220,10 @@ static bool inherits(int pid)
 	return is || pid == 1;
 }
 
-/* Its number; 0 = no such link, or no process is in it yet. Not by readlink, which a filter may kill for: loaders stat. */
+/*
+ * The namespace's number; 0 = no such link, or no process is in it yet. A filter may kill for readlink; loaders use
+ * stat.
+ */
 static uint64_t namespace_of(const char *link)
 {
 	call_stat st;
@@ -380,7 +383,7 @@ bool mt_server_running(void)
 
 /*
  * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a
- * busy machine it may wait for a cpu for seconds: that is no failure. Its end is one.
+ * busy machine the server may wait seconds for a cpu, which is no failure. Its end is one.
  */
 bool mt_server_await(void)
 {

@@ -104,7 +104,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	if (m.sanitizer)
-		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings a malloc of its own that no agent can stand before; build it "
+		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it "
 			       "without", name, m.sanitizer);
 	return 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * conn_prove.c - whether the other end of a TCP connection knows the token, and the proof that we do.
+ * conn_prove.c - checks that the other end of a TCP connection knows the token, and proves that memtop does.
  *
- * A port belongs to whoever binds it first, so an answer on it says nothing of who gives it. The token is
- * never sent; until the other end has proved that it knows it, none of its words are shown, and it learns
- * nothing but our greeting, a nonce and a proof that holds for these two nonces alone.
+ * Any process may bind a port, so an answer on it proves nothing. The token is never sent. Until the other end has
+ * proved that it knows the token, memtop shows none of its words and sends it only a greeting, a nonce, and a proof
+ * that holds for these two nonces alone.
  *
- * Who has set MEMTOP_TOKEN expects an agent that has it, and an answer without proof is refused: an older
- * agent, which wants the token itself, cannot be told from somebody who wants it, too.
+ * A user who sets MEMTOP_TOKEN expects an agent that has it, so an answer without proof is refused: an older agent,
+ * which asks for the token itself, looks like an impostor that does.
  */
 #include "conn_prove.h"
 
@@ -79,7 +79,7 @@ static int take_challenge(struct conn_prove *p, const struct target *t, const ch
 	return 0;
 }
 
-/* A stranger's words are not repeated, only what they stand for. */
+/* Shows a text of memtop's for the error's code: an unproven peer's own words are not shown. */
 static int take_refusal(const struct target *t, struct mtw_in *in, struct err *err)
 {
 	switch (mtw_get(in)) {

@@ -2,7 +2,7 @@
  *
  * perfmap.c - see perfmap.h. The lines themselves: codemap.c.
  *
- * Everything here may be hostile: a container's root folder, the file, what it says. No symbolic link is
+ * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link is
  * followed at the map itself, none out of the program's root folder on the way, and nothing but a regular
  * file is ever opened for reading.
  */
@@ -23,7 +23,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 250000000u    /* so often at most the file is searched for */
-#define SLACK_NS 5000000000   /* a process' start is known to a second or so */
+#define SLACK_NS 5000000000   /* a process' start is known to about a second */
 #define HERE (sizeof ((struct perfmap_where *)0)->here / sizeof(unsigned))
 #define MAPPINGS_MAX 1000000u
 
@@ -31,8 +31,8 @@ struct perfmap {
 	struct perfmap_where where;
 	const struct symdw_places *places; /* borrowed */
 	struct codemap *map;
-	int fd;                  /* of what was found; -1 = nothing yet. Kept: the file may go with its process */
-	struct stat file;        /* of fd: which it is */
+	int fd;                  /* of the map; -1 = not found yet. Kept open: the file may go with its process */
+	struct stat file;        /* of fd: its identity */
 	uint64_t looked_ns;
 	bool met, home;          /* the program was seen alive; in memtop's own folders */
 	uint32_t uids[2];        /* real and effective; as seen from here */
@@ -210,7 +210,7 @@ static int open_within(const char *root, const char *name)
 	return fd;
 }
 
-/* The program's own; fd is taken. -1 when it is not to be trusted. */
+/* Takes fd, a map that claims to be the program's. -1: it cannot be trusted. */
 static int owned(struct perfmap *p, int fd, const struct stat *st, const char *name)
 {
 	int64_t written = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -245,13 +245,13 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 		int fd = open_regular(open_within(root, name), st);
 		return owned(p, fd, st, name);
 	}
-	if (!p->home || (others && !p->met)) /* gone, and where it was is not known */
+	if (!p->home || (others && !p->met)) /* it has ended, and its folders are unknown */
 		return -1;
 	int fd = open_regular(open_within("/", name), st);
 	return owned(p, fd, st, name);
 }
 
-/* What the user gave is believed. */
+/* The user's own folders are trusted. */
 static int find_given(const struct perfmap *p, const char *name, struct stat *st)
 {
 	char path[2 * PATH_MAX];
@@ -280,7 +280,7 @@ static void look_for(struct perfmap *p)
 	if (fd < 0 && !p->places->sysroot)
 		fd = find_live(p, name, &st);
 	if (fd < 0)
-		return; /* what was found before stays: the file may be gone with its process */
+		return; /* keep the one found before: the file may be gone with its process */
 	if (p->fd >= 0 && p->file.st_dev == st.st_dev && p->file.st_ino == st.st_ino) {
 		close(fd);
 		return;
@@ -348,7 +348,7 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 			break;
 		frame->file = xstrndup(script, (size_t)(text + len - script));
 		frame->line = line;
-		/* One without a name is told from others by its place. */
+		/* A function without a name is told from others by its place. */
 		frame->function = script == text + 1 ? xasprintf("(anonymous) %s", script)
 						     : xstrndup(text, (size_t)(script - 1 - text));
 		return;
