@@ -33,7 +33,7 @@ int mt_prim_getpid(void);                           /* real system call, never c
 int mt_prim_gettid(void);
 void mt_prim_sleep(uint64_t ns);                    /* or less, when a signal comes */
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
-/* One that a filter made for all programs of a system may not know. -ENOSYS: there may be such a one, it is not made. */
+/* A system call that a distribution's seccomp filter may not list. -ENOSYS, without the call, where one may be active. */
 long mt_prim_call_seldom(long nr, long a, long b, long c);
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * descriptors.c - closes every descriptor of the calling process or thread: the server's, that it inherited.
+ * descriptors.c - closes every descriptor that the server inherited.
  *
- * close_range() does it in one call (Linux 5.9). Older kernels, and filters that refuse the call: what /proc lists is
- * closed, for a table may have room for a million, and the program waits meanwhile. Closing while the list is read
- * skips nothing: the kernel goes by the descriptor's number, not by its place in the list. The list is
- * believed only when it names its own descriptor; /proc may be absent, another pid namespace's or no proc at all.
- * Then each number is closed.
+ * close_range() does it in one call (Linux 5.9). On older kernels, and under filters that refuse the call, the
+ * descriptors that /proc lists are closed: a table may have room for a million, and the program waits meanwhile.
+ * Closing while the list is read skips nothing, because the kernel lists by number. The list is believed only
+ * when it names its own descriptor: /proc may be absent, another pid namespace's, or no proc at all. Without a
+ * list each number is closed.
  */
 #include "server.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#define LEAST_TABLE 65536u   /* numbers that are tried at least: the limit may have been higher before */
+#define LEAST_TABLE 65536u   /* tried at least: the limit may have been higher before */
 #define MOST_TABLE (1u << 20)
 
 /* linux_dirent64 */
@@ -35,7 +35,7 @@ static long number(const char *name)
 	return n;
 }
 
-/* Closes all that `list` names but itself. False: it does not name itself, or cannot be read. */
+/* Closes what `list` names, but not `list`. False: it does not name itself, or cannot be read. */
 static bool close_listed(long list)
 {
 	_Alignas(struct entry) char buf[2048];
@@ -56,7 +56,7 @@ static bool close_listed(long list)
 	return itself && !got;
 }
 
-/* Those of the calling thread: a thread may have a table of its own. */
+/* The calling thread's: it may have a table of its own. */
 static bool close_by_list(void)
 {
 	char path[64];

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * door.c - who knocks: from accept to a valid CLIENT frame, or away.
+ * door.c - new connections, from accept() to a valid CLIENT frame or a refusal.
  *
- * A viewer's place costs memory and there are few, so nobody gets one for having connected. Until its CLIENT
- * frame is complete (and on TCP its proof of the token, wire.h) a connection is a stranger: one
- * entry of a fixed array. No stranger keeps another one out: where all entries are taken the oldest leaves, and after
- * PATIENCE (serve.c) any leaves. A client that proved the token stays when strangers push.
+ * Places for viewers cost memory and are few, so a connection alone gets none. Until its CLIENT frame is complete
+ * (and on TCP its proof of the token, wire.h) it is a stranger: one entry of a fixed array. No stranger keeps
+ * another one out: where all entries are taken the oldest leaves, and after DOOR_PATIENCE_NS (serve.c) any leaves.
+ * A client that proved the token is not pushed out by strangers.
  *
- * A flood must cost the target's machine little. Arrivals are spaced: as many as half of the entries at once, then one
- * each SPACING_NS; between them the listening socket is not polled, and the kernel's queue holds or turns away the rest. So
- * a stranger has the other half times SPACING_NS to answer at least. Whatever accept() says, it is not asked
+ * A flood must cost the target's machine little, so arrivals are spaced: up to half of the entries at once, then one
+ * each SPACING_NS. Between them the listening socket is not polled, and the kernel's queue holds or refuses the rest.
+ * So a stranger has at least the other half times SPACING_NS to answer. Whatever accept() returns, it is not called
  * again before the next arrival is due: a lack of descriptors cannot turn into a busy loop.
  *
- * Nonces are HMAC(seed, counter and clock). The seed is drawn once, by the target and before its server starts: later a
- * filter of system calls may refuse random numbers, or kill for them.
+ * Nonces are HMAC(seed, counter and clock). The target draws the seed once, before its server starts: later a seccomp
+ * filter may refuse random numbers, or kill for them.
  */
 #include "calls.h"
 #include "server.h"
@@ -61,7 +61,7 @@ static void draw_nonce(struct door *d, uint8_t to[MTW_NONCE_LEN])
 	mtw_hmac(d->seed, sizeof(d->seed), NULL, drawn, sizeof(drawn), to);
 }
 
-/* --- what is said to strangers: all of it fits the empty buffer of a new socket, or they go */
+/* --- answers to strangers: they fit the empty buffer of a new socket; a stranger whose buffer is full leaves */
 
 static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 {
@@ -72,7 +72,7 @@ static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 
 static void put_greeting(struct mtw_out *o, const struct server *s)
 {
-	/* On TCP nobody is served without proof; on Unix sockets there is none to be had. */
+	/* TCP serves no client without proof; Unix sockets ask for none. */
 	const uint8_t version = s->port ? MTW_VERSION : MTW_VERSION_UNIX;
 	const uint8_t lowest = s->port ? MTW_VERSION_PROOF : MTW_VERSION_MIN;
 	const uint8_t bytes[MTW_GREETING_LEN - MTW_MAGIC_LEN] = { version, 0, lowest, 0 };
@@ -171,7 +171,7 @@ static void greet(struct server *s, int fd, uint64_t now)
 		leave(t);
 }
 
-/* The kernel tells of a Unix socket's peer who it is: greeting and reason in one piece, and good-bye. */
+/* A Unix socket's peer that the kernel names as another user: greeting and reason in one piece, then closed. */
 static void refuse(struct server *s, int fd, const char *why)
 {
 	uint8_t bytes[REFUSAL_BYTES];
@@ -181,7 +181,7 @@ static void refuse(struct server *s, int fd, const char *why)
 	put_error(&o, MTW_E_ACCESS, why);
 	say(fd, &o, bytes);
 	hang_up(fd);
-	end_wait(s); /* whom the start waits for may be this one */
+	end_wait(s); /* the start may wait for this viewer */
 }
 
 uint64_t door_opens(const struct server *s)
@@ -205,7 +205,7 @@ static bool somebody_waits(const struct server *s)
 	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 && fd.revents == POLLIN;
 }
 
-/* Whether accept() may be asked again at once. A lack of descriptors is what it says first, even where nobody waits. */
+/* May accept() be called again at once? It reports a lack of descriptors even when no connection waits. */
 static bool may_pass(struct server *s, long why)
 {
 	struct stranger *t = why == -EMFILE || why == -ENFILE ? oldest(s) : NULL;
@@ -234,7 +234,7 @@ void door_arrivals(struct server *s, uint64_t now)
 	}
 }
 
-/* --- what strangers say */
+/* --- frames from strangers */
 
 /* As take_frame(). */
 static size_t take_greeting(const struct server *s, struct stranger *t)
@@ -257,7 +257,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 	return MTW_GREETING_LEN;
 }
 
-/* Viewers are told of 1, 10, 100, ... of them: enough to see somebody try, too few to fill their screens. */
+/* Viewers get a notice at 1, 10, 100, ... refusals: enough to notice an attempt, too few to fill a screen. */
 static void wrong_token(struct server *s, struct stranger *t)
 {
 	char text[NOTICE_MAX];
@@ -302,7 +302,7 @@ static bool take_proof(struct server *s, struct stranger *t, struct mtw_in *in, 
 	return true;
 }
 
-/* False: malformed. Else it is a stranger no more: a viewer, which also has the bytes behind the frame, or gone. */
+/* False: malformed. Else the stranger is gone, or a viewer, which also gets the bytes behind the frame. */
 static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 {
 	size_t who_len, unused;
@@ -327,7 +327,7 @@ static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 	return true;
 }
 
-/* Bytes that were used up; 0: more are needed, or it is no stranger any more (and its entry may be another's). */
+/* Bytes used up; 0: more are needed, or the entry no longer holds this stranger. */
 static size_t take_frame(struct server *s, struct stranger *t, uint64_t now)
 {
 	uint64_t type, len;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * door.h - connections that are not viewers yet: a fixed array, small buffers. All of it belongs to the server's only
- * thread, but for the seed, which the target fills before there is a server.
+ * door.h - connections that are not viewers yet: a fixed array, small buffers. All of it belongs to the server's
+ * only thread, except the seed, which the target fills before the server starts.
  */
 #ifndef MT_DOOR_H
 #define MT_DOOR_H
@@ -30,7 +30,7 @@ struct stranger {
 
 struct door {
 	struct stranger stranger[DOOR_PLACES];
-	uint64_t open_ns;             /* nobody is accepted before; lags behind the clock by the saved-up arrivals */
+	uint64_t open_ns;             /* no accept before; lags behind the clock by the saved-up arrivals */
 	uint64_t wrong_tokens;        /* refused for a wrong proof */
 	uint8_t seed[MTW_HASH_LEN];   /* random; TCP only */
 	uint64_t nonces;              /* drawn from it */
@@ -42,7 +42,7 @@ void door_arrivals(struct server *s, uint64_t now);        /* listen_fd is ready
 int door_watch(const struct server *s, struct pollfd *fd); /* fills up to DOOR_PLACES; how many */
 void door_ready(struct server *s, const struct pollfd *fd, int n);
 bool door_empty(const struct server *s);
-void door_since(struct server *s, uint64_t now);           /* patience begins anew, for all */
+void door_since(struct server *s, uint64_t now);           /* restarts every stranger's patience */
 void door_patience(struct server *s, uint64_t now, uint64_t limit);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * epilogue.c - reads x86-64 code from a return address on to where its function ends: what does it take for its frame?
+ * epilogue.c - reads x86-64 code from a return address to its function's end: how is the frame released?
  *
  *     leave; ret                        mov %rbp, %rsp; pop %rbp; ret     lea -N(%rbp), %rsp; pop ...; pop %rbp; ret
  *         rsp is made of rbp: rbp is the frame's base, and the record is at rbp (BASE)
@@ -9,13 +9,13 @@
  *         pointer if, and only if, it equals sp + D (AT)
  *     ret without any of these          the function keeps none
  *
- * A path ends without an answer at an indirect jump, at another function's start, at a write to rbp, at what is no
- * instruction. Then the other sides of the branches on the way are tried. HotSpot's interpreter goes from one piece of
- * code to the next by indirect jumps; where it is returned to it takes rsp, or its own two registers, from its frame by
- * rbp: that says it, too.
+ * A path ends without an answer at an indirect jump, at another function's start, at a write to rbp, and at
+ * bytes that are no instruction. Then the other sides of the branches on the way are tried. HotSpot's
+ * interpreter goes from one piece of code to the next by indirect jumps; behind a call it reloads rsp, or
+ * its own two registers, from its frame by rbp. That is an answer, too (BASE).
  *
- * All is bounded: instructions, branches that wait, jumps that are followed once each. Code is read where
- * mt_prim_readable() says that it can be, page by page.
+ * All is bounded: instructions, pending branches, and jumps, each followed once. Code is read page by page,
+ * only where mt_prim_readable() says that it can be.
  */
 #include "epilogue.h"
 #include "agent.h"
@@ -27,21 +27,21 @@
 #define WORD sizeof(uintptr_t)
 #define PAGE ((uintptr_t)4096)
 #define LOWEST ((uintptr_t)65536)          /* no code is mapped below */
-#define PATHS 64u         /* branches that wait */
-#define MET 192u          /* targets that were gone to, or wait */
+#define PATHS 64u         /* pending branches */
+#define MET 192u          /* targets visited or pending */
 #define STEPS 3000u       /* instructions in all: 40 us */
-#define SPAN (INT64_C(0x7ff00000)) /* all that direct jumps reach: V8's code goes to one epilogue far away for all */
+#define SPAN (INT64_C(0x7ff00000)) /* the reach of direct jumps: all V8 code jumps to one far epilogue */
 #define DEPTH_MOST (INT64_C(1) << 20)
 #define UNKNOWN INT32_MAX
 
 enum { RAX, RCX, RDX, RBX, RSP, RBP };
 
-/* Where a path has come to. */
+/* A path's state at its current instruction. */
 struct path {
 	int32_t at;        /* from the return address on */
-	int32_t depth;     /* of rsp: bytes out of where it was, or of rbp once it was made of that; or UNKNOWN */
-	int32_t saved;     /* depth of the word that rbp was taken from, once `popped` */
-	bool based;        /* rsp was made of rbp */
+	int32_t depth;     /* of rsp: bytes above its start, or above rbp once `based`; or UNKNOWN */
+	int32_t saved;     /* depth of the word that rbp was loaded from, once `popped` */
+	bool based;        /* rsp was computed from rbp */
 	bool popped;       /* rbp is the caller's again */
 };
 
@@ -84,7 +84,7 @@ static void move(struct path *p, int64_t bytes)
 	p->depth = bytes > -DEPTH_MOST && bytes < DEPTH_MOST ? (int32_t)bytes : UNKNOWN;
 }
 
-/* rbp is taken from the word at `depth`. In a frame of its own that must be where rbp points. */
+/* rbp is loaded from the word at `depth`. In a frame of its own that must be where rbp points. */
 static enum verdict take_rbp(struct path *p, int32_t depth)
 {
 	if (p->popped || depth == UNKNOWN || (p->based && depth != 0))
@@ -206,7 +206,7 @@ static bool was_met(const struct reading *r, int32_t at)
 	return false;
 }
 
-/* A jump's target that was not gone to yet. */
+/* Is this jump target not visited yet? */
 static bool is_fresh(const struct reading *r, int64_t to)
 {
 	return to > -SPAN && to < SPAN && !was_met(r, (int32_t)to);
@@ -221,7 +221,7 @@ static bool note_met(struct reading *r, int32_t to)
 	return true;
 }
 
-/* To be gone to later, if there is room. */
+/* Queues a branch's other side, if there is room. */
 static void branch(struct reading *r, int64_t to)
 {
 	if (r->count < PATHS && is_fresh(r, to) && note_met(r, (int32_t)to)) {
@@ -264,7 +264,7 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 	case 0xc2: case 0xc3:
 		if (is_home(p))
 			return answer(r, i->op == 0xc2 && i->imm ? EPILOGUE_POPS : 0);
-		r->count = p->popped || p->depth == UNKNOWN ? r->count : 0; /* back with rbp as it is: it keeps none */
+		r->count = p->popped || p->depth == UNKNOWN ? r->count : 0; /* returns with rbp untouched: keeps none */
 		return NO_ANSWER;
 	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
 		branch(r, p->at + i->imm);
@@ -321,7 +321,7 @@ static enum verdict step(struct reading *r)
 	struct insn i;
 
 	if (!r->arrived && was_met(r, p->at))
-		return NO_ANSWER; /* read before, or waits to be */
+		return NO_ANSWER; /* visited, or pending */
 	r->arrived = false;
 	if (room >= 8 && r->generated && !p->popped && takes_registers(code)) {
 		p->based = true;

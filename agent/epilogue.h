@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * epilogue.h - does code keep a frame pointer? How its function gets back to its caller says so.
+ * epilogue.h - does code keep a frame pointer? The way its function returns to its caller tells.
  */
 #ifndef MT_EPILOGUE_H
 #define MT_EPILOGUE_H
@@ -10,9 +10,13 @@
 
 #define EPILOGUE_BASE 1u /* yes: rbp points at the frame's record */
 #define EPILOGUE_AT 2u   /* yes, if rbp is sp + *saved */
-#define EPILOGUE_POPS 4u /* beside one of these: the caller's sp is further out than the record's end, as arguments go with the return */
+/* Beside one of these: the return also pops arguments, so the caller's sp is further out than the record's end. */
+#define EPILOGUE_POPS 4u
 
-/* Of the function that a call returns to at pc; 0: it keeps none, or nobody knows. generated: it lies outside modules. Never faults. */
+/*
+ * EPILOGUE_* of the function that a call returns to at pc; 0: it keeps no frame pointer, or that is unknown.
+ * generated: the code lies outside modules. Never faults.
+ */
 uint32_t mt_epilogue_read(uintptr_t pc, bool generated, int32_t *saved);
 
 #endif

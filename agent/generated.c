@@ -2,10 +2,10 @@
  *
  * generated.c - which memory is executable, as the server last read it in /proc/self/maps (proc(5)).
  *
- * A hook must know it of a return address outside every module (unwind_proof.c), and opens no file. So the server looks
- * once a second while somebody asks, and lays down what is mapped, by address, neighbours of one kind joined. There are two
- * tables, written in turn: a reader that was interrupted for so long that its table is being written again sees by
- * the table's number that it did, and knows nothing.
+ * Hooks ask it about return addresses outside every module (unwind_proof.c), and open no file. So the
+ * server reads the list once a second while hooks ask, and writes the ranges into a table, by address,
+ * neighbours of one kind joined. Two tables are written in turn. A reader that was interrupted until its
+ * table is written again sees the table's number change, and answers UNKNOWN.
  */
 #include "generated.h"
 #include "server.h"
@@ -64,7 +64,7 @@ enum runs mt_generated_runs(uintptr_t addr)
 	return number & 1 || number != atomic_load_explicit(&t->xnumber, memory_order_relaxed) ? RUNS_UNKNOWN : runs;
 }
 
-/* "start-end rwxp ...". false: there is no more room. */
+/* "start-end rwxp ...". false: the table is full. */
 static bool add_line(struct table *t, const char *line)
 {
 	uint32_t n = atomic_load_explicit(&t->count, memory_order_relaxed);
@@ -87,7 +87,7 @@ static bool add_line(struct table *t, const char *line)
 	return true;
 }
 
-/* Lines are read in pieces; one that is longer than the buffer is cut by its path, which nobody needs. */
+/* Lines are read in pieces; of one longer than the buffer only the path is cut, which is not needed. */
 static void read_lines(struct table *t, long fd)
 {
 	char text[8192];

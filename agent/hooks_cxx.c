@@ -102,8 +102,8 @@ static new_fn front_new[NEWS];          /* the program's, where it comes before 
 static delete_fn front_delete[DELETES];
 
 /*
- * By name and by address. They differ where the program has a form of that name, too: one that the agent is linked into
- * as weak functions, which are then left out, or one that comes before the agent.
+ * By name and by address. They differ where the program has a form of that name, too: one that the agent is
+ * linked into as weak functions, which are then left out, or one that comes before the agent.
  */
 struct hook {
 	const void *named, *ours;
@@ -181,8 +181,8 @@ static enum kind classify(void)
 }
 
 /*
- * What nobody behind us has may not seem to exist: a C program may load a plugin with a C++ library, or operators, of its
- * own. Whose operators it reaches then is for the loader to find out, and the malloc hook counts what these ask for.
+ * An operator that no library behind us defines must not seem to exist: a C program may load a plugin that
+ * brings a C++ library or operators. The loader then finds those, and the malloc hook counts what they ask for.
  */
 static void hide_useless(void)
 {

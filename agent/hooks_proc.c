@@ -21,9 +21,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /*
- * NULL until looked up: another library's constructor may come here before anything of ours ran. No hook looks
- * anything up after that. Looking up takes the loader's locks, and in a forked child they are held for good if another
- * thread was in the loader at the fork.
+ * NULL until looked up: another library's constructor may come here before anything of ours ran. No hook
+ * looks anything up after that. Looking up takes the loader's locks, and in a forked child they are held
+ * for good if another thread was in the loader at the fork.
  */
 static _Atomic bool xfound;
 static void *(*real_dlopen)(const char *, int);

@@ -23,7 +23,7 @@ struct insn {
 	int64_t imm;      /* or a jump's distance */
 };
 
-/* Reads at[0..room). false: not decoded: no instruction of 64-bit code, or one that is cut off. */
+/* Decodes at[0..room). false: no instruction of 64-bit code, or cut off. */
 bool mt_insn_read(const uint8_t *at, size_t room, struct insn *i);
 
 #endif

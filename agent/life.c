@@ -12,10 +12,10 @@
  * target in our memory cannot show less than we saw before, nor more than we see afterwards. Nothing else is
  * believed: not an exec that was announced, nor another name of the executable.
  *
- * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the memory may have other
- * users: a child of vfork, a process cloned with CLONE_VM. So the server unmaps nothing here. It forks, the copy goes on in
- * an address space of its own and unmaps what no viewer needs, and the old process leaves the shared memory to whoever
- * is still in it.
+ * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the memory may
+ * have other users: a child of vfork, a process cloned with CLONE_VM. So the server unmaps nothing here. It
+ * forks, the copy goes on in an address space of its own and unmaps what no viewer needs, and the old
+ * process leaves the shared memory to whoever is still in it.
  */
 #include "calls.h"
 #include "maps.h"
@@ -121,7 +121,10 @@ static void set_wait_status(struct server *s, uint32_t code)
 		set_state(s, MTW_EXITED, code >> 8 & 0xff, true);
 }
 
-/* Field 52 of a zombie's stat is its wait status, or 0 for who has fewer capabilities. False: not a zombie (any more), or hidden. */
+/*
+ * Field 52 of a zombie's stat is its wait status, or 0 for a reader with fewer capabilities. False: not a zombie (any
+ * more), or hidden.
+ */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
@@ -185,9 +188,9 @@ static bool is_gone(struct server *s)
 }
 
 /*
- * Without kcmp three files are read: once a second, and while an exec is under way. While mremap moves a mapping the kernel
- * counts it twice, so that a peak may be too high for a moment (of 20,000 looks at a program that does nothing else, 12 were
- * deceived): it takes several looks in a row.
+ * Without kcmp three files are read: once a second, and while an exec is under way. While mremap moves a
+ * mapping the kernel counts it twice, so that a peak may be too high for a moment (of 20,000 looks at a
+ * program that does nothing else, 12 were deceived): it takes several looks in a row.
  */
 static bool looks_strange(struct server *s, bool second)
 {
@@ -330,8 +333,8 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
 }
 
 /*
- * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan would be shown to the next
- * reaper, which may be the target's new program.
+ * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan would be
+ * shown to the next reaper, which may be the target's new program.
  */
 void life_release(struct server *s)
 {

@@ -3,11 +3,11 @@
  * listen.c - where viewers find the agent, and who may.
  *
  * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback only, and
- * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer
- * is sent the greeting and nothing else (door.c). Unix sockets: the kernel tells the peer's user, who must be
- * our own effective one, or root; on Android also the shell's. TCP knows no users, so both ends must prove a secret of at
- * least 128 bits, without showing it; it comes from MEMTOP_TOKEN or from a file that only
- * its owner can read.
+ * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer is sent
+ * the greeting and nothing else (door.c). Unix sockets: the kernel tells the peer's user, who must be our
+ * own effective one, or root; on Android also the shell's. TCP knows no users, so both ends must prove a
+ * secret of at least 128 bits, without showing it; it comes from MEMTOP_TOKEN or from a file that only its
+ * owner can read.
  *
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
  * process id's former agent may still be about to let go of it.
@@ -217,9 +217,10 @@ static bool is_bound(struct server *s, const char *path)
 }
 
 /*
- * A socket file that nobody listens on any more is in the way of its successor. Connections to other files are
- * refused, too, so only sockets are removed, only those of our own user, and only at the second refusal: somebody may
- * be between his bind and his listen. Whatever else has the name keeps it, and we take the next one.
+ * A socket file that nobody listens on any more is in the way of its successor. Connections to other files
+ * are refused, too, so only sockets are removed, only those of our own user, and only at the second
+ * refusal: somebody may be between his bind and his listen. Whatever else has the name keeps it, and we
+ * take the next one.
  */
 static void remove_stale(struct server *s, const char *path)
 {

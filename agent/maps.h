@@ -47,8 +47,8 @@ struct mt_headers {
 	uintptr_t bias;
 };
 /*
- * Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as the caller knows, and
- * whether that is certain to be mapped now.
+ * Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as
+ * the caller knows, and whether that is certain to be mapped now.
  */
 struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr);
 struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */
@@ -56,8 +56,8 @@ bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t e
 void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end);
 uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end); /* its unwind table; 0 = none */
 /*
- * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it is one segment, of which
- * nothing is read. false: no memory.
+ * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it is one
+ * segment, of which nothing is read. false: no memory.
  */
 bool mt_maps_read_file(struct module *m, const struct mt_headers *h);
 

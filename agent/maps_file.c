@@ -1,14 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments, its build-id, its unwind
- * table.
+ * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments, its
+ * build-id, its unwind table.
  *
- * Program headers are believed when they name the memory that they were found in, and the address that was asked about:
- * the program's own stand in the auxiliary vector, any other file's behind the ELF header at its first segment. Where that may
- * not be mapped mt_prim_readable() is asked first; on the allocation path it is, and no system call is made.
+ * Program headers are believed when they name the memory that they were found in, and the address that was
+ * asked about: the program's own stand in the auxiliary vector, any other file's behind the ELF header at
+ * its first segment. Where that may not be mapped mt_prim_readable() is asked first; on the allocation path
+ * it is, and no system call is made.
  *
- * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc reserves those of a library,
- * the kernel leaves those of the program and of its loader to whatever is mapped next. So a module is a list of segments.
+ * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc reserves those
+ * of a library, the kernel leaves those of the program and of its loader to whatever is mapped next. So a
+ * module is a list of segments.
  */
 #include "maps.h"
 
@@ -89,8 +91,8 @@ struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, 
 }
 
 /*
- * The kernel tells where they lie. A program without a loader need not say where it was linked to (PT_PHDR); then its ELF
- * header stands right before them, as linkers have it.
+ * The kernel tells where they lie. A program without a loader need not say where it was linked to
+ * (PT_PHDR); then its ELF header stands right before them, as linkers have it.
  */
 struct mt_headers mt_maps_program_headers(void)
 {

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe.c - would a filter of system calls end the server for what it calls? Target side, before there is a server.
+ * probe.c - would a seccomp filter kill the server for its system calls? Target side, before the server starts.
  *
- * A filter that refuses is no danger, one that kills is: the server would vanish at its first viewer, and the program if it asked
- * itself. And before Linux 5.16 a signal that dumps core (SIGSYS, which such a filter sends) ended every process in that
- * memory, the program among them. So all calls are tried first, without an effect, by a process that may die: on such a kernel
- * with memory of its own, on later ones in ours, which costs no fork. What a filter says to clone cannot be tried.
+ * A filter that refuses a call does no harm. One that kills would end the server at its first viewer, or
+ * the program if the program tried the call itself. Before Linux 5.16 a signal that dumps core (such a
+ * filter sends SIGSYS) even ended every process of that memory, the program among them. So a process that
+ * may die tries all calls first, without effect: on such a kernel in memory of its own, on later ones in
+ * the program's, which saves a fork. The filter's answer to clone cannot be tried.
  */
 #include "calls.h"
 #include "server.h"
@@ -22,7 +23,7 @@
 
 #define STACK_BYTES (16u << 10)
 
-/* Asked by the program itself, as no reading of /proc is so cheap: filters that kill for prctl are not known. */
+/* The program itself asks, which is cheaper than reading /proc: no known filter kills for prctl. */
 static bool is_filtered(void)
 {
 	return mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0) != 0;
@@ -34,7 +35,7 @@ static bool deaths_are_shared(void)
 	return getauxval(AT_RSEQ_FEATURE_SIZE) == 0;
 }
 
-/* With arguments that are wrong, or mean no change. */
+/* With wrong arguments, or such that change nothing. */
 static int try_calls(void *unused)
 {
 	static const long calls[] = {

@@ -1,19 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * rights.c - what the target gives up, its server gives up.
+ * rights.c - the server gives up the rights that its target gives up.
  *
- * The two share their memory, so whoever takes over the target owns the server. It looks once a second, and when a hook
- * has seen a call of prctl() that gives something up. From the start it takes no rights from a file that it executes
- * (no_new_privs: it executes none).
+ * The two share their memory, so an attacker who takes over the target owns the server, too. The server
+ * compares rights once a second, and when a hook has seen a prctl() that gives something up. It sets
+ * no_new_privs at the start: it executes no file.
  *
  *   user, groups, capabilities   become the target's, also back again as far as the target itself could
  *   anything else                the server seals itself
  *
- * Nobody can copy another process' seccomp filter, and another root directory would take /proc away. So a server whose target
- * has a filter more, another root or another user namespace than it had, or a root that may no longer be looked at, gives
- * up all capabilities and lets itself do only what it must from then on: serve who is connected or comes to its socket, read
- * counters, and the few files that it opens before. No path, no new socket, no other process. What it loses by that is little:
- * names of new threads, the count of children, files of libraries that are loaded by a relative name.
+ * No process can copy another's seccomp filter, and another root directory would take /proc away. So the
+ * server seals itself when its target has one more filter, another root or user namespace, or a root that
+ * may no longer be read. It gives up all capabilities and installs a filter of its own, which leaves what
+ * it must do: serve connected and new viewers, read counters, and read the few files that it opens before.
+ * No path, no new socket, no other process. That costs names of new threads, the count of children, and
+ * files of libraries that were loaded by a relative name.
  *
  * A raw thread (serve.c) follows users and capabilities alone: with a filter of its own it would make the program's
  * SECCOMP_FILTER_FLAG_TSYNC fail.
@@ -40,7 +41,7 @@
 #endif
 
 #define GROUPS_MAX 64
-#define STATUS_BYTES 32768 /* a user may be of thousands of groups, which stand before the rest */
+#define STATUS_BYTES 32768 /* a user may have thousands of groups, listed before the rest */
 #define RULES_MAX 192
 #define NEED_LINKS 64
 
@@ -76,7 +77,7 @@ static uint32_t numbers(const char *at, uint32_t *to, uint32_t max)
 	return n;
 }
 
-/* Looks through the link, so that it needs the right to look at that process. */
+/* Follows the link, so that it needs the right to read that process. */
 static bool root_of(int pid, uint64_t root[2])
 {
 	char path[NEED_LINKS];
@@ -118,7 +119,7 @@ static bool read_rights(int pid, struct rights *r)
 	return true;
 }
 
-/* What a program had given up before we were attached, no hook of ours has seen. */
+/* No hook has seen what a program gave up before the attach. */
 static void note_seals(const struct server *s)
 {
 	char text[STATUS_BYTES];
@@ -181,9 +182,9 @@ static void follow_ids(const struct rights *to)
 {
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
 
-	/* A program may keep capabilities past its user's; what it has not kept goes at once after. */
+	/* A program may keep capabilities when it changes its user; those that it has not kept go right after. */
 	mt_prim_call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0, 0);
-	/* Twice: rights that are given up go last, rights that come back are needed first. */
+	/* Twice: first to get rights back that the rest needs, last to give rights up. */
 	for (int i = 0; i < 2; i++) {
 		mt_prim_call(CALL_SETGROUPS, to->groups, (long)to->group, 0, 0, 0, 0);
 		mt_prim_call(CALL_SETRESGID, to->gid[0], to->gid[1], to->gid[2], 0, 0, 0);
@@ -212,7 +213,7 @@ static void allow(struct rules *r, long call)
 	put(r, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-/* Only if the argument, without the bits that do not matter, has that value. Its upper half is of no matter in any of them. */
+/* Only if the argument, masked, has that value. No such argument has a meaning in its upper half. */
 static void allow_with(struct rules *r, long call, unsigned argument, uint32_t matters, uint32_t value)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
@@ -272,7 +273,7 @@ static void seal(struct server *s, const char *why)
 	command_notice(s, -1, -1, text);
 }
 
-/* What cannot be followed, in words; NULL = nothing. */
+/* The change that cannot be followed, in words; NULL = none. */
 static const char *why_seal(struct server *s, const struct rights *now)
 {
 	char own[NEED_LINKS], theirs[NEED_LINKS];
@@ -287,7 +288,7 @@ static const char *why_seal(struct server *s, const struct rights *now)
 		return "has another root directory now";
 	if (s->root_seen && !seen && !s->root_settled)
 		return "cannot be looked at any more, and may have another root directory";
-	/* From here on it needs no more looks: who cannot change the root keeps it. */
+	/* No more looks are needed: a program that cannot change its root keeps it. */
 	s->root_settled |= seen && !may_move;
 	return NULL;
 }
@@ -300,7 +301,7 @@ void rights_follow(struct server *s)
 	if (s->sealed || !read_rights(s->target, &now))
 		return;
 	bool raised = s->rights.effective != s->rights.permitted;
-	if (raised) /* what a program may take back, we need to look at it, and to follow */
+	if (raised) /* rights that the program may take back: needed to read it, and to follow */
 		follow_capabilities(&all);
 	const char *why = s->thread_mode ? NULL : why_seal(s, &now);
 	bool ids = memcmp(now.uid, s->rights.uid, sizeof(now.uid)) || memcmp(now.gid, s->rights.gid, sizeof(now.gid)) ||

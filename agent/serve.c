@@ -423,8 +423,9 @@ int serve_main(void *arg)
 	begin(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_UP);
 	/*
-	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7), autogroup), and a busy machine may leave
-	 * such a group without its first turn for seconds, while a thread of the target is held until we are up.
+	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7), autogroup),
+	 * and a busy machine may leave such a group without its first turn for seconds, while a thread of
+	 * the target is held until we are up.
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);

@@ -13,16 +13,18 @@
  * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
  * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
  *
- * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is made their
- * child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks with __WALL or
- * __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is told of the target's exit before
- * that, by mt_server_exit(), and the target waits until viewers have its last figures.
+ * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is
+ * made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks
+ * with __WALL or __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is
+ * told of the target's exit before that, by mt_server_exit(), and the target waits until viewers have its
+ * last figures.
  *
- * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be cloned: the namespace
- * would end with it, and the program could never fork again. No thread can be made there either.
+ * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be
+ * cloned: the namespace would end with it, and the program could never fork again. No thread can be made
+ * there either.
  *
- * What no server can be without is asked for before there is one (memory; a socket; under a filter of system calls all that it
- * calls: probe.c): later nobody could be told that there is none.
+ * What the server cannot do without (memory; a socket; under a seccomp filter all its system calls: probe.c) is
+ * tried before it starts: later it could not report the failure.
  *
  * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
  * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
@@ -45,7 +47,7 @@
 #include <sys/wait.h>
 
 #define ROOM_BYTES 16384
-/* The kernel writes xtid before the server runs, and clears it at its end, however it comes: its number may be somebody else's then. */
+/* The kernel writes xtid before the server runs, and clears it when the server ends in any way: pids are reused. */
 #define ITS_LIFE (CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 #define STACK_BYTES (256u << 10)
 #define BETWEEN_BYTES (16u << 10)
@@ -140,8 +142,8 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of which word 0 is the
- * length. The server has one of its own, with zeroes for us, both in `room`.
+ * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of
+ * which word 0 is the length. The server has one of its own, with zeroes for us, both in `room`.
  */
 static void give_dtv(void **tp, uint8_t *room)
 {
@@ -218,7 +220,10 @@ static bool inherits(int pid)
 	return is || pid == 1;
 }
 
-/* Its number; 0 = no such link, or no process is in it yet. Not by readlink, which a filter may kill for: loaders stat. */
+/*
+ * The namespace's number; 0 = no such link, or no process is in it yet. A filter may kill for readlink; loaders use
+ * stat.
+ */
 static uint64_t namespace_of(const char *link)
 {
 	call_stat st;
@@ -341,7 +346,7 @@ bool mt_server_start(void)
 	if (!listen_parse(s))
 		goto out;
 	if (!look_at_namespaces(s)) {
-		mt_msg("the next child of this process lives in another pid namespace, which the agent's server would spoil; "
+		mt_msg("the next child of this process enters another pid namespace, and must not be the agent's server; "
 		       "nobody can watch this process (with unshare: use --fork)");
 		goto out;
 	}
@@ -377,8 +382,8 @@ bool mt_server_running(void)
 }
 
 /*
- * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a busy machine it may wait for a
- * cpu for seconds: that is no failure. Its end is one.
+ * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a
+ * busy machine the server may wait seconds for a cpu, which is no failure. Its end is one.
  */
 bool mt_server_await(void)
 {
@@ -406,8 +411,8 @@ void mt_server_leave(void)
 }
 
 /*
- * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has cleared its number. Whoever
- * attaches asks again: a thread of the target is not held for it.
+ * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has
+ * cleared its number. Whoever attaches asks again: a thread of the target is not held for it.
  */
 bool mt_server_gone(void)
 {

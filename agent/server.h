@@ -184,7 +184,7 @@ struct server {
 	bool thread_mode;             /* a raw thread of the target */
 	bool shares_files;            /* ... with its descriptors, until it has unshared them */
 	bool is_child;                /* a process, child of the target, as its orphans would be */
-	bool dies_along;              /* soon after the target, perhaps: a thread, or in a pid namespace, which may end then */
+	bool dies_along;              /* may end with the target: a thread, or in a pid namespace */
 
 	/* sockets and life */
 	int listen_fd, pid_fd, signal_fd;
@@ -295,7 +295,7 @@ void life_release(struct server *s);                /* leave the dead target's m
 
 /* rights.c */
 void rights_begin(struct server *s);
-void rights_follow(struct server *s);               /* the target's user, groups, capabilities; seals us where that is not all */
+void rights_follow(struct server *s);               /* the target's rights become the server's, or it seals itself */
 
 /* leave.c */
 void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
@@ -310,10 +310,10 @@ long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL
 long proc_open(int pid, const char *file);          /* /proc/PID/FILE at its begin; < 0 */
 void proc_close(long fd);
 void proc_forget(void);                             /* ... and begins without any */
-void proc_keep(int target);                         /* opens for good what is still read when no file may be opened any more */
+void proc_keep(int target);                         /* keeps open the files that a sealed server still reads */
 uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = state, as a number */
 char proc_state(const char *stat);
-const char *proc_status(const char *status, const char *name); /* what stands behind NAME: in /proc/PID/status; NULL */
+const char *proc_status(const char *status, const char *name); /* the text behind NAME: in /proc/PID/status; NULL */
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
 uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);

@@ -225,7 +225,10 @@ struct segment {
 	bool readable, executable;
 };
 
-/* A loaded object, or one that was: ids are never reused, an address range may be. Immutable but for what has an x, and `file`. */
+/*
+ * A loaded object, or an unloaded one: ids are never reused, an address range may be. Immutable except `file` and
+ * fields with an x.
+ */
 struct module {
 	uint32_t id;
 	_Atomic uint32_t xflags;   /* MTW_MODULE_* */

@@ -7,10 +7,11 @@
  * server waits for those that are under way, not for long: a destructor may take its time. Not seen are
  * unloads that libc does by itself (character sets); maps.c looks before it reads.
  *
- * A server that has died holds nothing: the kernel tells (server.h: xtid). From one that lives, and has not let go within the
- * patience, its hold is taken, so that one dlclose waits for a stopped server and the next does not. When such a server
- * goes on, it may fault on what is gone. That ends a process of its own and nothing else. A server that is a thread would take
- * the program with it, but is never stopped while the program runs: so it has more time.
+ * A server that has died holds nothing: the kernel tells (server.h: xtid). From one that lives, and has not
+ * let go within the patience, its hold is taken, so that one dlclose waits for a stopped server and the
+ * next does not. When such a server goes on, it may fault on what is gone. That ends a process of its own
+ * and nothing else. A server that is a thread would take the program with it, but is never stopped while
+ * the program runs: so it has more time.
  */
 #include "agent.h"
 

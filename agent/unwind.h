@@ -83,7 +83,7 @@ struct known {
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
-	struct site *sites; /* what code without tables says, by return address; NULL until it is needed, or nobody keeps it */
+	struct site *sites; /* facts about code without tables, by return address; NULL until needed */
 };
 
 struct frame; /* unwind_kept.h */

@@ -2,23 +2,23 @@
  *
  * unwind_proof.c - code without an unwind table: does it keep a frame pointer? Its instructions say so.
  *
- * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most of it keeps frame
- * records: `push %rbp; mov %rsp, %rbp` at the start of a function. That rbp points at something that looks like a
- * record is no proof: code that keeps none leaves rbp alone, and then it is the record of a frame further out (the
- * callers in between would be missing, and nothing would say so); or it uses rbp for whatever it likes, and a block of
- * its locals where an older call left a record looks exactly like one. So the code itself is read, from the return
- * address onwards to where the function ends: how it gets back to its caller says what rbp is (epilogue.c). Without an
- * answer the stack ends, as it always did.
+ * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most of it
+ * keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. That rbp points at something
+ * that looks like a record is no proof: code that keeps none leaves rbp alone, and then it is the record of
+ * a frame further out (the callers in between would be missing, and nothing would say so); or it uses rbp
+ * as a general register, and locals where an older call left a record look exactly like one. So the code
+ * itself is read, from the return address to the function's end: the way it returns to its caller tells
+ * what rbp is (epilogue.c). Without an answer the stack ends there.
  *
- * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not further away than any
- * frame is large; the return address is behind a call instruction (or is such an entry of HotSpot's), and in memory that
- * is executable: in such a segment of a module, or outside of modules where the server saw it mapped so (generated.c: a
- * hook opens no file). What was mapped since the server looked is believed where the code there is proven by the same
- * reading; within a second the server looks again.
+ * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not further
+ * away than any frame is large; the return address is behind a call instruction (or is one of HotSpot's
+ * interpreter entries), and in executable memory: in such a segment of a module, or outside of modules
+ * where the server saw it mapped so (generated.c: a hook opens no file). Code mapped since the server's
+ * last look is believed if the same reading proves it; the server looks again within a second.
  *
- * Cost: nothing where tables are. A frame that is walked for the first time takes some microseconds, later a look-up;
- * a stack that is met again is compared by its words as any other (unwind_kept.c): the record's two words are pairs, and rbp
- * counts as used.
+ * Cost: none where tables are. The first walk of a frame takes some microseconds, later ones a look-up. A
+ * stack that comes again is compared by its words like any other (unwind_kept.c): the record's two words
+ * are pairs, and rbp counts as used.
  */
 #include "unwind_proof.h"
 #include "cfi.h"
@@ -38,7 +38,7 @@ _Atomic uint32_t mt_unwind_proof_age = 1;
 #define SAME_BYTES 16u
 #define PERIOD_NS 1000000000u
 
-/* What is known of one return address. */
+/* What is known about one return address. */
 enum {
 	SITE_RETURN = 1,    /* asked: does a call return here? */
 	SITE_RETURNS = 2,   /* ... yes */
@@ -51,7 +51,7 @@ enum {
 
 struct site {
 	uintptr_t pc;       /* 0 = empty */
-	uint32_t age;       /* mt_unwind_proof_age when it was found out; 0 = in a module: holds as long as the maps do */
+	uint32_t age;       /* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps change */
 	uint32_t facts;     /* SITE_* */
 	int32_t saved;
 	uint8_t code[SAME_BYTES]; /* what stood at pc, outside modules, up to the page's end */
@@ -131,7 +131,7 @@ static struct site recall(struct known *known, uintptr_t pc)
 	return (struct site){ .pc = pc };
 }
 
-/* A capture that interrupts this one finds nothing, or all. */
+/* A capture in a signal handler that interrupts this one finds no entry, or a whole one. */
 static void keep(struct known *known, const struct site *s)
 {
 	struct site *to = place(known, s->pc);
@@ -166,7 +166,7 @@ static bool is_interpreter_entry(uintptr_t pc)
 	       (!memcmp((const void *)pc, absolute, sizeof(absolute)) || !memcmp((const void *)pc, relative, sizeof(relative)));
 }
 
-/* Up to its page's end: the rest may not be there. */
+/* Up to the end of its page: the next one may not be mapped. */
 static size_t same_bytes(uintptr_t pc)
 {
 	size_t rest = PAGE - (pc & (PAGE - 1));
@@ -175,8 +175,8 @@ static size_t same_bytes(uintptr_t pc)
 }
 
 /*
- * Was generated code replaced in place since it was read? The thread is about to return there, so it is mapped; it was
- * readable then.
+ * Was generated code replaced in place since it was read? The thread is about to return there, so it is
+ * mapped; it was readable then.
  */
 static bool is_same(const struct site *s)
 {

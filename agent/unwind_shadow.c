@@ -197,8 +197,8 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
 }
 
 /*
- * Does the entry's function run on the stack of the frame at `sp`? On another one nothing says that it is further out: libc
- * is about to begin a coroutine, say.
+ * Does the entry's function run on the stack of the frame at `sp`? On another one nothing says that it is
+ * further out: libc is about to begin a coroutine, say.
  */
 static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
 {
@@ -240,10 +240,11 @@ static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t 
 }
 
 /*
- * From the frame at *r outwards to the first that an entry stands for, at most `j`. `site`: the frame
- * at r is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The
- * entry, or NULL: the stack ended, and w->reason says how. Unless `full`, BAD_CFI says no more than that a frame needs registers
- * that the common rules do not keep: the loader's trampoline, say, which a signal met while a call was bound.
+ * From the frame at *r outwards to the first that an entry stands for, at most `j`. `site`: the frame at r
+ * is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The entry, or
+ * NULL: the stack ended, and w->reason says how. Unless `full`, BAD_CFI says no more than that a frame
+ * needs registers that the common rules do not keep: the loader's trampoline, say, which a signal met while
+ * a call was bound.
  */
 static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, struct entry *j, bool full)
 {

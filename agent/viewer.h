@@ -70,8 +70,10 @@ struct viewer {
 	int64_t live_sent;
 };
 
-struct viewer *viewer_enter(struct server *s, int fd, const char **why); /* a place, HELLO is next; NULL: why not, fd stays the caller's */
-void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len); /* what came with its CLIENT, less than IN_BYTES */
+/* A place; HELLO is next. NULL: *why, and fd stays the caller's. */
+struct viewer *viewer_enter(struct server *s, int fd, const char **why);
+/* Takes what came behind its CLIENT frame: less than IN_BYTES. */
+void viewer_hear(struct server *s, struct viewer *v, const void *bytes, size_t len);
 void viewer_read(struct server *s, struct viewer *v);
 void viewer_write(struct server *s, struct viewer *v);
 void viewer_close(struct server *s, struct viewer *v);

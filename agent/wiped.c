@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * wiped.c - memory that reads 0 in a forked child, by which a child knows what it is.
+ * wiped.c - memory that reads 0 in a forked child: so a child recognises itself.
  *
  * The kernel clears it (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. Before 4.14, which is what
  * many devices with Android 8 to 10 run, it is cleared by hand:
  *
  *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and our hook of
  *                   fork(), where there is no such handler.
- *   clone, _Fork()  run no handler. Their children are found out by a page that no child gets (MADV_DONTFORK):
+ *   clone, _Fork()  run no handler. Their children are recognised by a page that no child gets (MADV_DONTFORK):
  *                   madvise() on it fails with ENOMEM. mt_wiped_look() asks, where a gate is closed, and every
  *                   thousand events or so (slots.c). Until then such a child counts in its own copy of all memory,
  *                   where nobody looks. One that never allocates so much is never a session.
@@ -36,7 +36,7 @@ static struct area {
 	size_t bytes;
 } areas[AREAS];
 static size_t area_count;
-static void *_Atomic xabsent; /* page that a forked child lacks; NULL = it could not be had, or somebody looks at it */
+static void *_Atomic xabsent; /* page that a forked child lacks; NULL = none, or a thread looks at it */
 
 static long advise(void *p, size_t bytes, int advice)
 {

@@ -11,8 +11,8 @@
 #pragma GCC visibility push(hidden)
 
 void *mt_wiped_map(size_t bytes);  /* zeroed, private; NULL = no memory */
-extern bool mt_wiped_by_hand;      /* this kernel does not do it: ask from time to time */
-void mt_wiped_look(void);          /* is this a child that nobody has told so? Then the memory is 0 from here on */
+extern bool mt_wiped_by_hand;      /* this kernel does not clear it: call mt_wiped_look() now and then */
+void mt_wiped_look(void);          /* in a child that no handler saw: clears the memory */
 
 #pragma GCC visibility pop
 

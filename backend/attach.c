@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there, what it is told, and
- * a process of its own that does it (inject.h).
+ * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there, what it is
+ * told, and a process of its own that does it (inject.h).
  *
- * The agent's file. Where the process sees the same file, and may read it, dlopen has its path. Else (another mount namespace, a
- * chroot, a folder that is closed to its user) it gets a copy in a memfd: nothing is written anywhere that needs a
- * folder, a permission or a clean-up; /proc is all that must be mounted there. Android's processes always get that: their
- * linker asks an app's namespace about files in folders, not about those, and what a process made itself has its own label.
+ * The agent's file. Where the process sees the same file, and may read it, dlopen has its path. Else
+ * (another mount namespace, a chroot, a folder that is closed to its user) it gets a copy in a memfd:
+ * nothing is written anywhere that needs a folder, a permission or a clean-up; /proc is all that must be
+ * mounted there. Android's processes always get that: their linker asks an app's namespace about files in
+ * folders, not about those, and what a process made itself has its own label.
  *
- * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid namespace calls it.
- * Abstract names are of a network namespace: in another one it is a socket in a folder of the process' own
- * root, which memtop reaches through /proc/PID/root.
+ * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid
+ * namespace calls it. Abstract names are of a network namespace: in another one it is a socket in a folder
+ * of the process' own root, which memtop reaches through /proc/PID/root.
  */
 #include "attach.h"
 
@@ -103,7 +104,7 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	if (m.sanitizer)
-		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings a malloc of its own that no agent can stand before; build it "
+		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it "
 			       "without", name, m.sanitizer);
 	return 0;
 }
@@ -257,8 +258,9 @@ static void send_result(void *arg, const struct inject_result *r)
 }
 
 /*
- * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of that, does not wait for it. In a
- * session of its own, nor does it end with memtop's process group, nor is it among the first when memory runs out.
+ * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of that,
+ * does not wait for it. In a session of its own, nor does it end with memtop's process group, nor is it
+ * among the first when memory runs out.
  */
 static void stand_apart(int *report)
 {

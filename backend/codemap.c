@@ -9,8 +9,8 @@
  * lines, each line is copied some twenty times at most, and a map that grows costs what it grew by. A look-up goes
  * from the newest run to the oldest.
  *
- * That an appended file is the one that was read is seen by the last bytes that were taken in; and before a name is
- * told, its line must still say that it is about this pc.
+ * The last bytes that were read tell an appended file from another one. Before a name is returned, its line must still
+ * cover this pc.
  */
 #include "codemap.h"
 
@@ -123,7 +123,7 @@ static const char *skip_blanks(const char *p, const char *end)
 	return p > from ? p : NULL;
 }
 
-/* The name, up to `end`; NULL: no such line. */
+/* The name, up to `end`; NULL: the line has another form. */
 static const char *parse(const char *line, const char *end, uint64_t *start, uint32_t *size)
 {
 	uint64_t bytes;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * conn_prove.c - whether the other end of a TCP connection knows the token, and the proof that we do.
+ * conn_prove.c - checks that the other end of a TCP connection knows the token, and proves that memtop does.
  *
- * A port belongs to whoever binds it first, so an answer on it says nothing of who gives it. The token is
- * never sent; until the other end has proved that it knows it, none of its words are shown, and it learns nothing but our
- * greeting, a nonce and a proof that holds for these two nonces alone.
+ * Any process may bind a port, so an answer on it proves nothing. The token is never sent. Until the other end has
+ * proved that it knows the token, memtop shows none of its words and sends it only a greeting, a nonce, and a proof
+ * that holds for these two nonces alone.
  *
- * Who has set MEMTOP_TOKEN expects an agent that has it, and an answer without proof is refused: an older agent, which
- * wants the token itself, cannot be told from somebody who wants it, too.
+ * A user who sets MEMTOP_TOKEN expects an agent that has it, so an answer without proof is refused: an older agent,
+ * which asks for the token itself, looks like an impostor that does.
  */
 #include "conn_prove.h"
 
@@ -30,14 +30,14 @@ static int draw(uint8_t *to, size_t len)
 
 int conn_explain_unproved(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the answer does not prove that it knows the token: another process may hold the port; see who "
+	return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port; see who "
 		       "listens there (ss -ltp), and check MEMTOP_TOKEN", t->text);
 }
 
 int conn_explain_unproved_eof(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the stream ended before the answer proved that it knows the token: too many others connect to that "
-		       "port now, or another process holds it; try again", t->text);
+	return err_set(err, 3, "%s: the other end closed the stream before it proved that it knows the token: too many others "
+		       "connect to that port now, or another process holds it; try again", t->text);
 }
 
 int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *token,
@@ -48,7 +48,7 @@ int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *t
 	if (lowest < MTW_VERSION_PROOF) {
 		if (t->kind != TARGET_TCP || t->forwarded || !*token)
 			return 0;
-		return err_set(err, 3, "%s: the answer does not prove that it knows the token: another process may hold the port, or an "
+		return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port, or an "
 			       "agent of an older release asks for the token itself; use one release on both sides, or unset "
 			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket", t->text);
 	}
@@ -79,7 +79,7 @@ static int take_challenge(struct conn_prove *p, const struct target *t, const ch
 	return 0;
 }
 
-/* A stranger's words are not repeated, only what they stand for. */
+/* Shows a text of memtop's for the error's code: an unproven peer's own words are not shown. */
 static int take_refusal(const struct target *t, struct mtw_in *in, struct err *err)
 {
 	switch (mtw_get(in)) {

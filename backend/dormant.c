@@ -159,6 +159,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (*said)
 		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name, said);
 	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
-		       "back), or forked and neither allocated nor waited since, or listen= names another socket; see memtop list",
+		       "back), or forked and neither allocated nor waited since, or listen= names another socket, "
+		       "or an address that is taken; see memtop list",
 		       t->text, name, pid);
 }

@@ -8,14 +8,15 @@
  *
  * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its errno is kept.
  *
- * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends nothing in the target. A thread that
- * has not stopped yet is waited for, or its wait (epoll_wait) would return EINTR for a stop that never came. A call is waited for, or
- * the loader's lock would stay locked. Only a call that hangs (inject_stuck.h) is given up: the thread's registers are restored, and the
- * stack stays mapped, for somebody may still point to it.
+ * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends nothing in
+ * the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait) would return EINTR
+ * for a stop that never came. A call is waited for, or the loader's lock would stay locked. Only a call
+ * that hangs (inject_stuck.h) is given up: the thread's registers are restored, and the stack stays mapped,
+ * for somebody may still point to it.
  *
- * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few others return EINTR even
- * when there was no signal, which programs are not ready for: their result is made the one that the kernel restarts, or
- * turns into EINTR when a handler runs first.
+ * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few others
+ * return EINTR even when there was no signal, which programs are not ready for: their result is made the
+ * one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "inject.h"
 
@@ -322,14 +323,14 @@ static void tell(struct work *w, const char *what)
 		return;
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
-	FAIL(w, "%s: %s takes more than 10 s: it hardly gets to run (a quota of cpu time, a frozen container, a slow disk); the call goes on until "
-		"it returns; see memtop list then, or try again", w->job->name, what);
+	FAIL(w, "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a frozen container, "
+		"a slow disk); the call goes on until it returns: see memtop list then, or try again", w->job->name, what);
 	w->said(w->arg, w->r);
 }
 
 /*
- * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for. -1: there is none to go on
- * from; told: it came, but too late for the user.
+ * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for.
+ * -1: there is none to go on from; told: it came, but too late for the user.
  */
 static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
 {

@@ -3,8 +3,9 @@
  * inject.h - load the agent into a running process: one of its threads is made to call dlopen, then
  * memtop_attach, and goes on as if nothing had been.
  *
- * Everything here is called in a process of its own (attach.c forks it): what that traces is let go when it ends, whatever
- * becomes of memtop, and a thread that does not come back from the kernel can be waited for there.
+ * Everything here is called in a process of its own (attach.c forks it): what that traces is let go when it
+ * ends, whatever becomes of memtop, and a thread that does not come back from the kernel can be waited for
+ * there.
  */
 #ifndef INJECT_H
 #define INJECT_H
@@ -36,9 +37,10 @@ struct inject_result {
 };
 
 /*
- * Fills *r in each case. Never leaves a thread changed, unless r->err says that the process ended. What takes long in the process (a
- * quota of cpu time, a frozen container, a slow disk) is waited for, however long that is: `said` is called with the message or the
- * success as soon as it is known, and inject() returns only after every thread was put right and let go.
+ * Fills *r in each case. Never leaves a thread changed, unless r->err says that the process ended. What
+ * takes long in the process (a quota of cpu time, a frozen container, a slow disk) is waited for, however
+ * long that is: `said` is called with the message or the success as soon as it is known, and inject()
+ * returns only after every thread was put right and let go.
  */
 void inject(const struct inject_job *job, struct inject_result *r, void (*said)(void *arg, const struct inject_result *r), void *arg);
 

@@ -2,9 +2,10 @@
  *
  * inject_stuck.c - tells a call that hangs from one that takes long.
  *
- * A call hangs when it has slept in one and the same futex, without a time limit, for three seconds, and whoever may hold that lock
- * had his turn: every other thread of the process ran meanwhile, or sleeps. A thread that is ready but got no cpu time (a quota),
- * waits for a disk, is stopped or frozen proves nothing: the lock may be his, and the call goes on when he does.
+ * A call hangs when its thread has slept in one futex, without a time limit, for three seconds, and every other thread
+ * of the process ran meanwhile or sleeps: the holder of the lock had its chance. While a thread is ready but gets no
+ * cpu time (a quota), waits for a disk, or is stopped or frozen, the call only takes long: that thread may hold the
+ * lock, and release it later.
  */
 #include "inject_stuck.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * inject_stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone: the thread runs.
+ * inject_stuck.h - does a call in another process hang, or does it only take long? Read from /proc alone:
+ * the thread runs.
  */
 #ifndef INJECT_STUCK_H
 #define INJECT_STUCK_H
@@ -16,18 +17,18 @@ struct stuck_thread {
 	uint64_t ticks;            /* of cpu time */
 };
 
-/* All 0 at its begin. */
+/* All 0 when the call begins. */
 struct inject_stuck {
-	uint64_t since_ns;         /* the wait is the same since then, 0 = there is none */
-	uint64_t word;             /* that it waits for */
+	uint64_t since_ns;         /* start of the current wait, 0 = not waiting */
+	uint64_t word;             /* address of the futex */
 	size_t count;
 	struct stuck_thread then[STUCK_THREADS]; /* the process' threads at that time */
 };
 
-/* To be asked regularly, while it runs. True: it hangs. */
+/* Call it regularly while the call in tid runs. True: the call hangs. */
 bool inject_is_stuck(struct inject_stuck *s, pid_t pid, pid_t tid);
 
-/* Did every thread of the second list but tid get to run, or wait for something of its own accord? For tests. */
+/* Did every thread of `now` but tid run since s->then, or sleep? For tests. */
 bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now, size_t count, pid_t tid);
 
 #endif

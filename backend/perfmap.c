@@ -2,8 +2,9 @@
  *
  * perfmap.c - see perfmap.h. The lines themselves: codemap.c.
  *
- * Everything here may be hostile: a container's root folder, the file, what it says. No symbolic link is followed at the
- * map itself, none out of the program's root folder on the way, and nothing but a regular file is ever opened for reading.
+ * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link is
+ * followed at the map itself, none out of the program's root folder on the way, and nothing but a regular
+ * file is ever opened for reading.
  */
 #include "perfmap.h"
 
@@ -22,7 +23,7 @@
 #include <unistd.h>
 
 #define LOOK_NS 250000000u    /* so often at most the file is searched for */
-#define SLACK_NS 5000000000   /* a process' start is known to a second or so */
+#define SLACK_NS 5000000000   /* a process' start is known to about a second */
 #define HERE (sizeof ((struct perfmap_where *)0)->here / sizeof(unsigned))
 #define MAPPINGS_MAX 1000000u
 
@@ -30,8 +31,8 @@ struct perfmap {
 	struct perfmap_where where;
 	const struct symdw_places *places; /* borrowed */
 	struct codemap *map;
-	int fd;                  /* of what was found; -1 = nothing yet. Kept: the file may go with its process */
-	struct stat file;        /* of fd: which it is */
+	int fd;                  /* of the map; -1 = not found yet. Kept open: the file may go with its process */
+	struct stat file;        /* of fd: its identity */
 	uint64_t looked_ns;
 	bool met, home;          /* the program was seen alive; in memtop's own folders */
 	uint32_t uids[2];        /* real and effective; as seen from here */
@@ -209,7 +210,7 @@ static int open_within(const char *root, const char *name)
 	return fd;
 }
 
-/* The program's own; fd is taken. -1 when it is not to be trusted. */
+/* Takes fd, a map that claims to be the program's. -1: it cannot be trusted. */
 static int owned(struct perfmap *p, int fd, const struct stat *st, const char *name)
 {
 	int64_t written = (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
@@ -217,9 +218,9 @@ static int owned(struct perfmap *p, int fd, const struct stat *st, const char *n
 	if (!st->st_mode)
 		return -1;
 	if (!S_ISREG(st->st_mode))
-		complain(p, xasprintf("/tmp/%s: names of generated code unknown: it is no regular file; remove it", name));
+		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: it is no regular file; remove it", name));
 	else if (st->st_uid && st->st_uid != p->uids[0] && st->st_uid != p->uids[1])
-		complain(p, xasprintf("/tmp/%s: names of generated code unknown: the file is user %u's, not the program's; remove it",
+		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: the file is user %u's, not the program's; remove it",
 				      name, (unsigned)st->st_uid));
 	else if (fd >= 0 && written + SLACK_NS >= p->started_ns)
 		return fd;
@@ -244,13 +245,13 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 		int fd = open_regular(open_within(root, name), st);
 		return owned(p, fd, st, name);
 	}
-	if (!p->home || (others && !p->met)) /* gone, and where it was is not known */
+	if (!p->home || (others && !p->met)) /* it has ended, and its folders are unknown */
 		return -1;
 	int fd = open_regular(open_within("/", name), st);
 	return owned(p, fd, st, name);
 }
 
-/* What the user gave is believed. */
+/* The user's own folders are trusted. */
 static int find_given(const struct perfmap *p, const char *name, struct stat *st)
 {
 	char path[2 * PATH_MAX];
@@ -279,7 +280,7 @@ static void look_for(struct perfmap *p)
 	if (fd < 0 && !p->places->sysroot)
 		fd = find_live(p, name, &st);
 	if (fd < 0)
-		return; /* what was found before stays: the file may be gone with its process */
+		return; /* keep the one found before: the file may be gone with its process */
 	if (p->fd >= 0 && p->file.st_dev == st.st_dev && p->file.st_ino == st.st_ino) {
 		close(fd);
 		return;
@@ -347,7 +348,7 @@ void perfmap_js(const char *name, struct symdw_frame *frame)
 			break;
 		frame->file = xstrndup(script, (size_t)(text + len - script));
 		frame->line = line;
-		/* One without a name is told from others by its place. */
+		/* A function without a name is told from others by its place. */
 		frame->function = script == text + 1 ? xasprintf("(anonymous) %s", script)
 						     : xstrndup(text, (size_t)(script - 1 - text));
 		return;
@@ -370,8 +371,8 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *
 	if (codemap_read(p->map, p->fd))
 		return -1;
 	if (codemap_full(p->map) && !p->told)
-		complain(p, xasprintf("perf-%u.map: some names of generated code unknown: it is too large, what lies behind its first %u "
-				      "lines or %u MiB is left out; let the program write less", p->where.pid, CODEMAP_LINES_MAX,
+		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: the file is too large, only its first "
+				      "%u lines and %u MiB are read; let the program write less", p->where.pid, CODEMAP_LINES_MAX,
 				      CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
 	/* A return address points behind its call; an interrupted pc may be the first of its function. */

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * replace.c - writes beside, then renames.
+ * replace.c - writes a part beside the file, then renames it.
  *
- * rename() puts a file in the place of anything but a folder: of a device, a FIFO, a link. And a fixed name beside
- * (FILE.part) may be a file of the user's. So the name is looked at before, links are followed, and the part has
- * a name that nobody had.
+ * rename() replaces anything but a folder: a device, a FIFO, a link. And a fixed name beside it (FILE.part) may be
+ * the user's own file. So the name is checked first, links are followed, and the part gets a name that no file has.
  */
 #include "replace.h"
 

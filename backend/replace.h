@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * replace.h - a new file in the place of one that a user named, whole or not at all.
+ * replace.h - replaces a file that the user named, whole or not at all.
  */
 #ifndef REPLACE_H
 #define REPLACE_H
@@ -9,13 +9,13 @@
 #include <limits.h>
 
 struct replacement {
-	char path[PATH_MAX];      /* what is replaced: the file itself where a link was named */
-	char part[PATH_MAX + 8];  /* beside it, new and empty: to be filled, or unlinked and made again */
+	char path[PATH_MAX];      /* the file to replace; of a link, the file that it leads to */
+	char part[PATH_MAX + 8];  /* beside it, new and empty: write it, or unlink and create it again */
 };
 
-/* 0, or -1 with a reason: anything but a file keeps its name. */
+/* 0, or -1 and *err: anything but a regular file is refused. */
 int replace_begin(struct replacement *r, const char *path, struct err *err);
-/* The part takes the place; -1: it does not, and is gone. */
+/* Renames the part over the file; -1: the file stays, the part is removed. */
 int replace_end(struct replacement *r, struct err *err);
 void replace_give_up(const struct replacement *r);
 

@@ -382,7 +382,7 @@ static void take_unknown(struct symbols *s, struct entry *e, bool again)
 		s->again = loop_timer(s->loop, AGAIN_MS, false, on_again, s);
 }
 
-/* The map has lines that it did not have: who was unknown then is asked for again, who has a name by now is let go. */
+/* The map has new lines: asks again for unknown pcs, and drops those that have a name by now. */
 static void map_changed(struct symbols *s, uint64_t version)
 {
 	size_t kept = 0;

@@ -2,13 +2,14 @@
  *
  * symbols.h - names of code locations, as far as they are known. Main thread only.
  *
- * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
- * (sym.c); what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps (symbol table at
- * once, lines and inlined frames after) and move the generation. Session files bring their own.
+ * A location is (module, offset, kind). What is asked for and unknown is queued for the worker (sym.c);
+ * what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps
+ * (symbol table at once, lines and inlined frames after) and move the generation. Session files bring their
+ * own.
  *
- * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map (perfmap.h). That grows
- * while the program runs: what it does not know is asked for again, every two seconds, when the map has changed, and in
- * symbols_wait(). The first name that a pc gets stays.
+ * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map (perfmap.h).
+ * That grows while the program runs: what it does not know is asked for again, every two seconds, when the
+ * map has changed, and in symbols_wait(). The first name that a pc gets stays.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H

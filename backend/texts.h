@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * texts.h - texts that are kept once: the same file and function names come thousands of times.
+ * texts.h - a set of strings: the same file and function names come thousands of times.
  */
 #ifndef TEXTS_H
 #define TEXTS_H
@@ -12,7 +12,7 @@ struct texts {                 /* all 0: empty */
 	size_t room, used;
 };
 
-/* The one copy of it, until texts_release(). NULL for NULL. */
+/* The set's copy of the text, valid until texts_release(). NULL for NULL. */
 const char *texts_keep(struct texts *s, const char *text);
 void texts_release(struct texts *s);
 

@@ -19,7 +19,7 @@
 #define MTW_LABEL_CLIENT "MEMTOP client v2"
 #define MTW_LABEL_AGENT "MEMTOP agent  v2"
 
-/* What both sides have seen of each other: all of it goes into the proofs, in this order. */
+/* What both sides have sent: all of it goes into the proofs, in this order. */
 struct mtw_exchange {
 	uint8_t agent_greeting[MTW_GREETING_LEN];
 	uint8_t agent_nonce[MTW_NONCE_LEN];
@@ -107,7 +107,7 @@ static inline void mtw_sha256_end(struct mtw_sha256 *s, uint8_t out[MTW_HASH_LEN
 		out[i] = (uint8_t)(s->h[i / 4] >> (24 - 8 * (i % 4)));
 }
 
-/* One half of an HMAC: the hash of the key, xored with `with`, and of what follows it. */
+/* One half of an HMAC: the hash of the key, xored with `with`, followed by the text. */
 static inline void mtw_hmac_half(struct mtw_sha256 *s, const uint8_t key[MTW_HASH_BLOCK], uint8_t with)
 {
 	uint8_t mixed[MTW_HASH_BLOCK];
@@ -149,7 +149,7 @@ static inline void mtw_proof(const char *token, const char *label, const struct 
 	mtw_hmac(token, strlen(token), label, x, sizeof(*x), out);
 }
 
-/* Takes as long for any difference, wherever it lies. */
+/* Takes the same time wherever the difference lies. */
 static inline bool mtw_same(const uint8_t *a, const uint8_t *b, size_t len)
 {
 	volatile uint8_t differ = 0;

@@ -29,7 +29,7 @@
  *    the agent gives a stranger nothing to try tokens on. A client that is given a token for a TCP
  *    address takes no answer without proof: nothing that comes before a valid PROOF is believed, and
  *    nothing but the greeting and RESPONSE is sent before it. proof.h has all of it as code.
- *    Out of scope: whoever can relay the bytes between the two reads and changes what follows the proof.
+ *    Out of scope: a relay between the two, which reads and changes what follows the proof.
  *
  * 3. FRAMES. Everything after the greeting, in both directions, is
  *        varint type | varint length of payload | payload
@@ -208,9 +208,9 @@ enum mtw_type {
 	 * seconds at time_ns, rounded down by mtw_age_step(). A slot may come more than once, in several
 	 * parts, too. All of it is there with the last part. */
 	MTW_PROVEN = 26,
-	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes, and yet their parent, the
-	 * caller, is known: found in this way, which proved itself. Of a stack that goes on, so that no parent is the
-	 * root or TRUNCATED. Comes right after the NODES; only from unwind=cfi, which knows all others by tables. */
+	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes; their parent, the caller,
+	 * was found in this other way, which proved itself. Such a parent is never the root or TRUNCATED. Comes right
+	 * after the NODES; only from unwind=cfi, which finds all other parents by tables. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,

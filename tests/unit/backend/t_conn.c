@@ -443,7 +443,7 @@ TEST(answers_without_proof)
 	no_proof(busy, sizeof busy, unproved);
 	no_proof(access, sizeof access, "refused: the token is wrong, or another process holds the port");
 	CHECK(!strstr(problem, "pay me"));
-	no_proof(NULL, 0, "the stream ended before the answer proved");
+	no_proof(NULL, 0, "the other end closed the stream before it proved");
 }
 
 /* Zeros, our own proof sent back, a proof of other greetings, one with another token. */
