@@ -275,11 +275,13 @@ bool mt_init_watched(void)
 	return seal() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
 }
 
+/*
+ * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we would ask then it may kill.
+ * So nothing is said: the kernel tells the server of the end, unless that ends along with us.
+ */
 void mt_init_exits(int status)
 {
-	bool needed = mt_server_dies_along(); /* else the kernel tells our server, too, in most cases */
-
-	if (mt_server_running() && (needed || seal() == SEAL_NONE) && mt_init_watched())
+	if (mt_server_running() && seal() == SEAL_NONE && mt_init_watched())
 		mt_server_exit(status);
 }
 

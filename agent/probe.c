@@ -44,7 +44,7 @@ static int try_calls(void *unused)
 		SYS_shutdown, SYS_openat, SYS_read, SYS_pread64, SYS_lseek, SYS_close, SYS_readlinkat, CALL_FSTATAT, SYS_unlinkat,
 		SYS_fchmod, SYS_getdents64, SYS_ioctl, SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_tgkill, SYS_madvise, SYS_munmap, SYS_mincore,
 		SYS_getpid, SYS_gettid, SYS_getppid, CALL_GETEUID, CALL_SETGROUPS, CALL_SETRESGID, CALL_SETRESUID, SYS_capget,
-		SYS_capset, SYS_wait4,
+		SYS_capset, SYS_wait4, SYS_waitid,
 	};
 	static const long seldom[] = { SYS_close_range, SYS_pidfd_open, SYS_kcmp, SYS_membarrier };
 	uint64_t no_core[2] = { 0, 0 };

@@ -67,6 +67,8 @@ struct start {
 	void *tls;
 	bool killed;       /* a filter kills for what it calls */
 	long refused;      /* -errno of what no server can be without: a socket */
+	int dead;          /* a child without exit signal that has ended; 0 = none */
+	bool was_server;   /* ... and was a server */
 };
 
 static uint64_t block_signals(void)
@@ -185,6 +187,13 @@ static void *make_tls(void)
 	return tp;
 }
 
+static bool is_server(int pid)
+{
+	char name[32];
+
+	return proc_read(pid, "comm", name, sizeof(name)) > 0 && !strcmp(name, "memtop-agent\n");
+}
+
 /* The process in between: lives for some 100 microseconds, while the caller sleeps. */
 static int between(void *arg)
 {
@@ -196,6 +205,7 @@ static int between(void *arg)
 	uint64_t no_core[2] = { 0, 0 };
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
+	st->was_server = st->dead && is_server(st->dead);
 	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
@@ -247,6 +257,18 @@ static bool look_at_namespaces(struct server *s)
 	return own == theirs;
 }
 
+/*
+ * The server of a former session, also of the program that this process was before an exec: only a program that asks for children
+ * without exit signal would ever reap it. One for each that is started, so they do not become more.
+ */
+static int dead_child(void)
+{
+	siginfo_t dead;
+
+	dead.si_pid = 0;
+	return mt_prim_call(SYS_waitid, P_ALL, 0, (long)&dead, WEXITED | WNOHANG | WNOWAIT | __WCLONE, 0, 0) ? 0 : dead.si_pid;
+}
+
 static bool start_process(struct start *st)
 {
 	/* Not serve_map's: its list is the server's alone from the clone on, and this goes after it. */
@@ -254,9 +276,12 @@ static bool start_process(struct start *st)
 	if (!stack)
 		return false;
 	st->server->is_child = shared->is_child = inherits(st->server->target);
+	st->dead = st->server->is_child ? dead_child() : 0;
 	int status = 0, pid = clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
+	if (st->was_server)
+		mt_prim_call(SYS_wait4, st->dead, 0, __WCLONE | WNOHANG, 0, 0, 0);
 	st->killed = WIFSIGNALED(status);
 	mt_prim_unmap(stack, BETWEEN_BYTES);
 	uint32_t state = atomic_load(&shared->xstate_futex);
@@ -298,15 +323,6 @@ static bool start_thread(struct start *st)
 	return tid > 0 && atomic_load(&shared->xstate_futex) != SERVER_FAILED;
 }
 
-/* The last session's: only a program that asks for such children would ever reap it. */
-static void reap_last(void)
-{
-	int pid = shared && shared->own && shared->is_child ? atomic_load(&shared->xpid) : 0;
-
-	if (pid > 0)
-		mt_prim_call(SYS_wait4, pid, 0, __WCLONE | WNOHANG, 0, 0, 0);
-}
-
 static const char *refusal(const struct start *st)
 {
 	return st->killed  ? "a filter of system calls would end the agent's server" :
@@ -319,14 +335,13 @@ bool mt_server_start(void)
 	int saved = errno;
 	bool ok = false;
 
-	reap_last();
 	proc_forget();
 	if (shared && shared->own)
 		serve_release(); /* of the last session */
 	else
 		serve_forget(); /* a forked child has the list, and not what it lists */
 	struct server *s = serve_map(sizeof(*s));
-	struct start st = { s, serve_map(STACK_BYTES), make_tls(), false, 0 };
+	struct start st = { s, serve_map(STACK_BYTES), make_tls(), false, 0, 0, false };
 
 	bool known = shared; /* of the last session, or a copy of the page of the process that forked us */
 	if (known)

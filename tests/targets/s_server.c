@@ -23,6 +23,7 @@
  *   j FOLDER    chroot there: "0" or errno    l          give up all capabilities
  *   K N         setresuid(N, N, N), but keep CAP_NET_RAW
  *   y           a filter for all threads that kills for what only a server calls: "0" or errno
+ *   z           as libseccomp does it: a filter that kills for all but reading, writing and ending
  *   v / V       a child of vfork / of clone(CLONE_VM) waits for our end, says "survived", and takes the commands from then on
  *   F N         fork N children that wait for the end of their parent
  *   D           dumpable?                     T N        N threads that allocate and end
@@ -171,19 +172,38 @@ static void survive(bool vforks)
 		clone(survivor, stack + sizeof(stack) - 64, CLONE_VM | CLONE_VFORK | SIGCHLD, &self);
 }
 
+#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define KILL_FOR(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 
-static long filter_all_threads(void)
+/* Past the C library's prctl(), as libseccomp does it. */
+static long filter_all_threads(struct sock_filter *rules, unsigned short count)
+{
+	struct sock_fprog program = { count, rules };
+
+	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? errno : 0;
+}
+
+static long filter_servers_calls(void)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		KILL_FOR(SYS_ppoll), KILL_FOR(SYS_accept4), KILL_FOR(SYS_sendto), KILL_FOR(SYS_recvfrom), KILL_FOR(SYS_openat),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
-	struct sock_fprog program = { sizeof(rules) / sizeof(*rules), rules };
 
-	prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-	return syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) ? errno : 0;
+	return filter_all_threads(rules, sizeof(rules) / sizeof(*rules));
+}
+
+static long filter_most(void)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		ALLOW(SYS_read), ALLOW(SYS_write), ALLOW(SYS_exit_group),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+	};
+
+	return filter_all_threads(rules, sizeof(rules) / sizeof(*rules));
 }
 
 static long set_capabilities(unsigned low)
@@ -246,7 +266,8 @@ static void run(char *line)
 	case 'o': answer_number(seteuid((uid_t)n) ? errno : 0); return;
 	case 'l': answer_number(set_capabilities(0)); return;
 	case 'K': answer_number(keep_one((uid_t)n)); return;
-	case 'y': answer_number(filter_all_threads()); return;
+	case 'y': answer_number(filter_servers_calls()); return;
+	case 'z': answer_number(filter_most()); return;
 	case 'v':
 	case 'V': survive(line[0] == 'v'); break;
 	case 'T': threads(n); break;

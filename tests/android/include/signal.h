@@ -29,7 +29,11 @@
 #define SA_ONSTACK 0x08000000
 #define SA_RESTART 0x10000000
 
-typedef struct { int si_signo, si_errno, si_code, rest[29]; } siginfo_t;
+#if defined(__LP64__)
+typedef struct { int si_signo, si_errno, si_code, pad, si_pid, rest[27]; } siginfo_t;
+#else
+typedef struct { int si_signo, si_errno, si_code, si_pid, rest[28]; } siginfo_t;
+#endif
 typedef struct { void *ss_sp; int ss_flags; size_t ss_size; } stack_t;
 
 struct sigaction {
