@@ -34,6 +34,8 @@
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
 #define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
+#define ROOM_BYTES ((uintptr_t)16 << 30)    /* of addresses, which mappings come from in turn */
+#define PLACE_BYTES 65536u                  /* the largest page there is */
 #define ROUND_CPU_SECONDS 60                /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
 
@@ -60,10 +62,30 @@ static bool is_sound(const struct mapping *m)
 	return m->check == check_of(m);
 }
 
+/*
+ * Far from where the kernel puts what the program maps. A program of one thread may unmap a range and put something there
+ * later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The server does: it must not be in the gap. It is a wish
+ * alone, which the kernel grants where that range is free. 32-bit programs have no such room.
+ */
+static uintptr_t next_place(size_t bytes)
+{
+#if UINTPTR_MAX > UINT32_MAX
+	static uintptr_t top, place;
+
+	if (!top)
+		top = ((uintptr_t)&mappings / 8 * 7) & ~(uintptr_t)(ROOM_BYTES - 1);
+	if (place < top - ROOM_BYTES + PLACE_BYTES + bytes)
+		place = top;
+	return place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
+#else
+	return (void)bytes, 0;
+#endif
+}
+
 void *serve_map(size_t bytes)
 {
 	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
-	struct mapping *m = mt_prim_map(bytes, true);
+	struct mapping *m = mt_prim_map_at(next_place(bytes), bytes);
 
 	if (!m)
 		return NULL;
