@@ -23,6 +23,7 @@
 
 /* prim_linux.c: the only system calls. All return >= 0 or -errno and leave errno alone. */
 void *mt_prim_map(size_t bytes, bool reserve_only); /* zeroed, NOHUGEPAGE, DONTDUMP; NULL on failure */
+void *mt_prim_map_at(uintptr_t place, size_t bytes); /* likewise, reserve_only; there if that range is free */
 void *mt_prim_map_nothing(size_t bytes);            /* addresses without access; NULL on failure */
 void mt_prim_unmap(void *p, size_t bytes);
 void mt_prim_drop(void *p, size_t bytes);           /* give the pages back, keep the range, zeroed */

@@ -343,7 +343,8 @@ void life_release(struct server *s)
 
 	if (!list)
 		return;
-	serve_each_mapping(take_along, NULL);
+	if (!serve_each_mapping(take_along, NULL))
+		return; /* not all that we need would be in the copy */
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
 	if (pid < 0)
 		command_notice(s, -1, -1, "the system refuses the agent's server a copy of itself: the memory of the "

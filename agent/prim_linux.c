@@ -192,11 +192,10 @@ bool mt_prim_barrier(void)
 	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0, 0); /* CMD_GLOBAL of later headers */
 }
 
-/* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */
-void *mt_prim_map(size_t bytes, bool reserve_only)
+static void *map_at(uintptr_t place, size_t bytes, int more_flags)
 {
-	int flags = MAP_PRIVATE | MAP_ANONYMOUS | (reserve_only ? MAP_NORESERVE : 0);
-	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | more_flags;
+	long p = mt_prim_call(CALL_MMAP, (long)place, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
 
 	if (failed(p))
 		return NULL;
@@ -204,6 +203,18 @@ void *mt_prim_map(size_t bytes, bool reserve_only)
 	advise((void *)p, bytes, MADV_NOHUGEPAGE);
 	advise((void *)p, bytes, MADV_DONTDUMP);
 	return (void *)p;
+}
+
+/* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */
+void *mt_prim_map(size_t bytes, bool reserve_only)
+{
+	return map_at(0, bytes, reserve_only ? MAP_NORESERVE : 0);
+}
+
+/* There if that range is free, else anywhere. */
+void *mt_prim_map_at(uintptr_t place, size_t bytes)
+{
+	return map_at(place, bytes, MAP_NORESERVE);
 }
 
 void *mt_prim_map_nothing(size_t bytes)

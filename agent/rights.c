@@ -251,6 +251,7 @@ static bool filter_ourselves(const struct server *s)
 	allow_with(&r, SYS_tgkill, 2, UINT32_MAX, 0); /* is a thread there? */
 	allow_with(&r, SYS_kill, 1, UINT32_MAX, 0);
 	allow_with(&r, SYS_kcmp, 0, UINT32_MAX, self);
+	allow_with(&r, SYS_prlimit64, 0, UINT32_MAX, 0); /* its own limit of processor time */
 	allow_with(&r, SYS_ioctl, 0, UINT32_MAX, (uint32_t)s->pid_fd);
 	allow_with(&r, SYS_prctl, 0, UINT32_MAX, PR_GET_SECCOMP);
 	put(&r, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1 /* EPERM */, 0, 0);

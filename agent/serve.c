@@ -34,36 +34,79 @@
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
 #define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
+#define ROOM_BYTES ((uintptr_t)16 << 30)    /* of addresses, which mappings come from in turn */
+#define PLACE_BYTES 65536u                  /* the largest page there is */
+#define ROUND_CPU_SECONDS 60                /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
 
-/* Every mapping of the server's, linked, so that the end of the target spares them. */
+/*
+ * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie in memory that the program
+ * may write to, by an error of its own: a walk ends at the first head that is not as we left it, and after as many as there are.
+ */
 struct mapping {
 	struct mapping *next, *prev;
 	size_t bytes;
-	uint64_t fill[5]; /* the rest of a cache line */
+	uint64_t check;
+	uint64_t fill[4]; /* the rest of a cache line */
 };
 static struct mapping *mappings;
+static size_t mapping_count;
+
+static uint64_t check_of(const struct mapping *m)
+{
+	return ((uint64_t)(uintptr_t)m ^ m->bytes) * 0x9e3779b97f4a7c15u ^ (uintptr_t)&mappings;
+}
+
+static bool is_sound(const struct mapping *m)
+{
+	return m->check == check_of(m);
+}
+
+/*
+ * Far from where the kernel puts what the program maps. A program of one thread may unmap a range and put something there
+ * later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The server does: it must not be in the gap. It is a wish
+ * alone, which the kernel grants where that range is free. 32-bit programs have no such room.
+ */
+static uintptr_t next_place(size_t bytes)
+{
+#if UINTPTR_MAX > UINT32_MAX
+	static uintptr_t top, place;
+
+	if (!top)
+		top = ((uintptr_t)&mappings / 8 * 7) & ~(uintptr_t)(ROOM_BYTES - 1);
+	if (place < top - ROOM_BYTES + PLACE_BYTES + bytes)
+		place = top;
+	return place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
+#else
+	return (void)bytes, 0;
+#endif
+}
 
 void *serve_map(size_t bytes)
 {
 	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
-	struct mapping *m = mt_prim_map(bytes, true);
+	struct mapping *m = mt_prim_map_at(next_place(bytes), bytes);
 
 	if (!m)
 		return NULL;
 	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */, 0, 0, 0);
 	m->bytes = bytes;
+	m->check = check_of(m);
 	m->next = mappings;
-	if (mappings)
+	if (mappings && is_sound(mappings))
 		mappings->prev = m;
 	mappings = m;
+	mapping_count++;
 	return m + 1;
 }
 
-void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
+bool serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
 {
-	for (const struct mapping *m = mappings; m; m = m->next)
+	const struct mapping *m = mappings;
+
+	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
 		visit(arg, PART_SERVER, (uintptr_t)m, (uintptr_t)m + m->bytes);
+	return !m;
 }
 
 void serve_unmap(void *p, size_t bytes)
@@ -71,20 +114,23 @@ void serve_unmap(void *p, size_t bytes)
 	struct mapping *m = p ? (struct mapping *)p - 1 : NULL;
 
 	(void)bytes;
-	if (!m)
-		return;
-	if (m->prev)
-		m->prev->next = m->next;
-	else
+	if (!m || !is_sound(m))
+		return; /* nobody knows where it ends: it stays */
+	if (!m->prev)
 		mappings = m->next;
-	if (m->next)
+	else if (is_sound(m->prev))
+		m->prev->next = m->next;
+	if (m->next && is_sound(m->next))
 		m->next->prev = m->prev;
+	mapping_count--;
 	mt_prim_unmap(m, m->bytes);
 }
 
 bool serve_owns(uintptr_t start, uintptr_t end)
 {
-	for (const struct mapping *m = mappings; m; m = m->next)
+	const struct mapping *m = mappings;
+
+	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
 		if ((uintptr_t)m < end && start < (uintptr_t)m + m->bytes)
 			return true;
 	return false;
@@ -92,13 +138,15 @@ bool serve_owns(uintptr_t start, uintptr_t end)
 
 void serve_release(void)
 {
-	while (mappings)
+	for (size_t left = mapping_count; left && mappings && is_sound(mappings); left--)
 		serve_unmap(mappings + 1, 0);
+	serve_forget();
 }
 
 void serve_forget(void)
 {
 	mappings = NULL;
+	mapping_count = 0;
 }
 
 uint64_t serve_now(void)
@@ -126,7 +174,7 @@ struct kernel_sigaction {
 
 static void guard_faults(void)
 {
-	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP };
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP, SIGXCPU };
 	struct kernel_sigaction sa = { on_fault, 0x04000000 /* SA_RESTORER */, NULL, { 0, 0 } };
 	uint64_t mask = ~0ull, no_core[2] = { 0, 0 };
 
@@ -150,6 +198,26 @@ static void raise_descriptor_limit(void)
 		limit[0] = limit[1] < DESCRIPTORS ? limit[1] : DESCRIPTORS;
 		mt_prim_call(SYS_prlimit64, 0, 7, (long)limit, 0, 0, 0);
 	}
+}
+
+/*
+ * A server always ends: what it walks over lies in memory that the program may have written to, and a walk that never comes to
+ * its end takes processor time. The kernel sends SIGXCPU then. A raw thread would take the limit from its program.
+ */
+static void limit_round(struct server *s)
+{
+	uint64_t limit[2], until, now = serve_now();
+	long used[2] = { 0, 0 };
+
+	if (s->thread_mode || now < s->limit_next_ns)
+		return;
+	s->limit_next_ns = now + SECOND;
+	if (mt_prim_call(SYS_prlimit64, 0, 0 /* RLIMIT_CPU */, 0, (long)limit, 0, 0) != 0)
+		return;
+	mt_prim_call(SYS_clock_gettime, 2 /* CLOCK_PROCESS_CPUTIME_ID */, (long)used, 0, 0, 0, 0);
+	until = (uint64_t)used[0] + ROUND_CPU_SECONDS;
+	limit[0] = until < limit[1] ? until : limit[1];
+	mt_prim_call(SYS_prlimit64, 0, 0, (long)limit, 0, 0, 0);
 }
 
 /* What a process of its own needs; a raw thread shares these with the program and leaves them. */
@@ -410,8 +478,10 @@ static void due(struct server *s)
 void serve_breathe(struct server *s)
 {
 	poll_once(s, 0);
-	if (!s->over)
-		due(s);
+	if (s->over)
+		return; /* the last walks are one round */
+	limit_round(s);
+	due(s);
 }
 
 int serve_main(void *arg)
@@ -430,6 +500,7 @@ int serve_main(void *arg)
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	while (!s->over || anybody(s)) {
+		limit_round(s);
 		poll_once(s, timeout_ms(s, serve_now()));
 		due(s);
 		scan_run(s);

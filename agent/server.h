@@ -199,6 +199,7 @@ struct server {
 	bool leaving;                 /* a viewer asked for that: leave.c */
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
+	uint64_t limit_next_ns;       /* the limit of processor time is moved on then */
 	bool exec_pending, kcmp_works;
 	unsigned strange;             /* looks in a row at which the target's memory seemed not to be ours */
 	struct rights rights;         /* the target's, as we followed them */
@@ -268,7 +269,8 @@ void serve_breathe(struct server *s);               /* inside long work: sockets
 bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
 /* Private memory of the server; NULL. Before it runs for its starter, then for the server alone: the list has no lock. */
 void *serve_map(size_t bytes);
-void serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
+/* False: not all of them, the list is broken. */
+bool serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
 void serve_unmap(void *p, size_t bytes);
 bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
 void serve_release(void);                           /* target: all of them, of a server that is gone */

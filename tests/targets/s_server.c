@@ -8,6 +8,8 @@
  *   a N SIZE    N blocks at one site          b N SIZE   N blocks at another
  *   f N SIZE    as b, and filled
  *   A / B       free all of the first / second site's
+ *   h SIZE      a mapping of that size, filled, in the lower of two places, of which the other one is unmapped
+ *   H           move it to that place: "ok", or "broken" when it is not as it was
  *   d DEPTH N   N blocks below DEPTH frames, kept
  *   s N         one block of 64 bytes on each of N different stacks, kept
  *   m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a pid
@@ -41,6 +43,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -78,6 +81,29 @@ __attribute__((noinline)) static void alloc_second(int n, size_t size)
 {
 	while (n-- > 0)
 		second[seconds++] = malloc(size);
+}
+
+static char *moved;
+static size_t moved_bytes;
+
+static void map_below(size_t size)
+{
+	char *both = mmap(NULL, 2 * size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	munmap(both + size, size);
+	moved = memset(both, 1, size);
+	moved_bytes = size;
+}
+
+static bool move_up(void)
+{
+	char *to = mremap(moved, moved_bytes, moved_bytes, MREMAP_MAYMOVE | MREMAP_FIXED, moved + moved_bytes);
+
+	for (size_t i = 0; to != MAP_FAILED && i < moved_bytes; i++)
+		if (to[i] != 1)
+			return false;
+	moved = to;
+	return to != MAP_FAILED;
 }
 
 __attribute__((noinline)) static int below(int depth, int n)
@@ -240,6 +266,8 @@ static void run(char *line)
 	case 'b': alloc_second(n, size); break;
 	case 'f': alloc_second(n, size); for (int i = seconds; n--;) memset(second[--i], 1, size); break;
 	case 'A': while (firsts) free(first[--firsts]); break;
+	case 'h': map_below((size_t)n); break;
+	case 'H': answer(move_up() ? "ok" : "broken"); return;
 	case 'B': while (seconds) free(second[--seconds]); break;
 	case 'd': below(n, (int)size); break;
 	case 's': for (unsigned i = 0; i < (unsigned)n; i++) stack_of(i, 17); break;
