@@ -148,14 +148,6 @@ static void keep(struct known *known, const struct site *s)
 	to->pc = s->pc;
 }
 
-static bool is_executable(const struct module *m, uintptr_t pc)
-{
-	for (uint32_t i = 0; i < m->segments; i++)
-		if (m->segment[i].executable && pc >= m->segment[i].start && pc < m->segment[i].end)
-			return true;
-	return false;
-}
-
 /* HotSpot's interpreter: mov -16(%rbp), %rsp; from JDK 21 on: mov -16(%rbp), %rcx; lea (%rbp,%rcx,8), %rsp. */
 static bool is_interpreter_entry(uintptr_t pc)
 {
@@ -175,12 +167,14 @@ static size_t same_bytes(uintptr_t pc)
 }
 
 /*
- * Was generated code replaced in place since it was read? The thread is about to return there, so it is mapped; it was
- * readable then.
+ * Was generated code replaced in place since it was read? Or unmapped: a false table further in may lead to an address
+ * that no thread returns to any more.
  */
 static bool is_same(const struct site *s)
 {
-	return !s->age || !memcmp((const void *)s->pc, s->code, same_bytes(s->pc));
+	size_t bytes = same_bytes(s->pc);
+
+	return !s->age || (mt_prim_readable(s->pc, bytes) && !memcmp((const void *)s->pc, s->code, bytes));
 }
 
 static void note_age(struct site *s, const struct module *m)
@@ -196,7 +190,7 @@ static void ask_frame(struct site *s, const struct module *m)
 	if (s->facts & SITE_FRAME)
 		return;
 	note_age(s, m);
-	s->facts |= SITE_FRAME | mt_epilogue_read(s->pc, !m, &s->saved) << 4;
+	s->facts |= SITE_FRAME | mt_epilogue_read(s->pc, m, &s->saved) << 4;
 	if (!m && is_interpreter_entry(s->pc))
 		s->facts |= SITE_BASE;
 	if (!m && s->facts & (SITE_BASE | SITE_AT))
@@ -214,7 +208,7 @@ static void ask_return(struct site *s)
 	enum runs runs = m ? RUNS_YES : mt_generated_runs(s->pc - 1);
 	if (runs == RUNS_NOT)
 		return;
-	if (m ? !is_executable(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
+	if (m ? !mt_maps_runs(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
 		return;
 	if (m && !mt_unwind_proof_call(s->pc))
 		return;
