@@ -70,7 +70,11 @@ static enum verdict answer(struct reading *r, uint32_t more)
 	const struct path *p = &r->path;
 
 	r->facts = (p->based ? EPILOGUE_BASE : EPILOGUE_AT) | more;
-	r->saved = p->saved != UNKNOWN ? p->saved : p->depth - (int32_t)WORD;
+	r->saved = p->saved;
+	if (p->saved == UNKNOWN && !p->based) {
+		r->facts |= EPILOGUE_OWN;
+		r->saved = p->depth - (int32_t)WORD;
+	}
 	return ANSWERED;
 }
 
