@@ -14,12 +14,15 @@
  * interpreter goes from one piece of code to the next by indirect jumps; behind a call it reloads rsp, or
  * its own two registers, from its frame by rbp. That is an answer, too (BASE).
  *
- * All is bounded: instructions, pending branches, and jumps, each followed once. Code is read page by page,
- * only where mt_prim_readable() says that it can be.
+ * All is bounded: instructions, branches that wait, jumps that are followed once each. Code is read where
+ * mt_prim_readable() says that it can be, page by page, and where it may run: what stands behind a call that never
+ * returns is anything, its jumps lead anywhere, and data may be unmapped by another thread between the question and the reading.
  */
 #include "epilogue.h"
 #include "agent.h"
+#include "generated.h"
 #include "insn.h"
+#include "maps.h"
 
 #include <string.h>
 
@@ -39,15 +42,16 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP };
 /* A path's state at its current instruction. */
 struct path {
 	int32_t at;        /* from the return address on */
-	int32_t depth;     /* of rsp: bytes above its start, or above rbp once `based`; or UNKNOWN */
-	int32_t saved;     /* depth of the word that rbp was loaded from, once `popped` */
-	bool based;        /* rsp was computed from rbp */
+	int32_t depth;     /* of rsp: bytes out of where it was, or of rbp once it was made of that; or UNKNOWN */
+	int32_t saved;     /* depth of the word that rbp was taken from, once `popped`; UNKNOWN: the one at rbp */
+	uint8_t back;      /* 1 + the register that the return address was taken to; 0 = none */
+	bool based;        /* rsp was made of rbp */
 	bool popped;       /* rbp is the caller's again */
 };
 
 struct reading {
 	uintptr_t pc;
-	bool generated;    /* outside modules */
+	const struct module *m; /* NULL: generated code */
 	uintptr_t lo, hi;  /* code that can be read */
 	struct path path, waiting[PATHS];
 	unsigned count;    /* waiting */
@@ -67,12 +71,42 @@ static enum verdict answer(struct reading *r, uint32_t more)
 
 	r->facts = (p->based ? EPILOGUE_BASE : EPILOGUE_AT) | more;
 	r->saved = p->saved;
+	if (p->saved == UNKNOWN && !p->based) {
+		r->facts |= EPILOGUE_OWN;
+		r->saved = p->depth - (int32_t)WORD;
+	}
 	return ANSWERED;
+}
+
+/* The thread is about to return to pc; about its page, and the next, the last look at what is mapped may be too old. */
+static bool may_run(const struct reading *r, uintptr_t page)
+{
+	if (r->m)
+		return mt_maps_runs(r->m, page) || mt_maps_runs(r->m, page + PAGE - 1) || page == (r->pc & ~(PAGE - 1));
+	return page - (r->pc & ~(PAGE - 1)) <= PAGE || mt_generated_runs(page) != RUNS_NOT;
+}
+
+/* Bytes at `at` that can be read, up to an instruction's most. Asks once a page. */
+static size_t readable(struct reading *r, uintptr_t at)
+{
+	uintptr_t page = at & ~(PAGE - 1);
+
+	if (at < r->lo || at >= r->hi) {
+		if (at < LOWEST || !may_run(r, page) || !mt_prim_readable(page, PAGE))
+			return 0;
+		r->lo = page;
+		r->hi = page + PAGE;
+	}
+	if (r->hi - at < INSN_MAX && may_run(r, r->hi) && mt_prim_readable(r->hi, PAGE))
+		r->hi += PAGE;
+	return r->hi - at < INSN_MAX ? r->hi - at : INSN_MAX;
 }
 
 /* Is rsp at the return address, the caller's rbp back in place? */
 static bool is_home(const struct path *p)
 {
+	if (p->saved == UNKNOWN) /* where that is has to be proven yet: a list's next element is fetched just so */
+		return p->popped && p->depth != UNKNOWN && p->depth >= (int32_t)WORD && (!p->based || p->depth == WORD);
 	return p->popped && p->depth == p->saved + (int32_t)WORD;
 }
 
@@ -99,14 +133,39 @@ static enum verdict pop(struct reading *r, unsigned reg)
 	struct path *p = &r->path;
 	enum verdict v = GOES_ON;
 
-	if (reg == RSP)
+	if (reg == RSP) {
 		p->depth = UNKNOWN;
-	else if (reg == RBP)
+	} else if (reg == RBP) {
 		v = take_rbp(p, p->depth);
-	else if (is_home(p)) /* the return address, for a jump to it behind the arguments */
-		v = answer(r, EPILOGUE_POPS);
+	} else if (is_home(p)) { /* the return address, if that is gone to; or a register that was saved further out */
+		p->saved = p->depth - (int32_t)WORD;
+		p->back = (uint8_t)(reg + 1);
+	}
 	move(p, WORD);
 	return v;
+}
+
+/* By the return address in a register, behind arguments that the callee takes off. */
+static enum verdict go_back(struct reading *r, unsigned reg)
+{
+	struct path *p = &r->path;
+
+	if (!p->popped || p->back != reg + 1)
+		return NO_ANSWER;
+	p->based |= p->saved == UNKNOWN; /* both words were taken from where rbp points */
+	return answer(r, EPILOGUE_POPS);
+}
+
+/* push %reg; ret */
+static enum verdict push(struct reading *r, unsigned reg)
+{
+	struct path *p = &r->path;
+	uintptr_t after = r->pc + (uintptr_t)(intptr_t)p->at;
+
+	if (p->popped && p->back == reg + 1 && readable(r, after) && *(const uint8_t *)after == 0xc3)
+		return go_back(r, reg);
+	move(p, -(int64_t)WORD);
+	return GOES_ON;
 }
 
 /* lea or mov into rsp or rbp from memory. */
@@ -120,7 +179,7 @@ static enum verdict load_pointer(struct reading *r, const struct insn *i, bool l
 	} else if (i->reg == RSP && lea && own_base) {
 		p->based = true;
 		p->depth = i->disp;
-	} else if (i->reg == RSP && own_base) { /* an interpreter's: where its own stack begins is in its frame */
+	} else if (i->reg == RSP && own_base && i->disp < 0) { /* an interpreter's: where its own stack begins is in its frame */
 		p->based = true;
 		return answer(r, 0);
 	} else if (i->reg == RSP) {
@@ -129,9 +188,9 @@ static enum verdict load_pointer(struct reading *r, const struct insn *i, bool l
 		struct path there = *p;
 		move(&there, i->disp);
 		return take_rbp(p, there.depth);
-	} else if (!lea && own_base && i->disp == 0) { /* V8's: the return address is in a register by now */
-		p->based = true;
-		return answer(r, EPILOGUE_POPS);
+	} else if (!lea && own_base && i->disp == 0) { /* V8: what this proves is up to the rest of the path */
+		p->popped = true;
+		p->saved = UNKNOWN;
 	} else {
 		return NO_ANSWER;
 	}
@@ -173,6 +232,10 @@ static enum verdict plain(struct reading *r, const struct insn *i)
 		return GOES_ON;
 	if ((op == 0x8b || op == 0x8d) && is_pointer(i->reg) && i->mod != 3)
 		return load_pointer(r, i, op == 0x8d);
+	if (op == 0x8b && i->rm == RBP && i->mod && i->mod != 3 && i->disp == WORD && !r->path.popped)
+		r->path.back = (uint8_t)(i->reg + 1); /* the return address, if rbp is the frame's base */
+	if (op == 0x87 && i->mod == 3 && (i->reg == RBP || i->rm == RBP))
+		return NO_ANSWER;
 	if (op == 0x8b && i->mod == 3 && is_pointer(i->reg))
 		return write_pointer(&r->path, i, i->reg, i->rm);
 	if ((op == 0x89 || op == 0x81 || op == 0x83) && i->mod == 3 && is_pointer(i->rm))
@@ -246,7 +309,9 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 	struct path *p = &r->path;
 
 	switch (i->op) {
-	case 0x50 ... 0x57: case 0x68: case 0x6a: case 0x9c:
+	case 0x50 ... 0x57:
+		return push(r, i->reg);
+	case 0x68: case 0x6a: case 0x9c:
 		move(p, -(int64_t)WORD);
 		return GOES_ON;
 	case 0x58 ... 0x5f:
@@ -271,8 +336,11 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 		return GOES_ON;
 	case 0xe9: case 0xeb:
 		return jump(r, p->at + i->imm);
-	case 0xcc: case 0xf4: case 0xcf:
+	case 0xcc: case 0xf4: case 0xcf: case 0xc8: /* c8: enter, a function's start */
 		return NO_ANSWER;
+	case 0xe8:
+		p->back = 0;
+		return GOES_ON;
 	case 0xb8 ... 0xbf: case 0x90 ... 0x97:
 		return is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
 	case 0xff:
@@ -280,27 +348,15 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 			move(p, -(int64_t)WORD);
 		if ((i->reg & 7) < 2 && i->mod == 3 && is_pointer(i->rm))
 			return NO_ANSWER;
+		if ((i->reg & 6) == 2)
+			p->back = 0;
 		if ((i->reg & 6) != 4)
 			return GOES_ON;
-		return is_home(p) ? answer(r, 0) : NO_ANSWER; /* an indirect jump */
+		if (is_home(p)) /* an indirect jump */
+			return answer(r, 0);
+		return i->mod == 3 ? go_back(r, i->rm) : NO_ANSWER;
 	}
 	return plain(r, i);
-}
-
-/* Bytes at `at` that can be read, up to an instruction's most. Asks once a page. */
-static size_t readable(struct reading *r, uintptr_t at)
-{
-	uintptr_t page = at & ~(PAGE - 1);
-
-	if (at < r->lo || at >= r->hi) {
-		if (at < LOWEST || !mt_prim_readable(page, PAGE))
-			return 0;
-		r->lo = page;
-		r->hi = page + PAGE;
-	}
-	if (r->hi - at < INSN_MAX && mt_prim_readable(r->hi, PAGE))
-		r->hi += PAGE;
-	return r->hi - at < INSN_MAX ? r->hi - at : INSN_MAX;
 }
 
 /* HotSpot's interpreter behind a call into the VM: mov -N(%rbp), %r13 (the bytecode); mov -M(%rbp), %r14 (the locals). */
@@ -323,7 +379,7 @@ static enum verdict step(struct reading *r)
 	if (!r->arrived && was_met(r, p->at))
 		return NO_ANSWER; /* visited, or pending */
 	r->arrived = false;
-	if (room >= 8 && r->generated && !p->popped && takes_registers(code)) {
+	if (room >= 8 && !r->m && !p->popped && takes_registers(code)) {
 		p->based = true;
 		return answer(r, 0);
 	}
@@ -339,12 +395,12 @@ static enum verdict step(struct reading *r)
 	return two_bytes(&i);
 }
 
-uint32_t mt_epilogue_read(uintptr_t pc, bool generated, int32_t *saved)
+uint32_t mt_epilogue_read(uintptr_t pc, const struct module *m, int32_t *saved)
 {
 	struct reading r;
 
 	r.pc = pc;
-	r.generated = generated;
+	r.m = m;
 	r.lo = r.hi = 0;
 	r.path = (struct path){ .at = 0 };
 	r.count = r.met_count = 0;
@@ -367,9 +423,9 @@ uint32_t mt_epilogue_read(uintptr_t pc, bool generated, int32_t *saved)
 	return r.facts;
 }
 #else
-uint32_t mt_epilogue_read(uintptr_t pc, bool generated, int32_t *saved)
+uint32_t mt_epilogue_read(uintptr_t pc, const struct module *m, int32_t *saved)
 {
-	(void)pc, (void)generated;
+	(void)pc, (void)m;
 	*saved = 0;
 	return 0;
 }

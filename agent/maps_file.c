@@ -236,6 +236,14 @@ bool mt_maps_holds(const struct module *m, uintptr_t addr)
 	return addr >= m->start && mt_maps_overlaps(m, addr, addr + 1);
 }
 
+bool mt_maps_runs(const struct module *m, uintptr_t addr)
+{
+	for (uint32_t i = 0; i < m->segments; i++)
+		if (m->segment[i].executable && addr >= m->segment[i].start && addr < m->segment[i].end)
+			return true;
+	return false;
+}
+
 bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end)
 {
 	for (uint32_t i = 0; i < m->segments; i++) {

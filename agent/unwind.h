@@ -83,7 +83,9 @@ struct known {
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
-	struct site *sites; /* facts about code without tables, by return address; NULL until needed */
+	uintptr_t proven_sp; /* of the frame that a proven step of this walk led to just now; 0 = none */
+	bool popped;          /* ... and is further out by arguments that the callee takes off */
+	struct site *sites; /* what code without tables says, by return address; NULL until it is needed, or nobody keeps it */
 };
 
 struct frame; /* unwind_kept.h */

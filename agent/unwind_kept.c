@@ -502,6 +502,7 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	if (unlikely(u->depth != depth))
 		u->count = 0;
 	u->depth = depth;
+	u->known.proven_sp = 0;
 	if (unlikely(u->known.foreign || u->known.spilled) && !mt_unwind_renew(&u->known, r->sp))
 		u->count = 0;
 	if (unlikely(!unwind_in(&u->known.at[0], r->sp - WORD) &&

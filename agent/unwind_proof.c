@@ -34,6 +34,7 @@ _Atomic uint32_t mt_unwind_proof_age = 1;
 #define PAGE ((uintptr_t)4096)
 #define SITES 1024u                        /* power of two */
 #define FRAME_MOST ((uintptr_t)1 << 20)    /* bytes of a frame, as unwind_stack.c has it */
+#define ARGUMENTS_MOST ((uintptr_t)64 << 10)
 #define LOWEST ((uintptr_t)65536)          /* no code is mapped below */
 #define SAME_BYTES 16u
 #define PERIOD_NS 1000000000u
@@ -47,6 +48,7 @@ enum {
 	SITE_BASE = EPILOGUE_BASE << 4, /* ... what the code's epilogue says */
 	SITE_AT = EPILOGUE_AT << 4,
 	SITE_POPS = EPILOGUE_POPS << 4,
+	SITE_OWN = EPILOGUE_OWN << 4,
 };
 
 struct site {
@@ -148,14 +150,6 @@ static void keep(struct known *known, const struct site *s)
 	to->pc = s->pc;
 }
 
-static bool is_executable(const struct module *m, uintptr_t pc)
-{
-	for (uint32_t i = 0; i < m->segments; i++)
-		if (m->segment[i].executable && pc >= m->segment[i].start && pc < m->segment[i].end)
-			return true;
-	return false;
-}
-
 /* HotSpot's interpreter: mov -16(%rbp), %rsp; from JDK 21 on: mov -16(%rbp), %rcx; lea (%rbp,%rcx,8), %rsp. */
 static bool is_interpreter_entry(uintptr_t pc)
 {
@@ -175,12 +169,14 @@ static size_t same_bytes(uintptr_t pc)
 }
 
 /*
- * Was generated code replaced in place since it was read? The thread is about to return there, so it is
- * mapped; it was readable then.
+ * Was generated code replaced in place since it was read? Where a proof led to it the thread is about to return there, so it is
+ * mapped. A false table may lead to where code was unmapped: that is asked.
  */
-static bool is_same(const struct site *s)
+static bool is_same(const struct site *s, bool proven)
 {
-	return !s->age || !memcmp((const void *)s->pc, s->code, same_bytes(s->pc));
+	size_t bytes = same_bytes(s->pc);
+
+	return !s->age || ((proven || mt_prim_readable(s->pc, bytes)) && !memcmp((const void *)s->pc, s->code, bytes));
 }
 
 static void note_age(struct site *s, const struct module *m)
@@ -196,7 +192,7 @@ static void ask_frame(struct site *s, const struct module *m)
 	if (s->facts & SITE_FRAME)
 		return;
 	note_age(s, m);
-	s->facts |= SITE_FRAME | mt_epilogue_read(s->pc, !m, &s->saved) << 4;
+	s->facts |= SITE_FRAME | mt_epilogue_read(s->pc, m, &s->saved) << 4;
 	if (!m && is_interpreter_entry(s->pc))
 		s->facts |= SITE_BASE;
 	if (!m && s->facts & (SITE_BASE | SITE_AT))
@@ -214,7 +210,7 @@ static void ask_return(struct site *s)
 	enum runs runs = m ? RUNS_YES : mt_generated_runs(s->pc - 1);
 	if (runs == RUNS_NOT)
 		return;
-	if (m ? !is_executable(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
+	if (m ? !mt_maps_runs(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
 		return;
 	if (m && !mt_unwind_proof_call(s->pc))
 		return;
@@ -235,19 +231,34 @@ static bool is_record(struct known *known, uintptr_t sp, uintptr_t bp)
 	       unwind_readable(known, bp + WORD) && unwind_in(b, sp - WORD) && unwind_in(b, bp) && unwind_in(b, bp + WORD);
 }
 
+/*
+ * Does bp point at the frame's record? popped: sp is further out than it seems. Only code that takes rbp from its own
+ * record goes with such callees (V8's).
+ */
+static bool is_base(const struct site *s, uintptr_t sp, uintptr_t bp, bool popped)
+{
+	uintptr_t at = sp + (uintptr_t)(intptr_t)s->saved;
+
+	if (s->facts & SITE_BASE)
+		return true;
+	return s->facts & SITE_AT && (bp == at || (popped && s->facts & SITE_OWN && bp > at && bp - at <= ARGUMENTS_MOST));
+}
+
 bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp, struct caller *to)
 {
 	struct site s = recall(known, pc);
+	bool proven = known->proven_sp == sp;
 
+	known->proven_sp = 0;
 	if (!is_record(known, sp, bp))
 		return false;
-	if (s.facts & (SITE_BASE | SITE_AT) && unlikely(!is_same(&s)))
+	if (s.facts & (SITE_BASE | SITE_AT) && unlikely(!is_same(&s, proven)))
 		s = (struct site){ .pc = pc };
 	if (!(s.facts & SITE_FRAME)) {
 		ask_frame(&s, mt_maps_find(pc - 1));
 		keep(known, &s);
 	}
-	if (!(s.facts & SITE_BASE) && !(s.facts & SITE_AT && bp == sp + (uintptr_t)s.saved))
+	if (!is_base(&s, sp, bp, proven && known->popped))
 		return false;
 	uint32_t facts = s.facts;
 	*to = (struct caller){ ((const uintptr_t *)bp)[1], bp + 2 * WORD, *(const uintptr_t *)bp };
@@ -258,7 +269,11 @@ bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uint
 		ask_return(&s);
 		keep(known, &s);
 	}
-	return s.facts & SITE_RETURNS && !(facts & SITE_POPS && s.facts & SITE_TABLE);
+	if (!(s.facts & SITE_RETURNS) || (facts & SITE_POPS && s.facts & SITE_TABLE))
+		return false;
+	known->proven_sp = to->sp;
+	known->popped = facts & SITE_POPS;
+	return true;
 }
 #else
 bool mt_unwind_proof_call(uintptr_t pc)

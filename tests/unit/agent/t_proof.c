@@ -20,6 +20,7 @@
 static struct thread state;
 static struct { int n; uintptr_t pc[MANY]; bool proven[MANY]; unsigned reason; } taken;
 
+static bool kept_alone; /* the plain walk knows nothing of code that is gone */
 static bool may_lag; /* code was replaced by one that keeps a frame pointer: noticed within a second */
 
 static void path(node_id node)
@@ -50,6 +51,8 @@ __attribute__((noinline, optimize("no-omit-frame-pointer"))) void take(void)
 
 	path(node);
 	CHECK_EQ(mt_unwind_capture(&state, &r), node);
+	if (kept_alone)
+		return;
 	CHECK(taken.n == n || (may_lag && taken.n < n));
 	CHECK(!memcmp(taken.pc, plain, (size_t)taken.n * sizeof(*plain)));
 }
@@ -134,6 +137,10 @@ static const struct { const char *name, *before, *after; } keeping[] = {
 	{ "a jump on the way", KEEP, "eb 02 0f 0b c9 c3" },
 	/* sub $40, %rsp; mov %rbp, 32(%rsp); lea 32(%rsp), %rbp ... mov 32(%rsp), %rbp; add $40, %rsp: Go before 1.21 */
 	{ "Go's", "48 83 ec 28 48 89 6c 24 20 48 8d 6c 24 20", "48 8b 6c 24 20 48 83 c4 28 c3" },
+	{ "rbp from its own record", KEEP, "48 8b 6d 00 48 83 c4 28 c3" },
+	{ "a return address that is pushed again", KEEP, "c9 59 51 c3" },
+	{ "a return address that is jumped to", KEEP, "c9 59 ff e1" },
+	{ "both words from its record", KEEP, "48 8b 4d 08 48 89 ec 48 8b 6d 00 48 83 c4 10 51 c3" },
 };
 
 /* The innermost is take's own caller. */
@@ -194,6 +201,9 @@ TEST(covered_frames_between)
 	}
 }
 
+/* Read on as if a call never came back: stc; jc */
+#define JUMP_OVER(bytes) "f9 72 " bytes " "
+
 static const struct { const char *name, *before, *after; } keeping_none[] = {
 	{ "rbp left alone", "48 83 ec 18", "48 83 c4 18 c3" },
 	{ "rbp left alone, the other side of a branch", "48 83 ec 18", "85 c0 74 05 48 83 c4 18 c3 48 83 c4 18 c3" },
@@ -205,6 +215,10 @@ static const struct { const char *name, *before, *after; } keeping_none[] = {
 	{ "saved, and left alone", "55 53 48 83 ec 08", "48 83 c4 08 5b 5d c3" },
 	{ "an end behind an indirect jump", KEEP, "48 8d 05 03 00 00 00 ff e0 06 c9 c3" },
 	{ "rbp written on the way", KEEP, "48 89 e8 48 89 c5 c9 c3" },
+	{ "a list's next element", "55 48 83 ec 10", "48 8b 6d 00 48 83 c4 10 5d c3" },
+	{ "a stack of another's", "55 48 83 ec 10", JUMP_OVER("04") "48 8b 65 08 48 83 c4 10 5d c3" },
+	{ "another function, which begins with enter", "48 83 ec 18", JUMP_OVER("06") "c8 00 00 00 c9 c3 48 83 c4 18 c3" },
+	{ "another function, which begins with xchg", "48 83 ec 18", JUMP_OVER("05") "48 87 e5 c9 c3 48 83 c4 18 c3" },
 };
 
 TEST(code_that_keeps_none)
@@ -213,8 +227,9 @@ TEST(code_that_keeps_none)
 	for (size_t i = 0; i < sizeof(keeping_none) / sizeof(*keeping_none); i++) {
 		struct made inner = make(keeping_none[i].before, (void *)take, keeping_none[i].after);
 		struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
+		struct made outer = make(KEEP, (void *)middle.run, "c9 c3"); /* who would stand for middle */
 		printf("  %s\n", keeping_none[i].name);
-		middle.run();
+		outer.run();
 		CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
 		CHECK_EQ(taken.n, 1);
 		CHECK(taken.pc[0] == inner.back);
@@ -244,6 +259,45 @@ TEST(an_old_record_among_locals)
 	middle.run();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
 	CHECK(taken.n == 1 && taken.pc[0] == back);
+}
+
+/* rbx, saved next to rbp, holds where a call returns to. */
+TEST(a_register_behind_the_pointer)
+{
+	new_page();
+	struct made other = make(KEEP, (void *)take, "c9 c3");
+	other.run();
+	here += -(uintptr_t)here & 15;
+	void (*inner)(void);
+	*(void **)&inner = emit("53 48 bb"); /* push %rbx; mov $..., %rbx; push %rbx; push %rbp; mov %rsp, %rbp; sub $16, %rsp */
+	emit_word((void *)other.back);
+	emit("53 55 48 89 e5 48 83 ec 10");
+	uintptr_t back = emit_call((void *)take);
+	emit("48 89 ec 5d 5b 5b c3");
+	struct made middle = make(KEEP, (void *)inner, "c9 c3");
+	middle.run();
+	CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
+	CHECK(taken.n == 1 && taken.pc[0] == back);
+}
+
+/* Behind a call that never returns stands what looks like a jump to data. */
+TEST(data_is_not_read)
+{
+	new_page();
+	uint8_t *data = code + CODE_BYTES - 4096;
+	struct made inner = make("48 83 ec 18", (void *)take, JUMP_OVER("05") "e9 00 00 00 00 48 83 c4 18 c3");
+	struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
+	int32_t distance = (int32_t)(data - (uint8_t *)(inner.back + 8));
+
+	memcpy((uint8_t *)inner.back + 4, &distance, sizeof(distance));
+	memcpy(data, "\xc9\xc3", 2);
+	CHECK(!mprotect(data, 4096, PROT_READ | PROT_WRITE));
+	struct made keeps = make(KEEP, (void *)take, "c9 c3");
+	keeps.run(); /* asks about generated code */
+	a_second_passes();
+	middle.run();
+	CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
+	CHECK(taken.n == 1 && taken.pc[0] == inner.back);
 }
 
 /* --- the return address of a true record, replaced for the time of a capture */
@@ -334,6 +388,11 @@ TEST(code_that_is_replaced)
 __asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, %rsp\ncall *%rdi\nleave\nret\n"
 	".size asm_keeps, .-asm_keeps\n"
 	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rdi\nadd $8, %rsp\nret\n.size asm_none, .-asm_none\n");
+/* Says that its return address is where its second argument lies. */
+__asm__(".text\n.type asm_false_table, @function\nasm_false_table:\n.cfi_startproc\nsub $24, %rsp\n.cfi_def_cfa_offset 16\n"
+	"mov %rsi, 8(%rsp)\ncall *%rdi\nadd $24, %rsp\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
+	".size asm_false_table, .-asm_false_table\n");
+void asm_false_table(void (*to)(void), uintptr_t back);
 void asm_keeps(void (*to)(void));
 void asm_none(void (*to)(void));
 
@@ -358,6 +417,29 @@ TEST(assembly)
 		asm_none(in_between); /* in_between() saved an rbp that is a frame further out's */
 		CHECK(taken.reason == MTW_TRUNC_NO_CFI && taken.n == 3);
 	}
+}
+
+__attribute__((noinline, noipa, optimize("no-omit-frame-pointer"))) static void by_false_table(void)
+{
+	asm_false_table(take, replacement);
+	__asm__ volatile("");
+}
+
+/* A false table leads to where generated code was a moment ago, before the server has looked again. */
+TEST(code_that_is_unmapped)
+{
+	new_page();
+	struct made inner = make(KEEP, (void *)take, "c9 c3");
+	struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
+	middle.run();
+	CHECK(taken.pc[1] == middle.back && taken.proven[1]);
+	munmap(code, CODE_BYTES);
+	replacement = middle.back;
+	kept_alone = true;
+	by_false_table();
+	kept_alone = false;
+	CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
+	CHECK(taken.n == 2 && taken.pc[1] == middle.back);
 }
 #endif
 
