@@ -19,6 +19,7 @@
 #define SIGCHLD 17
 #define SIGCONT 18
 #define SIGSTOP 19
+#define SIGXCPU 24
 #define SIGSYS 31
 #define SIG_BLOCK 0
 #define SIG_UNBLOCK 1
