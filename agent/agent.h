@@ -255,7 +255,6 @@ bool mt_server_alive(void);                         /* ... or ends, or was left;
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
 void mt_server_leave(void);                         /* it is to take the hooks out, and end */
 bool mt_server_gone(void);                          /* there is none, and none that is just ending */
-bool mt_server_is_thread(void);                     /* of the program's, where it cannot be a process */
 bool mt_server_dies_along(void);                    /* when the target ends, so may it, at once */
 #define EXIT_UNKNOWN (-1)
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */

@@ -460,11 +460,6 @@ void mt_server_exec_failed(void)
 		wake_server();
 }
 
-bool mt_server_is_thread(void)
-{
-	return mt_server_running() && shared->thread_mode;
-}
-
 bool mt_server_dies_along(void)
 {
 	return mt_server_running() && shared->dies_along;

@@ -7,18 +7,16 @@
  * server waits for those that are under way, not for long: a destructor may take its time. Not seen are
  * unloads that libc does by itself (character sets); maps.c looks before it reads.
  *
- * A server that has died holds nothing: the kernel tells (server.h: xtid). From one that lives, and has not
- * let go within the patience, its hold is taken, so that one dlclose waits for a stopped server and the
- * next does not. When such a server goes on, it may fault on what is gone. That ends a process of its own
- * and nothing else. A server that is a thread would take the program with it, but is never stopped while
- * the program runs: so it has more time.
+ * A server that has died holds nothing: the kernel tells (server.h: xtid). From one that lives, and has not let go
+ * within two seconds, its hold is taken, so that one dlclose waits for a stopped server and the next does not. When
+ * such a server goes on, it may fault on what is gone, which ends a process of its own. On a busy machine a server
+ * may wait for a cpu for some 100 ms: the patience must be longer, or a detach ends half way.
  */
 #include "agent.h"
 
 #define HELD (1u << 31)
 #define PAUSE_NS 100000
-#define PATIENCE_NS (100ull * 1000 * 1000)
-#define THREAD_PATIENCE_NS (2ull * 1000 * 1000 * 1000)
+#define PATIENCE_NS (2ull * 1000 * 1000 * 1000)
 
 static _Atomic uint32_t xunloads; /* HELD, and how many are under way */
 
@@ -46,12 +44,12 @@ void mt_unloads_release(void)
  */
 void mt_unloads_begin(void)
 {
-	uint64_t patience = mt_server_is_thread() ? THREAD_PATIENCE_NS : PATIENCE_NS, since = 0;
+	uint64_t since = 0;
 
 	while (atomic_fetch_add(&xunloads, 1) & HELD && !mt_init_filtered()) {
 		if (!since)
 			since = mt_prim_now_ns();
-		if (!mt_server_alive() || mt_prim_now_ns() - since > patience) {
+		if (!mt_server_alive() || mt_prim_now_ns() - since > PATIENCE_NS) {
 			mt_unloads_release();
 			return;
 		}
