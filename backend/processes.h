@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * processes.h - the tree of processes that began under one `memtop run` or `record`, or that stand around one target:
+ * a line for each, and a watch for each that matters. Main thread only.
+ *
+ * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target that memtop did not
+ * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
+ * first one, has lived for a second, or has held 16 MiB (--matters changes that): it gets a watch, which has all
+ * figures, and the session's file has them, too. Of the others the file has the line.
+ */
+#ifndef PROCESSES_H
+#define PROCESSES_H
+
+#include "watch.h"
+
+#include <sys/types.h>
+
+struct processes;
+
+enum process_state {
+	PROCESS_STARTING,   /* exec is under way, or its agent has not spoken yet */
+	PROCESS_RUNNING,
+	PROCESS_EXITED,     /* status */
+	PROCESS_SIGNALLED,  /* status: the signal */
+	PROCESS_EXECED,     /* another program goes on in this process: its line follows */
+	PROCESS_GONE,       /* its end was not seen: the figures are those it wrote last */
+	PROCESS_UNFOLLOWED, /* why says the reason; no figures */
+};
+
+/* Valid until the next turn of the loop. Ids are never used again; 1 is the first program. */
+struct process {
+	uint32_t id, parent;        /* parent: 0 = the first, or not known */
+	int pid;                    /* 0 = not known */
+	unsigned depth;             /* 0 = the first */
+	char name[64];              /* "cc1plus"; of a fork without exec its parent's name */
+	const char *path;           /* "" = not known */
+	bool forked;                /* a fork that executed nothing */
+	enum process_state state;
+	int status;
+	bool status_known;
+	const char *why;            /* one sentence: why there are no figures, or no tree; NULL = all is there */
+	uint64_t begin_ns, end_ns;  /* since the first began; end 0 = it runs */
+	struct tally sum;           /* as MTW_TOTALS; of a RUNNING one as old as a second */
+	uint64_t live_bytes, live_blocks, peak_bytes;
+	uint64_t inherited_bytes;   /* part of live at its fork, and in its parent, too: sums over the tree leave it out */
+	double rate;                /* allocated bytes a second, mean of the last second */
+	double growth;              /* live bytes a minute, mean of the last minute or of its life */
+	bool exact;                 /* sum is that at the end, or comes from a watch */
+	bool matters;
+	struct watch *watch;        /* owned by processes; NULL = a line only */
+};
+
+struct processes_options {
+	uint64_t matter_bytes, matter_ns;  /* 0 = 16 MiB, 1 s */
+	struct watch_options watch;        /* for each watch; record_path: the one file of the tree */
+};
+
+/*
+ * The board: made before the first program starts; launch() takes its path along. -1 and *err: no memfd. The watch of
+ * the first program is the caller's to open and to close, and is given by processes_first().
+ */
+struct processes *processes_new(struct loop *loop, const struct processes_options *o, struct err *err);
+const char *processes_board(const struct processes *p);           /* value of MEMTOP_BOARD; "" = there is none */
+void processes_first(struct processes *p, pid_t pid, struct watch *w); /* the one that memtop started, or was told to watch */
+void processes_free(struct processes *p);                         /* closes every watch but the first's */
+void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
+
+size_t processes_list(const struct processes *p, const struct process **list); /* parents before children, siblings by id */
+const struct process *processes_find(const struct processes *p, uint32_t id);
+/* Opens the watch of one that is only a line; NULL and *err says why there is none. */
+struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err);
+/* Sums over the tree: each inherited block once. running: how many run; lines: how many there were in all. */
+struct processes_sum { size_t running, lines, unfollowed; uint64_t live_bytes, live_blocks; struct tally sum; };
+void processes_total(const struct processes *p, struct processes_sum *sum);
+uint64_t processes_missed(const struct processes *p);             /* processes that the board had no room for */
+/* Another that grows by more than this one does, for line 2; NULL = none. */
+const struct process *processes_grows_more(const struct processes *p, uint32_t id);
+/* A mark in every process that has a watch; how many took it. */
+size_t processes_mark(struct processes *p, const char *name);
+
+#endif
