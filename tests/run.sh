@@ -77,7 +77,7 @@ if want layers; then
 fi
 # From the last name to the first: so the long ones have company. Screens wait more than they compute.
 want unit && beside 2 $(ls -r "$BUILD"/tests/{backend,agent,tui}/t_* | grep -v '\.d$')
-want run && beside 2 $(ls -r tests/run/t_*)
+want run && beside 3 $(ls -r tests/run/t_*)
 want tui && beside 3 $(ls -r tests/tui/t_*)
 alone=1
 beside 1 "${once_more[@]}"
