@@ -2,14 +2,14 @@
  *
  * saver.c - writes a report or the session while the view goes on.
  *
- * A report wants the name of every stack, and of a large program it takes seconds to make. So the
- * names are asked for in slices between the keys, and when they are there a forked child, which
+ * A report and a session want the name of every stack, and of a large program it takes seconds to make
+ * them. So the names are asked for in slices between the keys, and when they are there a forked child, which
  * has the model as it was at that instant, writes the file and says through a pipe what failed. The
  * child has one thread: it never asks the symbolizer, touches no terminal, and ends by _exit.
- * A session is copied as it lies on the disk: it may be a gigabyte, the child does that too.
+ * A session is copied as it lies on the disk, with the names that came: it may be a gigabyte, the child does that too.
  *
  * One file at a time. It is written beside its name and renamed when it is whole, so that a full
- * disk leaves no half of one. A session that is under way is finished even when the view ends.
+ * disk leaves no half of one. When the view ends, a session is finished with the names that are there.
  */
 #include "actions.h"
 
@@ -52,22 +52,6 @@ static void finish(void)
 	job.fd = -1;
 	job.app->due = job.app->moved = true;
 	job.app = NULL;
-}
-
-void saver_stop(void)
-{
-	if (!job.app)
-		return;
-	if (job.fd >= 0 && !job.format) {
-		finish(); /* a copy needs nothing of us */
-		return;
-	}
-	if (job.fd >= 0) {
-		kill(job.pid, SIGKILL);
-		waitpid(job.pid, NULL, 0);
-	}
-	replace_give_up(&job.file);
-	finish();
 }
 
 /* --- the child */
@@ -146,6 +130,8 @@ static void start_child(void)
 {
 	int ends[2] = { -1, -1 };
 
+	if (!job.format)
+		watch_save_begin(job.app->watch);
 	if (pipe2(ends, O_CLOEXEC) || (job.pid = fork()) < 0) {
 		status_error("%s: not saved: %s", job.path, strerror(errno));
 		if (ends[0] >= 0) {
@@ -208,11 +194,24 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 	job.asked = 0;
 	job.said_len = 0;
 	job.fd = -1;
-	if (!format) {
-		watch_save_begin(a->watch);
-		start_child();
-		return;
-	}
 	job.timer = loop_timer(a->loop, SLICE_MS, true, on_slice, NULL);
 	on_slice(NULL);
+}
+
+void saver_stop(void)
+{
+	if (job.app && job.fd < 0 && !job.format)
+		start_child();
+	if (!job.app)
+		return;
+	if (!job.format) {
+		finish(); /* a copy needs nothing of us */
+		return;
+	}
+	if (job.fd >= 0) {
+		kill(job.pid, SIGKILL);
+		waitpid(job.pid, NULL, 0);
+	}
+	replace_give_up(&job.file);
+	finish();
 }
