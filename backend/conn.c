@@ -39,7 +39,7 @@
 #define PAUSE_MIN_MS 5u           /* a program that was just started listens within a few ms */
 #define PAUSE_MAX_MS 1000u
 #define BUSY_MS 10u               /* a full queue is asked again after so long, without a word, ... */
-#define BUSY_TRIES 200u           /* ... so often */
+#define BUSY_TRIES 1000u          /* ... so often */
 #define STEADY_NS 2000000000u     /* a link that lasted so long was good: come back at once */
 
 enum state { PAUSE, LOOKING, CONNECTING, GREETING, PROVING, UP, OVER };
