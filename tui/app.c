@@ -101,11 +101,11 @@ static void on_go_on(void *arg)
 		a->page->ops->refresh(a->page, false);
 	find_go_on(a);
 	go_on_with_rest(a);
-	end_slice(a);
-	if (a->building < 0) {
-		a->resort_due = false;
+	if (query_building(a->query) < 0)
 		travel_go_on(a);
-	}
+	end_slice(a);
+	if (a->building < 0)
+		a->resort_due = false;
 	if (!a->working || (was && a->building < 0) || now_ns() - a->view_ns >= SAY_BUILDING_NS)
 		draw(a, false);
 }
@@ -267,10 +267,9 @@ static void on_timer(void *arg)
 	}
 }
 
-/* Another instant or interval is there, and where that was wanted, all is shown of it. */
+/* Another instant or interval is there, and where that was wanted, all is shown of it. In a slice that has begun. */
 static void show_anew(struct app *a)
 {
-	begin_slice(a);
 	if (!travel_under_way(a) && !a->quit)
 		app_refresh(a, true);
 	end_slice(a);
@@ -283,7 +282,7 @@ static void on_change(void *arg, unsigned bits)
 
 	if (bits & WATCH_INSTANT) {
 		begin_slice(a);
-		travel_arrived(a);
+		travel_arrived(a); /* what it leaves unfinished, end_slice() sees */
 		show_anew(a);
 		return;
 	}
@@ -293,8 +292,10 @@ static void on_change(void *arg, unsigned bits)
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))
 		a->due = true;
-	if (bits & WATCH_INTERVAL)
+	if (bits & WATCH_INTERVAL) {
+		begin_slice(a);
 		show_anew(a);
+	}
 }
 
 static void on_resize(void *arg)
