@@ -48,6 +48,7 @@ struct owners {
 	size_t list_room, copies_room;
 	unsigned letters;        /* given out */
 	struct columns columns, other;
+	bool complete;           /* what the columns have is of a model that was complete */
 	uint64_t since_ns;       /* the rule is in force from then on; 0 = from the start */
 };
 

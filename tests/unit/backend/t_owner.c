@@ -229,6 +229,48 @@ TEST(history_is_of_the_rule_that_was_in_force)
 	end(&x);
 }
 
+static void agent_said(struct model *m, uint64_t time_ns, bool first, uint64_t held)
+{
+	struct event e = { .type = MTW_HISTORY };
+
+	e.u.history.interval_ns = 1000000000;
+	e.u.history.owners[0] = PROGRAM;
+	e.u.history.owner_count = 1;
+	e.u.history.first = first;
+	e.u.history.point.time_ns = time_ns;
+	e.u.history.owner_bytes[0] = held;
+	made_apply(m, &e);
+}
+
+/* Who looks while a first state comes in has the same history afterwards as who did not. */
+TEST(history_has_nothing_of_a_state_that_was_still_coming)
+{
+	const struct tally sum = { .alloc_blocks = 5, .alloc_bytes = 500 };
+	const struct owner *list;
+
+	for (int looks = 0; looks < 2; looks++) {
+		struct session x;
+
+		begin(&x);
+		agent_said(x.m, 1000000000, true, 300);
+		agent_said(x.m, 2000000000, false, 500);
+		made_totals(x.m, &sum);
+		made_tick(x.m, 3000000000, 0);
+		if (looks)
+			owners_update(x.o, &list);
+		made_node(x.m, 1, 0, PROGRAM, 16);
+		made_slot(x.m, 1, 1, 0);
+		made_counts(x.m, 1, 5, 500, 0, 0);
+		made_tick_whole(x.m, &sum, 4000000000);
+		CHECK_EQ(owners_update(x.o, &list), 1);
+		for (size_t p = 0; p < 4; p++) {
+			CHECK(owners_known(x.o)[p]);
+			CHECK_EQ(list[0].series[p], p ? 500 : 300);
+		}
+		end(&x);
+	}
+}
+
 TEST(users_wrappers)
 {
 	struct session x;
