@@ -371,7 +371,7 @@ def agent_processes(pid):
         if not entry.isdigit():
             continue
         try:
-            with open(f"/proc/{entry}/comm") as f:
+            with open(f"/proc/{entry}/comm", encoding="utf-8", errors="replace") as f:
                 if f.read().strip() != "memtop-agent":
                     continue
             if int(entry) != pid:
