@@ -61,7 +61,7 @@ def finish(process, seconds=10):
 
 
 def state(pid):
-    with open(f"/proc/{pid}/stat") as f:
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
         return f.read().rsplit(")", 1)[1].split()[0]
 
 
@@ -91,6 +91,6 @@ def tracers(pid):
     text = ""
     with contextlib.suppress(OSError):
         for tid in os.listdir(f"/proc/{pid}/task"):
-            with open(f"/proc/{pid}/task/{tid}/status") as f:
+            with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8", errors="replace") as f:
                 text += next(line for line in f if line.startswith("TracerPid"))
     return text
