@@ -37,6 +37,8 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 /* A system call that a distribution's seccomp filter may not list. -ENOSYS, without the call, where one may be active. */
 long mt_prim_call_seldom(long nr, long a, long b, long c);
 size_t mt_prim_page_bytes(void);
+/* clone(2) with all of its arguments, as glibc has it. The child's tid, or -errno. */
+int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
 /* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only
  * read is the kernel's page of zeros, which is there, and not alone. false: nobody knows. Opens a file. */

@@ -64,8 +64,10 @@ unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
 
 void mt_cfi_init(void);
 
-/* Is it what a coroutine's first function returns to? pc: a lookup address. */
+/* cfi_start.c. Is it what a coroutine's first function returns to? pc: a lookup address. */
 bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
+/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup address. */
+bool mt_cfi_is_start(const struct module *m, uintptr_t pc, bool exact);
 
 /* The packed rule for a lookup address; never 0. */
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);

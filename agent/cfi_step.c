@@ -11,13 +11,9 @@
 #include "rule.h"
 #include "unwind_proof.h"
 
-#include <elf.h>
-#include <link.h>
 #include <string.h>
-#include <ucontext.h>
 
 #define WORD sizeof(uint64_t)
-#define START_BYTES 64 /* the loader's entry code, which has no unwind table */
 
 #define UC_R8 40 /* as UC_BP */
 
@@ -134,64 +130,6 @@ bool mt_cfi_is_sigreturn(uintptr_t pc)
 	       !memcmp((const void *)pc, sigreturn, sizeof(sigreturn));
 }
 
-/*
- * What a coroutine of makecontext() returns to: it ends the stack. Its table does not say so; it
- * is called from nowhere, so that the byte before it is nobody's. 0 = unknown.
- */
-static uintptr_t coroutine_end, coroutine_end_bytes;
-
-#if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))
-__attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
-
-static void never_run(void)
-{
-}
-
-/* libc does not export its name, but makecontext() puts it under the stack that it makes, or into the link register. */
-void mt_cfi_init(void)
-{
-	ucontext_t context;
-	struct cfi_row row;
-	uint64_t stack[64];
-
-	if (!makecontext)
-		return;
-	memset(&context, 0, sizeof(context));
-	context.uc_stack.ss_sp = stack;
-	context.uc_stack.ss_size = sizeof(stack);
-	makecontext(&context, never_run, 0);
-#if defined(__x86_64__)
-	coroutine_end = *(const uintptr_t *)context.uc_mcontext.gregs[REG_RSP];
-#elif defined(__aarch64__)
-	coroutine_end = context.uc_mcontext.regs[30];
-#else
-	coroutine_end = pc_code(context.uc_mcontext.arm_lr);
-#endif
-	coroutine_end_bytes = 1;
-	if (CFI_TABLES && mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
-	    row.from == coroutine_end)
-		coroutine_end_bytes = row.to - row.from;
-}
-#else
-void mt_cfi_init(void)
-{
-}
-#endif
-
-bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact)
-{
-	return pc + !exact - coroutine_end < coroutine_end_bytes;
-}
-
-/* The loader calls its first function from code without a table: that is a stack's end, too. */
-static bool is_loader_start(const struct module *m, uintptr_t pc)
-{
-	if (!m || m->start != mt_maps_loader_start)
-		return false;
-	uintptr_t entry = m->bias + ((const ElfW(Ehdr) *)m->start)->e_entry;
-	return pc >= entry && pc - entry < START_BYTES;
-}
-
 uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 {
 	struct cfi_row row;
@@ -204,7 +142,7 @@ uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact)
 		return pack(&row, pc);
 	if (!exact && mt_cfi_is_sigreturn(pc + 1))
 		return rule_pack(RULE_SIGNAL, 0, 0);
-	if (is_loader_start(m, pc))
+	if (mt_cfi_is_start(m, pc, exact))
 		return rule_pack(RULE_END, 0, 0);
 	bool proves = PROOFS && mt_unwind_proof_allowed() && reason == MTW_TRUNC_NO_CFI && !exact;
 	return rule_pack((proves ? RULE_PROVE : RULE_NONE) | reason << RULE_REASON_SHIFT, 0, 0);
@@ -379,7 +317,7 @@ bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason)
 	if (*reason == MTW_TRUNC_NONE && row.state.how[CFI_RA] == CFI_UNDEFINED && !row.signal)
 		return false;
 	bool no_row = *reason != MTW_TRUNC_NONE;
-	if (no_row && is_loader_start(m, pc)) {
+	if (no_row && mt_cfi_is_start(m, pc, exact)) {
 		*reason = MTW_TRUNC_NONE;
 		return false;
 	}

@@ -28,12 +28,10 @@ struct option {
 	const char *choice; /* TEXT: the words allowed; SWITCH: the word that means true */
 };
 
-#if defined(__x86_64__)
-#define DEFAULT_ENGINE "cfi"
-#elif defined(__arm__)
+#if defined(__arm__)
 #define DEFAULT_ENGINE "ehabi"
 #else
-#define DEFAULT_ENGINE "fp"
+#define DEFAULT_ENGINE "cfi"
 #endif
 #define DEFAULTS                                                                                   \
 	{                                                                                          \

@@ -127,27 +127,48 @@ size_t mt_prim_page_bytes(void)
 	return getauxval(AT_PAGESZ);
 }
 
-/*
- * Does this kernel say which pages are mapped once (4.2)? Asked of a page that certainly is.
- */
-static bool says_alone(long fd)
+enum pagemap { PAGEMAP_UNKNOWN = 0, PAGEMAP_WHOLE, PAGEMAP_THERE, PAGEMAP_FALSE };
+
+static uint64_t page_word(long fd, const void *p)
 {
-	static _Atomic int xsays; /* 0 = not asked yet, 1 = it does, -1 = it does not */
-	int says = atomic_load_explicit(&xsays, memory_order_relaxed);
-	size_t page = mt_prim_page_bytes();
 	uint64_t word = 0;
 
-	if (says)
-		return says > 0;
+	read_at(fd, &word, 8, (uint64_t)((uintptr_t)p / mt_prim_page_bytes()) * 8);
+	return word;
+}
+
+/*
+ * What is it worth? Asked of a page that was just written, and then of the same page given back: an emulator (qemu-user)
+ * shows the host's, where other addresses hold. Before 4.2 it does not say which pages are mapped once.
+ */
+static enum pagemap pagemap_kind(long fd)
+{
+	static _Atomic int xkind; /* enum pagemap, learnt at the first question */
+	int kind = atomic_load_explicit(&xkind, memory_order_relaxed);
+	size_t page = mt_prim_page_bytes();
+
+	if (kind != PAGEMAP_UNKNOWN)
+		return kind;
 	char *p = mt_prim_map(page, false);
 	if (!p)
-		return true;
+		return PAGEMAP_WHOLE;
 	*(volatile char *)p = 1;
-	bool told = read_at(fd, &word, 8, (uintptr_t)p / page * 8) == 8;
+	uint64_t word = page_word(fd, p);
+	bool gone = failed(advise(p, page, MADV_DONTNEED)) || !(page_word(fd, p) >> 62); /* it fails on locked pages */
 	mt_prim_unmap(p, page);
-	says = !told || word >> 56 & 1 ? 1 : -1;
-	atomic_store_explicit(&xsays, says, memory_order_relaxed);
-	return says > 0;
+	kind = !(word >> 62) || !gone ? PAGEMAP_FALSE : word >> 56 & 1 ? PAGEMAP_WHOLE : PAGEMAP_THERE;
+	atomic_store_explicit(&xkind, kind, memory_order_relaxed);
+	return kind;
+}
+
+/* Pages in memory: what an emulator does answer for its own addresses. Those that are swapped out it leaves out. */
+static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
+{
+	if (failed(mt_prim_call(SYS_mincore, (long)start, (long)(pages * mt_prim_page_bytes()), (long)touched, 0, 0, 0)))
+		return false;
+	for (size_t i = 0; i < pages; i++)
+		touched[i] = touched[i] & 1 ? PAGE_THERE | PAGE_ALONE : 0;
+	return true;
 }
 
 /*
@@ -162,8 +183,9 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 
 	if (fd < 0)
 		return false;
-	unsaid = says_alone(fd) ? 0 : (uint64_t)1 << 56;
-	while (done < pages) {
+	enum pagemap kind = pagemap_kind(fd);
+	unsaid = kind == PAGEMAP_WHOLE ? 0 : (uint64_t)1 << 56;
+	while (kind != PAGEMAP_FALSE && done < pages) {
 		size_t some = pages - done < 128 ? pages - done : 128;
 		long got = read_at(fd, words, some * 8, (first + done) * 8);
 		if (got < (long)(some * 8))
@@ -173,7 +195,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
-	return done == pages;
+	return kind == PAGEMAP_FALSE ? in_memory(start, pages, touched) : done == pages;
 }
 
 /*

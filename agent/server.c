@@ -215,7 +215,7 @@ static int between(void *arg)
 	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
+	if (mt_prim_clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
 		  s, &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
@@ -277,7 +277,7 @@ static bool start_process(struct start *st)
 		return false;
 	st->server->is_child = shared->is_child = inherits(st->server->target);
 	st->dead = st->server->is_child ? dead_child() : 0;
-	int status = 0, pid = clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st);
+	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
 	if (st->was_server)
@@ -313,7 +313,7 @@ static bool start_thread(struct start *st)
 	for (int i = 0; i < 2 && tid < 0; i++) {
 		s->shares_files = shares[i] != 0;
 		atomic_store(&shared->xstate_futex, SERVER_STARTING);
-		tid = clone(in_thread, st->stack + STACK_BYTES - 64,
+		tid = mt_prim_clone(in_thread, st->stack + STACK_BYTES - 64,
 			    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS | ITS_LIFE | shares[i],
 			    s, &shared->xtid, st->tls, &shared->xtid);
 	}

@@ -30,21 +30,16 @@
 
 enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
 
-#if defined(__x86_64__)
-#define BEST "cfi"
-#define BEST_WHY "unwind tables describe every function of this machine"
-#define BEST_WALK mt_unwind_cfi_walk
-#define BEST_RULE mt_unwind_cfi_rule
-#elif defined(__arm__)
+#if defined(__arm__)
 #define BEST "ehabi"
 #define BEST_WHY "this machine has unwind tables of its own"
 #define BEST_WALK mt_unwind_ehabi_walk
 #define BEST_RULE mt_unwind_ehabi_rule
 #else
-#define BEST "fp"
-#define BEST_WHY "every function of this machine keeps a frame pointer"
-#define BEST_WALK mt_unwind_fp_walk
-#define BEST_RULE mt_unwind_fp_rule
+#define BEST "cfi"
+#define BEST_WHY "unwind tables describe every function of this machine"
+#define BEST_WALK mt_unwind_cfi_walk
+#define BEST_RULE mt_unwind_cfi_rule
 #endif
 
 #if defined(__arm__)

@@ -13,9 +13,14 @@
  * ends the walk as truncated. A pc outside every module passes for generated code if a call
  * instruction stands before it (x86-64).
  *
+ * On AArch64 code has to show that it keeps a record: by its unwind table, else by how it returns. ART's compiled code
+ * keeps none, and leaves x29 to a frame further out: the record there would hide functions, and nothing would say so.
+ * So the walk ends, with the reason, at code outside every module (the JIT's, whatever its mapping is called), in ART's
+ * own files, and where a table says that the function keeps none.
+ *
  * Through a signal handler the walk goes on with the registers that the kernel saved. What was interrupted may
  * have no record of its own, or not yet (AArch64: a function that calls none never has): there its unwind table
- * says who called it, and without one the next record does.
+ * says who called it, and without one the walk ends (x86-64: the next record does).
  */
 #include "cfi.h"
 #include "maps.h"
@@ -24,6 +29,7 @@
 #include "unwind_proof.h"
 
 #include <memtop/wire.h>
+#include <string.h>
 
 #define WORD sizeof(uintptr_t)
 
@@ -111,12 +117,65 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 
 static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
 {
-	unsigned untold;
-
-	if (!mt_cfi_step(known, r, &untold))
-		return leave(known, p, reason);
+	if (!mt_cfi_step(known, r, reason))
+		return false;
 	*p = (struct place){ r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP] };
 	return true;
+}
+
+#define CODE_MOST 2048u /* instructions that are read to a function's end */
+
+/* ldp x29, x30, [sp, #n]; ldp x29, x30, [sp], #n */
+static bool takes_record(uint32_t insn)
+{
+	return (insn & 0xffc07fff) == 0xa9407bfd || (insn & 0xffc07fff) == 0xa8c07bfd;
+}
+
+/* ret; retaa, retab */
+static bool returns(uint32_t insn)
+{
+	return insn == 0xd65f03c0 || (insn & 0xfffffbff) == 0xd65f0bff;
+}
+
+/* Code without a table: does it take x29 and x30 from a record on its first way out? */
+static bool shows_record(const struct module *m, uintptr_t pc)
+{
+	for (uintptr_t at = pc & ~(uintptr_t)3, end = at + CODE_MOST * 4; at < end; at += 4) {
+		if ((at == (pc & ~(uintptr_t)3) || !(at & 4095)) && (!mt_maps_runs(m, at) || !mt_prim_readable(at, 4)))
+			return false;
+		uint32_t insn = *(const uint32_t *)at;
+		if (takes_record(insn) || returns(insn))
+			return takes_record(insn);
+	}
+	return false;
+}
+
+/* What ART compiles ahead of time; its linker may list it. */
+static bool is_art(const struct module *m)
+{
+	static const char *const ends[] = { ".oat", ".odex", ".art", ".vdex" };
+	const char *dot = strrchr(m->path, '.');
+
+	for (size_t i = 0; dot && i < sizeof(ends) / sizeof(*ends); i++)
+		if (!strcmp(dot, ends[i]))
+			return true;
+	return false;
+}
+
+/* MTW_TRUNC_NONE: the function keeps a record; or why that cannot be said. */
+static unsigned record_of(const struct module *m, uintptr_t pc)
+{
+	struct cfi_row row;
+
+	if (!m)
+		return MTW_TRUNC_NO_CFI;
+	if (mt_cfi_row(m, pc_lookup(pc), &row) != MTW_TRUNC_NONE)
+		return !is_art(m) && shows_record(m, pc) ? MTW_TRUNC_NONE : MTW_TRUNC_NO_CFI;
+	const struct cfi_state *s = &row.state;
+	bool last = s->how[CFI_RA] == CFI_UNDEFINED;
+	bool both = s->how[CFI_BP] == CFI_OFFSET && s->how[CFI_RA] == CFI_OFFSET &&
+		    s->value[CFI_RA] == s->value[CFI_BP] + (int64_t)WORD;
+	return last || both ? MTW_TRUNC_NONE : MTW_TRUNC_BAD_CFI;
 }
 
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
@@ -125,9 +184,12 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 
 	if (pc < 4096)
 		return STRAY;
+	if (mt_cfi_is_coroutine_end(pc_lookup(pc), pc & PC_EXACT))
+		return rule_pack(RULE_END, 0, 0);
 	if ((!m || flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO)) && !(pc & PC_EXACT) && mt_cfi_is_sigreturn(pc))
 		return rule_pack(RULE_SIGNAL, 0, 0);
-	return RECORD;
+	unsigned reason = pc & PC_EXACT ? MTW_TRUNC_NONE : record_of(m, pc);
+	return reason ? rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT, 0, 0) : RECORD;
 }
 #else
 static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *r)
@@ -177,6 +239,10 @@ static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, in
 	if (rule & RULE_OWN)
 		return false;
 	out[(*n)++] = p->pc;
+	if ((rule & RULE_KIND) == RULE_NONE || (rule & RULE_KIND) == RULE_END) {
+		*reason = rule_reason(rule);
+		return false;
+	}
 	if ((rule & RULE_KIND) != RULE_SIGNAL)
 		return true;
 	struct cfi_regs r;

@@ -44,7 +44,7 @@ extern char memtop_said[512] __attribute__((weak));
  * The stack of the caller as the agent sees it, as backtrace(3) gives it: return addresses, innermost
  * first, frames[0] lies in the caller itself. At most `max`; returns how many, 0 when not watched.
  * Under unwind=instrument it is read off the list of functions that the thread is inside of, under
- * any other engine it is a walk by unwind tables (frame pointers on AArch64). Allocates nothing, takes no
+ * any other engine it is a walk by unwind tables. Allocates nothing, takes no
  * lock, and may be called from signal handlers, but for a thread's very first use of the agent, which
  * maps memory. A weak symbol: test it before the call.
  *

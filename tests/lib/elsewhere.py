@@ -169,6 +169,8 @@ class Machine:
         r = wait_for(lambda: (x := live()) and x["totals"]["live_blocks"] == blocks + 100 and x, what="the first phase")
         assert r["totals"]["live_bytes"] == bytes_ + 100 * 65536, r["totals"]
         assert any(f["function"] == "early_phase" for s in r["stacks"] for f in s["frames"]), r["stacks"][:1]
+        for figure in ("live_blocks", "live_bytes"):
+            assert sum(t[figure] for t in r["threads"]) == r["totals"][figure], (figure, r["threads"], r["totals"])
         done = run([MEMTOP, "mark", target, "outside"], env=environment())
         assert done.returncode == 0, done.stderr
         os.kill(p.pid, signal.SIGUSR1)
