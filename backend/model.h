@@ -279,6 +279,13 @@ size_t model_rss_named(const struct model *m, const struct rss_named **list);
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
+/* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
+uint64_t model_looked(const struct model *m, enum mtw_kind kind);
+/* Instants at which the session is known whole, by time, each once; of very many, every second one, fourth ... */
+struct instant { uint64_t time_ns, ticks; }; /* ticks: so many were read up to it (model_ticks_read()) */
+size_t model_instants(const struct model *m, const struct instant **list);
+size_t model_instant_at(const struct model *m, uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
+uint64_t model_ticks_read(const struct model *m);
 const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was asked for, or it is not here yet */
 uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 /* allocation and free rates, per second: over the last second, and over ten */

@@ -42,6 +42,7 @@ static void publish(struct model *m)
 	free(m->cohorts.list);
 	m->cohorts = *c;
 	m->cohorts_whole = true;
+	instants_looked(m, MTW_KIND_COHORTS, c->time_ns);
 	m->cohort_scans++;
 	m->cohorts_begun = false;
 	*c = (struct cohorts){ 0 };

@@ -90,6 +90,7 @@ void rss_apply(struct model *m, const struct event *e)
 		thin(m);
 	GROW(m->rss_list, m->rss_room, m->rss_count + 1);
 	m->rss_list[m->rss_count++] = now;
+	instants_looked(m, MTW_KIND_MEMORY, now.time_ns);
 }
 
 size_t model_rss(const struct model *m, const struct rss **list)
