@@ -279,9 +279,14 @@ static bool others_wait(const struct server *s, int viewer)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++)
 		for (int k = 0; n != viewer && k < MTW_KIND_COUNT; k++)
-			if (s->viewer[n].scan[k].waits)
+			if (s->viewer[n].state == VIEWER_OPEN && s->viewer[n].scan[k].waits)
 				return true;
 	return false;
+}
+
+bool scan_waits(const struct server *s)
+{
+	return s->scan.viewer < 0 && others_wait(s, -1);
 }
 
 static void scan_send(struct server *s)

@@ -372,6 +372,7 @@ size_t history_encode(struct server *s, uint8_t *buf, size_t size);
 /* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n);
 void scan_run(struct server *s);                    /* when one waits */
+bool scan_waits(const struct server *s);            /* one was asked for, and none is under way */
 void scan_last(struct server *s);                   /* the target is gone: who held what is alive, and in what memory */
 void scan_breathe(struct server *s, struct breath *b, uint32_t steps); /* on the way; a block is a step */
 bool scan_memory(struct server *s, struct mtw_out *o); /* scan_memory.c: the payload behind the request; false: no memory */

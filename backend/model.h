@@ -281,6 +281,7 @@ uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
+uint64_t model_answers(const struct model *m, enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
 /* Instants at which the session is known whole, by time, each once; of very many, every second one, fourth ... */
 struct instant { uint64_t time_ns, ticks; }; /* ticks: so many were read up to it (model_ticks_read()) */
 size_t model_instants(const struct model *m, const struct instant **list);

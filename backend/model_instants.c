@@ -19,7 +19,7 @@ void instants_clear(struct model *m)
 	m->instant_count = m->instant_room = 0;
 	m->ticks_read = 0;
 	for (int k = 0; k < MTW_KIND_COUNT; k++)
-		m->looked_ns[k] = 0;
+		m->looked_ns[k] = m->answers[k] = 0;
 }
 
 static void thin(struct model *m)
@@ -73,6 +73,12 @@ uint64_t model_ticks_read(const struct model *m)
 void instants_looked(struct model *m, enum mtw_kind kind, uint64_t time_ns)
 {
 	m->looked_ns[kind] = time_ns ? time_ns : m->time_ns ? m->time_ns : 1;
+	m->answers[kind]++;
+}
+
+uint64_t model_answers(const struct model *m, enum mtw_kind kind)
+{
+	return m->answers[kind];
 }
 
 uint64_t model_looked(const struct model *m, enum mtw_kind kind)

@@ -174,6 +174,7 @@ struct model {
 	bool have_ages;
 	uint64_t scan_request, thread_scans;
 	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none came */
+	uint64_t answers[MTW_KIND_COUNT];   /* so many, those that say nothing among them */
 	struct rss *rss_list;
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;

@@ -84,8 +84,10 @@ void rss_apply(struct model *m, const struct event *e)
 				(struct rss_named){ what, xstrndup(p->name.s, p->name.len), p->bytes, p->mappings };
 	}
 	m->rss_scans++;
-	if (!e->u.rss.count)
-		return; /* the agent could not find out */
+	if (!e->u.rss.count) { /* the agent could not find out */
+		m->answers[MTW_KIND_MEMORY]++;
+		return;
+	}
 	if (m->rss_count == LIST_MAX)
 		thin(m);
 	GROW(m->rss_list, m->rss_room, m->rss_count + 1);

@@ -3,13 +3,14 @@
  * v_memory.c - why is the process as large as it is: its resident memory in parts that add up to it,
  * what each grew by, and one sentence that says which of them did it.
  *
- * The agent is asked while the view is shown. Growth counts from the answer next to the mark that the
+ * The agent is asked while the view is shown, and now and then for the session. Growth counts from the answer next to the mark that the
  * diff is from, else from the first one that there is.
  */
 #include "app.h"
-#include "asking.h"
 #include "cells.h"
 #include "graph.h"
+#include "looked.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,22 +34,19 @@ struct memory {
 	size_t past_count;
 	bool known, compared;
 	uint32_t mark;           /* that it counts from; 0: from the first answer */
-	struct asking asking;
 };
 
-static const struct {
-	const char *label, *brief; /* brief: in the sentence */
-} words[MTW_MEMORY_COUNT + 1] = {
-	[MTW_MEMORY_LIVE] = { "live blocks, resident", "live heap" },
-	[MTW_MEMORY_ROUNDING] = { "rounding to size classes", "rounding" },
-	[MTW_MEMORY_FREE] = { "allocator: free lists, its own", "allocator free lists" },
-	[MTW_MEMORY_FILE] = { "mapped files (code, data)", "mapped files" },
-	[MTW_MEMORY_SHARED] = { "shared memory", "shared memory" },
-	[MTW_MEMORY_STACK] = { "thread stacks", "thread stacks" },
-	[MTW_MEMORY_AGENT] = { "memtop agent", "memtop agent" },
-	[MTW_MEMORY_OTHER] = { "other mappings of the program", "other mappings" },
-	[MTW_MEMORY_COUNT] = { "RSS, all of it", "RSS" },
+/* In the sentence. */
+static const char *const brief[MTW_MEMORY_COUNT + 1] = {
+	[MTW_MEMORY_LIVE] = "live heap", [MTW_MEMORY_ROUNDING] = "rounding", [MTW_MEMORY_FREE] = "allocator free lists",
+	[MTW_MEMORY_FILE] = "mapped files", [MTW_MEMORY_SHARED] = "shared memory", [MTW_MEMORY_STACK] = "thread stacks",
+	[MTW_MEMORY_AGENT] = "memtop agent", [MTW_MEMORY_OTHER] = "other mappings", [MTW_MEMORY_COUNT] = "RSS",
 };
+
+static const char *label(uint32_t what)
+{
+	return what == MTW_MEMORY_COUNT ? "RSS, all of it" : report_memory(what);
+}
 
 enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
 
@@ -137,7 +135,7 @@ static void refresh(struct view *v, bool resort)
 	size_t n = model_rss(v->app->model, &list);
 
 	(void)resort;
-	asking_go_on(&m->asking, v->app, MTW_KIND_MEMORY, model_rss_scans(v->app->model));
+	looked_want(v->app, MTW_KIND_MEMORY);
 	m->count = 0;
 	m->known = n > 0;
 	if (n) {
@@ -214,7 +212,7 @@ static void sentence(const struct memory *m, char *out, size_t size)
 		if (g[i].bytes <= least && -g[i].bytes <= least)
 			continue;
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between, text_bytes_signed(a, g[i].bytes),
-				      words[g[i].what].brief, i == 0 ? verdict(&g[0], all) : "");
+				      brief[g[i].what], i == 0 ? verdict(&g[0], all) : "");
 		between = i == 0 && *verdict(&g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
@@ -248,14 +246,14 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 
 	if (*r->name)
 		snprintf(text, sizeof text, "    %s", r->name);
-	else if (c.w < (int)strlen(words[MTW_MEMORY_FREE].label))
-		snprintf(text, sizeof text, "%s", words[r->what].brief);
+	else if (c.w < (int)strlen(label(MTW_MEMORY_FREE)))
+		snprintf(text, sizeof text, "%s", brief[r->what]);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
-		snprintf(text, sizeof text, "%s (%s)", words[r->what].label, text_count(count, r->mappings));
+		snprintf(text, sizeof text, "%s (%s)", label(r->what), text_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
 		snprintf(text, sizeof text, "allocator: rounding, free lists, its own"); /* not glibc's */
 	else
-		snprintf(text, sizeof text, "%s", words[r->what].label);
+		snprintf(text, sizeof text, "%s", label(r->what));
 	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);
 }
 
@@ -301,13 +299,8 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, lines, 0, a->h - lines, -1), top = area_sub(a, 0, 0, lines, -1);
 
 	if (!m->known) {
-		draw_words(a, 1, 1, ROLE_WARNING, !watch_live(v->app->watch) ?
-			   "Not known: nobody asked for it while the program ran. A live view does, in Memory (7) and at its marks." :
-			   model_program(v->app->model) && !(model_program(v->app->model)->features & MTW_FEATURE_MEMORY) ?
-			   "This agent is of a version that cannot tell." :
-			   v->app->figures.past ? "Not known of this instant: nobody had asked by then. Memory (7) does while it is shown, and each mark does." :
-			   m->asking.answers ? "The agent cannot find out: it sees no /proc/PID/smaps." :
-			   "The agent is asked what the process' memory consists of.");
+		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
+		draw_words(a, 1, 1, ROLE_WARNING, why ? why : frame_empty_reason(v->app));
 		return;
 	}
 	sentence(m, text, sizeof text);
@@ -316,11 +309,11 @@ static void draw(struct view *v, const struct area *a)
 	table_draw(&table, &list, &m->list, m, -1, false, true);
 }
 
-static void caption(struct view *v, bool brief, char *out, size_t size)
+static void caption(struct view *v, bool in_brief, char *out, size_t size)
 {
 	struct memory *m = (struct memory *)v;
 	char span[32], since[128];
-	uint64_t age = asking_age(&m->asking, v->app);
+	uint64_t age = looked_long_ago(v->app, MTW_KIND_MEMORY);
 
 	if (!m->known)
 		return;
@@ -330,8 +323,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		text_span(since, m->now.time_ns - m->then.time_ns);
 	if (m->compared)
 		snprintf(out, size, "NET %s %s", m->mark ? "since" : "over", since);
-	if (age && !brief)
-		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_span(span, age));
+	if (age && !in_brief)
+		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_ago(span, age));
 }
 
 static unsigned request(struct view *v, enum request r)
