@@ -2,9 +2,10 @@
  *
  * model_instants.c - at which instants the session is known whole, and of when each answer to a scan is.
  *
- * An instant is its tick: two may say the same time (a scan's answer is followed by a tick of its own), and the
- * later one then stands for both. So a place in the session is the count of ticks up to it, which is the same
- * for whoever reads the same frames.
+ * An instant is its tick: two may say the same time (the answer to a scan is followed by a tick of its own, with the
+ * counters of before). The first is the instant, for the answer is younger than what the counters say; the last of the
+ * session is the exception, which has all. So a place in the session is the count of ticks up to it, which is the
+ * same for whoever reads the same frames.
  */
 #include "model_priv.h"
 
@@ -37,6 +38,8 @@ void instants_tick(struct model *m, uint64_t time_ns, uint32_t flags)
 	if (!(flags & (MTW_TICK_COMPLETE | MTW_TICK_FINAL)))
 		return;
 	bool again = m->instant_count && m->instants[m->instant_count - 1].time_ns == time_ns;
+	if (again && !(flags & MTW_TICK_FINAL))
+		return;
 	if (!again && m->instant_count == INSTANTS_MAX)
 		thin(m);
 	GROW(m->instants, m->instant_room, m->instant_count + 1);

@@ -328,7 +328,7 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
-		graph_request(&a->figures, &a->time, r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
+		graph_request(&a->figures, &a->time, watch_now(a->watch), r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
 	case REQ_MARK: return said(mark_now(a, ""));
 	case REQ_MARK_NAMED:
