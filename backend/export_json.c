@@ -7,7 +7,7 @@
  * The outer object is written by hand and each element of a list is built, printed and freed by
  * itself: a report of a million stacks needs the memory of one.
  */
-#include "export_looks.h"
+#include "export_json_looks.h"
 #include "hooked.h"
 #include "report.h"
 

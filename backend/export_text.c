@@ -5,7 +5,7 @@
  */
 #include "report.h"
 
-#include "export_looks.h"
+#include "export_text_looks.h"
 #include "foreign.h"
 
 #include <errno.h>

@@ -170,6 +170,14 @@ struct totals {
 struct rss {
 	uint64_t time_ns, bytes[MTW_MEMORY_COUNT], mappings[MTW_MEMORY_COUNT];
 };
+static inline uint64_t rss_all(const struct rss *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
+		sum += r->bytes[i];
+	return sum;
+}
 struct rss_named { /* one file, one shared memory: a share of its part */
 	uint32_t what;
 	char *name;
@@ -195,6 +203,8 @@ struct cohorts { /* one scan */
 };
 /* Those of one slot; how many. */
 size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first);
+/* Summed up by age alone, youngest first: *count of them, to be freed. Slot and thread of each mean nothing. */
+struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
 struct event; /* wire_read.h */
@@ -273,6 +283,7 @@ bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's tota
 const struct scan_ages *model_ages(const struct model *m);
 /* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came. */
 size_t model_rss(const struct model *m, const struct rss **list);
+const struct rss *model_rss_newest(const struct model *m); /* NULL = none */
 size_t model_rss_named(const struct model *m, const struct rss_named **list);
 #define RSS_NEAR_NS 10000000000u
 /* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */

@@ -101,6 +101,11 @@ size_t model_rss(const struct model *m, const struct rss **list)
 	return m->rss_count;
 }
 
+const struct rss *model_rss_newest(const struct model *m)
+{
+	return m->rss_count ? &m->rss_list[m->rss_count - 1] : NULL;
+}
+
 size_t model_rss_named(const struct model *m, const struct rss_named **list)
 {
 	*list = m->rss_named;

@@ -144,7 +144,8 @@ static void say_where(struct app *a)
 	char clock[32];
 
 	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
-		status_error("call paths are known from %s on, which is shown: before that only the graph knows", graph_clock(clock, &a->figures, &a->time, shown));
+		status_error("call paths are known from %s on, which is shown: before that only the graph knows",
+			     graph_clock(clock, &a->figures, &a->time, shown));
 	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
 		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown), watch_travel_problem(a->watch));
 }
@@ -211,7 +212,8 @@ static bool read_clock(const char *text, uint64_t *ns)
 	if (*end || n < 2)
 		return false;
 	/* As a screen shows it: the instant lies within that millisecond. */
-	*ns = (uint64_t)(below * 1e9 + 0.5) + (ms ? 999999 : 0) + ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
+	*ns = (uint64_t)(below * 1e9 + 0.5) + (ms ? 999999 : 0);
+	*ns += ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
 	return true;
 }
 

@@ -59,18 +59,9 @@ static const struct column columns[] = {
 	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},
 };
 
-static uint64_t all_of(const struct rss *r)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < MTW_MEMORY_COUNT; i++)
-		sum += r->bytes[i];
-	return sum;
-}
-
 static uint64_t bytes_of(const struct rss *r, uint32_t what)
 {
-	return what == MTW_MEMORY_COUNT ? all_of(r) : r->bytes[what];
+	return what == MTW_MEMORY_COUNT ? rss_all(r) : r->bytes[what];
 }
 
 static uint64_t id_of(void *arg, size_t i)
@@ -109,7 +100,7 @@ static void add_named(struct memory *m, uint32_t what)
 
 	for (size_t i = 0; i < n; i++) {
 		bool main = p && p->exe && !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
-		if (list[i].what == what && list[i].bytes > all_of(&m->now) / NAMED_PART)
+		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
 			add_row(m, what, main ? p->name : list[i].name, list[i].bytes, list[i].mappings);
 	}
 	if (m->count > first)
@@ -149,7 +140,7 @@ static void refresh(struct view *v, bool resort)
 			add_row(m, what, "", m->now.bytes[what], m->now.mappings[what]);
 			add_named(m, what);
 		}
-		add_row(m, MTW_MEMORY_COUNT, "", all_of(&m->now), 0);
+		add_row(m, MTW_MEMORY_COUNT, "", rss_all(&m->now), 0);
 	}
 	list_update(&m->list, m->count, id_of, NULL, m);
 }
@@ -188,10 +179,10 @@ static void sentence(const struct memory *m, char *out, size_t size)
 {
 	struct growth g[MTW_MEMORY_COUNT];
 	char a[32], b[32], since[128] = "";
-	int64_t all = (int64_t)(all_of(&m->now) - all_of(&m->then)), least = (int64_t)(all_of(&m->now) / 1000);
+	int64_t all = (int64_t)(rss_all(&m->now) - rss_all(&m->then)), least = (int64_t)(rss_all(&m->now) / 1000);
 	size_t n;
 
-	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, all_of(&m->now)));
+	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
 	if (!m->compared) {
 		snprintf(out + n, size - n, figures_over(&m->v.app->figures) || m->v.app->figures.past ?
 			 ".  It was looked at once only: what grew is not known." :
@@ -263,7 +254,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct memory_row *r = &m->rows[row];
 	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
 	struct cell c = { a, y, x, w, about };
-	uint64_t all = all_of(&m->now);
+	uint64_t all = rss_all(&m->now);
 
 	switch (column) {
 	case C_BYTES: cell_bytes(c, r->bytes); break;
