@@ -232,7 +232,11 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct threads *l = (struct threads *)v;
 
+	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
+
 	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
+	if (why && l->count && (int)l->count + 4 < a->h) /* below the rows; where they fill the screen, the caption says that */
+		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING, l->hidden ? "All threads have ended, and hold nothing." :
 							      frame_empty_reason(v->app));
@@ -247,8 +251,7 @@ static void live_of(const struct threads *l, char *out, size_t size)
 	char one[32], two[32], ago[32];
 
 	if (!model_looked(a->model, MTW_KIND_THREADS))
-		snprintf(out, size, "  %s", watch_live(a->watch) && !still ? "LIVE is asked for" :
-			 watch_missing(a->watch, MTW_KIND_THREADS));
+		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !still ? "asked for" : "not known");
 	else if (!still && age >= OLD_NS)
 		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
 	else if (still && l->held != all)
