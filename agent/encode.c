@@ -316,17 +316,18 @@ static bool put_slots(struct server *s, struct viewer *v)
 	return swept && !v->list && marks_send(s, v);
 }
 
-/* Passes the window like the answer to a scan; false: there is no room for it yet. */
-static bool put_last_threads(struct server *s, struct viewer *v)
+/* They pass the window like the answer to a scan; false: there is no room for them yet. */
+static bool put_last_scans(struct server *s, struct viewer *v)
 {
-	if (!s->over || !s->last_threads || v->last_threads)
-		return true;
-	if (viewer_space(v) < s->last_threads_len + SMALL_BYTES) {
-		v->wants = true;
-		return false;
+	for (; s->over && v->last_scans < LAST_SCANS; v->last_scans++) {
+		const struct last_scan *last = &s->last[v->last_scans];
+		if (last->reply && viewer_space(v) < last->len + SMALL_BYTES) {
+			v->wants = true;
+			return false;
+		}
+		if (last->reply)
+			viewer_frame(v, last->type, last->reply, last->len);
 	}
-	viewer_frame(v, MTW_SCAN_THREADS, s->last_threads, s->last_threads_len);
-	v->last_threads = true;
 	return true;
 }
 
@@ -390,7 +391,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 		put_totals(s, v); /* how far loading is, as of this TICK */
 	if (!slots)
 		v->wants = true;
-	v->complete = small && slots && put_last_threads(s, v) && put_last_cohorts(s, v);
+	v->complete = small && slots && put_last_scans(s, v) && put_last_cohorts(s, v);
 	put_tick(s, v, v->complete);
 	viewer_write(s, v);
 }

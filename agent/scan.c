@@ -279,9 +279,14 @@ static bool others_wait(const struct server *s, int viewer)
 {
 	for (int n = 0; n < VIEWERS_MAX; n++)
 		for (int k = 0; n != viewer && k < MTW_KIND_COUNT; k++)
-			if (s->viewer[n].scan[k].waits)
+			if (s->viewer[n].state == VIEWER_OPEN && s->viewer[n].scan[k].waits)
 				return true;
 	return false;
+}
+
+bool scan_waits(const struct server *s)
+{
+	return s->scan.viewer < 0 && others_wait(s, -1);
 }
 
 static void scan_send(struct server *s)
@@ -360,22 +365,51 @@ void scan_run(struct server *s)
 	end_scan(scan); /* or who asked is gone */
 }
 
-void scan_last(struct server *s)
+/* `reply` is given up unless it is whole. */
+static void keep_last(struct last_scan *last, unsigned type, uint8_t *reply, const struct mtw_out *o, bool good)
+{
+	if (!good || o->full) {
+		serve_unmap(reply, SCRATCH_BYTES);
+		return;
+	}
+	*last = (struct last_scan){ type, reply, (size_t)(o->at - reply) };
+}
+
+static void last_threads(struct server *s)
 {
 	struct cohorts *c = cohorts_new();
 	struct work *w = look(s, NULL, c);
 	uint8_t *reply = w ? serve_map(SCRATCH_BYTES) : NULL;
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
 
-	if (!reply) {
-		serve_unmap(w, sizeof(*w));
+	if (reply) {
+		mtw_put(&o, 0);
+		put_threads(&o, w);
+		keep_last(&s->last[0], MTW_SCAN_THREADS, reply, &o, true);
+		s->last_cohorts = c;
+	} else {
 		cohorts_free(c);
-		return;
 	}
-	mtw_put(&o, 0);
-	put_threads(&o, w);
 	serve_unmap(w, sizeof(*w));
-	s->last_threads = reply;
-	s->last_threads_len = (size_t)(o.at - reply);
-	s->last_cohorts = c;
+}
+
+/*
+ * The target's memory is this process' as well, and still there. Not where the target waits for us to end: mappings
+ * are read for milliseconds.
+ */
+static void last_memory(struct server *s)
+{
+	uint8_t *reply = s->dies_along ? NULL : serve_map(SCRATCH_BYTES);
+	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
+
+	if (!reply)
+		return;
+	mtw_put(&o, 0);
+	keep_last(&s->last[1], MTW_SCAN_MEMORY, reply, &o, scan_memory(s, &o));
+}
+
+void scan_last(struct server *s)
+{
+	last_threads(s);
+	last_memory(s);
 }

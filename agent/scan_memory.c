@@ -59,6 +59,7 @@ struct walk {
 	bool glibc;
 	bool reported;             /* blocks of named heaps: malloc's sizes and limits are not theirs */
 	bool weighed;              /* some blocks stand for others, which may lie elsewhere */
+	bool final;                /* the program had ended when it began: nothing moves */
 	uint32_t names;
 	struct name name[NAMES_MAX + 1];
 	struct share part[MTW_MEMORY_COUNT];
@@ -325,6 +326,12 @@ static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr
 		r->rounding += weight * (chunk_bytes(b->size) - b->size);
 }
 
+/* Half of it was gone then. */
+static bool ended_meanwhile(const struct walk *w)
+{
+	return w->s->over && !w->final;
+}
+
 /* A block may lie in several mappings: madvise() and mprotect() split them. */
 static void visit(void *arg, uintptr_t addr, const struct block *b)
 {
@@ -333,7 +340,7 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	uint64_t weight = mt_filter_weight(b);
 
 	scan_breathe(w->s, &w->breath, 1);
-	if (w->s->over || end < addr)
+	if (ended_meanwhile(w) || end < addr)
 		return;
 	w->weighed |= weight != 1;
 	for (uint32_t i = region_at(w, addr); i < w->count && w->region[i].start < end; i++) {
@@ -413,6 +420,7 @@ bool scan_memory(struct server *s, struct mtw_out *o)
 	if (!w)
 		return false;
 	w->s = s;
+	w->final = s->over;
 	w->glibc = 1u << mt_live_granule_shift == GLIBC_GRANULE;
 	bool good = read_regions(w);
 	if (good) {
@@ -427,7 +435,8 @@ bool scan_memory(struct server *s, struct mtw_out *o)
 		put_parts(w, o);
 	else
 		mtw_put(o, 0); /* no /proc here, or more mappings than we have room for */
+	bool whole = !ended_meanwhile(w);
 	serve_unmap(w->region, w->room * sizeof(*w->region));
 	serve_unmap(w, sizeof(*w));
-	return !s->over; /* it ended meanwhile: half of it was gone */
+	return whole;
 }

@@ -389,6 +389,8 @@ static int timeout_ms(const struct server *s, uint64_t now)
 
 	if (s->over)
 		until = now + 100 * MILLI;
+	if (scan_waits(s))
+		return 0;
 	if (s->listen_fd < 0 && !s->listen_given_up && !s->over && !s->exec_pending &&
 	    s->listen_next_ns < until)
 		until = s->listen_next_ns;

@@ -33,6 +33,7 @@
 
 #define LISTEN_NAMES 8              /* suffixes tried for a name that is taken */
 #define SCRATCH_BYTES (192u << 10)  /* one payload while it is made */
+#define LAST_SCANS 2u                /* threads, memory */
 #define SUM_CHUNK 4096u             /* slots in a chunk of sums */
 #define SUM_GROUP 64u               /* slots that share a change number */
 #define SUM_CHUNKS (MTW_SLOTS_MAX / SUM_CHUNK)
@@ -174,6 +175,13 @@ struct rights {
 	bool filtered;
 };
 
+/* A whole payload that the final state has. */
+struct last_scan {
+	unsigned type;
+	uint8_t *reply;               /* SCRATCH_BYTES; NULL = there is none */
+	size_t len;
+};
+
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
@@ -252,9 +260,8 @@ struct server {
 	struct history *history;
 	struct scan scan;
 	int scan_turn;                /* the viewer that is looked at first for the next one */
-	uint8_t *last_threads;        /* MTW_SCAN_THREADS of the final state, NULL = none */
-	size_t last_threads_len;
-	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise */
+	struct last_scan last[LAST_SCANS]; /* of the final state */
+	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise; NULL = none */
 
 	struct door door;
 	struct viewer viewer[VIEWERS_MAX];
@@ -365,7 +372,8 @@ size_t history_encode(struct server *s, uint8_t *buf, size_t size);
 /* Its n slots, 0 = of all. False: malformed (in->bad), or no memory. */
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n);
 void scan_run(struct server *s);                    /* when one waits */
-void scan_last(struct server *s);                   /* the target is gone: who held what is alive */
+bool scan_waits(const struct server *s);            /* one was asked for, and none is under way */
+void scan_last(struct server *s);                   /* the target is gone: who held what is alive, and in what memory */
 void scan_breathe(struct server *s, struct breath *b, uint32_t steps); /* on the way; a block is a step */
 bool scan_memory(struct server *s, struct mtw_out *o); /* scan_memory.c: the payload behind the request; false: no memory */
 void scan_drop(struct server *s, struct viewer *v); /* it goes */

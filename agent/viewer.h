@@ -44,7 +44,7 @@ struct viewer {
 
 	/* served so far */
 	bool hello, history, complete, final;
-	bool last_threads;            /* sent */
+	uint32_t last_scans;          /* so many of server.last are sent */
 	struct cohorts_at last_cohorts;
 	bool wants;                   /* something is left that did not fit */
 	bool quiet;                   /* little was under way when this pump began */

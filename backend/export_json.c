@@ -7,7 +7,7 @@
  * The outer object is written by hand and each element of a list is built, printed and freed by
  * itself: a report of a million stacks needs the memory of one.
  */
-#include "foreign.h"
+#include "export_json_looks.h"
 #include "hooked.h"
 #include "report.h"
 
@@ -31,30 +31,9 @@ struct printer {
 
 /* --- values */
 
-/* Any bytes: what is not UTF-8 becomes \xNN. NULL becomes null. */
 static json_t *text(const char *s)
 {
-	if (!s)
-		return json_null();
-	json_t *whole = json_string(s);
-	if (whole)
-		return whole;
-	char *escaped = xmalloc(strlen(s) * 4 + 1), *at = escaped;
-
-	while (*s) {
-		int32_t cp;
-		size_t n = foreign_decode(s, &cp);
-
-		if (cp == FOREIGN_BAD)
-			at += sprintf(at, "\\x%02x", (unsigned char)*s);
-		else
-			at = mempcpy(at, s, n);
-		s += n;
-	}
-	*at = '\0';
-	whole = json_string(escaped);
-	free(escaped);
-	return whole ? whole : json_null();
+	return export_json_text(s);
 }
 
 static json_t *number(uint64_t n)
@@ -365,6 +344,7 @@ static void threads(struct printer *p)
 {
 	const struct model *m = p->report->model;
 	uint32_t limit = model_thread_count(m);
+	bool looked = model_looked(m, MTW_KIND_THREADS) != 0; /* null: "not_known" says why */
 	const struct thread **list = xcalloc(limit + 1, sizeof *list);
 	size_t n = 0;
 
@@ -378,8 +358,8 @@ static void threads(struct printer *p)
 
 		set(o, "tid", number(list[i]->tid));
 		set(o, "name", text(list[i]->name));
-		set(o, "live_bytes", number(list[i]->live_bytes));
-		set(o, "live_blocks", number(list[i]->live_blocks));
+		set(o, "live_bytes", looked ? number(list[i]->live_bytes) : json_null());
+		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
 		set(o, "estimate", json_boolean(model_estimate(m))); /* whose the samples are is not known */
@@ -565,6 +545,9 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	warnings(&p);
 	modules(&p);
 	filters(&p);
+	value(&p, "resident", export_json_resident(r->model));
+	value(&p, "ages", export_json_ages(r->model));
+	value(&p, "not_known", export_json_not_known(w));
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));

@@ -5,6 +5,7 @@
  */
 #include "report.h"
 
+#include "export_text_looks.h"
 #include "foreign.h"
 
 #include <errno.h>
@@ -22,6 +23,7 @@ struct page {
 	struct report *report;
 	struct query *query;
 	size_t top;
+	const char *missing;     /* why it is not known what each thread holds; NULL = it is */
 };
 
 static void put_clean(const struct page *p, const char *s)
@@ -441,6 +443,8 @@ static void threads(const struct page *p)
 	if (known < 2)
 		return;
 	title(p, "Threads, in the order they came");
+	if (p->missing)
+		fprintf(p->out, "%s\n", p->missing);
 	row_head(p, "THREAD");
 	for (uint32_t i = 0; i < limit && shown < p->top; i++) {
 		const struct thread *t = model_thread(m, i);
@@ -449,8 +453,8 @@ static void threads(const struct page *p)
 		if (!t || !t->known)
 			continue;
 		shown++;
-		fprintf(p->out, "%10s  %9s %11s   ", bytes_of(live, t->live_bytes, about),
-			count_of(blocks, t->live_blocks, about), bytes_of(alloc, t->done.alloc_bytes, about));
+		fprintf(p->out, "%10s  %9s %11s   ", p->missing ? "" : bytes_of(live, t->live_bytes, about),
+			p->missing ? "" : count_of(blocks, t->live_blocks, about), bytes_of(alloc, t->done.alloc_bytes, about));
 		put_clean(p, t->name);
 		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
 	}
@@ -508,7 +512,7 @@ static int compare_net(const void *pa, const void *pb)
 int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
 		struct err *err)
 {
-	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT };
+	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT, NULL };
 	struct frame_out *frames = NULL;
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;
@@ -532,7 +536,10 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 	stacks(&p, frames);
 	cuts(&p);
 	marks(&p);
+	p.missing = watch_missing(w, MTW_KIND_THREADS);
 	threads(&p);
+	export_text_resident(w, p.report->model, out);
+	export_text_ages(w, p.report->model, out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
 out:

@@ -144,6 +144,7 @@ static void reset(struct model *m)
 	free_ages(m);
 	rss_clear(m);
 	cohorts_clear(m);
+	instants_clear(m);
 	free_trie(m);
 	locations_clear(m);
 	tick_clear(m);
@@ -413,6 +414,7 @@ static int apply_scan_thread(struct model *m, const struct event *e, struct err 
 	}
 	struct thread *t = thread_at(m, e->u.scan_thread.thread);
 	m->thread_scans++;
+	instants_looked(m, MTW_KIND_THREADS, 0);
 	t->live_blocks = e->u.scan_thread.blocks;
 	t->live_bytes = e->u.scan_thread.bytes;
 	return 0;
@@ -540,6 +542,7 @@ static int apply_tick(struct model *m, const struct event *e, struct err *err)
 {
 	if (e->u.tick.time_ns < m->time_ns)
 		return err_set(err, 3, "stream: time goes back; connect again");
+	instants_tick(m, e->u.tick.time_ns, e->u.tick.flags);
 	tick_apply(m, e->u.tick.time_ns, e->u.tick.flags);
 	return 0;
 }

@@ -170,6 +170,14 @@ struct totals {
 struct rss {
 	uint64_t time_ns, bytes[MTW_MEMORY_COUNT], mappings[MTW_MEMORY_COUNT];
 };
+static inline uint64_t rss_all(const struct rss *r)
+{
+	uint64_t sum = 0;
+
+	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
+		sum += r->bytes[i];
+	return sum;
+}
 struct rss_named { /* one file, one shared memory: a share of its part */
 	uint32_t what;
 	char *name;
@@ -195,6 +203,8 @@ struct cohorts { /* one scan */
 };
 /* Those of one slot; how many. */
 size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first);
+/* Summed up by age alone, youngest first: *count of them, to be freed. Slot and thread of each mean nothing. */
+struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
 struct event; /* wire_read.h */
@@ -273,12 +283,21 @@ bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's tota
 const struct scan_ages *model_ages(const struct model *m);
 /* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came. */
 size_t model_rss(const struct model *m, const struct rss **list);
+const struct rss *model_rss_newest(const struct model *m); /* NULL = none */
 size_t model_rss_named(const struct model *m, const struct rss_named **list);
 #define RSS_NEAR_NS 10000000000u
 /* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
+/* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
+uint64_t model_looked(const struct model *m, enum mtw_kind kind);
+uint64_t model_answers(const struct model *m, enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
+/* Instants at which the session is known whole, by time, each once; of very many, every second one, fourth ... */
+struct instant { uint64_t time_ns, ticks; }; /* ticks: so many were read up to it (model_ticks_read()) */
+size_t model_instants(const struct model *m, const struct instant **list);
+size_t model_instant_at(const struct model *m, uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
+uint64_t model_ticks_read(const struct model *m);
 const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was asked for, or it is not here yet */
 uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
 /* allocation and free rates, per second: over the last second, and over ten */

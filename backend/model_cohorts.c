@@ -42,6 +42,7 @@ static void publish(struct model *m)
 	free(m->cohorts.list);
 	m->cohorts = *c;
 	m->cohorts_whole = true;
+	instants_looked(m, MTW_KIND_COHORTS, c->time_ns);
 	m->cohort_scans++;
 	m->cohorts_begun = false;
 	*c = (struct cohorts){ 0 };
@@ -98,4 +99,31 @@ size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct coho
 	for (high = low; high < c->count && c->list[high].slot == slot;)
 		high++;
 	return high - low;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct cohort *x = a, *y = b;
+
+	return x->age_s < y->age_s ? -1 : x->age_s > y->age_s;
+}
+
+struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count)
+{
+	struct cohort *list = xcalloc(c->count + 1, sizeof *list);
+	size_t n = 0;
+
+	if (c->count)
+		memcpy(list, c->list, c->count * sizeof *list);
+	qsort(list, c->count, sizeof *list, by_age);
+	for (size_t i = 0; i < c->count; i++) {
+		if (n && list[n - 1].age_s == list[i].age_s) {
+			list[n - 1].blocks += list[i].blocks;
+			list[n - 1].bytes += list[i].bytes;
+		} else {
+			list[n++] = list[i];
+		}
+	}
+	*count = n;
+	return list;
 }

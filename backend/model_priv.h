@@ -122,6 +122,9 @@ struct model {
 	bool status_known;
 	bool complete, final;
 	bool resuming;                   /* complete, greeted again, and the new state is not whole yet */
+	struct instant *instants;        /* by time */
+	size_t instant_count, instant_room;
+	uint64_t ticks_read;             /* of this program, whether they took effect or not */
 	bool tick_complete;              /* the last tick had the flag: totals = sum over slots */
 	uint64_t time_ns, ticks, resets;
 	uint64_t bytes;                  /* of everything whose size the peer decides */
@@ -170,6 +173,8 @@ struct model {
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request, thread_scans;
+	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none came */
+	uint64_t answers[MTW_KIND_COUNT];   /* so many, those that say nothing among them */
 	struct rss *rss_list;
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;
@@ -300,6 +305,10 @@ bool sums_check(const struct model *m, struct err *err);
 /* model_locations.c */
 uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind, struct err *err); /* NO_ID = *err */
 void locations_clear(struct model *m);
+/* model_instants.c */
+void instants_tick(struct model *m, uint64_t time_ns, uint32_t flags);
+void instants_looked(struct model *m, enum mtw_kind kind, uint64_t time_ns); /* 0: at the last tick */
+void instants_clear(struct model *m);
 /* model_rss.c */
 void rss_apply(struct model *m, const struct event *e);
 void rss_clear(struct model *m);

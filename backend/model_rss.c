@@ -84,18 +84,26 @@ void rss_apply(struct model *m, const struct event *e)
 				(struct rss_named){ what, xstrndup(p->name.s, p->name.len), p->bytes, p->mappings };
 	}
 	m->rss_scans++;
-	if (!e->u.rss.count)
-		return; /* the agent could not find out */
+	if (!e->u.rss.count) { /* the agent could not find out */
+		m->answers[MTW_KIND_MEMORY]++;
+		return;
+	}
 	if (m->rss_count == LIST_MAX)
 		thin(m);
 	GROW(m->rss_list, m->rss_room, m->rss_count + 1);
 	m->rss_list[m->rss_count++] = now;
+	instants_looked(m, MTW_KIND_MEMORY, now.time_ns);
 }
 
 size_t model_rss(const struct model *m, const struct rss **list)
 {
 	*list = m->rss_list;
 	return m->rss_count;
+}
+
+const struct rss *model_rss_newest(const struct model *m)
+{
+	return m->rss_count ? &m->rss_list[m->rss_count - 1] : NULL;
 }
 
 size_t model_rss_named(const struct model *m, const struct rss_named **list)

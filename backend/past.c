@@ -3,8 +3,8 @@
  * past.c - plays a session file into a model, as far as an instant.
  *
  * Only the frames of the program that is watched now are played: what another one did before an exec
- * has call paths of its own. The tick that goes past the instant is held, so that playing on from there
- * misses nothing.
+ * has call paths of its own. An instant is a count of ticks (model_instants()): playing ends right behind that
+ * tick, so that nothing shown, resident memory and threads among it, is of what came after.
  */
 #include "past.h"
 
@@ -27,11 +27,9 @@ struct past {
 	struct loop_source *slice;   /* NULL = nothing is under way */
 	void (*moved)(void *arg);
 	void *arg;
-	uint64_t to_ns;
+	struct instant to;
 	bool ours;                   /* the frames are of the program that is watched */
 	bool seeded;
-	bool held;                   /* `tick` comes next */
-	struct event tick;
 	struct err problem;
 };
 
@@ -59,7 +57,6 @@ static void drop_file(struct past *p)
 	p->making = NULL;
 	session_reader_free(p->file);
 	p->file = NULL;
-	p->held = false;
 	p->problem.text[0] = '\0';
 }
 
@@ -97,7 +94,7 @@ static struct model *playing(const struct past *p)
 
 int past_percent(const struct past *p)
 {
-	uint64_t at = p->slice ? model_time(playing(p)) : 1, to = p->slice ? p->to_ns : 1;
+	uint64_t at = p->slice ? model_time(playing(p)) : 1, to = p->slice ? p->to.time_ns : 1;
 
 	return p->slice && at >= to ? 99 : (int)(at * 100 / (to + !to));
 }
@@ -139,18 +136,12 @@ static bool same_program(const struct past *p, const struct event *e)
 static int on_event(void *arg, const struct event *e, struct err *err)
 {
 	struct past *p = arg;
-	struct model *m = playing(p);
 
 	if (e->type == MTW_HELLO)
 		p->ours = same_program(p, e);
 	if (!p->ours || e->type == MTW_NOTICE)
 		return 0;
-	if (e->type == MTW_TICK && e->u.tick.time_ns > p->to_ns && model_complete(m)) {
-		p->tick = *e;
-		p->held = true;
-		return 0;
-	}
-	return model_apply(m, e, err);
+	return model_apply(playing(p), e, err);
 }
 
 /* 1 arrived, 0 there is more, -1 it cannot go on. */
@@ -160,12 +151,8 @@ static int play_frame(struct past *p)
 	uint64_t time_ns, type;
 	size_t len;
 
-	if (p->held) {
-		if (p->tick.u.tick.time_ns > p->to_ns)
-			return 1;
-		p->held = false;
-		return model_apply(playing(p), &p->tick, &p->problem);
-	}
+	if (model_ticks_read(playing(p)) >= p->to.ticks)
+		return 1;
 	int rc = session_next(p->file, &time_ns, &type, &payload, &len, &p->problem);
 	if (rc == 0 && session_more(p->file))
 		return 0;
@@ -232,9 +219,13 @@ static void on_slice(void *arg)
 
 int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err)
 {
-	bool on = p->file && (p->making || past_away(p)) && model_time(playing(p)) <= time_ns;
+	const struct instant *list;
+	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
 
-	if (!on) {
+	if (!n)
+		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+	struct instant to = list[at == SIZE_MAX ? 0 : at];
+	if (!p->file || !(p->making || past_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
 		drop_file(p);
 		p->file = session_open(path, err);
 		if (!p->file)
@@ -243,7 +234,7 @@ int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err)
 		model_want_interval(p->making, p->shown);
 		p->ours = p->seeded = false;
 	}
-	p->to_ns = time_ns;
+	p->to = to;
 	p->problem.text[0] = '\0';
 	if (!p->slice)
 		p->slice = loop_timer(p->loop, 0, false, on_slice, p);

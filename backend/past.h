@@ -22,7 +22,8 @@ struct past;
 /* moved: another instant is shown, or now again; of an arrival that brought nothing new, too. */
 struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg);
 void past_free(struct past *p);                  /* `shown` holds what is now */
-/* Begins to go to an instant, from a file that holds the session of what is now. 0; -1 and *err. */
+/* Begins to go to the last instant up to a time (the first, where none is; model_instants() of what is now), from a
+ * file that holds the session of what is now. 0; -1 and *err. */
 int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err);
 /* Shows what is now; forgets where it was going. */
 void past_return(struct past *p);

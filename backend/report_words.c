@@ -26,6 +26,22 @@ const char *report_state(uint32_t state)
 	}
 }
 
+const char *report_memory(unsigned what)
+{
+	static const char *const words[MTW_MEMORY_COUNT] = {
+		[MTW_MEMORY_LIVE] = "live blocks, resident",
+		[MTW_MEMORY_ROUNDING] = "rounding to size classes",
+		[MTW_MEMORY_FREE] = "allocator: free lists, its own",
+		[MTW_MEMORY_FILE] = "mapped files (code, data)",
+		[MTW_MEMORY_SHARED] = "shared memory",
+		[MTW_MEMORY_STACK] = "thread stacks",
+		[MTW_MEMORY_AGENT] = "memtop agent",
+		[MTW_MEMORY_OTHER] = "other mappings of the program",
+	};
+
+	return words[what < MTW_MEMORY_COUNT ? what : MTW_MEMORY_OTHER];
+}
+
 const char *report_truncation(uint32_t reason)
 {
 	static const char *const words[] = {

@@ -16,6 +16,7 @@
 #include "intake.h"
 #include "keep.h"
 #include "launch.h"
+#include "looks.h"
 #include "loop.h"
 #include "past.h"
 
@@ -32,6 +33,7 @@
 #define EXEC_NS 10000000000ull     /* a new program's agent answers within this, or has none */
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
+#define LAST_LOOK_MS 2000u         /* a recording that ends before its program waits so long for the answers */
 #define WORK_NS 8000000u
 #define NAMES_MS 20                /* answers of the symbolizer come in crowds */
 
@@ -67,7 +69,8 @@ struct watch {
 	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
 	uint32_t names_asked;            /* those of locations below were asked for, in the model of ... */
 	uint64_t resets_seen;            /* ... model_resets() */
-	uint64_t child_ns, scan_request;
+	uint64_t child_ns;
+	struct looks looks;
 };
 
 static void set_text(char **slot, const char *text)
@@ -152,12 +155,6 @@ static void ask_for_names(struct watch *w)
 
 /* --- the link */
 
-/* Who asks for cohorts asks again and again; those of the end came unasked, and are the session's. */
-static bool worth_keeping(uint64_t type, const uint8_t *payload, size_t len)
-{
-	return type != MTW_SCAN_COHORTS || (len && !payload[0]);
-}
-
 static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct watch *w = arg;
@@ -173,6 +170,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->greeted = true;
 		w->told_final = false;
 		w->final_ns = 0;
+		looks_begin(&w->looks);
 		keep_clock(&w->keep, w->in.hello_ns);
 		symbols_local(w->in.symbols, &(struct symbol_process){
 			(unsigned)w->target.pid, conn_peer(w->conn), w->target.unheard });
@@ -189,7 +187,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 	}
 	if (!model_coming(w->in.model))
 		w->stale_since = 0;
-	if (worth_keeping(type, payload, len))
+	if (type != MTW_SCAN_COHORTS || looks_keep(&w->looks, payload, len))
 		keep_frame(&w->keep, type, payload, len);
 	check_kept(w);
 	return 0;
@@ -232,8 +230,10 @@ static void on_slice(void *arg)
 	bool known;
 
 	watch_go_on(w);
-	if (w->bits & WATCH_TICK)
+	if (w->bits & WATCH_TICK) {
 		ask_for_names(w);
+		looks_go_on(&w->looks, w->conn, w->in.model);
+	}
 	if (model_final(w->in.model) && !w->told_final) {
 		w->told_final = true;
 		w->final_ns = now_ns();
@@ -405,6 +405,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->target = *t;
 	w->options = *o;
 	w->opened_ns = now_ns();
+	w->looks.kept = o->record_path || o->spool;
 	intake_init(&w->in, loop, w->target.text, &o->symbols);
 	w->shown = w->in.model;
 	model_set_sliced(w->in.model, o->sliced);
@@ -627,13 +628,32 @@ int watch_detach(struct watch *w)
 
 int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
-	const struct program *p = model_program(w->in.model);
+	return watch_live(w) ? looks_ask(&w->looks, w->conn, w->in.model, kind, slots, count) : -1;
+}
 
-	uint64_t needed = kind == MTW_KIND_MEMORY ? MTW_FEATURE_MEMORY : kind == MTW_KIND_COHORTS ? MTW_FEATURE_COHORTS : 0;
+void watch_want(struct watch *w, enum mtw_kind kind)
+{
+	looks_want(&w->looks, kind);
+	if (watch_live(w))
+		looks_go_on(&w->looks, w->conn, w->in.model);
+}
 
-	if (needed && (!p || !(p->features & needed)))
-		return -1; /* an older agent would end the link for it */
-	return watch_live(w) ? ask_scan(w->conn, ++w->scan_request, kind, slots, count) : -1;
+void watch_look(struct watch *w, unsigned timeout_ms)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull;
+
+	looks_all(&w->looks);
+	for (uint64_t now; watch_live(w) && !model_final(w->in.model) && (now = now_ns()) < end;) {
+		looks_go_on(&w->looks, w->conn, w->in.model);
+		if (!looks_waiting(&w->looks))
+			break;
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+}
+
+const char *watch_missing(const struct watch *w, enum mtw_kind kind)
+{
+	return looks_missing(w->shown, kind, past_away(w->past), watch_live(w) && !model_final(w->in.model));
 }
 
 /* --- saving and ending */
@@ -658,8 +678,10 @@ const char *watch_spool_path(const struct watch *w)
 
 int watch_end_record(struct watch *w, struct err *err)
 {
-	if (keep_open(&w->keep))
+	if (keep_open(&w->keep)) {
+		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
+	}
 	return keep_end(&w->keep, err);
 }
 

@@ -93,6 +93,12 @@ int watch_rename_mark(struct watch *w, uint32_t id, const char *name);
 int watch_set_option(struct watch *w, const char *name, const char *value);
 int watch_detach(struct watch *w);               /* the agent out of the process: MTW_DETACHED, or a problem that says why not */
 int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count); /* sorted slots */
+/* Threads, memory, cohorts: shown now, so asked again and again (looks.h). A session that is kept asks by itself. */
+void watch_want(struct watch *w, enum mtw_kind kind);
+/* All three are asked at once, and waited for (runs the loop). */
+void watch_look(struct watch *w, unsigned timeout_ms);
+/* Why what they say is not known of what is shown: looks_missing(). NULL: it is. */
+const char *watch_missing(const struct watch *w, enum mtw_kind kind);
 
 /*
  * The session so far, to a file of the user's (whole: spool, symbols, index). May take seconds: meant for a forked
@@ -102,7 +108,7 @@ int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_
 void watch_save_begin(struct watch *w);
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
-/* Ends record_path: index, trailer. 0; -1 and *err (125, says how much is safely in it) when it could not be
+/* Looks a last time when the program goes on, and ends record_path: index, trailer. 0; -1 and *err (125, says how much is safely in it) when it could not be
  * written whole, now or on the way. */
 int watch_end_record(struct watch *w, struct err *err);
 /* Waits (runs the loop) until complete, final, or timeout; for verbs without a screen. */

@@ -26,7 +26,6 @@ static int mark_now(struct app *a, const char *name)
 {
 	if (watch_mark(a->watch, name))
 		return status_error("no mark was set: there is no live link to the program");
-	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0); /* so that Memory can count from it */
 	status_say(watch_instant(a->watch) ? "mark asked for, of now and not of this instant%s%s" :
 					     "mark asked for%s%s; d compares with it", *name ? ": " : "", name);
 	return 0;
@@ -329,7 +328,7 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
-		graph_request(&a->figures, &a->time, r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
+		graph_request(&a->figures, &a->time, watch_now(a->watch), r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
 	case REQ_MARK: return said(mark_now(a, ""));
 	case REQ_MARK_NAMED:

@@ -5,6 +5,7 @@
 #include "ages.h"
 
 #include "app.h"
+#include "looked.h"
 #include "term.h"
 
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 void ages_ask(struct app *a)
 {
 	if (a->figures.complete || figures_over(&a->figures)) /* a first state on a slow link goes before */
-		asking_go_on(&a->cohorts, a, MTW_KIND_COHORTS, model_cohort_scans(watch_now(a->watch)));
+		looked_want(a, MTW_KIND_COHORTS);
 }
 
 enum ages_of ages_wanted(bool shown, int sort)
@@ -71,7 +72,7 @@ bool ages_lack(void)
 char *ages_words(const struct ages *g, const struct app *a, char *out, size_t size)
 {
 	const struct cohorts *c = model_cohorts(a->model);
-	uint64_t age = query_by_cohort(a->query) ? asking_age(&a->cohorts, a) : 0;
+	uint64_t age = looked_long_ago(a, MTW_KIND_COHORTS);
 	char text[32];
 
 	*out = 0;
@@ -80,7 +81,7 @@ char *ages_words(const struct ages *g, const struct app *a, char *out, size_t si
 	else if (c && c->left_bytes)
 		snprintf(out, size, ", %s of no known age", text_bytes(text, c->left_bytes));
 	else if (age)
-		snprintf(out, size, ", ages of %s ago", text_span(text, age));
+		snprintf(out, size, ", ages of %s ago", text_ago(text, age));
 	return out;
 }
 
@@ -92,15 +93,7 @@ void ages_release(struct ages *g)
 
 const char *ages_missing(const struct app *a)
 {
-	const struct program *p = model_program(a->model);
-
 	if (!query_by_cohort(a->query) || model_cohorts(a->model))
 		return NULL;
-	if (a->figures.past)
-		return "ages and threads of blocks are known of now only, not of an instant of the past";
-	if (p && !(p->features & MTW_FEATURE_COHORTS))
-		return "the agent of this program is older: it does not tell ages by call path";
-	if (figures_over(&a->figures) || !watch_live(a->watch))
-		return "ages and threads of blocks are not in this session: they are when it has the program's end";
-	return "the agent looks through its live blocks: their ages and threads are on their way";
+	return watch_missing(a->watch, MTW_KIND_COHORTS);
 }

@@ -287,7 +287,6 @@ static void on_change(void *arg, unsigned bits)
 		return;
 	}
 	a->moved = true;
-	asking_heard(&a->cohorts, model_cohort_scans(watch_now(a->watch)));
 	if (bits & WATCH_NOTICE && watch_notice(a->watch))
 		status_say("%s", watch_notice(a->watch));
 	if (bits & (WATCH_LINK | WATCH_FINAL))

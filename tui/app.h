@@ -11,7 +11,6 @@
 #ifndef APP_H
 #define APP_H
 
-#include "asking.h"
 #include "graph.h"
 #include "budget.h"
 #include "figures.h"
@@ -58,7 +57,6 @@ struct app {
 	struct graph_time time;  /* what of it the graphs show */
 	struct travel travel;    /* to there */
 	struct every every;
-	struct asking cohorts;   /* ages.c */
 	bool percent;            /* live sizes as shares of all that is live */
 	uint64_t most_held;      /* at one time, that was seen: columns of sizes do not become narrower again */
 	bool paused;

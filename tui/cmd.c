@@ -131,16 +131,6 @@ struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const st
 		watch_close(w);
 		return NULL;
 	}
-	cmd_scan_threads(loop, w, SCAN_MS);
+	watch_look(w, SCAN_MS);
 	return w;
-}
-
-void cmd_scan_threads(struct loop *loop, struct watch *w, unsigned timeout_ms)
-{
-	uint64_t end = now_ns() + timeout_ms * 1000000ull, before = model_thread_scans(watch_model(w));
-
-	if (watch_scan(w, MTW_KIND_THREADS, NULL, 0))
-		return;
-	for (uint64_t now; model_thread_scans(watch_model(w)) == before && (now = now_ns()) < end && watch_live(w);)
-		loop_once(loop, (int)((end - now) / 1000000) + 1);
 }

@@ -40,13 +40,10 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err);
 int cmd_view(const struct args *a, const struct target *t);
 
 /*
- * A watch on t with everything known: sums whole, threads' live memory scanned, names asked for
+ * A watch on t with everything known: sums whole, looked at by the agent (watch_look()), names asked for
  * are answered when they are used. NULL and *err when it cannot be had.
  */
 struct watch *cmd_open_whole(struct loop *loop, const struct target *t, const struct args *a,
 			     struct err *err);
-
-/* Turns the loop until the agent's answer to a scan of the threads arrived, the end, or the deadline. */
-void cmd_scan_threads(struct loop *loop, struct watch *w, unsigned timeout_ms);
 
 #endif

@@ -31,5 +31,7 @@ void detail_source(struct detail *d, const struct frame_out *frames, size_t coun
 /* Of its slots that came with the marks: what is left of what was allocated between them. */
 void detail_survival(struct detail *d);
 void detail_scan(struct detail *d, const struct scan_ages *s);
+/* Ages and threads where nobody can be asked: of an instant of the past, of a session that has ended. */
+void detail_looked(struct detail *d);
 
 #endif

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define NEAR_NS 1500000000u /* ticks are at most a second apart, as long as the link is quick */
-
 static void take_points(struct figures *f, const struct model *m)
 {
 	const struct point *points;
@@ -105,6 +103,7 @@ void figures_take(struct figures *f, struct watch *w, struct owners *o, struct o
 	f->totals = *model_totals(m);
 	f->estimate = model_estimate(m);
 	f->past = m != now;
+	f->still = model_final(now) || watch_target(w)->kind == TARGET_FILE;
 	f->at_ns = model_time(m) > f->totals.time_ns ? model_time(m) : f->totals.time_ns;
 	f->time_ns = f->past ? model_time(now) : f->at_ns;
 	f->rss_bytes = 0;
@@ -139,7 +138,7 @@ void figures_release(struct figures *f)
 
 bool figures_arrived(const struct figures *f, uint64_t at_ns)
 {
-	return f->past && f->at_ns <= at_ns && at_ns - f->at_ns < NEAR_NS;
+	return f->past && f->at_ns == at_ns;
 }
 
 bool figures_over(const struct figures *f)

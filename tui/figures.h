@@ -33,6 +33,7 @@ struct figures {
 	uint64_t time_ns;        /* the session's time: of the last tick, now */
 	uint64_t at_ns;          /* of the instant that all but graphs and marks are of: time_ns, or of the past */
 	bool past;               /* it is of the past */
+	bool still;              /* the session grows no more: its program ended, or it is a file */
 	struct totals totals;
 	uint64_t rss_bytes;
 	uint32_t children;
@@ -61,7 +62,7 @@ struct figures {
 void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed, struct query *q);
 /* The program ended, or its record does: nothing is per second any more. */
 bool figures_over(const struct figures *f);
-/* They are of this instant: of the last tick before it. */
+/* They are of this instant. */
 bool figures_arrived(const struct figures *f, uint64_t at_ns);
 void figures_release(struct figures *f);
 /* Live bytes of owner i at a point (its history may be shorter). */

@@ -63,9 +63,14 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
 	bool file = watch_target(a->watch)->kind == TARGET_FILE;
 
-	text_clock(clock, f->at_ns);
+	bool instant = f->past || figures_over(f) || file; /* one that stays has its milliseconds */
+	if (instant)
+		graph_clock(clock, f, &a->time, f->at_ns);
+	else
+		text_clock(clock, f->at_ns);
 	if (f->past && !a->travel.home)
-		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock, text_span(span, f->time_ns - f->at_ns));
+		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock,
+		    graph_ago(span, f, &a->time, f->time_ns - f->at_ns));
 	else if (f->state == MTW_EXITED && f->status_known)
 		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
 		    f->status, clock);
@@ -87,7 +92,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
 	if (travel_under_way(a) && !a->travel.home)
-		add(parts, n, ROLE_HEADER_WARNING, "going to %s", text_clock(span, a->travel.to_ns));
+		add(parts, n, ROLE_HEADER_WARNING, "going to %s", graph_clock(span, f, &a->time, a->travel.to_ns));
 	if (a->travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
 		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
@@ -292,7 +297,7 @@ void frame_strip(const struct app *a, const struct area *s, int y)
 	uint64_t live = live_bytes(&f->totals.sum);
 
 	graph_strip(s, y, 1, w, f, &a->time);
-	text_span(span, graph_window(f, &a->time));
+	graph_span(span, graph_window(f, &a->time));
 	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
 	for (size_t i = 0; i < f->owner_count && live; i++) {
 		char text[96];

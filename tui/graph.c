@@ -7,52 +7,123 @@
 #include "query.h"
 
 #define SECOND 1000000000ull
+#define MS 1000000ull
+#define GROWING 7 /* the shortest window of a session that goes on by itself: 30 s */
+#define START_STEPS 5 /* points of so short a time before the first instant are not worth a step */
+#define EACH_MOST 240 /* instants in the window: so many are stepped through one by one */
+#define SHORT (60 * SECOND) /* sessions, and windows of a sixth of it: times have milliseconds */
 
-static const uint64_t windows[] = { 10, 30, 60, 120, 300, 600, 1800, 3600, 7200, 21600, 86400, 604800, 2592000 };
+static const uint64_t windows[] = {
+	100 * MS, 200 * MS, 500 * MS, SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND, 60 * SECOND, 120 * SECOND,
+	300 * SECOND, 600 * SECOND, 1800 * SECOND, 3600 * SECOND, 7200 * SECOND, 21600 * SECOND, 86400 * SECOND,
+	604800 * SECOND, 2592000 * SECOND,
+};
 #define WINDOWS (sizeof windows / sizeof windows[0])
 
 uint64_t graph_window(const struct figures *f, const struct graph_time *t)
 {
 	if (t->window_ns)
 		return t->window_ns;
-	for (size_t i = 1; i < WINDOWS; i++)
-		if (windows[i] >= 600 || windows[i] * SECOND >= f->time_ns)
-			return windows[i] * SECOND;
+	for (size_t i = f->still ? 0 : GROWING; i < WINDOWS; i++)
+		if (windows[i] >= 600 * SECOND || windows[i] >= f->time_ns)
+			return windows[i];
 	return 600 * SECOND;
 }
 
 /* The next longer (step 1) or shorter (-1) window; the longest is the first that holds the whole session. */
 static uint64_t zoom(const struct figures *f, const struct graph_time *t, int step)
 {
-	uint64_t now = graph_window(f, t) / SECOND;
+	uint64_t now = graph_window(f, t);
 	size_t at = 0;
 
 	while (at + 1 < WINDOWS && windows[at] < now)
 		at++;
-	if (step > 0 && at + 1 < WINDOWS && (windows[at] < f->time_ns / SECOND || windows[at] < 60))
+	if (step > 0 && at + 1 < WINDOWS && (windows[at] < f->time_ns || windows[at] < 60 * SECOND))
 		at++;
 	if (step < 0 && at > 0)
 		at--;
-	return windows[at] * SECOND;
+	return windows[at];
 }
 
-static void move_cursor(const struct figures *f, struct graph_time *t, int steps)
+char *graph_span(char *out, uint64_t window)
 {
-	uint64_t window = graph_window(f, t), step = window / GRAPH_CURSOR_STEPS;
-	int64_t first = f->time_ns > window ? (int64_t)(f->time_ns - window) : 1;
-	int64_t at = (int64_t)(t->at_ns ? t->at_ns : f->time_ns) + steps * (int64_t)step;
-
-	t->at_ns = at >= (int64_t)f->time_ns ? 0 : (uint64_t)(at < first ? first : at);
+	return window < SECOND ? text_span_short(out, window) : text_span(out, window);
 }
 
-bool graph_request(const struct figures *f, struct graph_time *t, enum request r)
+static bool in_ms(const struct figures *f, const struct graph_time *t)
+{
+	return f->time_ns < SHORT || graph_window(f, t) <= SHORT / 6;
+}
+
+char *graph_clock(char *out, const struct figures *f, const struct graph_time *t, uint64_t time_ns)
+{
+	return in_ms(f, t) ? text_clock_ms(out, time_ns) : text_clock(out, time_ns);
+}
+
+char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, uint64_t ns)
+{
+	return in_ms(f, t) ? text_ago(out, ns) : text_span(out, ns);
+}
+
+/* Where the cursor cannot go back any more: the window's begin, and what is known of the session. */
+static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step, const struct instant *list, size_t n)
+{
+	uint64_t first = f->time_ns > window ? f->time_ns - window : 1, known = f->point_count ? f->points[0].time_ns : 1;
+
+	if (n && list[0].time_ns < known + START_STEPS * step)
+		known = list[0].time_ns;
+	return first > known ? first : known;
+}
+
+/* By so many steps from `at`, which is an instant; where there are many in the window, by a part of it. SIZE_MAX: before all. */
+static size_t beside(const struct model *now, size_t at, size_t first, size_t n, int steps, uint64_t time)
+{
+	size_t to = model_instant_at(now, time);
+	bool one = steps == -1 || steps == 1;
+
+	if (one && n - first <= EACH_MOST)
+		to = steps < 0 && at == first ? SIZE_MAX : at + (size_t)(int64_t)steps;
+	else if (steps > 0 && (to == SIZE_MAX || to <= at))
+		to = at + 1;
+	else if (steps < 0 && to != SIZE_MAX && to >= at && at > first)
+		to = at - 1;
+	return to;
+}
+
+/*
+ * The cursor stands on instants that were recorded, and before the first of them on any time of the history, of which
+ * the graphs alone know.
+ */
+static void move_cursor(const struct figures *f, struct graph_time *t, const struct model *now, int steps)
+{
+	const struct instant *list;
+	size_t n = model_instants(now, &list);
+	uint64_t window = graph_window(f, t), step = (window < f->time_ns ? window : f->time_ns) / GRAPH_CURSOR_STEPS;
+	uint64_t least = earliest(f, window, step, list, n), from = t->at_ns ? t->at_ns : f->time_ns;
+	int64_t aim = (int64_t)from + steps * (int64_t)step;
+	uint64_t time = aim < (int64_t)least ? least : (uint64_t)aim;
+
+	if (!n)
+		return;
+	size_t first = model_instant_at(now, least - 1) + 1; /* SIZE_MAX + 1 = 0 */
+	size_t at = t->at_ns ? model_instant_at(now, from) : n - 1;
+	size_t to = at == SIZE_MAX ? model_instant_at(now, time) : beside(now, at, first, n, steps, time);
+	if (steps > 0 && to != SIZE_MAX && to + 1 >= n)
+		t->at_ns = 0;
+	else if (to == SIZE_MAX || list[to].time_ns < least)
+		t->at_ns = time;
+	else
+		t->at_ns = list[to].time_ns;
+}
+
+bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now, enum request r)
 {
 	switch (r) {
 	case REQ_ZOOM_IN_TIME: t->window_ns = zoom(f, t, -1); break;
 	case REQ_ZOOM_OUT_TIME: t->window_ns = zoom(f, t, 1); break;
-	case REQ_EARLIER: move_cursor(f, t, -1); break;
-	case REQ_LATER: move_cursor(f, t, 1); break;
-	case REQ_EARLIEST: move_cursor(f, t, -GRAPH_CURSOR_STEPS); break;
+	case REQ_EARLIER: move_cursor(f, t, now, -1); break;
+	case REQ_LATER: move_cursor(f, t, now, 1); break;
+	case REQ_EARLIEST: move_cursor(f, t, now, -GRAPH_CURSOR_STEPS); break;
 	case REQ_NOW: t->at_ns = 0; break;
 	default: return false;
 	}
@@ -99,14 +170,14 @@ char *graph_title(char *out, size_t size, const struct figures *f, const struct 
 	char one[32], two[32], three[32];
 
 	if (at != SIZE_MAX)
-		snprintf(out, size, "Live by %s at %s, %s ago: %s%s", by, text_clock(one, there ? f->at_ns : t->at_ns),
-			 text_span(two, f->time_ns - t->at_ns),
+		snprintf(out, size, "Live by %s at %s, %s ago: %s%s", by,
+			 graph_clock(one, f, t, there ? f->at_ns : t->at_ns), graph_ago(two, f, t, f->time_ns - t->at_ns),
 			 text_bytes(three, there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes),
 			 there || f->known[at] ? "" : ", of whom is not known");
 	else if (!graph_start_known(f, graph_window_start(f, t)) && known < f->point_count)
-		snprintf(out, size, "Live by %s, known since %s%s", by, text_clock(one, f->points[known].time_ns), keys);
+		snprintf(out, size, "Live by %s, known since %s%s", by, graph_clock(one, f, t, f->points[known].time_ns), keys);
 	else
-		snprintf(out, size, "Live by %s, net over %s%s", by, text_span(one, graph_window(f, t)), keys);
+		snprintf(out, size, "Live by %s, net over %s%s", by, graph_span(one, graph_window(f, t)), keys);
 	return out;
 }
 
@@ -203,13 +274,13 @@ static bool mark_within(const struct figures *f, int w, uint64_t window, int fro
 void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
 		const struct graph_time *t, bool marks)
 {
-	uint64_t s = graph_window(f, t) / SECOND;
+	uint64_t ms = graph_window(f, t) / MS, s = ms / 1000;
 	char from[32], half[32];
-	const char *unit = s % 3600 == 0 ? "h" : s % 60 == 0 && s > 60 ? "m" : "s";
-	double scale = *unit == 'h' ? 3600 : *unit == 'm' ? 60 : 1;
+	const char *unit = !s ? "ms" : s % 3600 == 0 ? "h" : s % 60 == 0 && s > 60 ? "m" : "s";
+	double scale = !s ? 1 : *unit == 'h' ? 3600e3 : *unit == 'm' ? 60e3 : 1e3;
 
-	snprintf(from, sizeof from, "-%g%s", (double)s / scale, unit);
-	snprintf(half, sizeof half, "-%g%s", (double)s / scale / 2, unit);
+	snprintf(from, sizeof from, "-%g%s", (double)ms / scale, unit);
+	snprintf(half, sizeof half, "-%g%s", (double)ms / scale / 2, unit);
 	int middle = w / 2 - text_width(half) / 2;
 	uint64_t window = graph_window(f, t);
 	if (!marks || !mark_within(f, w, window, 0, text_width(from)))

@@ -38,8 +38,8 @@ enum focus {
 	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)") \
 	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session; NAME.supp what is expected") \
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
-	X(INSTANT_BACK, GLOBAL, "[", "", "back in time: every view shows an earlier instant of the session") \
-	X(INSTANT_ON, GLOBAL, "]", "", "on in time, at the end to now; Esc is now at once") \
+	X(INSTANT_BACK, GLOBAL, "[", "", "back in time, by recorded instants: every view shows one") \
+	X(INSTANT_ON, GLOBAL, "]", "", "on in time, then to now; Esc is now at once") \
 	X(PROCESSES, GLOBAL, "P", "", "choose another process that has an agent") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \

@@ -263,6 +263,22 @@ char *text_clock(char *out, uint64_t ns)
 	return out;
 }
 
+char *text_clock_ms(char *out, uint64_t ns)
+{
+	size_t n = strlen(text_clock(out, ns));
+
+	snprintf(out + n, 32 - n, ".%03u", (unsigned)(ns / 1000000 % 1000));
+	return out;
+}
+
+char *text_ago(char *out, uint64_t ns)
+{
+	if (ns >= 10000000000u)
+		return text_span(out, ns);
+	snprintf(out, 32, "%.3f s", (double)ns / 1e9);
+	return out;
+}
+
 char *text_span(char *out, uint64_t ns)
 {
 	double s = (double)ns / 1e9;

@@ -53,7 +53,9 @@ char *text_short(char *out, double n);               /* 812 88.2k 2900k */
 char *text_blocks(char *out, uint64_t n);            /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);
 char *text_clock(char *out, uint64_t ns);            /* 0:14:09 */
+char *text_clock_ms(char *out, uint64_t ns);         /* 0:14:09.250 */
 char *text_span(char *out, uint64_t ns);             /* 40 s, 5 min, 2.5 h */
+char *text_ago(char *out, uint64_t ns);              /* "0.213 s", from ten seconds on text_span() */
 char *text_span_short(char *out, uint64_t ns);       /* the same, and 1.5 s, 20 ms, 350 us */
 
 #endif

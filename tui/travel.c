@@ -7,6 +7,7 @@
 #include "travel.h"
 
 #include "actions.h"
+#include "graph.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -18,7 +19,6 @@
 #define READ_STOPS 300          /* of a file: the graph's columns, too, are of what was met */
 #define READ_STEP_NS NS
 #define READ_NODES 3000000u     /* looked at in all; at least so many stops as without a file */
-#define SHORT_NS (2 * NS)       /* of an instant that the file does not reach, what is worth a word */
 
 struct owners *travel_owners(const struct app *a)
 {
@@ -73,13 +73,22 @@ static void set_out(struct app *a, uint64_t to)
 	next_stop(a);
 }
 
+/* The instant that was recorded last by then; before the first there are points of the graph only. */
+static uint64_t recorded(const struct app *a, uint64_t time_ns)
+{
+	const struct instant *list;
+	size_t n = model_instants(watch_now(a->watch), &list), i = model_instant_at(watch_now(a->watch), time_ns);
+
+	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
+}
+
 void travel_follow(struct app *a)
 {
 	struct travel *t = &a->travel;
 
 	if (a->time.at_ns == t->wanted_ns || t->home)
 		return; /* a file is read to its end first */
-	t->wanted_ns = a->time.at_ns;
+	t->wanted_ns = a->time.at_ns = recorded(a, a->time.at_ns);
 	if (t->wanted_ns) {
 		set_out(a, t->wanted_ns);
 		return;
@@ -135,9 +144,10 @@ static void say_where(struct app *a)
 	char clock[32];
 
 	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
-		status_error("call paths are known from %s on, which is shown: before that only the graph knows", text_clock(clock, shown));
-	else if (shown && shown + SHORT_NS < a->travel.wanted_ns)
-		status_error("this is %s: %s", text_clock(clock, shown), watch_travel_problem(a->watch));
+		status_error("call paths are known from %s on, which is shown: before that only the graph knows",
+			     graph_clock(clock, &a->figures, &a->time, shown));
+	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
+		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown), watch_travel_problem(a->watch));
 }
 
 /* At a stop: growth is looked at, in slices when it takes long; then on. */
@@ -190,14 +200,20 @@ static bool read_clock(const char *text, uint64_t *ns)
 	char *end = (char *)text;
 	int n = 0;
 
-	do {
+	for (;; end++) {
 		if (*end < '0' || *end > '9' || n == 3)
 			return false;
 		part[n++] = strtoul(end, &end, 10);
-	} while (*end++ == ':');
-	if (end[-1] || n < 2)
+		if (*end != ':')
+			break;
+	}
+	bool ms = *end == '.';
+	double below = ms ? strtod(end, &end) : 0;
+	if (*end || n < 2)
 		return false;
-	*ns = ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
+	/* As a screen shows it: the instant lies within that millisecond. */
+	*ns = (uint64_t)(below * 1e9 + 0.5) + (ms ? 999999 : 0);
+	*ns += ((n == 3 ? part[0] * 3600 + part[1] * 60 : part[0] * 60) + part[n - 1]) * NS;
 	return true;
 }
 

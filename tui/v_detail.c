@@ -160,9 +160,8 @@ static void refresh(struct view *v, bool resort)
 	if (d->slots_marks != model_marks_generation(v->app->model))
 		collect(d);
 	detail_survival(d);
-	if (v->app->figures.past) {
-		page_add(&d->p, ROLE_NORMAL, "%s", "");
-		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: known of now only, not of an instant of the past");
+	if (v->app->figures.past || (!d->scanning && figures_over(&v->app->figures))) {
+		detail_looked(d);
 	} else if (d->scanning && ages && ages->request != d->scan_before) {
 		detail_scan(d, ages);
 	} else if (d->scanning) {

@@ -4,6 +4,7 @@
  */
 #include "cells.h"
 #include "detail.h"
+#include "looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -216,4 +217,57 @@ void detail_scan(struct detail *d, const struct scan_ages *s)
 	add_sizes(d, s);
 	add_ages(d, s, d->p.v.app->figures.time_ns);
 	add_threads(d, s);
+}
+
+/* --- where the agent cannot be asked: of its last look at all blocks */
+
+static int by_birth(const void *a, const void *b)
+{
+	const struct age_cell *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now)
+{
+	uint64_t age = x->age_s * 1000000000ull;
+	size_t at = 0;
+
+	s->births[s->birth_count++] = (struct age_cell){ now > age ? now - age : 0, x->blocks, x->bytes };
+	s->blocks += x->blocks;
+	s->bytes += x->bytes;
+	while (at < s->thread_count && s->threads[at].key != x->thread)
+		at++;
+	if (at == s->thread_count)
+		s->threads[s->thread_count++] = (struct age_cell){ .key = x->thread };
+	s->threads[at].blocks += x->blocks;
+	s->threads[at].bytes += x->bytes;
+}
+
+void detail_looked(struct detail *d)
+{
+	const struct app *a = d->p.v.app;
+	const struct cohorts *c = model_cohorts(a->model);
+	const struct cohort *first;
+	struct scan_ages s = { 0 };
+	char ago[32];
+
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	if (!c || !d->slots_whole) {
+		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
+		page_add(&d->p, ROLE_DIM, "%s", why ? why : "Ages and threads: too many call paths run through here");
+		return;
+	}
+	s.births = xcalloc(c->count + 1, sizeof *s.births);
+	s.threads = xcalloc(c->count + 1, sizeof *s.threads);
+	for (size_t i = 0; i < d->slot_count; i++)
+		for (size_t n = cohorts_of_slot(c, d->slots[i], &first); n; n--, first++)
+			add_cohort(&s, first, c->time_ns);
+	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
+	page_add(&d->p, ROLE_DIM, "Of the agent's last look, %s before; sizes are known while the program runs only",
+		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
+	add_ages(d, &s, c->time_ns);
+	add_threads(d, &s);
+	free(s.births);
+	free(s.threads);
 }

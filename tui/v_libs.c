@@ -298,7 +298,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
 	else
 		snprintf(out, size, "%sNET over %s", count,
-			 text_span(interval, graph_window(&v->app->figures, &v->app->time)));
+			 graph_span(interval, graph_window(&v->app->figures, &v->app->time)));
 }
 
 static int *sort_of(struct view *v)
@@ -313,7 +313,7 @@ static unsigned request(struct view *v, enum request r)
 	struct libs *l = (struct libs *)v;
 	int *sort = sort_of(v);
 
-	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, r))
+	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
 		return VIEW_DRAW;
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;

@@ -3,13 +3,14 @@
  * v_memory.c - why is the process as large as it is: its resident memory in parts that add up to it,
  * what each grew by, and one sentence that says which of them did it.
  *
- * The agent is asked while the view is shown. Growth counts from the answer next to the mark that the
+ * The agent is asked while the view is shown, and now and then for the session. Growth counts from the answer next to the mark that the
  * diff is from, else from the first one that there is.
  */
 #include "app.h"
-#include "asking.h"
 #include "cells.h"
 #include "graph.h"
+#include "looked.h"
+#include "report.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -33,22 +34,19 @@ struct memory {
 	size_t past_count;
 	bool known, compared;
 	uint32_t mark;           /* that it counts from; 0: from the first answer */
-	struct asking asking;
 };
 
-static const struct {
-	const char *label, *brief; /* brief: in the sentence */
-} words[MTW_MEMORY_COUNT + 1] = {
-	[MTW_MEMORY_LIVE] = { "live blocks, resident", "live heap" },
-	[MTW_MEMORY_ROUNDING] = { "rounding to size classes", "rounding" },
-	[MTW_MEMORY_FREE] = { "allocator: free lists, its own", "allocator free lists" },
-	[MTW_MEMORY_FILE] = { "mapped files (code, data)", "mapped files" },
-	[MTW_MEMORY_SHARED] = { "shared memory", "shared memory" },
-	[MTW_MEMORY_STACK] = { "thread stacks", "thread stacks" },
-	[MTW_MEMORY_AGENT] = { "memtop agent", "memtop agent" },
-	[MTW_MEMORY_OTHER] = { "other mappings of the program", "other mappings" },
-	[MTW_MEMORY_COUNT] = { "RSS, all of it", "RSS" },
+/* In the sentence. */
+static const char *const brief[MTW_MEMORY_COUNT + 1] = {
+	[MTW_MEMORY_LIVE] = "live heap", [MTW_MEMORY_ROUNDING] = "rounding", [MTW_MEMORY_FREE] = "allocator free lists",
+	[MTW_MEMORY_FILE] = "mapped files", [MTW_MEMORY_SHARED] = "shared memory", [MTW_MEMORY_STACK] = "thread stacks",
+	[MTW_MEMORY_AGENT] = "memtop agent", [MTW_MEMORY_OTHER] = "other mappings", [MTW_MEMORY_COUNT] = "RSS",
 };
+
+static const char *label(uint32_t what)
+{
+	return what == MTW_MEMORY_COUNT ? "RSS, all of it" : report_memory(what);
+}
 
 enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
 
@@ -61,18 +59,9 @@ static const struct column columns[] = {
 	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},
 };
 
-static uint64_t all_of(const struct rss *r)
-{
-	uint64_t sum = 0;
-
-	for (int i = 0; i < MTW_MEMORY_COUNT; i++)
-		sum += r->bytes[i];
-	return sum;
-}
-
 static uint64_t bytes_of(const struct rss *r, uint32_t what)
 {
-	return what == MTW_MEMORY_COUNT ? all_of(r) : r->bytes[what];
+	return what == MTW_MEMORY_COUNT ? rss_all(r) : r->bytes[what];
 }
 
 static uint64_t id_of(void *arg, size_t i)
@@ -111,7 +100,7 @@ static void add_named(struct memory *m, uint32_t what)
 
 	for (size_t i = 0; i < n; i++) {
 		bool main = p && p->exe && !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
-		if (list[i].what == what && list[i].bytes > all_of(&m->now) / NAMED_PART)
+		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
 			add_row(m, what, main ? p->name : list[i].name, list[i].bytes, list[i].mappings);
 	}
 	if (m->count > first)
@@ -137,7 +126,7 @@ static void refresh(struct view *v, bool resort)
 	size_t n = model_rss(v->app->model, &list);
 
 	(void)resort;
-	asking_go_on(&m->asking, v->app, MTW_KIND_MEMORY, model_rss_scans(v->app->model));
+	looked_want(v->app, MTW_KIND_MEMORY);
 	m->count = 0;
 	m->known = n > 0;
 	if (n) {
@@ -151,7 +140,7 @@ static void refresh(struct view *v, bool resort)
 			add_row(m, what, "", m->now.bytes[what], m->now.mappings[what]);
 			add_named(m, what);
 		}
-		add_row(m, MTW_MEMORY_COUNT, "", all_of(&m->now), 0);
+		add_row(m, MTW_MEMORY_COUNT, "", rss_all(&m->now), 0);
 	}
 	list_update(&m->list, m->count, id_of, NULL, m);
 }
@@ -190,10 +179,10 @@ static void sentence(const struct memory *m, char *out, size_t size)
 {
 	struct growth g[MTW_MEMORY_COUNT];
 	char a[32], b[32], since[128] = "";
-	int64_t all = (int64_t)(all_of(&m->now) - all_of(&m->then)), least = (int64_t)(all_of(&m->now) / 1000);
+	int64_t all = (int64_t)(rss_all(&m->now) - rss_all(&m->then)), least = (int64_t)(rss_all(&m->now) / 1000);
 	size_t n;
 
-	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, all_of(&m->now)));
+	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
 	if (!m->compared) {
 		snprintf(out + n, size - n, figures_over(&m->v.app->figures) || m->v.app->figures.past ?
 			 ".  It was looked at once only: what grew is not known." :
@@ -214,7 +203,7 @@ static void sentence(const struct memory *m, char *out, size_t size)
 		if (g[i].bytes <= least && -g[i].bytes <= least)
 			continue;
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between, text_bytes_signed(a, g[i].bytes),
-				      words[g[i].what].brief, i == 0 ? verdict(&g[0], all) : "");
+				      brief[g[i].what], i == 0 ? verdict(&g[0], all) : "");
 		between = i == 0 && *verdict(&g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
@@ -248,14 +237,14 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 
 	if (*r->name)
 		snprintf(text, sizeof text, "    %s", r->name);
-	else if (c.w < (int)strlen(words[MTW_MEMORY_FREE].label))
-		snprintf(text, sizeof text, "%s", words[r->what].brief);
+	else if (c.w < (int)strlen(label(MTW_MEMORY_FREE)))
+		snprintf(text, sizeof text, "%s", brief[r->what]);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
-		snprintf(text, sizeof text, "%s (%s)", words[r->what].label, text_count(count, r->mappings));
+		snprintf(text, sizeof text, "%s (%s)", label(r->what), text_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
 		snprintf(text, sizeof text, "allocator: rounding, free lists, its own"); /* not glibc's */
 	else
-		snprintf(text, sizeof text, "%s", words[r->what].label);
+		snprintf(text, sizeof text, "%s", label(r->what));
 	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);
 }
 
@@ -265,7 +254,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct memory_row *r = &m->rows[row];
 	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
 	struct cell c = { a, y, x, w, about };
-	uint64_t all = all_of(&m->now);
+	uint64_t all = rss_all(&m->now);
 
 	switch (column) {
 	case C_BYTES: cell_bytes(c, r->bytes); break;
@@ -301,13 +290,8 @@ static void draw(struct view *v, const struct area *a)
 	struct area list = area_sub(a, lines, 0, a->h - lines, -1), top = area_sub(a, 0, 0, lines, -1);
 
 	if (!m->known) {
-		draw_words(a, 1, 1, ROLE_WARNING, !watch_live(v->app->watch) ?
-			   "Not known: nobody asked for it while the program ran. A live view does, in Memory (7) and at its marks." :
-			   model_program(v->app->model) && !(model_program(v->app->model)->features & MTW_FEATURE_MEMORY) ?
-			   "This agent is of a version that cannot tell." :
-			   v->app->figures.past ? "Not known of this instant: nobody had asked by then. Memory (7) does while it is shown, and each mark does." :
-			   m->asking.answers ? "The agent cannot find out: it sees no /proc/PID/smaps." :
-			   "The agent is asked what the process' memory consists of.");
+		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
+		draw_words(a, 1, 1, ROLE_WARNING, why ? why : frame_empty_reason(v->app));
 		return;
 	}
 	sentence(m, text, sizeof text);
@@ -316,11 +300,11 @@ static void draw(struct view *v, const struct area *a)
 	table_draw(&table, &list, &m->list, m, -1, false, true);
 }
 
-static void caption(struct view *v, bool brief, char *out, size_t size)
+static void caption(struct view *v, bool in_brief, char *out, size_t size)
 {
 	struct memory *m = (struct memory *)v;
 	char span[32], since[128];
-	uint64_t age = asking_age(&m->asking, v->app);
+	uint64_t age = looked_long_ago(v->app, MTW_KIND_MEMORY);
 
 	if (!m->known)
 		return;
@@ -330,8 +314,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		text_span(since, m->now.time_ns - m->then.time_ns);
 	if (m->compared)
 		snprintf(out, size, "NET %s %s", m->mark ? "since" : "over", since);
-	if (age && !brief)
-		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_span(span, age));
+	if (age && !in_brief)
+		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_ago(span, age));
 }
 
 static unsigned request(struct view *v, enum request r)

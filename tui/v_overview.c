@@ -99,7 +99,7 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 	struct area left_box = area_sub(a, 0, 0, a->h, a->w - right),
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
-	text_span(span, graph_window(f, &app->time));
+	graph_span(span, graph_window(f, &app->time));
 	struct area in = draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus), o->graph_focus);
 	graph_owners(&in, f, &app->time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
@@ -167,7 +167,7 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct overview *o = (struct overview *)v;
 
-	if (o->graph_focus && graph_request(&v->app->figures, &v->app->time, r))
+	if (o->graph_focus && graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:

@@ -8,8 +8,8 @@
  * Threads that ended and hold nothing are counted, not listed.
  */
 #include "actions.h"
-#include "asking.h"
 #include "cells.h"
+#include "looked.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -42,7 +42,6 @@ struct threads {
 	size_t hidden;           /* threads that ended and hold nothing */
 	uint64_t held;           /* by all of them, as of the same answer */
 	uint64_t rate_ns;        /* session's time; 0 = rates begin anew */
-	struct asking asking;
 	int sort;
 	bool reverse;
 };
@@ -146,7 +145,7 @@ static void collect(struct threads *l)
 		if (!t->known)
 			continue;
 		l->held += t->live_bytes;
-		if (t->ended && !t->live_blocks && model_thread_scans(m)) {
+		if (t->ended && !t->live_blocks && model_looked(m, MTW_KIND_THREADS)) {
 			l->hidden++;
 			continue;
 		}
@@ -159,7 +158,7 @@ static void refresh(struct view *v, bool resort)
 {
 	struct threads *l = (struct threads *)v;
 
-	asking_go_on(&l->asking, v->app, MTW_KIND_THREADS, model_thread_scans(v->app->model));
+	looked_want(v->app, MTW_KIND_THREADS);
 	take_rates(l);
 	collect(l);
 	sorting = l;
@@ -183,7 +182,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->v.app->figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_thread_scans(l->v.app->model) != 0, rate = r->rate_known && !f->past, over = figures_over(f);
+	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0, rate = r->rate_known && !f->past, over = figures_over(f);
 	char text[32];
 
 	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
@@ -233,25 +232,31 @@ static void draw(struct view *v, const struct area *a)
 {
 	struct threads *l = (struct threads *)v;
 
+	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
+
 	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
+	if (why && l->count && (int)l->count + 4 < a->h) /* below the rows; where they fill the screen, the caption says that */
+		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
 		draw_words(a, 2, 3, ROLE_WARNING, l->hidden ? "All threads have ended, and hold nothing." :
 							      frame_empty_reason(v->app));
 }
 
-/* Of when LIVE is, where it is not of now. The answers of the past have no times of their own. */
+/* Of when LIVE is, where it is not of what is shown. */
 static void live_of(const struct threads *l, char *out, size_t size)
 {
 	const struct app *a = l->v.app;
-	uint64_t all = live_bytes(&a->figures.totals.sum), age = asking_since(&l->asking);
-	char one[32], two[32];
+	bool still = a->figures.past || figures_over(&a->figures);
+	uint64_t all = live_bytes(&a->figures.totals.sum), age = looked_ago(a, MTW_KIND_THREADS);
+	char one[32], two[32], ago[32];
 
-	if (!model_thread_scans(a->model))
-		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !a->figures.past ? "asked for" : "not known");
-	else if (!a->figures.past && !figures_over(&a->figures) && age >= OLD_NS)
+	if (!model_looked(a->model, MTW_KIND_THREADS))
+		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !still ? "asked for" : "not known");
+	else if (!still && age >= OLD_NS)
 		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
-	else if ((a->figures.past || figures_over(&a->figures)) && l->held != all)
-		snprintf(out, size, "  LIVE of an earlier look: %s of %s", text_bytes(one, l->held), text_bytes(two, all));
+	else if (still && l->held != all)
+		snprintf(out, size, "  LIVE of a look %s before: %s of %s", text_ago(ago, age), text_bytes(one, l->held),
+			 text_bytes(two, all));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)

@@ -198,9 +198,9 @@ enum mtw_type {
 	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of the agent's
 	 * last look; names are the agent's own ("live map"). Whole each time. */
 	MTW_SCAN_MEMORY = 24,
-	/* v request id, v time_ns, n x { v what (enum mtw_memory), s name, v rss_bytes, v mappings }: what is
-	 * resident in the process, in parts that add up to it. By name where there are names: of files, of
-	 * shared memory; the many small ones are joined under "". */
+	/* v request id (0: not asked for, part of the final state), v time_ns, n x { v what (enum mtw_memory),
+	 * s name, v rss_bytes, v mappings }: what is resident in the process, in parts that add up to it. By name
+	 * where there are names: of files, of shared memory; the many small ones are joined under "". */
 	MTW_SCAN_COHORTS = 25,
 	/* v request id (0: not asked for, part of the final state), v flags (MTW_PART_*), v time_ns,
 	 * v blocks, v bytes (alive, and in no cohort, for there was no room), n x { +slot, v thread index,

@@ -209,6 +209,38 @@ TEST(who_observes_hears_of_each_exchange)
 	leave();
 }
 
+/* Frames of the next tick come before it: they are none of this instant. */
+TEST(what_comes_behind_the_tick_is_of_the_next)
+{
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	for (uint64_t t = 1; t <= 20; t++) {
+		NUMBERS(MTW_PROCESS, t * 1000, t * 5000, t, 0);
+		step(MTW_TICK_COMPLETE);
+		if (t % 4 == 0) { /* a scan's answer has a tick of its own, of the same time, and is younger than this instant */
+			NUMBERS(MTW_SCAN_THREADS, t, 1, 1, t, t * 10);
+			NUMBERS(MTW_TICK, t, t * 100 * MS, MTW_TICK_COMPLETE);
+		}
+	}
+	const struct instant *list;
+	CHECK_EQ(model_instants(now, &list), 20);
+	CHECK_EQ(list[7].time_ns, 800 * MS);
+	CHECK_EQ(list[7].ticks, 9);
+	for (int i = 0; i < 40; i++) {
+		uint64_t t = 1 + (uint64_t)rand() % 20, rss, virt;
+		uint32_t threads, children;
+		go(t * 100 * MS + (uint64_t)rand() % (99 * MS));
+		same_as(shown, (int)t);
+		model_process(shown, &rss, &virt, &threads, &children);
+		CHECK_EQ(rss, t * 1000);
+		CHECK_EQ(model_looked(shown, MTW_KIND_THREADS), (t - 1) / 4 * 4 * 100 * MS);
+		const struct thread *of = model_thread(shown, 1);
+		CHECK_EQ(of ? of->live_bytes : 0, (t - 1) / 4 * 4 * 10);
+	}
+	leave();
+}
+
 TEST(only_the_program_that_is_watched)
 {
 	enter();
@@ -246,9 +278,8 @@ TEST(where_the_file_ends_so_does_the_way)
 
 	enter();
 	start(20);
-	go(100000 * MS);
+	go(100000 * MS); /* the last one that there is */
 	same_as(shown, 20);
-	CHECK(*past_problem(past));
 	past_return(past);
 	now = shown;
 	/* Cut in the middle of a block. */
@@ -258,6 +289,7 @@ TEST(where_the_file_ends_so_does_the_way)
 	CHECK_EQ(truncate(path, (off_t)session_written(file) - 9), 0);
 	go(6000 * MS);
 	same_as(shown, 20);
+	CHECK(*past_problem(past));
 	same_as(now, 60);
 	leave();
 }

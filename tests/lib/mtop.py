@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""mtop.py - session files in Python: their frames, and files of other frames. Blocks as session.h states them."""
+import ctypes
+
+import wire
+
+_zstd = ctypes.CDLL("libzstd.so.1")
+_zstd.ZSTD_compressBound.restype = _zstd.ZSTD_compress.restype = _zstd.ZSTD_decompress.restype = ctypes.c_size_t
+HEAD = 16
+
+
+def _unpack(data, size):
+    out = ctypes.create_string_buffer(size)
+    assert _zstd.ZSTD_decompress(out, ctypes.c_size_t(size), data, ctypes.c_size_t(len(data))) == size, "no block of zstd's"
+    return out.raw
+
+
+def _pack(data):
+    room = _zstd.ZSTD_compressBound(ctypes.c_size_t(len(data)))
+    out = ctypes.create_string_buffer(room)
+    size = _zstd.ZSTD_compress(out, ctypes.c_size_t(room), data, ctypes.c_size_t(len(data)), 3)
+    return out.raw[:size]
+
+
+def blocks(data):
+    """Of each whole block: its head of 32 bytes, and its frames as (kind, payload, bytes of the frame)."""
+    at = HEAD
+    while data[at:at + 4] == b"BLK1":
+        head, packed = data[at:at + 32], int.from_bytes(data[at + 4:at + 8], "little")
+        raw, frames = _unpack(data[at + 32:at + 32 + packed], int.from_bytes(head[8:12], "little")), []
+        cur = wire.Cursor(raw)
+        while cur.at < len(raw):
+            begin = cur.at
+            kind, length = cur.varint(), cur.varint()
+            frames.append((kind, raw[cur.at:cur.at + length], raw[begin:cur.at + length]))
+            cur.at += length
+        yield head, frames
+        at += 32 + packed
+
+
+def without(source, to, kinds):
+    """The same session without frames of these kinds; it ends behind its last block, as one that was cut."""
+    with open(source, "rb") as f:
+        data = f.read()
+    out = data[:HEAD]
+    for head, frames in blocks(data):
+        raw = b"".join(whole for kind, _, whole in frames if kind not in kinds)
+        body = _pack(raw)
+        out += head[:4] + len(body).to_bytes(4, "little") + len(raw).to_bytes(4, "little") + head[12:] + body
+    with open(to, "wb") as f:
+        f.write(out)
+
+
+def decoded(source):
+    """(kind, value) of each frame that an agent sent."""
+    with open(source, "rb") as f:
+        data = f.read()
+    for _, frames in blocks(data):
+        for kind, payload, _ in frames:
+            if kind < wire.CLIENT:
+                yield kind, wire.decode(kind, payload)

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * looked.h - of when is what the agent's last look says, where it is not of the instant that is shown? Session
+ * time, ns. Main thread.
+ */
+#ifndef LOOKED_H
+#define LOOKED_H
+
+#include <memtop/wire.h>
+#include <stdint.h>
+
+struct app;
+
+/* Shown now: asked for again and again, unless what is shown stands still. */
+void looked_want(struct app *a, enum mtw_kind kind);
+/* How old it is; 0 = of this instant, or there is none. */
+uint64_t looked_ago(const struct app *a, enum mtw_kind kind);
+/* ... where that is worth a word; else 0. */
+uint64_t looked_long_ago(const struct app *a, enum mtw_kind kind);
+
+#endif
