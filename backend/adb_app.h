@@ -77,6 +77,13 @@ bool adb_is_package(const char *name, size_t len);
 int adb_app_find(struct adb_app *app, const char *word, struct err *err);
 void adb_app_name(struct adb_app *app, const struct adb_process *p);
 
+/* --- adb_server.c: the agent's server is no process to watch, and has its program's name */
+
+/* The first process of that name that is no agent's server; 0 = there is none; -1 and *err. */
+int adb_pidof(const struct adb *a, const char *name, struct err *err);
+/* 0: pid is none, or not seen to be one; -1 and *err, which names its program. */
+int adb_refuse_server(const struct adb *a, int pid, struct err *err);
+
 /* --- adb_app.c: the agent into a process that runs */
 
 /* 0: its agent answers on app->port. -1 and *err; adb_app_clean() in both cases. */

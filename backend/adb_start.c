@@ -119,21 +119,17 @@ static int start_activity(const struct adb_app *app, const char *component, stru
 
 static int wait_process(struct adb_app *app, struct err *err)
 {
-	char *script = xasprintf("pidof %s || true", app->package);
 	uint64_t end = now_ns() + PROCESS_MS * 1000000ull;
 	int rc = 0;
 
 	for (app->pid = 0; rc == 0 && !app->pid;) {
-		struct adb_answer r;
-		rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
-		app->pid = rc ? 0 : atoi(r.out);
-		adb_answer_release(&r);
+		app->pid = adb_pidof(app->adb, app->package, err);
+		rc = app->pid < 0 ? -1 : 0;
 		if (rc == 0 && !app->pid && now_ns() > end)
 			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, PROCESS_MS / 1000);
 		if (rc == 0 && !app->pid)
 			rc = adb_pause(app->adb, AGAIN_MS, err);
 	}
-	free(script);
 	return rc;
 }
 

@@ -31,8 +31,12 @@ su) # $PHONE/su: "0" as userdebug builds have it (su 0 COMMAND...), "-c" as othe
 	esac ;;
 pm) [ -d "$package/$2" ] && echo "package:/data/app/$2/base.apk" ;;
 dumpsys) cat "$package/$2/dump" 2>/dev/null ;;
-pidof)
-	pid=$(cat "$package/$1/pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && echo "$pid" ;;
+pidof) # the latest first, as some Androids do: an agent's server before its program
+	for d in $(ls /proc | sort -rn); do
+		[[ $d == [0-9]* ]] && IFS= read -r -d '' name <"/proc/$d/cmdline" && [ "$name" = "$1" ] &&
+			grep -qzx "PHONE=$PHONE" "/proc/$d/environ" && found+=("$d")
+	done 2>/dev/null
+	[ "${#found[@]}" != 0 ] && echo "${found[@]}" ;;
 cmd) cat "$package/${*: -1}/activity" 2>/dev/null || echo 'No activity found' ;;
 run-as)
 	[ -d "$package/$1" ] || { echo "run-as: unknown package: $1" >&2; exit 1; }
@@ -42,7 +46,7 @@ app_process) eval "exec -a $1 $(cat "$package/$1/run")" ;;
 am)
 	echo "$*" >>"$PHONE/am.log"
 	case $1 in
-	force-stop) pid=$("$PHONE/bin/pidof" "$2") && kill -9 "$pid"; rm -f "$package/$2/pid" ;;
+	force-stop) pid=$(cat "$package/$2/pid" 2>/dev/null) && kill -9 "$pid"; rm -f "$package/$2/pid" ;;
 	start)
 		echo "Starting: Intent { cmp=${*: -1} }"
 		[ -e "$package/${3%%/*}/run" ] || [ -e "$package/${4%%/*}/run" ] || {
