@@ -198,8 +198,8 @@ static int explain_absent(const struct adb_app *app, const char *word, int pid, 
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	free(script);
 	if (rc == 0 && strstr(r.out, "runs"))
-		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app; install a debug build (android:debuggable), or use a "
-			"rooted device (adb root, su)", word);
+		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app (a profileable release build cannot be entered either); "
+			"install a debug build (android:debuggable), or use a rooted device (adb root, su)", word);
 	else if (rc == 0 && strspn(word, "0123456789") == strlen(word))
 		err_set(err, 3, "%s: no such process on %s; memtop adb --list shows those that take a debugger", word, app->adb->serial);
 	else if (rc == 0 && strstr(r.out, "installed"))

@@ -149,6 +149,7 @@ static int lives(const struct adb_app *app, struct err *err)
 
 static int wait_agent(struct adb_app *app, struct err *err)
 {
+	app->loaded = true;
 	uint64_t end = now_ns() + AGENT_MS * 1000000ull;
 	int rc, there = 1;
 
@@ -166,7 +167,7 @@ static int wait_agent(struct adb_app *app, struct err *err)
 				 app->package, app->package, AGENT_MS / 1000);
 }
 
-int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
+static int start(struct adb_app *app, const struct adb_request *q, struct err *err)
 {
 	char component[256], path[512], remote[48];
 
@@ -189,4 +190,13 @@ int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
 	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DEBUG_MS, err) : wait_agent(app, err);
+}
+
+int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
+{
+	int rc = start(app, q, err);
+
+	if (rc && app->loaded)
+		adb_explain_denied(app, err);
+	return rc;
 }
