@@ -107,6 +107,9 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 	snprintf(name, sizeof name, "android/%s/libmemtop-agent.so", app->abi);
 	if (given)
 		snprintf(path, size, "%s", given);
+	else if (!strcmp(app->abi, "armeabi-v7a") || !strcmp(app->abi, "armeabi") || !strcmp(app->abi, "x86"))
+		return err_set(err, 3, "%s: a 32-bit process (%s), and Android's agents are for 64-bit ones; install a build of the app for arm64-v8a or x86_64",
+			       app->name, app->abi);
 	else if (!launch_installed(name, path, size))
 		return err_set(err, 125, "%s: no agent for this app's machine beside memtop or in %s/lib/memtop; build it with make android (arm64-v8a, "
 			       "x86_64), or name one with --agent", name, MEMTOP_PREFIX);
@@ -135,9 +138,10 @@ static int take_folder(const struct adb_app *app, const struct adb_answer *r, co
 	return 0;
 }
 
+/* Nobody may write to it: apps for API 37 and later load no library that can be written to. */
 static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 700 $f; " ADB_WHOLE "; pwd'", c->from,
+	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 500 $f; " ADB_WHOLE "; pwd'", c->from,
 				 app->package, app->file, c->ending, c->bytes);
 
 	app->copied = true;
@@ -149,7 +153,7 @@ static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct ad
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
 static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE "; chmod 700 $f && chown $(stat -c %%u:%%g $c) $f && "
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE "; chmod 500 $f && chown $(stat -c %%u:%%g $c) $f && "
 				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
 				 app->package, app->file, c->ending, c->from, c->bytes);
 
@@ -275,6 +279,7 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 	char remote[32];
 	int rc;
 
+	app->loaded = true;
 	snprintf(remote, sizeof remote, "jdwp:%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->debug_port, err))
 		return -1;
@@ -295,7 +300,7 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 	return rc < 0 ? -1 : 0;
 }
 
-int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err *err)
+static int attach(struct adb_app *app, const struct adb_request *q, struct err *err)
 {
 	char remote[48], path[512];
 
@@ -314,9 +319,18 @@ int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err 
 	if (q->options)
 		return err_set(err, 2, "--options: an app that runs has no way to get them but by root; use --start, or :set in the view");
 	app->way = ADB_JDWP;
-	if (adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, 0, err))
+	if (adb_refuse_sanitizer(app, err) || adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, 0, err))
 		return -1;
 	return 0;
+}
+
+int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err *err)
+{
+	int rc = attach(app, q, err);
+
+	if (rc && app->loaded)
+		adb_explain_denied(app, err);
+	return rc;
 }
 
 void adb_app_tidy(struct adb_app *app)

@@ -54,6 +54,7 @@ struct adb_app {
 	char package[128];        /* "com.example.app": letters, digits, dots and underscores; "" = no app's name */
 	char name[128];           /* of the process, clean */
 	enum adb_way way;
+	bool loaded;              /* it was told to load the agent: what fails now may be SELinux */
 	bool closed;              /* it takes no debugger, and root is to be had */
 	char root[16];            /* what runs a script as root: "su -c"; "" = not asked for, or not to be had */
 	int port;                 /* of this machine, forwarded to its agent; 0 = not yet */
@@ -76,6 +77,20 @@ bool adb_is_package(const char *name, size_t len);
 /* app->pid and names from a package, a process name (package:part) or a pid. -1 and *err: what stands in the way. */
 int adb_app_find(struct adb_app *app, const char *word, struct err *err);
 void adb_app_name(struct adb_app *app, const struct adb_process *p);
+
+/* --- adb_denied.c: what stands in the agent's way on a device */
+
+/* 0; -1 and *err: it runs with a sanitizer, whose malloc cannot be interposed. What cannot be asked is none. */
+int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
+/* A load failed with *err: where SELinux enforces, says so there, with the refusal that is in the logs. */
+void adb_explain_denied(const struct adb_app *app, struct err *err);
+
+/* --- adb_server.c: the agent's server is no process to watch, and has its program's name */
+
+/* The first process of that name that is no agent's server; 0 = there is none; -1 and *err. */
+int adb_pidof(const struct adb *a, const char *name, struct err *err);
+/* 0: pid is none, or not seen to be one; -1 and *err, which names its program. */
+int adb_refuse_server(const struct adb *a, int pid, struct err *err);
 
 /* --- adb_app.c: the agent into a process that runs */
 

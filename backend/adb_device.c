@@ -171,21 +171,12 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 	snprintf(app->package, sizeof app->package, "%.*s", adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 
-/* 1: process `word`, which is `pid` unless 0, runs and root is to be had: it is app's now. 0: it is not so. */
-static int find_closed(struct adb_app *app, const char *word, int pid, struct err *err)
+/* 1: process `pid` runs and root is to be had: it is app's now. 0: it is not so. */
+static int find_closed(struct adb_app *app, int pid, struct err *err)
 {
-	char *quoted = adb_quote(word), *script = xasprintf("pidof %s || true", quoted);
 	struct adb_process p = { .pid = pid };
-	struct adb_answer r = { 0 };
+	int rc = pid > 0 ? read_names(app->adb, &p, 1, err) : 0;
 
-	int rc = pid ? 0 : adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
-	if (rc == 0 && !pid)
-		p.pid = atoi(r.out);
-	adb_answer_release(&r);
-	free(script);
-	free(quoted);
-	if (rc == 0 && p.pid > 0)
-		rc = read_names(app->adb, &p, 1, err);
 	if (rc || !*p.name)
 		return rc;
 	rc = adb_root(app, err);
@@ -196,25 +187,20 @@ static int find_closed(struct adb_app *app, const char *word, int pid, struct er
 	return 1;
 }
 
-/* Why a process that was named is not in the list. */
+/* Why a process that was named is not in the list; pid: what runs under that name, 0 = nothing. */
 static int explain_absent(const struct adb_app *app, const char *word, int pid, struct err *err)
 {
-	char *quoted = adb_quote(word), *script;
 	size_t len = strcspn(word, ":");
+	char *script = pid ? xasprintf("[ -d /proc/%d ] && echo runs; true", pid)
+			   : xasprintf("[ -n \"$(pm path %.*s 2>/dev/null)\" ] && echo installed; true", adb_is_package(word, len) ? (int)len : 0, word);
 	struct adb_answer r;
 
-	if (pid)
-		script = xasprintf("[ -d /proc/%d ] && echo runs; true", pid);
-	else
-		script = xasprintf("[ -n \"$(pidof %s)\" ] && echo runs; [ -n \"$(pm path %.*s 2>/dev/null)\" ] && echo installed; true", quoted,
-				   adb_is_package(word, len) ? (int)len : 0, word);
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
-	free(quoted);
 	free(script);
 	if (rc == 0 && strstr(r.out, "runs"))
-		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app; install a debug build (android:debuggable), or use a "
-			"rooted device (adb root, su)", word);
-	else if (rc == 0 && pid)
+		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app (a profileable release build cannot be entered either); "
+			"install a debug build (android:debuggable), or use a rooted device (adb root, su)", word);
+	else if (rc == 0 && strspn(word, "0123456789") == strlen(word))
 		err_set(err, 3, "%s: no such process on %s; memtop adb --list shows those that take a debugger", word, app->adb->serial);
 	else if (rc == 0 && strstr(r.out, "installed"))
 		err_set(err, 3, "%s: installed, but not running; start it, or use memtop adb --start %.*s", word, (int)len, word);
@@ -241,6 +227,8 @@ int adb_app_find(struct adb_app *app, const char *word, struct err *err)
 	free(list);
 	if (found)
 		return 0;
-	int closed = find_closed(app, word, pid, err);
+	if (pid ? adb_refuse_server(app->adb, pid, err) : (pid = adb_pidof(app->adb, word, err)) < 0)
+		return -1;
+	int closed = find_closed(app, pid, err);
 	return closed ? closed < 0 ? -1 : 0 : explain_absent(app, word, pid, err);
 }

@@ -67,13 +67,14 @@ static int push(struct adb_app *app, const char *file, const char *ending, struc
 }
 
 /* As root: memtop-attach PID AGENT OPTIONS. */
-static int load(const struct adb_app *app, const struct pushed *agent, const struct pushed *tracer, const char *options, struct err *err)
+static int load(struct adb_app *app, const struct pushed *agent, const struct pushed *tracer, const char *options, struct err *err)
 {
 	char *quoted = adb_quote(options ? options : "");
 	char *line = xasprintf("%s; %s; chmod 755 %s && %s %d %s %s", agent->check, tracer->check, tracer->path, tracer->path, app->pid,
 			       agent->path, quoted);
 	char *word = adb_quote(line), *script = xasprintf("%s %s", app->root, word), said[500];
 	static const char own[] = "memtop-attach: ";
+	app->loaded = true;
 	struct adb_answer r;
 
 	int rc = adb_shell(app->adb, script, LOAD_MS, &r, err);

@@ -119,21 +119,17 @@ static int start_activity(const struct adb_app *app, const char *component, stru
 
 static int wait_process(struct adb_app *app, struct err *err)
 {
-	char *script = xasprintf("pidof %s || true", app->package);
 	uint64_t end = now_ns() + PROCESS_MS * 1000000ull;
 	int rc = 0;
 
 	for (app->pid = 0; rc == 0 && !app->pid;) {
-		struct adb_answer r;
-		rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
-		app->pid = rc ? 0 : atoi(r.out);
-		adb_answer_release(&r);
+		app->pid = adb_pidof(app->adb, app->package, err);
+		rc = app->pid < 0 ? -1 : 0;
 		if (rc == 0 && !app->pid && now_ns() > end)
 			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, PROCESS_MS / 1000);
 		if (rc == 0 && !app->pid)
 			rc = adb_pause(app->adb, AGAIN_MS, err);
 	}
-	free(script);
 	return rc;
 }
 
@@ -153,6 +149,7 @@ static int lives(const struct adb_app *app, struct err *err)
 
 static int wait_agent(struct adb_app *app, struct err *err)
 {
+	app->loaded = true;
 	uint64_t end = now_ns() + AGENT_MS * 1000000ull;
 	int rc, there = 1;
 
@@ -170,7 +167,7 @@ static int wait_agent(struct adb_app *app, struct err *err)
 				 app->package, app->package, AGENT_MS / 1000);
 }
 
-int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
+static int start(struct adb_app *app, const struct adb_request *q, struct err *err)
 {
 	char component[256], path[512], remote[48];
 
@@ -193,4 +190,13 @@ int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
 	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DEBUG_MS, err) : wait_agent(app, err);
+}
+
+int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)
+{
+	int rc = start(app, q, err);
+
+	if (rc && app->loaded)
+		adb_explain_denied(app, err);
+	return rc;
 }

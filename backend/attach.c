@@ -103,10 +103,19 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 			       agent, progcheck_agent_libc(agent));
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
-	if (m.sanitizer)
-		return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it "
-			       "without", name, m.sanitizer);
-	return 0;
+	return m.sanitizer ? progmalloc_refuse(name, m.sanitizer, err) : 0;
+}
+
+/* Of a program that has its sanitizer from a wrapper or from its system, as Android's apps do; NULL = none. */
+static const char *loaded_sanitizer(const struct inject_modules *m)
+{
+	const char *found = NULL;
+
+	for (size_t i = 0; i < m->count && !found; i++) {
+		const char *slash = strrchr(m->list[i].path, '/');
+		found = progmalloc_sanitizer(slash ? slash + 1 : m->list[i].path);
+	}
+	return found;
 }
 
 static int check_modules(struct plan *p, struct err *err)
@@ -128,6 +137,8 @@ static int check_modules(struct plan *p, struct err *err)
 		   (libc->program && m.count <= 2)) {
 		rc = err_set(err, 3, "%s: statically linked: it has no loader that could take an agent in; link it dynamically, or link "
 			     "libmemtop-wrap.a into it", p->name);
+	} else if (loaded_sanitizer(&m)) {
+		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
 		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (attach_listens(&p->facts) || !p->loaded))

@@ -59,7 +59,8 @@ bool attach_sees(const struct attach_facts *f, const char *agent); /* the same f
 
 struct attach_facts {
 	pid_t pid, self, group, parent, tracer, inner; /* inner: in its own pid namespace; 0 = none, each of them */
-	char name[64], parent_name[64], tracer_name[64], state;
+	pid_t program;            /* it is an agent's server: of that one, as agent_server.h has it; 0 = it is none */
+	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
 	bool gone, kernel, other_user, dumpable, capable; /* capable: we have CAP_SYS_PTRACE */
 	bool more_capable;        /* it has capabilities that we have not */
 	unsigned uid, own_uid;    /* effective */

@@ -7,6 +7,7 @@
  */
 #include "attach.h"
 
+#include "agent_server.h"
 #include "foreign.h"
 
 #include <linux/capability.h>
@@ -150,6 +151,8 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 		f->inner = atoi(at);
 	name_of(f->parent, f->parent_name, sizeof f->parent_name);
 	name_of(f->tracer, f->tracer_name, sizeof f->tracer_name);
+	f->program = agent_server_program(pid);
+	name_of(f->program, f->program_name, sizeof f->program_name);
 	f->kernel = is_kernel_thread(pid);
 	read_users(&its, &own, f);
 	f->ptrace_scope = number_in("/proc/sys/kernel/yama/ptrace_scope");
@@ -205,6 +208,8 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 		return err_set(err, 3, "%s: that is this memtop itself; name the process to watch", name);
 	if (f->group && f->group != f->pid)
 		return err_set(err, 3, "%s: a thread, not a process; use memtop attach %d", name, (int)f->group);
+	if (f->program)
+		return agent_server_explain(name, f->program, f->program_name, err);
 	if (f->kernel)
 		return err_set(err, 3, "%s: a thread of the kernel: it has no heap; name a program's process", name);
 	if (f->state == 'Z' || f->state == 'X')

@@ -13,6 +13,7 @@
  */
 #include "attach.h"
 
+#include "agent_server.h"
 #include "conn_open.h"
 #include "jdwp.h"
 #include "progcheck.h"
@@ -115,6 +116,8 @@ static int find_process(struct visit *v, int64_t own)
 	attach_name(f, v->name, sizeof v->name);
 	if (o->pid && f->gone)
 		return err_set(&v->err, 3, "%d: no such process; leave the PID out: the debug port tells it", (int)f->pid);
+	if (f->program)
+		return agent_server_explain(v->name, f->program, f->program_name, &v->err);
 	int64_t there = f->inner ? f->inner : f->pid;
 	if (!f->gone && (!own || own == there) && maps_file(f->pid, "/libjdwp", true))
 		return 0;

@@ -11,6 +11,8 @@
  */
 #include "dormant.h"
 
+#include "agent_server.h"
+#include "foreign.h"
 #include "inject_modules.h"
 #include "launch.h"
 
@@ -139,6 +141,12 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 		*attachable = false;
 	if (listens(pid))
 		return 0;
+	pid_t program = agent_server_program(pid);
+	if (program) {
+		if (!name_of(program, name, sizeof name))
+			snprintf(name, sizeof name, "?");
+		return agent_server_explain(t->text, program, foreign_clean(name, sizeof name, name), err);
+	}
 	if (!name_of(pid, name, sizeof name))
 		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
 	bool there = has_agent(pid);

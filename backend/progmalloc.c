@@ -72,6 +72,19 @@ static bool begins(const char *text, const char *with)
 	return with && !strncmp(text, with, strlen(with));
 }
 
+const char *progmalloc_sanitizer(const char *library)
+{
+	for (size_t k = 0; k < SANITIZERS; k++)
+		if (begins(library, sanitizers[k].gnu) || begins(library, sanitizers[k].clang))
+			return sanitizers[k].name;
+	return NULL;
+}
+
+int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err)
+{
+	return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it without", name, sanitizer);
+}
+
 static void read_needed(const struct image *im, struct progmalloc *m)
 {
 	const char *strings;
@@ -82,10 +95,9 @@ static void read_needed(const struct image *im, struct progmalloc *m)
 	for (size_t i = 0; d && i < n && d[i].d_tag != DT_NULL; i++) {
 		if (d[i].d_tag != DT_NEEDED || d[i].d_un.d_val >= len)
 			continue;
-		for (size_t k = 0; k < SANITIZERS; k++)
-			if (begins(strings + d[i].d_un.d_val, sanitizers[k].gnu) ||
-			    begins(strings + d[i].d_un.d_val, sanitizers[k].clang))
-				m->sanitizer = sanitizers[k].name;
+		const char *name = progmalloc_sanitizer(strings + d[i].d_un.d_val);
+		if (name)
+			m->sanitizer = name;
 	}
 }
 

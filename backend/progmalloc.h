@@ -18,4 +18,9 @@ struct progmalloc {
 /* Of an executable for this machine's word size; nothing is told of what cannot be read. */
 void progmalloc_read(const char *path, struct progmalloc *m);
 
+/* The sanitizer whose library has such a file name; NULL = it is none that brings a malloc. */
+const char *progmalloc_sanitizer(const char *library);
+/* The sentence about a process that runs with it. Returns -1. */
+int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err);
+
 #endif

@@ -198,7 +198,7 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 		const struct location *at = model_place(q->m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
-		const struct symbol *s = symbols_of_location(q->s, n->location);
+		const struct symbol *s = symbols_shown(q->s, n->location);
 		const struct module *x = model_module(q->m, at->module);
 		size_t frames = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
 		for (size_t i = 0; i < frames && count < max; i++) {
@@ -227,8 +227,8 @@ void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes)
 	uint64_t done, asked;
 
 	symbols_progress(q->s, &done, &asked);
-	if (done == asked)
+	if (done == asked && !symbols_debuginfod(q->s))
 		return;
 	for (; nodes && n && n->known && n->index; nodes--, n = model_dense(q->m, n->parent, NULL))
-		symbols_of_location(q->s, n->location);
+		symbols_shown(q->s, n->location);
 }

@@ -182,7 +182,7 @@ struct frame_out {
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 
-/* The names of so many nodes of a stack, from its innermost outwards, are on the screen: before all others. */
+/* The names of so many nodes of a stack, from its innermost outwards, are on the screen: before all others, and lines of them are wanted. */
 void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes);
 
 /* --- source: live memory by line, of all stacks whose call site is there, whatever the filter shows */

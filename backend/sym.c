@@ -147,13 +147,17 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	struct sym_answer *a;
 	char *problem = NULL;
 
+	struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
+	memcpy(where.pids, file->pids, sizeof where.pids);
 	if (!file->tried) {
-		struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
-		memcpy(where.pids, file->pids, sizeof where.pids);
 		file->tried = true;
 		file->opened = symdw_open(&where, &w->places, &problem);
 		file->next_opened = w->opened;
 		w->opened = file;
+	}
+	if (job->given && !file->has_given) {
+		file->has_given = true;
+		symdw_give(file->opened, &where, file->given);
 	}
 	if (job->stage == 0) {
 		size_t n = symdw_table(file->opened, job->pc, frames);
@@ -162,6 +166,7 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 		size_t n = symdw_lines(file->opened, job->pc, frames, SYMDW_FRAMES_MAX);
 		a = answer_new(job, n ? SYMBOL_DWARF : SYMBOL_NONE, frames, n);
 		a->final = true;
+		a->no_dwarf = !symdw_has_dwarf(file->opened);
 	}
 	a->problem = problem;
 	return a;
@@ -206,6 +211,7 @@ static void worker_release(struct sym_worker *w)
 		struct sym_file *next = w->files->next;
 		symdw_close(w->files->opened);
 		free(w->files->path);
+		free(w->files->given);
 		free(w->files);
 		w->files = next;
 	}
@@ -350,6 +356,11 @@ struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *wh
 	f->next = w->files;
 	w->files = f;
 	return f;
+}
+
+void sym_file_give(struct sym_file *f, char *path)
+{
+	f->given = path;
 }
 
 struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where)

@@ -21,6 +21,9 @@ struct sym_file {                /* a module's file, or a program's generated co
 	struct symdw_file *opened; /* worker only */
 	struct sym_file *next_opened; /* worker only */
 	bool tried;              /* worker only */
+	bool no_dwarf, wanted;   /* the caller's: as the last answer said; a server was asked for its debug file */
+	char *given;             /* a debug file that was loaded for it; set before a job that has `given`, then the worker's */
+	bool has_given;          /* worker only: it was looked into */
 	bool generated;          /* its names come from where: */
 	struct perfmap_where where;
 };
@@ -30,6 +33,7 @@ struct sym_job {
 	uint64_t pc;             /* ELF address of the instruction; of generated code, a return address as it is */
 	bool look;               /* generated code: search for its map now */
 	bool again;              /* the caller's: was asked for before */
+	bool given;              /* file->given is there */
 	void *owner;             /* the caller's */
 	/* the worker's: */
 	struct sym_job *next, **link; /* in a queue; link NULL = being worked on */
@@ -44,6 +48,7 @@ struct sym_answer {
 	struct sym_answer *next;
 	struct sym_job *job;
 	bool final;
+	bool no_dwarf;           /* final: the file has none */
 	int source;              /* enum symbol_source */
 	size_t count;
 	uint64_t version;        /* of generated code: perfmap_version() */
@@ -59,6 +64,8 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned de
  * worker then ends by itself, some time, and cleans up. Jobs not answered finally are freed. */
 void sym_worker_free(struct sym_worker *w);
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where);
+/* A debug file for it; takes path. Once per file, before jobs with `given`. */
+void sym_file_give(struct sym_file *f, char *path);
 /* Another program's: the map of the one before is let go. Its jobs have one answer, the final one. */
 struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where);
 void sym_ask(struct sym_worker *w, struct sym_job *job); /* takes a malloc'ed job, as the next to do */

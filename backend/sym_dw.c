@@ -3,8 +3,7 @@
  * sym_dw.c - libdwfl behind sym_dw.h; sym_dw*.c are the files that know libdw.
  *
  * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address are
- * one number. Separate debug files (.gnu_debuglink, .build-id folders, debuginfod where the user's
- * environment names servers) are found by libdwfl's own search; which file is the module itself is
+ * one number. Separate debug files are found by sym_dw_debug.c; which file is the module itself is
  * decided here, by its build-id.
  *
  * dwarf_getscopes() walks a whole unit for each pc: a millisecond in a large C++ unit, for each of ten
@@ -15,6 +14,7 @@
 #include "sym_dw.h"
 
 #include "demangle.h"
+#include "sym_dw_debug.h"
 #include "sym_dw_names.h"
 
 #include <dwarf.h>
@@ -52,7 +52,8 @@ struct symdw_file {
 	Dwfl *dwfl;              /* NULL: no file, or at rest */
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
-	char *debug_path;        /* callbacks points to it */
+	char *debug_path, *given; /* debug points to them */
+	struct symdw_debug debug;
 	GElf_Addr bias;          /* libdw's address - ELF address */
 	struct symdw_names *names; /* made when it is asked for the first */
 	Dwarf *dwarf;            /* borrowed from module; NULL = none */
@@ -123,10 +124,13 @@ static bool begin(struct symdw_file *f, const char *path, int fd)
 		close(fd);
 		return false;
 	}
+	void **userdata = NULL;
 	dwfl_report_begin(f->dwfl);
 	f->module = dwfl_report_elf(f->dwfl, path, path, fd, 0, true); /* takes fd on success */
 	if (!f->module)
 		close(fd);
+	else if (dwfl_module_info(f->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
+		*userdata = &f->debug;
 	if (dwfl_report_end(f->dwfl, NULL, NULL) || !f->module || !dwfl_module_getelf(f->module, &f->bias)) {
 		drop_dwfl(f);
 		return false;
@@ -234,9 +238,9 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 
 	*problem = NULL;
 	f->fd = -1;
-	f->debug_path = debug_path(p);
+	f->debug.path = f->debug_path = debug_path(p);
 	f->callbacks = (Dwfl_Callbacks){ .find_elf = no_elf,
-					 .find_debuginfo = dwfl_standard_find_debuginfo,
+					 .find_debuginfo = symdw_find_debug,
 					 .section_address = dwfl_offline_section_address,
 					 .debuginfo_path = &f->debug_path };
 	if (find_file(f, w, p, other, sizeof other))
@@ -272,6 +276,23 @@ void symdw_rest(struct symdw_file *f)
 		forget(f);
 }
 
+bool symdw_has_dwarf(const struct symdw_file *f)
+{
+	return f->dwarf != NULL;
+}
+
+void symdw_give(struct symdw_file *f, const struct symdw_where *where, const char *path)
+{
+	char other[8] = "x";
+
+	free(f->given);
+	f->debug.given = f->given = xstrdup(path);
+	if (f->path)
+		symdw_rest(f);
+	else
+		try_path(f, where, path, other, sizeof other);
+}
+
 /* Is there a file? */
 static bool awake(struct symdw_file *f)
 {
@@ -290,6 +311,7 @@ void symdw_close(struct symdw_file *f)
 		close(f->fd);
 	free(f->path);
 	free(f->debug_path);
+	free(f->given);
 	free(f);
 }
 

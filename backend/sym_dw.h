@@ -41,5 +41,9 @@ void symdw_rest(struct symdw_file *f);
 bool symdw_table(struct symdw_file *f, uint64_t pc, struct symdw_frame *frame);
 /* By DWARF: frames, 0 = it says nothing about this pc. The last one's name may come from the symbol table. */
 size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames, size_t max);
+/* After symdw_lines(): is there any DWARF? */
+bool symdw_has_dwarf(const struct symdw_file *f);
+/* A debug file of where's build-id, from elsewhere: what is asked from now on goes by it, too. */
+void symdw_give(struct symdw_file *f, const struct symdw_where *where, const char *path);
 
 #endif

@@ -9,67 +9,16 @@
  * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others. Answers are
  * taken in slices of ANSWERS_MAX, between the loop's other work.
  */
-#include "symbols.h"
+#include "symbols_book.h"
 
 #include "demangle.h"
 #include "loop.h"
-#include "sym.h"
-#include "texts.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
 #define AGAIN_MS 2000     /* what a program's map did not name may be in it by now */
-#define ANSWERED_MAX 8192u /* that are remembered: more than come between two looks at a busy screen */
-
-struct entry {
-	uint32_t module;
-	uint8_t signal;                  /* offset is the instruction itself, not a return address */
-	uint64_t offset;
-	struct symbol sym;               /* frames: malloc'ed, or &placeholder */
-	struct symbol_frame placeholder;
-	struct sym_job *job;             /* not finally answered; the worker's */
-	bool asked;
-	uint64_t version;                /* generated code: of the map, when it did not know it */
-};
-
-/* Shared with a wake-up under way: outlives the book when it must. Main thread, but for the pointer in flight. */
-struct mail {
-	struct loop *loop;
-	struct symbols *book;            /* NULL: the book is gone, nobody reads this any more */
-	int in_flight;                   /* atomically: posts not run yet */
-};
-
-struct symbols {
-	struct loop *loop;
-	const struct model *model;
-	struct symdw_places places;
-	char *sysroot, **dirs;           /* owned; places points to them */
-	struct sym_worker *worker;
-	struct mail *mail;
-	struct entry **table;            /* open addressing, a power of two */
-	size_t room, used;
-	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
-	size_t files_room;
-	struct texts texts;
-	struct entry special[MTW_TRUNC_COUNT];
-	struct sym_file *generated;      /* of generated code; NULL = not asked for yet */
-	struct symbol_process process;
-	bool local;                      /* process is known */
-	struct entry **unknown;          /* of generated code, answered and without a name */
-	size_t unknown_count, unknown_room;
-	uint64_t map_version;            /* as the last answer said */
-	struct loop_source *again;       /* NULL: nothing to ask again */
-	uint64_t generation, asked, done;
-	struct symbol_place answered[ANSWERED_MAX]; /* by generation, */
-	uint64_t cleared;                /* of those after this one */
-	bool frozen;                     /* symbols_freeze() */
-	void (*on_answer)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
-	void *on_answer_arg;
-	char **warnings;
-	size_t warning_count, warning_room;
-};
 
 /* --- entries */
 
@@ -254,11 +203,12 @@ static bool worth_asking(const struct symbols *s, const struct entry *e)
 {
 	if (e->asked)
 		return false;
-	return e->sym.source <= SYMBOL_NONE || (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count));
+	return e->sym.source <= SYMBOL_NONE || (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count || s->debug));
 }
 
-static void send_job(struct symbols *s, struct entry *e, struct sym_job job)
+void symbols_send(struct symbols *s, struct entry *e, struct sym_job job)
 {
+	s->sent++;
 	e->job = xcalloc(1, sizeof *e->job);
 	*e->job = job;
 	/* A return address points behind its call. Generated code: the worker knows. */
@@ -281,14 +231,14 @@ static void ask(struct symbols *s, struct entry *e)
 		return;
 	e->asked = true;
 	s->asked++;
-	send_job(s, e, (struct sym_job){ .file = file });
+	symbols_send(s, e, (struct sym_job){ .file = file });
 }
 
 /* Generated code whose name may have come. Not counted as asked for: nobody waits for it. */
 static void ask_again(struct symbols *s, struct entry *e, bool look)
 {
 	if (!e->job)
-		send_job(s, e, (struct sym_job){ .file = s->generated, .look = look, .again = true });
+		symbols_send(s, e, (struct sym_job){ .file = s->generated, .look = look, .again = true });
 }
 
 /* One asks for all: when the map has changed, take() asks for the others. */
@@ -349,6 +299,15 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	return symbols_get(s, l->module, l->offset, l->kind);
 }
 
+struct entry *symbols_entry(struct symbols *s, uint32_t number)
+{
+	const struct location *l = number < model_location_count(s->model) ? model_location(s->model, number) : NULL;
+
+	if (!l || l->kind == MTW_NODE_TRUNCATED || l->kind == MTW_NODE_NOWHERE)
+		return NULL;
+	return entry_of(s, l->module, l->offset, l->kind == MTW_NODE_SIGNAL);
+}
+
 /* --- answers */
 
 static uint8_t kind_of(const struct entry *e)
@@ -362,7 +321,7 @@ static void moved(struct symbols *s, const struct entry *e)
 	s->answered[s->generation % ANSWERED_MAX] = (struct symbol_place){ e->offset, e->module, kind_of(e) };
 }
 
-static void add_warning(struct symbols *s, const char *text)
+void symbols_warn(struct symbols *s, const char *text)
 {
 	for (size_t i = 0; i < s->warning_count; i++)
 		if (!strcmp(s->warnings[i], text))
@@ -415,15 +374,18 @@ static void take(struct symbols *s, struct sym_answer *a)
 	}
 	before = e->sym.source;
 	if (a->problem && before <= SYMBOL_NONE)
-		add_warning(s, a->problem);
+		symbols_warn(s, a->problem);
 	if (a->count && a->source > before)
 		set_frames(s, e, a->source, a->frames, a->count);
 	if (a->final) {
+		a->job->file->no_dwarf = a->no_dwarf;
 		free(a->job);
 		e->job = NULL;
 		if (e->sym.source == SYMBOL_PENDING)
 			e->sym.source = SYMBOL_NONE;
 	}
+	if (e->shown)
+		symbols_debug_want(s, e);
 	if (e->sym.source != before) {
 		moved(s, e);
 		if (s->on_answer)
@@ -477,11 +439,16 @@ static void wake(void *arg)
 void symbols_wait(struct symbols *s)
 {
 	struct sym_answer *a;
+	uint64_t before;
 
 	if (s->local)
 		look_again(s);
-	while (!s->frozen && (a = sym_take(s->worker, true)))
-		take(s, a);
+	do {
+		before = s->sent;
+		while (!s->frozen && (a = sym_take(s->worker, true)))
+			take(s, a);
+		symbols_debug_wait(s);
+	} while (s->sent != before);
 }
 
 void symbols_freeze(struct symbols *s)
@@ -524,6 +491,7 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m, const stru
 	s->mail->loop = loop;
 	s->mail->book = s;
 	s->worker = sym_worker_new(&s->places, delay_ms, wake, s->mail);
+	symbols_debug_new(s);
 	return s;
 }
 
@@ -565,6 +533,7 @@ void symbols_free(struct symbols *s)
 	if (!s)
 		return;
 	symbols_clear(s);
+	debuginfod_free(s->debug);
 	sym_worker_free(s->worker); /* from here on nobody posts */
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))

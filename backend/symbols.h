@@ -5,7 +5,7 @@
  * A location is (module, offset, kind). What is asked for and unknown is queued for the worker (sym.c);
  * what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps
  * (symbol table at once, lines and inlined frames after) and move the generation. Session files bring their
- * own.
+ * own. A module without lines, one of which is shown (symbols_shown()), is asked for at debuginfod's servers in the background.
  *
  * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map (perfmap.h).
  * That grows while the program runs: what it does not know is asked for again, every two seconds, when the
@@ -56,6 +56,8 @@ void symbols_look_at(struct symbols *s, const struct model *m); /* another model
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
 /* Of the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame with function NULL. */
 const struct symbol *symbols_of_location(struct symbols *s, uint32_t number);
+/* The same of one that is on the screen, or is about to be printed: debuginfod's servers are asked for its lines. */
+const struct symbol *symbols_shown(struct symbols *s, uint32_t number);
 uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
 /* Whose answer made it this one; false: that is not remembered (any more), look at all. */
 struct symbol_place { uint64_t offset; uint32_t module; uint8_t kind; /* enum mtw_node */ };
@@ -68,6 +70,9 @@ void symbols_wait(struct symbols *s);
 void symbols_freeze(struct symbols *s);
 /* Called for each new answer (the session file stores it). */
 void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg);
+/* What servers of debug files were asked for; NULL = DEBUGINFOD_URLS names none. */
+struct debuginfod;
+const struct debuginfod *symbols_debuginfod(const struct symbols *s);
 /* Modules whose file was missing or of another build-id, as sentences. */
 size_t symbols_warnings(const struct symbols *s, const char *const **sentences);
 

@@ -5,6 +5,7 @@
  * samples), and carries a ~.
  */
 #include "app.h"
+#include "debuginfod.h"
 #include "hooked.h"
 #include "page.h"
 #include "quality.h"
@@ -144,6 +145,44 @@ static void add_losses(struct page *p, const struct model *m)
 	}
 }
 
+static const char *download_text(const struct debuginfod_file *f, char *out, size_t size)
+{
+	char a[32], b[32];
+
+	switch (f->state) {
+	case DEBUGINFOD_WAITS:
+		return "waits for the others";
+	case DEBUGINFOD_ASKED:
+		return "asked";
+	case DEBUGINFOD_LOADING:
+		snprintf(out, size, "downloading, %s of %s", text_bytes(a, f->bytes), text_bytes(b, f->whole));
+		return out;
+	case DEBUGINFOD_GOT:
+		snprintf(out, size, "got, %s", text_bytes(a, f->bytes));
+		return out;
+	case DEBUGINFOD_ABSENT:
+		return "not there";
+	default:
+		snprintf(out, size, "failed: %s", f->why);
+		return out;
+	}
+}
+
+/* Where lines and inlined frames are to come from. */
+static void add_downloads(struct page *p, const struct symbols *s)
+{
+	const struct debuginfod *d = symbols_debuginfod(s);
+	char words[128];
+
+	page_add(p, ROLE_NORMAL, "%s", "");
+	page_add(p, ROLE_TITLE, "Debug files from servers (debuginfod)%s",
+		 !d ? ": never asked, DEBUGINFOD_URLS is not set" : debuginfod_count(d) ? "" : ": not asked, nothing shown lacks its lines");
+	for (size_t i = 0; i < debuginfod_count(d); i++) {
+		const struct debuginfod_file *f = debuginfod_at(d, i);
+		page_add(p, f->state == DEBUGINFOD_FAILED ? ROLE_WARNING : ROLE_NORMAL, "  %-24s %s", f->name, download_text(f, words, sizeof words));
+	}
+}
+
 /* Last: on a small screen what went wrong comes before it. */
 static void add_memory(struct page *p, const struct model *m)
 {
@@ -173,6 +212,7 @@ static void refresh(struct view *v, bool resort)
 	add_late(p, m);
 	add_unseen(p, m);
 	add_losses(p, m);
+	add_downloads(p, v->app->symbols);
 	add_memory(p, m);
 }
 

@@ -56,6 +56,17 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	return model_location(s->m, number)->kind >= MTW_NODE_NOWHERE ? &none : &pending;
 }
 
+const struct symbol *symbols_shown(struct symbols *s, uint32_t number)
+{
+	return symbols_of_location(s, number);
+}
+
+const struct debuginfod *symbols_debuginfod(const struct symbols *s)
+{
+	(void)s;
+	return NULL;
+}
+
 /* --- frames */
 
 static struct { uint8_t bytes[2048]; size_t len; } golden[64];

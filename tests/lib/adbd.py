@@ -18,6 +18,7 @@ Loopback only, nobody else's device is spoken for.
 """
 import argparse
 import asyncio
+import glob
 import os
 import re
 import struct
@@ -210,6 +211,8 @@ class Device:
             reader, stream.writer = await asyncio.open_unix_connection("\0" + name)
         else:
             port = debug_ports()[int(name)] if kind == "jdwp" else int(name)
+            if kind == "jdwp" and any(os.stat(f).st_mode & 0o222 for f in glob.glob(ARGS.root + "/data/user/0/*/code_cache/*.so")):
+                raise OSError("apps for API 37 and later load nothing that can be written to")
             reader, stream.writer = await asyncio.open_connection("127.0.0.1", port)
         return stream.copy(reader)
 

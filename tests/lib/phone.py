@@ -10,7 +10,7 @@ from forward import Adb, free_port
 from harness import LIB, MEMTOP, Skip, environment, kill, run, wait_for
 from java import CLASSES, LIGHT
 
-COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am", "app_process", "su")
+COMMANDS = ("getprop", "setprop", "id", "pm", "dumpsys", "pidof", "cmd", "run-as", "am", "app_process", "su", "getenforce", "logcat", "dmesg")
 PROPERTIES = {"ro.product.cpu.abi": "x86_64", "ro.build.version.sdk": "34", "ro.build.version.release": "14"}
 
 

@@ -7,6 +7,7 @@ package=$PHONE/packages
 # The app's process, as zygote starts it: by the property wrap.PKG or the app's wrap.sh, where there is one.
 launch() {
 	local wrap
+	rm -f "$PHONE/seen"
 	wrap=$(cat "$PHONE/props/wrap.$1" 2>/dev/null)
 	[ -z "$wrap" ] && [ -e "$package/$1/wrap.sh" ] && wrap="sh $package/$1/wrap.sh"
 	setsid sh -c "exec $wrap $PHONE/bin/app_process $1" </dev/null >"$package/$1/out" 2>&1 &
@@ -29,20 +30,29 @@ su) # $PHONE/su: "0" as userdebug builds have it (su 0 COMMAND...), "-c" as othe
 	0) shift; exec "$@" ;;
 	-c) exec sh -c "$2" ;;
 	esac ;;
+getenforce) cat "$PHONE/enforce" 2>/dev/null || echo Permissive ;;
+logcat) cat "$PHONE/log" 2>/dev/null ;;
+dmesg) echo "dmesg: klogctl: Permission denied" >&2; exit 1 ;;
 pm) [ -d "$package/$2" ] && echo "package:/data/app/$2/base.apk" ;;
 dumpsys) cat "$package/$2/dump" 2>/dev/null ;;
-pidof)
-	pid=$(cat "$package/$1/pid" 2>/dev/null) && kill -0 "$pid" 2>/dev/null && echo "$pid" ;;
+pidof) # the latest first, as some Androids do: an agent's server before its program
+	for d in $(ls /proc | sort -rn); do
+		[[ $d == [0-9]* ]] && IFS= read -r -d '' name <"/proc/$d/cmdline" && [ "$name" = "$1" ] &&
+			grep -qzx "PHONE=$PHONE" "/proc/$d/environ" && found+=("$d")
+	done 2>/dev/null
+	[ "${#found[@]}" != 0 ] && touch "$PHONE/seen" && echo "${found[@]}" ;;
 cmd) cat "$package/${*: -1}/activity" 2>/dev/null || echo 'No activity found' ;;
 run-as)
 	[ -d "$package/$1" ] || { echo "run-as: unknown package: $1" >&2; exit 1; }
 	[ -e "$package/$1/debuggable" ] || { echo "run-as: package not debuggable: $1" >&2; exit 1; }
 	cd "$PHONE/data/user/0/$1" && shift && exec "$@" ;;
-app_process) eval "exec -a $1 $(cat "$package/$1/run")" ;;
+app_process) # nothing that can be written to is loaded, as by apps for API 37 and later
+	[ -z "$LD_PRELOAD" ] || [[ $(stat -c %A "$LD_PRELOAD") != *w* ]] || [[ $LD_PRELOAD != "$PHONE"/* ]] || { echo "Attempt to load writable file: $LD_PRELOAD"; exit 1; }
+	eval "exec -a $1 $(cat "$package/$1/run")" ;;
 am)
 	echo "$*" >>"$PHONE/am.log"
 	case $1 in
-	force-stop) pid=$("$PHONE/bin/pidof" "$2") && kill -9 "$pid"; rm -f "$package/$2/pid" ;;
+	force-stop) pid=$(cat "$package/$2/pid" 2>/dev/null) && kill -9 "$pid"; rm -f "$package/$2/pid" ;;
 	start)
 		echo "Starting: Intent { cmp=${*: -1} }"
 		[ -e "$package/${3%%/*}/run" ] || [ -e "$package/${4%%/*}/run" ] || {

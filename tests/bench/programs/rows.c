@@ -40,6 +40,17 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	return &s->symbol[model_location(s->m, number)->offset % FUNCTIONS];
 }
 
+const struct symbol *symbols_shown(struct symbols *s, uint32_t number)
+{
+	return symbols_of_location(s, number);
+}
+
+const struct debuginfod *symbols_debuginfod(const struct symbols *s)
+{
+	(void)s;
+	return NULL;
+}
+
 static struct symbols *all_names(const struct model *m)
 {
 	struct symbols *s = xcalloc(1, sizeof *s);

@@ -300,4 +300,15 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	return &x->symbol;
 }
 
+const struct symbol *symbols_shown(struct symbols *s, uint32_t number)
+{
+	return symbols_of_location(s, number);
+}
+
+const struct debuginfod *symbols_debuginfod(const struct symbols *s)
+{
+	(void)s;
+	return NULL;
+}
+
 #endif
