@@ -180,13 +180,11 @@ static unsigned record_of(const struct module *m, uintptr_t pc)
 
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 {
-	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
-
 	if (pc < 4096)
 		return STRAY;
 	if (mt_cfi_is_coroutine_end(pc_lookup(pc), pc & PC_EXACT))
 		return rule_pack(RULE_END, 0, 0);
-	if ((!m || flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO)) && !(pc & PC_EXACT) && mt_cfi_is_sigreturn(pc))
+	if (!(pc & PC_EXACT) && mt_cfi_is_sigreturn(pc))
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	unsigned reason = pc & PC_EXACT ? MTW_TRUNC_NONE : record_of(m, pc);
 	return reason ? rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT, 0, 0) : RECORD;
