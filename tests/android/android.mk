@@ -68,7 +68,7 @@ $$(ANDROID_PROGRAMS:%=$(T)/android/$(1)/%): $(T)/android/$(1)/%: tests/targets/%
 	@mkdir -p $$(@D)
 	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
 
-$(T)/android/$(1)/app: tests/android/app.c tests/android/crt.c | $(A)/$(1)/libmemtop-agent.so
+$(T)/android/$(1)/app $(T)/android/$(1)/tagged: $(T)/android/$(1)/%: tests/android/%.c tests/android/crt.c | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
 	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
 
@@ -80,7 +80,7 @@ $$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
 	$$(LINKED) -shared -Wl,-soname,$$(@F) $$(PACKED)
 
-android-programs: $$(addprefix $(T)/android/$(1)/,app $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
+android-programs: $$(addprefix $(T)/android/$(1)/,app tagged $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
 endef
 test-programs: $(ANDROID_AGENTS) android-programs
 $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_programs,$(abi))))

@@ -193,7 +193,7 @@ def user_folders():
 
 def environment(**more):
     """The caller's environment without anything of memtop's, plus private folders and `more`."""
-    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "TMUX"))}
+    plain = {k: v for k, v in os.environ.items() if not k.startswith(("MEMTOP", "XDG_", "LD_", "TMUX", "DEBUGINFOD_"))}
     return {**plain, "LC_ALL": "C.UTF-8", "TERM": "xterm-256color", **user_folders(), **more}
 
 

@@ -47,7 +47,9 @@ run-as)
 	[ -e "$package/$1/debuggable" ] || { echo "run-as: package not debuggable: $1" >&2; exit 1; }
 	cd "$PHONE/data/user/0/$1" && shift && exec "$@" ;;
 app_process) # nothing that can be written to is loaded, as by apps for API 37 and later
-	[ -z "$LD_PRELOAD" ] || [[ $(stat -c %A "$LD_PRELOAD") != *w* ]] || [[ $LD_PRELOAD != "$PHONE"/* ]] || { echo "Attempt to load writable file: $LD_PRELOAD"; exit 1; }
+	for f in "$PHONE/data/user/0/$1/code_cache"/*.so; do
+		[[ ! -e $f || $(stat -c %A "$f") != *w* ]] || { echo "Attempt to load writable file: $f"; exit 1; }
+	done
 	eval "exec -a $1 $(cat "$package/$1/run")" ;;
 am)
 	echo "$*" >>"$PHONE/am.log"
