@@ -139,19 +139,22 @@ static void overlay(const struct kept *older, const struct kept *newer, struct m
 	}
 }
 
-void kept_merge(struct kept *older, struct kept *to, size_t *total)
+bool kept_merge(struct kept *older, struct kept *to, size_t *total)
 {
 	size_t size = older->bytes + to->bytes + 64;
-	uint8_t *buf = older->live && to->live ? serve_map(size) : NULL;
 
+	if (!older->live || !to->live)
+		return true;
+	uint8_t *buf = serve_map(size);
 	if (!buf)
-		return;
+		return false;
 	struct mtw_out o = { buf, buf + size, false };
 	overlay(older, to, &o);
 	kept_forget(to, total);
-	keep(to, buf, (size_t)(o.at - buf), total);
+	bool ok = keep(to, buf, (size_t)(o.at - buf), total);
 	to->version++;
 	serve_unmap(buf, size);
+	return ok;
 }
 
 /* One part of k's entries from where this viewer stands. False: no room. */

@@ -101,8 +101,11 @@ static void merge_into_next(struct server *s, struct mark *m)
 {
 	struct mark *to = neighbour(s, m->id, 1);
 
-	if (to)
-		kept_merge(&m->kept, &to->kept, &s->mark_bytes);
+	if (to && !kept_merge(&m->kept, &to->kept, &s->mark_bytes)) {
+		to->flags |= MTW_MARK_TOTALS_ONLY;
+		to->changed = ++s->mark_serial;
+		kept_forget(&to->kept, &s->mark_bytes);
+	}
 	kept_forget(&m->kept, &s->mark_bytes);
 }
 

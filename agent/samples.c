@@ -51,7 +51,7 @@ static void merge_into_next(struct samples *t, uint32_t i)
 
 	to->low_bytes = from->low_bytes < to->low_bytes ? from->low_bytes : to->low_bytes;
 	to->fall_bytes = from->fall_bytes > to->fall_bytes ? from->fall_bytes : to->fall_bytes;
-	kept_merge(&from->kept, &to->kept, &t->bytes);
+	t->totals_only |= !kept_merge(&from->kept, &to->kept, &t->bytes);
 	kept_forget(&from->kept, &t->bytes);
 	to->sent &= from->sent; /* a viewer that has both merges them itself */
 }
@@ -91,7 +91,7 @@ static void stay_within_memory(struct samples *t)
 {
 	while (t->bytes > mt_conf.mark_memory / 2 && t->count > LEAST)
 		thin(t);
-	if (t->bytes <= mt_conf.mark_memory / 2)
+	if (t->bytes <= mt_conf.mark_memory / 2 && !t->totals_only)
 		return;
 	for (uint32_t i = 0; i < t->count; i++)
 		kept_forget(&t->sample[i].kept, &t->bytes);

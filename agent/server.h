@@ -385,7 +385,7 @@ bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothin
 typedef void (*kept_later)(struct server *s, void *arg, slot_id id, const struct sum *sum);
 /* What changed since the pass `since`. `later` gets the slots of epochs after `epoch`, which have no entry. False: no memory. */
 bool kept_take(struct server *s, struct kept *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total);
-void kept_merge(struct kept *older, struct kept *to, size_t *total); /* `older` stays as it is */
+bool kept_merge(struct kept *older, struct kept *to, size_t *total); /* `older` stays as it is; false: no memory, `to` is wrong */
 void kept_forget(struct kept *k, size_t *total);
 bool kept_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct kept *k, struct kept_at *at); /* false: no room yet */
 
