@@ -16,6 +16,7 @@
 #define PUMP_LEAST 2048u  /* do not begin with less room: a few totals, and a TICK */
 #define TICK_BYTES 256u    /* the closing TOTALS and TICK */
 #define SMALL_BYTES 512u  /* bound of a frame without paths */
+#define SAMPLES_BYTES (SAMPLES * 6 * 10 + 32) /* of SAMPLES */
 
 #if defined(__x86_64__)
 #define ARCH "x86_64"
@@ -269,6 +270,18 @@ static void put_marks(struct server *s, struct viewer *v)
 	}
 }
 
+static void put_samples(struct server *s, struct viewer *v)
+{
+	if (v->samples_sent == 1 + s->samples->changed || !fits(v, SAMPLES_BYTES))
+		return;
+	if (!v->samples_sent)
+		samples_newcomer(s, v);
+	struct mtw_out o = begin(s);
+	samples_list(s, &o);
+	send(s, v, MTW_SAMPLES, &o);
+	v->samples_sent = 1 + s->samples->changed;
+}
+
 static void put_history(struct server *s, struct viewer *v)
 {
 	if (v->history)
@@ -313,7 +326,7 @@ static bool put_slots(struct server *s, struct viewer *v)
 	bool swept = batch_sweep(s, v);
 	if (v->list)
 		batch_first(s, v, viewer_room(v));
-	return swept && !v->list && marks_send(s, v);
+	return swept && !v->list && marks_send(s, v) && samples_send(s, v);
 }
 
 /* They pass the window like the answer to a scan; false: there is no room for them yet. */
@@ -380,6 +393,7 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 	put_stacks(s, v);
 	put_memory(s, v);
 	put_marks(s, v);
+	put_samples(s, v);
 	put_history(s, v);
 	put_notices(s, v);
 	bool small = !v->wants && v->thread_at == 0;

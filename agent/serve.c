@@ -235,7 +235,7 @@ static void settle(struct server *s)
 bool serve_prepare(struct server *s)
 {
 	s->scratch = serve_map(SCRATCH_BYTES);
-	return s->scratch && sums_init(s) && marks_init(s) && history_init(s) && batch_init(s);
+	return s->scratch && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && batch_init(s);
 }
 
 static void begin(struct server *s)
@@ -295,6 +295,7 @@ void serve_tick(struct server *s, bool all)
 	sums_threads(s);
 	proc_figures(s);
 	history_point(s, s->pass_ns, s->over);
+	samples_tick(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state == VIEWER_OPEN)
 			encode_pump(s, &s->viewer[i], true);

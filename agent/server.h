@@ -13,6 +13,7 @@
  *   viewer.c   one connection: bytes, frames from it       commands.c what those frames ask for
  *   encode.c   state -> frames, first the small kinds      batch.c    slots with their paths
  *   marks.c    epochs with what was live then              history.c  thinned totals
+ *   samples.c  instants that growth is judged by           kept.c     live by slot at marks and samples
  *   scan.c     threads and ages out of the live map; cohorts.c  ... by slot
  *
  * All but server.c and probe.c run in the server only, which is one thread: no locks, no atomics but in `struct
@@ -46,6 +47,7 @@
 #define HISTORY_POINTS 640
 #define HISTORY_SERIES 32           /* owners followed; the largest 16 are sent */
 #define MARK_REQUESTS 8
+#define SAMPLES 32u
 #define SECOND 1000000000ull
 #define MILLI 1000000ull
 
@@ -100,17 +102,39 @@ struct thread_row {
 	bool over;                    /* ended, and its last figures are taken */
 };
 
+/* What was alive by slot at an instant, where it differs from the instant before: kept.c. */
+struct kept {
+	uint8_t *live;                /* varints: +slot, blocks, bytes; NULL = none */
+	size_t bytes, mapped;
+	uint32_t pass;                /* sums of this pass were kept */
+	uint32_t version;             /* changes when merged: a viewer under way starts again */
+};
+
 struct mark {
 	uint32_t id;                  /* 0 = unused */
 	uint32_t flags;               /* MTW_MARK_* */
 	uint32_t changed;             /* serial of the last change, for viewers */
-	uint32_t pass;                /* sums of this pass were kept */
 	uint64_t epoch, time_ns, rss_bytes;
 	struct tally then;            /* of slots with epoch <= this one */
-	uint8_t *live;                /* varints: +slot, blocks, bytes; NULL = none */
-	size_t live_bytes, live_mapped;
-	uint32_t live_version;        /* changes when merged: a viewer under way starts again */
+	struct kept kept;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
+};
+
+struct sample {
+	uint32_t serial;              /* from 1, never used again */
+	uint32_t sent;                /* bit by viewer: it has `kept` whole */
+	uint64_t time_ns, live_bytes, rss_bytes;
+	uint64_t low_bytes, fall_bytes; /* of live, since the sample before: lowest, largest way down */
+	struct kept kept;
+};
+
+struct samples {
+	uint64_t interval_ns, next_ns;
+	uint64_t low_bytes, peak_bytes, fall_bytes; /* since the newest */
+	uint32_t count, serial, changed; /* changed: moves with the list */
+	bool totals_only;             /* no memory for what slots had */
+	size_t bytes;                 /* of all `kept` */
+	struct sample sample[SAMPLES]; /* oldest first */
 };
 
 struct option {
@@ -258,6 +282,7 @@ struct server {
 	uint32_t mark_last, mark_serial;
 	size_t mark_bytes;            /* of all live blobs */
 	struct history *history;
+	struct samples *samples;
 	struct scan scan;
 	int scan_turn;                /* the viewer that is looked at first for the next one */
 	struct last_scan last[LAST_SCANS]; /* of the final state */
@@ -362,6 +387,21 @@ bool marks_drop(struct server *s, uint32_t id);
 bool marks_rename(struct server *s, uint32_t id, const char *name);
 void marks_requests(struct server *s);              /* serve those that the program's threads ask for */
 bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothing is left */
+
+/* kept.c: `total` counts the bytes of the chain */
+typedef void (*kept_later)(struct server *s, void *arg, slot_id id, const struct sum *sum);
+/* What changed since the pass `since`. `later` gets the slots of epochs after `epoch`, which have no entry. False: no memory. */
+bool kept_take(struct server *s, struct kept *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total);
+bool kept_merge(struct kept *older, struct kept *to, size_t *total); /* `older` stays as it is; false: no memory, `to` is wrong */
+void kept_forget(struct kept *k, size_t *total);
+bool kept_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct kept *k, struct kept_at *at); /* false: no room yet */
+
+/* samples.c */
+bool samples_init(struct server *s);
+void samples_tick(struct server *s);                /* after each pass */
+void samples_newcomer(struct server *s, const struct viewer *v); /* has none */
+void samples_list(const struct server *s, struct mtw_out *o); /* MTW_SAMPLES */
+bool samples_send(struct server *s, struct viewer *v); /* SAMPLE_LIVE; true = nothing is left */
 
 /* history.c */
 bool history_init(struct server *s);

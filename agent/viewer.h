@@ -26,6 +26,12 @@ struct scan_request {                /* that waits for its turn: scan.c */
 	uint64_t *slots;              /* bitmap, NULL = all */
 };
 
+struct kept_at {                     /* how far one is sent: kept.c */
+	uint32_t id, version, slot;
+	size_t offset;
+	bool whole;
+};
+
 struct viewer {
 	enum viewer_state state;
 	int fd, index;
@@ -56,8 +62,8 @@ struct viewer {
 	uint64_t loss[MTW_LOSS_COUNT][2];
 	uint32_t *mark_sent;          /* [MTW_MARKS_MAX] serial of the change that was sent */
 	uint32_t *mark_live;          /* [MTW_MARKS_MAX] 1 + live_version that was sent whole */
-	uint32_t mark_at, mark_version, mark_slot;
-	size_t mark_offset;           /* position in mark_at's live */
+	struct kept_at mark_at, sample_at;
+	uint32_t samples_sent;        /* 1 + the number of the list that was sent */
 
 	uint64_t *slot_known, *node_known;   /* bitmaps */
 	uint32_t *clean;              /* [GROUPS] pass up to which a group was served */

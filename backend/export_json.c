@@ -443,6 +443,45 @@ static void marks(struct printer *p)
 	list_end(p);
 }
 
+/* The call site that the verdict names; null: none. */
+static json_t *named_site(struct printer *p, uint32_t id)
+{
+	const struct site *list;
+	size_t n = id ? query_sites(p->query, BY_LIVE, false, false, &list) : 0, i = 0;
+	json_t *o = json_object();
+
+	while (i < n && list[i].id != id)
+		i++;
+	if (i == n) {
+		json_decref(o);
+		return json_null();
+	}
+	set(o, "function", text(list[i].name));
+	set(o, "caller", text(list[i].caller));
+	set(o, "file", text(list[i].file));
+	set(o, "line", list[i].line ? number(list[i].line) : json_null());
+	set(o, "library", text(list[i].owner ? list[i].owner->name : NULL));
+	return o;
+}
+
+/* Line 2 of the live view. What is not known of it is null. */
+static json_t *verdict(struct printer *p)
+{
+	json_t *o = json_object();
+	struct verdict v;
+
+	query_verdict(p->query, &v);
+	set(o, "word", text(v.word));
+	set(o, "text", text(v.text));
+	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
+	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
+	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
+	set(o, "needed_s", v.needed_ns ? seconds(v.needed_ns) : json_null());
+	set(o, "share_percent", v.share_percent < 0 ? json_null() : json_integer(v.share_percent));
+	set(o, "site", named_site(p, v.site));
+	return o;
+}
+
 static void timeline(struct printer *p)
 {
 	const struct point *points = NULL;
@@ -548,6 +587,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	value(&p, "resident", export_json_resident(r->model));
 	value(&p, "ages", export_json_ages(r->model));
 	value(&p, "not_known", export_json_not_known(w));
+	value(&p, "verdict", verdict(&p));
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));

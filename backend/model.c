@@ -150,6 +150,7 @@ static void reset(struct model *m)
 	tick_clear(m);
 	levels_free(m);
 	marks_clear(m);
+	samples_clear(m);
 	series_clear(&m->series);
 	m->module_count = m->thread_count = 0;
 	if (m->module_room)
@@ -611,6 +612,8 @@ int model_apply(struct model *m, const struct event *e, struct err *err)
 	case MTW_PROCESS: apply_process(m, e); return 0;
 	case MTW_MARK: return marks_apply(m, e, err);
 	case MTW_MARK_LIVE: return marks_cell(m, e, err);
+	case MTW_SAMPLES: return samples_apply(m, e, err);
+	case MTW_SAMPLE_LIVE: return samples_cell(m, e, err);
 	case MTW_HISTORY: apply_history(m, e); return 0;
 	case MTW_LOSS: return apply_loss(m, e, err);
 	case MTW_STACKS: m->effort = e->u.effort; return 0;

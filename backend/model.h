@@ -119,6 +119,23 @@ struct slot {
 	bool sampled;                    /* counters are estimates from samples */
 };
 
+struct mark_cell { uint32_t slot; uint64_t blocks, bytes; };
+struct mark_cells { /* live per slot where it differs from the instant before; sorted by slot */
+	struct mark_cell *list;
+	size_t count, room;
+};
+
+struct sample_figures {
+	uint32_t serial;
+	uint64_t time_ns, live_bytes, rss_bytes;
+	uint64_t low_bytes, fall_bytes;  /* of live since the sample before: the lowest, the largest way down */
+};
+struct sample { /* one of the agent's: growth is judged by them */
+	struct sample_figures f;
+	bool whole;                      /* SAMPLE_LIVE arrived */
+	struct mark_cells cells;
+};
+
 struct mark {
 	uint32_t id;
 	uint32_t flags;                  /* MTW_MARK_* */
@@ -127,9 +144,7 @@ struct mark {
 	uint64_t epoch, time_ns, rss_bytes;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	struct tally totals;
-	/* live per slot where it differs from the mark before; sorted by slot */
-	struct mark_cell { uint32_t slot; uint64_t blocks, bytes; } *cells;
-	size_t cell_count, cell_room;
+	struct mark_cells cells;
 };
 
 struct thread {
@@ -347,6 +362,14 @@ struct mark_walk { struct live *held; uint32_t mark, slots; size_t cell; };
 typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was, const struct live *is);
 bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg);
 void mark_walk_end(struct mark_walk *w);
+
+/* The agent's samples, oldest first: what growth is judged by, the same for everybody (model_samples.c). */
+size_t model_samples(const struct model *m, const struct sample **list);
+bool model_samples_told(const struct model *m);  /* false: an agent that takes none, or it has not said yet */
+bool model_samples_by_slot(const struct model *m); /* it is known by slot what was alive at each of them */
+uint64_t model_samples_generation(const struct model *m); /* moves when any of that changes */
+/* As mark_walk(), over all of them while the generation is the same; fn gets the serial. */
+bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
 
 /* Points oldest first, as fine as their age is young (series.h): the agent's history, then our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);

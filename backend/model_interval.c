@@ -37,8 +37,8 @@ static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_n
 
 	for (; l->at <= l->mark; l->at++, l->cell = 0) {
 		const struct mark *k = &m->marks[l->at];
-		for (; mark_in_chain(k) && l->cell < k->cell_count; l->cell++) {
-			const struct mark_cell *c = &k->cells[l->cell];
+		for (; mark_in_chain(k) && l->cell < k->cells.count; l->cell++) {
+			const struct mark_cell *c = &k->cells.list[l->cell];
 			if (time_is_up(seen++, end_ns))
 				return false;
 			l->live[idmap_get(&m->slot_ids, c->slot)] = (struct live){ c->blocks, c->bytes };
@@ -86,26 +86,55 @@ int model_between(const struct model *m, uint32_t from, uint32_t to,
 	return 0;
 }
 
+static void walk_start(const struct model *m, struct mark_walk *w)
+{
+	if (w->held)
+		return;
+	w->slots = m->slot_count;
+	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
+}
+
+/* number: what fn is told. epoch: what was born after it was not alive. */
+static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k, uint32_t number,
+		       uint64_t epoch, mark_walk_fn fn, void *arg)
+{
+	while (w->cell < k->count) {
+		const struct mark_cell *c = &k->list[w->cell++];
+		uint32_t index = idmap_get(&m->slot_ids, c->slot);
+		if (index >= w->slots)
+			continue; /* younger than the walk, and so than the instants */
+		const struct slot *s = slot_at(m, index);
+		struct live *held = &w->held[index], was = *held;
+		*held = s->epoch > epoch ? (struct live){ 0, 0 } : (struct live){ c->blocks, c->bytes };
+		if (!fn(arg, number, s, &was, held))
+			return false;
+	}
+	w->cell = 0;
+	w->mark++;
+	return true;
+}
+
 bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg)
 {
-	if (!w->held) {
-		w->slots = m->slot_count;
-		w->held = xcalloc(w->slots, sizeof *w->held);
-		w->mark = 1;
-	}
-	for (; w->mark <= last && w->mark < m->mark_limit; w->mark++, w->cell = 0) {
+	static const struct mark_cells none;
+
+	walk_start(m, w);
+	w->mark += !w->mark; /* marks are counted from 1 */
+	while (w->mark <= last && w->mark < m->mark_limit) {
 		const struct mark *k = &m->marks[w->mark];
-		while (mark_in_chain(k) && w->cell < k->cell_count) {
-			const struct mark_cell *c = &k->cells[w->cell++];
-			uint32_t index = idmap_get(&m->slot_ids, c->slot);
-			if (index >= w->slots)
-				continue; /* younger than the walk, and so than the marks */
-			const struct slot *s = slot_at(m, index);
-			struct live *held = &w->held[index], was = *held;
-			*held = s->epoch > k->epoch ? (struct live){ 0, 0 } : (struct live){ c->blocks, c->bytes };
-			if (!fn(arg, w->mark, s, &was, held))
-				return false;
-		}
+		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn, arg))
+			return false;
+	}
+	return true;
+}
+
+bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg)
+{
+	walk_start(m, w);
+	while (w->mark < m->sample_count) {
+		const struct sample *k = &m->samples[w->mark];
+		if (!walk_cells(m, w, &k->cells, k->f.serial, UINT64_MAX, fn, arg))
+			return false;
 	}
 	return true;
 }

@@ -38,34 +38,9 @@ static void set_text(char *to, size_t room, struct text t)
 	to[n] = 0;
 }
 
-/* Overlay: `older` moves in below what k has; both sorted by slot. */
-static void merge_cells(struct model *m, struct mark *k, struct mark *older)
-{
-	size_t room = k->cell_count + older->cell_count, n = 0, a = 0, b = 0;
-	struct mark_cell *cells = xmalloc(room * sizeof *cells);
-
-	while (a < k->cell_count || b < older->cell_count) {
-		if (b == older->cell_count ||
-		    (a < k->cell_count && k->cells[a].slot <= older->cells[b].slot)) {
-			b += b < older->cell_count && k->cells[a].slot == older->cells[b].slot;
-			cells[n++] = k->cells[a++];
-		} else {
-			cells[n++] = older->cells[b++];
-		}
-	}
-	m->bytes += (room - k->cell_room) * sizeof *cells;
-	free(k->cells);
-	k->cells = cells;
-	k->cell_count = n;
-	k->cell_room = room;
-}
-
 static void forget_cells(struct model *m, struct mark *k)
 {
-	m->bytes -= k->cell_room * sizeof *k->cells;
-	free(k->cells);
-	k->cells = NULL;
-	k->cell_count = k->cell_room = 0;
+	cells_forget(m, &k->cells);
 	k->live_known = false;
 }
 
@@ -75,7 +50,7 @@ static void leave_chain(struct model *m, struct mark *k)
 
 	/* One that has not come whole yet will come relative to the new chain. */
 	if (next && next->live_known && k->live_known)
-		merge_cells(m, next, k);
+		cells_merge(m, &next->cells, &k->cells);
 	forget_cells(m, k);
 }
 
@@ -128,32 +103,6 @@ void marks_arrive(struct model *m)
 	m->marks_generation++;
 }
 
-static int compare_cells(const void *a, const void *b)
-{
-	const struct mark_cell *x = a, *y = b;
-
-	return (x->slot > y->slot) - (x->slot < y->slot);
-}
-
-/* Sorted by slot, and one cell a slot: heaviest-first senders need not sort. */
-static void finish_cells(struct mark *k)
-{
-	size_t n = 0;
-
-	for (size_t i = 1; i < k->cell_count; i++)
-		if (k->cells[i].slot <= k->cells[i - 1].slot) {
-			qsort(k->cells, k->cell_count, sizeof *k->cells, compare_cells);
-			break;
-		}
-	for (size_t i = 0; i < k->cell_count; i++) {
-		if (n && k->cells[n - 1].slot == k->cells[i].slot)
-			n--;
-		k->cells[n++] = k->cells[i];
-	}
-	k->cell_count = n;
-	k->live_known = true;
-}
-
 int marks_cell(struct model *m, const struct event *e, struct err *err)
 {
 	uint32_t id = e->u.mark_live.mark;
@@ -168,7 +117,8 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 	if (k->live_known && m->resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
-		finish_cells(k);
+		cells_finish(&k->cells);
+		k->live_known = true;
 		m->marks_generation++;
 		return 0;
 	}
@@ -181,22 +131,14 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 		forget_cells(m, k);
 		interval_unsettle(m, id);
 	}
-	if (k->cell_count == k->cell_room) {
-		size_t before = k->cell_room;
-		if (model_take(m, (before / 2 + 16) * sizeof *k->cells, err))
-			return -1;
-		GROW(k->cells, k->cell_room, k->cell_count + 1);
-		m->bytes -= (before + before / 2 + 16 - k->cell_room) * sizeof *k->cells; /* it may grow by less */
-	}
-	k->cells[k->cell_count++] = (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
-							e->u.mark_live.bytes };
-	return 0;
+	return cells_add(m, &k->cells, (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks, e->u.mark_live.bytes },
+			 err);
 }
 
 void marks_clear(struct model *m)
 {
 	for (size_t i = 0; i < m->mark_limit; i++)
-		free(m->marks[i].cells);
+		free(m->marks[i].cells.list);
 	if (m->mark_room)
 		memset(m->marks, 0, m->mark_room * sizeof *m->marks);
 	m->mark_limit = 0;

@@ -150,6 +150,10 @@ struct model {
 	struct mark *marks;
 	size_t mark_limit, mark_room;
 	uint64_t marks_generation;
+	struct sample samples[MTW_SAMPLES_MAX];
+	size_t sample_count;
+	bool samples_told, samples_totals_only;
+	uint64_t samples_generation;
 	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
 	struct live *at_base, *at_until; /* of the slots that there were when the interval was set; NULL = start, now */
 	size_t at_count;
@@ -353,6 +357,15 @@ int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
 void marks_arrive(struct model *m); /* the state that they came with is whole */
 bool mark_in_chain(const struct mark *k); /* it is known by slot what was alive at it, or will be */
+/* model_cells.c */
+int cells_add(struct model *m, struct mark_cells *k, struct mark_cell cell, struct err *err);
+void cells_finish(struct mark_cells *k);          /* all have come */
+void cells_merge(struct model *m, struct mark_cells *k, const struct mark_cells *older);
+void cells_forget(struct model *m, struct mark_cells *k);
+/* model_samples.c */
+int samples_apply(struct model *m, const struct event *e, struct err *err);
+int samples_cell(struct model *m, const struct event *e, struct err *err);
+void samples_clear(struct model *m);
 /* model_interval.c */
 bool interval_go_on(struct model *m, uint64_t end_ns); /* while it is busy, between ticks; true: it is in force */
 void interval_sum_moves(struct model *m);         /* inclusive changes anew */

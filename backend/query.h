@@ -72,7 +72,7 @@ struct site {
 	uint32_t flags;              /* ROW_* */
 	enum shape shape;
 	uint32_t grew, intervals;    /* "3 of 3" */
-	int64_t net_window, net_per_min; /* bytes over the shape's window */
+	int64_t net_window, net_per_min; /* by how many bytes its lowest rose over the shape's window */
 	const uint64_t *trend;       /* live bytes, oldest first */
 	uint32_t trend_count;
 };
@@ -147,8 +147,8 @@ void query_expect(struct query *q, const struct expected *e);
 bool query_site_key(struct query *q, uint32_t site, char *key);
 bool query_expected(struct query *q, uint32_t leaf); /* is the call site of this stack? */
 
-/* The model is about to show the past: what was seen of growth until now is put aside; away = false: it is taken up again. */
-void query_travel(struct query *q, bool away);
+/* The model is about to show another instant: rates of the time between do not count. */
+void query_travel(struct query *q);
 
 /* How old are live blocks (that pass the filter), as of the newest scan for cohorts? */
 struct age { uint32_t median_s, oldest_s; bool known; };
@@ -161,9 +161,16 @@ struct verdict {
 	enum {
 		V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_RSS_GROWING, V_ENDED, V_EMPTY,
 	} kind;
+	const char *word;            /* "GROWING": what text begins with, or "WATCHING", "WAITING" */
 	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
 	uint32_t site;               /* of the site that it names, 0 = none */
+	bool rated;                  /* the three below are known */
+	int64_t per_minute;          /* bytes; of RSS for V_RSS_GROWING */
+	uint64_t over_ns, at_ns;     /* of how long a time; its end, when the agent took the newest sample */
+	uint64_t needed_ns;          /* WATCHING: until there is one; else 0 */
+	int share_percent;           /* of the site, or of what is expected; -1 = none is named */
 };
+/* By the agent's samples alone: whoever asks about one instant gets the same, also of a file. */
 void query_verdict(struct query *q, struct verdict *v);
 
 /* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */

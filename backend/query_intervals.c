@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define SEEN_PARTS 10 /* no sample meets the very top */
+
 /* Modulo 2^64: of peers that lie it is anything. */
 static void take_nets(struct site_table *t, size_t count)
 {
@@ -36,6 +38,21 @@ static int grew_first(const void *a, const void *b)
 	int64_t tx = total(x), ty = total(y);
 
 	return tx < ty ? 1 : tx > ty ? -1 : x->site.id < y->site.id ? -1 : 1;
+}
+
+/*
+ * Marks may meet a saw-tooth in any phase, and in the same one each time. What samples saw of the site before the last
+ * interval was there before: growth that stays below it is none.
+ */
+static struct swing swing_of(const struct site_table *t, const struct query_site *s, uint64_t from_ns, uint64_t last_ns)
+{
+	const struct site_held *h = &s->held[AT_SHAPES];
+	uint64_t was = site_at_mark(s, &t->at_ends, 0), high = was;
+
+	for (size_t i = 0; t->by_slot && i < t->sample_count; i++)
+		if (t->samples[i].time_ns >= from_ns && t->samples[i].time_ns < last_ns && h->at[i] > high)
+			high = h->at[i];
+	return (struct swing){ .noise = (high - was) / SEEN_PARTS * (SEEN_PARTS - 1) };
 }
 
 static uint64_t time_of(const struct query *q, uint32_t mark, uint64_t otherwise)
@@ -79,8 +96,8 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 			changed |= r.net[k] != 0;
 		if (!changed || !r.site.stacks)
 			continue;
-		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum),
-					&r.site.grew);
+		struct swing w = swing_of(t, t->sites[i], time_of(q, from, 0), time_of(q, ends[count - 1], 0));
+		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &w, &r.site.grew);
 		r.site.intervals = (uint32_t)count;
 		t->rows[n++] = r;
 	}

@@ -364,7 +364,9 @@ static inline int64_t net_clamped(int64_t net)
 {
 	return net > NET_MAX ? NET_MAX : net < -NET_MAX ? -NET_MAX : net;
 }
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+/* usual: how far it goes down again and again; noise: growth that may be chance, for some phases were seen only. */
+struct swing { uint64_t usual, noise; };
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, const struct swing *w,
 		    uint32_t *grew);
 
 /* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */

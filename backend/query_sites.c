@@ -36,13 +36,12 @@ static void forget(struct site_table *t)
 		}
 		free(t->sites[i]);
 	}
-	growth_forget(t);
-	t->count = t->order_count = t->sample_count = t->mark_count = t->out_count = t->row_count =
-		0;
+	t->count = t->order_count = t->sample_count = t->out_count = t->row_count = 0;
 	t->verdict = (struct verdict){ 0 };
 	t->growth = (struct growth){ 0 };
 	memset(t->flow, 0, sizeof t->flow);
-	site_marks_forget(&t->at_marks);
+	t->shaped = 0;
+	site_marks_forget(&t->at_samples);
 	site_marks_forget(&t->at_ends);
 	map_clear(&t->by_fn);
 	if (t->node_room)
@@ -68,22 +67,10 @@ void sites_free(struct query *q)
 	q->sites = NULL;
 }
 
-/*
- * A stack whose name arrived moves to the site of that name, and takes its part of what was seen at
- * the old one along: names that come late look like no growth.
- */
-static void inherit(struct query_site *to, struct query_site *from, uint64_t live)
+/* A stack whose name arrived moves to the site of that name; what it held at samples is counted there anew. */
+static void stack_moves(struct query_site *to, struct query_site *from)
 {
-	double part = live >= from->unmoved ? 1 : (double)live / (double)from->unmoved;
-
 	to->moved = from->moved = true;
-	from->unmoved -= live < from->unmoved ? live : from->unmoved;
-	for (size_t i = 0; i <= SAMPLES; i++) {
-		uint64_t moved =
-			part < 1 ? (uint64_t)(part * (double)from->samples[i]) : from->samples[i];
-		to->samples[i] += moved;
-		from->samples[i] -= moved;
-	}
 }
 
 static uint32_t fn_of_site(struct query *q, uint32_t index)
@@ -265,8 +252,7 @@ void sites_move(struct query *q, uint32_t index)
 	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
 	struct value v = *filter_self(q, index), raw;
 	value_of_node(q->m, model_dense(q->m, index, NULL), false, &raw);
-	from->unmoved = live_bytes(&from->all.tally);
-	inherit(to, from, live_bytes(&raw.tally));
+	stack_moves(to, from);
 	unlink_stack(t, index);
 	value_sub(&from->sum, &v);
 	value_sub(&from->all, &raw);
@@ -322,7 +308,6 @@ static void start_sums(struct query *q, struct site_table *t)
 {
 	for (size_t i = 0; i < t->count; i++) {
 		struct query_site *s = t->sites[i];
-		s->unmoved = live_bytes(&s->all.tally);
 		s->sum = s->all = (struct value){ 0 };
 		s->most = 0;
 		s->pub.stacks = s->first = s->heavy = s->look_at = 0;
@@ -347,14 +332,14 @@ static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
 	uint32_t number = site_of(q, t, i);
 	struct query_site *s = t->sites[number - 1];
 	if (before && before != number)
-		inherit(s, t->sites[before - 1], live_bytes(&raw.tally));
+		stack_moves(s, t->sites[before - 1]);
 	link_stack(q, t, i, number);
 	value_add(&s->sum, filter_self(q, i));
 	value_add(&s->all, &raw);
 	weigh(q, s, i, true);
 }
 
-/* All sums anew; stacks whose site is another than before take their samples along. */
+/* All sums anew. */
 static bool sum_up(struct query *q, struct site_table *t)
 {
 	uint32_t count = model_dense_count(q->m);
@@ -435,7 +420,7 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_marks.walking && !sites_left(q) &&
+	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking && !sites_left(q) &&
 	    t->described >= t->count && t->rules == expected_now(q) && !t->looking)
 		return t;
 	if (!sum_up(q, t))

@@ -8,10 +8,8 @@
 
 #include "query_priv.h"
 
-#define SAMPLES 64u        /* of each site's live bytes: some ten minutes */
-#define SHAPE_INTERVALS 6u /* that samples are joined to */
-#define MARK_INTERVALS 12u /* between marks, the newest ones */
-#define INTERVALS_MAX 62u  /* of query_intervals() */
+#define SPANS_MAX 7u       /* that samples are joined to: intervals of growth, and the one that runs */
+#define INTERVALS_MAX MTW_SAMPLES_MAX /* of query_intervals(); as many as samples, which are walked over likewise */
 #define FLOW_WINDOWS 2     /* some ten seconds, some ten minutes */
 #define FLOW_POINTS 6u     /* of each */
 
@@ -26,12 +24,14 @@ struct site_held {               /* at the marks of a struct site_marks, live by
 };
 enum { AT_SHAPES, AT_INTERVALS, AT_COUNT };
 
-struct site_marks {              /* query_marks.c */
+struct site_marks {              /* query_marks.c: marks, or samples by their serials */
 	uint32_t which;              /* of the arrays in struct query_site */
 	uint32_t marks[INTERVALS_MAX + 1], wanted[INTERVALS_MAX + 1]; /* ascending; 0 = start */
 	size_t count, wanted_count;
 	uint64_t generation, version, next_version; /* of the marks; of the sites, as of at and of next */
-	bool walking;
+	uint64_t linked, next_linked; /* likewise table.linked */
+	bool walking, missed;        /* missed: some cells were of stacks without a site */
+	uint64_t publications;       /* moves with the figures */
 	struct mark_walk walk;
 };
 
@@ -45,8 +45,6 @@ struct query_site {
 	bool look;                   /* for the heaviest stack, again: */
 	uint32_t look_at;            /* from this one on; 0 = from the first */
 	bool describe;               /* that stack, or its place, is another */
-	uint64_t unmoved;            /* live bytes of stacks that are not at another site yet */
-	uint64_t samples[SAMPLES + 1]; /* live at table.times; the last is now */
 	/* query_churn.c: at the points of table.flow, and how it was at the last look */
 	struct flow flow[FLOW_WINDOWS][FLOW_POINTS];
 	double block_ns;
@@ -59,17 +57,20 @@ struct query_site {
 	struct site_held held[AT_COUNT];
 };
 
-/* The intervals that growth is judged by: the same for every site and for the whole. */
+struct rise {                    /* of the lowest of each span to the lowest of the next */
+	int64_t net[SPANS_MAX], total;
+	struct swing swing;
+};
+
+/* What growth is judged by, the same for every site and for the whole (query_growth.c). */
 struct growth {
 	size_t count;                /* intervals; 0 = nothing yet */
-	bool by_marks;
-	/* sample, or index in table.marks, where each begins; the end */
-	uint32_t edge[MARK_INTERVALS + 1];
-	uint64_t at_ns[MARK_INTERVALS + 1]; /* their times */
-	uint64_t ns[MARK_INTERVALS]; /* lengths */
-	int64_t net[MARK_INTERVALS]; /* of the whole heap */
-	int64_t since;               /* net of the whole heap since the last interval */
-	uint64_t needed_ns;          /* until there are three intervals */
+	uint32_t edge[SPANS_MAX + 1]; /* the samples that spans begin with, and the newest */
+	uint64_t at_ns[SPANS_MAX];   /* when they begin */
+	uint64_t ns[SPANS_MAX];      /* lengths of the intervals */
+	uint64_t end_ns;             /* of the newest sample */
+	struct rise whole, rss;
+	uint64_t needed_ns;          /* until there is enough */
 };
 
 struct site_table {
@@ -87,14 +88,12 @@ struct site_table {
 	bool looking;                /* for the heaviest stacks of some sites */
 	size_t described;            /* sites before this are called by these names and rules, */
 	uint64_t described_ns;       /* since then */
-	uint64_t times[SAMPLES], interval_ns;
-	uint64_t totals[SAMPLES];    /* live bytes of the whole heap at these times */
+	struct sample_figures samples[MTW_SAMPLES_MAX]; /* as sites are known at them, when by_slot */
 	size_t sample_count;
-	uint32_t marks[MARK_INTERVALS]; /* the newest marks that lie far enough from each other */
-	size_t mark_count;
-	struct site_marks at_marks, at_ends; /* what sites held at these, and at those of query_intervals() */
+	bool by_slot;
+	struct site_marks at_samples, at_ends; /* what sites held at these, and at those of query_intervals() */
+	uint64_t shaped;             /* at_samples.publications as of which all sites have their shapes */
 	struct growth growth;
-	struct growth_kept *kept;    /* query_travel(): NULL = nothing is put aside */
 	struct flow_times { uint64_t ns[FLOW_POINTS], looks[FLOW_POINTS]; size_t count; } flow[FLOW_WINDOWS];
 	uint64_t looks;              /* at the sites */
 	struct site *out;            /* what query_sites() lends */
@@ -114,13 +113,13 @@ int64_t sites_steady(const struct site_table *t);
 int64_t sites_expected(const struct site_table *t);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
-void growth_forget(struct site_table *t);         /* query_growth.c: what was put aside, too */
 /* query_expected.c: moves when other sites may be expected. */
 uint64_t expected_now(const struct query *q);
-/* query_growth.c: samples, marks, and with them shape, net and trend of every site. */
+/* query_growth.c: growth of the whole, and shape, net and trend of every site, by the agent's samples. */
 void growth_update(struct query *q, struct site_table *t);
 
 /* query_marks.c. In slices; true: they are known, perhaps as of a moment ago. */
+bool sites_at_samples(struct query *q, struct site_table *t); /* ... at_samples */
 bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k, const uint32_t *marks, size_t count);
 uint64_t site_at_mark(const struct query_site *s, const struct site_marks *k, size_t place); /* live bytes */
 void site_marks_forget(struct site_marks *k);

@@ -257,9 +257,10 @@ static void read_mark(struct reader *r)
 	emit(r);
 }
 
-static void read_mark_live(struct reader *r)
+/* What was alive at a mark, or at a sample. */
+static void read_live_at(struct reader *r, uint32_t number)
 {
-	r->e.u.mark_live.mark = get_mark(r);
+	r->e.u.mark_live.mark = number;
 	uint32_t flags = get32(r);
 	size_t n = get_count(r, MTW_BATCH_MAX, 3);
 	uint64_t id = 0;
@@ -276,6 +277,37 @@ static void read_mark_live(struct reader *r)
 		r->e.u.mark_live.end = true;
 		emit(r);
 	}
+}
+
+static void read_mark_live(struct reader *r)
+{
+	read_live_at(r, get_mark(r));
+}
+
+static void read_sample_live(struct reader *r)
+{
+	uint32_t serial = get32(r);
+
+	r->in.bad |= serial == 0;
+	read_live_at(r, serial);
+}
+
+static void read_samples(struct reader *r)
+{
+	uint64_t serial = 0;
+
+	r->e.u.samples.flags = get32(r);
+	r->e.u.samples.count = get_count(r, MTW_SAMPLES_MAX, 6);
+	for (size_t i = 0; i < r->e.u.samples.count && !r->in.bad; i++) {
+		struct sample_figures *f = &r->e.u.samples.list[i];
+		f->serial = (uint32_t)get_delta(r, &serial, UINT32_MAX);
+		f->time_ns = mtw_get(&r->in);
+		f->live_bytes = mtw_get(&r->in);
+		f->low_bytes = mtw_get(&r->in);
+		f->fall_bytes = mtw_get(&r->in);
+		f->rss_bytes = mtw_get(&r->in);
+	}
+	emit(r);
 }
 
 static void read_history(struct reader *r)
@@ -542,6 +574,8 @@ static const struct {
 	{ MTW_PROCESS, "PROCESS", read_process },
 	{ MTW_MARK, "MARK", read_mark },
 	{ MTW_MARK_LIVE, "MARK_LIVE", read_mark_live },
+	{ MTW_SAMPLES, "SAMPLES", read_samples },
+	{ MTW_SAMPLE_LIVE, "SAMPLE_LIVE", read_sample_live },
 	{ MTW_HISTORY, "HISTORY", read_history },
 	{ MTW_LOSS, "LOSS", read_loss },
 	{ MTW_STACKS, "STACKS", read_stacks },

@@ -27,7 +27,9 @@ struct event {
 		struct { uint32_t index, tid; bool ended; struct text name; struct tally done; } thread;
 		struct { uint64_t rss, virt, threads, children; } process;
 		struct { uint32_t id, flags; uint64_t epoch, time_ns, rss_bytes; struct text name, set_by; struct tally totals; } mark;
-		struct { uint32_t mark, slot; uint64_t blocks, bytes; bool end; /* end: last part came; no cell in it */ } mark_live;
+		/* SAMPLE_LIVE, too: mark is the serial. end: last part came; no cell in it */
+		struct { uint32_t mark, slot; uint64_t blocks, bytes; bool end; } mark_live;
+		struct { uint32_t flags; size_t count; struct sample_figures list[MTW_SAMPLES_MAX]; } samples;
 		struct { uint64_t interval_ns; uint32_t owners[MTW_HISTORY_OWNERS_MAX]; size_t owner_count; bool first;
 			 struct point point; uint64_t owner_bytes[MTW_HISTORY_OWNERS_MAX]; } history; /* one per point */
 		struct { uint32_t reason; uint64_t events, bytes; } loss;

@@ -13,7 +13,7 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define LOOK_BACK_NS (640 * NS) /* that growth is judged by: query_growth.c keeps some ten minutes */
+#define LOOK_BACK_NS (640 * NS) /* what libraries held is of the stops that were met on the way */
 #define STOPS 64
 #define LEAST_STEP_NS (5 * NS)
 #define READ_STOPS 300          /* of a file: the graph's columns, too, are of what was met */
@@ -120,13 +120,13 @@ static void change_owners(struct app *a)
 		if (t->home)
 			owners_forget_history(a->owners);
 		else
-			query_travel(a->query, true);
+			query_travel(a->query);
 	} else if (now == a->model && t->graphed) {
 		if (t->home) { /* what was looked at on the way is what is known */
 			t->home = false;
 		} else {
 			owners_inherit(a->owners, t->graphed);
-			query_travel(a->query, false);
+			query_travel(a->query);
 		}
 		travel_release(a);
 	}

@@ -148,11 +148,11 @@ static void add_verdicts(struct page *p)
 		{ "FILLING", "ever more slowly, as a cache that fills" },
 		{ "GREW ..., then not", "it grew for a time and stands still since" },
 		{ "STEP", "all at once, in the interval that ended at the time that is named" },
-		{ "UP AND DOWN", "a saw-tooth: what is left of each swing is what matters" },
+		{ "UP AND DOWN", "a saw-tooth: by how much its lowest rose is what matters" },
 		{ "SHRINKING, FLAT", "less, or as before: the larger of 4K and 0.1 % of what is live is no change" },
 		{ "AS EXPECTED", "it grows, but hardly anywhere that <expect> or --suppress did not mark as expected" },
 		{ "RSS GROWS", "the process grows and its heap does not, or by far less: Memory says what else does" },
-		{ "needs 20 s more", "growth is judged by intervals between marks, yours or memtop's own; three are needed" },
+		{ "needs 20 s more", "growth is judged by samples that the agent takes, the same for everybody, and is not known before" },
 		{ "95 % of it: X", "the call site that did most of that growth" },
 	};
 
@@ -170,7 +170,7 @@ static void add_terms(struct page *p)
 		{ "AGE, OLDEST", "half of the live blocks are older; the oldest one" },
 		{ "LIFE", "mean time from an allocation to its free" },
 		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that fills, step once, "
-			   "saw-tooth up and down; NET and /MIN are over the same time, GREW IN its intervals" },
+			   "saw-tooth up and down; NET and /MIN: by what its lowest rose in that time, GREW IN its intervals" },
 		{ "size> in a filter", "call paths that hold more than so much; age> and thread: leave such blocks of each" },
 		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for it; <direct> counts by whose code "
 			   "called the allocator. Its letter is the same in graphs and rows." },

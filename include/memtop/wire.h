@@ -58,8 +58,8 @@
  *    since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
  *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
  *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER, LOSS, THREAD,
- *    PROCESS, STACKS, MARK, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
- *    NODES; then MARK_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
+ *    PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
+ *    NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -95,6 +95,7 @@
 #define MTW_THREADS_MAX (1u << 14)  /* thread indices are below this; 0 = threads beyond it */
 #define MTW_MARKS_MAX 4096u         /* mark ids are 1..4095 */
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
+#define MTW_SAMPLES_MAX 64u         /* entries of SAMPLES */
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
 #define MTW_FEATURE_MEMORY 1u        /* in HELLO: scans of kind 2 are understood, */
 #define MTW_FEATURE_COHORTS 2u       /* of kind 3 */
@@ -212,6 +213,14 @@ enum mtw_type {
 	 * was found in this other way, which proved itself. Such a parent is never the root or TRUNCATED. Comes right
 	 * after the NODES; only from unwind=cfi, which finds all other parents by tables. */
 
+	MTW_SAMPLES = 29,
+	/* v flags (MTW_SAMPLES_*), n x { +serial, v time_ns, v live_bytes, v low_bytes, v fall_bytes, v rss_bytes }: instants of
+	 * the last ten minutes, oldest first, that growth is judged by. low: the lowest of live since the one before; fall: its largest way down in that time.
+	 * Whole each time; a sample that is no longer named gave its SAMPLE_LIVE to the next one that is. */
+	MTW_SAMPLE_LIVE = 30,
+	/* v serial, then as MARK_LIVE: live of each slot at the sample, where it differs from the sample before that SAMPLES
+	 * names. A sample that the reader had whole is not sent again when it takes over another that the reader had whole. */
+
 	/* client to agent */
 	MTW_CLIENT = 64,
 	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP here; an agent
@@ -284,6 +293,7 @@ enum mtw_type {
 #define MTW_PART_LAST (1u << 1)
 
 #define MTW_MARK_DROPPED (1u << 0)
+#define MTW_SAMPLES_TOTALS_ONLY (1u << 0) /* no memory for what slots had: there is no SAMPLE_LIVE */
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
 enum mtw_error {

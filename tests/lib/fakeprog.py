@@ -111,6 +111,8 @@ class Program:
         self.totals = [0, 0, 0, 0]
         self.peak = (0, 0)
         self.marks, self.history = [], []
+        self.samples, self.sample_serial, self.sample_interval_ns, self.next_sample_ns = [], 0, 1_250_000_000, 0
+        self.unsampled, self.lows = set(), [0, 0, 0]
         self.threads = {1: [pid or os.getpid(), "mapd", 0, 0, 0, 0], 2: [(pid or os.getpid()) + 1, "logger", 0, 0, 0, 0]}
         self.options = {"unwind": "cfi", "depth": "256", "min_size": "0", "sample": "0"}
         self._add_modules(build_modules(folder))
@@ -316,7 +318,41 @@ class Program:
             self.peak = (live, self.now_ns)
         if self.tick_count % 10 == 0:
             self._remember()
+        self._sample(changed, live)
         return changed
+
+    # --- samples, as agent/samples.c takes them
+
+    SAMPLES, LAST_INTERVAL_NS = 32, 20 * 10**9
+
+    def _sample(self, changed, live):
+        self.unsampled |= changed
+        self.lows = [min(self.lows[0], live), max(self.lows[1], live), max(self.lows[2], max(self.lows[1], live) - live)]
+        if self.now_ns < self.next_sample_ns:
+            return
+        if len(self.samples) == self.SAMPLES:
+            self._thin()
+        self.sample_serial += 1
+        self.samples.append(dict(serial=self.sample_serial, time_ns=self.now_ns, live_bytes=live, low_bytes=self.lows[0],
+                                 fall_bytes=self.lows[2], rss_bytes=self.rss(),
+                                 live={s: self.live_of(s) for s in self.unsampled}))
+        self.unsampled, self.lows = set(), [live, live, 0]
+        step = self.sample_interval_ns
+        self.next_sample_ns = (self.now_ns // step + 1) * step + self.sample_serial * 2654435761 % 1000 * step // 1000
+
+    def _thin(self):
+        doubles = self.sample_interval_ns < self.LAST_INTERVAL_NS
+        kept = []
+        for i, sample in enumerate(self.samples):
+            if i % 2 == 0 if doubles else i < 4:
+                into = self.samples[i + 1]
+                into["live"] = {**sample["live"], **into["live"]}
+                into["low_bytes"] = min(into["low_bytes"], sample["low_bytes"])
+                into["fall_bytes"] = max(into["fall_bytes"], sample["fall_bytes"])
+            else:
+                kept.append(sample)
+        self.samples = kept
+        self.sample_interval_ns *= 2 if doubles else 1
 
     # --- marks, history, figures
 

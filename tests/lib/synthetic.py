@@ -170,6 +170,7 @@ class Viewer:
         out += self.process()
         for m in p.marks:
             out += self.mark(m)
+        out += self.sample_list()
         history = p.history_frame()
         out += self.modules_of(history["owners"])
         return out + wire.frame(wire.HISTORY, **history)
@@ -246,13 +247,38 @@ class Viewer:
             await self.send(self.introduce(m["live"]) + self.mark(m))
             for part in self.mark_live(m):
                 await self.send(part)
+        self.samples_known = set()
+        for data in self.new_samples():
+            await self.send(data)
         self.loaded = True
+
+    def sample_list(self):
+        known = [name for name, _ in wire.FRAMES[wire.SAMPLES][1][1]]
+        self.sample_serial = self.program.sample_serial
+        return wire.frame(wire.SAMPLES, flags=0, samples=[{k: m[k] for k in known} for m in self.program.samples])
+
+    def new_samples(self):
+        """Those that this viewer has not got, after the list that names them."""
+        out = [self.sample_list()]
+        for m in self.program.samples:
+            if m["serial"] in self.samples_known:
+                continue
+            self.samples_known.add(m["serial"])
+            live = sorted(m["live"].items())
+            for i in range(0, len(live) or 1, 8192):
+                part = live[i:i + 8192]
+                out.append(self.introduce([s for s, _ in part]) + wire.frame(
+                    wire.SAMPLE_LIVE, serial=m["serial"], flags=int(i + 8192 >= len(live)),
+                    live=[dict(slot=s, blocks=b, bytes=n) for s, (b, n) in part]))
+        return out
 
     async def changes(self, flags):
         """One consistent step: everything that changed, then its TICK. Snapshot first, send after."""
         slots, self.pending = self.pending, set()
         queue, self.queue = self.queue, []
         counts, head = self.counts(slots), self.introduce(slots)
+        if self.sample_serial != self.program.sample_serial:
+            queue += self.new_samples()
         tail = self.totals() + self.process() + self.tick_frame(flags)
         for data in [*queue, head]:  # the queue may introduce what counts name
             await self.send(data)

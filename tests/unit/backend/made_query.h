@@ -11,6 +11,17 @@
 
 #define SECOND 1000000000ull
 
+#define MADE_SAMPLES 32u
+
+/* What an agent samples (agent/samples.c), with a distance between samples that tests may choose. */
+struct made_samples {
+	struct sample_figures list[MADE_SAMPLES];
+	size_t count;
+	uint32_t serial;
+	uint64_t interval_ns, next_ns, low, peak, fall;
+	double phase;            /* 0..1: where in each stratum; < 0: anywhere, as the agent does */
+};
+
 struct session {
 	struct model *m;
 	struct symbols s;
@@ -18,6 +29,7 @@ struct session {
 	struct query *q;
 	uint64_t now;
 	struct tally sum;
+	struct made_samples samples;
 };
 
 static inline void begin(struct session *x)
@@ -30,6 +42,8 @@ static inline void begin(struct session *x)
 	made_module(x->m, 2, "/lib/libc.so.6", MTW_MODULE_LIBC);
 	x->o = owners_new(x->m, &x->s);
 	x->q = query_new(x->m, &x->s, x->o);
+	x->samples.interval_ns = SECOND * 5 / 4;
+	x->samples.phase = -1;
 }
 
 static inline void end(struct session *x)
@@ -39,9 +53,78 @@ static inline void end(struct session *x)
 	model_free(x->m);
 }
 
+static inline void made_thin(struct made_samples *t)
+{
+	size_t n = 0, from = t->interval_ns < 20 * SECOND ? 0 : 4;
+
+	for (size_t i = 0; i < t->count; i++) {
+		bool goes = from ? i < from : i % 2 == 0;
+		struct sample_figures *f = &t->list[i], *next = f + 1;
+		if (goes) {
+			next->low_bytes = f->low_bytes < next->low_bytes ? f->low_bytes : next->low_bytes;
+			next->fall_bytes = f->fall_bytes > next->fall_bytes ? f->fall_bytes : next->fall_bytes;
+		} else {
+			t->list[n++] = *f;
+		}
+	}
+	t->count = n;
+	t->interval_ns *= from ? 1 : 2;
+}
+
+/* The slots of a sample, all of them: what repeats itself is allowed. */
+static inline void made_sample_cells(struct session *x)
+{
+	struct event e = { .type = MTW_SAMPLE_LIVE };
+
+	e.u.mark_live.mark = x->samples.serial;
+	for (uint32_t id = 1; id < model_slot_count(x->m); id++) {
+		const struct slot *s = model_slot(x->m, id);
+		if (!s || !s->known)
+			continue;
+		e.u.mark_live.slot = id;
+		e.u.mark_live.blocks = live_blocks(&s->now);
+		e.u.mark_live.bytes = live_bytes(&s->now);
+		made_apply(x->m, &e);
+	}
+	e.u.mark_live.slot = 0;
+	e.u.mark_live.end = true;
+	made_apply(x->m, &e);
+}
+
+static inline void made_sample(struct session *x)
+{
+	struct made_samples *t = &x->samples;
+	struct event e = { .type = MTW_SAMPLES };
+	uint64_t rss, live = live_bytes(&x->sum);
+
+	model_process(x->m, &rss, &(uint64_t){ 0 }, &(uint32_t){ 0 }, &(uint32_t){ 0 });
+	if (t->count == MADE_SAMPLES)
+		made_thin(t);
+	t->list[t->count++] = (struct sample_figures){ ++t->serial, x->now, live, rss, t->low, t->fall };
+	t->low = t->peak = live;
+	t->fall = 0;
+	e.u.samples.count = t->count;
+	memcpy(e.u.samples.list, t->list, t->count * sizeof *t->list);
+	made_apply(x->m, &e);
+	made_sample_cells(x);
+	double place = t->phase < 0 ? (double)(t->serial * 2654435761u % 1000) / 1000 : t->phase;
+	t->next_ns = (x->now / t->interval_ns + 1) * t->interval_ns + (uint64_t)(place * (double)t->interval_ns);
+}
+
+/* Twice: what a sample says of slots is said of counters that took effect. */
 static inline void tick(struct session *x, uint64_t ns)
 {
+	struct made_samples *t = &x->samples;
+	uint64_t live = live_bytes(&x->sum);
+
 	made_tick_whole(x->m, &x->sum, x->now += ns);
+	t->low = live < t->low ? live : t->low;
+	t->peak = live > t->peak ? live : t->peak;
+	t->fall = t->peak - live > t->fall ? t->peak - live : t->fall;
+	if (x->now < t->next_ns)
+		return;
+	made_sample(x);
+	made_tick_whole(x->m, &x->sum, x->now);
 }
 
 /* More in a slot; it is made, for the node of its number, when it is new. */

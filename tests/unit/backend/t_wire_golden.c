@@ -44,6 +44,10 @@ static const struct golden agent_frames[] = {
 	 "mark 4095 128 1 529000000000 after 2k tiles by script " COUNTERS " 132120576;"},
 	{"mark_live", MTW_MARK_LIVE,
 	 "live 4095 2 0 0;live 4095 130 104858 14260688;live 4095 end;"},
+	{"sample_live", MTW_SAMPLE_LIVE,
+	 "live 70000 2 0 0;live 70000 130 104858 14260688;live 70000 end;"},
+	{"samples", MTW_SAMPLES,
+	 "samples 1 3:8589934592:4096:0:8192:7340032 70000:17179869184:" BIG ":4096:1:0;"},
 	{"history", MTW_HISTORY,
 	 "history 1000000000 first 1 2: 1000000000 100 10 1000 90 80 7340032 60 40;"
 	 "history 1000000000 1 2: 2000000000 300 11 " BIG " 91 80 8388608 0 300;"},
@@ -182,6 +186,16 @@ static void add_mark_live(const struct event *e)
 	else
 		add("live %u %u %" PRIu64 " %" PRIu64, e->u.mark_live.mark, e->u.mark_live.slot,
 		    e->u.mark_live.blocks, e->u.mark_live.bytes);
+}
+
+static void add_samples(const struct event *e)
+{
+	add("samples %u", e->u.samples.flags);
+	for (size_t i = 0; i < e->u.samples.count; i++) {
+		const struct sample_figures *f = &e->u.samples.list[i];
+		add(" %u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->serial, f->time_ns, f->live_bytes,
+		    f->low_bytes, f->fall_bytes, f->rss_bytes);
+	}
 }
 
 static void add_node(const struct event *e)
@@ -323,7 +337,11 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 		add_mark(e);
 		break;
 	case MTW_MARK_LIVE:
+	case MTW_SAMPLE_LIVE:
 		add_mark_live(e);
+		break;
+	case MTW_SAMPLES:
+		add_samples(e);
 		break;
 	case MTW_HISTORY:
 		add_history(e);
