@@ -165,7 +165,7 @@ static json_t *program(const struct model *m)
 	set(o, "args", args);
 	set(o, "start_time", start_time(g));
 	set(o, "duration_s", seconds(model_time(m)));
-	set(o, "state", json_string(report_state(state)));
+	set(o, "state", json_string(report_state(state, known)));
 	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
 	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
 	return o;

@@ -128,8 +128,10 @@ static void head(const struct page *p)
 		fprintf(p->out, "link lost");
 	else if (state == MTW_CUT)
 		fprintf(p->out, "recording cut off");
+	else if (state == MTW_EXITED)
+		fprintf(p->out, "ended (how is not known)");
 	else
-		fputs(report_state(state), p->out);
+		fputs(report_state(state, known), p->out);
 	fprintf(p->out, " after %.1f s\n", (double)model_time(m) / 1e9);
 	fputs("command: ", p->out);
 	for (size_t i = 0; i < g->arg_count; i++) {

@@ -42,7 +42,7 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-const char *report_state(uint32_t state);      /* "running", "exited", ... as in the contract */
+const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
 const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_loss(unsigned reason);
 double report_overhead_percent(const struct model *m); /* time in hooks and server, of one core, since start */

@@ -7,10 +7,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-const char *report_state(uint32_t state)
+const char *report_state(uint32_t state, bool known)
 {
 	switch (state) {
 	case MTW_EXITED:
+		return known ? "exited" : "ended";
 	case MTW_EXECED:
 		return "exited";
 	case MTW_SIGNALLED:

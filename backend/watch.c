@@ -658,6 +658,8 @@ const char *watch_spool_path(const struct watch *w)
 
 int watch_end_record(struct watch *w, struct err *err)
 {
+	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
+		keep_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
 	if (keep_open(&w->keep))
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	return keep_end(&w->keep, err);
