@@ -181,8 +181,8 @@ int query_zoom_owner(struct query *q, uint32_t module)
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf that it is known by). 0 = none, or no steps. */
-static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
+/* The child of `row` that holds `index` (as the leaf that it is known by), and as which member. 0 = none, or no steps. */
+static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct member *as)
 {
 	const struct trow *r = q->rows[row];
 
@@ -191,8 +191,10 @@ static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
 	for (size_t i = 0; i < r->child_count; i++) {
 		const struct trow *c = q->rows[r->children[i]];
 		for (size_t k = 0; k < c->member_count; k++)
-			if (c->members[k].leaf == index)
+			if (c->members[k].leaf == index) {
+				*as = c->members[k];
 				return r->children[i];
+			}
 	}
 	return 0;
 }
@@ -226,30 +228,68 @@ row_id query_open_node(struct query *q, uint32_t node)
 	uint32_t *rows = NULL, at = tree_root(q);
 	size_t n = 0, row_room = 0, count = 0;
 	const struct node *x = model_node(q->m, node);
+	struct member as;
 
 	if (!tree_refresh(q) || !x || !x->known)
 		return 0;
 	if (q->inverted)
-		return want(q, child_with(q, at, x->index));
+		return want(q, child_with(q, at, x->index, &as));
 	for (; x->index; x = model_dense(q->m, x->parent, NULL)) {
 		GROW(q->path, q->path_room, n + 1);
 		q->path[n++] = x->index;
 	}
 	while (n) {
-		uint32_t next = child_with(q, at, q->path[n - 1]);
+		uint32_t next = child_with(q, at, q->path[n - 1], &as);
 		if (!next)
 			break;
 		q->rows[at]->open = true;
 		at = want(q, next);
 		GROW(rows, row_room, count + 1);
 		rows[count++] = at;
-		/* Stay on a node until its innermost frame. */
-		if (member_innermost(q, &q->rows[at]->members[0]))
+		/* Stay on a node until its innermost frame; others of this row may have fewer. */
+		if (member_innermost(q, &as))
 			n--;
 	}
 	row_id found = line_of(q, rows, count);
 	free(rows);
 	return found;
+}
+
+/* The stack below that holds most, of those that pass. NO_ID: no step was left. */
+static uint32_t heaviest_leaf(struct query *q, uint32_t index)
+{
+	for (;;) {
+		const struct tally *own = &filter_self(q, index)->tally;
+		uint64_t most = own->alloc_blocks ? live_bytes(own) + 1 : 0;
+		uint32_t best = index;
+		for (uint32_t c = model_dense(q->m, index, NULL)->first_child; c != NO_ID;
+		     c = model_dense(q->m, c, NULL)->next_sibling) {
+			const struct tally *t = &filter_incl(q, c)->tally;
+			if (!take_step(q))
+				return NO_ID;
+			if (t->alloc_blocks && live_bytes(t) + 1 > most) {
+				most = live_bytes(t) + 1;
+				best = c;
+			}
+		}
+		if (best == index)
+			return index;
+		index = best;
+	}
+}
+
+/* Inverted: from the call site of the heaviest stack through the node out to the node, which may lie further in. */
+static void open_outwards(struct query *q, const struct node *x)
+{
+	uint32_t leaf = heaviest_leaf(q, x->index), at = tree_root(q), next;
+	struct member as;
+
+	while (leaf != NO_ID && (next = child_with(q, at, leaf, &as))) {
+		if (model_dense(q->m, as.index, NULL)->depth < x->depth)
+			return;
+		q->rows[at]->open = true;
+		at = want(q, next);
+	}
 }
 
 /* --- search */
@@ -269,16 +309,17 @@ static bool open_hits(struct query *q, struct search *s)
 {
 	for (; s->node != NO_ID; s->node = names_next_node(q->n, s->node)) {
 		uint32_t id;
+		const struct node *x = model_dense(q->m, s->node, &id);
 		if (!take_step(q))
 			return false;
 		if (!filter_incl(q, s->node)->tally.alloc_blocks)
 			continue;
-		model_dense(q->m, s->node, &id);
-		if (s->hits < HITS_OPENED && !q->inverted) {
+		if (s->hits < HITS_OPENED && q->inverted)
+			open_outwards(q, x);
+		else if (s->hits < HITS_OPENED)
 			query_open_node(q, id);
-			if (q->unfinished)
-				return false;
-		}
+		if (q->unfinished)
+			return false;
 		s->hits++;
 	}
 	return true;

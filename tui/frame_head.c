@@ -79,7 +79,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else if (f->state == MTW_CUT)
 		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
-		add(parts, n, ROLE_HEADER_STRONG, "FILE %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG, watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
 	else if (!model_program(a->model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
 	else if (stale || f->state == MTW_LINK_LOST)
