@@ -163,8 +163,9 @@ static void own_cost(const struct page *p)
 	char a[REPORT_NUMBER], b[QUALITY_TEXT];
 
 	quality_of(m, &q);
-	fprintf(p->out, "agent      %9s, ~%.1f %% of one core", report_bytes(a, model_totals(m)->agent_memory_bytes),
-		report_overhead_percent(m));
+	fprintf(p->out, "agent      %9s", report_bytes(a, model_totals(m)->agent_memory_bytes));
+	if (!isnan(q.hooks))
+		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
 	if (!isnan(q.of_program))
 		fprintf(p->out, ", ~%.1f %% on top of the program's cpu time", q.of_program);
 	fputc('\n', p->out);
@@ -397,7 +398,8 @@ static void cuts(const struct page *p)
 			continue;
 		}
 		fprintf(p->out, "%10s  %9s   ", report_count(blocks, c->blocks), report_count(stacks, c->stacks));
-		put_clean(p, c->module == NO_ID ? "[no module]" : model_module(r->model, c->module)->name);
+		const char *name = quality_module_name(r->model, c->module);
+		put_clean(p, name ? name : "[no frame]");
 		fprintf(p->out, ": %s\n", report_truncation(c->reason));
 	}
 	if (r->cut_count > p->top)

@@ -45,7 +45,6 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
 const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_loss(unsigned reason);
-double report_overhead_percent(const struct model *m); /* time in hooks and server, of one core, since start */
 uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of blocks whose place is not known */
 
 /*

@@ -145,7 +145,9 @@ void frame_header(const struct app *a, const struct area *s)
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
-	if (t->time_ns)
+	if (isnan(f->quality.hooks) && t->time_ns)
+		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
+	else if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
 		    text_bytes(memory, t->agent_memory_bytes), f->quality.hooks + f->quality.server);
 	if (!filter && !f->estimate)
