@@ -6,6 +6,7 @@
  */
 #include "ages.h"
 #include "app.h"
+#include "hooked.h"
 #include "cells.h"
 #include "frame_head.h"
 #include "graph.h"
@@ -247,9 +248,11 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[32], span[32];
 
-	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s", about, text_bytes(one, live), about,
-	    text_blocks(two, live_blocks(&t->sum)));
-	if (f->rss_bytes && s->w < TOTALS_WIDE)
+	bool late = hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
+
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
+	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
+	if (f->rss_bytes && (s->w < TOTALS_WIDE || late))
 		add(parts, &n, ROLE_NUMBER, "RSS %s", text_bytes(one, f->rss_bytes));
 	else if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
