@@ -255,43 +255,6 @@ row_id query_open_node(struct query *q, uint32_t node)
 	return found;
 }
 
-/* The stack below that holds most, of those that pass. NO_ID: no step was left. */
-static uint32_t heaviest_leaf(struct query *q, uint32_t index)
-{
-	for (;;) {
-		const struct tally *own = &filter_self(q, index)->tally;
-		uint64_t most = own->alloc_blocks ? live_bytes(own) + 1 : 0;
-		uint32_t best = index;
-		for (uint32_t c = model_dense(q->m, index, NULL)->first_child; c != NO_ID;
-		     c = model_dense(q->m, c, NULL)->next_sibling) {
-			const struct tally *t = &filter_incl(q, c)->tally;
-			if (!take_step(q))
-				return NO_ID;
-			if (t->alloc_blocks && live_bytes(t) + 1 > most) {
-				most = live_bytes(t) + 1;
-				best = c;
-			}
-		}
-		if (best == index)
-			return index;
-		index = best;
-	}
-}
-
-/* Inverted: from the call site of the heaviest stack through the node out to the node, which may lie further in. */
-static void open_outwards(struct query *q, const struct node *x)
-{
-	uint32_t leaf = heaviest_leaf(q, x->index), at = tree_root(q), next;
-	struct member as;
-
-	while (leaf != NO_ID && (next = child_with(q, at, leaf, &as))) {
-		if (model_dense(q->m, as.index, NULL)->depth < x->depth)
-			return;
-		q->rows[at]->open = true;
-		at = want(q, next);
-	}
-}
-
 /* --- search */
 
 static bool loc_hits(struct query *q, const struct name_loc *l)
@@ -309,17 +272,16 @@ static bool open_hits(struct query *q, struct search *s)
 {
 	for (; s->node != NO_ID; s->node = names_next_node(q->n, s->node)) {
 		uint32_t id;
-		const struct node *x = model_dense(q->m, s->node, &id);
 		if (!take_step(q))
 			return false;
 		if (!filter_incl(q, s->node)->tally.alloc_blocks)
 			continue;
-		if (s->hits < HITS_OPENED && q->inverted)
-			open_outwards(q, x);
-		else if (s->hits < HITS_OPENED)
+		model_dense(q->m, s->node, &id);
+		if (s->hits < HITS_OPENED && !q->inverted) {
 			query_open_node(q, id);
-		if (q->unfinished)
-			return false;
+			if (q->unfinished)
+				return false;
+		}
 		s->hits++;
 	}
 	return true;

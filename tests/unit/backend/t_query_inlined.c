@@ -63,27 +63,6 @@ TEST(search_opens_rows_below_inlined_functions)
 	searched_from_the_top("bytes", "main > serve 550\n.push > grow > draw 500\n.decode 50\n..bits 30\n..bytes 20");
 }
 
-TEST(search_opens_callers_in_the_inverted_tree)
-{
-	struct session x;
-	size_t pending;
-
-	family(&x);
-	query_set_inverted(x.q, true);
-	CHECK_STR(screen(&x, true), "draw 2000\ndecode 700\nlog_line 50");
-	node(&x, 8, 3, 1, "pump");
-	node(&x, 9, 8, 1, "draw");
-	node(&x, 10, 9, 1, "line");
-	node(&x, 11, 7, 1, "line");
-	grow(&x, 10, 1, 90);
-	grow(&x, 11, 1, 80);
-	tick(&x, SECOND);
-	CHECK_EQ(query_search(x.q, "pump", &pending), 1);
-	CHECK_STR(screen(&x, true), "draw 2000\ndecode 700\nline 170\n.draw < pump < serve < main 90\n.log_line < main 80\nlog_line 50");
-	CHECK_EQ(query_search_next(x.q, 0, false), row(&x, "draw < pump < serve < main"));
-	end(&x);
-}
-
 /* main > serve, whose inlined push (of two) and grow call decode and draw; and log_line. */
 static void inlined_family(struct session *x)
 {
