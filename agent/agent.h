@@ -144,7 +144,6 @@ int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int 
 void mt_unwind_thread_end(struct thread *t);        /* forget the cached stack */
 void mt_unwind_effort(const struct thread *t, struct effort *sum); /* adds; server thread */
 bool mt_unwind_by_pointer(code_id code);            /* no table: where it has a caller, its frame pointer led there */
-uint64_t mt_unwind_truncated(unsigned reason);      /* stacks captured so, since start */
 
 /* live.c: address -> entry. */
 bool mt_live_init(unsigned granule_bytes);

@@ -4,8 +4,8 @@
  *
  * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
  * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
- * it is a zombie; later the pidfd tells, on kernels that can (6.15); else what the program announced
- * on its way out; else nobody knows, and that is said.
+ * it is a zombie, for readers with ptrace rights; later the pidfd tells, on kernels that can (6.15); else
+ * what the program announced on its way out; else nobody knows, and that is said.
  *
  * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most containers,
  * and programs that are not dumpable) the peak of the address space tells: it never falls, so that a
@@ -122,12 +122,14 @@ static void set_wait_status(struct server *s, uint32_t code)
 }
 
 /*
- * Field 52 of a zombie's stat is its wait status, or 0 for a reader with fewer capabilities. False: not a zombie (any
- * more), or hidden.
+ * Field 52 of a zombie's stat is its wait status, or 0 for a reader without ptrace rights: a program that gave up its
+ * user or is not dumpable hides a crash so. A 0 counts only if the program announced it, or if such a reader is what
+ * we are not. False: not a zombie (any more), or hidden.
  */
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
+	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || rights_over_target(s);
 
 	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
 		return false;
@@ -135,7 +137,7 @@ static bool zombie_status(struct server *s)
 	if (state != 'Z' && state != 'X')
 		return false;
 	uint32_t code = (uint32_t)proc_field(text, 52);
-	if (!code && s->sealed)
+	if (!code && !zero_counts)
 		return false;
 	set_wait_status(s, code);
 	return true;

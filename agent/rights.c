@@ -22,10 +22,12 @@
 #include "calls.h"
 #include "server.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/filter.h>
+#include <linux/kcmp.h>
 #include <linux/seccomp.h>
 #include <sched.h>
 #include <stddef.h>
@@ -292,6 +294,21 @@ static const char *why_seal(struct server *s, const struct rights *now)
 	/* No more looks are needed: a program that cannot change its root keeps it. */
 	s->root_settled |= seen && !may_move;
 	return NULL;
+}
+
+/*
+ * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie has no root: the link
+ * is "not there" for those who may look. A sealed server may follow no link; without capabilities, kcmp asks the same.
+ */
+bool rights_over_target(const struct server *s)
+{
+	char path[NEED_LINKS], link[NEED_LINKS];
+
+	mt_format(path, sizeof(path), "/proc/%d/root", s->target);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, sizeof(link), 0, 0);
+	if (n >= 0 || n == -ENOENT)
+		return true;
+	return s->sealed && mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM) >= 0;
 }
 
 void rights_follow(struct server *s)

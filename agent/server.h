@@ -330,6 +330,7 @@ void life_release(struct server *s);                /* leave the dead target's m
 /* rights.c */
 void rights_begin(struct server *s);
 void rights_follow(struct server *s);               /* the target's rights become the server's, or it seals itself */
+bool rights_over_target(const struct server *s);    /* the kernel shows us all of its /proc, of a zombie's, too */
 
 /* leave.c */
 void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */

@@ -52,7 +52,6 @@ static enum engine engine;
 static unwind_walk walk;
 static unwind_rule rule = BEST_RULE;
 static const char *why = "";
-static _Atomic uint64_t xtruncated[MTW_TRUNC_COUNT];
 
 static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 		       unsigned *reason)
@@ -240,8 +239,6 @@ node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
 	u->effort.frames += (uint64_t)n;
 	u->effort.whole++;
 
-	if (reason)
-		mt_unwind_count_truncated(reason);
 	return node;
 }
 
@@ -264,7 +261,6 @@ static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
 	node_id top = mt_stacks_truncated(reason);
 	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE));
 
-	mt_unwind_count_truncated(reason);
 	return node ? node : top;
 }
 
@@ -374,11 +370,6 @@ bool mt_unwind_by_pointer(code_id code)
 	return (made & RULE_KIND) == RULE_PROVE;
 }
 
-void mt_unwind_count_truncated(unsigned reason)
-{
-	atomic_fetch_add_explicit(&xtruncated[reason], 1, memory_order_relaxed);
-}
-
 void mt_unwind_effort(const struct thread *t, struct effort *sum)
 {
 	const struct unwind_cache *u = __atomic_load_n(&t->unwind, __ATOMIC_ACQUIRE);
@@ -390,11 +381,4 @@ void mt_unwind_effort(const struct thread *t, struct effort *sum)
 	sum->frames += u->effort.frames;
 	sum->pc_misses += u->effort.pc_misses;
 	sum->edge_misses += u->effort.edge_misses;
-}
-
-uint64_t mt_unwind_truncated(unsigned reason)
-{
-	if (reason >= MTW_TRUNC_COUNT)
-		return 0;
-	return atomic_load_explicit(&xtruncated[reason], memory_order_relaxed);
 }

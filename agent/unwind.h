@@ -160,7 +160,6 @@ int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out,
 
 /* unwind_kept.c */
 node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r);
-void mt_unwind_count_truncated(unsigned reason);
 
 /* unwind.c: a capture that is under way is not gone on with: its frame is gone. */
 void mt_unwind_abandon(struct unwind_cache *u);

@@ -488,7 +488,6 @@ static uint32_t settle_base(struct walk *w, uint32_t same, const struct step *en
 static MT_COLD node_id give_up(struct unwind_cache *u)
 {
 	u->count = 0;
-	mt_unwind_count_truncated(MTW_TRUNC_NODES);
 	return mt_stacks_truncated(MTW_TRUNC_NODES);
 }
 
@@ -519,7 +518,5 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 	atomic_signal_fence(memory_order_release);
 	if (unlikely(!number(u, u->count, w.next, end, &node)))
 		return give_up(u);
-	if (unlikely(u->base))
-		mt_unwind_count_truncated(u->base);
 	return node;
 }

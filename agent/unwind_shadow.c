@@ -387,11 +387,8 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 	u->count = 0;
 	struct memo *m = &mt_self_shadow()->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
 	const struct entry *last = mt_self_shadow()->top - 1;
-	if (likely(recalls(m, last, u, r)) && likely(last->frames < depth)) {
-		if (unlikely(last->reason))
-			mt_unwind_count_truncated(last->reason);
+	if (likely(recalls(m, last, u, r)) && likely(last->frames < depth))
 		return m->node;
-	}
 	if (unlikely(u->known.foreign || u->known.spilled))
 		mt_unwind_renew(&u->known, r->sp);
 	if (unlikely(!unwind_in(&u->known.at[0], r->sp - WORD) &&
@@ -421,8 +418,6 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 	if (w.n == 1 && w.stop == last && w.slot && !u->known.foreign)
 		*m = (struct memo){ r->pc, r->sp, r->fp, last->sp, last->fp, last->body,
 				    (const uintptr_t *)w.slot, last->node, node, u->generation };
-	if (w.reason)
-		mt_unwind_count_truncated(w.reason);
 	return node;
 }
 

@@ -4,8 +4,9 @@
  */
 #include "budget.h"
 
+#include "quality.h"
+
 #define WINDOW_NS (2000ull * 1000 * 1000)
-#define BUSY 0.1 /* cpu time, as a part of the window, below which the program counts as idle */
 #define SAVES 0.8 /* what a change must bring, or the next one is not worth it */
 #define FIRST_SAMPLE (64ull << 10)
 #define LAST_SAMPLE (16ull << 20)
@@ -46,7 +47,7 @@ bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint
 		return false;
 	begin(b, t, filters);
 	*cost = cpu > hooks ? 100.0 * hooks / (cpu - hooks) : 100.0;
-	if (cpu <= BUSY * window || *cost <= b->percent)
+	if (!quality_busy((uint64_t)cpu, (uint64_t)window) || *cost <= b->percent)
 		return false;
 	*sample = b->last_cost > 0 && *cost > SAVES * b->last_cost ? 0 : next_sample(m);
 	b->last_cost = *cost;

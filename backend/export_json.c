@@ -144,7 +144,7 @@ static json_t *program(const struct model *m)
 	set(o, "args", args);
 	set(o, "start_time", start_time(g));
 	set(o, "duration_s", seconds(model_time(m)));
-	set(o, "state", json_string(report_state(state)));
+	set(o, "state", json_string(report_state(state, known)));
 	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
 	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
 	return o;
@@ -206,11 +206,10 @@ static json_t *stack_effort(const struct report *r, const struct quality *q)
 	set(o, "edge_hit_percent", percent(q->edge_hits));
 	for (size_t i = 0; i < r->cut_count; i++) {
 		const struct cut *c = &r->cuts[i];
-		const struct module *m = c->module == NO_ID ? NULL : model_module(r->model, c->module);
 		json_t *cut = json_object();
 
 		set(cut, "reason", text(report_truncation(c->reason)));
-		set(cut, "module", text(m ? m->name : NULL));
+		set(cut, "module", text(quality_module_name(r->model, c->module)));
 		set(cut, "stacks", number(c->stacks));
 		set(cut, "blocks", number(c->blocks));
 		json_array_append_new(cuts, cut);
@@ -246,7 +245,7 @@ static json_t *agent(const struct report *r)
 	set(o, "unwind", text(model_option(m, "unwind")));
 	set(o, "unwind_why", text(model_option(m, "unwind_why")));
 	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
-	set(o, "overhead_percent", json_real(report_overhead_percent(m)));
+	set(o, "overhead_percent", percent(q.hooks + q.server));
 	set(o, "cpu", cpu(model_totals(m), &q));
 	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
 	set(o, "memory", memory(m));

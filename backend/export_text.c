@@ -130,8 +130,10 @@ static void head(const struct page *p)
 		fprintf(p->out, "link lost");
 	else if (state == MTW_CUT)
 		fprintf(p->out, "recording cut off");
+	else if (state == MTW_EXITED)
+		fprintf(p->out, "ended (how is not known)");
 	else
-		fputs(report_state(state), p->out);
+		fputs(report_state(state, known), p->out);
 	fprintf(p->out, " after %.1f s\n", (double)model_time(m) / 1e9);
 	fputs("command: ", p->out);
 	for (size_t i = 0; i < g->arg_count; i++) {
@@ -163,8 +165,9 @@ static void own_cost(const struct page *p)
 	char a[REPORT_NUMBER], b[QUALITY_TEXT];
 
 	quality_of(m, &q);
-	fprintf(p->out, "agent      %9s, ~%.1f %% of one core", report_bytes(a, model_totals(m)->agent_memory_bytes),
-		report_overhead_percent(m));
+	fprintf(p->out, "agent      %9s", report_bytes(a, model_totals(m)->agent_memory_bytes));
+	if (!isnan(q.hooks))
+		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
 	if (!isnan(q.of_program))
 		fprintf(p->out, ", ~%.1f %% on top of the program's cpu time", q.of_program);
 	fputc('\n', p->out);
@@ -397,7 +400,8 @@ static void cuts(const struct page *p)
 			continue;
 		}
 		fprintf(p->out, "%10s  %9s   ", report_count(blocks, c->blocks), report_count(stacks, c->stacks));
-		put_clean(p, c->module == NO_ID ? "[no module]" : model_module(r->model, c->module)->name);
+		const char *name = quality_module_name(r->model, c->module);
+		put_clean(p, name ? name : "[no frame]");
 		fprintf(p->out, ": %s\n", report_truncation(c->reason));
 	}
 	if (r->cut_count > p->top)

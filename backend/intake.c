@@ -175,7 +175,11 @@ int intake_file(struct intake *in, const char *path, struct err *cut, struct err
 		if (intake_frame(in, type, payload, len, cut))
 			break;
 	rc = intake_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
-	if (!*cut->text && session_cut(r))
+	in->growing = !*cut->text && session_cut(r) && session_growing(r);
+	if (in->growing)
+		err_set(cut, 3, "%s: still being written: read to %.1f s; open it again for what came since", in->target,
+			(double)in->file_ns / 1e9);
+	else if (!*cut->text && session_cut(r))
 		err_set(cut, 3, "%s: cut: read to its last whole block (%.1f s); the end is missing", in->target,
 			(double)in->file_ns / 1e9);
 	session_reader_free(r);

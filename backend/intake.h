@@ -20,7 +20,8 @@ struct intake {
 	void (*forgets)(void *arg);      /* another program takes over: names go now, then the model; NULL = nobody minds */
 	void *arg;
 	uint64_t hello_ns;               /* the agent's clock when it last said HELLO */
-	uint64_t file_ns;                /* intake_file(): time of the last frame */
+	uint64_t file_ns;                /* intake_file(): time of the last frame; */
+	bool growing;                    /* its end is missing because it is still being written */
 	uint64_t session_pid, session_start; /* whose names symbols has */
 	bool child_ended;
 	uint32_t child_state;            /* enum mtw_state */

@@ -35,13 +35,13 @@ int keep_record(struct keep *k, const char *path, const char *target, struct err
 	return 0;
 }
 
-void keep_spool(struct keep *k, const char *exe, unsigned pid, const char *target)
+void keep_spool(struct keep *k, const char *program, unsigned pid, const char *target)
 {
 	char path[4096];
 
 	if (k->writer || *k->failed.text)
 		return;
-	k->writer = spool_create(exe, pid, path, sizeof path, &k->failed);
+	k->writer = spool_create(program, pid, path, sizeof path, &k->failed);
 	if (!k->writer)
 		return;
 	k->path = xstrdup(path);

@@ -21,7 +21,7 @@ struct keep {
 };
 
 int keep_record(struct keep *k, const char *path, const char *target, struct err *err);
-void keep_spool(struct keep *k, const char *exe, unsigned pid, const char *target); /* tells by k->failed */
+void keep_spool(struct keep *k, const char *program, unsigned pid, const char *target); /* tells by k->failed */
 bool keep_open(const struct keep *k);            /* frames go into a file */
 void keep_clock(struct keep *k, uint64_t agent_ns); /* the agent's clock, at its first HELLO */
 void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len);

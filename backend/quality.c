@@ -20,16 +20,22 @@ static double hits(uint64_t misses, uint64_t all)
 	return share(misses < all ? all - misses : 0, all);
 }
 
+bool quality_busy(uint64_t cpu_ns, uint64_t time_ns)
+{
+	return (double)cpu_ns > QUALITY_BUSY * (double)time_ns;
+}
+
 static void quality_cost(const struct totals *t, struct quality *q)
 {
 	double own = (double)t->hook_ns + (double)t->agent_cpu_ns;
 
 	q->hooks = q->server = q->of_program = NAN;
-	if (t->time_ns) {
+	if (t->time_ns >= QUALITY_COST_NS) {
 		q->hooks = 100.0 * (double)t->hook_ns / (double)t->time_ns;
 		q->server = 100.0 * (double)t->agent_cpu_ns / (double)t->time_ns;
 	}
-	if (t->target_cpu_ns > t->hook_ns) /* what the program took has the calls in it */
+	/* What the program took has the calls in it. */
+	if (t->time_ns >= QUALITY_COST_NS && t->target_cpu_ns > t->hook_ns && quality_busy(t->target_cpu_ns, t->time_ns))
 		q->of_program = 100.0 * own / (double)(t->target_cpu_ns - t->hook_ns);
 }
 
@@ -82,6 +88,18 @@ static void add(struct cuts *c, uint64_t reason, uint32_t module, uint64_t block
 		(struct cut){.reason = (uint32_t)reason, .module = module, .blocks = blocks};
 }
 
+uint32_t quality_module(const struct model *m, const struct node *n)
+{
+	const struct location *at = model_place(m, n);
+
+	return at->kind == MTW_NODE_NOWHERE ? CUT_GENERATED : at->module;
+}
+
+const char *quality_module_name(const struct model *m, uint32_t module)
+{
+	return module == CUT_GENERATED ? GENERATED_NAME : module == NO_ID ? NULL : model_module(m, module)->name;
+}
+
 size_t quality_cuts(const struct model *m, struct cut **list)
 {
 	struct cuts c = {NULL, 0, 0};
@@ -97,7 +115,7 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
 		for (uint32_t at = n->first_child; at != NO_ID;) {
 			const struct node *last = model_dense(m, at, NULL);
-			add(&c, cut->offset, model_place(m, last)->module, model_incl(m, last).alloc_blocks);
+			add(&c, cut->offset, quality_module(m, last), model_incl(m, last).alloc_blocks);
 			at = last->next_sibling;
 		}
 	}

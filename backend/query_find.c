@@ -181,8 +181,8 @@ int query_zoom_owner(struct query *q, uint32_t module)
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf that it is known by). 0 = none, or no steps. */
-static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
+/* The child of `row` that holds `index` (as the leaf that it is known by), and as which member. 0 = none, or no steps. */
+static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct member *as)
 {
 	const struct trow *r = q->rows[row];
 
@@ -191,8 +191,10 @@ static uint32_t child_with(struct query *q, uint32_t row, uint32_t index)
 	for (size_t i = 0; i < r->child_count; i++) {
 		const struct trow *c = q->rows[r->children[i]];
 		for (size_t k = 0; k < c->member_count; k++)
-			if (c->members[k].leaf == index)
+			if (c->members[k].leaf == index) {
+				*as = c->members[k];
 				return r->children[i];
+			}
 	}
 	return 0;
 }
@@ -226,25 +228,26 @@ row_id query_open_node(struct query *q, uint32_t node)
 	uint32_t *rows = NULL, at = tree_root(q);
 	size_t n = 0, row_room = 0, count = 0;
 	const struct node *x = model_node(q->m, node);
+	struct member as;
 
 	if (!tree_refresh(q) || !x || !x->known)
 		return 0;
 	if (q->inverted)
-		return want(q, child_with(q, at, x->index));
+		return want(q, child_with(q, at, x->index, &as));
 	for (; x->index; x = model_dense(q->m, x->parent, NULL)) {
 		GROW(q->path, q->path_room, n + 1);
 		q->path[n++] = x->index;
 	}
 	while (n) {
-		uint32_t next = child_with(q, at, q->path[n - 1]);
+		uint32_t next = child_with(q, at, q->path[n - 1], &as);
 		if (!next)
 			break;
 		q->rows[at]->open = true;
 		at = want(q, next);
 		GROW(rows, row_room, count + 1);
 		rows[count++] = at;
-		/* Stay on a node until its innermost frame. */
-		if (member_innermost(q, &q->rows[at]->members[0]))
+		/* Stay on a node until its innermost frame; others of this row may have fewer. */
+		if (member_innermost(q, &as))
 			n--;
 	}
 	row_id found = line_of(q, rows, count);

@@ -244,7 +244,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	}
 	v->word = state == MTW_SIGNALLED ? "KILLED"
 	    : state == MTW_EXECED  ? "REPLACED"
-	    : state == MTW_EXITED  ? "EXITED"
+	    : state == MTW_EXITED && known ? "EXITED"
 	    : state == MTW_CUT	   ? "CUT OFF"
 	    : state == MTW_DETACHED ? "DETACHED"
 				   : "ENDED";

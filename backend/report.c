@@ -113,7 +113,7 @@ static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost
 		const struct location *at = model_place(m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			return (uint32_t)at->offset;
-		*outermost = at->module;
+		*outermost = quality_module(m, n);
 	}
 	return MTW_TRUNC_NONE;
 }

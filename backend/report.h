@@ -42,11 +42,10 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-const char *report_state(uint32_t state);      /* "running", "exited", ... as in the contract */
+const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
 const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_memory(unsigned what);       /* enum mtw_memory; what a part of the resident memory is for */
 const char *report_loss(unsigned reason);
-double report_overhead_percent(const struct model *m); /* time in hooks and server, of one core, since start */
 uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of blocks whose place is not known */
 
 /*

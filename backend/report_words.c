@@ -7,10 +7,11 @@
 #include <stdarg.h>
 #include <string.h>
 
-const char *report_state(uint32_t state)
+const char *report_state(uint32_t state, bool known)
 {
 	switch (state) {
 	case MTW_EXITED:
+		return known ? "exited" : "ended";
 	case MTW_EXECED:
 		return "exited";
 	case MTW_SIGNALLED:
@@ -72,13 +73,6 @@ const char *report_loss(unsigned reason)
 	};
 
 	return reason < sizeof words / sizeof *words ? words[reason] : "a loss that this memtop does not know";
-}
-
-double report_overhead_percent(const struct model *m)
-{
-	const struct totals *t = model_totals(m);
-
-	return t->time_ns ? 100.0 * (double)(t->agent_cpu_ns + t->hook_ns) / (double)t->time_ns : 0;
 }
 
 uint64_t report_lost(const struct model *m, uint64_t *bytes)

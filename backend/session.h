@@ -35,7 +35,8 @@ bool session_file(const char *path); /* begins like one; nothing is promised of 
 struct session_reader *session_open(const char *path, struct err *err);
 /* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, const uint8_t **payload, size_t *len, struct err *err);
-bool session_cut(const struct session_reader *r);              /* no trailer: it was cut or is being written */
+bool session_cut(const struct session_reader *r);              /* no trailer: it was cut or is being written: */
+bool session_growing(const struct session_reader *r);          /* a writer had it open when it was opened here */
 bool session_more(struct session_reader *r);                   /* the file grew past what was its end: session_next() goes on */
 int session_seek(struct session_reader *r, uint64_t time_ns);  /* block that holds it (needs the index) */
 void session_reader_free(struct session_reader *r);

@@ -14,6 +14,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zstd.h>
@@ -22,7 +23,7 @@ struct session_reader {
 	int fd;
 	char *path;                      /* owned */
 	uint64_t size, at;               /* bytes in the file; of the next block */
-	bool cut, ended;
+	bool cut, ended, growing;
 	uint8_t *packed, *raw;
 	size_t packed_room, raw_room;
 	size_t raw_len, raw_at;          /* the open block; [raw_at, raw_len) is not read yet */
@@ -88,6 +89,15 @@ bool session_file(const char *path)
 	return is;
 }
 
+/* By a writer that lives: its lock ends with it. */
+static bool is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
 struct session_reader *session_open(const char *path, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -103,6 +113,7 @@ struct session_reader *session_open(const char *path, struct err *err)
 	r->path = xstrdup(path);
 	r->at = SESSION_HEAD;
 	r->cut = true;
+	r->growing = is_locked(fd); /* asked before the size is: a writer that ends now leaves a whole file */
 	const char *why = NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		why = "it is no plain file";
@@ -233,6 +244,11 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, co
 bool session_cut(const struct session_reader *r)
 {
 	return r->cut;
+}
+
+bool session_growing(const struct session_reader *r)
+{
+	return r->growing;
 }
 
 bool session_more(struct session_reader *r)

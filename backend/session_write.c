@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <unistd.h>
 #include <zstd.h>
 
@@ -128,6 +129,8 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	uint8_t head[SESSION_HEAD] = SESSION_MAGIC;
 	int fd = create_file(path, err);
 
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB); /* while we live: session_growing(). Not every file system has it */
 	if (fd < 0)
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);

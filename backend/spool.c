@@ -132,9 +132,9 @@ static void prune(const char *dir)
 	free(list);
 }
 
-struct session_writer *spool_create(const char *exe, unsigned pid, char *path, size_t size, struct err *err)
+struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size, struct err *err)
 {
-	const char *slash = strrchr(exe, '/');
+	const char *slash = strrchr(program, '/');
 	char dir[PATH_MAX], when[32], name[64];
 	time_t now = time(NULL);
 	struct tm tm;
@@ -147,7 +147,7 @@ struct session_writer *spool_create(const char *exe, unsigned pid, char *path, s
 		return NULL;
 	}
 	prune(dir);
-	snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : exe);
+	snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : program);
 	for (char *c = name; *c; c++)
 		if (*c <= ' ' || *c == 127)
 			*c = '_';

@@ -179,7 +179,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		const struct program *p = model_program(w->in.model);
 		bool kept = keep_open(&w->keep);
 		if (w->options.spool)
-			keep_spool(&w->keep, p->exe ? p->exe : "program", p->pid, w->target.text);
+			keep_spool(&w->keep, p->name, p->pid, w->target.text);
 		if (w->noted && !kept)
 			keep_note(&w->keep, w->noted);
 		if (!kept)
@@ -347,6 +347,8 @@ static void note_cut(struct watch *w, const char *text)
 	bool known;
 
 	add_warning(w, text);
+	if (w->in.growing)
+		return;
 	set_text(&w->problem, text);
 	if (!model_final(w->in.model) && !w->in.child_ended && model_state(w->in.model, &status, &known) == MTW_RUNNING)
 		model_set_state(w->in.model, MTW_CUT, 0, false);
@@ -678,6 +680,8 @@ const char *watch_spool_path(const struct watch *w)
 
 int watch_end_record(struct watch *w, struct err *err)
 {
+	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
+		keep_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
 	if (keep_open(&w->keep)) {
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
@@ -705,6 +709,11 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
 	}
 	return 0;
+}
+
+bool watch_growing(const struct watch *w)
+{
+	return w->in.growing;
 }
 
 void watch_child_ended(struct watch *w, int wait_status)

@@ -66,6 +66,7 @@ const struct expected *watch_expected(const struct watch *w); /* rules of the se
 int watch_expect(struct watch *w, const char *rule, bool on);
 const struct target *watch_target(const struct watch *w);
 bool watch_live(const struct watch *w);          /* link is up */
+bool watch_growing(const struct watch *w);       /* a session file whose writer is still at it */
 uint64_t watch_stale_ns(const struct watch *w);  /* how old what is shown is, when the link is not keeping it fresh; 0 = fresh */
 uint64_t watch_silent_ns(const struct watch *w); /* since when nothing came; 0 = the link is alive */
 const char *watch_problem(const struct watch *w);/* one sentence, NULL = none */

@@ -10,8 +10,12 @@
 #include "app.h"
 #include "export.h"
 
+#include <limits.h>
+
 void action_save(struct app *a);                           /* save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* save.c */
+/* What was typed as a path, with the home folder in place of ~; typed itself, or in out. */
+const char *action_path(const char *typed, char out[PATH_MAX]);
 /* saver.c: a report. */
 void saver_start(struct app *a, const struct export_format *format, const char *path);
 void saver_stop(void);                                     /* saver.c: leaves no half of one */

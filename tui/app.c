@@ -205,6 +205,21 @@ static void on_key(struct app *a, int key)
 	app_act(a, action_key(a, key) & ~(unsigned)VIEW_IGNORED);
 }
 
+/* The terminal is gone, so nobody can be asked or told: the kept session says what became of a program that run started. */
+static void hung_up(struct app *a)
+{
+	const struct tui_options *o = a->options;
+	int pid = (int)o->child_pid;
+
+	if (o->child && !*o->ended) {
+		char *text = xasprintf("The terminal was closed here. The program runs on as process %d: memtop -p %d watches it again, "
+				       "kill %d ends it.", pid, pid, pid);
+		watch_note(a->watch, text);
+		free(text);
+	}
+	app_quit(a, 128 + SIGHUP);
+}
+
 static void on_input(void *arg, unsigned events)
 {
 	struct app *a = arg;
@@ -215,7 +230,7 @@ static void on_input(void *arg, unsigned events)
 	(void)events;
 	while (!a->quit && n < 64 && (key = term_key()) != KEY_NOTHING) {
 		if (key == KEY_HANGUP) {
-			app_quit(a, 128 + SIGHUP);
+			hung_up(a);
 			return;
 		}
 		a->key_ns = read_ns[n++] = now_ns();
@@ -321,7 +336,7 @@ static void on_term(void *arg)
 
 static void on_hup(void *arg)
 {
-	app_quit(arg, 128 + SIGHUP);
+	hung_up(arg);
 }
 
 static void on_quit(void *arg)

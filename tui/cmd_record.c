@@ -39,7 +39,7 @@
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
-	struct loop_source *sources[6];
+	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
 	char path[PATH_MAX];
 	bool path_made_up;     /* not the user's: must be said */
@@ -313,6 +313,24 @@ static void run_unrecorded(struct recording *r, const struct target *t, struct w
 	r->ended = true;
 }
 
+/* --for as a number, 0 when it was not given; -1 and *err when it is none. */
+static int seconds_of(const struct args *a, double *seconds, struct err *err)
+{
+	const char *text = a->seconds;
+	char *end = NULL;
+
+	*seconds = text ? strtod(text, &end) : 0;
+	if (text && (*end || text[strspn(text, "0123456789.")] || !(*seconds > 0) || *seconds > 4e6))
+		return err_set(err, STATUS_USAGE, "%s: not a number of seconds; write --for 10", text);
+	return 0;
+}
+
+static void stop_after(struct recording *r, double seconds)
+{
+	if (seconds > 0)
+		add(r, loop_timer(r->loop, (unsigned)(seconds * 1000), false, on_stop, r));
+}
+
 static int record_program(const struct args *a)
 {
 	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
@@ -322,8 +340,9 @@ static int record_program(const struct args *a)
 	struct target t;
 	struct err err = { 0 };
 	int status = 0;
+	double seconds;
 
-	if (args_max_overhead(a, &r.budget.percent, &err))
+	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
 		return args_fail(&err, STATUS_USAGE);
 	choose_path(&r, a, a->operands[0]);
 	if (check_writable(&r, &err))
@@ -338,6 +357,7 @@ static int record_program(const struct args *a)
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch) {
 		watch_note(r.watch, l.note);
+		stop_after(&r, seconds);
 		record_loop(&r);
 		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
 			watch_child_ended(r.watch, status);
@@ -347,6 +367,8 @@ static int record_program(const struct args *a)
 	}
 	int lost = r.watch ? finish(&r, a->operands[0]) : -1;
 
+	if (seconds > 0 && !r.ended)
+		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it", a->operands[0], a->seconds, (int)r.pid, (int)r.pid);
 	if (r.watch)
 		watch_close(r.watch);
 	loop_free(r.loop);
@@ -363,8 +385,7 @@ static int record_target(const struct args *a)
 	struct recording r = { .allow_sampling = a->allow_sampling };
 	struct target t;
 	struct err err = { 0 };
-	char *end = NULL;
-	double seconds = a->seconds ? strtod(a->seconds, &end) : 0;
+	double seconds;
 	int status = STATUS_UNREACHED;
 
 	if (args_target(&verb_record, a, &t, &err))
@@ -373,11 +394,7 @@ static int record_target(const struct args *a)
 		warn("%s: a session file is recorded already; use memtop report or memtop open", t.text);
 		return STATUS_USAGE;
 	}
-	if (a->seconds && (*end || a->seconds[strspn(a->seconds, "0123456789.")] || !(seconds > 0) || seconds > 4e6)) {
-		warn("%s: not a number of seconds; write --for 10", a->seconds);
-		return STATUS_USAGE;
-	}
-	if (args_max_overhead(a, &r.budget.percent, &err))
+	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
 		return args_fail(&err, STATUS_USAGE);
 	choose_path(&r, a, t.text);
 	if (check_writable(&r, &err))
@@ -387,8 +404,7 @@ static int record_target(const struct args *a)
 	r.loop = loop_new();
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch && watch_wait_complete(r.watch, 60000, &err) == 0) {
-		if (a->seconds)
-			add(&r, loop_timer(r.loop, (unsigned)(seconds * 1000), false, on_stop, &r));
+		stop_after(&r, seconds);
 		record_loop(&r);
 		status = finish(&r, t.text) ? STATUS_OURS : 0;
 	} else {
@@ -406,10 +422,6 @@ static int record_run(const struct args *a)
 		warn("record: a program or a target is missing; see memtop record --help");
 		return STATUS_USAGE;
 	}
-	if (a->program && a->seconds) {
-		warn("--for: a program is recorded until it ends; use timeout %s PROG", a->seconds);
-		return STATUS_USAGE;
-	}
 	cmd_survive_sigpipe();
 	return a->program ? record_program(a) : record_target(a);
 }
@@ -418,7 +430,7 @@ static const char *const synopsis[] = { "record [OPTION...] [--] PROG [ARG...]",
 					"record [OPTION...] TARGET", NULL };
 static const struct option_spec opt_output = { 'o', "output", "FILE", "the session file (else NAME.TIME.mtop)",
 					       offsetof(struct args, output), false };
-static const struct option_spec opt_for = { 0, "for", "SECONDS", "record a TARGET for so long (else to its end)",
+static const struct option_spec opt_for = { 0, "for", "SECONDS", "record for so long (else to its end); it runs on",
 					    offsetof(struct args, seconds), false };
 static const struct option_spec opt_allow = { 0, "allow-sampling", NULL,
 					      "let the agent sample when it takes more than --max-overhead",
@@ -433,7 +445,8 @@ const struct verb verb_record = {
 	.summary = "record a program or a live target into a session file",
 	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
 		   "when recording failed, 126 when the program cannot be executed or watched, 127 when it\n"
-		   "is not found. SIGTERM ends the recording and leaves the program running.\n",
+		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the recording and leave the\n"
+		   "program running.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

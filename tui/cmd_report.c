@@ -45,15 +45,26 @@ static int pick_changes(const struct args *a, const struct model *m, struct expo
 	return 0;
 }
 
+/* ".csv" of "out/a.csv"; NULL = it has none. */
+static const char *ending(const char *path)
+{
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+
+	return dot && dot != name && dot[1] ? dot : NULL;
+}
+
 static const struct export_format *pick_format(const struct args *a, struct err *err)
 {
 	const struct export_format *f = a->format ? export_by_name(a->format) :
 				  a->output ? export_by_path(a->output) : export_by_name("text");
 
-	if (!f && !a->format)
+	if (!f && !a->format && !ending(a->output))
 		f = export_by_name("text");
-	if (!f)
+	if (!f && a->format)
 		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json", a->format);
+	else if (!f)
+		err_set(err, STATUS_USAGE, "%s: no format ends in %s; end it in .txt or .json, or give --format text or json", a->output,
+			ending(a->output));
 	return f;
 }
 
@@ -107,9 +118,9 @@ static int report_run(const struct args *a)
 {
 	struct target t;
 	struct err err = { 0 };
-	const struct export_format *f = pick_format(a, &err);
+	const struct export_format *f;
 
-	if (!f || pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)))
+	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) || !(f = pick_format(a, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
 	struct watch *w = cmd_open_whole(loop, &t, a, &err);

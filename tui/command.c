@@ -7,20 +7,49 @@
 #include "config.h"
 #include "source.h"
 
+#include <limits.h>
 #include <string.h>
 
-static int set_option(struct app *a, const char *text)
+/* Where the next NAME= begins behind this one's: a value may have spaces, as an expression of libs= may. */
+static const char *next_setting(const char *text)
 {
-	char name[MTW_NAME_MAX + 1];
-	const char *equals = strchr(text, '=');
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
 
-	if (!equals || equals == text || equals - text > (long)MTW_NAME_MAX)
-		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64");
-	snprintf(name, sizeof name, "%.*s", (int)(equals - text), text);
-	if (watch_set_option(a->watch, name, equals + 1))
+	for (const char *space = strchr(text, ' '); space; space = strchr(space, ' ')) {
+		space += strspn(space, " ");
+		size_t len = strspn(space, letters);
+		if (len && space[len] == '=')
+			return space;
+	}
+	return text + strlen(text);
+}
+
+static int set_option(struct app *a, const char *text, size_t len)
+{
+	char setting[512], *equals;
+
+	while (len && text[len - 1] == ' ')
+		len--;
+	snprintf(setting, sizeof setting, "%.*s", (int)len, text);
+	equals = strchr(setting, '=');
+	if (!equals || equals == setting || equals - setting > (long)MTW_NAME_MAX || len >= sizeof setting)
+		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64 sample=64k");
+	*equals = 0;
+	if (watch_set_option(a->watch, setting, equals + 1))
 		return status_error("set: there is no live link to the program");
-	status_say("asked for %s", text);
 	return 0;
+}
+
+static void set_options(struct app *a, const char *text)
+{
+	const char *at = text, *next;
+
+	do {
+		next = next_setting(at);
+		if (set_option(a, at, (size_t)(next - at)))
+			return;
+	} while (*(at = next));
+	status_say("asked for %s", text);
 }
 
 static void set_source(struct app *a, const char *text)
@@ -87,12 +116,13 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	enum request r;
 	size_t len = strcspn(text, " ");
 	const char *rest = text + len + strspn(text + len, " ");
+	char path[PATH_MAX];
 
 	if (e != PROMPT_DONE || !*text)
 		return;
 	snprintf(word, sizeof word, "%.*s", (int)(len < sizeof word ? len : sizeof word - 1), text);
 	if (!strcmp(word, "set"))
-		set_option(a, rest);
+		set_options(a, rest);
 	else if (!strcmp(word, "mark") && *rest) {
 		if (watch_mark(a->watch, rest))
 			status_error("no mark was set: there is no live link to the program");
@@ -105,7 +135,7 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (!strcmp(word, "filter"))
 		action_set_filter(a, rest);
 	else if (!strcmp(word, "theme") && *rest)
-		action_set_theme(a, rest);
+		action_set_theme(a, action_path(rest, path));
 	else if (!strcmp(word, "units") && *rest)
 		set_units(rest);
 	else if (!strcmp(word, "direct") && *rest)
@@ -113,9 +143,9 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 	else if (!strcmp(word, "inlined") && *rest)
 		set_switch(a, word, set_inlined, rest);
 	else if ((!strcmp(word, "save") || !strcmp(word, "w")) && *rest)
-		action_save_as(a, rest);
+		action_save_as(a, action_path(rest, path));
 	else if (!strcmp(word, "suppress") && *rest)
-		action_suppress(a, rest);
+		action_suppress(a, action_path(rest, path));
 	else if (!strcmp(word, "source") && *rest)
 		set_source(a, rest);
 	else if (!strcmp(word, "write-config"))

@@ -6,6 +6,7 @@
  */
 #include "ages.h"
 #include "app.h"
+#include "hooked.h"
 #include "cells.h"
 #include "frame_head.h"
 #include "graph.h"
@@ -84,7 +85,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else if (f->state == MTW_CUT)
 		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
-		add(parts, n, ROLE_HEADER_STRONG, "FILE %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG, watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
 	else if (!model_program(a->model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
 	else if (stale || f->state == MTW_LINK_LOST)
@@ -150,7 +151,9 @@ void frame_header(const struct app *a, const struct area *s)
 	if (f->symbols_done < f->symbols_asked)
 		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
 		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
-	if (t->time_ns)
+	if (isnan(f->quality.hooks) && t->time_ns)
+		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
+	else if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
 		    text_bytes(memory, t->agent_memory_bytes), f->quality.hooks + f->quality.server);
 	if (!filter && !f->estimate)
@@ -250,9 +253,11 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[32], span[32];
 
-	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s", about, text_bytes(one, live), about,
-	    text_blocks(two, live_blocks(&t->sum)));
-	if (f->rss_bytes && s->w < TOTALS_WIDE)
+	bool late = hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
+
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
+	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
+	if (f->rss_bytes && (s->w < TOTALS_WIDE || late))
 		add(parts, &n, ROLE_NUMBER, "RSS %s", text_bytes(one, f->rss_bytes));
 	else if (f->rss_bytes)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",

@@ -78,7 +78,8 @@ double graph_rate_column(const struct figures *f, uint64_t window, int x, int n,
 
 	if (right <= 0)
 		return 0;
-	return (counter_at(f, (uint64_t)right, which) - counter_at(f, left < 0 ? 0 : (uint64_t)left, which)) * 1e9 / length;
+	left = left < 0 ? 0 : left; /* of the part that the program lived: its rate is the one that is written beside it */
+	return (counter_at(f, (uint64_t)right, which) - counter_at(f, (uint64_t)left, which)) * 1e9 / (right - left);
 }
 
 void graph_rate(const struct area *a, const struct figures *f, const struct graph_time *t,

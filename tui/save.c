@@ -7,9 +7,20 @@
 #include "foreign.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
+
+const char *action_path(const char *typed, char out[PATH_MAX])
+{
+	const char *home = getenv("HOME");
+
+	if (!home || typed[0] != '~' || (typed[1] && typed[1] != '/') ||
+	    (size_t)snprintf(out, PATH_MAX, "%s%s", home, typed + 1) >= PATH_MAX)
+		return typed;
+	return out;
+}
 
 void action_save_as(struct app *a, const char *path)
 {
@@ -41,9 +52,11 @@ static void overwriting(void *arg, enum prompt_event e, const char *text)
 static void naming(void *arg, enum prompt_event e, const char *text)
 {
 	struct app *a = arg;
+	char path[PATH_MAX];
 
 	if (e != PROMPT_DONE || !*text)
 		return;
+	text = action_path(text, path);
 	if (access(text, F_OK)) {
 		action_save_as(a, text);
 		return;

@@ -48,7 +48,8 @@ static void add_cost(struct page *p, const struct model *m, const struct totals 
 	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
 	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
-	add(p, "both", a, "on top of the program's own cpu time (estimated)");
+	add(p, "both", a, isnan(q->of_program) ? "on top of the program's own (too little to tell)" :
+						 "on top of the program's own cpu time (estimated)");
 	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
 	page_add(p, ROLE_NORMAL, "%s", "");
 }
@@ -89,11 +90,11 @@ static void add_cuts(struct page *p, const struct model *m)
 			 "Stacks that end early, by module of the last known frame and reason");
 		page_add(p, ROLE_HEAD, "  %12s  %-24s %s", "BLOCKS", "MODULE", "REASON");
 	}
-	for (size_t i = 0; i < n && i < CUTS_MAX; i++)
-		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
-			 list[i].module == NO_ID ? "[no module]"
-						 : model_module(m, list[i].module)->name,
+	for (size_t i = 0; i < n && i < CUTS_MAX; i++) {
+		const char *name = quality_module_name(m, list[i].module);
+		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks), name ? name : "[no frame]",
 			 report_truncation(list[i].reason));
+	}
 	if (n > CUTS_MAX)
 		page_add(p, ROLE_DIM, "  %12s  %zu more", "...", n - CUTS_MAX);
 	free(list);

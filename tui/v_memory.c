@@ -11,6 +11,7 @@
 #include "graph.h"
 #include "looked.h"
 #include "report.h"
+#include "runtimes.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -160,14 +161,21 @@ static int by_growth(const void *a, const void *b)
 }
 
 /* What it comes to, where one part did most of it. */
-static const char *verdict(const struct growth *most, int64_t all)
+static const char *verdict(const struct model *m, const struct growth *most, int64_t all)
 {
+	static char own[160];
+	const struct runtime *r = runtime_of(m);
+
 	if (all <= 0 || most->bytes * 2 < all)
 		return "";
 	switch (most->what) {
 	case MTW_MEMORY_LIVE: return ": the program keeps more";
 	case MTW_MEMORY_FREE: return ": fragmentation or a peak that has passed, not a leak";
-	case MTW_MEMORY_OTHER: return ": mapped by the program itself, not by malloc";
+	case MTW_MEMORY_OTHER:
+		if (!r)
+			return ": mapped by the program itself, not by malloc";
+		snprintf(own, sizeof own, ": %s, not malloc's; %s shows it", r->heap, r->shows);
+		return own;
 	case MTW_MEMORY_STACK: return ": more threads, or deeper ones";
 	case MTW_MEMORY_FILE: return ": pages of files that were read";
 	case MTW_MEMORY_AGENT: return ": memtop's own";
@@ -203,8 +211,8 @@ static void sentence(const struct memory *m, char *out, size_t size)
 		if (g[i].bytes <= least && -g[i].bytes <= least)
 			continue;
 		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between, text_bytes_signed(a, g[i].bytes),
-				      brief[g[i].what], i == 0 ? verdict(&g[0], all) : "");
-		between = i == 0 && *verdict(&g[0], all) ? "; " : ", ";
+				      brief[g[i].what], i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
+		between = i == 0 && *verdict(m->v.app->model, &g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
 		snprintf(out + n, size - n, ".");

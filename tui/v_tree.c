@@ -309,6 +309,9 @@ static unsigned next_hit(struct view *v, bool backwards)
 	fetch(t, false);
 	if (id)
 		select_id(t, id);
+	else
+		status_error(query_zoom_depth(v->app->query) ? "no hit below the row that is zoomed into; z goes back out" :
+							       "no hit has a row as the tree is now");
 	return VIEW_DRAW;
 }
 

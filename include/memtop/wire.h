@@ -307,7 +307,7 @@ enum mtw_error {
 
 enum mtw_state {
 	MTW_RUNNING = 0,
-	MTW_EXITED = 1,    /* status = exit code */
+	MTW_EXITED = 1,    /* status = exit code; when that is not known, it may have been a signal as well */
 	MTW_SIGNALLED = 2, /* status = signal number */
 	MTW_EXECED = 3,    /* replaced by another program; its own agent answers next, if it has one */
 	/* the two below are states of a viewer's model, never sent by an agent */

@@ -15,6 +15,7 @@
  *   m NAME      memtop_mark(NAME)             w          what wait() says: "ECHILD" or a pid
  *   W           ... a plain one, without __WALL
  *   x N  _ N  q N  exit, _exit, quick_exit    k N        raise(N), default action
+ *   X N         exit_group past the C library
  *   p           pthread_exit from main while a thread ends with exit(7)
  *   u           unshare(CLONE_NEWUSER): "ok" or errno
  *   o N         seteuid(N)
@@ -276,6 +277,7 @@ static void run(char *line)
 	case 'W': say_wait(0); return;
 	case 'x': exit(n);
 	case '_': _exit(n);
+	case 'X': syscall(SYS_exit_group, n); break;
 	case 'q': quick_exit(n);
 	case 'k': signal(n, SIG_DFL); raise(n); break;
 	case 'p': pthread_create(&t, NULL, ends_with_seven, NULL); pthread_exit(NULL);

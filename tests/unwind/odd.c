@@ -133,9 +133,6 @@ TEST(false_tables)
 			printf("  %s: reason %u, %d frames\n", cases[i].name, taken.reason, taken.n);
 		CHECK(taken.reason == MTW_TRUNC_BAD_CFI || taken.reason == MTW_TRUNC_NO_CFI ||
 		      taken.reason == MTW_TRUNC_SWITCHED);
-		uint64_t before = mt_unwind_truncated(taken.reason);
-		cases[i].run();
-		CHECK(mt_unwind_truncated(taken.reason) > before);
 		check_whole();
 	}
 }
@@ -349,10 +346,8 @@ TEST(trie_full)
 		for (code_id code = 1; mt_stacks_child(1, code); code++)
 			CHECK(code < 20000);
 	}
-	uint64_t before = mt_unwind_truncated(MTW_TRUNC_NODES);
 	by_rbx();
 	CHECK_EQ(taken.reason, MTW_TRUNC_NODES);
-	CHECK(mt_unwind_truncated(MTW_TRUNC_NODES) > before);
 }
 
 /*

@@ -55,10 +55,13 @@ TEST(cut_stacks_by_reason_and_module)
 	struct cut *list;
 	struct quality q;
 
-	CHECK_EQ(quality_cuts(m, &list), 3);
+	CHECK_EQ(quality_cuts(m, &list), 4);
 	CHECK(list[0].reason == MTW_TRUNC_DEPTH && list[0].module == 1 && list[0].blocks == 5);
-	CHECK(list[1].reason == MTW_TRUNC_NO_CFI && list[1].module == NO_ID && list[1].blocks == 4);
+	CHECK(list[1].reason == MTW_TRUNC_NO_CFI && list[1].module == CUT_GENERATED && list[1].blocks == 3);
 	CHECK(list[2].reason == MTW_TRUNC_DEPTH && list[2].module == 0 && list[2].blocks == 3);
+	CHECK(list[3].reason == MTW_TRUNC_NO_CFI && list[3].module == NO_ID && list[3].blocks == 1);
+	CHECK_STR(quality_module_name(m, list[1].module), "[generated code]");
+	CHECK(!quality_module_name(m, list[3].module));
 	quality_of(m, &q);
 	CHECK_EQ(q.cut_blocks, 12);
 	CHECK(q.whole > 99.87 && q.whole < 99.89);
@@ -148,16 +151,25 @@ TEST(cost_is_of_a_core_and_of_the_program)
 	struct event e = { .type = MTW_TOTALS };
 	struct quality q;
 
-	e.u.totals = *model_totals(m);
-	e.u.totals.time_ns = 2000;
-	e.u.totals.hook_ns = 100;
-	e.u.totals.agent_cpu_ns = 20;
-	e.u.totals.target_cpu_ns = 1100;
-	made_apply(m, &e);
-	made_tick(m, 2 * TICK, 0);
-	quality_of(m, &q);
-	CHECK_EQ(q.hooks * 100, 500);
-	CHECK_EQ(q.server * 100, 100);
-	CHECK_EQ(q.of_program * 100, 1200);
+	/* in units of 10 ms: time, program, calls, server; then percent times 100, -1 = cannot be told */
+	static const struct { uint64_t time, program, calls, server; int hooks, servers, of_program; } cases[] = {
+		{ 2000, 1100, 100, 20, 500, 100, 1200 },
+		{ 5, 3, 1, 2, -1, -1, -1 },           /* it ended before it cost anything but the start */
+		{ 100000, 9000, 100, 1000, 10, 100, -1 }, /* it sleeps: the server ticks all the same */
+		{ 100000, 10101, 100, 1000, 10, 100, 1099 },
+	};
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+		e.u.totals = *model_totals(m);
+		e.u.totals.time_ns = cases[i].time * TICK / 10;
+		e.u.totals.target_cpu_ns = cases[i].program * TICK / 10;
+		e.u.totals.hook_ns = cases[i].calls * TICK / 10;
+		e.u.totals.agent_cpu_ns = cases[i].server * TICK / 10;
+		made_apply(m, &e);
+		made_tick(m, (2 + i) * TICK, 0);
+		quality_of(m, &q);
+		CHECK_EQ(isnan(q.hooks) ? -1 : (int)(q.hooks * 100), cases[i].hooks);
+		CHECK_EQ(isnan(q.server) ? -1 : (int)(q.server * 100), cases[i].servers);
+		CHECK_EQ(isnan(q.of_program) ? -1 : (int)(q.of_program * 100), cases[i].of_program);
+	}
 	model_free(m);
 }

@@ -29,6 +29,40 @@ TEST(inlined_frames_are_rows)
 	end(&x);
 }
 
+/* Rows of a function hold nodes that call from it itself, and nodes that call from what is inlined into it. */
+static void searched_from_the_top(const char *name, const char *expect)
+{
+	struct session x;
+	size_t pending;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "serve");
+	node(&x, 3, 1, 0, "grow|push|serve");
+	node(&x, 4, 2, 1, "decode");
+	node(&x, 5, 3, 1, "draw");
+	node(&x, 6, 5, 1, "line");
+	node(&x, 7, 5, 1, "box");
+	node(&x, 8, 4, 1, "bits");
+	node(&x, 9, 4, 1, "bytes");
+	grow(&x, 6, 1, 300);
+	grow(&x, 7, 1, 200);
+	grow(&x, 8, 1, 30);
+	grow(&x, 9, 1, 20);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main > serve 550");
+	CHECK_EQ(query_search(x.q, name, &pending), 1);
+	CHECK_STR(screen(&x, true), expect);
+	CHECK_EQ(query_search_next(x.q, 0, false), row(&x, name));
+	end(&x);
+}
+
+TEST(search_opens_rows_below_inlined_functions)
+{
+	searched_from_the_top("box", "main > serve 550\n.push > grow > draw 500\n..line 300\n..box 200\n.decode 50");
+	searched_from_the_top("bytes", "main > serve 550\n.push > grow > draw 500\n.decode 50\n..bits 30\n..bytes 20");
+}
+
 /* main > serve, whose inlined push (of two) and grow call decode and draw; and log_line. */
 static void inlined_family(struct session *x)
 {

@@ -43,8 +43,10 @@ TEST(every_reason_has_words)
 		CHECK(report_truncation(i) && *report_truncation(i));
 	for (unsigned i = 0; i <= MTW_LOSS_COUNT; i++)
 		CHECK(report_loss(i) && *report_loss(i));
-	CHECK_STR(report_state(MTW_CUT), "cut");
-	CHECK_STR(report_state(MTW_LINK_LOST), "link_lost");
+	CHECK_STR(report_state(MTW_CUT, false), "cut");
+	CHECK_STR(report_state(MTW_LINK_LOST, false), "link_lost");
+	CHECK_STR(report_state(MTW_EXITED, true), "exited");
+	CHECK_STR(report_state(MTW_EXITED, false), "ended"); /* by a signal, for all that is known */
 }
 
 TEST(formats_are_found)

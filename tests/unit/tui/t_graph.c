@@ -49,6 +49,15 @@ TEST(a_burst_at_the_start_keeps_its_height_while_time_goes_on)
 	}
 }
 
+TEST(a_program_of_milliseconds_has_the_rate_of_its_life)
+{
+	struct point points[2] = { { .time_ns = 1 * MS }, { .time_ns = 8 * MS, .alloc_blocks = 800 } };
+	struct figures f = { .points = points, .point_count = 2, .time_ns = 8 * MS };
+	double sum, v = most(&f, &sum);
+
+	CHECK(v > 99999 && v < 100001 && sum == 0);
+}
+
 TEST(the_last_column_is_of_the_time_up_to_now)
 {
 	static struct point points[2600];
