@@ -150,18 +150,18 @@ static uint64_t place_of(const struct image *im, uint64_t address)
 
 /* --- sanitizers */
 
-struct dynamic {
+struct tables {
 	uint64_t strings, symbols, gnu_hash, hash; /* in the file; UINT64_MAX = none */
 	uint64_t needed[NEEDED_MAX];
 	unsigned needed_count;
 };
 
-static void read_dynamic(const struct file *f, const struct image *im, struct dynamic *d)
+static void read_dynamic(const struct file *f, const struct image *im, struct tables *d)
 {
 	ElfW(Dyn) e[16];
 	uint64_t count = im->dynamic_bytes / sizeof(*e), i = 0;
 
-	*d = (struct dynamic){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX };
+	*d = (struct tables){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX };
 	for (count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX; i < count; i++) {
 		size_t some = count - i < 16 ? count - i : 16;
 		if (i % 16 == 0 && !read_at(f, e, some * sizeof(*e), im->dynamic + i * sizeof(*e)))
@@ -182,7 +182,7 @@ static void read_dynamic(const struct file *f, const struct image *im, struct dy
 	}
 }
 
-static bool needs_sanitizer(const struct file *f, const struct dynamic *d)
+static bool needs_sanitizer(const struct file *f, const struct tables *d)
 {
 	static const char *const names[] = { "libasan.so", "libhwasan.so", "libtsan.so", "libclang_rt.asan",
 					     "libclang_rt.hwasan", "libclang_rt.tsan", "libclang_rt.msan" };
@@ -197,7 +197,7 @@ static bool needs_sanitizer(const struct file *f, const struct dynamic *d)
 	return false;
 }
 
-static bool is_defined(const struct file *f, const struct dynamic *d, uint32_t symbol, const char *name)
+static bool is_defined(const struct file *f, const struct tables *d, uint32_t symbol, const char *name)
 {
 	ElfW(Sym) s;
 	char text[NAME_BYTES];
@@ -208,7 +208,7 @@ static bool is_defined(const struct file *f, const struct dynamic *d, uint32_t s
 	return !strcmp(text, name);
 }
 
-static bool in_gnu_hash(const struct file *f, const struct dynamic *d, const char *name)
+static bool in_gnu_hash(const struct file *f, const struct tables *d, const char *name)
 {
 	uint32_t head[4], hash = 5381, at, link = 0; /* buckets, first symbol, words of the filter, shift */
 	ElfW(Addr) word;
@@ -229,7 +229,7 @@ static bool in_gnu_hash(const struct file *f, const struct dynamic *d, const cha
 	return false;
 }
 
-static bool in_hash(const struct file *f, const struct dynamic *d, const char *name)
+static bool in_hash(const struct file *f, const struct tables *d, const char *name)
 {
 	uint32_t head[2], hash = 0, at; /* buckets, symbols */
 
@@ -249,7 +249,7 @@ static bool in_hash(const struct file *f, const struct dynamic *d, const char *n
 	return false;
 }
 
-static bool defines(const struct file *f, const struct dynamic *d, const char *name)
+static bool defines(const struct file *f, const struct tables *d, const char *name)
 {
 	if (d->symbols == UINT64_MAX || d->strings == UINT64_MAX)
 		return false;
@@ -260,7 +260,7 @@ static bool defines(const struct file *f, const struct dynamic *d, const char *n
 static bool is_sanitized(const struct file *f, const struct image *im)
 {
 	static const char *const inits[] = { "__asan_init", "__hwasan_init", "__tsan_init", "__msan_init", "__lsan_init" };
-	struct dynamic d;
+	struct tables d;
 
 	read_dynamic(f, im, &d);
 	if (d.strings != UINT64_MAX && needs_sanitizer(f, &d))

@@ -14,6 +14,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -159,12 +160,21 @@ MT_EXPORT void _Exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* Where the real one was not found. */
+MT_COLD static void die(void)
+{
+	for (;;)
+		syscall(SYS_exit_group, 128 + SIGABRT);
+}
+
 /* By a jump, so that a core file shows the frames that it would show without us. */
 MT_EXPORT void hooked_abort(void) __asm__("abort");
 JUMPS void hooked_abort(void)
 {
 	found();
 	mt_init_aborts();
+	if (unlikely(!real_abort))
+		real_abort = die;
 	real_abort();
 }
 
