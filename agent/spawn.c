@@ -51,7 +51,8 @@ static int (*real_wordexp)(const char *, wordexp_t *, int);
 static struct copy copies[COPIES];
 static _Atomic unsigned xnext;
 static _Atomic unsigned xinside;       /* calls under way */
-static char **_Atomic xplain;          /* what the copy was made of */
+static char **_Atomic xplain;          /* what the copy was made of; freed, if the program has had a new one made */
+static char *_Atomic xpreload;         /* the user's own entry in it */
 static char **_Atomic xours;           /* the copy that `environ` is; NULL = none */
 
 void mt_hooks_spawn_init(void)
@@ -113,16 +114,7 @@ static char **room_for(size_t bytes)
 	return c->list;
 }
 
-static size_t count(char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-/* Does the copy still stand for that environment? What is ours in it lies in its own room, behind the array. */
+/* What is ours in a copy lies in its own room, behind the array. */
 static bool is_ours(char *const *copy, size_t bytes, const char *entry)
 {
 	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
@@ -180,14 +172,13 @@ static void take_out(char **to, char *const *from, char *const *copy, char *user
 /* What the program did to its environment while it was the copy stays done. */
 static void put_back(void)
 {
-	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = user_preload(plain);
+	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = atomic_load(&xpreload);
 
 	if (!ours)
 		return;
 	char **is = ours;
 	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		if (count(ours) <= bytes_of(ours) / sizeof(*ours) && plain)
-			take_out(plain, ours, ours, user);
+		take_out(plain, ours, ours, user);
 	} else if (is) {
 		take_out(is, is, ours, user);
 	}
@@ -201,6 +192,7 @@ static bool swap_in(const struct follow *us)
 		return false;
 	mt_follow_fill(us, plain, ours);
 	atomic_store(&xplain, plain);
+	atomic_store(&xpreload, user_preload(plain));
 	if (!__atomic_compare_exchange_n(&environ, &plain, ours, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	atomic_store(&xours, ours);
