@@ -16,6 +16,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -37,6 +38,7 @@ static pid_t (*real_fork)(void);
 __attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
 static int (*real_daemon)(int, int);
 static void (*real_abort)(void);
+static void (*real_quick)(int);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
 
@@ -48,6 +50,7 @@ void mt_hooks_proc_init(void)
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
 	real_daemon = (int (*)(int, int))mt_real_next("daemon");
+	real_quick = (void (*)(int))mt_real_next("quick_exit");
 	real_abort = (void (*)(void))mt_real_next("abort");
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
@@ -176,6 +179,15 @@ JUMPS void hooked_abort(void)
 	if (unlikely(!real_abort))
 		real_abort = die;
 	real_abort();
+}
+
+MT_EXPORT void quick_exit(int status)
+{
+	found();
+	mt_init_quick(status);
+	if (real_quick)
+		real_quick(status);
+	_exit(status);
 }
 
 MT_EXPORT int prctl(int option, ...)

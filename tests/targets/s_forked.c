@@ -179,6 +179,8 @@ static void executes(const char *call)
 		execveat(AT_FDCWD, "/bin/true", args, env, 0);
 	if (!strcmp(call, "_Exit"))
 		_Exit(0);
+	if (!strcmp(call, "quick_exit"))
+		quick_exit(0);
 	if (!strcmp(call, "abort"))
 		abort();
 }
@@ -295,7 +297,7 @@ static int calls(void)
 {
 	static const char *const of_children[] = { "allocate", "wait", "signals", "name", "fail", "fork", "execve", "execv",
 						   "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
-						   "execveat", "_Exit", "spawn" };
+						   "execveat", "_Exit", "quick_exit", "spawn" };
 	static const char *const kinds[] = { "fork", "_Fork", "clone" };
 	pthread_t t;
 

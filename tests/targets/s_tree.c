@@ -6,6 +6,7 @@
  *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates MORE and ends so
  *   starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp, system, popen, wordexp); waits for it
  *   failed               an exec that fails, then MORE blocks
+ *   lingers              becomes a cat
  *   grows BYTES          forks; the child allocates so much and waits for input
  *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
  *   daemon               a child that forks twice, closes all it has and allocates MORE
@@ -254,6 +255,8 @@ int main(int argc, char **argv)
 		return starts(argv[2], argv + 3);
 	if (!strcmp(argv[1], "failed"))
 		return failed();
+	if (!strcmp(argv[1], "lingers"))
+		return execl("/bin/cat", "cat", NULL);
 	if (!strcmp(argv[1], "grows") && argc == 3)
 		return grows((size_t)atol(argv[2]));
 	if (!strcmp(argv[1], "variables"))
