@@ -37,6 +37,7 @@
 #define NEEDED_MAX 64
 #define DYNAMIC_MAX 512
 #define NAME_BYTES 24
+#define SYMBOLS_MAX 8192u
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -256,20 +257,45 @@ static bool defines(const struct file *f, const struct tables *d, const char *na
 	return d->gnu_hash != UINT64_MAX ? in_gnu_hash(f, d, name) : d->hash != UINT64_MAX && in_hash(f, d, name);
 }
 
+/* How many symbols are looked at: in the order of a GNU hash those that are not defined come first. */
+static uint32_t undefined_count(const struct file *f, const struct tables *d)
+{
+	uint32_t head[2] = { 0, 0 };
+
+	if (!read_at(f, head, sizeof(head), d->gnu_hash != UINT64_MAX ? d->gnu_hash : d->hash))
+		return 0;
+	return head[1] < SYMBOLS_MAX ? head[1] : SYMBOLS_MAX;
+}
+
+/* What each of the runtimes asks for, if it is there, and no library has; its own functions need not be exported. */
+static bool asks_for_hooks(const struct file *f, const struct tables *d)
+{
+	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_", "__tsan_", "__msan_", "__lsan_" };
+	uint32_t count = undefined_count(f, d);
+	ElfW(Sym) s[16];
+	char text[NAME_BYTES];
+
+	for (uint32_t i = 0; i < count; i++) {
+		size_t some = count - i < 16 ? count - i : 16;
+		if (i % 16 == 0 && !read_at(f, s, some * sizeof(*s), d->symbols + (uint64_t)i * sizeof(*s)))
+			return false;
+		if (s[i % 16].st_shndx != SHN_UNDEF || s[i % 16].st_info >> 4 != STB_WEAK)
+			continue;
+		read_text(f, text, sizeof(text), d->strings + s[i % 16].st_name);
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (!strncmp(text, names[k], strlen(names[k])))
+				return true;
+	}
+	return false;
+}
+
 /* A runtime inside brings malloc along: few programs do, and only those are asked for the rest. */
 static bool is_sanitized(const struct file *f, const struct image *im)
 {
-	static const char *const inits[] = { "__asan_init", "__hwasan_init", "__tsan_init", "__msan_init", "__lsan_init" };
 	struct tables d;
 
 	read_dynamic(f, im, &d);
-	if (d.strings != UINT64_MAX && needs_sanitizer(f, &d))
-		return true;
-	bool has = false;
-	if (defines(f, &d, "malloc"))
-		for (size_t i = 0; i < sizeof(inits) / sizeof(*inits); i++)
-			has |= defines(f, &d, inits[i]);
-	return has;
+	return (d.strings != UINT64_MAX && needs_sanitizer(f, &d)) || (defines(f, &d, "malloc") && asks_for_hooks(f, &d));
 }
 
 /* --- one file */
