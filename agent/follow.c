@@ -15,9 +15,8 @@
  * Not into a program that cannot take the agent in (executable.c), nor where the agent's file cannot be opened: in
  * another root, by another user. Such a program gets the environment that the caller gave, and its record the reason.
  *
- * Under a filter of system calls that the program has set (SEAL_FILTER) nothing may be asked: then nobody is
- * followed. Who only gave up rights may be under one that we did not see; but what may execute a dynamic program may
- * make the calls that are made here.
+ * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
+ * followed.
  */
 #include "follow.h"
 #include "calls.h"
@@ -25,6 +24,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
 
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_LEN (sizeof(PRELOAD) - 1)
@@ -93,6 +93,7 @@ static void begin(struct follow *f)
 	memset(f, 0, offsetof(struct follow, file));
 	f->claim = NO_CLAIM;
 	f->file.path[0] = '\0';
+	f->file.runs = false;
 	if (mt_thread_forked())
 		mt_init_forked();
 }
@@ -109,32 +110,39 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 	errno = kept;
 }
 
-/* Nobody is to be asked, nor what it is. */
+/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its own risk. */
 static void blind(struct follow *f, const char *path)
 {
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
 	f->file.runs = true;
-	f->why = BOARD_UNREADABLE;
+	f->why = f->told ? BOARD_FOLLOWED : BOARD_UNREADABLE;
+	f->preload = mt_init_preload();
+}
+
+/* Who gave up rights may be under a filter that was set past prctl(). */
+static bool may_ask(void)
+{
+	return !mt_init_filtered() && (!mt_init_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
 }
 
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path)
 {
 	begin(f);
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
-	bool filtered = mt_init_filtered();
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !path)
 		return false;
-	int pid = filtered ? 0 : mt_prim_getpid();
+	bool ask = may_ask(), watches = state == AGENT_ON && !mt_init_filtered(); /* its session has always asked */
+	int pid = ask || watches ? mt_prim_getpid() : 0;
 	f->own = pid && mt_init_is_pid(pid);
 	f->child = !f->own || mt_init_is_fork();
-	f->told = f->own && state == AGENT_ON && pid == mt_pid;
+	f->told = f->own && watches && pid == mt_pid;
 	if (!can_follow(state) || !(follows_children() || f->told))
 		return f->told;
-	if (filtered)
-		blind(f, path);
-	else
+	if (ask)
 		look(f, how, folder, path);
+	else
+		blind(f, path);
 	if (!f->file.runs)
 		return f->told;
 	f->with = !f->why;
@@ -150,10 +158,10 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	if (!path || !follows_children() || !can_follow(state))
 		return false;
 	f->child = true;
-	bool filtered = mt_init_filtered();
-	if (!filtered)
+	bool ask = may_ask();
+	if (ask)
 		look(f, how, AT_FDCWD, path);
-	if (filtered || (!f->file.runs && !sure))
+	if (!f->file.runs && (!sure || !ask))
 		blind(f, path);
 	if (!f->file.runs)
 		return false;
@@ -169,7 +177,7 @@ bool mt_follow_shell(struct follow *f)
 	static const char shell[] = "/bin/sh";
 
 	begin(f);
-	if (!follows_children() || !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || mt_init_filtered())
+	if (!follows_children() || !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || !may_ask())
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
