@@ -15,6 +15,8 @@
  * Not into a program that cannot take the agent in (executable.c), nor where the agent's file cannot be opened: in
  * another root, by another user. Such a program gets the environment that the caller gave, and its record the reason.
  *
+ * Nor where the program names an agent itself: a memtop inside of ours has its own board, options and viewer.
+ *
  * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
  * followed.
  */
@@ -25,6 +27,7 @@
 #include <fcntl.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <unistd.h>
 
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_LEN (sizeof(PRELOAD) - 1)
@@ -37,6 +40,28 @@
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static bool begins(const char *var, const char *with, size_t len)
+{
+	return !strncmp(var, with, len);
+}
+
+static const char *find_preload(char *const *envp)
+{
+	for (; envp && *envp; envp++)
+		if (begins(*envp, PRELOAD, PRELOAD_LEN))
+			return *envp + PRELOAD_LEN;
+	return NULL;
+}
 
 /* DIR/libmemtop-agent.so and DIR/musl/libmemtop-agent.so. */
 void mt_follow_init(void)
@@ -98,6 +123,19 @@ static void begin(struct follow *f)
 		mt_init_forked();
 }
 
+/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not in its environment. */
+static bool has_another(char *const *envp)
+{
+	const char *list = find_preload(envp), *slash = strrchr(mt_init_preload(), '/');
+
+	if (!list || !strstr(list, slash ? slash + 1 : mt_init_preload()))
+		return false;
+	for (; *envp; envp++)
+		if (begins(*envp, "MEMTOP_", 7))
+			return true;
+	return false;
+}
+
 static void look(struct follow *f, enum lookup how, int folder, const char *path)
 {
 	int kept = errno;
@@ -125,7 +163,7 @@ static bool may_ask(void)
 	return !mt_init_filtered() && (!mt_init_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
 }
 
-bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path)
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp)
 {
 	begin(f);
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
@@ -145,12 +183,13 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 		blind(f, path);
 	if (!f->file.runs)
 		return f->told;
-	f->with = !f->why;
+	f->other = has_another(envp);
+	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, pid);
 	return true;
 }
 
-bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure)
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
@@ -165,9 +204,10 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 		blind(f, path);
 	if (!f->file.runs)
 		return false;
-	f->with = !f->why;
+	f->other = has_another(envp);
+	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, 0);
-	mt_board_executes(f->claim, BOARD_FOLLOWED, false);
+	mt_board_executes(f->claim, BOARD_FOLLOWED, true, false);
 	return true;
 }
 
@@ -181,7 +221,7 @@ bool mt_follow_shell(struct follow *f)
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
-	f->with = f->file.runs && !f->why;
+	f->with = f->file.runs && !f->why && !has_another(environ);
 	return f->with;
 }
 
@@ -191,8 +231,7 @@ void mt_follow_go(struct follow *f)
 {
 	if (f->told)
 		mt_server_exec_begins();
-	if (f->with || f->claim.record != BOARD_NONE)
-		mt_board_executes(f->claim, f->why, f->own);
+	mt_board_executes(f->claim, f->why, f->with, f->own);
 }
 
 int mt_follow_failed(struct follow *f, int rc)
@@ -211,25 +250,11 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid)
 	if (rc)
 		mt_board_failed(f->claim, false);
 	else
-		mt_board_spawned(f->claim, *pid, f->why);
+		mt_board_spawned(f->claim, *pid, f->why, f->with);
 	return rc;
 }
 
 /* --- the environment */
-
-static size_t count(char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-static bool begins(const char *var, const char *with, size_t len)
-{
-	return !strncmp(var, with, len);
-}
 
 static bool same_name(const char *a, const char *b)
 {
@@ -246,14 +271,6 @@ static bool is_ours(const char *var)
 		if (same_name(mine, var))
 			return true;
 	return begins(var, BOARD_ENTRY, BOARD_ENTRY_LEN);
-}
-
-static const char *find_preload(char *const *envp)
-{
-	for (; envp && *envp; envp++)
-		if (begins(*envp, PRELOAD, PRELOAD_LEN))
-			return *envp + PRELOAD_LEN;
-	return NULL;
 }
 
 static size_t text_bytes(const struct follow *f, char *const *envp)
