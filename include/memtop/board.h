@@ -25,8 +25,10 @@
  * the process announced it, and nobody lived to change the state (the server mostly does, some milliseconds later).
  *
  * MEMTOP_BOARD of a shell that libc starts by itself (system(), popen()) names the caller's record, which is RUNNING: the
- * shell claims one of its own, as a child of that. The peak of a fork begins with what it inherited. Trust: every process of the tree
- * can write anything here. memtop copies a record before it looks at it, and checks each field.
+ * shell claims one of its own, as a child of that. The peak of a fork begins with what it inherited.
+ *
+ * Trust: every process of the tree can write anything here. memtop copies a record before it looks at it, and checks
+ * each field.
  */
 #ifndef MEMTOP_BOARD_H
 #define MEMTOP_BOARD_H
