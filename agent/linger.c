@@ -11,6 +11,9 @@
 #include "board.h"
 #include "server.h"
 
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
 static struct board_figures figures(const struct server *s)
 {
 	return (struct board_figures){ s->totals, s->peak_bytes };
@@ -53,14 +56,23 @@ static bool wanted(const struct server *s, bool anybody, const struct board_figu
 	       mt_board_linger_ns() && mt_board_mattered(f);
 }
 
+/* A target that announced its end may wait for its server's. */
+static void let_target_go(struct server *s)
+{
+	atomic_store(&s->shared->xfinal_futex, 1);
+	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
+}
+
 void linger_begin(struct server *s, bool anybody)
 {
 	struct board_figures f = figures(s);
 	uint32_t status;
 
 	s->lingers = wanted(s, anybody, &f) && listen_again(s);
-	if (s->lingers)
+	if (s->lingers) {
 		s->linger_until_ns = s->over_ns + mt_board_linger_ns();
+		let_target_go(s);
+	}
 	unsigned how = end_of(s, &status);
 	mt_board_ended(&f, how, status, s->lingers, socket_of(s));
 }
