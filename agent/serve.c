@@ -9,7 +9,7 @@
  * fast as they acknowledge.
  *
  * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
- * its final tick, or made no progress for a minute -> exit.
+ * its final tick, or made no progress for a minute -> exit. One that lingers (linger.c) lets memtop in before.
  *
  * Runs as a process of its own in the target's memory; see server.h for what may be used here.
  */
@@ -296,6 +296,8 @@ void serve_tick(struct server *s, bool all)
 	proc_figures(s);
 	history_point(s, s->pass_ns, s->over);
 	samples_tick(s);
+	if (!s->over)
+		linger_tell(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state == VIEWER_OPEN)
 			encode_pump(s, &s->viewer[i], true);
@@ -322,6 +324,13 @@ static bool anybody(struct server *s)
 	return !door_empty(s);
 }
 
+/* For those who are here, or may still come. */
+static void last_tick(struct server *s)
+{
+	scan_last(s); /* first: the tick sends the final state */
+	serve_tick(s, true);
+}
+
 /* The target is gone, or the agent is out of it. */
 static void the_end(struct server *s)
 {
@@ -330,10 +339,16 @@ static void the_end(struct server *s)
 	s->exec_pending = false;
 	if (s->listen_fd >= 0)
 		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
-	listen_close(s, true);
-	if (anybody(s))
-		scan_last(s); /* first: the tick sends the final state */
-	serve_tick(s, true);
+	bool here = anybody(s);
+	if (here)
+		last_tick(s);
+	else
+		sums_pass(s, true); /* all that the board is told */
+	linger_begin(s, here);
+	if (s->lingers)
+		last_tick(s);
+	else
+		listen_close(s, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 	door_since(s, s->over_ns);
@@ -381,7 +396,7 @@ static void patience(struct server *s, uint64_t now)
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	door_patience(s, now, s->over ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	door_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -472,7 +487,9 @@ static void due(struct server *s)
 	}
 	patience(s, now);
 	feed(s);
-	if (s->over && !s->released && now > s->over_ns + RELEASE_AFTER_NS && anybody(s) && s->state != MTW_DETACHED) {
+	linger_check(s, now);
+	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
+	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) && s->state != MTW_DETACHED) {
 		s->released = true;
 		life_release(s);
 	}
@@ -502,7 +519,7 @@ int serve_main(void *arg)
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
-	while (!s->over || anybody(s)) {
+	while (!s->over || anybody(s) || s->lingers) {
 		limit_round(s);
 		poll_once(s, timeout_ms(s, serve_now()));
 		due(s);
