@@ -61,7 +61,9 @@ struct processes_options {
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o, struct err *err);
 const char *processes_board(const struct processes *p);           /* value of MEMTOP_BOARD; "" = there is none */
-void processes_first(struct processes *p, pid_t pid, struct watch *w); /* the one that memtop started, or was told to watch */
+/* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its line is all there
+   is. The watch of a file: lines and watches are those of the tree that the file has. */
+void processes_first(struct processes *p, pid_t pid, struct watch *w);
 void processes_free(struct processes *p);                         /* closes every watch but the first's */
 void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
 
@@ -72,6 +74,7 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 /* Sums over the tree: each inherited block once. running: how many run; lines: how many there were in all. */
 struct processes_sum { size_t running, lines, unfollowed; uint64_t live_bytes, live_blocks; struct tally sum; };
 void processes_total(const struct processes *p, struct processes_sum *sum);
+uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: its end */
 uint64_t processes_missed(const struct processes *p);             /* processes that the board had no room for */
 /* Another that grows by more than this one does, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
