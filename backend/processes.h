@@ -7,6 +7,10 @@
  * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
  * first one, has lived for a second, or has held 16 MiB (--matters changes that): it gets a watch, which has all
  * figures, and the session's file has them, too. Of the others the file has the line.
+ *
+ * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the queries of each process
+ * that it showed. watch_on_change() of every watch is the caller's; here they are looked at by a timer. When a process
+ * executes another program, its watch goes on with the new line; the old one (PROCESS_EXECED) has none then.
  */
 #ifndef PROCESSES_H
 #define PROCESSES_H
