@@ -72,7 +72,9 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 # must not be found.
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
-WRAPPED := $(filter-out memtop% JNI% __cyg% dl% *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
+# Nothing follows a child of a program that has the agent inside.
+CHILDREN := abort posix_spawn posix_spawnp system popen wordexp
+WRAPPED := $(filter-out memtop% JNI% __cyg% dl% $(CHILDREN) *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
 	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
 space := $(subst ,, )
 OBJCOPY ?= objcopy
@@ -97,7 +99,7 @@ $(B)/libmemtop-agent.a: $(AGENT_OBJ) $(B)/agent/linked/note.o
 TO_WRAP := $(foreach name,$(filter-out $(JEMALLOC) _Z%,$(WRAPPED)),--redefine-sym $(name)=__wrap_$(name)) \
 	$(foreach name,$(JEMALLOC),--redefine-sym mt_hooks_$(name)=__wrap_$(name)) \
 	$(foreach name,$(filter _Z%,$(WRAPPED)),--redefine-sym $(name)=mt_wrapped_$(name)) \
-	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad,--localize-symbol $(name)) \
+	$(foreach name,dlopen dlmopen dlclose JNI_OnLoad $(CHILDREN),--localize-symbol $(name)) \
 	$(foreach name,__cyg_profile_func_enter __cyg_profile_func_exit,--weaken-symbol $(name))
 $(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o $(AGENT_MAP)
 	$(call one_object,$(CC),$(TO_WRAP))

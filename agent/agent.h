@@ -36,6 +36,7 @@ void mt_prim_sleep(uint64_t ns);                    /* or less, when a signal co
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f);
 /* A system call that a distribution's seccomp filter may not list. -ENOSYS, without the call, where one may be active. */
 long mt_prim_call_seldom(long nr, long a, long b, long c);
+long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at); /* pread */
 size_t mt_prim_page_bytes(void);
 enum { PAGE_THERE = 1, PAGE_ALONE = 2 };
 /* Of each page from `start` on: is it there (in memory or swapped out), and mapped by nobody else? What was only
@@ -189,6 +190,8 @@ void mt_slots_sum(slot_id s, struct tally *sum);    /* over all threads: freed f
 /* Calls changed(slot) for each slot stamped since the last call; all = every slot ever used. */
 void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg);
 void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns);
+void mt_slots_totals(struct tally *sum);            /* of all slots, by what the threads did; any thread */
+void mt_slots_forked(void);                         /* in a child: its peak begins with what it inherited */
 void mt_slots_restart(void);                        /* all counters are 0; nobody counts */
 
 /* thread.c: per-thread state, its life. self.h: which one is the caller's. */
@@ -250,6 +253,7 @@ bool mt_server_start(void);                         /* from the constructor, or 
 void mt_server_look(void);                          /* soon: which rights the target still has */
 void mt_server_exec_begins(void);                   /* let go of the name; called by the target */
 void mt_server_exec_failed(void);
+bool mt_server_would_die(void);                     /* of a filter of system calls that is in force */
 bool mt_server_running(void);
 bool mt_server_alive(void);                         /* ... or ends, or was left; false: the kernel has seen its end */
 bool mt_server_await(void);                         /* until it listens, or cannot: false */
@@ -284,13 +288,17 @@ void mt_init_dormant(void);                         /* from a forked child's hoo
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
 uint64_t mt_init_waits(void);                       /* a dormant process is about to wait; ns until it
 						     * is to wake, 0 = it did, or never will */
+void mt_init_daemon_begins(void);                   /* daemon() is called: its caller will end by it */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
 bool mt_init_filtered(void);                        /* ... system calls that it does not make itself may kill it */
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
+bool mt_init_is_pid(int pid);                       /* that of the process which this memory belongs to: no child of vfork's */
+bool mt_init_is_fork(void);                         /* it came by fork, and has executed nothing since */
 bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
+void mt_init_aborts(void);                          /* abort() is */
 const char *mt_init_program(void);                  /* its name, without folders */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
 const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */

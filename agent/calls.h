@@ -11,6 +11,7 @@
 
 #ifdef SYS_getresuid32
 #define CALL_GETEUID SYS_geteuid32
+#define CALL_GETEGID SYS_getegid32
 #define CALL_GETRESUID SYS_getresuid32
 #define CALL_GETRESGID SYS_getresgid32
 #define CALL_SETRESUID SYS_setresuid32
@@ -18,6 +19,7 @@
 #define CALL_SETGROUPS SYS_setgroups32
 #else
 #define CALL_GETEUID SYS_geteuid
+#define CALL_GETEGID SYS_getegid
 #define CALL_GETRESUID SYS_getresuid
 #define CALL_GETRESGID SYS_getresgid
 #define CALL_SETRESUID SYS_setresuid
@@ -29,6 +31,12 @@
 #define CALL_MMAP SYS_mmap
 #else
 #define CALL_MMAP SYS_mmap2 /* counts the offset in pages: 0 is 0 */
+#endif
+
+#ifdef SYS_fcntl64
+#define CALL_FCNTL SYS_fcntl64
+#else
+#define CALL_FCNTL SYS_fcntl
 #endif
 
 #ifdef SYS_newfstatat

@@ -55,7 +55,8 @@ size_t mt_hooks_jemalloc_init(struct rebind *list); /* room for JEMALLOC_HOOKS *
 void mt_hooks_proc_init(void);
 void mt_hooks_proc_found(void); /* ... if that is still to come */
 void mt_hooks_wait_init(void);
-/* exec.c: likewise; hooks_proc.c calls it. */
+/* exec.c, spawn.c: likewise; hooks_proc.c calls them. */
 void mt_hooks_exec_init(void);
+void mt_hooks_spawn_init(void);
 
 #endif

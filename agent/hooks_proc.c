@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * hooks_proc.c - the few calls beside the malloc family that must be seen: loads and unloads,
- * fork, daemon, _exit, names of threads, and the giving up of rights.
+ * fork, daemon, _exit, abort, names of threads, and the giving up of rights.
  *
  * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
  * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
  * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may
  * be called through; children that come about in other ways are found by their wiped gate (thread.c).
  */
+#include "board.h"
 #include "hooks.h"
 
 #include <dlfcn.h>
@@ -34,6 +35,7 @@ static int (*real_dlclose)(void *);
 static pid_t (*real_fork)(void);
 __attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
 static int (*real_daemon)(int, int);
+static void (*real_abort)(void);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
 
@@ -45,10 +47,12 @@ void mt_hooks_proc_init(void)
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
 	real_daemon = (int (*)(int, int))mt_real_next("daemon");
+	real_abort = (void (*)(void))mt_real_next("abort");
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
 	real_dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
 	mt_hooks_exec_init();
+	mt_hooks_spawn_init();
 	atomic_store_explicit(&xfound, true, memory_order_release);
 }
 
@@ -131,10 +135,13 @@ MT_EXPORT pid_t fork(void)
 MT_EXPORT int daemon(int no_chdir, int no_close)
 {
 	found();
+	mt_init_daemon_begins();
 	int rc = real_daemon ? real_daemon(no_chdir, no_close) : -1;
 
 	if (!rc)
 		mt_init_daemon();
+	else
+		mt_board_write(false);
 	return rc;
 }
 
@@ -150,6 +157,15 @@ MT_EXPORT void _Exit(int status)
 	mt_init_exits(status);
 	for (;;)
 		syscall(SYS_exit_group, status);
+}
+
+/* By a jump, so that a core file shows the frames that it would show without us. */
+MT_EXPORT void hooked_abort(void) __asm__("abort");
+JUMPS void hooked_abort(void)
+{
+	found();
+	mt_init_aborts();
+	real_abort();
 }
 
 MT_EXPORT int prctl(int option, ...)

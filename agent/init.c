@@ -7,15 +7,17 @@
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers); it looks at the coarse clock every few events, as hooks pass by, at
+ * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the coarse clock every few events, as hooks pass by, at
  * its parent when it waits or forks itself (those that hardly allocate), and once within a wait
  * that outlasts the two seconds (hooks_wait.c). It stays as it is once it has
  * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
  * as a getpid of ours.
  *
- * Before main our entries leave `environ`: the program's children are none of our business, and
- * what main sees is what its user set. Copies are kept for the watched process's own exec.
+ * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for what the program
+ * executes (follow.c).
  */
+#include "board.h"
+#include "follow.h"
 #include "heaps.h"
 #include "hooks.h"
 #include "loader.h"
@@ -24,6 +26,8 @@
 #include "wiped.h"
 
 #include <errno.h>
+#include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -194,7 +198,7 @@ static const char *base_name(const char *path, size_t *len)
 }
 
 /* Finds our entry and cuts it out of the list in place; the user's own stay to the byte. */
-static void cut_preload(char *list, bool remove)
+static void cut_preload(char *list)
 {
 	Dl_info us;
 
@@ -210,8 +214,6 @@ static void cut_preload(char *list, bool remove)
 			continue;
 		}
 		preload = keep(at, len);
-		if (!remove)
-			return;
 		char *rest = at + len;
 		if (*rest)
 			rest++; /* one separator goes with it: the one behind, else the one before */
@@ -223,25 +225,24 @@ static void cut_preload(char *list, bool remove)
 }
 
 /* Remembers what is ours; true when the variable is to go altogether. */
-static bool take_out(char *var, unsigned *count, bool remove)
+static bool take_out(char *var, unsigned *count)
 {
 	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
 
 	if (!strncmp(var, ld, sizeof(ld) - 1)) {
 		char *list = var + sizeof(ld) - 1;
 		bool empty = !*list;
-		cut_preload(list, remove);
+		cut_preload(list);
 		return !*list && !empty;
 	}
 	if (strncmp(var, mine, sizeof(mine) - 1))
 		return false;
 	if (*count < SAVED_MAX)
 		saved[(*count)++] = keep(var, strlen(var));
-	return remove;
+	return true;
 }
 
-/* With follow=exec everything stays, so that children have it too. */
-static void clean_environment(bool remove)
+static void clean_environment(void)
 {
 	char **to = environ;
 	unsigned count = 0;
@@ -249,7 +250,7 @@ static void clean_environment(bool remove)
 	if (!to)
 		return;
 	for (char **from = environ; *from; from++)
-		if (!take_out(*from, &count, remove))
+		if (!take_out(*from, &count))
 			*to++ = *from;
 	*to = NULL;
 }
@@ -275,14 +276,52 @@ bool mt_init_watched(void)
 	return seal() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
 }
 
+bool mt_init_is_pid(int pid)
+{
+	return pid == own_pid;
+}
+
+bool mt_init_is_fork(void)
+{
+	return forked_ns;
+}
+
+/* Also one that does not know yet that it was forked. */
+static bool counts(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
+
+	if (state == AGENT_OFF || state == AGENT_EARLY)
+		return false;
+	if (mt_board_is() && mt_thread_forked())
+		mt_init_forked();
+	return true;
+}
+
 /*
  * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we would ask then it may kill.
  * So nothing is said: the kernel tells the server of the end, unless that ends along with us.
  */
 void mt_init_exits(int status)
 {
-	if (mt_server_running() && seal() == SEAL_NONE && mt_init_watched())
+	if (!counts() || seal() != SEAL_NONE)
+		return;
+	bool served = mt_server_running();
+	if ((!served && !mt_board_is()) || !mt_init_is_pid(mt_prim_getpid()))
+		return;
+	if (status == EXIT_UNKNOWN)
+		mt_board_exits(BOARD_UNKNOWN, 0, !served);
+	else
+		mt_board_exits(BOARD_EXIT, (uint32_t)status & 0xff, !served);
+	if (served)
 		mt_server_exit(status);
+}
+
+/* A handler may keep the process alive: its record says what it will have been, if it ends now. */
+void mt_init_aborts(void)
+{
+	if (mt_board_is() && counts() && seal() == SEAL_NONE && mt_init_is_pid(mt_prim_getpid()))
+		mt_board_exits(BOARD_SIGNAL, SIGABRT, false);
 }
 
 #ifdef __BIONIC__
@@ -325,25 +364,39 @@ static void tell_at_exit(void)
 #endif
 
 /*
- * A server reads the last counters when we are gone. One that ends with us has to be told; from the
+ * A server reads the last counters when we are gone. One that ends with us has to be told, and a forked child may have
+ * none: then its record is to say how it ended. From the
  * constructor this is registered so early that it is called last of all.
  */
 void mt_init_tell_at_exit(void)
 {
 	static _Atomic bool xtold;
 
-	if (mt_server_dies_along() && !atomic_exchange(&xtold, true))
+	if ((mt_server_dies_along() || mt_board_is()) && !atomic_exchange(&xtold, true))
 		tell_at_exit();
+}
+
+/* A filter that came with the program, and that would kill for it, leaves no board; see probe.c. */
+static void begin_on_board(void)
+{
+	static const char name[] = BOARD_VARIABLE "=";
+
+	for (unsigned i = 0; i < SAVED_MAX && saved[i]; i++)
+		if (!strncmp(saved[i], name, sizeof(name) - 1) && !mt_server_would_die())
+			mt_board_open(saved[i] + sizeof(name) - 1);
+	mt_board_runs(mt_init_program(), (const char *)getauxval(AT_EXECFN));
 }
 
 static void start_session(void)
 {
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		mt_init_early();
-	clean_environment(!mt_conf.follow_exec);
+	clean_environment();
 	if (atomic_load(&mt_state) == AGENT_ON) {
 		mt_thread_self();
 		mt_thread_named(0, mt_init_program());
+		mt_follow_init();
+		begin_on_board();
 		mt_server_start();
 		mt_init_tell_at_exit();
 	}
@@ -377,13 +430,25 @@ void mt_init_forked(void)
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
 	parent_pid = own_pid;
-	own_pid = seal() == SEAL_NONE ? mt_prim_getpid() : 0; /* only needed to wake */
+	own_pid = seal() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self()); /* that of its only thread */
+	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
 	forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
 	mt_unloads_forked();
 	mt_unwind_forked();
 	mt_thread_fork_child();
+	mt_slots_forked();
+	mt_spawn_forked();
+	mt_board_forked(own_pid);
+}
+
+/* By the tree's rule, where there is one: after that time it matters. */
+static uint64_t dormant_life(void)
+{
+	uint64_t matters = mt_board_life_ns();
+
+	return matters < DORMANT_LIFE_NS ? matters : DORMANT_LIFE_NS;
 }
 
 /* A parent in another pid namespace has no number here, and nor has who takes its place: then nobody knows. */
@@ -404,6 +469,12 @@ MT_COLD static void wake_up(void)
 		return;
 	mt_pid = own_pid;
 	mt_server_start();
+}
+
+void mt_init_daemon_begins(void)
+{
+	if (counts())
+		mt_board_exits(BOARD_EXIT, 0, false);
 }
 
 void mt_init_daemon(void)
@@ -429,22 +500,25 @@ uint64_t mt_init_waits(void)
 		mt_init_forked();
 	if (seal() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
 		return 0;
-	uint64_t lived = mt_prim_coarse_ns() - forked_ns;
-	if (lived <= DORMANT_LIFE_NS && !parent_gone())
-		return DORMANT_LIFE_NS - lived + DORMANT_SLACK_NS;
+	uint64_t lived = mt_prim_coarse_ns() - forked_ns, life = dormant_life();
+	mt_board_write(false);
+	if (lived <= life && !mt_board_due() && !parent_gone())
+		return life - lived + DORMANT_SLACK_NS;
 	wake_up();
 	return 0;
 }
 
 void mt_init_dormant(void)
 {
-	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS)
+	bool due = mt_board_due();
+
+	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS && !due)
 		return;
 	uint64_t now = mt_prim_coarse_ns();
-	if (now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS ||
-	    seal() != SEAL_NONE)
+	if (!due && now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
-	if (now - forked_ns > DORMANT_LIFE_NS || parent_gone())
+	mt_board_write(false);
+	if (seal() == SEAL_NONE && (due || now - forked_ns > dormant_life() || parent_gone()))
 		wake_up();
 }

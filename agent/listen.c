@@ -308,6 +308,25 @@ void listen_close(struct server *s, bool unlink)
 	s->listen_next_ns = 0;
 }
 
+/* The first name is the next program's, if there is one. */
+bool listen_again(struct server *s)
+{
+	if (s->listen_fd >= 0)
+		return !s->port && s->names[s->name_at][0] == '@';
+	if (s->port || s->names[0][0] != '@' || s->sealed)
+		return false;
+	int fd = new_socket(AF_UNIX);
+	for (int i = 1; fd >= 0 && i < LISTEN_NAMES; i++)
+		if (!bind_unix(s, fd, i)) {
+			s->listen_fd = fd;
+			s->name_at = i;
+			return true;
+		}
+	if (fd >= 0)
+		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	return false;
+}
+
 /*
  * In a user namespace, users from outside all look like the overflow user: whoever the
  * target is, that number proves nothing there.

@@ -103,7 +103,7 @@ long mt_prim_call_seldom(long nr, long a, long b, long c)
 }
 
 /* A position of 64 bits is a pair of registers on 32-bit machines: an even one first, on ARM. */
-static long read_at(long fd, void *to, size_t bytes, uint64_t at)
+long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at)
 {
 #if defined(__arm__)
 	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, 0, (long)(uint32_t)at, (long)(at >> 32));
@@ -143,7 +143,7 @@ static bool says_alone(long fd)
 	if (!p)
 		return true;
 	*(volatile char *)p = 1;
-	bool told = read_at(fd, &word, 8, (uintptr_t)p / page * 8) == 8;
+	bool told = mt_prim_read_at(fd, &word, 8, (uintptr_t)p / page * 8) == 8;
 	mt_prim_unmap(p, page);
 	says = !told || word >> 56 & 1 ? 1 : -1;
 	atomic_store_explicit(&xsays, says, memory_order_relaxed);
@@ -165,7 +165,7 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 	unsaid = says_alone(fd) ? 0 : (uint64_t)1 << 56;
 	while (done < pages) {
 		size_t some = pages - done < 128 ? pages - done : 128;
-		long got = read_at(fd, words, some * 8, (first + done) * 8);
+		long got = mt_prim_read_at(fd, words, some * 8, (first + done) * 8);
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)

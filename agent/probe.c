@@ -42,7 +42,7 @@ static int try_calls(void *unused)
 		SYS_prlimit64, SYS_setsid, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_signalfd4, SYS_prctl, SYS_chdir, SYS_umask,
 		SYS_bind, SYS_listen, SYS_accept4, SYS_getsockopt, SYS_setsockopt, SYS_connect, SYS_sendto, SYS_recvfrom,
 		SYS_shutdown, SYS_openat, SYS_read, SYS_pread64, SYS_lseek, SYS_close, SYS_readlinkat, CALL_FSTATAT, SYS_unlinkat,
-		SYS_fchmod, SYS_getdents64, SYS_ioctl, SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_tgkill, SYS_madvise, SYS_munmap, SYS_mincore,
+		SYS_fchmod, SYS_getdents64, CALL_FCNTL, SYS_ioctl, SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_tgkill, SYS_madvise, SYS_munmap, SYS_mincore,
 		SYS_getpid, SYS_gettid, SYS_getppid, CALL_GETEUID, CALL_SETGROUPS, CALL_SETRESGID, CALL_SETRESUID, SYS_capget,
 		SYS_capset, SYS_wait4, SYS_waitid,
 	};

@@ -9,10 +9,11 @@
  * fast as they acknowledge.
  *
  * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
- * its final tick, or made no progress for a minute -> exit.
+ * its final tick, or made no progress for a minute -> exit. One that lingers (linger.c) lets memtop in before.
  *
  * Runs as a process of its own in the target's memory; see server.h for what may be used here.
  */
+#include "board.h"
 #include "maps.h"
 #include "server.h"
 #include "unwind_proof.h"
@@ -295,6 +296,8 @@ void serve_tick(struct server *s, bool all)
 	sums_threads(s);
 	proc_figures(s);
 	history_point(s, s->pass_ns, s->over);
+	if (!s->over)
+		linger_tell(s);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state == VIEWER_OPEN)
 			encode_pump(s, &s->viewer[i], true);
@@ -329,10 +332,13 @@ static void the_end(struct server *s)
 	s->exec_pending = false;
 	if (s->listen_fd >= 0)
 		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
-	listen_close(s, true);
-	if (anybody(s))
+	bool here = anybody(s);
+	if (here || mt_board_linger_ns())
 		scan_last(s); /* first: the tick sends the final state */
 	serve_tick(s, true);
+	linger_begin(s, here);
+	if (!s->lingers)
+		listen_close(s, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
 	door_since(s, s->over_ns);
@@ -380,7 +386,7 @@ static void patience(struct server *s, uint64_t now)
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	door_patience(s, now, s->over ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	door_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -469,7 +475,9 @@ static void due(struct server *s)
 	}
 	patience(s, now);
 	feed(s);
-	if (s->over && !s->released && now > s->over_ns + RELEASE_AFTER_NS && anybody(s) && s->state != MTW_DETACHED) {
+	linger_check(s, now);
+	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
+	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) && s->state != MTW_DETACHED) {
 		s->released = true;
 		life_release(s);
 	}
@@ -499,7 +507,7 @@ int serve_main(void *arg)
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
-	while (!s->over || anybody(s)) {
+	while (!s->over || anybody(s) || s->lingers) {
 		limit_round(s);
 		poll_once(s, timeout_ms(s, serve_now()));
 		due(s);

@@ -383,6 +383,15 @@ out:
 	return ok;
 }
 
+bool mt_server_would_die(void)
+{
+	uint64_t mask = block_signals();
+	bool would = probe_kills();
+
+	restore_signals(mask);
+	return would;
+}
+
 bool mt_server_alive(void)
 {
 	return shared && atomic_load(&shared->xtid);

@@ -7,6 +7,7 @@
  *   serve.c    its main loop: poll, ticks                  life.c     end of the target, exec
  *   rights.c   follows what the target gives up
  *   leave.c    the agent is taken out of the target        hooked.c   which modules it is in
+ *   linger.c   the board's record; stays for memtop
  *   listen.c   socket names and who may connect            proc.c     figures from /proc
  *   sums.c     counters -> central sums with a change number; threads, modules
  *   door.c     who is no viewer yet: greeting, proof
@@ -196,6 +197,9 @@ struct server {
 	bool over;                    /* the target is gone, or we leave it; state is final */
 	bool announced;               /* ... by a thread of the target, which waits for the last frames */
 	bool released;                /* life_release() was called */
+	bool lingers;                 /* over, and memtop may still come for the final state: linger.c */
+	bool last_taken;              /* a viewer has it */
+	uint64_t linger_until_ns;
 	bool leaving;                 /* a viewer asked for that: leave.c */
 	uint64_t leave_until_ns;      /* ... and is told that it cannot be, after that */
 	uint64_t over_ns, exec_since_ns, next_second_ns, next_tick_ns;
@@ -285,6 +289,7 @@ bool probe_kills(void);                             /* target: a filter of syste
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */
 void listen_try(struct server *s, uint64_t now);    /* binds when it can; sets listen_fd */
 void listen_close(struct server *s, bool unlink);
+bool listen_again(struct server *s);                /* over: by an abstract name; false: it cannot */
 const char *listen_refuses(int fd);                 /* Unix sockets: why this peer may not; NULL = it may */
 
 /* descriptors.c */
@@ -294,6 +299,11 @@ void descriptors_close(void);              /* every one of the caller's table: w
 void life_begin(struct server *s);
 bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
 void life_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
+
+/* linger.c */
+void linger_tell(struct server *s);                 /* the board: figures so far */
+void linger_begin(struct server *s, bool anybody);  /* ... the last ones; the target is gone, state is set */
+void linger_check(struct server *s, uint64_t now);
 
 /* rights.c */
 void rights_begin(struct server *s);

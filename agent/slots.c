@@ -343,6 +343,22 @@ void mt_slots_sum(slot_id s, struct tally *sum)
 	}
 }
 
+void mt_slots_totals(struct tally *sum)
+{
+	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(sum, 0, sizeof(*sum));
+	for (const struct thread *t = first; t; t = t->next) {
+		sum->free_blocks += atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
+		sum->free_bytes += atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
+	}
+	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	for (const struct thread *t = first; t; t = t->next) {
+		sum->alloc_blocks += atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
+		sum->alloc_bytes += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
+	}
+}
+
 /* Sets a bit for each leaf of t that was stamped since `from`. */
 static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
 {
@@ -400,6 +416,16 @@ static void restart_thread(struct thread *t)
 	atomic_store(&t->filter.xevents, 0);
 	atomic_store(&t->filter.xweighed, 0);
 	atomic_store(&t->xstamp, 0);
+}
+
+void mt_slots_forked(void)
+{
+	struct tally sum;
+	uint64_t now = mt_prim_coarse_ns();
+
+	mt_slots_totals(&sum);
+	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
+	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0, memory_order_relaxed);
 }
 
 void mt_slots_restart(void)

@@ -7,6 +7,10 @@
  * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
  * first one, has lived for a second, or has held 16 MiB (--matters changes that): it gets a watch, which has all
  * figures, and the session's file has them, too. Of the others the file has the line.
+ *
+ * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the queries of each process
+ * that it showed. watch_on_change() of every watch is the caller's; here they are looked at by a timer. When a process
+ * executes another program, its watch goes on with the new line; the old one (PROCESS_EXECED) has none then.
  */
 #ifndef PROCESSES_H
 #define PROCESSES_H
@@ -69,7 +73,9 @@ struct processes_options {
  */
 struct processes *processes_new(struct loop *loop, const struct processes_options *o, struct err *err);
 const char *processes_board(const struct processes *p);           /* value of MEMTOP_BOARD; "" = there is none */
-void processes_first(struct processes *p, pid_t pid, struct watch *w); /* the one that memtop started, or was told to watch */
+/* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its line is all there
+   is. The watch of a file: lines and watches are those of the tree that the file has. */
+void processes_first(struct processes *p, pid_t pid, struct watch *w);
 void processes_first_ended(struct processes *p, int wait_status);      /* as waitpid() has it */
 void processes_free(struct processes *p);                         /* closes every watch but the first's */
 void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
@@ -87,6 +93,7 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
  */
 struct processes_sum { size_t running, lines, unfollowed; uint64_t live_bytes, live_blocks; struct tally sum; };
 void processes_total(const struct processes *p, struct processes_sum *sum);
+uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: its end */
 uint64_t processes_missed(const struct processes *p);             /* processes that the board had no room for */
 /* Another that grows by more than this one does, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);

@@ -23,6 +23,8 @@ const struct option_spec opt_agent = { 0, "agent", "FILE",
 const struct option_spec opt_agent_options = { 0, "options", "TEXT",
 					       "options of the agent, as in MEMTOP_OPTIONS",
 					       offsetof(struct args, options), false };
+const struct option_spec opt_no_follow = { 0, "no-follow", NULL, "leave alone what the program starts: no agent there",
+					   offsetof(struct args, no_follow), false };
 const struct option_spec opt_last = { 0, "last", NULL, "the newest session of a live view",
 				      offsetof(struct args, last), false };
 const struct option_spec opt_symbols = { 0, "symbols", "DIR",

@@ -99,19 +99,24 @@ int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct watch_options options = { .spool = live, .sliced = live, .wait = true, .expected = a->rules };
+	struct processes_options options = { .keep_ended = true, .watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules } };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
 	tui.can_switch = live;
 	cmd_survive_sigpipe();
-	args_symbols(a, &options.symbols);
-	struct watch *w = watch_open(loop, t, &options, &err);
-	if (w)
+	args_symbols(a, &options.watch.symbols);
+	struct processes *p = processes_new(loop, &options, &err);
+	struct watch *w = p ? watch_open(loop, t, &options.watch, &err) : NULL;
+	if (w) {
 		cmd_note_rules(a, w);
-	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);
+		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
+	}
+	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
 	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) && cmd_detach(loop, w, &err))
 		status = args_fail(&err, STATUS_UNREACHED);
+	if (p)
+		processes_free(p);
 	if (w)
 		watch_close(w);
 	loop_free(loop);

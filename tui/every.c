@@ -60,9 +60,8 @@ void every_go_on(struct app *a)
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!watch_live(a->watch) || model_final(watch_now(a->watch)) || watch_mark(a->watch, ""))
+	if (!action_mark(a, ""))
 		return; /* when the link is back */
-	watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0);
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;
 	e->live = live;

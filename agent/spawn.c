@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen() and wordexp().
+ *
+ * posix_spawn() takes the environment of the child: it gets what an exec would (follow.c). A relative path means
+ * something else where a file action changes the child's folder; what cannot be found from here is then left alone.
+ *
+ * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the call, and is put
+ * back by compare-and-swap: another thread that reads it meanwhile finds what it knows, and our entries behind it.
+ *
+ *   several threads are inside    the first swaps, the last one puts it back
+ *   setenv() or putenv() inside   has made an array of its own out of the copy: our entries are taken out of that,
+ *                                 or has written to the copy: what it wrote goes to the array that is put back
+ *   fork() inside                 the child has no such call under way: it puts it back at once (mt_spawn_forked)
+ *
+ * A copy is never freed, for a thread may still walk over it; a program that changes its environment between calls uses
+ * the next of COPIES, and the oldest one again after that.
+ */
+#include "follow.h"
+#include "hooks.h"
+
+#include <errno.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#if __has_include(<wordexp.h>)
+#include <wordexp.h>
+#define HAS_WORDEXP
+#endif
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define COPIES 16u
+
+struct copy {
+	char **list;      /* NULL = none yet */
+	size_t bytes;     /* mapped */
+};
+
+static int (*real_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+			 char *const *, char *const *);
+static int (*real_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
+			  char *const *, char *const *);
+static int (*real_system)(const char *);
+static FILE *(*real_popen)(const char *, const char *);
+#ifdef HAS_WORDEXP
+static int (*real_wordexp)(const char *, wordexp_t *, int);
+#endif
+
+static struct copy copies[COPIES];
+static _Atomic unsigned xnext;
+static _Atomic unsigned xinside;       /* calls under way */
+static char **_Atomic xplain;          /* what the copy was made of */
+static char **_Atomic xours;           /* the copy that `environ` is; NULL = none */
+
+void mt_hooks_spawn_init(void)
+{
+	real_spawn = (__typeof__(real_spawn))mt_real_next("posix_spawn");
+	real_spawnp = (__typeof__(real_spawnp))mt_real_next("posix_spawnp");
+	real_system = (__typeof__(real_system))mt_real_next("system");
+	real_popen = (__typeof__(real_popen))mt_real_next("popen");
+#ifdef HAS_WORDEXP
+	real_wordexp = (__typeof__(real_wordexp))mt_real_next("wordexp");
+#endif
+}
+
+/* --- posix_spawn */
+
+static int spawn(__typeof__(real_spawn) real, enum lookup how, pid_t *pid, const char *path,
+		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const *argv,
+		 char *const *envp)
+{
+	struct follow us;
+	pid_t own = 0, *told = pid ? pid : &own;
+
+	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/'))
+		return real(pid, path, actions, attributes, argv, envp);
+	char **env = FOLLOW_ENV(&us, envp);
+	int rc = real(told, path, actions, attributes, argv, env);
+	return mt_follow_spawned(&us, rc, told);
+}
+
+MT_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+			  const posix_spawnattr_t *attributes, char *const *argv, char *const *envp)
+{
+	mt_hooks_proc_found();
+	if (!real_spawn)
+		return ENOSYS;
+	return spawn(real_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
+}
+
+MT_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+			   const posix_spawnattr_t *attributes, char *const *argv, char *const *envp)
+{
+	mt_hooks_proc_found();
+	if (!real_spawnp)
+		return ENOSYS;
+	return spawn(real_spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv, envp);
+}
+
+/* --- environ, while libc starts a shell */
+
+/* Room for a copy; one that nobody swapped in for COPIES turns is used again. NULL: no memory. */
+static char **room_for(size_t bytes)
+{
+	struct copy *c = &copies[atomic_fetch_add_explicit(&xnext, 1, memory_order_relaxed) % COPIES];
+
+	if (c->bytes >= bytes)
+		return c->list;
+	bytes = (bytes * 2 + 4095) & ~(size_t)4095;
+	c->list = mt_arena_alloc(bytes);
+	c->bytes = c->list ? bytes : 0;
+	return c->list;
+}
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+/* Does the copy still stand for that environment? What is ours in it lies in its own room, behind the array. */
+static bool is_ours(char *const *copy, size_t bytes, const char *entry)
+{
+	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
+}
+
+static size_t bytes_of(char *const *copy)
+{
+	for (unsigned i = 0; i < COPIES; i++)
+		if (copies[i].list == copy)
+			return copies[i].bytes;
+	return 0;
+}
+
+/* Is the entry one that came with us, in a copy of that many bytes? */
+static bool came_with_us(char *const *copy, size_t bytes, const char *entry)
+{
+	if (is_ours(copy, bytes, entry))
+		return true;
+	for (unsigned i = 0; mt_init_saved(i); i++)
+		if (mt_init_saved(i) == entry)
+			return true;
+	return false;
+}
+
+static char *user_preload(char *const *list)
+{
+	for (; list && *list; list++)
+		if (!strncmp(*list, "LD_PRELOAD=", 11))
+			return *list;
+	return NULL;
+}
+
+/*
+ * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what stands there in ours'
+ * place. Writes only what differs: `to` is mostly right as it is.
+ */
+static void take_out(char **to, char *const *from, char *const *copy, char *user)
+{
+	size_t bytes = bytes_of(copy);
+
+	for (; *from; from++) {
+		char *entry = *from;
+		if (is_ours(copy, bytes, entry) && user && !strncmp(entry, "LD_PRELOAD=", 11))
+			entry = user;
+		else if (came_with_us(copy, bytes, entry))
+			continue;
+		if (*to != entry)
+			*to = entry;
+		to++;
+	}
+	if (*to)
+		*to = NULL;
+}
+
+/* What the program did to its environment while it was the copy stays done. */
+static void put_back(void)
+{
+	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = user_preload(plain);
+
+	if (!ours)
+		return;
+	char **is = ours;
+	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
+		if (count(ours) <= bytes_of(ours) / sizeof(*ours) && plain)
+			take_out(plain, ours, ours, user);
+	} else if (is) {
+		take_out(is, is, ours, user);
+	}
+}
+
+static bool swap_in(const struct follow *us)
+{
+	char **plain = environ, **ours = room_for(mt_follow_bytes(us, plain));
+
+	if (!ours)
+		return false;
+	mt_follow_fill(us, plain, ours);
+	atomic_store(&xplain, plain);
+	if (!__atomic_compare_exchange_n(&environ, &plain, ours, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		return false;
+	atomic_store(&xours, ours);
+	return true;
+}
+
+static bool enter(void)
+{
+	struct follow us;
+
+	if (!environ || !mt_follow_shell(&us))
+		return false;
+	if (!atomic_fetch_add(&xinside, 1))
+		swap_in(&us);
+	return true;
+}
+
+/* Also of a thread that is cancelled in the call. */
+static void leave(const bool *entered)
+{
+	int kept = errno;
+
+	if (*entered && atomic_fetch_sub(&xinside, 1) == 1)
+		put_back();
+	errno = kept;
+}
+#define ENTERED __attribute__((cleanup(leave))) const bool entered
+
+void mt_spawn_forked(void)
+{
+	put_back();
+	atomic_store(&xinside, 0);
+}
+
+MT_EXPORT int system(const char *command)
+{
+	mt_hooks_proc_found();
+	if (!real_system)
+		return -1;
+	ENTERED = command && enter();
+	return real_system(command);
+}
+
+MT_EXPORT FILE *popen(const char *command, const char *mode)
+{
+	mt_hooks_proc_found();
+	if (!real_popen)
+		return NULL;
+	ENTERED = enter();
+	return real_popen(command, mode);
+}
+
+#ifdef HAS_WORDEXP
+MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
+{
+	mt_hooks_proc_found();
+	if (!real_wordexp)
+		return WRDE_NOSPACE;
+	ENTERED = !(flags & WRDE_NOCMD) && enter();
+	return real_wordexp(text, words, flags);
+}
+#endif
