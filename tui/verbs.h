@@ -23,7 +23,7 @@ struct args {
 		*theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout, *serial, *adb, *activity;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow;
+	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* a line of it that is no rule; text empty: none */
 	bool program;      /* the operands are a program and its arguments */
