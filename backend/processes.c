@@ -57,6 +57,12 @@ static void line_free(struct line *l)
 
 /* --- what a line holds */
 
+void line_stream(struct line *l, uint32_t stream)
+{
+	l->stream = stream;
+	l->p.recorded = stream != STREAM_NONE;
+}
+
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes)
 {
 	struct tally t = *sum;
@@ -249,6 +255,13 @@ size_t processes_list(const struct processes *p, const struct process **list)
 	return p->order_count;
 }
 
+size_t processes_count(const struct processes *p)
+{
+	const struct process *list;
+
+	return processes_list(p, &list);
+}
+
 const struct process *processes_grows_more(const struct processes *p, uint32_t id)
 {
 	const struct line *shown = processes_line(p, id), *most = shown;
@@ -385,6 +398,8 @@ void processes_first(struct processes *p, pid_t pid, struct watch *w)
 	l->p.state = PROCESS_RUNNING;
 	l->p.matters = true;
 	l->p.watch = w;
+	if (!p->board)
+		processes_care(p); /* what is known of it, at once */
 }
 
 /* The status is that of the program which its process had last. */

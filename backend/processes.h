@@ -52,6 +52,7 @@ struct process {
 	double growth;              /* live bytes a minute, mean of the last minute or of its life */
 	bool exact;                 /* sum is that at the end, or comes from a watch */
 	bool matters;
+	bool recorded;              /* all its figures are in the session's file */
 	struct watch *watch;        /* owned by processes; NULL = a line only */
 };
 
@@ -81,6 +82,7 @@ void processes_free(struct processes *p);                         /* closes ever
 void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
 
 size_t processes_list(const struct processes *p, const struct process **list); /* parents before children, siblings by id */
+size_t processes_count(const struct processes *p);                /* of lines */
 const struct process *processes_find(const struct processes *p, uint32_t id);
 /*
  * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was given

@@ -179,8 +179,8 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	if (p->first_now == was->p.id)
 		p->first_now = l->p.id;
 	l->given = was->given;
-	l->stream = was->stream;
-	was->stream = STREAM_NONE; /* of its frames what is shown is their end */
+	line_stream(l, was->stream);
+	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
 static void begin(struct processes *p, struct line *l, const struct taken *t)

@@ -178,7 +178,7 @@ static void take_process(struct processes *p, const uint8_t *payload, size_t len
 	l->p.state = v[3] <= PROCESS_UNFOLLOWED ? (enum process_state)v[3] : PROCESS_GONE;
 	l->p.status = (int)(v[4] & 0xffff);
 	take_flags(l, v[5]);
-	l->stream = v[6] && v[6] < STREAM_NONE ? (uint32_t)v[6] - 1 : STREAM_NONE;
+	line_stream(l, v[6] && v[6] < STREAM_NONE ? (uint32_t)v[6] - 1 : STREAM_NONE);
 	l->p.begin_ns = v[7];
 	l->p.end_ns = v[8];
 	l->inherited_blocks = v[14];

@@ -80,6 +80,7 @@ struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_
 void processes_state(struct processes *p, struct line *l, enum process_state state);
 bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
+void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
 
 /* processes_board.c */

@@ -42,7 +42,7 @@ static void take_figures(struct processes *p, struct line *l)
 	uint32_t state = model_state(m, &status, &known);
 
 	if (model_program(m) && watch_keeps(l->p.watch))
-		l->stream = is_first_watch(p, l) ? 0 : l->p.id;
+		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
 	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
