@@ -77,6 +77,8 @@ static void refresh(struct view *v, bool resort)
 
 /* --- drawing */
 
+static const struct table table;
+
 static struct cell indented(struct cell c, unsigned depth)
 {
 	int indent = (int)depth * 2, most = c.w / 3;
@@ -94,11 +96,11 @@ static struct cell indented(struct cell c, unsigned depth)
 static void fold_cell(const struct process_row *r, struct cell c)
 {
 	char text[160], size[32], count[32];
-	bool followed = r->p.state != PROCESS_UNFOLLOWED;
+	bool followed = r->p.state != PROCESS_UNFOLLOWED, peak = followed && !table_shows(&table, c.a->w, C_PEAK);
 
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
 	snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
-		 followed ? ", largest peak " : "", followed ? text_bytes(size, r->p.peak_bytes) : "");
+		 peak ? ", largest peak " : "", peak ? text_bytes(size, r->p.peak_bytes) : "");
 	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
 }
 
@@ -208,10 +210,10 @@ static void draw_figures(const struct app *a, const struct process *p, const str
 
 	if (p->state == PROCESS_UNFOLLOWED)
 		return;
-	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s; %s allocated in all.  Began at %s, %s %s.",
+	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s, %s in all; began %s, %s %s",
 		    text_bytes(live, p->live_bytes), text_blocks(blocks, p->live_blocks), process_runs(p) ? "" : " at its end",
 		    text_bytes(peak, p->peak_bytes), text_bytes(all, p->sum.alloc_bytes), text_clock(begin, p->begin_ns),
-		    process_runs(p) ? "runs for" : "ran", text_span_short(ran, ran_ns(a, p)));
+		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
 }
 
 /* The selected process in words. */
