@@ -293,7 +293,13 @@ static void on_change(void *arg, unsigned bits)
 
 static void on_processes(void *arg)
 {
-	((struct app *)arg)->moved = true;
+	struct app *a = arg;
+	const struct watch *was = a->watch;
+
+	a->moved = true;
+	shown_go_on(a);
+	if (a->watch != was)
+		draw(a, false);
 }
 
 /* What happened to it while another one was shown is caught up with: a way through its past may have ended. */

@@ -62,6 +62,7 @@ struct app {
 		struct travel travel;    /* to there */
 		struct asking cohorts;   /* ages.c */
 	);
+	uint32_t wanted;         /* the process that is shown as soon as its agent listens; 0 = none */
 	struct shown **kept;     /* put away; owned */
 	size_t kept_count, kept_room;
 	struct others others;
@@ -118,6 +119,7 @@ void app_quit(struct app *a, int status);
 
 /* --- shown.c: w's process takes the place of the one that is shown; true: it was shown before */
 bool shown_change(struct app *a, struct watch *w);
+void shown_go_on(struct app *a);    /* the processes changed: the one that is wanted may be there */
 void shown_release(struct app *a);
 
 /* --- actions.c */

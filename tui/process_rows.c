@@ -93,7 +93,7 @@ static int by_name(const void *a, const void *b)
 	return strcmp(sorting->list[*(const size_t *)a].name, sorting->list[*(const size_t *)b].name);
 }
 
-/* Of those that are large, in order of their names, the ones of a name that many have. */
+/* Of those that are large or crashed, in order of their names, the ones of a name that many have. */
 static void fold_many(struct making *m, size_t *large, size_t n)
 {
 	sorting = m;
@@ -128,7 +128,7 @@ static void find_foldable(struct making *m, uint32_t shown)
 		bool execed = p->state == PROCESS_EXECED;
 		if (process_runs(p) || p->id == shown || (p->id == 1 && !execed))
 			continue;
-		if (p->matters && !execed && p->peak_bytes >= is_large)
+		if (p->state == PROCESS_SIGNALLED || (p->matters && !execed && p->peak_bytes >= is_large))
 			large[n++] = i;
 		else
 			m->foldable[i] = true;

@@ -93,14 +93,20 @@ static struct cell indented(struct cell c, unsigned depth)
 	return c;
 }
 
+/* As much of it as has room; the peak has a column of its own where that is on the screen. */
 static void fold_cell(const struct process_row *r, struct cell c)
 {
+	const char *peaks[] = { ", largest peak ", ", peak ", "" };
 	char text[160], size[32], count[32];
-	bool followed = r->p.state != PROCESS_UNFOLLOWED, peak = followed && !table_shows(&table, c.a->w, C_PEAK);
+	bool followed = r->p.state != PROCESS_UNFOLLOWED, bare = !followed || table_shows(&table, c.a->w, C_PEAK);
 
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
-	snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
-		 peak ? ", largest peak " : "", peak ? text_bytes(size, r->p.peak_bytes) : "");
+	for (size_t i = bare ? 2 : 0; i < 3; i++) {
+		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
+			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
+		if (text_width(text) <= c.w - 2)
+			break;
+	}
 	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
 }
 
@@ -201,7 +207,7 @@ static const char *about(const struct app *a, const struct process *p)
 		return "It is shown: Enter goes back to it.";
 	if (p->watch || process_runs(p))
 		return "Enter shows it in all views.";
-	return "It ended before there was a tree of it.";
+	return "It ended before it mattered: only its totals are known.";
 }
 
 static void draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
@@ -295,30 +301,14 @@ static unsigned open_fold(struct processes_page *g, bool open)
 	return VIEW_DRAW;
 }
 
-/* 0; -1: a report of what is shown is being made, which needs its names. */
-static int may_change(void)
-{
-	return saver_naming() ? status_error("a file is being saved; show another process when it is there") : 0;
-}
-
 static unsigned show(struct processes_page *g, uint32_t id)
 {
 	struct app *a = g->v.app;
-	const struct process *p = processes_find(a->processes, id);
-	struct err err = { 0 };
 
-	if (!p || id == a->others.shown)
-		return VIEW_CLOSE;
-	if (!p->watch && !process_runs(p))
-		return status_error("%.63s: %s", p->name, about(a, p)), VIEW_DRAW;
-	if (may_change())
+	if (id != a->others.shown && action_show_process(a, id))
 		return VIEW_DRAW;
-	struct watch *w = processes_watch(a->processes, id, &err); /* from now on it stays */
-	if (!w)
-		return status_error("%s", err.text), VIEW_DRAW;
 	app_close_page(a); /* frees g */
-	app_watch(a, w);
-	return 0;
+	return VIEW_DRAW;
 }
 
 static unsigned enter(struct processes_page *g)

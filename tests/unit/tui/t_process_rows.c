@@ -82,7 +82,7 @@ TEST(a_fold_opens_and_stays_the_same_while_others_join)
 	make(PROCESSES_BY_TREE, false, false);
 	CHECK_ROWS("make/0 cc1/1 cc1*2/1 cc1/2 cc1/2");
 	CHECK_EQ(r.rows[3].p.peak_bytes, 7); /* the largest first */
-	late->state = PROCESS_SIGNALLED;
+	late->state = PROCESS_EXITED;
 	make(PROCESSES_BY_TREE, false, false);
 	CHECK_ROWS("make/0 cc1*3/1 cc1/2 cc1/2 cc1/2");
 	CHECK(r.rows[1].id == fold && r.rows[1].open);
@@ -110,6 +110,17 @@ TEST(those_that_mattered_are_folded_where_there_are_many)
 	add_large(1, "cc1plus");
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("make/0 cc1plus*5/1");
+}
+
+TEST(a_crash_keeps_its_row)
+{
+	add(0, "sh", PROCESS_RUNNING);
+	add(1, "python3", PROCESS_EXITED);
+	add(1, "python3", PROCESS_SIGNALLED);
+	add(1, "python3", PROCESS_EXITED);
+	make(PROCESSES_BY_TREE, false, true);
+	CHECK_ROWS("sh/0 python3/1 python3*2/1");
+	CHECK_EQ(r.rows[1].p.state, PROCESS_SIGNALLED);
 }
 
 /* By their time: shells of a script that wait for others. */
