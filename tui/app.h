@@ -169,6 +169,7 @@ struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);
 struct view *view_processes_new(struct app *a);
+bool view_is_processes(const struct view *v); /* false: another view, or NULL */
 struct view *view_columns_new(struct app *a); /* of the current view, which has a table */
 /* `stacks`: how many the row stands for; this one is the heaviest. */
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);

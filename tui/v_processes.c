@@ -407,6 +407,11 @@ static const struct view_ops ops = {
 	.free = free_view,
 };
 
+bool view_is_processes(const struct view *v)
+{
+	return v && v->ops == &ops;
+}
+
 /* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
 struct view *view_processes_new(struct app *a)
 {
