@@ -230,13 +230,13 @@ static void on_slice(void *arg)
 		loop_timer_set(p->slice, 0);
 }
 
-int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err)
+int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
 {
 	bool on = p->file && (p->making || past_away(p)) && model_time(playing(p)) <= time_ns;
 
 	if (!on) {
 		drop_file(p);
-		p->file = session_open(path, err);
+		p->file = session_open(path, stream, err);
 		if (!p->file)
 			return -1;
 		p->making = model_new();

@@ -57,6 +57,12 @@ static void line_free(struct line *l)
 
 /* --- what a line holds */
 
+void line_stream(struct line *l, uint32_t stream)
+{
+	l->stream = stream;
+	l->p.recorded = stream != STREAM_NONE;
+}
+
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes)
 {
 	struct tally t = *sum;
@@ -191,6 +197,7 @@ struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_
 	p->lines[p->count++] = l;
 	p->kept++;
 	l->record = BOARD_NONE;
+	l->stream = STREAM_NONE;
 	l->changed_ns = now_ns();
 	l->p.id = (uint32_t)p->count;
 	l->p.parent = above ? parent : 0;
@@ -248,6 +255,13 @@ size_t processes_list(const struct processes *p, const struct process **list)
 	return p->order_count;
 }
 
+size_t processes_count(const struct processes *p)
+{
+	const struct process *list;
+
+	return processes_list(p, &list);
+}
+
 const struct process *processes_grows_more(const struct processes *p, uint32_t id)
 {
 	const struct line *shown = processes_line(p, id), *most = shown;
@@ -262,12 +276,27 @@ const struct process *processes_grows_more(const struct processes *p, uint32_t i
 
 uint64_t processes_time_ns(const struct processes *p)
 {
-	return now_ns() - p->origin_ns;
+	return p->file ? p->file_ns : now_ns() - p->origin_ns;
 }
 
 uint64_t processes_missed(const struct processes *p)
 {
-	return p->board ? tree_board_missed(p->board) : 0;
+	return p->board ? tree_board_missed(p->board) : p->file_missed;
+}
+
+size_t processes_running(const struct processes *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->lines[i] && (p->lines[i]->p.state == PROCESS_RUNNING || p->lines[i]->p.state == PROCESS_STARTING);
+	return n;
+}
+
+void processes_rule(const struct processes *p, char *text, size_t size)
+{
+	snprintf(text, size, "lived %.3g s or held %.1fM", (double)p->options.matter_ns / 1e9,
+		 (double)p->options.matter_bytes / 1048576);
 }
 
 /* --- the clock */
@@ -280,6 +309,7 @@ static void on_second(struct processes *p, uint64_t now)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i] && p->lines[i]->p.state == PROCESS_RUNNING)
 			measure(p->lines[i], now);
+	processes_write(p);
 	p->changed = true;
 }
 
@@ -289,6 +319,8 @@ static void on_poll(void *arg)
 	uint64_t now = now_ns();
 	bool second = now - p->second_ns >= SECOND_NS;
 
+	if (p->file)
+		return;
 	if (p->board && (tree_board_moved(p->board) || second))
 		processes_read_board(p, second);
 	processes_care(p);
@@ -327,6 +359,24 @@ const char *processes_board(const struct processes *p)
 	return p->board ? tree_board_path(p->board) : "";
 }
 
+/* The watch of a file is that of one stream of it; of a file without a table it is all there is. */
+static void first_of_file(struct processes *p, struct watch *w)
+{
+	const struct target *t = watch_target(w);
+	struct line *l = NULL;
+
+	p->file = xstrdup(t->name);
+	if (!p->kept && !processes_read(p, p->file))
+		l = processes_one(p, w);
+	for (size_t i = 0; i < p->count && p->tree; i++)
+		if (p->lines[i] && p->lines[i]->stream == t->stream)
+			l = p->lines[i];
+	if (!l)
+		l = processes_one(p, w);
+	l->p.watch = w;
+	l->given = true;
+}
+
 void processes_first(struct processes *p, pid_t pid, struct watch *w)
 {
 	struct line *l = processes_line(p, 1);
@@ -334,6 +384,10 @@ void processes_first(struct processes *p, pid_t pid, struct watch *w)
 
 	p->first = w;
 	p->first_pid = pid;
+	if (watch_target(w)->kind == TARGET_FILE) {
+		first_of_file(p, w);
+		return;
+	}
 	if (!l) {
 		p->origin_ns = now;
 		l = processes_add(p, 0, now);
@@ -344,6 +398,8 @@ void processes_first(struct processes *p, pid_t pid, struct watch *w)
 	l->p.state = PROCESS_RUNNING;
 	l->p.matters = true;
 	l->p.watch = w;
+	if (!p->board)
+		processes_care(p); /* what is known of it, at once */
 }
 
 /* The status is that of the program which its process had last. */
@@ -377,6 +433,7 @@ void processes_free(struct processes *p)
 	}
 	tree_board_free(p->board);
 	free(p->seats);
+	free(p->file);
 	free(p->lines);
 	free(p->order);
 	free(p->list);

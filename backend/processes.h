@@ -52,6 +52,7 @@ struct process {
 	double growth;              /* live bytes a minute, mean of the last minute or of its life */
 	bool exact;                 /* sum is that at the end, or comes from a watch */
 	bool matters;
+	bool recorded;              /* all its figures are in the session's file */
 	struct watch *watch;        /* owned by processes; NULL = a line only */
 };
 
@@ -81,6 +82,7 @@ void processes_free(struct processes *p);                         /* closes ever
 void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
 
 size_t processes_list(const struct processes *p, const struct process **list); /* parents before children, siblings by id */
+size_t processes_count(const struct processes *p);                /* of lines */
 const struct process *processes_find(const struct processes *p, uint32_t id);
 /*
  * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was given
@@ -98,6 +100,24 @@ uint64_t processes_missed(const struct processes *p);             /* processes t
 /* Another that grows by more than this one does, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
 uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: where it ends */
+/*
+ * For a session file, before its watch is opened: the lines of its table. false: it has none, for it has one process. Then
+ * one by name or pid (of several the one that has figures, and the largest peak; NULL and *err), the one with the largest
+ * peak that has all figures (NULL = none), and where they are: *t leads to its frames; -1 and *err: there are totals only.
+ */
+bool processes_read(struct processes *p, const char *path);
+const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
+const struct process *processes_heaviest(const struct processes *p);
+int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err);
+/* What mattered, in the words of a report: "lived 1 s or held 16.0M". */
+void processes_rule(const struct processes *p, char *text, size_t size);
+/*
+ * The end of a recording: a last look at the board, all names of all watches, the whole table. Before watch_end_record() of
+ * the first. -1 and *err: something could not be written.
+ */
+int processes_end(struct processes *p, struct err *err);
+size_t processes_running(const struct processes *p);              /* that have an agent, and run */
+bool processes_pending(const struct processes *p);                /* one that has ended is still telling its end */
 /* A mark in every process that has a watch; how many took it. */
 size_t processes_mark(struct processes *p, const char *name);
 

@@ -127,6 +127,9 @@ static void take_figures(struct line *l, const struct board_record *r)
 	line_figures(l, &sum, relaxed(&r->xpeak_bytes));
 	l->stamp_ns = relaxed(&r->xstamp_ns);
 	l->p.exact = r->xexact != 0;
+	l->announced = l->p.exact && r->xstate == BOARD_RUNNING && r->end != BOARD_UNKNOWN;
+	l->announced_end = r->end;
+	l->announced_status = r->status;
 }
 
 static const char *const why_not[] = {
@@ -139,16 +142,21 @@ static const char *const why_not[] = {
 	[BOARD_UNREADABLE] = "its file cannot be read, so nobody can tell whether it takes an agent",
 };
 
+enum process_state processes_end_state(uint32_t end)
+{
+	static const enum process_state states[] = { PROCESS_GONE, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_EXECED };
+
+	return states[end];
+}
+
 static void take_end(struct processes *p, struct line *l, const struct board_record *r)
 {
-	static const enum process_state ends[] = { PROCESS_GONE, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_EXECED };
-
 	l->p.end_ns = r->end_ns > p->origin_ns ? r->end_ns - p->origin_ns : 1;
 	if (l->p.id == 1 && l->p.status_known)
 		return; /* memtop itself saw how its child ended */
 	l->p.status = (int)r->status;
 	l->p.status_known = r->end == BOARD_EXIT || r->end == BOARD_SIGNAL;
-	processes_state(p, l, ends[r->end]);
+	processes_state(p, l, processes_end_state(r->end));
 }
 
 /* The program that it executed is there, with an agent or without: this one is over, whatever its own record says. */
@@ -171,6 +179,8 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	if (p->first_now == was->p.id)
 		p->first_now = l->p.id;
 	l->given = was->given;
+	line_stream(l, was->stream);
+	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
 static void begin(struct processes *p, struct line *l, const struct taken *t)

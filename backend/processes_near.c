@@ -62,7 +62,9 @@ static void look_at_running(struct processes *p, struct line *l)
 	if (++l->missing < PATIENCE)
 		return;
 	end_now(p, l);
-	processes_state(p, l, PROCESS_GONE);
+	l->p.status = l->announced ? (int)l->announced_status : 0;
+	l->p.status_known = l->announced && l->announced_end != BOARD_EXEC;
+	processes_state(p, l, processes_end_state(l->announced ? l->announced_end : BOARD_UNKNOWN));
 	if (l->seen)
 		give_record_back(p, l, BOARD_RUNNING);
 }

@@ -5,6 +5,7 @@
  *   processes.c        lines: made, sorted, summed; the clock of it all
  *   processes_board.c  records of the board become lines
  *   processes_watch.c  who matters gets a watch; figures come from it
+ *   processes_file.c   lines into a session file's table, and out of it
  *   processes_near.c   lines from /proc, for a target that memtop did not start; who is still there
  */
 #ifndef PROCESSES_PRIV_H
@@ -15,6 +16,8 @@
 #include "tree_board.h"
 
 #define SAMPLES 61 /* one a second: growth is that of the last minute */
+
+#define STREAM_NONE (UINT32_MAX - 1)
 
 struct sample { uint64_t ns, live, allocated; };
 
@@ -27,6 +30,10 @@ struct line {
 	bool seen;                       /* /proc knew it: its pid is one of this namespace */
 	unsigned missing;                /* looks in a row that did not find it in /proc */
 	bool given;                      /* by processes_watch(): somebody may look at its watch */
+	uint32_t stream;                 /* its frames in the session file; STREAM_NONE */
+	uint32_t written;                /* checksum of what the table has of it; 0 = nothing */
+	bool announced;                  /* it said how it would end, and nobody lived to see it */
+	uint32_t announced_end, announced_status;
 	bool gave_up;                    /* no watch for it any more */
 	uint64_t inherited_blocks;
 	uint64_t stamp_ns;               /* CLOCK_MONOTONIC, of the figures */
@@ -57,6 +64,9 @@ struct processes {
 	struct watch *first;             /* borrowed */
 	bool first_ended;
 	uint32_t first_now;              /* line that the first's watch shows: it may have executed another program */
+	char *file;                      /* the session file that all of this comes from; NULL: it is live */
+	uint64_t file_ns, file_missed;   /* where that ends; what it says of processes_missed() */
+	bool tree;                       /* there was another process than the first */
 	uint64_t origin_ns;              /* CLOCK_MONOTONIC: when the first began */
 	uint64_t second_ns;              /* when the last full look was */
 	bool changed;
@@ -70,13 +80,20 @@ struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_
 void processes_state(struct processes *p, struct line *l, enum process_state state);
 bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
+void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
 
 /* processes_board.c */
 void processes_read_board(struct processes *p, bool all); /* all: running ones' figures, too */
 
+enum process_state processes_end_state(uint32_t end); /* enum board_end */
+
 /* processes_watch.c */
+struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
 void processes_care(struct processes *p);            /* opens and closes watches, takes their figures */
+
+/* processes_file.c */
+void processes_write(struct processes *p);           /* each second: what changed, into the first's file */
 
 /* processes_near.c */
 void processes_look_near(struct processes *p);       /* each second: relatives */

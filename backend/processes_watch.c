@@ -41,6 +41,8 @@ static void take_figures(struct processes *p, struct line *l)
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
 
+	if (model_program(m) && watch_keeps(l->p.watch))
+		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
 	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
@@ -101,9 +103,21 @@ static struct watch *open_watch(struct processes *p, struct line *l, struct err 
 	snprintf(t.name, sizeof t.name, "%s", l->socket);
 	snprintf(t.text, sizeof t.text, "%s [%d]", l->p.name, l->p.pid);
 	o.wait = true;
+	o.spool = false;
+	o.share = watch_keeps(p->first) ? p->first : NULL;
+	o.stream = l->p.id;
 	l->p.watch = watch_open(p->loop, &t, &o, err);
 	l->p.matters |= l->p.watch != NULL;
 	p->changed = true;
+	return l->p.watch;
+}
+
+static struct watch *open_file(struct processes *p, struct line *l, struct err *err)
+{
+	struct target t = *watch_target(p->first);
+
+	if (!processes_target(p, l->p.id, &t, err))
+		l->p.watch = watch_open(p->loop, &t, &p->options.watch, err);
 	return l->p.watch;
 }
 
@@ -148,6 +162,8 @@ static void open_due(struct processes *p)
 	struct err err;
 	struct line *l;
 
+	if (!watch_keeps(p->first) && watch_may_keep(p->first) && !p->first_ended)
+		return; /* its file is about to be made */
 	for (int i = 0; i < OPENED_A_LOOK && (l = most_due(p)); i++) {
 		l->p.matters = true;
 		if (!make_room(p)) {
@@ -170,7 +186,7 @@ static void close_done(struct processes *p, struct line *l)
 
 	if (is_first_watch(p, l) || l->given)
 		return;
-	if (never || (!p->options.keep_ended && is_ended(l) && model_final(watch_now(l->p.watch)))) {
+	if (never || (!p->options.keep_ended && is_ended(l) && model_final(watch_now(l->p.watch)) && watch_named(l->p.watch))) {
 		l->gave_up = true;
 		drop(p, l);
 	}
@@ -188,11 +204,43 @@ void processes_care(struct processes *p)
 	open_due(p);
 }
 
+bool processes_pending(const struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		bool recent = l && !line_runs(l) && now_ns() - l->changed_ns < GREETING_NS;
+		if (recent && l->p.watch && l->p.watch != p->first && !model_final(watch_now(l->p.watch)))
+			return true;
+		if (recent && l->lingers && !l->p.watch && !l->gave_up && l->socket)
+			return true;
+	}
+	return false;
+}
+
+struct line *processes_one(struct processes *p, struct watch *w)
+{
+	struct line *l = processes_add(p, 0, p->origin_ns);
+	const struct program *g = model_program(watch_now(w));
+
+	p->first_now = l->p.id;
+	l->p.pid = g ? (int)g->pid : 0;
+	l->p.state = PROCESS_RUNNING;
+	l->p.matters = true;
+	l->p.watch = w;
+	take_figures(p, l);
+	p->file_ns = model_time(watch_now(w));
+	if (l->p.end_ns)
+		l->p.end_ns = p->file_ns;
+	return l;
+}
+
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 {
 	struct line *l = processes_line(p, id);
 
-	if (l && !l->p.watch && can_be_watched(l))
+	if (l && !l->p.watch && p->file)
+		open_file(p, l, err);
+	else if (l && !l->p.watch && can_be_watched(l))
 		open_watch(p, l, err);
 	else if (l && !l->p.watch)
 		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid, l->p.why ? l->p.why :
