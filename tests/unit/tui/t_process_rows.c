@@ -302,6 +302,8 @@ TEST(of_what_is_over_the_largest_peak_is_offered)
 {
 	add(0, "g++", PROCESS_EXITED)->peak_bytes = 40 << 10;
 	add(1, "cc1plus", PROCESS_EXITED)->peak_bytes = 91 << 20;
+	list[1].matters = true;
+	add(1, "ld", PROCESS_EXITED)->peak_bytes = 92 << 20; /* too short: there is no tree of it */
 	CHECK_STR(hint(&list[0], NULL), "cc1plus [1002] held more: 91.0M");
 	CHECK_STR(hint(&list[1], NULL), "");
 }
