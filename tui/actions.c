@@ -212,6 +212,7 @@ static unsigned escape(struct app *a)
 	struct view *v = app_view(a);
 
 	status_clear();
+	a->wanted = 0;
 	if (a->find.text[0]) /* it is in what is in front, within any zoom */
 		return find_end(a);
 	if (a->page)

@@ -14,6 +14,7 @@ size_t action_mark(struct app *a, const char *name);       /* in all processes; 
 bool leave_question(const struct app *a, char *out, size_t size); /* leave.c: false = nothing runs that we started */
 void leave_stop(struct app *a);                            /* leave.c: asks all that runs to end; a->leave_ns says how long it is waited for */
 bool leave_over(const struct app *a, uint64_t now);        /* leave.c: ... and it did, or took too long */
+int action_show_process(struct app *a, uint32_t id);       /* shown.c: in all views, now or when it can be; -1: it cannot */
 void action_save(struct app *a);                           /* save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* save.c */
 /* saver.c: a report. */

@@ -291,9 +291,19 @@ static void on_change(void *arg, unsigned bits)
 		show_anew(a);
 }
 
+/* Each second. What the views show is queried again for their list alone: a large tree of calls may have ended. */
 static void on_processes(void *arg)
 {
-	((struct app *)arg)->moved = true;
+	struct app *a = arg;
+	const struct watch *was = a->watch;
+	struct others before = a->others;
+
+	shown_go_on(a);
+	if (!a->paused)
+		others_take(&a->others, a->processes, a->watch);
+	a->moved |= view_is_processes(a->page);
+	if (a->watch != was || memcmp(&before, &a->others, sizeof before))
+		draw(a, false);
 }
 
 /* What happened to it while another one was shown is caught up with: a way through its past may have ended. */

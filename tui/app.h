@@ -62,6 +62,7 @@ struct app {
 		struct travel travel;    /* to there */
 		struct asking cohorts;   /* ages.c */
 	);
+	uint32_t wanted;         /* the process that is shown as soon as its agent listens; 0 = none */
 	struct shown **kept;     /* put away; owned */
 	size_t kept_count, kept_room;
 	struct others others;
@@ -118,6 +119,7 @@ void app_quit(struct app *a, int status);
 
 /* --- shown.c: w's process takes the place of the one that is shown; true: it was shown before */
 bool shown_change(struct app *a, struct watch *w);
+void shown_go_on(struct app *a);    /* the processes changed: the one that is wanted may be there */
 void shown_release(struct app *a);
 
 /* --- actions.c */
@@ -167,6 +169,7 @@ struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);
 struct view *view_processes_new(struct app *a);
+bool view_is_processes(const struct view *v); /* false: another view, or NULL */
 struct view *view_columns_new(struct app *a); /* of the current view, which has a table */
 /* `stacks`: how many the row stands for; this one is the heaviest. */
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);

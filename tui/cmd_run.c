@@ -183,8 +183,9 @@ const struct verb verb_run = {
 	.name = "run",
 	.synopsis = synopsis,
 	.summary = "start a program and watch it live",
-	.details = "The program has a session of its own; its output is in the Output view (8). When you\n"
-		   "quit, memtop asks whether to leave it running.\n",
+	.details = "The program has a session of its own; its output is in the Output view (8). What it starts\n"
+		   "is watched, too: P lists its processes. When you quit, memtop asks whether to leave them\n"
+		   "running.\n",
 	.options = options,
 	.takes = TAKES_PROGRAM,
 	.run = run_run,

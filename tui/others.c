@@ -48,13 +48,14 @@ static uint64_t held(const struct process *p, bool now)
 	return now ? p->live_bytes : p->peak_bytes;
 }
 
-/* But for the shown one; of those that run, or where `now` is false of all by their peaks. */
+/* But for the shown one; of those that run, or where `now` is false, by their peaks, of all that there is a tree of. */
 static const struct process *holds_most(const struct process *shown, const struct process *list, size_t count, bool now)
 {
 	const struct process *most = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (&list[i] != shown && list[i].state != PROCESS_UNFOLLOWED && (!now || process_runs(&list[i])) && (!most || held(&list[i], now) > held(most, now)))
+		if (&list[i] != shown && list[i].state != PROCESS_UNFOLLOWED && (now ? process_runs(&list[i]) : list[i].matters) &&
+		    (!most || held(&list[i], now) > held(most, now)))
 			most = &list[i];
 	return most;
 }

@@ -10,7 +10,8 @@
 #include <string.h>
 
 #define NOWHERE SIZE_MAX
-#define MATTERED_ROWS 4 /* of one name that have rows of their own after their end */
+#define OWN_ROWS 4      /* of one name, after their end */
+#define LARGE_PART 20   /* a peak of one in so many parts of the largest one in the tree */
 
 struct unit {
 	size_t below;            /* index in the list of the row above; NOWHERE = none */
@@ -92,34 +93,47 @@ static int by_name(const void *a, const void *b)
 	return strcmp(sorting->list[*(const size_t *)a].name, sorting->list[*(const size_t *)b].name);
 }
 
-/* Of those that mattered, in order of their names, the ones of a name that many have. */
-static void fold_many(struct making *m, size_t *mattered, size_t n)
+/* Of those that are large or crashed, in order of their names, the ones of a name that many have. */
+static void fold_many(struct making *m, size_t *large, size_t n)
 {
 	sorting = m;
 	if (n)
-		qsort(mattered, n, sizeof *mattered, by_name);
+		qsort(large, n, sizeof *large, by_name);
 	for (size_t i = 0, end; i < n; i = end) {
-		for (end = i + 1; end < n && !by_name(&mattered[i], &mattered[end]); end++)
+		for (end = i + 1; end < n && !by_name(&large[i], &large[end]); end++)
 			;
-		for (size_t k = i; k < end && end - i > MATTERED_ROWS; k++)
-			m->foldable[mattered[k]] = true;
+		for (size_t k = i; k < end && end - i > OWN_ROWS; k++)
+			m->foldable[large[k]] = true;
 	}
 }
 
+static uint64_t largest_peak(const struct making *m)
+{
+	uint64_t largest_of = 0;
+
+	for (size_t i = 0; i < m->count; i++)
+		if (m->list[i].peak_bytes > largest_of)
+			largest_of = m->list[i].peak_bytes;
+	return largest_of;
+}
+
+/* A process that executed another program goes on as that one, even the first. */
 static void find_foldable(struct making *m, uint32_t shown)
 {
-	size_t *mattered = m->members, n = 0; /* room that is free until the units are made */
+	size_t *large = m->members, n = 0; /* room that is free until the units are made */
+	uint64_t is_large = largest_peak(m) / LARGE_PART;
 
 	for (size_t i = 0; i < m->count; i++) {
 		const struct process *p = &m->list[i];
-		if (process_runs(p) || p->id == 1 || p->id == shown)
+		bool execed = p->state == PROCESS_EXECED;
+		if (process_runs(p) || p->id == shown || (p->id == 1 && !execed))
 			continue;
-		if (p->matters)
-			mattered[n++] = i;
+		if (p->state == PROCESS_SIGNALLED || (p->matters && !execed && p->peak_bytes >= is_large))
+			large[n++] = i;
 		else
 			m->foldable[i] = true;
 	}
-	fold_many(m, mattered, n);
+	fold_many(m, large, n);
 }
 
 static int by_id(const void *a, const void *b)

@@ -6,10 +6,12 @@
  *
  * What the user chose for all (units, libraries by direct caller, inlined functions) goes along.
  */
-#include "app.h"
+#include "actions.h"
 #include "config.h"
 
 #include <stdlib.h>
+
+/* --- the one that is shown, and those that are kept */
 
 /* The output is that of the first program, whichever process is shown: one view for all. */
 static void open_views(struct app *a, struct view *output)
@@ -107,4 +109,41 @@ void shown_release(struct app *a)
 	if (output)
 		output->ops->free(output);
 	free(a->kept);
+}
+
+/* --- another one is asked for */
+
+/* A fork has no server until it has lived for some seconds; an exec has none until its agent has begun. */
+static int wait_for_it(struct app *a, const struct process *p)
+{
+	a->wanted = p->id;
+	status_say("%.63s [%d]: its agent does not listen yet; it is shown as soon as that does.  Esc: stay", p->name, p->pid);
+	return 0;
+}
+
+int action_show_process(struct app *a, uint32_t id)
+{
+	const struct process *p = processes_find(a->processes, id);
+	struct err err = { 0 };
+
+	a->wanted = 0;
+	if (!p)
+		return status_error("this process is not in the list any more");
+	if (saver_naming())
+		return status_error("a file is being saved; show another process when it is there");
+	struct watch *w = processes_watch(a->processes, id, &err); /* from now on it stays */
+	if (!w && !p->why && process_runs(p))
+		return wait_for_it(a, p);
+	if (!w)
+		return status_error("%s", err.text);
+	app_watch(a, w);
+	return 0;
+}
+
+void shown_go_on(struct app *a)
+{
+	const struct process *p = a->wanted ? processes_find(a->processes, a->wanted) : NULL;
+
+	if (p && !a->prompt.open)
+		action_show_process(a, a->wanted);
 }

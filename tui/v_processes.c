@@ -77,6 +77,8 @@ static void refresh(struct view *v, bool resort)
 
 /* --- drawing */
 
+static const struct table table;
+
 static struct cell indented(struct cell c, unsigned depth)
 {
 	int indent = (int)depth * 2, most = c.w / 3;
@@ -91,14 +93,20 @@ static struct cell indented(struct cell c, unsigned depth)
 	return c;
 }
 
+/* As much of it as has room; the peak has a column of its own where that is on the screen. */
 static void fold_cell(const struct process_row *r, struct cell c)
 {
+	const char *peaks[] = { ", largest peak ", ", peak ", "" };
 	char text[160], size[32], count[32];
-	bool followed = r->p.state != PROCESS_UNFOLLOWED;
+	bool followed = r->p.state != PROCESS_UNFOLLOWED, bare = !followed || table_shows(&table, c.a->w, C_PEAK);
 
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
-	snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
-		 followed ? ", largest peak " : "", followed ? text_bytes(size, r->p.peak_bytes) : "");
+	for (size_t i = bare ? 2 : 0; i < 3; i++) {
+		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
+			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
+		if (text_width(text) <= c.w - 2)
+			break;
+	}
 	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
 }
 
@@ -199,7 +207,7 @@ static const char *about(const struct app *a, const struct process *p)
 		return "It is shown: Enter goes back to it.";
 	if (p->watch || process_runs(p))
 		return "Enter shows it in all views.";
-	return "It ended before there was a tree of it.";
+	return "It ended before it mattered: only its totals are known.";
 }
 
 static void draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
@@ -208,10 +216,10 @@ static void draw_figures(const struct app *a, const struct process *p, const str
 
 	if (p->state == PROCESS_UNFOLLOWED)
 		return;
-	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s; %s allocated in all.  Began at %s, %s %s.",
+	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s, %s in all; began %s, %s %s",
 		    text_bytes(live, p->live_bytes), text_blocks(blocks, p->live_blocks), process_runs(p) ? "" : " at its end",
 		    text_bytes(peak, p->peak_bytes), text_bytes(all, p->sum.alloc_bytes), text_clock(begin, p->begin_ns),
-		    process_runs(p) ? "runs for" : "ran", text_span_short(ran, ran_ns(a, p)));
+		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
 }
 
 /* The selected process in words. */
@@ -293,30 +301,14 @@ static unsigned open_fold(struct processes_page *g, bool open)
 	return VIEW_DRAW;
 }
 
-/* 0; -1: a report of what is shown is being made, which needs its names. */
-static int may_change(void)
-{
-	return saver_naming() ? status_error("a file is being saved; show another process when it is there") : 0;
-}
-
 static unsigned show(struct processes_page *g, uint32_t id)
 {
 	struct app *a = g->v.app;
-	const struct process *p = processes_find(a->processes, id);
-	struct err err = { 0 };
 
-	if (!p || id == a->others.shown)
-		return VIEW_CLOSE;
-	if (!p->watch && !process_runs(p))
-		return status_error("%.63s: %s", p->name, about(a, p)), VIEW_DRAW;
-	if (may_change())
+	if (id != a->others.shown && action_show_process(a, id))
 		return VIEW_DRAW;
-	struct watch *w = processes_watch(a->processes, id, &err); /* from now on it stays */
-	if (!w)
-		return status_error("%s", err.text), VIEW_DRAW;
 	app_close_page(a); /* frees g */
-	app_watch(a, w);
-	return 0;
+	return VIEW_DRAW;
 }
 
 static unsigned enter(struct processes_page *g)
@@ -414,6 +406,11 @@ static const struct view_ops ops = {
 	.next_hit = next_hit,
 	.free = free_view,
 };
+
+bool view_is_processes(const struct view *v)
+{
+	return v && v->ops == &ops;
+}
 
 /* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
 struct view *view_processes_new(struct app *a)

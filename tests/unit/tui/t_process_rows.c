@@ -82,7 +82,7 @@ TEST(a_fold_opens_and_stays_the_same_while_others_join)
 	make(PROCESSES_BY_TREE, false, false);
 	CHECK_ROWS("make/0 cc1/1 cc1*2/1 cc1/2 cc1/2");
 	CHECK_EQ(r.rows[3].p.peak_bytes, 7); /* the largest first */
-	late->state = PROCESS_SIGNALLED;
+	late->state = PROCESS_EXITED;
 	make(PROCESSES_BY_TREE, false, false);
 	CHECK_ROWS("make/0 cc1*3/1 cc1/2 cc1/2 cc1/2");
 	CHECK(r.rows[1].id == fold && r.rows[1].open);
@@ -92,16 +92,56 @@ TEST(a_fold_opens_and_stays_the_same_while_others_join)
 }
 
 /* What has a tree keeps its row, up to a number of one name. */
+static void add_large(uint32_t parent, const char *name)
+{
+	struct process *p = add(parent, name, PROCESS_EXITED);
+
+	p->matters = true;
+	p->peak_bytes = 90 << 20;
+}
+
 TEST(those_that_mattered_are_folded_where_there_are_many)
 {
 	add(0, "make", PROCESS_RUNNING);
 	for (int i = 0; i < 4; i++)
-		add(1, "cc1plus", PROCESS_EXITED)->matters = true;
+		add_large(1, "cc1plus");
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("make/0 cc1plus/1 cc1plus/1 cc1plus/1 cc1plus/1");
-	add(1, "cc1plus", PROCESS_EXITED)->matters = true;
+	add_large(1, "cc1plus");
 	make(PROCESSES_BY_TREE, false, true);
 	CHECK_ROWS("make/0 cc1plus*5/1");
+}
+
+TEST(a_crash_keeps_its_row)
+{
+	add(0, "sh", PROCESS_RUNNING);
+	add(1, "python3", PROCESS_EXITED);
+	add(1, "python3", PROCESS_SIGNALLED);
+	add(1, "python3", PROCESS_EXITED);
+	make(PROCESSES_BY_TREE, false, true);
+	CHECK_ROWS("sh/0 python3/1 python3*2/1");
+	CHECK_EQ(r.rows[1].p.state, PROCESS_SIGNALLED);
+}
+
+/* By their time: shells of a script that wait for others. */
+TEST(small_ones_that_mattered_are_folded)
+{
+	add(0, "python", PROCESS_RUNNING)->peak_bytes = 10 << 20;
+	add(1, "bash", PROCESS_EXITED)->matters = true;
+	add(1, "bash", PROCESS_EXITED)->matters = true;
+	make(PROCESSES_BY_TREE, false, true);
+	CHECK_ROWS("python/0 bash*2/1");
+}
+
+/* sh -c 'exec ./server' */
+TEST(a_program_stands_in_the_place_of_the_one_that_executed_it)
+{
+	add(0, "sh", PROCESS_EXECED);
+	add(1, "date", PROCESS_EXITED);
+	add(1, "server", PROCESS_RUNNING);
+	add(3, "worker", PROCESS_RUNNING);
+	process_rows_make(&r, list, count, 3, PROCESSES_BY_TREE, false, true);
+	CHECK_ROWS("server/0 worker/1 sh/0 date/0");
 }
 
 TEST(neither_the_first_nor_the_shown_one_is_folded)
@@ -262,6 +302,8 @@ TEST(of_what_is_over_the_largest_peak_is_offered)
 {
 	add(0, "g++", PROCESS_EXITED)->peak_bytes = 40 << 10;
 	add(1, "cc1plus", PROCESS_EXITED)->peak_bytes = 91 << 20;
+	list[1].matters = true;
+	add(1, "ld", PROCESS_EXITED)->peak_bytes = 92 << 20; /* too short: there is no tree of it */
 	CHECK_STR(hint(&list[0], NULL), "cc1plus [1002] held more: 91.0M");
 	CHECK_STR(hint(&list[1], NULL), "");
 }
