@@ -118,6 +118,11 @@ void processes_rule(const struct processes *p, char *text, size_t size);
 int processes_end(struct processes *p, struct err *err);
 size_t processes_running(const struct processes *p);              /* that have an agent, and run */
 bool processes_pending(const struct processes *p);                /* one that has ended is still telling its end */
+/*
+ * Whether a process has the board and no line yet: a child that was forked right before its parent ended, and had no turn
+ * since. Looks at every process that is younger than the first.
+ */
+bool processes_unborn(const struct processes *p);
 /* A mark in every process that has a watch; how many took it. */
 size_t processes_mark(struct processes *p, const char *name);
 

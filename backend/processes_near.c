@@ -21,6 +21,7 @@
 #define SILENCE_NS 3000000000ull
 #define PATIENCE 2             /* looks: the board may know more the next time */
 #define START_NS 2000000000ull /* by which a pid's start may lie behind that of its record: another process has it now */
+#define SERVER_NAME "memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
 #define CHAIN_MAX 64           /* parents of parents */
 
 static bool is_alive(const struct processes *p, const struct line *l)
@@ -141,6 +142,24 @@ void processes_look_alive(struct processes *p)
 		else
 			look_at_unfollowed(p, l);
 	}
+}
+
+static bool is_unborn(void *arg, pid_t pid)
+{
+	const struct processes *p = arg;
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && p->lines[i]->p.pid == (int)pid)
+			return false;
+	char name[64];
+	return procfs_maps(pid, tree_board_name(p->board)) && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+}
+
+bool processes_unborn(const struct processes *p)
+{
+	uint64_t since = p->origin_ns > START_NS ? p->origin_ns - START_NS : 0;
+
+	return p->board && procfs_any(since, is_unborn, (void *)p);
 }
 
 /* --- relatives */

@@ -47,6 +47,20 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	return true;
 }
 
+bool procfs_name(pid_t pid, char *name, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool found = f && fgets(name, (int)size, f);
+	if (found)
+		name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return found;
+}
+
 bool procfs_exe(pid_t pid, char *path, size_t size)
 {
 	char link[64];
@@ -72,5 +86,35 @@ pid_t procfs_child(pid_t parent, const char *exe)
 	}
 	if (d)
 		closedir(d);
+	return found;
+}
+
+bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	struct proc_stat s;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		found = pid > 0 && procfs_stat(pid, &s) && s.state != 'Z' && s.start_ns >= since_ns && fn(arg, pid);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+bool procfs_maps(pid_t pid, const char *name)
+{
+	char path[64], line[4096 + 128];
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, name) != NULL;
+	if (f)
+		fclose(f);
 	return found;
 }

@@ -19,7 +19,7 @@
 
 struct tree_board {
 	int fd;
-	char path[64];
+	char path[64], name[48];
 	struct board_head *head;         /* the mapping */
 	struct board_record *records;
 	uint64_t made_ns;
@@ -38,9 +38,9 @@ static void fill_head(struct board_head *h, uint64_t matter_bytes, uint64_t matt
 	h->linger_ns = LINGER_NS;
 }
 
-static int make_file(void)
+static int make_file(const char *name)
 {
-	int fd = memfd_create("memtop-board", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	int fd = memfd_create(name, MFD_CLOEXEC | MFD_ALLOW_SEALING);
 
 	if (fd < 0)
 		return -1;
@@ -55,7 +55,9 @@ static int make_file(void)
 
 struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, struct err *err)
 {
-	int fd = make_file();
+	char name[48];
+	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
+	int fd = make_file(name);
 	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED) {
@@ -69,6 +71,7 @@ struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, str
 	b->head = map;
 	b->records = (struct board_record *)(b->head + 1);
 	b->made_ns = now_ns();
+	memcpy(b->name, name, sizeof name);
 	snprintf(b->path, sizeof b->path, "/proc/%d/fd/%d", (int)getpid(), fd);
 	fill_head(b->head, matter_bytes, matter_ns);
 	return b;
@@ -87,6 +90,11 @@ void tree_board_free(struct tree_board *b)
 const char *tree_board_path(const struct tree_board *b)
 {
 	return b->path;
+}
+
+const char *tree_board_name(const struct tree_board *b)
+{
+	return b->name;
 }
 
 bool tree_board_moved(struct tree_board *b)

@@ -18,6 +18,7 @@ struct tree_board;
 struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, struct err *err); /* NULL and *err: no memfd */
 void tree_board_free(struct tree_board *b);  /* nobody lingers from now on */
 const char *tree_board_path(const struct tree_board *b); /* "/proc/PID/fd/N" */
+const char *tree_board_name(const struct tree_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */
 bool tree_board_moved(struct tree_board *b); /* a state changed since the last call */
 uint64_t tree_board_missed(const struct tree_board *b);
 /* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */

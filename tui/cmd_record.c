@@ -39,6 +39,7 @@
 #define POLL_MS 200
 #define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
 #define EXEC_MS 1500     /* after an exec: so long the new program's agent may take to speak */
+#define UNBORN_MS 2000   /* so long a child that was just forked may take to its first turn */
 #define SILENCE_MS 5000  /* ... and one that says nothing more has nothing more to say */
 
 struct recording {
@@ -227,7 +228,9 @@ static bool all_over(struct recording *r)
 	size_t running = processes_running(r->processes);
 	if (running)
 		say_on(r, running);
-	return !running && !processes_pending(r->processes);
+	if (running || processes_pending(r->processes))
+		return false;
+	return now_ns() - r->ended_ns > UNBORN_MS * 1000000ull || !processes_unborn(r->processes);
 }
 
 /* The last that was seen is an exec: unless it is known why, nothing came of the program that followed. */

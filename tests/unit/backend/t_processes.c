@@ -8,7 +8,9 @@
 #include <memtop/board.h>
 #include <memtop/wire.h>
 
+#include <signal.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 
 static struct processes *tree;
 static struct board_head *head;
@@ -249,6 +251,7 @@ TEST(one_that_is_gone_without_a_word_is_said_to_be)
 	claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "sh");
 	int pid = fork();
 	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		pause();
 		_exit(0);
 	}
@@ -266,6 +269,28 @@ TEST(one_that_is_gone_without_a_word_is_said_to_be)
 }
 
 /* Its server waits for memtop, and no longer than it takes to have all. */
+/* Forked right before its parent ended, and not on the board yet. */
+TEST(a_child_that_had_no_turn_yet)
+{
+	enter();
+	claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "sh");
+	WAIT_FOR(named("sh") != NULL);
+	CHECK(!processes_unborn(tree));
+	int pid = fork();
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		pause();
+		_exit(0);
+	}
+	CHECK(processes_unborn(tree));
+	claim(1, BOARD_RUNNING, (unsigned)pid, 0, "child");
+	WAIT_FOR(named("child") != NULL);
+	CHECK(!processes_unborn(tree));
+	kill(pid, 9);
+	waitpid(pid, NULL, 0);
+	leave();
+}
+
 TEST(one_that_lingers_is_connected_to)
 {
 	static const uint8_t greeting[MTW_GREETING_LEN] = MTW_MAGIC "\1\0\1";
