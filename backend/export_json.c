@@ -554,6 +554,21 @@ static void modules(struct printer *p)
 	list_end(p);
 }
 
+/* The tree that the program above is one of: largest peak first. */
+static void processes(struct printer *p, const struct export_options *o)
+{
+	const struct process **sorted = NULL;
+	size_t n = o->processes ? export_tree_sorted(o->processes, &sorted) : 0;
+
+	if (o->processes)
+		value(p, "tree", export_tree_json(o->processes));
+	list_begin(p, "processes");
+	for (size_t i = 0; i < n; i++)
+		element(p, export_process_json(sorted[i]));
+	list_end(p);
+	free(sorted);
+}
+
 int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
 		struct err *err)
 {
@@ -587,6 +602,7 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	value(&p, "ages", export_json_ages(r->model));
 	value(&p, "not_known", export_json_not_known(w));
 	value(&p, "verdict", verdict(&p));
+	processes(&p, o);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
 		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));

@@ -527,6 +527,8 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 		goto out;
 	}
 	frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	if (o->processes && processes_count(o->processes) > 1)
+		export_tree_text(o->processes, o->process, out);
 	head(&p);
 	verdict(&p);
 	totals(&p);

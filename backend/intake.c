@@ -161,9 +161,9 @@ static int holds_nothing(const struct intake *in, const struct session_reader *r
 	return -1;
 }
 
-int intake_file(struct intake *in, const char *path, struct err *cut, struct err *err)
+int intake_file(struct intake *in, const char *path, uint32_t stream, struct err *cut, struct err *err)
 {
-	struct session_reader *r = session_open(path, err);
+	struct session_reader *r = session_open(path, stream, err);
 	const uint8_t *payload;
 	uint64_t type;
 	size_t len;

@@ -33,9 +33,9 @@ void intake_release(struct intake *in);
 bool intake_has_hello(const struct intake *in);  /* a program is known */
 /* 0, or -1 and *err (3): the stream is broken. Moves model_ticks() when there is something new to see. */
 int intake_frame(struct intake *in, uint64_t type, const uint8_t *payload, size_t len, struct err *err);
-/* A session file to its end or its last whole block: 0, and *cut says what is missing (empty = nothing).
+/* A stream of a session file to its end or its last whole block: 0, and *cut says what is missing (empty = nothing).
  * -1 and *err (3) when it holds no session. */
-int intake_file(struct intake *in, const char *path, struct err *cut, struct err *err);
+int intake_file(struct intake *in, const char *path, uint32_t stream, struct err *cut, struct err *err);
 /* How memtop's own child ended. */
 void intake_child_ended(struct intake *in, uint32_t state, int status);
 

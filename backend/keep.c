@@ -14,6 +14,11 @@
 #include <string.h>
 #include <unistd.h>
 
+static struct session_writer *writer_of(const struct keep *k)
+{
+	return k->of ? k->of->writer : k->writer;
+}
+
 static void put_meta(struct keep *k, const char *target)
 {
 	uint8_t payload[1024];
@@ -35,11 +40,18 @@ int keep_record(struct keep *k, const char *path, const char *target, struct err
 	return 0;
 }
 
+void keep_join(struct keep *k, struct keep *of, uint32_t stream, const char *target)
+{
+	k->of = of;
+	k->stream = stream;
+	put_meta(k, target);
+}
+
 void keep_spool(struct keep *k, const char *program, unsigned pid, const char *target)
 {
 	char path[4096];
 
-	if (k->writer || *k->failed.text)
+	if (k->of || k->writer || *k->failed.text)
 		return;
 	k->writer = spool_create(program, pid, path, sizeof path, &k->failed);
 	if (!k->writer)
@@ -50,7 +62,12 @@ void keep_spool(struct keep *k, const char *program, unsigned pid, const char *t
 
 bool keep_open(const struct keep *k)
 {
-	return k->writer && !*k->failed.text;
+	return writer_of(k) && !*k->failed.text;
+}
+
+const char *keep_path(const struct keep *k)
+{
+	return k->of ? k->of->path : k->path;
 }
 
 void keep_clock(struct keep *k, uint64_t agent_ns)
@@ -66,7 +83,13 @@ void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t le
 	uint64_t time_ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
 
 	if (keep_open(k))
-		session_frame(k->writer, time_ns, type, payload, len, &k->failed);
+		session_frame(writer_of(k), k->stream, time_ns, type, payload, len, &k->failed);
+}
+
+void keep_table(struct keep *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+{
+	if (keep_open(k))
+		session_frame(writer_of(k), SESSION_TABLE, time_ns, type, payload, len, &k->failed);
 }
 
 void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
@@ -137,7 +160,7 @@ void keep_rules(struct keep *k, const struct expected *e)
 void keep_flush(struct keep *k)
 {
 	if (keep_open(k))
-		session_flush(k->writer, &k->failed);
+		session_flush(writer_of(k), &k->failed);
 }
 
 static int say_failed(const struct keep *k, struct err *err)
@@ -150,10 +173,10 @@ static int say_failed(const struct keep *k, struct err *err)
 
 int keep_copy(struct keep *k, const char *path, struct err *err)
 {
-	if (!k->writer)
+	if (!writer_of(k))
 		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
 			       *k->failed.text ? k->failed.text : "no agent answered yet");
-	return session_copy(k->writer, path, err) ? -1 : say_failed(k, err) != 0;
+	return session_copy(writer_of(k), path, err) ? -1 : say_failed(k, err) != 0;
 }
 
 static int copy_bytes(const char *from, const char *to, struct err *err)
@@ -178,34 +201,37 @@ static int copy_bytes(const char *from, const char *to, struct err *err)
 	return rc;
 }
 
-/* All frames anew, and the rules. 1: not all could be read. */
-static int add_rules(struct session_reader *r, const char *to, const struct expected *e, struct err *err)
+/* All frames of all streams anew, and the rules. 1: not all could be read. */
+static int add_rules(struct session_reader *r, const char *to, const struct expected *e, uint32_t stream, struct err *err)
 {
-	struct keep k = { 0 };
+	struct keep k = { .stream = stream };
 	const uint8_t *payload;
-	uint64_t time_ns = 0, type;
+	uint64_t time_ns = 0, type, end_ns = 0;
 	size_t len;
 	int more;
 
 	k.writer = session_create(to, 0, err);
 	if (!k.writer)
 		return -1;
-	while ((more = session_next(r, &time_ns, &type, &payload, &len, NULL)) > 0)
-		if (session_frame(k.writer, time_ns, type, payload, len, &k.failed))
+	while ((more = session_next(r, &time_ns, &type, &payload, &len, NULL)) > 0) {
+		if (session_frame(k.writer, session_stream(r), time_ns, type, payload, len, &k.failed))
 			break;
-	k.base_ns = time_ns; /* where the file ends */
+		if (session_stream(r) == stream)
+			end_ns = time_ns;
+	}
+	k.base_ns = end_ns; /* where its stream ends */
 	k.base_at = now_ns();
 	keep_rules(&k, e);
 	return keep_end(&k, err) ? -1 : more < 0;
 }
 
-int keep_copy_file(const char *from, const char *to, const struct expected *e, struct err *err)
+int keep_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err)
 {
 	if (!e)
 		return copy_bytes(from, to, err);
-	struct session_reader *r = session_open(from, err);
+	struct session_reader *r = session_open(from, SESSION_ALL, err);
 	/* Written anew, a session that was cut would no longer say so. */
-	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, err);
+	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, stream, err);
 
 	session_reader_free(r);
 	if (rc <= 0)
@@ -221,6 +247,9 @@ int keep_end(struct keep *k, struct err *err)
 {
 	struct err why = { 0 };
 
+	if (k->of && keep_open(k))
+		session_end(writer_of(k), k->stream, &k->failed);
+	k->of = NULL;
 	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
 		k->failed = why;
 	k->writer = NULL;
@@ -229,6 +258,9 @@ int keep_end(struct keep *k, struct err *err)
 
 void keep_release(struct keep *k)
 {
+	if (k->of && keep_open(k))
+		session_end(writer_of(k), k->stream, NULL);
+	k->of = NULL;
 	if (k->writer)
 		session_close(k->writer, NULL);
 	k->writer = NULL;

@@ -4,14 +4,17 @@
  *
  * The program must see what it would have seen without us: the same descriptors (everything of ours is
  * close-on-exec), the same signal dispositions and mask, the same environment in the same order
- * but for LD_PRELOAD and MEMTOP_OPTIONS, which the agent takes out again before main. A start that
+ * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main. A start that
  * fails is told by a pipe that a successful exec closes; the child itself says nothing.
  *
  *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
  *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
+ *   MEMTOP_BOARD = where the agents of its tree write; none: nobody but this process is followed
  */
 #include "launch.h"
 #include "progcheck.h"
+
+#include <memtop/board.h>
 
 #include <errno.h>
 #include <fcntl.h>
@@ -28,10 +31,10 @@
 
 extern char **environ;
 
-/* Room for the program's environment; only the two changed entries are owned. */
+/* Room for the program's environment; only the changed entries are owned. */
 struct environment {
 	char **entries;
-	char *preload, *options;
+	char *preload, *options, *board;
 };
 
 static bool is_file(const char *path)
@@ -156,14 +159,25 @@ static void put_entry(char **entries, size_t *count, char *entry)
 	entries[*count] = NULL;
 }
 
-static void environment_make(struct environment *e, const char *agent, const char *extra)
+/* That of another memtop, which this one was started under. */
+static void drop_board(char **entries, size_t *count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (strncmp(entries[i], BOARD_VARIABLE "=", sizeof BOARD_VARIABLE))
+			entries[kept++] = entries[i];
+	entries[*count = kept] = NULL;
+}
+
+static void environment_make(struct environment *e, const char *agent, const char *extra, const char *board)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("MEMTOP_OPTIONS");
 	size_t count = 0;
 
 	while (environ && environ[count])
 		count++;
-	e->entries = xcalloc(count + 3, sizeof *e->entries);
+	e->entries = xcalloc(count + 4, sizeof *e->entries);
 	if (count)
 		memcpy(e->entries, environ, count * sizeof *e->entries);
 	if (agent)
@@ -173,6 +187,11 @@ static void environment_make(struct environment *e, const char *agent, const cha
 	if (e->preload)
 		put_entry(e->entries, &count, e->preload);
 	put_entry(e->entries, &count, e->options);
+	drop_board(e->entries, &count);
+	if (board && *board) {
+		e->board = xasprintf(BOARD_VARIABLE "=%s", board);
+		put_entry(e->entries, &count, e->board);
+	}
 }
 
 static void environment_release(struct environment *e)
@@ -180,6 +199,7 @@ static void environment_release(struct environment *e)
 	free(e->entries);
 	free(e->preload);
 	free(e->options);
+	free(e->board);
 }
 
 struct start {
@@ -289,7 +309,7 @@ int launch(char *const argv[], const struct launch_options *o, struct launched *
 	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
-	environment_make(&e, linked ? NULL : agent, o->options);
+	environment_make(&e, linked ? NULL : agent, o->options, o->board);
 	struct start s = { .path = path, .argv = argv, .env = e.entries, .stdin_fd = in,
 			   .output_fd = o->own_session ? o->output_fd : -1, .own_session = o->own_session };
 	l->pid = start(&s);

@@ -11,6 +11,7 @@
 struct launch_options {
 	const char *agent;        /* --agent, or NULL: MEMTOP_AGENT, beside the binary, PREFIX/lib/memtop */
 	const char *options;      /* extra MEMTOP_OPTIONS, NULL = none */
+	const char *board;        /* processes_board(): its forks and the programs that it executes are followed; NULL = they are not */
 	const char *stdin_path;   /* NULL = /dev/null (run); "-" = inherit (record) */
 	bool own_session;         /* run: setsid, output into the spool; record: inherits everything */
 	int output_fd;            /* where stdout and stderr go when own_session */

@@ -217,7 +217,7 @@ static void on_slice(void *arg)
 		loop_timer_set(p->slice, 0);
 }
 
-int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err)
+int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
@@ -227,7 +227,7 @@ int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err)
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
 	if (!p->file || !(p->making || past_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
 		drop_file(p);
-		p->file = session_open(path, err);
+		p->file = session_open(path, stream, err);
 		if (!p->file)
 			return -1;
 		p->making = model_new();

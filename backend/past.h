@@ -24,7 +24,7 @@ struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void
 void past_free(struct past *p);                  /* `shown` holds what is now */
 /* Begins to go to the last instant up to a time (the first, where none is; model_instants() of what is now), from a
  * file that holds the session of what is now. 0; -1 and *err. */
-int past_go(struct past *p, const char *path, uint64_t time_ns, struct err *err);
+int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err);
 /* Shows what is now; forgets where it was going. */
 void past_return(struct past *p);
 struct model *past_now(const struct past *p);    /* what the stream goes into */

@@ -20,6 +20,8 @@
 #include <zstd.h>
 
 struct session_reader {
+	uint32_t stream;                 /* the one that is read, or SESSION_ALL; blocks of others are passed over */
+	uint32_t now;                    /* stream of the open block */
 	int fd;
 	char *path;                      /* owned */
 	uint64_t size, at;               /* bytes in the file; of the next block */
@@ -62,15 +64,17 @@ static void read_index(struct session_reader *r)
 	    !read_at(r, r->size - SESSION_TRAILER, trailer, sizeof trailer) || memcmp(trailer + 8, SESSION_END, 8))
 		return;
 	uint64_t at = session_get(trailer, 8), room = r->size - SESSION_TRAILER;
-	if (at < SESSION_HEAD || at > room || room - at < 12 || !read_at(r, at, head, 8) || memcmp(head, SESSION_INDEX, 4))
+	if (at < SESSION_HEAD || at > room || room - at < 12 || !read_at(r, at, head, 8))
 		return;
-	uint64_t bytes = session_get(head + 4, 4);
-	if (bytes % SESSION_INDEX_ENTRY || bytes != room - at - 12)
+	bool tree = !memcmp(head, SESSION_INDEX_OF, 4);
+	uint64_t bytes = session_get(head + 4, 4), entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
+	if ((!tree && memcmp(head, SESSION_INDEX, 4)) || bytes % entry || bytes != room - at - 12)
 		return;
 	uint8_t *p = xmalloc(bytes + 4);
 	r->cut = !read_at(r, at + 8, p, bytes + 4) || session_crc(p, bytes) != session_get(p + bytes, 4);
-	for (uint64_t i = 0; !r->cut && i < bytes; i += SESSION_INDEX_ENTRY) {
-		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8), session_get(p + i + 16, 8) };
+	for (uint64_t i = 0; !r->cut && i < bytes; i += entry) {
+		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8), session_get(p + i + 16, 8),
+					   tree ? session_get(p + i + 24, 8) : 0 };
 		GROW(r->index, r->index_room, r->index_len + 1);
 		r->index[r->index_len++] = e;
 	}
@@ -98,7 +102,7 @@ static bool is_locked(int fd)
 	return false;
 }
 
-struct session_reader *session_open(const char *path, struct err *err)
+struct session_reader *session_open(const char *path, uint32_t stream, struct err *err)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t head[SESSION_HEAD];
@@ -110,6 +114,7 @@ struct session_reader *session_open(const char *path, struct err *err)
 	}
 	struct session_reader *r = xcalloc(1, sizeof *r);
 	r->fd = fd;
+	r->stream = stream;
 	r->path = xstrdup(path);
 	r->at = SESSION_HEAD;
 	r->cut = true;
@@ -126,9 +131,9 @@ struct session_reader *session_open(const char *path, struct err *err)
 		why = "it does not begin like one";
 	if (why) {
 		err_set(err, 3, "%s: not a session file: %s; record one with memtop record -o %s -- PROG", path, why, path);
-	} else if (session_get(head + 8, 2) != SESSION_VERSION) {
+	} else if (session_get(head + 8, 2) < SESSION_ONE || session_get(head + 8, 2) > SESSION_TREE) {
 		err_set(err, 3, "%s: written by another memtop: format %u, this memtop reads %d; open it with the memtop that wrote it",
-			path, (unsigned)session_get(head + 8, 2), SESSION_VERSION);
+			path, (unsigned)session_get(head + 8, 2), SESSION_TREE);
 		why = "version";
 	}
 	r->zstd = why ? NULL : ZSTD_createDCtx();
@@ -170,36 +175,29 @@ static int end_of_file(struct session_reader *r)
 	return 0;
 }
 
-/* 1 a block is open, 0 the end (r->cut tells which), -1 damage. */
-static int next_block(struct session_reader *r, struct err *err)
+/* What stands there in place of a block: the index, or damage. */
+static int no_block(struct session_reader *r, const uint8_t *head, size_t n, struct err *err)
 {
-	uint8_t head[SESSION_BLOCK_HEAD];
-	uint64_t left = r->size - r->at;
-	size_t n = left < sizeof head ? (size_t)left : sizeof head;
+	size_t word = n < 4 ? n : 4;
 
-	if (!read_at(r, r->at, head, n))
-		return damaged(r, "cannot be read", err);
-	if (memcmp(head, SESSION_BLOCK, n < 4 ? n : 4)) {
-		if (memcmp(head, SESSION_INDEX, n < 4 ? n : 4))
-			return damaged(r, "neither a block nor the index", err);
-		if (!r->indexed && n >= 8 && left >= 12 + SESSION_TRAILER + session_get(head + 4, 4))
-			return damaged(r, "the index is wrong", err);
-		return end_of_file(r);
-	}
-	if (n < sizeof head) {
-		r->cut = true;
-		return end_of_file(r);
-	}
-	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
-	if (raw > SESSION_RAW_MAX || packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX))
-		return damaged(r, "a block of impossible size", err);
-	if (packed > left - sizeof head) {
-		r->cut = true;
-		return end_of_file(r);
-	}
+	if (memcmp(head, SESSION_INDEX, word) && memcmp(head, SESSION_INDEX_OF, word))
+		return damaged(r, "neither a block nor the index", err);
+	if (!r->indexed && n >= 8 && r->size - r->at >= 12 + SESSION_TRAILER + session_get(head + 4, 4))
+		return damaged(r, "the index is wrong", err);
+	return end_of_file(r);
+}
+
+static int cut_here(struct session_reader *r)
+{
+	r->cut = true;
+	return end_of_file(r);
+}
+
+static int open_block(struct session_reader *r, const uint8_t *head, uint64_t head_len, uint64_t packed, uint64_t raw, struct err *err)
+{
 	GROW(r->packed, r->packed_room, packed);
 	GROW(r->raw, r->raw_room, raw);
-	if (!read_at(r, r->at + sizeof head, r->packed, packed))
+	if (!read_at(r, r->at + head_len, r->packed, packed))
 		return damaged(r, "cannot be read", err);
 	if (ZSTD_decompressDCtx(r->zstd, r->raw, raw, r->packed, packed) != raw)
 		return damaged(r, "a block's checksum is wrong", err);
@@ -208,7 +206,36 @@ static int next_block(struct session_reader *r, struct err *err)
 	r->raw_len = raw;
 	r->raw_at = 0;
 	r->time_ns = session_get(head + 12, 8);
-	r->at += sizeof head + packed;
+	return 1;
+}
+
+/* 1 a block was passed over or is open, 0 the end (r->cut tells which), -1 damage. */
+static int next_block(struct session_reader *r, struct err *err)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+	uint64_t left = r->size - r->at;
+	size_t n = left < sizeof head ? (size_t)left : sizeof head;
+
+	if (!read_at(r, r->at, head, n))
+		return damaged(r, "cannot be read", err);
+	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4), other = n >= 4 && !memcmp(head, SESSION_BLOCK_OF, 4);
+	if (!one && !other)
+		return no_block(r, head, n, err);
+	size_t head_len = other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
+	if (n < head_len)
+		return cut_here(r);
+	if (other && session_crc(head, SESSION_BLOCK_HEAD) != session_get(head + SESSION_BLOCK_HEAD, 4))
+		return damaged(r, "a block's head is wrong", err);
+	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
+	if (raw > SESSION_RAW_MAX || packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX))
+		return damaged(r, "a block of impossible size", err);
+	if (packed > left - head_len)
+		return cut_here(r);
+	uint32_t stream = other ? (uint32_t)session_get(head + 28, 4) : 0;
+	if ((r->stream == stream || r->stream == SESSION_ALL) && open_block(r, head, head_len, packed, raw, err) < 0)
+		return -1;
+	r->now = stream;
+	r->at += head_len + packed;
 	return 1;
 }
 
@@ -241,6 +268,11 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, co
 	return 1;
 }
 
+uint32_t session_stream(const struct session_reader *r)
+{
+	return r->now;
+}
+
 bool session_cut(const struct session_reader *r)
 {
 	return r->cut;
@@ -267,9 +299,12 @@ static void scan_index(struct session_reader *r)
 {
 	uint8_t head[SESSION_BLOCK_HEAD];
 
-	for (uint64_t at = SESSION_HEAD; read_at(r, at, head, sizeof head) && !memcmp(head, SESSION_BLOCK, 4);) {
-		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8) };
-		at += sizeof head + session_get(head + 4, 4);
+	for (uint64_t at = SESSION_HEAD; read_at(r, at, head, sizeof head);) {
+		bool other = !memcmp(head, SESSION_BLOCK_OF, 4);
+		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8), other ? session_get(head + 28, 4) : 0 };
+		if (!other && memcmp(head, SESSION_BLOCK, 4))
+			break;
+		at += (other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD) + session_get(head + 4, 4);
 		if (at > r->size)
 			break;
 		GROW(r->index, r->index_room, r->index_len + 1);
@@ -280,23 +315,16 @@ static void scan_index(struct session_reader *r)
 
 int session_seek(struct session_reader *r, uint64_t time_ns)
 {
-	size_t low = 0, high;
+	const struct session_entry *found = NULL;
 
 	if (!r->indexed)
 		scan_index(r);
-	high = r->index_len;
-	if (!high)
+	for (size_t i = 0; i < r->index_len; i++) /* the last block that begins at or before time_ns, or the first */
+		if (r->index[i].stream == r->stream && (!found || r->index[i].first_ns <= time_ns))
+			found = &r->index[i];
+	if (!found || found->offset < SESSION_HEAD || found->offset >= r->size)
 		return -1;
-	while (high - low > 1) { /* the last block that begins at or before time_ns */
-		size_t mid = low + (high - low) / 2;
-		if (r->index[mid].first_ns <= time_ns)
-			low = mid;
-		else
-			high = mid;
-	}
-	if (r->index[low].offset < SESSION_HEAD || r->index[low].offset >= r->size)
-		return -1;
-	r->at = r->index[low].offset;
+	r->at = found->offset;
 	r->raw_at = r->raw_len = 0;
 	r->ended = false;
 	r->damage.text[0] = '\0';

@@ -2,9 +2,10 @@
  *
  * session_write.c - the session file's writer. Main thread only.
  *
- * Frames gather in memory and leave as one compressed block when it is a second old or full, in
+ * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or full, in
  * one write: a recorder that is killed loses a second at most. The file is never changed behind its
- * end but for one case: a block that a full disk cut short is truncated away.
+ * end but for two cases: a block that a full disk cut short is truncated away, and the first block of another
+ * stream than 0 raises the version in the head.
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
@@ -22,15 +23,22 @@
 #define BLOCK_NS 1000000000ull
 #define LEVEL 3 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
 
+struct stream {
+	uint32_t number;
+	uint8_t *raw;                    /* its open block */
+	size_t raw_len, raw_room;
+	uint64_t first_ns, last_ns;      /* of the open block */
+	uint64_t opened_at;              /* now_ns() of its first frame */
+};
+
 struct session_writer {
 	int fd;
 	char *path;                      /* owned */
 	uint64_t max_bytes;              /* 0 = unbounded */
 	uint64_t written;
-	uint8_t *raw;                    /* the open block */
-	size_t raw_len, raw_room;
-	uint64_t first_ns, last_ns;      /* of the open block */
-	uint64_t opened_at;              /* now_ns() of its first frame */
+	struct stream **streams;         /* in no order; those with an open block, and some more */
+	size_t stream_count, stream_room;
+	unsigned version;                /* in the file's head */
 	uint8_t *packed;
 	size_t packed_room;
 	ZSTD_CCtx *zstd;
@@ -53,10 +61,20 @@ static int write_all(int fd, const uint8_t *p, size_t len)
 	return 0;
 }
 
+/* How far stream 0 is in the file. */
+static double saved_seconds(const struct session_writer *w)
+{
+	size_t i = w->index_len;
+
+	while (i && w->index[i - 1].stream)
+		i--;
+	return i ? (double)w->index[i - 1].last_ns / 1e9 : 0;
+}
+
 static int give_up(struct session_writer *w, int why, struct err *err)
 {
 	const char *what = why == ENOSPC || why == EDQUOT ? "disk full" : "cannot be written";
-	double s = w->index_len ? (double)w->index[w->index_len - 1].last_ns / 1e9 : 0;
+	double s = saved_seconds(w);
 
 	if (w->index_len)
 		err_set(&w->failed, 125, "%s: %s: %s; the first %.1f s (%llu bytes) are saved and can be opened", w->path, what,
@@ -82,7 +100,7 @@ static int is_failed(const struct session_writer *w, struct err *err)
 /* As long as it was meant to become: what is there stays good. */
 static int be_full(struct session_writer *w, struct err *err)
 {
-	double s = w->index_len ? (double)w->index[w->index_len - 1].last_ns / 1e9 : 0;
+	double s = saved_seconds(w);
 
 	err_set(&w->failed, 125, "%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at %.1f s; "
 		"for more use memtop record", w->path, (double)w->written / 1048576, s);
@@ -95,6 +113,7 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 
 	w->fd = fd;
 	w->path = xstrdup(path);
+	w->version = SESSION_ONE;
 	w->max_bytes = max_bytes;
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
@@ -104,12 +123,20 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	return w;
 }
 
+static void stream_free(struct stream *s)
+{
+	free(s->raw);
+	free(s);
+}
+
 static void writer_free(struct session_writer *w)
 {
 	close(w->fd);
 	ZSTD_freeCCtx(w->zstd);
 	free(w->path);
-	free(w->raw);
+	for (size_t i = 0; i < w->stream_count; i++)
+		stream_free(w->streams[i]);
+	free(w->streams);
 	free(w->packed);
 	free(w->index);
 	free(w);
@@ -134,7 +161,7 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	if (fd < 0)
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);
-	head[8] = SESSION_VERSION;
+	head[8] = SESSION_ONE;
 	int rc = write_all(fd, head, sizeof head);
 	if (rc) {
 		give_up(w, -rc, err);
@@ -145,7 +172,27 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	return w;
 }
 
-static void put_raw(struct session_writer *w, uint64_t type, const uint8_t *payload, size_t len)
+static struct stream *find_stream(struct session_writer *w, uint32_t number)
+{
+	for (size_t i = 0; i < w->stream_count; i++)
+		if (w->streams[i]->number == number)
+			return w->streams[i];
+	return NULL;
+}
+
+static struct stream *stream_of(struct session_writer *w, uint32_t number)
+{
+	struct stream *s = find_stream(w, number);
+
+	if (s)
+		return s;
+	s = xcalloc(1, sizeof *s);
+	s->number = number;
+	GROW(w->streams, w->stream_room, w->stream_count + 1);
+	return w->streams[w->stream_count++] = s;
+}
+
+static void put_raw(struct stream *s, uint64_t type, const uint8_t *payload, size_t len)
 {
 	uint8_t head[20];
 	struct mtw_out o = { head, head + sizeof head, false };
@@ -153,85 +200,138 @@ static void put_raw(struct session_writer *w, uint64_t type, const uint8_t *payl
 	mtw_put(&o, type);
 	mtw_put(&o, len);
 	size_t head_len = (size_t)(o.at - head);
-	GROW(w->raw, w->raw_room, w->raw_len + head_len + len);
-	memcpy(w->raw + w->raw_len, head, head_len);
+	GROW(s->raw, s->raw_room, s->raw_len + head_len + len);
+	memcpy(s->raw + s->raw_len, head, head_len);
 	if (len)
-		memcpy(w->raw + w->raw_len + head_len, payload, len);
-	w->raw_len += head_len + len;
+		memcpy(s->raw + s->raw_len + head_len, payload, len);
+	s->raw_len += head_len + len;
 }
 
-static void put_time(struct session_writer *w, uint64_t time_ns)
+static void put_time(struct stream *s, uint64_t time_ns)
 {
 	uint8_t payload[10];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
 	mtw_put(&o, time_ns);
-	put_raw(w, MTW_S_TIME, payload, (size_t)(o.at - payload));
-	w->last_ns = time_ns;
+	put_raw(s, MTW_S_TIME, payload, (size_t)(o.at - payload));
+	s->last_ns = time_ns;
 }
 
-int session_frame(struct session_writer *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len,
+/* From now on an older memtop must not take the file for a session of one process. 0 or -errno. */
+static int raise_version(struct session_writer *w)
+{
+	const uint8_t version[2] = { SESSION_TREE };
+	ssize_t n;
+
+	if (w->version == SESSION_TREE)
+		return 0;
+	while ((n = pwrite(w->fd, version, sizeof version, 8)) < 0 && errno == EINTR)
+		;
+	if (n != sizeof version)
+		return n < 0 ? -errno : -EIO;
+	w->version = SESSION_TREE;
+	return 0;
+}
+
+/* The head of a block, of `packed` bytes behind it. */
+static void put_head(uint8_t *head, const struct stream *s, size_t packed)
+{
+	memcpy(head, s->number ? SESSION_BLOCK_OF : SESSION_BLOCK, 4);
+	session_put(head + 4, packed, 4);
+	session_put(head + 8, s->raw_len, 4);
+	session_put(head + 12, s->first_ns, 8);
+	session_put(head + 20, s->last_ns, 8);
+	session_put(head + 28, s->number, 4);
+	if (s->number)
+		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
+}
+
+static int flush_stream(struct session_writer *w, struct stream *s, struct err *err)
+{
+	size_t head = s->number ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
+
+	if (is_failed(w, err))
+		return -1;
+	if (!s->raw_len)
+		return 0;
+	GROW(w->packed, w->packed_room, head + ZSTD_compressBound(s->raw_len));
+	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw, s->raw_len);
+	if (ZSTD_isError(n))
+		return give_up(w, ENOMEM, err);
+	if (w->max_bytes && w->written + head + n > w->max_bytes)
+		return be_full(w, err);
+	put_head(w->packed, s, n);
+	int rc = s->number ? raise_version(w) : 0;
+	if (!rc)
+		rc = write_all(w->fd, w->packed, head + n);
+	if (rc)
+		return give_up(w, -rc, err);
+	GROW(w->index, w->index_room, w->index_len + 1);
+	w->index[w->index_len++] = (struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
+	w->written += head + n;
+	s->raw_len = 0;
+	return 0;
+}
+
+int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len,
 		  struct err *err)
 {
 	if (is_failed(w, err))
 		return -1;
 	if (len > MTW_FRAME_MAX)
 		return err_set(err, 125, "%s: a frame of %zu bytes is too long for a session", w->path, len);
-	if (!w->raw_len) {
-		w->first_ns = time_ns;
-		w->opened_at = now_ns();
+	struct stream *s = stream_of(w, stream);
+	if (!s->raw_len) {
+		s->first_ns = time_ns;
+		s->opened_at = now_ns();
 	}
-	/* Time never goes back within a file: the index is searched by it. */
-	if (!w->raw_len || time_ns > w->last_ns)
-		put_time(w, time_ns);
-	put_raw(w, type, payload, len);
-	if (w->raw_len >= SESSION_BLOCK_FULL || now_ns() - w->opened_at >= BLOCK_NS)
-		return session_flush(w, err);
+	/* Time never goes back within a stream: the index is searched by it. */
+	if (!s->raw_len || time_ns > s->last_ns)
+		put_time(s, time_ns);
+	put_raw(s, type, payload, len);
+	if (s->raw_len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS)
+		return flush_stream(w, s, err);
 	return 0;
 }
 
 int session_flush(struct session_writer *w, struct err *err)
 {
-	if (is_failed(w, err))
-		return -1;
-	if (!w->raw_len)
-		return 0;
-	GROW(w->packed, w->packed_room, SESSION_BLOCK_HEAD + ZSTD_compressBound(w->raw_len));
-	size_t n = ZSTD_compress2(w->zstd, w->packed + SESSION_BLOCK_HEAD, w->packed_room - SESSION_BLOCK_HEAD, w->raw,
-				  w->raw_len);
-	if (ZSTD_isError(n))
-		return give_up(w, ENOMEM, err);
-	if (w->max_bytes && w->written + SESSION_BLOCK_HEAD + n > w->max_bytes)
-		return be_full(w, err);
-	uint8_t *head = w->packed;
-	memset(head, 0, SESSION_BLOCK_HEAD);
-	memcpy(head, SESSION_BLOCK, 4);
-	session_put(head + 4, n, 4);
-	session_put(head + 8, w->raw_len, 4);
-	session_put(head + 12, w->first_ns, 8);
-	session_put(head + 20, w->last_ns, 8);
-	int rc = write_all(w->fd, w->packed, SESSION_BLOCK_HEAD + n);
-	if (rc)
-		return give_up(w, -rc, err);
-	GROW(w->index, w->index_room, w->index_len + 1);
-	w->index[w->index_len++] = (struct session_entry){ w->written, w->first_ns, w->last_ns };
-	w->written += SESSION_BLOCK_HEAD + n;
-	w->raw_len = 0;
-	return 0;
+	int rc = is_failed(w, err);
+
+	for (size_t i = 0; i < w->stream_count && rc == 0; i++)
+		rc = flush_stream(w, w->streams[i], err);
+	return rc;
+}
+
+int session_end(struct session_writer *w, uint32_t stream, struct err *err)
+{
+	struct stream *s = find_stream(w, stream);
+	int rc = s ? flush_stream(w, s, err) : 0;
+
+	for (size_t i = 0; s && i < w->stream_count; i++)
+		if (w->streams[i] == s)
+			w->streams[i] = w->streams[--w->stream_count];
+	if (s)
+		stream_free(s);
+	return rc;
 }
 
 /* Index and trailer behind the last block. 0 or -errno. */
 static int write_index(const struct session_writer *w, int fd)
 {
-	size_t bytes = w->index_len * SESSION_INDEX_ENTRY, len = 8 + bytes + 4 + SESSION_TRAILER;
+	bool tree = w->version == SESSION_TREE;
+	size_t entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
+	size_t bytes = w->index_len * entry, len = 8 + bytes + 4 + SESSION_TRAILER;
 	uint8_t *p = xcalloc(1, len), *at = p + 8;
 
-	memcpy(p, SESSION_INDEX, 4);
+	memcpy(p, tree ? SESSION_INDEX_OF : SESSION_INDEX, 4);
 	session_put(p + 4, bytes, 4);
-	for (size_t i = 0; i < w->index_len; i++, at += SESSION_INDEX_ENTRY) {
+	for (size_t i = 0; i < w->index_len; i++, at += entry) {
 		session_put(at, w->index[i].offset, 8);
 		session_put(at + 8, w->index[i].first_ns, 8);
 		session_put(at + 16, w->index[i].last_ns, 8);
+		if (tree)
+			session_put(at + 24, w->index[i].stream, 8);
 	}
 	session_put(at, session_crc(p + 8, bytes), 4);
 	session_put(at + 4, w->written, 8);

@@ -358,7 +358,7 @@ static int read_file(struct watch *w, struct err *err)
 {
 	struct err cut = { 0 };
 
-	if (intake_file(&w->in, w->target.name, &cut, err))
+	if (intake_file(&w->in, w->target.name, w->target.stream, &cut, err))
 		return -1;
 	w->rules_read = expected_version(w->in.expected);
 	if (*cut.text)
@@ -385,6 +385,8 @@ static int connect_target(struct watch *w, struct err *err)
 		return -1;
 	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
 		return -1;
+	if (w->options.share)
+		keep_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);
 	check_kept(w);
 	symbols_on_answer(w->in.symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
@@ -407,7 +409,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->target = *t;
 	w->options = *o;
 	w->opened_ns = now_ns();
-	w->looks.kept = o->record_path || o->spool;
+	w->looks.kept = o->record_path || o->spool || o->share;
 	intake_init(&w->in, loop, w->target.text, &o->symbols);
 	w->shown = w->in.model;
 	model_set_sliced(w->in.model, o->sliced);
@@ -485,7 +487,7 @@ int watch_travelled(const struct watch *w)
 
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
-	const char *path = w->conn ? w->keep.path : w->target.name;
+	const char *path = w->conn ? keep_path(&w->keep) : w->target.name;
 
 	if (!path)
 		return err_set(err, 3, "no session is kept of this program, so there is no way back%s%s",
@@ -493,7 +495,7 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 	if (!model_complete(w->in.model))
 		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
 	keep_flush(&w->keep);
-	return past_go(w->past, path, time_ns, err);
+	return past_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
 }
 
 void watch_return(struct watch *w)
@@ -664,7 +666,7 @@ int watch_save(struct watch *w, const char *path, struct err *err)
 {
 	const struct expected *more = expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
 
-	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, more, err);
+	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, more, w->target.stream, err);
 }
 
 void watch_save_begin(struct watch *w)
@@ -675,7 +677,31 @@ void watch_save_begin(struct watch *w)
 
 const char *watch_spool_path(const struct watch *w)
 {
-	return w->keep.path;
+	return keep_path(&w->keep);
+}
+
+bool watch_keeps(const struct watch *w)
+{
+	return keep_open(&w->keep);
+}
+
+bool watch_may_keep(const struct watch *w)
+{
+	return w->options.spool && w->conn && !*w->keep.failed.text && !model_final(w->in.model);
+}
+
+void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+{
+	keep_table(&w->keep, time_ns, type, payload, len);
+	check_kept(w);
+}
+
+bool watch_named(const struct watch *w)
+{
+	uint64_t done, asked;
+
+	symbols_progress(w->in.symbols, &done, &asked);
+	return done >= asked;
 }
 
 int watch_end_record(struct watch *w, struct err *err)

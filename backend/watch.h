@@ -24,6 +24,7 @@ struct target {
 	char name[512];  /* abstract name, socket path or file */
 	int port, pid;
 	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
+	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program (session.h) */
 	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
 	char text[600];  /* as typed: for messages and the header */
 };
@@ -34,6 +35,8 @@ int target_parse_pid(const char *word, struct target *t, struct err *err);
 struct watch_options {
 	const char *who;          /* shown to other viewers; NULL = user@host */
 	const char *record_path;  /* write the session to this file (record); NULL = no */
+	struct watch *share;      /* keep the session in the file of this one, as `stream`; NULL = no. Closed after this one */
+	uint32_t stream;
 	const struct expected *expected; /* more rules than the session has (expected.h); NULL = none. Copied */
 	bool spool;               /* keep $XDG_STATE_HOME/memtop/ (live views) */
 	bool wait;                /* keep trying when nobody answers yet (live view) */
@@ -109,6 +112,11 @@ const char *watch_missing(const struct watch *w, enum mtw_kind kind);
 void watch_save_begin(struct watch *w);
 int watch_save(struct watch *w, const char *path, struct err *err);
 const char *watch_spool_path(const struct watch *w);
+bool watch_keeps(const struct watch *w);         /* what comes goes into a file */
+bool watch_may_keep(const struct watch *w);      /* ... or will, once its agent has greeted */
+/* A line of the process tree's table, into the file of w: MTW_S_TREE or MTW_S_PROCESS. */
+void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len);
+bool watch_named(const struct watch *w);         /* no name that was asked for is outstanding */
 /* Looks a last time when the program goes on, and ends record_path: index, trailer. 0; -1 and *err (125, says how much is safely in it) when it could not be
  * written whole, now or on the way. */
 int watch_end_record(struct watch *w, struct err *err);

@@ -9,10 +9,8 @@
 
 #include "term.h"
 
-#include <signal.h>
 #include <string.h>
-
-#define STOPPING_NS 3000000000ull /* a program that was asked to end is waited for */
+#include <time.h>
 
 static unsigned said(int rc)
 {
@@ -22,12 +20,29 @@ static unsigned said(int rc)
 
 /* --- marks and diff */
 
+/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in all processes. */
+size_t action_mark(struct app *a, const char *name)
+{
+	char clock[32];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	if (!*name && others_watches(a->processes) > 1 && localtime_r(&now, &tm) && strftime(clock, sizeof clock, "%H:%M:%S", &tm))
+		name = clock;
+	return processes_mark(a->processes, name);
+}
+
 static int mark_now(struct app *a, const char *name)
 {
-	if (watch_mark(a->watch, name))
+	size_t processes = action_mark(a, name);
+	char where[48] = "";
+
+	if (!processes)
 		return status_error("no mark was set: there is no live link to the program");
-	status_say(watch_instant(a->watch) ? "mark asked for, of now and not of this instant%s%s" :
-					     "mark asked for%s%s; d compares with it", *name ? ": " : "", name);
+	if (processes > 1)
+		snprintf(where, sizeof where, " in %zu processes", processes);
+	status_say(watch_instant(a->watch) ? "mark asked for%s, of now and not of this instant%s%s" :
+					     "mark asked for%s%s%s; d compares with it", where, *name ? ": " : "", name);
 	return 0;
 }
 
@@ -155,12 +170,7 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 	if (e != PROMPT_DONE)
 		return;
 	if (*text == 's') {
-		/* it leads a session of its own: all that it started goes with it */
-		if (kill(-a->options->child_pid, SIGTERM))
-			kill(a->options->child_pid, SIGTERM);
-		if (a->options->stopped)
-			*a->options->stopped = true;
-		a->leave_ns = now_ns() + STOPPING_NS;
+		leave_stop(a);
 		status_say("Asked to end; its last state is waited for.  q: leave now");
 		return;
 	}
@@ -186,10 +196,9 @@ static unsigned back(struct app *a)
 		app_show(a, VIEW_OVERVIEW);
 		return VIEW_DRAW;
 	}
-	if (a->options->child && !a->figures.final && a->figures.state == MTW_RUNNING)
-		prompt_ask(&a->prompt,
-			   "Running.  l: leave it running  s: stop it  Esc: stay",
-			   "ls", leaving, a);
+	char question[96];
+	if (a->options->child && leave_question(a, question, sizeof question))
+		prompt_ask(&a->prompt, question, "ls", leaving, a);
 	else
 		prompt_ask(&a->prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting, a);
 	return VIEW_DRAW;
@@ -200,6 +209,7 @@ static unsigned escape(struct app *a)
 	struct view *v = app_view(a);
 
 	status_clear();
+	a->wanted = 0;
 	if (a->find.text[0]) /* it is in what is in front, within any zoom */
 		return find_end(a);
 	if (a->page)
@@ -288,15 +298,6 @@ static unsigned detach(struct app *a)
 	return VIEW_DRAW;
 }
 
-static unsigned switch_process(struct app *a)
-{
-	if (!a->options->can_switch)
-		return said(status_error(a->options->child ? "this view is the program's; for others, memtop in another terminal" :
-							     "this is a file; memtop alone chooses among processes"));
-	app_quit(a, TUI_SWITCH);
-	return 0;
-}
-
 static unsigned churn(struct app *a)
 {
 	app_show(a, VIEW_SITES);
@@ -343,7 +344,7 @@ unsigned action_request(struct app *a, enum request r)
 	case REQ_OLDER: action_older(a); return VIEW_DRAW;
 	case REQ_SAVE: action_save(a); return VIEW_DRAW;
 	case REQ_PAUSE: return pause_or_go_on(a);
-	case REQ_PROCESSES: return switch_process(a);
+	case REQ_PROCESSES: app_open_page(a, view_processes_new(a)); return VIEW_DRAW;
 	case REQ_PERCENT:
 		a->percent = !a->percent;
 		status_clear(); /* what u said is not of the column any more */

@@ -12,12 +12,18 @@
 
 #include <limits.h>
 
+size_t action_mark(struct app *a, const char *name);       /* in all processes; how many took it */
+bool leave_question(const struct app *a, char *out, size_t size); /* leave.c: false = nothing runs that we started */
+void leave_stop(struct app *a);                            /* leave.c: asks all that runs to end; a->leave_ns says how long it is waited for */
+bool leave_over(const struct app *a, uint64_t now);        /* leave.c: ... and it did, or took too long */
+int action_show_process(struct app *a, uint32_t id);       /* shown.c: in all views, now or when it can be; -1: it cannot */
 void action_save(struct app *a);                           /* save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* save.c */
 /* What was typed as a path, with the home folder in place of ~; typed itself, or in out. */
 const char *action_path(const char *typed, char out[PATH_MAX]);
 /* saver.c: a report. */
 void saver_start(struct app *a, const struct export_format *format, const char *path);
+bool saver_naming(void);                                   /* saver.c: a report waits for names of what is shown */
 void saver_stop(void);                                     /* saver.c: leaves no half of one */
 unsigned action_copy_stack(struct app *a);                 /* stack.c: of the selected row */
 unsigned action_edit(struct app *a);                       /* stack.c: the editor at its line */

@@ -116,6 +116,7 @@ void app_refresh(struct app *a, bool resort)
 
 	a->moved = a->due = false;
 	figures_take(&a->figures, a->watch, a->owners, travel_owners(a), a->query);
+	others_take(&a->others, a->processes, a->watch);
 	if (a->time.at_ns > a->figures.time_ns)
 		a->time.at_ns = 0; /* another program: time begins anew */
 	struct view *v = a->views[a->current];
@@ -248,13 +249,6 @@ static void on_input(void *arg, unsigned events)
 		fflush(a->key_log);
 }
 
-/* After "stop it": its last state is here, and so in the session that is kept; or it takes too long. */
-static bool stopping_is_over(const struct app *a, uint64_t now)
-{
-	return a->leave_ns &&
-	       (now >= a->leave_ns || (*a->options->ended && model_final(a->model)));
-}
-
 static void on_timer(void *arg)
 {
 	struct app *a = arg;
@@ -264,7 +258,7 @@ static void on_timer(void *arg)
 				 : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
-	if (stopping_is_over(a, now)) {
+	if (leave_over(a, now)) {
 		app_quit(a, 0);
 		return;
 	}
@@ -310,6 +304,41 @@ static void on_change(void *arg, unsigned bits)
 		begin_slice(a);
 		show_anew(a);
 	}
+}
+
+/* Each second. What the views show is queried again for their list alone: a large tree of calls may have ended. */
+static void on_processes(void *arg)
+{
+	struct app *a = arg;
+	const struct watch *was = a->watch;
+	struct others before = a->others;
+
+	shown_go_on(a);
+	if (!a->paused)
+		others_take(&a->others, a->processes, a->watch);
+	a->moved |= view_is_processes(a->page);
+	if (a->watch != was || memcmp(&before, &a->others, sizeof before))
+		draw(a, false);
+}
+
+/* What happened to it while another one was shown is caught up with: a way through its past may have ended. */
+void app_watch(struct app *a, struct watch *w)
+{
+	if (a->watch)
+		watch_on_change(a->watch, NULL, NULL);
+	bool before = shown_change(a, w);
+	struct view *v = a->views[a->current];
+	watch_on_change(w, on_change, a);
+	begin_slice(a);
+	if (before)
+		travel_arrived(a);
+	if (before && v->ops->enter)
+		v->ops->enter(v);
+	if (!travel_under_way(a))
+		app_refresh(a, true);
+	if (!before && watch_target(w)->kind == TARGET_FILE)
+		travel_read(a);
+	end_slice(a);
 }
 
 static void on_resize(void *arg)
@@ -379,8 +408,6 @@ static int open_screen(struct app *a, struct err *err)
 		return -1;
 	draw_start();
 	a->percent = c->percent;
-	owners_direct(a->owners, c->direct);
-	query_set_inlined(a->query, c->inlined);
 	text_set_units(c->units);
 	a->mouse = c->mouse;
 	term_mouse(a->mouse);
@@ -392,19 +419,6 @@ static int open_screen(struct app *a, struct err *err)
 	return 0;
 }
 
-static void open_views(struct app *a)
-{
-	a->views[VIEW_OVERVIEW] = view_overview_new(a);
-	a->views[VIEW_TREE] = view_tree_new(a);
-	a->views[VIEW_SITES] = view_sites_new(a);
-	a->views[VIEW_LIBS] = view_libs_new(a);
-	a->views[VIEW_MARKS] = view_marks_new(a);
-	a->views[VIEW_THREADS] = view_threads_new(a);
-	a->views[VIEW_MEMORY] = view_memory_new(a);
-	if (a->options->output_fd >= 0 && a->options->child)
-		a->views[VIEW_OUTPUT] = view_output_new(a);
-}
-
 static void close_app(struct app *a)
 {
 	term_stop();
@@ -412,49 +426,29 @@ static void close_app(struct app *a)
 	while (a->source_count)
 		loop_remove(a->sources[--a->source_count]);
 	app_close_page(a);
-	for (int i = 0; i < VIEW_COUNT; i++)
-		view_free(a->views[i]);
-	travel_release(a);
-	if (a->query)
-		query_free(a->query);
-	if (a->owners)
-		owners_free(a->owners);
-	figures_release(&a->figures);
+	shown_release(a);
+	process_rows_release(&a->process_list.rows);
 	if (a->key_log)
 		fclose(a->key_log);
 }
 
-int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o)
+int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 {
-	struct app a = {.loop = loop,
-			.watch = w,
-			.options = o,
-			.find.hits = -1,
-			.building = -1,
-			.budget = {.percent = o->max_overhead}};
+	struct app a = { .loop = loop, .processes = p, .first = processes_find(p, 1)->watch, .options = o, .building = -1 };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 
-	a.model = watch_model(w);
-	a.symbols = watch_symbols(w);
-	a.owners = owners_new(a.model, a.symbols);
-	a.query = query_new(a.model, a.symbols, a.owners);
-	query_expect(a.query, watch_expected(w));
 	a.fixed_steps =
 		getenv("MEMTOP_TEST_STEPS") ? strtoul(getenv("MEMTOP_TEST_STEPS"), NULL, 10) : 0;
 	if (log && *log && !(a.key_log = fopen(log, "ae")))
 		err_set(&err, 2, "key log %s: cannot be written", log);
 	else if (open_screen(&a, &err) == 0) {
-		open_views(&a);
-		watch_on_change(w, on_change, &a);
-		begin_slice(&a);
-		app_refresh(&a, true);
-		end_slice(&a);
+		processes_on_change(p, on_processes, &a);
+		app_watch(&a, a.first);
 		draw(&a, true);
-		if (watch_target(w)->kind == TARGET_FILE)
-			travel_read(&a);
 		loop_run(loop);
-		watch_on_change(w, NULL, NULL);
+		processes_on_change(p, NULL, NULL);
+		watch_on_change(a.watch, NULL, NULL);
 	}
 	close_app(&a);
 	if (err.text[0]) {

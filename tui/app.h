@@ -3,6 +3,7 @@
  * app.h - one live view: what it watches, which views it has, what the user chose. Main thread.
  *
  *   app.c      event wiring: loop -> keys, ticks, signals; when to query, when to draw
+ *   shown.c    which process of the tree is shown; the others are kept as they were left
  *   actions.c  requests that belong to no single view: marks, diff, theme, help, back, quit
  *   frame.c    what is drawn around every view: header, verdict, tabs, last line
  *
@@ -15,6 +16,8 @@
 #include "budget.h"
 #include "figures.h"
 #include "find.h"
+#include "others.h"
+#include "process_rows.h"
 #include "prompt.h"
 #include "status.h"
 #include "travel.h"
@@ -33,29 +36,46 @@ struct every {
 	uint64_t bytes, live;    /* by growth; live: at the last one */
 };
 
+/* Members that are a struct of their own, too, as the kernel's struct_group_tagged(): a->model is a->shown.model. */
+#define STRUCT_GROUP(tag, name, ...) union { struct { __VA_ARGS__ }; struct tag { __VA_ARGS__ } name; }
+
 struct app {
 	struct loop *loop;
-	struct watch *watch;
+	struct processes *processes; /* borrowed */
+	struct watch *first;     /* of the program that was started or named; borrowed */
 	const struct tui_options *options;
-	struct model *model;     /* borrowed from the watch; may show the past */
-	struct symbols *symbols; /* borrowed from the watch */
-	struct owners *owners;
-	struct query *query;
-	struct figures figures;
-	struct budget budget;    /* --max-overhead */
+	/* Of the process that is shown; put away and brought back as one when another is (shown.c). */
+	STRUCT_GROUP(shown, shown,
+		struct watch *watch;     /* borrowed from the processes */
+		struct model *model;     /* borrowed from the watch; may show the past */
+		struct symbols *symbols; /* borrowed from the watch */
+		struct owners *owners;
+		struct query *query;
+		struct figures figures;
+		struct budget budget;    /* --max-overhead */
+		struct view *views[VIEW_COUNT]; /* NULL: not in this session */
+		enum view_id current;
+		struct find find;
+		char filter[256];
+		struct graph_time time;  /* what of it the graphs show */
+		struct travel travel;    /* to there */
+	);
+	uint32_t wanted;         /* the process that is shown as soon as its agent listens; 0 = none */
+	struct shown **kept;     /* put away; owned */
+	size_t kept_count, kept_room;
+	struct others others;
+	struct {
+		struct process_rows rows;
+		int sort;        /* enum process_sort */
+		bool reverse;
+	} process_list;          /* v_processes.c: kept while it is not on the screen */
 	uint64_t offered, offer_after_ns; /* offer.c */
 	struct theme theme;
 
-	struct view *views[VIEW_COUNT]; /* NULL: not in this session */
-	enum view_id current;
 	struct view *page;       /* help or detail, over the current view; NULL = none */
 	struct prompt prompt;
 
 	/* what the user chose */
-	struct find find;
-	char filter[256];
-	struct graph_time time;  /* what of it the graphs show */
-	struct travel travel;    /* to there */
 	struct every every;
 	bool percent;            /* live sizes as shares of all that is live */
 	uint64_t most_held;      /* at one time, that was seen: columns of sizes do not become narrower again */
@@ -92,7 +112,13 @@ void app_act(struct app *a, unsigned bits);     /* what a handler returned */
 void app_show(struct app *a, enum view_id v);   /* bring a view to the front */
 void app_open_page(struct app *a, struct view *page); /* takes it */
 void app_close_page(struct app *a);
+void app_watch(struct app *a, struct watch *w); /* show this process, as it was left */
 void app_quit(struct app *a, int status);
+
+/* --- shown.c: w's process takes the place of the one that is shown; true: it was shown before */
+bool shown_change(struct app *a, struct watch *w);
+void shown_go_on(struct app *a);    /* the processes changed: the one that is wanted may be there */
+void shown_release(struct app *a);
 
 /* --- actions.c */
 unsigned action_request(struct app *a, enum request r);
@@ -140,6 +166,8 @@ struct view *view_memory_new(struct app *a);
 struct view *view_output_new(struct app *a);
 struct view *view_help_new(struct app *a);
 struct view *view_agent_new(struct app *a);
+struct view *view_processes_new(struct app *a);
+bool view_is_processes(const struct view *v); /* false: another view, or NULL */
 struct view *view_columns_new(struct app *a); /* of the current view, which has a table */
 /* `stacks`: how many the row stands for; this one is the heaviest. */
 struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks);

@@ -23,6 +23,8 @@ const struct option_spec opt_agent = { 0, "agent", "FILE",
 const struct option_spec opt_agent_options = { 0, "options", "TEXT",
 					       "options of the agent, as in MEMTOP_OPTIONS",
 					       offsetof(struct args, options), false };
+const struct option_spec opt_no_follow = { 0, "no-follow", NULL, "leave alone what the program starts: no agent there",
+					   offsetof(struct args, no_follow), false };
 const struct option_spec opt_last = { 0, "last", NULL, "the newest session of a live view",
 				      offsetof(struct args, last), false };
 const struct option_spec opt_symbols = { 0, "symbols", "DIR",
@@ -50,6 +52,9 @@ const struct option_spec opt_break = { 0, "break", "METHOD", "pkg.Class.method t
 				       offsetof(struct args, break_at), false };
 const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (" TIMEOUT_DEFAULT ")",
 					 offsetof(struct args, timeout), false };
+
+const struct option_spec opt_process = { 0, "process", "PROCESS", "of a session of several processes the one of this name or pid",
+					 offsetof(struct args, process), false };
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 

@@ -6,6 +6,7 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "processes.h"
 #include "spool.h"
 #include "term.h"
 
@@ -33,6 +34,27 @@ int cmd_newest(struct target *t, struct err *err)
 	char path[PATH_MAX];
 
 	return spool_newest(path, sizeof path, err) ? -1 : cmd_file(path, t, err);
+}
+
+static int refuse_process(const struct args *a, const struct target *t, struct err *err)
+{
+	if (!a->process)
+		return 0;
+	return err_set(err, STATUS_USAGE, t->kind == TARGET_FILE ? "--process %s: there is one process in this session; leave the option out"
+			: "--process %s: chooses in a session file; of what runs use -p PID", a->process);
+}
+
+int cmd_choose_process(const struct args *a, struct processes *p, bool heaviest, struct target *t, struct err *err)
+{
+	const struct process *one = NULL;
+
+	if (t->kind != TARGET_FILE || !processes_read(p, t->name))
+		return refuse_process(a, t, err);
+	if (a->process && !(one = processes_named(p, a->process, err)))
+		return -1;
+	if (!one && heaviest)
+		one = processes_heaviest(p);
+	return one ? processes_target(p, one->id, t, err) : 0;
 }
 
 bool cmd_terminal(struct err *err, int status, const char *what, const char *instead)
@@ -99,19 +121,25 @@ int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct watch_options options = { .spool = live, .sliced = live, .wait = true, .expected = a->rules };
+	struct processes_options options = { .keep_ended = true, .watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules } };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
 	tui.can_switch = live;
 	cmd_survive_sigpipe();
-	args_symbols(a, &options.symbols);
-	struct watch *w = watch_open(loop, t, &options, &err);
-	if (w)
+	args_symbols(a, &options.watch.symbols);
+	struct processes *p = processes_new(loop, &options, &err);
+	struct target chosen = *t;
+	struct watch *w = p && !cmd_choose_process(a, p, false, &chosen, &err) ? watch_open(loop, &chosen, &options.watch, &err) : NULL;
+	if (w) {
 		cmd_note_rules(a, w);
-	int status = w ? tui_run(loop, w, &tui) : args_fail(&err, STATUS_UNREACHED);
+		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
+	}
+	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
 	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) && cmd_detach(loop, w, &err))
 		status = args_fail(&err, STATUS_UNREACHED);
+	if (p)
+		processes_free(p);
 	if (w)
 		watch_close(w);
 	loop_free(loop);

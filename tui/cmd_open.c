@@ -28,7 +28,7 @@ static int open_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last", NULL };
-static const struct option_spec *const options[] = { &opt_last, &opt_symbols, &opt_sysroot, &opt_theme,
+static const struct option_spec *const options[] = { &opt_last, &opt_process, &opt_symbols, &opt_sysroot, &opt_theme,
 						     &opt_ascii, &opt_suppress, NULL };
 
 const struct verb verb_open = {

@@ -8,6 +8,10 @@
  * hides its status; it is one line on stderr. ^C reaches the program by the terminal, not through
  * us: we wait for it. SIGTERM is for us: the file is closed, the program lives on.
  *
+ * What the program starts is recorded, too, into the same file (processes.h). When the program has ended and some of its
+ * processes run on, so does the recording, until they end or somebody ends it: of a daemon nothing else would be
+ * recorded than its start. --first-only and --no-follow end it with the program.
+ *
  * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
  * cannot be taken by another process that the agent's credentials would be compared with.
  */
@@ -17,6 +21,7 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "processes.h"
 #include "report.h"
 #include "session.h"
 
@@ -34,11 +39,16 @@
 #define POLL_MS 200
 #define GREETING_MS 3000 /* an ended program whose agent has not greeted by then never will */
 #define EXEC_MS 1500     /* after an exec: so long the new program's agent may take to speak */
+#define UNBORN_MS 2000   /* so long a child that was just forked may take to its first turn */
 #define SILENCE_MS 5000  /* ... and one that says nothing more has nothing more to say */
 
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
+	struct processes *processes; /* NULL: only the one program or target */
+	const char *name;      /* of the program, as typed */
+	bool first_only;       /* the recording ends with the program */
+	bool said_on;          /* that others run on */
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
 	char path[PATH_MAX];
@@ -46,6 +56,7 @@ struct recording {
 	bool created;          /* the file was not there before */
 	pid_t pid;             /* 0 = a TARGET, not a program */
 	bool ended;            /* the program is a zombie */
+	int status;            /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
 	bool stop;             /* a signal or --for asked us to end */
 	bool connected;        /* at any time */
@@ -82,9 +93,18 @@ static void on_stop(void *arg)
 	((struct recording *)arg)->stop = true;
 }
 
-static void on_ignored(void *arg)
+/* ^C and ^\ reach the program by the terminal. Once it has ended, they are for us: others of its tree may not see them. */
+static void on_key(void *arg)
 {
-	(void)arg;
+	struct recording *r = arg;
+
+	r->stop = r->stop || r->ended;
+}
+
+/* As waitpid() would have it. */
+static int wait_status(const siginfo_t *info)
+{
+	return info->si_code == CLD_EXITED ? info->si_status << 8 : info->si_status;
 }
 
 static void on_child(void *arg)
@@ -97,6 +117,9 @@ static void on_child(void *arg)
 	if (info.si_pid == r->pid) {
 		r->ended = true;
 		r->ended_ns = now_ns();
+		r->status = wait_status(&info);
+		if (r->processes)
+			processes_first_ended(r->processes, r->status);
 	}
 }
 
@@ -137,8 +160,8 @@ static void listen_to_signals(struct recording *r)
 {
 	add(r, loop_signal(r->loop, SIGTERM, on_stop, r));
 	add(r, loop_signal(r->loop, SIGHUP, on_stop, r));
-	add(r, loop_signal(r->loop, SIGINT, r->pid ? on_ignored : on_stop, r));
-	add(r, loop_signal(r->loop, SIGQUIT, r->pid ? on_ignored : on_stop, r));
+	add(r, loop_signal(r->loop, SIGINT, r->pid ? on_key : on_stop, r));
+	add(r, loop_signal(r->loop, SIGQUIT, r->pid ? on_key : on_stop, r));
 	if (r->pid)
 		add(r, loop_signal(r->loop, SIGCHLD, on_child, r));
 	add(r, loop_timer(r->loop, POLL_MS, true, on_poll, r));
@@ -182,6 +205,34 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
+static void say_on(struct recording *r, size_t running)
+{
+	char how[48];
+
+	if (r->said_on || !(r->path_made_up || isatty(STDERR_FILENO)))
+		return;
+	r->said_on = true;
+	snprintf(how, sizeof how, WIFSIGNALED(r->status) ? "by signal %d" : "with status %d",
+		 WIFSIGNALED(r->status) ? WTERMSIG(r->status) : WEXITSTATUS(r->status));
+	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the recording, --first-only does not wait",
+	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
+}
+
+/* Of the whole tree. */
+static bool all_over(struct recording *r)
+{
+	if (!over(r))
+		return false;
+	if (r->stop || !r->processes || r->first_only)
+		return true;
+	size_t running = processes_running(r->processes);
+	if (running)
+		say_on(r, running);
+	if (running || processes_pending(r->processes))
+		return false;
+	return now_ns() - r->ended_ns > UNBORN_MS * 1000000ull || !processes_unborn(r->processes);
+}
+
 /* The last that was seen is an exec: unless it is known why, nothing came of the program that followed. */
 static void note_exec(struct recording *r)
 {
@@ -203,14 +254,22 @@ static void record_loop(struct recording *r)
 	listen_to_signals(r);
 	on_child(r);
 	/* What has come counts, however late we look: no patience is over while something waits to be read. */
-	bool done = over(r), ran = true;
+	bool done = all_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
-		done = over(r);
+		done = all_over(r);
 	}
 	for (size_t i = 0; i < r->source_count; i++)
 		loop_remove(r->sources[i]);
 	note_exec(r);
+}
+
+static void say_tree(const struct recording *r, const struct processes_sum *all)
+{
+	char live[REPORT_NUMBER];
+
+	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s", r->path, all->lines,
+	     (unsigned long long)all->sum.alloc_blocks, report_bytes(live, all->live_bytes), r->path);
 }
 
 /* The line at the end, where a person reads it or the file's name is ours. */
@@ -218,8 +277,15 @@ static void say_result(const struct recording *r)
 {
 	const struct model *m = watch_model(r->watch);
 	const struct tally *sum = &model_totals(m)->sum;
+	struct processes_sum all = { 0 };
 
-	if (r->path_made_up || isatty(STDERR_FILENO))
+	if (r->processes)
+		processes_total(r->processes, &all);
+	if (!r->path_made_up && !isatty(STDERR_FILENO))
+		return;
+	if (all.lines > 1)
+		say_tree(r, &all);
+	else
 		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop report %s",
 		     r->path, (unsigned long long)sum->alloc_blocks, (unsigned long long)live_bytes(sum),
 		     (unsigned long long)live_blocks(sum), r->path);
@@ -242,12 +308,13 @@ static void say_nothing(const struct recording *r, const char *what)
 static int finish(struct recording *r, const char *what)
 {
 	struct err err = { 0 };
+	int lost = r->processes ? processes_end(r->processes, &err) : 0;
 
 	if (!r->connected)
 		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
 		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
-	if (watch_end_record(r->watch, &err)) {
+	if (watch_end_record(r->watch, &err) || lost) {
 		warn("%s", err.text);
 		return -1;
 	}
@@ -331,11 +398,25 @@ static void stop_after(struct recording *r, double seconds)
 		add(r, loop_timer(r->loop, (unsigned)(seconds * 1000), false, on_stop, r));
 }
 
+/* Before the program starts. 0, or -1 and *err. */
+static int follow(struct recording *r, const struct args *a, const struct watch_options *options, struct launch_options *launching,
+		  struct err *err)
+{
+	struct processes_options tree = { .follow = true, .agent = a->agent, .watch = *options };
+
+	r->first_only = a->first_only;
+	if (a->no_follow)
+		return 0;
+	r->processes = processes_new(r->loop, &tree, err);
+	launching->board = r->processes ? processes_board(r->processes) : NULL;
+	return r->processes ? 0 : -1;
+}
+
 static int record_program(const struct args *a)
 {
 	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
 	struct watch_options options = { .wait = true, .expected = a->rules };
-	struct recording r = { .allow_sampling = a->allow_sampling };
+	struct recording r = { .allow_sampling = a->allow_sampling, .name = a->operands[0] };
 	struct launched l;
 	struct target t;
 	struct err err = { 0 };
@@ -347,17 +428,22 @@ static int record_program(const struct args *a)
 	choose_path(&r, a, a->operands[0]);
 	if (check_writable(&r, &err))
 		return args_fail(&err, STATUS_OURS);
-	if (launch(a->operands, &launching, &l, &err))
-		return give_up(&r, &err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
+	r.loop = loop_new();
+	if (follow(&r, a, &options, &launching, &err) || launch(a->operands, &launching, &l, &err)) {
+		processes_free(r.processes);
+		loop_free(r.loop);
+		return give_up(&r, &err, STATUS_OURS);
+	}
 	options.record_path = r.path;
 	r.pid = l.pid;
-	r.loop = loop_new();
 	cmd_launched_target(&l, a->operands[0], &t);
 	r.watch = watch_open(r.loop, &t, &options, &err);
 	if (r.watch) {
 		watch_note(r.watch, l.note);
 		stop_after(&r, seconds);
+		if (r.processes)
+			processes_first(r.processes, l.pid, r.watch);
 		record_loop(&r);
 		if (r.ended && waitpid(r.pid, &status, 0) == r.pid)
 			watch_child_ended(r.watch, status);
@@ -369,6 +455,7 @@ static int record_program(const struct args *a)
 
 	if (seconds > 0 && !r.ended)
 		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it", a->operands[0], a->seconds, (int)r.pid, (int)r.pid);
+	processes_free(r.processes);
 	if (r.watch)
 		watch_close(r.watch);
 	loop_free(r.loop);
@@ -435,8 +522,11 @@ static const struct option_spec opt_for = { 0, "for", "SECONDS", "record for so 
 static const struct option_spec opt_allow = { 0, "allow-sampling", NULL,
 					      "let the agent sample when it takes more than --max-overhead",
 					      offsetof(struct args, allow_sampling), false };
+static const struct option_spec opt_first_only = { 0, "first-only", NULL,
+						   "end with the program, also when processes that it started run on",
+						   offsetof(struct args, first_only), false };
 static const struct option_spec *const options[] = { &opt_output, &opt_agent, &opt_agent_options,
-						     &opt_pid, &opt_for, &opt_max_overhead, &opt_allow,
+						     &opt_no_follow, &opt_first_only, &opt_pid, &opt_for, &opt_max_overhead, &opt_allow,
 						     &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_record = {
@@ -446,7 +536,8 @@ const struct verb verb_record = {
 	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
 		   "when recording failed, 126 when the program cannot be executed or watched, 127 when it\n"
 		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the recording and leave the\n"
-		   "program running.\n",
+		   "program running. Processes that it starts are recorded into the same file; the recording goes\n"
+		   "on while one of them runs, and ends with the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,
 	.run = record_run,

@@ -82,10 +82,20 @@ static int refuse_session(const char *path, struct err *err)
 		       path, path);
 }
 
-static int write_report(const struct export_format *f, struct watch *w, const struct args *a,
+static uint32_t id_of(const struct processes *p, const struct watch *w)
+{
+	const struct process *list;
+
+	for (size_t i = 0, n = processes_list(p, &list); i < n; i++)
+		if (list[i].watch == w)
+			return list[i].id;
+	return 0;
+}
+
+static int write_report(const struct export_format *f, struct watch *w, const struct processes *p, const struct args *a,
 			struct err *err)
 {
-	struct export_options o = { 0 };
+	struct export_options o = { .processes = p, .process = id_of(p, w) };
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
 	struct query *q = query_new(watch_model(w), watch_symbols(w), owners);
 	FILE *out = stdout;
@@ -114,6 +124,20 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_newest(t, err);
 }
 
+/* For a person the heaviest of a tree says most; a script finds the first program where it always was. */
+static struct watch *open_one(struct loop *loop, struct processes *p, const struct export_format *f, struct target *t,
+			      const struct args *a, struct err *err)
+{
+	bool person = !strcmp(f->name, "text");
+
+	if (cmd_choose_process(a, p, person, t, err))
+		return NULL;
+	struct watch *w = cmd_open_whole(loop, t, a, err);
+	if (w)
+		processes_first(p, 0, w);
+	return w;
+}
+
 static int report_run(const struct args *a)
 {
 	struct target t;
@@ -123,13 +147,15 @@ static int report_run(const struct args *a)
 	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) || !(f = pick_format(a, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
-	struct watch *w = cmd_open_whole(loop, &t, a, &err);
+	struct processes *p = processes_new(loop, &(struct processes_options){ .follow = false }, &err);
+	struct watch *w = open_one(loop, p, f, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
-	int rc = w ? write_report(f, w, a, &err) : -1;
+	int rc = w ? write_report(f, w, p, a, &err) : -1;
 
 	if (rc)
 		rc = args_fail(&err, STATUS_UNREACHED);
+	processes_free(p);
 	if (w)
 		watch_close(w);
 	loop_free(loop);
@@ -147,13 +173,14 @@ static const struct option_spec opt_since = { 0, "since", "MARK", "add what chan
 static const struct option_spec opt_between = { 0, "between", "A..B", "add what changed between two marks",
 						offsetof(struct args, between), false };
 static const struct option_spec *const options[] = { &opt_format,  &opt_output, &opt_since,   &opt_between,
-						     &opt_pid, &opt_last, &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
+						     &opt_pid, &opt_last, &opt_process, &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
 
 const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); start and now may stand for A and B.\n",
+	.details = "MARK is a name or a number (m2); start and now may stand for A and B. Of a session of several\n"
+		   "processes text begins with their table and reports the heaviest, json the first program.\n",
 	.options = options,
 	.run = report_run,
 };

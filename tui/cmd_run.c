@@ -10,6 +10,7 @@
 
 #include "launch.h"
 #include "loop.h"
+#include "process_rows.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,6 +41,7 @@ static int output_file(struct err *err)
 
 struct running {
 	struct watch *watch;
+	struct processes *processes;
 	struct loop_source *signal;
 	pid_t pid;
 	int wait_status;
@@ -57,6 +59,7 @@ static void reap(void *arg)
 	r->ended = true;
 	r->wait_status = status;
 	watch_child_ended(r->watch, status);
+	processes_first_ended(r->processes, status);
 }
 
 /* The program's own status when it ended under our eyes; else what the view returned. */
@@ -67,8 +70,27 @@ static int status_of(const struct running *r, int view_status)
 	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status) : WEXITSTATUS(r->wait_status);
 }
 
+/* Of the tree, when the first has ended: those that run on. */
+static void say_what_runs(const struct processes *p, const char *program, bool stopped)
+{
+	const struct process *list;
+	size_t n = processes_list(p, &list), running = 0, first = 0;
+
+	for (size_t i = n; i-- > 0;)
+		if (process_runs(&list[i]) && list[i].pid) {
+			running++;
+			first = i;
+		}
+	if (running && stopped)
+		warn("%s: ended; %zu of its processes were asked to end (SIGTERM), too: %s is process %d", program, running,
+		     list[first].name, list[first].pid);
+	else if (running)
+		warn("%s: ended; %zu of its processes run on; memtop -p %d watches %s again, kill %d ends it", program, running,
+		     list[first].pid, list[first].name, list[first].pid);
+}
+
 /* kept: its last state is in the session that memtop keeps. */
-static void say_what_became(const struct running *r, const char *program, bool kept)
+static void say_what_became(const struct running *r, const struct processes *p, const char *program, bool kept)
 {
 	int pid = (int)r->pid;
 
@@ -78,14 +100,15 @@ static void say_what_became(const struct running *r, const char *program, bool k
 		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", program, pid, pid, pid);
 	else if (r->stopped && kept)
 		warn("%s: ended; memtop open --last shows its last state", program);
+	if (r->ended)
+		say_what_runs(p, program, r->stopped);
 }
 
-static int view(struct loop *loop, const struct args *a, const struct launched *l, int output_fd,
-		struct err *err)
+static int view(struct loop *loop, const struct args *a, struct processes *p, const struct processes_options *options,
+		const struct launched *l, int output_fd, struct err *err)
 {
 	struct tui_options tui = cmd_tui_options(a);
-	struct watch_options options = { .spool = true, .sliced = true, .wait = true, .expected = a->rules };
-	struct running r = { .pid = l->pid };
+	struct running r = { .pid = l->pid, .processes = p };
 	struct target t;
 
 	tui.child = true;
@@ -93,21 +116,22 @@ static int view(struct loop *loop, const struct args *a, const struct launched *
 	tui.stopped = &r.stopped;
 	tui.ended = &r.ended;
 	tui.output_fd = output_fd;
-	args_symbols(a, &options.symbols);
 	cmd_launched_target(l, a->operands[0], &t);
-	r.watch = watch_open(loop, &t, &options, err);
+	r.watch = watch_open(loop, &t, &options->watch, err);
 	if (!r.watch)
 		return args_fail(err, STATUS_OURS);
 	watch_note(r.watch, l->note);
 	cmd_note_rules(a, r.watch);
+	processes_first(p, l->pid, r.watch);
 	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
 	reap(&r);
-	int status = tui_run(loop, r.watch, &tui);
+	int status = tui_run(loop, p, &tui);
 	reap(&r);
 	loop_remove(r.signal);
 	bool kept = model_final(watch_model(r.watch)) && watch_spool_path(r.watch);
+	say_what_became(&r, p, a->operands[0], kept);
+	processes_free(p);
 	watch_close(r.watch);
-	say_what_became(&r, a->operands[0], kept);
 	return status_of(&r, status);
 }
 
@@ -119,6 +143,8 @@ static int run_run(const struct args *a)
 		.stdin_path = a->stdin_path,
 		.own_session = true,
 	};
+	struct processes_options options = { .follow = !a->no_follow, .agent = a->agent, .keep_ended = true,
+					     .watch = { .spool = true, .sliced = true, .wait = true, .expected = a->rules } };
 	struct launched l;
 	struct err err = { 0 };
 
@@ -134,10 +160,13 @@ static int run_run(const struct args *a)
 		return args_fail(&err, STATUS_OURS);
 	cmd_survive_sigpipe();
 	launching.output_fd = output_file(&err);
-	if (launching.output_fd < 0 || launch(a->operands, &launching, &l, &err))
-		return args_fail(&err, STATUS_OURS);
+	args_symbols(a, &options.watch.symbols);
 	struct loop *loop = loop_new();
-	int status = view(loop, a, &l, launching.output_fd, &err);
+	struct processes *p = launching.output_fd < 0 ? NULL : processes_new(loop, &options, &err);
+	launching.board = p && !a->no_follow ? processes_board(p) : NULL;
+	if (!p || launch(a->operands, &launching, &l, &err))
+		return args_fail(&err, STATUS_OURS);
+	int status = view(loop, a, p, &options, &l, launching.output_fd, &err);
 
 	loop_free(loop);
 	close(launching.output_fd);
@@ -147,15 +176,16 @@ static int run_run(const struct args *a)
 static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NULL };
 static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
 					      offsetof(struct args, stdin_path), false };
-static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_symbols,
+static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_no_follow, &opt_symbols,
 						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, &opt_suppress, NULL };
 
 const struct verb verb_run = {
 	.name = "run",
 	.synopsis = synopsis,
 	.summary = "start a program and watch it live",
-	.details = "The program has a session of its own; its output is in the Output view (8). When you\n"
-		   "quit, memtop asks whether to leave it running.\n",
+	.details = "The program has a session of its own; its output is in the Output view (8). What it starts\n"
+		   "is watched, too: P lists its processes. When you quit, memtop asks whether to leave them\n"
+		   "running.\n",
 	.options = options,
 	.takes = TAKES_PROGRAM,
 	.run = run_run,

@@ -60,7 +60,7 @@ void every_go_on(struct app *a)
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;
-	if (!watch_live(a->watch) || model_final(watch_now(a->watch)) || watch_mark(a->watch, ""))
+	if (!action_mark(a, ""))
 		return; /* when the link is back */
 	/* Times that passed without a link are left out. */
 	e->next_ns += e->ns ? (now - e->next_ns) / e->ns * e->ns + e->ns : 0;

@@ -10,6 +10,7 @@
 #include "cells.h"
 #include "frame_head.h"
 #include "graph.h"
+#include "mouse.h"
 #include "report.h"
 
 #include <inttypes.h>
@@ -54,6 +55,23 @@ static const char *target_name(const struct app *a)
 	const struct program *p = model_program(a->model);
 
 	return p && *p->name ? p->name : watch_target(a->watch)->text;
+}
+
+static const char *processes_key(char *out)
+{
+	return key_label(out, request_key(REQ_PROCESSES, 0));
+}
+
+/* "+4: P lists" */
+static void add_others(const struct app *a, const struct area *s, struct part *parts, size_t *n)
+{
+	const struct others *o = &a->others;
+	char key[16], count[32];
+
+	if (o->running)
+		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running), processes_key(key), s->w < 60 ? "" : " lists");
+	else if (o->over)
+		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over), processes_key(key));
 }
 
 static void add_state(const struct app *a, struct part *parts, size_t *n)
@@ -122,7 +140,7 @@ void frame_header(const struct app *a, const struct area *s)
 	const struct program *p = model_program(a->model);
 	const struct figures *f = &a->figures;
 	const struct totals *t = &f->totals;
-	struct part left[8], right[12];
+	struct part left[9], right[12];
 	size_t n = 0, m = 0;
 	char done[32], asked[32], memory[32], recorded[120], share[QUALITY_TEXT];
 
@@ -133,8 +151,9 @@ void frame_header(const struct app *a, const struct area *s)
 		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
 	else
 		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
+	add_others(a, s, left, &n);
 	add_state(a, left, &n);
-	if (f->children)
+	if (f->children && !a->others.running)
 		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children", f->children);
 	if (f->lost_events)
 		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
@@ -213,8 +232,29 @@ const char *frame_empty_reason(const struct app *a)
 	return "nothing is live";
 }
 
-void frame_verdict(const struct app *a, const struct area *s, int y)
+#define VERDICT_LEAST 30 /* columns: in less, another process that matters more has all of the line */
+
+/* At the right: another process that is worth a look. What is left of the line. */
+static struct area draw_hint(const struct app *a, const struct area *s, int y)
 {
+	struct area left = *s;
+	char text[160], key[16];
+
+	if (!a->others.hint[0])
+		return left;
+	snprintf(text, sizeof text, "%s; %s", a->others.hint, processes_key(key));
+	int wide = text_width(text), x = s->w - wide - 1;
+	if (x < VERDICT_LEAST)
+		x = 1;
+	draw_clip(s, y, x, s->w - x, ROLE_WARNING, CLIP_END, text);
+	mouse_request(s, y, x, wide, REQ_PROCESSES);
+	left.w = x - 1;
+	return left;
+}
+
+void frame_verdict(const struct app *a, const struct area *line, int y)
+{
+	const struct area rest = draw_hint(a, line, y), *s = &rest;
 	static const struct { enum role role; enum glyph glyph;
 	} looks[] = {
 		[V_WATCHING] = {ROLE_DIM, GLYPH_DOT},  [V_FLAT] = {ROLE_GOOD, GLYPH_FLAT},

@@ -13,7 +13,7 @@
 enum focus {
 	FOCUS_NONE,
 	FOCUS_GLOBAL, FOCUS_LIST, FOCUS_TREE, FOCUS_SITES, FOCUS_LIBS, FOCUS_MARKS, FOCUS_THREADS, FOCUS_COLUMNS, FOCUS_GRAPH,
-	FOCUS_TEXT /* pages that are read: help, detail, output */, FOCUS_CHOOSER,
+	FOCUS_TEXT /* pages that are read: help, detail, output */, FOCUS_PROCESSES, FOCUS_CHOOSER,
 	FOCUS_COUNT,
 };
 
@@ -40,7 +40,7 @@ enum focus {
 	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
 	X(INSTANT_BACK, GLOBAL, "[", "", "back in time, by recorded instants: every view shows one") \
 	X(INSTANT_ON, GLOBAL, "]", "", "on in time, then to now; Esc is now at once") \
-	X(PROCESSES, GLOBAL, "P", "", "choose another process that has an agent") \
+	X(PROCESSES, GLOBAL, "P", "", "the program's processes: what each holds, and which grows; Enter there shows another") \
 	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
 	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
 	X(DIRECT, GLOBAL, "L", "", "libraries by direct caller, whose code called the allocator; again: by owner (:direct on, off)") \
@@ -112,6 +112,10 @@ enum focus {
 	X(TEXT_HALF_DOWN, TEXT, "^D", "", "half a page down") \
 	X(TEXT_FIRST, TEXT, "<Home> g", "", "first line") \
 	X(TEXT_LAST, TEXT, "<End> G", "", "last line; output is followed from there") \
+	X(PROCESS_SHOW, PROCESSES, "<Enter>", "Show", "show this process in all views; of a folded row: open or close it") \
+	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row") \
+	X(PROCESS_CLOSE, PROCESSES, "<Left> h -", "", "close it") \
+	X(PROCESS_TOGGLE, PROCESSES, "<Space>", "", "open or close it") \
 	X(CHOOSE, CHOOSER, "<Enter> <Space> <Right> l", "Watch", "watch this process")
 
 enum request {

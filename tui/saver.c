@@ -54,6 +54,11 @@ static void finish(void)
 	job.app = NULL;
 }
 
+bool saver_naming(void)
+{
+	return job.app && job.fd < 0;
+}
+
 /* --- the child */
 
 static int write_report(struct err *err)

@@ -8,14 +8,13 @@
 #ifndef TUI_H
 #define TUI_H
 
-#include "watch.h"
-#include <sys/types.h>
+#include "processes.h"
 
 struct tui_options {
 	const char *theme;       /* name in themes/ or a path; NULL = dark */
 	double max_overhead;     /* percent: above it sampling is offered; 0 = never */
 	bool ascii;              /* --ascii; else as the locale says */
-	bool can_switch;         /* P: the caller lets another process be chosen on TUI_SWITCH */
+	bool can_switch;         /* P: the caller lets a process outside the tree be chosen, on TUI_SWITCH */
 	bool child;              /* a program that `run` started: q asks, Output is a view */
 	pid_t child_pid;         /* leader of its own session, when child */
 	bool *stopped;           /* set when the user had the child stopped (SIGTERM); or NULL */
@@ -28,12 +27,12 @@ struct tui_options {
 #define TUI_SWITCH (-1)
 
 /*
- * The live view of w, until the user goes, the loop is stopped or a signal asks to end.
+ * The live view of the tree, which has its first process with a watch, until the user goes, the loop is stopped or a signal asks to end.
  * 0 = the user went; 128 + N = ended by signal N; 2 or 3 = no screen could be made (said on
  * stderr); TUI_SWITCH = the user wants another process. A running child is left alone unless the user asked to stop it: SIGTERM was
  * sent then, and its last state was waited for, three seconds at most.
  */
-int tui_run(struct loop *loop, struct watch *w, const struct tui_options *o);
+int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o);
 
 /*
  * Choose among the processes that have an agent: 1 and *t filled; 0 = none chosen; else -status.

@@ -82,6 +82,7 @@ static void add_questions(struct page *p)
 	static const struct { const char *question, *answer; } list[] = {
 		{ "Does it grow?", "Line 2 says so in words (below); <overview> Overview: every call site's shape and rate" },
 		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree: through which calls, <invert> turns it over" },
+		{ "Which process?", "<processes> lists all that the program started, and shows another one; line 2 names one that matters more" },
 		{ "What is new?", "<mark> sets a mark, then <diff> shows what was born and is gone since; <marks> any two marks" },
 		{ "Is it old?", "<older>: only blocks older than an age; <detail> of a row: ages, sizes, source, stack" },
 		{ "Is it busy?", "<churn>: what allocates most often, and how long that lives" },

@@ -151,6 +151,14 @@ static void draw(struct view *v, const struct area *a)
 	marks_lower_draw(m, &low);
 }
 
+/* How many processes have the selected mark, which was set in all alike; 0 = it is none. */
+static size_t marked_in(const struct marks *m)
+{
+	const struct mark_row *r = &m->rows[m->list.at];
+
+	return r->id && r->id != MARK_NOW ? others_marked(m->v.app->processes, r->name) : 0;
+}
+
 static void caption(struct view *v, bool brief, char *out, size_t size)
 {
 	struct marks *m = (struct marks *)v;
@@ -161,6 +169,8 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 		snprintf(out, size, "%s", every);
 	else if (m->count <= 2)
 		snprintf(out, size, "%s", watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
+	else if (marked_in(m) > 1)
+		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a), marked_in(m));
 	else if (brief)
 		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
 	else

@@ -20,10 +20,10 @@
 /* Every option of every verb; strings are borrowed from argv. */
 struct args {
 	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between, *seconds,
-		*theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout, *serial, *adb, *activity;
+		*theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout, *serial, *adb, *activity, *process;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
-	bool ascii, last, allow_sampling, no_view, detach, list, start;
+	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* a line of it that is no rule; text empty: none */
 	bool program;      /* the operands are a program and its arguments */
@@ -78,6 +78,6 @@ int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
 extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
-	opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break, opt_timeout;
+	opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break, opt_timeout, opt_no_follow, opt_process;
 
 #endif

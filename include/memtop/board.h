@@ -81,7 +81,8 @@ struct board_record {
 	char socket[108];            /* abstract name its server listens on, "" = none (yet) */
 	char name[64];               /* base name of the program, as argv[0] or the executable has it */
 	char path[256];              /* the executable; cut at its front */
-	uint8_t reserved[84];
+	uint64_t before_blocks, before_bytes; /* part of xalloc_*: allocated before the fork, and counted in the parent, too */
+	uint8_t reserved[72];
 };
 
 _Static_assert(sizeof(struct board_record) == 640, "the layout is shared between builds of memtop and of the agent");

@@ -263,7 +263,24 @@ enum mtw_type {
 	/* s sentence: a warning for reports */
 	MTW_S_GENERATED = 134,
 	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the program's perf map names */
+	/* the two below are in the table of a process tree (session.h) alone; the last one of each, and of each id, counts */
+	MTW_S_TREE = 135,
+	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed (processes of which
+	 * nothing is known), v time_ns (since the first began) */
+	MTW_S_PROCESS = 136,
+	/* v id (1 = the first program), v parent (a lower id; 0 = none), v pid, v state (0 starting, 1 running, 2 exited,
+	 * 3 signalled, 4 executed another program, 5 gone unseen, 6 without an agent), v status, v flags (MTW_PROCESS_*),
+	 * v stream + 1 (0 = it has none: these are all its figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks,
+	 * v allocated_bytes, v freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at its
+	 * fork, in its parent, too), v before_blocks, v before_bytes (allocated before its fork), s name, s path, s why (no
+	 * figures, or no stream) */
 };
+
+#define MTW_PROCESS_FORKED (1u << 0)       /* and executed nothing since */
+#define MTW_PROCESS_STATUS_KNOWN (1u << 1)
+#define MTW_PROCESS_EXACT (1u << 2)        /* its figures are those at its end */
+#define MTW_PROCESS_MATTERS (1u << 3)
+#define MTW_PROCESS_HIDDEN (1u << 4)       /* in sums alone: a fork that only executed another program */
 
 #define MTW_TICK_COMPLETE (1u << 0) /* everything known was sent: sums are whole */
 #define MTW_TICK_FINAL (1u << 1)    /* the target is gone; nothing follows */

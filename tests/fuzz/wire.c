@@ -430,7 +430,7 @@ static uint8_t *make_file(const char *path, size_t *len)
 		uint8_t frame[2048];
 		size_t n = make_frame(frame, sizeof frame);
 		int head = n ? mtw_frame(frame, n, MTW_FRAME_MAX, &type, &payload) : 0;
-		if (head > 0 && session_frame(w, i * 10000000ull, type, frame + head, payload, &err))
+		if (head > 0 && session_frame(w, 0, i * 10000000ull, type, frame + head, payload, &err))
 			die(1, "%s", err.text);
 		if (i % 50 == 49 && session_flush(w, &err))
 			die(1, "%s", err.text);
@@ -449,7 +449,7 @@ static uint8_t *make_file(const char *path, size_t *len)
 static void read_file(const char *path, struct session *x)
 {
 	struct err err;
-	struct session_reader *r = session_open(path, &err);
+	struct session_reader *r = session_open(path, 0, &err);
 	uint64_t time_ns, type;
 	const uint8_t *payload;
 	size_t len;

@@ -32,7 +32,7 @@ static void sent(unsigned type, const uint8_t *bytes, size_t len)
 {
 	struct err err = { 0 };
 
-	CHECK_EQ(session_frame(file, (uint64_t)ticks * 100 * MS, type, bytes, len, &err), 0);
+	CHECK_EQ(session_frame(file, 0, (uint64_t)ticks * 100 * MS, type, bytes, len, &err), 0);
 	CHECK_EQ(wire_read(type, bytes, len, apply, now, &err), 0);
 }
 
@@ -121,7 +121,7 @@ static void go(uint64_t ns)
 	unsigned before = moved;
 
 	session_flush(file, &err);
-	CHECK_EQ(past_go(past, path, ns, &err), 0);
+	CHECK_EQ(past_go(past, path, 0, ns, &err), 0);
 	while (moved == before)
 		CHECK(loop_once(loop, 20000));
 	now = past_now(past);
@@ -301,19 +301,19 @@ TEST(turning_round_on_the_way)
 	enter();
 	start(140);
 	session_flush(file, &err);
-	CHECK_EQ(past_go(past, path, 13000 * MS, &err), 0);
-	CHECK_EQ(past_go(past, path, 900 * MS, &err), 0);
+	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
+	CHECK_EQ(past_go(past, path, 0, 900 * MS, &err), 0);
 	CHECK(past_percent(past) < 100);
 	while (!moved)
 		CHECK(loop_once(loop, 20000));
 	now = past_now(past);
 	same_as(shown, 9);
 	CHECK_EQ(past_percent(past), 100);
-	CHECK_EQ(past_go(past, path, 13000 * MS, &err), 0);
+	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
 	past_return(past); /* before it arrives */
 	CHECK(past_now(past) == shown);
 	same_as(shown, 140);
-	CHECK_EQ(past_go(past, "/nowhere/file.mtop", 100 * MS, &err), -1);
+	CHECK_EQ(past_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
 	CHECK(*err.text);
 	same_as(shown, 140);
 	leave();

@@ -42,7 +42,7 @@ static void write_frames(struct session_writer *w, unsigned from, unsigned to)
 
 	for (unsigned i = from; i < to; i++) {
 		size_t len = frame(i, payload, &type, &t);
-		CHECK_EQ(session_frame(w, t, type, payload, len, &err), 0);
+		CHECK_EQ(session_frame(w, 0, t, type, payload, len, &err), 0);
 		if (i % BLOCK == BLOCK - 1)
 			CHECK_EQ(session_flush(w, &err), 0);
 	}
@@ -105,7 +105,7 @@ TEST(round_trip)
 	enter();
 	write_file(1000);
 	CHECK(stat(path, &st) == 0);
-	struct session_reader *r = session_open(path, &err);
+	struct session_reader *r = session_open(path, 0, &err);
 	CHECK(r != NULL);
 	CHECK_EQ(read_frames(r, 0, &rc, &err), 1000);
 	CHECK_EQ(rc, 0);
@@ -143,10 +143,10 @@ TEST(large_frames)
 	for (size_t i = 0; i < MTW_FRAME_MAX; i++)
 		big[i] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
 	for (int i = 0; i < 3; i++)
-		CHECK_EQ(session_frame(w, (uint64_t)i, 9, big, MTW_FRAME_MAX, &err), 0);
-	CHECK_EQ(session_frame(w, 4, 9, big, MTW_FRAME_MAX + 1, &err), -1);
+		CHECK_EQ(session_frame(w, 0, (uint64_t)i, 9, big, MTW_FRAME_MAX, &err), 0);
+	CHECK_EQ(session_frame(w, 0, 4, 9, big, MTW_FRAME_MAX + 1, &err), -1);
 	CHECK_EQ(session_close(w, &err), 0);
-	struct session_reader *r = session_open(path, &err);
+	struct session_reader *r = session_open(path, 0, &err);
 	for (int i = 0; i < 3; i++) {
 		CHECK_EQ(session_next(r, &t, &type, &payload, &len, &err), 1);
 		CHECK(len == MTW_FRAME_MAX && memcmp(payload, big, len) == 0);
@@ -169,7 +169,7 @@ TEST(cut_at_every_byte)
 	for (size_t n = 0; n < size; n++) {
 		CHECK(truncate(path, 0) == 0);
 		store(bytes, n);
-		struct session_reader *r = session_open(path, &err);
+		struct session_reader *r = session_open(path, 0, &err);
 		if (n < 16) {
 			CHECK(r == NULL && err.status == 3 && strstr(err.text, "not a session file"));
 			continue;
@@ -201,7 +201,7 @@ TEST(flipped_bytes)
 		bytes[n] ^= (uint8_t)(1 << n % 8);
 		store(bytes, size);
 		bytes[n] ^= (uint8_t)(1 << n % 8);
-		struct session_reader *r = session_open(path, &err);
+		struct session_reader *r = session_open(path, 0, &err);
 		if (!r) {
 			CHECK(n < 10);
 			continue;
@@ -228,17 +228,17 @@ TEST(empty_and_random_files)
 	uint64_t state = 42;
 
 	enter();
-	CHECK(session_open(path, &err) == NULL);
+	CHECK(session_open(path, 0, &err) == NULL);
 	CHECK(strstr(err.text, "it is empty") && err.status == 3);
-	CHECK(session_open("/nowhere/a.mtop", &err) == NULL);
-	CHECK(session_open("/tmp", &err) == NULL);
+	CHECK(session_open("/nowhere/a.mtop", 0, &err) == NULL);
+	CHECK(session_open("/tmp", 0, &err) == NULL);
 	for (int i = 0; i < 300; i++) {
 		for (size_t k = 0; k < sizeof bytes; k++)
 			bytes[k] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
 		if (i % 2)
 			memcpy(bytes, "MEMTOPS\n\1\0\0\0\0\0\0\0BLK1", 20);
 		store(bytes, sizeof bytes - (size_t)i);
-		struct session_reader *r = session_open(path, &err);
+		struct session_reader *r = session_open(path, 0, &err);
 		if (!r) {
 			CHECK_EQ(i % 2, 0);
 			continue;
@@ -260,7 +260,7 @@ TEST(another_format_is_said)
 
 	enter();
 	store(head, sizeof head);
-	CHECK(session_open(path, &err) == NULL);
+	CHECK(session_open(path, 0, &err) == NULL);
 	CHECK(strstr(err.text, "format 2") != NULL);
 	unlink(path);
 }
@@ -276,7 +276,7 @@ TEST(seek_finds_the_block)
 	size_t size = load(&bytes);
 	for (int whole = 0; whole < 2; whole++) {
 		store(bytes, whole ? size : size - 3); /* by the index, and without it */
-		struct session_reader *r = session_open(path, &err);
+		struct session_reader *r = session_open(path, 0, &err);
 		for (unsigned b = 0; b < 10; b++) {
 			CHECK_EQ(session_seek(r, (b * BLOCK + 5) * 1000003ull), 0);
 			CHECK_EQ(read_frames(r, b * BLOCK, &rc, &err), (10 - b) * BLOCK);
@@ -299,11 +299,11 @@ TEST(a_copy_is_whole_while_writing_goes_on)
 	CHECK_EQ(session_copy(w, copy, &err), 0);
 	write_frames(w, 55, 100);
 	CHECK_EQ(session_close(w, &err), 0);
-	struct session_reader *r = session_open(copy, &err);
+	struct session_reader *r = session_open(copy, 0, &err);
 	CHECK_EQ(read_frames(r, 0, &rc, &err), 55);
 	CHECK(!session_cut(r));
 	session_reader_free(r);
-	r = session_open(path, &err);
+	r = session_open(path, 0, &err);
 	CHECK_EQ(read_frames(r, 0, &rc, &err), 100);
 	session_reader_free(r);
 	unlink(path);
@@ -326,7 +326,7 @@ TEST(full_disk)
 	CHECK(setrlimit(RLIMIT_FSIZE, &limit) == 0);
 	for (rc = 0; rc == 0 && i < 10000; i++) {
 		size_t len = frame(i, payload, &type, &t);
-		rc = session_frame(w, t, type, payload, len, &err);
+		rc = session_frame(w, 0, t, type, payload, len, &err);
 		if (rc == 0 && i % 10 == 9)
 			rc = session_flush(w, &err);
 	}
@@ -334,9 +334,9 @@ TEST(full_disk)
 	CHECK_EQ(err.status, 125);
 	CHECK(strstr(err.text, "are saved and can be opened") != NULL);
 	CHECK(session_written(w) <= 3000);
-	CHECK_EQ(session_frame(w, 1, 1, NULL, 0, &err), -1);
+	CHECK_EQ(session_frame(w, 0, 1, 1, NULL, 0, &err), -1);
 	CHECK_EQ(session_close(w, &err), -1);
-	struct session_reader *r = session_open(path, &err);
+	struct session_reader *r = session_open(path, 0, &err);
 	CHECK(r != NULL);
 	unsigned got = read_frames(r, 0, &rc, &err);
 	CHECK(rc == 0 && got > 0 && got % 10 == 0);
@@ -356,7 +356,7 @@ TEST(bounded)
 	int rc = 0;
 	for (unsigned i = 0; rc == 0 && i < 100000; i++) {
 		size_t len = frame(i, payload, &type, &t);
-		rc = session_frame(w, t, type, payload, len, &err);
+		rc = session_frame(w, 0, t, type, payload, len, &err);
 		if (i % 10 == 9 && rc == 0)
 			rc = session_flush(w, &err);
 	}
