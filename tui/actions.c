@@ -23,15 +23,17 @@ static unsigned said(int rc)
 /* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in all processes. */
 size_t action_mark(struct app *a, const char *name)
 {
+	const struct process *list;
 	char clock[32];
 	time_t now = time(NULL);
 	struct tm tm;
 
 	if (!*name && others_watches(a->processes) > 1 && localtime_r(&now, &tm) && strftime(clock, sizeof clock, "%H:%M:%S", &tm))
 		name = clock;
-	size_t processes = processes_mark(a->processes, name);
-	if (processes)
-		watch_scan(a->watch, MTW_KIND_MEMORY, NULL, 0); /* so that Memory can count from it */
+	size_t processes = processes_mark(a->processes, name), n = processes_list(a->processes, &list);
+	for (size_t i = 0; i < n; i++)
+		if (list[i].watch)
+			watch_scan(list[i].watch, MTW_KIND_MEMORY, NULL, 0); /* so that Memory can count from it */
 	return processes;
 }
 

@@ -96,7 +96,7 @@ static int write_report(struct err *err)
 static int write_file(struct err *err)
 {
 	replace_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
-	int rc = job.format ? write_report(err) : watch_save(job.app->watch, job.file.part, err);
+	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
 		replace_give_up(&job.file);
 	else if (replace_end(&job.file, err))
@@ -214,7 +214,7 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 	job.said_len = 0;
 	job.fd = -1;
 	if (!format) {
-		watch_save_begin(a->watch);
+		watch_save_begin(a->first);
 		start_child();
 		return;
 	}

@@ -210,16 +210,18 @@ static const char *about(const struct app *a, const struct process *p)
 	return "It ended before it mattered: only its totals are known.";
 }
 
-static void draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
+/* Returns the lines that it took. */
+static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
 {
 	char live[32], blocks[32], peak[32], all[32], ran[32], begin[32];
 
 	if (p->state == PROCESS_UNFOLLOWED)
-		return;
+		return 0;
 	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s, %s in all; began %s, %s %s",
 		    text_bytes(live, p->live_bytes), text_blocks(blocks, p->live_blocks), process_runs(p) ? "" : " at its end",
 		    text_bytes(peak, p->peak_bytes), text_bytes(all, p->sum.alloc_bytes), text_clock(begin, p->begin_ns),
 		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
+	return 1;
 }
 
 /* The selected process in words. */
@@ -237,8 +239,8 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	}
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", p->name, process_state_words(p, state), p->path ? p->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	draw_figures(a, p, s, 1);
-	draw_clip(s, 2, 1, s->w - 1, p->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, p));
+	int y = 1 + draw_figures(a, p, s, 1);
+	draw_clip(s, y, 1, s->w - 1, p->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, p));
 }
 
 static void draw_sum(const struct app *a, const struct area *s, int y)
