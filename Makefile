@@ -49,6 +49,9 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	@mkdir -p $(@D)
 	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
+# glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
+$(B)/agent/spawn.o: AGENT_CFLAGS += -fno-exceptions
+
 # The path of every event ends in tail calls and has no use for a frame. See agent/hooks.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
@@ -73,7 +76,7 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
 # Nothing follows a child of a program that has the agent inside.
-CHILDREN := abort posix_spawn posix_spawnp system popen wordexp
+CHILDREN := abort quick_exit posix_spawn posix_spawnp system popen wordexp
 WRAPPED := $(filter-out memtop% JNI% __cyg% dl% $(CHILDREN) *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
 	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
 space := $(subst ,, )

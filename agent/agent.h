@@ -298,6 +298,7 @@ bool mt_init_is_pid(int pid);                       /* that of the process which
 bool mt_init_is_fork(void);                         /* it came by fork, and has executed nothing since */
 bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
+void mt_init_quick(int status);                     /* quick_exit() is */
 void mt_init_aborts(void);                          /* abort() is */
 const char *mt_init_program(void);                  /* its name, without folders */
 const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */

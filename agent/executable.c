@@ -37,6 +37,7 @@
 #define NEEDED_MAX 64
 #define DYNAMIC_MAX 512
 #define NAME_BYTES 24
+#define SYMBOLS_MAX 8192u
 
 #if defined(__x86_64__)
 #define MACHINE EM_X86_64
@@ -150,18 +151,18 @@ static uint64_t place_of(const struct image *im, uint64_t address)
 
 /* --- sanitizers */
 
-struct dynamic {
+struct tables {
 	uint64_t strings, symbols, gnu_hash, hash; /* in the file; UINT64_MAX = none */
 	uint64_t needed[NEEDED_MAX];
 	unsigned needed_count;
 };
 
-static void read_dynamic(const struct file *f, const struct image *im, struct dynamic *d)
+static void read_dynamic(const struct file *f, const struct image *im, struct tables *d)
 {
 	ElfW(Dyn) e[16];
 	uint64_t count = im->dynamic_bytes / sizeof(*e), i = 0;
 
-	*d = (struct dynamic){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX };
+	*d = (struct tables){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX };
 	for (count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX; i < count; i++) {
 		size_t some = count - i < 16 ? count - i : 16;
 		if (i % 16 == 0 && !read_at(f, e, some * sizeof(*e), im->dynamic + i * sizeof(*e)))
@@ -182,7 +183,7 @@ static void read_dynamic(const struct file *f, const struct image *im, struct dy
 	}
 }
 
-static bool needs_sanitizer(const struct file *f, const struct dynamic *d)
+static bool needs_sanitizer(const struct file *f, const struct tables *d)
 {
 	static const char *const names[] = { "libasan.so", "libhwasan.so", "libtsan.so", "libclang_rt.asan",
 					     "libclang_rt.hwasan", "libclang_rt.tsan", "libclang_rt.msan" };
@@ -197,7 +198,7 @@ static bool needs_sanitizer(const struct file *f, const struct dynamic *d)
 	return false;
 }
 
-static bool is_defined(const struct file *f, const struct dynamic *d, uint32_t symbol, const char *name)
+static bool is_defined(const struct file *f, const struct tables *d, uint32_t symbol, const char *name)
 {
 	ElfW(Sym) s;
 	char text[NAME_BYTES];
@@ -208,7 +209,7 @@ static bool is_defined(const struct file *f, const struct dynamic *d, uint32_t s
 	return !strcmp(text, name);
 }
 
-static bool in_gnu_hash(const struct file *f, const struct dynamic *d, const char *name)
+static bool in_gnu_hash(const struct file *f, const struct tables *d, const char *name)
 {
 	uint32_t head[4], hash = 5381, at, link = 0; /* buckets, first symbol, words of the filter, shift */
 	ElfW(Addr) word;
@@ -229,7 +230,7 @@ static bool in_gnu_hash(const struct file *f, const struct dynamic *d, const cha
 	return false;
 }
 
-static bool in_hash(const struct file *f, const struct dynamic *d, const char *name)
+static bool in_hash(const struct file *f, const struct tables *d, const char *name)
 {
 	uint32_t head[2], hash = 0, at; /* buckets, symbols */
 
@@ -249,27 +250,52 @@ static bool in_hash(const struct file *f, const struct dynamic *d, const char *n
 	return false;
 }
 
-static bool defines(const struct file *f, const struct dynamic *d, const char *name)
+static bool defines(const struct file *f, const struct tables *d, const char *name)
 {
 	if (d->symbols == UINT64_MAX || d->strings == UINT64_MAX)
 		return false;
 	return d->gnu_hash != UINT64_MAX ? in_gnu_hash(f, d, name) : d->hash != UINT64_MAX && in_hash(f, d, name);
 }
 
+/* How many symbols are looked at: in the order of a GNU hash those that are not defined come first. */
+static uint32_t undefined_count(const struct file *f, const struct tables *d)
+{
+	uint32_t head[2] = { 0, 0 };
+
+	if (!read_at(f, head, sizeof(head), d->gnu_hash != UINT64_MAX ? d->gnu_hash : d->hash))
+		return 0;
+	return head[1] < SYMBOLS_MAX ? head[1] : SYMBOLS_MAX;
+}
+
+/* What each of the runtimes asks for, if it is there, and no library has; its own functions need not be exported. */
+static bool asks_for_hooks(const struct file *f, const struct tables *d)
+{
+	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_", "__tsan_", "__msan_", "__lsan_" };
+	uint32_t count = undefined_count(f, d);
+	ElfW(Sym) s[16];
+	char text[NAME_BYTES];
+
+	for (uint32_t i = 0; i < count; i++) {
+		size_t some = count - i < 16 ? count - i : 16;
+		if (i % 16 == 0 && !read_at(f, s, some * sizeof(*s), d->symbols + (uint64_t)i * sizeof(*s)))
+			return false;
+		if (s[i % 16].st_shndx != SHN_UNDEF || s[i % 16].st_info >> 4 != STB_WEAK)
+			continue;
+		read_text(f, text, sizeof(text), d->strings + s[i % 16].st_name);
+		for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++)
+			if (!strncmp(text, names[k], strlen(names[k])))
+				return true;
+	}
+	return false;
+}
+
 /* A runtime inside brings malloc along: few programs do, and only those are asked for the rest. */
 static bool is_sanitized(const struct file *f, const struct image *im)
 {
-	static const char *const inits[] = { "__asan_init", "__hwasan_init", "__tsan_init", "__msan_init", "__lsan_init" };
-	struct dynamic d;
+	struct tables d;
 
 	read_dynamic(f, im, &d);
-	if (d.strings != UINT64_MAX && needs_sanitizer(f, &d))
-		return true;
-	bool has = false;
-	if (defines(f, &d, "malloc"))
-		for (size_t i = 0; i < sizeof(inits) / sizeof(*inits); i++)
-			has |= defines(f, &d, inits[i]);
-	return has;
+	return (d.strings != UINT64_MAX && needs_sanitizer(f, &d)) || (defines(f, &d, "malloc") && asks_for_hooks(f, &d));
 }
 
 /* --- one file */

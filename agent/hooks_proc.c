@@ -14,7 +14,9 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdarg.h>
+#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -36,6 +38,7 @@ static pid_t (*real_fork)(void);
 __attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
 static int (*real_daemon)(int, int);
 static void (*real_abort)(void);
+static void (*real_quick)(int);
 static int (*real_prctl)(int, ...);
 static int (*real_setname)(pthread_t, const char *);
 
@@ -47,6 +50,7 @@ void mt_hooks_proc_init(void)
 	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
 	real_fork = (pid_t(*)(void))mt_real_next("fork");
 	real_daemon = (int (*)(int, int))mt_real_next("daemon");
+	real_quick = (void (*)(int))mt_real_next("quick_exit");
 	real_abort = (void (*)(void))mt_real_next("abort");
 	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
 	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
@@ -159,13 +163,31 @@ MT_EXPORT void _Exit(int status)
 		syscall(SYS_exit_group, status);
 }
 
+/* Where the real one was not found. */
+MT_COLD static void die(void)
+{
+	for (;;)
+		syscall(SYS_exit_group, 128 + SIGABRT);
+}
+
 /* By a jump, so that a core file shows the frames that it would show without us. */
 MT_EXPORT void hooked_abort(void) __asm__("abort");
 JUMPS void hooked_abort(void)
 {
 	found();
 	mt_init_aborts();
+	if (unlikely(!real_abort))
+		real_abort = die;
 	real_abort();
+}
+
+MT_EXPORT void quick_exit(int status)
+{
+	found();
+	mt_init_quick(status);
+	if (real_quick)
+		real_quick(status);
+	_exit(status);
 }
 
 MT_EXPORT int prctl(int option, ...)

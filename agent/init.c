@@ -59,6 +59,7 @@ static _Atomic bool xforks;    /* this process has forked once */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
 static _Atomic int xsealed;    /* enum seal: the highest so far */
+static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
 
 bool mt_init_running(void)
 {
@@ -317,6 +318,11 @@ void mt_init_exits(int status)
 		mt_server_exit(status);
 }
 
+void mt_init_quick(int status)
+{
+	atomic_store_explicit(&xquick, status, memory_order_relaxed);
+}
+
 /* A handler may keep the process alive: its record says what it will have been, if it ends now. */
 void mt_init_aborts(void)
 {
@@ -330,10 +336,10 @@ static void tell_at_exit(void)
 {
 }
 #else
-/* quick_exit() does not say, and reaches no _exit() that could be seen. */
+/* quick_exit() does not say what it ends with, and reaches no _exit() that could be seen. Its hook has told. */
 static void at_quick(void)
 {
-	mt_init_exits(EXIT_UNKNOWN);
+	mt_init_exits(atomic_load_explicit(&xquick, memory_order_relaxed));
 }
 #endif
 

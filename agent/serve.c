@@ -13,7 +13,6 @@
  *
  * Runs as a process of its own in the target's memory; see server.h for what may be used here.
  */
-#include "board.h"
 #include "maps.h"
 #include "server.h"
 #include "unwind_proof.h"
@@ -324,6 +323,13 @@ static bool anybody(struct server *s)
 	return !door_empty(s);
 }
 
+/* For those who are here, or may still come. */
+static void last_tick(struct server *s)
+{
+	scan_last(s); /* first: the tick sends the final state */
+	serve_tick(s, true);
+}
+
 /* The target is gone, or the agent is out of it. */
 static void the_end(struct server *s)
 {
@@ -333,11 +339,14 @@ static void the_end(struct server *s)
 	if (s->listen_fd >= 0)
 		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
-	if (here || mt_board_linger_ns())
-		scan_last(s); /* first: the tick sends the final state */
-	serve_tick(s, true);
+	if (here)
+		last_tick(s);
+	else
+		sums_pass(s, true); /* all that the board is told */
 	linger_begin(s, here);
-	if (!s->lingers)
+	if (s->lingers)
+		last_tick(s);
+	else
 		listen_close(s, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;

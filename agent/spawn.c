@@ -20,9 +20,6 @@
 #include "hooks.h"
 
 #include <errno.h>
-#include <spawn.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -33,6 +30,10 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
+/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
+typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
+		       char *const *envp);
+
 #define COPIES 16u
 
 struct copy {
@@ -40,12 +41,9 @@ struct copy {
 	size_t bytes;     /* mapped */
 };
 
-static int (*real_spawn)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-			 char *const *, char *const *);
-static int (*real_spawnp)(pid_t *, const char *, const posix_spawn_file_actions_t *, const posix_spawnattr_t *,
-			  char *const *, char *const *);
+static spawn_call *real_spawn, *real_spawnp;
 static int (*real_system)(const char *);
-static FILE *(*real_popen)(const char *, const char *);
+static void *(*real_popen)(const char *, const char *);
 #ifdef HAS_WORDEXP
 static int (*real_wordexp)(const char *, wordexp_t *, int);
 #endif
@@ -53,7 +51,8 @@ static int (*real_wordexp)(const char *, wordexp_t *, int);
 static struct copy copies[COPIES];
 static _Atomic unsigned xnext;
 static _Atomic unsigned xinside;       /* calls under way */
-static char **_Atomic xplain;          /* what the copy was made of */
+static char **_Atomic xplain;          /* what the copy was made of; freed, if the program has had a new one made */
+static char *_Atomic xpreload;         /* the user's own entry in it */
 static char **_Atomic xours;           /* the copy that `environ` is; NULL = none */
 
 void mt_hooks_spawn_init(void)
@@ -69,12 +68,11 @@ void mt_hooks_spawn_init(void)
 
 /* --- posix_spawn */
 
-static int spawn(__typeof__(real_spawn) real, enum lookup how, pid_t *pid, const char *path,
-		 const posix_spawn_file_actions_t *actions, const posix_spawnattr_t *attributes, char *const *argv,
-		 char *const *envp)
+static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, const void *actions,
+		 const void *attributes, char *const *argv, char *const *envp)
 {
 	struct follow us;
-	pid_t own = 0, *told = pid ? pid : &own;
+	int own = 0, *told = pid ? pid : &own;
 
 	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/'))
 		return real(pid, path, actions, attributes, argv, envp);
@@ -83,8 +81,8 @@ static int spawn(__typeof__(real_spawn) real, enum lookup how, pid_t *pid, const
 	return mt_follow_spawned(&us, rc, told);
 }
 
-MT_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-			  const posix_spawnattr_t *attributes, char *const *argv, char *const *envp)
+MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
+			  char *const *envp)
 {
 	mt_hooks_proc_found();
 	if (!real_spawn)
@@ -92,8 +90,8 @@ MT_EXPORT int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_a
 	return spawn(real_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
 }
 
-MT_EXPORT int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-			   const posix_spawnattr_t *attributes, char *const *argv, char *const *envp)
+MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes, char *const *argv,
+			   char *const *envp)
 {
 	mt_hooks_proc_found();
 	if (!real_spawnp)
@@ -116,16 +114,7 @@ static char **room_for(size_t bytes)
 	return c->list;
 }
 
-static size_t count(char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-/* Does the copy still stand for that environment? What is ours in it lies in its own room, behind the array. */
+/* What is ours in a copy lies in its own room, behind the array. */
 static bool is_ours(char *const *copy, size_t bytes, const char *entry)
 {
 	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
@@ -183,14 +172,13 @@ static void take_out(char **to, char *const *from, char *const *copy, char *user
 /* What the program did to its environment while it was the copy stays done. */
 static void put_back(void)
 {
-	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = user_preload(plain);
+	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = atomic_load(&xpreload);
 
 	if (!ours)
 		return;
 	char **is = ours;
 	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		if (count(ours) <= bytes_of(ours) / sizeof(*ours) && plain)
-			take_out(plain, ours, ours, user);
+		take_out(plain, ours, ours, user);
 	} else if (is) {
 		take_out(is, is, ours, user);
 	}
@@ -204,6 +192,7 @@ static bool swap_in(const struct follow *us)
 		return false;
 	mt_follow_fill(us, plain, ours);
 	atomic_store(&xplain, plain);
+	atomic_store(&xpreload, user_preload(plain));
 	if (!__atomic_compare_exchange_n(&environ, &plain, ours, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
 		return false;
 	atomic_store(&xours, ours);
@@ -221,16 +210,24 @@ static bool enter(void)
 	return true;
 }
 
-/* Also of a thread that is cancelled in the call. */
-static void leave(const bool *entered)
+static void leave(void *entered)
 {
 	int kept = errno;
 
-	if (*entered && atomic_fetch_sub(&xinside, 1) == 1)
+	if (*(const bool *)entered && atomic_fetch_sub(&xinside, 1) == 1)
 		put_back();
 	errno = kept;
 }
-#define ENTERED __attribute__((cleanup(leave))) const bool entered
+
+/* CALL, and then leave(): also when the thread is cancelled in it. Android's threads cannot be. */
+#ifdef __BIONIC__
+#define INSIDE(entered, call) do { call; leave(entered); } while (0)
+#else
+#define INSIDE(entered, call)                                                                      \
+	pthread_cleanup_push(leave, entered);                                                      \
+	call;                                                                                      \
+	pthread_cleanup_pop(1)
+#endif
 
 void mt_spawn_forked(void)
 {
@@ -243,17 +240,21 @@ MT_EXPORT int system(const char *command)
 	mt_hooks_proc_found();
 	if (!real_system)
 		return -1;
-	ENTERED = command && enter();
-	return real_system(command);
+	bool entered = command && enter();
+	int rc = -1;
+	INSIDE(&entered, rc = real_system(command));
+	return rc;
 }
 
-MT_EXPORT FILE *popen(const char *command, const char *mode)
+MT_EXPORT void *popen(const char *command, const char *mode)
 {
 	mt_hooks_proc_found();
 	if (!real_popen)
 		return NULL;
-	ENTERED = enter();
-	return real_popen(command, mode);
+	bool entered = enter();
+	void *f = NULL;
+	INSIDE(&entered, f = real_popen(command, mode));
+	return f;
 }
 
 #ifdef HAS_WORDEXP
@@ -262,7 +263,9 @@ MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
 	mt_hooks_proc_found();
 	if (!real_wordexp)
 		return WRDE_NOSPACE;
-	ENTERED = !(flags & WRDE_NOCMD) && enter();
-	return real_wordexp(text, words, flags);
+	bool entered = !(flags & WRDE_NOCMD) && enter();
+	int rc = WRDE_NOSPACE;
+	INSIDE(&entered, rc = real_wordexp(text, words, flags));
+	return rc;
 }
 #endif

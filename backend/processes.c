@@ -319,7 +319,7 @@ static void on_poll(void *arg)
 	uint64_t now = now_ns();
 	bool second = now - p->second_ns >= SECOND_NS;
 
-	if (p->file)
+	if (p->file || !p->first)
 		return;
 	if (p->board && (tree_board_moved(p->board) || second))
 		processes_read_board(p, second);
@@ -412,13 +412,15 @@ void processes_first_ended(struct processes *p, int wait_status)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i] && p->lines[i]->p.pid == (int)p->first_pid && p->lines[i]->p.state != PROCESS_EXECED)
 			last = p->lines[i];
+	p->first_ended = true;
+	if (!last)
+		return; /* it was never watched */
 	last->p.status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 	last->p.status_known = true;
 	if (!last->p.end_ns)
 		last->p.end_ns = now_ns() - p->origin_ns;
 	if (last->p.state != PROCESS_UNFOLLOWED)
 		processes_state(p, last, WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED);
-	p->first_ended = true;
 }
 
 void processes_free(struct processes *p)

@@ -100,6 +100,13 @@ class Board:
         at = ctypes.sizeof(Head) + index * ctypes.sizeof(Record)
         self.map[at:at + 4] = struct.pack("I", FREE)
 
+    def take(self, index):
+        """Claims a free record, as another process would; its bytes."""
+        at = ctypes.sizeof(Head) + index * ctypes.sizeof(Record)
+        r = Record.from_buffer(self.map, at)
+        r.state, r.serial = CLAIMED, r.serial + 1
+        return bytes(self.record(index))
+
     def settled(self, seconds=20):
         """All records, once none is under way: each ended or not followed."""
         wait_for(lambda: all(r.state in (ENDED, UNFOLLOWED) for r in self.records()), seconds,

@@ -18,6 +18,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <spawn.h>
 #include <sys/epoll.h>
 #include <sys/prctl.h>
 #include <sys/select.h>
@@ -27,6 +28,7 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+#include <wordexp.h>
 
 extern void count_lookups_begin(void) __attribute__((weak));
 extern void cfree(void *) __attribute__((weak));
@@ -131,6 +133,25 @@ static void executes_nothing(void)
 	execle(none, "none", NULL, env);
 	fexecve(-1, args, env);
 	execveat(-1, none, args, env, 0);
+	EXPECT(posix_spawn(NULL, none, NULL, NULL, args, env) && posix_spawnp(NULL, none, NULL, NULL, args, env));
+}
+
+/* Children that libc makes. */
+static void spawns(void)
+{
+	static char *args[] = { "true", NULL }, *env[] = { "PATH=/bin:/usr/bin", NULL };
+	int status;
+	pid_t pid;
+	wordexp_t words;
+	FILE *f;
+
+	EXPECT(!posix_spawn(&pid, "/bin/true", NULL, NULL, args, env) && waitpid(pid, &status, 0) == pid && !status);
+	EXPECT(!posix_spawnp(&pid, "true", NULL, NULL, args, env) && waitpid(pid, &status, 0) == pid && !status);
+	EXPECT(system("exit 3") == 3 << 8);
+	f = popen("exit 4", "r");
+	EXPECT(f && pclose(f) == 4 << 8);
+	EXPECT(!wordexp("$(echo one two)", &words, 0) && words.we_wordc == 2);
+	wordfree(&words);
 }
 
 /* ... or replace the process by one that ends with 0. */
@@ -158,6 +179,10 @@ static void executes(const char *call)
 		execveat(AT_FDCWD, "/bin/true", args, env, 0);
 	if (!strcmp(call, "_Exit"))
 		_Exit(0);
+	if (!strcmp(call, "quick_exit"))
+		quick_exit(0);
+	if (!strcmp(call, "abort"))
+		abort();
 }
 
 static void forks(void)
@@ -188,6 +213,8 @@ static void child_calls(const char *call)
 		executes_nothing();
 	else if (!strcmp(call, "fork"))
 		forks();
+	else if (!strcmp(call, "spawn"))
+		spawns();
 	else if (!strcmp(call, "wake"))
 		EXPECT(!sleep(3)); /* it becomes a session of its own within that time */
 	else
@@ -270,7 +297,7 @@ static int calls(void)
 {
 	static const char *const of_children[] = { "allocate", "wait", "signals", "name", "fail", "fork", "execve", "execv",
 						   "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
-						   "execveat", "_Exit" };
+						   "execveat", "_Exit", "quick_exit", "spawn" };
 	static const char *const kinds[] = { "fork", "_Fork", "clone" };
 	pthread_t t;
 
@@ -284,6 +311,7 @@ static int calls(void)
 	signal(SIGUSR1, in_handler);
 	raise(SIGUSR1);
 	forks();
+	spawns();
 	for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++)
 		for (size_t i = 0; i < sizeof of_children / sizeof *of_children; i++) {
 			int status = -1;

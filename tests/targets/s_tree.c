@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * s_tree.c - processes that come about and end in every way, with known allocations.
+ *
+ *   end HOW              allocates OWN blocks and ends so (see ends())
+ *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates MORE and ends so
+ *   starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp, system, popen, wordexp); waits for it
+ *   failed               an exec that fails, then MORE blocks
+ *   lingers              becomes a cat
+ *   grows BYTES          forks; the child allocates so much and waits for input
+ *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
+ *   daemon               a child that forks twice, closes all it has and allocates MORE
+ */
+#include "target.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <wordexp.h>
+
+#define OWN 10
+#define MORE 5
+
+extern pid_t _Fork(void) __attribute__((weak));
+extern char **environ;
+
+static void *volatile kept[OWN + MORE];
+
+static void allocate(int from, int count, size_t bytes)
+{
+	for (int i = from; i < from + count; i++)
+		kept[i] = malloc(bytes);
+}
+
+static void ends(const char *how)
+{
+	if (!strcmp(how, "exit"))
+		exit(3);
+	if (!strcmp(how, "_exit"))
+		_exit(4);
+	if (!strcmp(how, "_Exit"))
+		_Exit(5);
+	if (!strcmp(how, "quick_exit"))
+		quick_exit(6);
+	if (!strcmp(how, "abort"))
+		abort();
+	raise(atoi(how));
+}
+
+static pid_t make(const char *how)
+{
+	if (!strcmp(how, "_Fork") && _Fork)
+		return _Fork();
+	if (!strcmp(how, "clone"))
+		return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
+	return fork();
+}
+
+static int reap(pid_t pid)
+{
+	int status = -1;
+
+	EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+static int child(const char *how, const char *end)
+{
+	pid_t pid = make(how);
+
+	if (!pid) {
+		allocate(OWN, MORE, 100);
+		ends(end);
+	}
+	reap(pid);
+	return 0;
+}
+
+static int by_libc(const char *how, char **argv)
+{
+	char line[4096] = "", out[4096];
+	wordexp_t words;
+
+	for (; *argv; argv++)
+		strcat(strcat(line, *argv), argv[1] ? " " : "");
+	if (!strcmp(how, "system"))
+		return WEXITSTATUS(system(line));
+	if (!strcmp(how, "popen")) {
+		FILE *f = popen(line, "r");
+		EXPECT(f);
+		while (fgets(out, sizeof out, f))
+			fputs(out, stdout);
+		return WEXITSTATUS(pclose(f));
+	}
+	snprintf(out, sizeof out, "$(%s)", line);
+	EXPECT(!wordexp(out, &words, 0));
+	for (size_t i = 0; i < words.we_wordc; i++)
+		printf("%s ", words.we_wordv[i]);
+	return 0;
+}
+
+static int starts(const char *how, char **argv)
+{
+	pid_t pid = -1;
+
+	if (!strcmp(how, "exec"))
+		return execv(argv[0], argv), 127;
+	if (!strcmp(how, "fork"))
+		pid = fork();
+	else if (!strcmp(how, "vfork"))
+		pid = vfork();
+	else if (!strcmp(how, "spawn"))
+		EXPECT(!posix_spawn(&pid, argv[0], NULL, NULL, argv, environ));
+	else if (!strcmp(how, "spawnp"))
+		EXPECT(!posix_spawnp(&pid, argv[0], NULL, NULL, argv, environ));
+	else
+		return by_libc(how, argv);
+	if (!pid) {
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	return reap(pid);
+}
+
+static int failed(void)
+{
+	static char *args[] = { "none", NULL };
+	pid_t pid;
+
+	EXPECT(execv("/etc/passwd", args) == -1 && errno == EACCES);
+	EXPECT(execv("/etc", args) == -1 && execv("/no/such", args) == -1);
+	EXPECT(execv("broken", args) == -1); /* looks like a program, and is none */
+	pid = vfork();
+	if (!pid) {
+		execv("broken", args);
+		_exit(7);
+	}
+	EXPECT(reap(pid) == 7);
+	EXPECT(posix_spawn(&pid, "broken", NULL, NULL, args, environ));
+	allocate(OWN, MORE, 100);
+	return 0;
+}
+
+static int grows(size_t bytes)
+{
+	pid_t pid = fork();
+
+	if (pid) {
+		kill(getpid(), SIGSTOP); /* not the one that is looked at */
+		return reap(pid);
+	}
+	for (size_t i = 0; i < bytes; i += 4096)
+		memset(malloc(4096), 1, 4096);
+	struct pollfd in = { 0, POLLIN, 0 };
+	while (poll(&in, 1, 10) >= 0 && !in.revents)
+		free(malloc(1));
+	_exit(0);
+}
+
+static char **names;
+static int running[2], go_on[2]; /* pipes: a shell runs; it may end */
+
+/* What of those a reader of the environment finds, by name and one by one. */
+static int seen(void)
+{
+	int n = 0;
+
+	for (char **name = names; *name; name++)
+		n += getenv(*name) != NULL;
+	for (char **e = environ; *e; e++)
+		n += strstr(*e, "memtop") || strstr(*e, "MEMTOP");
+	return n;
+}
+
+/* In the middle of each system() of the main thread's: its variables come, change and go. */
+static void *changes(void *how)
+{
+	char byte;
+
+	EXPECT(read(running[0], &byte, 1) == 1);
+	seen();
+	if (!strcmp(how, "new"))
+		EXPECT(!setenv("TREE_NEW", "1", 1));
+	else if (!strcmp(how, "changed"))
+		EXPECT(!setenv("TREE_OLD", "2", 1));
+	else if (!strcmp(how, "gone"))
+		EXPECT(!unsetenv("TREE_OLD"));
+	else if (!strcmp(how, "put"))
+		EXPECT(!putenv((char *)"TREE_PUT=3"));
+	else if (!strcmp(how, "shell"))
+		EXPECT(!system("true"));
+	EXPECT(write(go_on[1], "\n", 1) == 1);
+	return NULL;
+}
+
+static int variables(char **which)
+{
+	static char *const ways[] = { "new", "changed", "gone", "put", "shell", "nothing" };
+	char command[64];
+	pthread_t t;
+
+	names = which;
+	EXPECT(!pipe(running) && !pipe(go_on) && !setenv("TREE_OLD", "0", 1));
+	snprintf(command, sizeof command, "echo >&%d; read x <&%d", running[1], go_on[0]);
+	printf("before: %d\n", seen());
+	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+		EXPECT(!pthread_create(&t, NULL, changes, ways[i]) && !system(command) && !pthread_join(t, NULL));
+		printf("%s: %d", ways[i], seen());
+		for (char **e = environ; *e; e++)
+			if (!strncmp(*e, "TREE_", 5))
+				printf(" %s", *e);
+		printf("\n");
+		EXPECT(read(running[0], command + sizeof command - 1, 0) == 0);
+	}
+	fflush(stdout);
+	pid_t pid = fork();
+	if (!pid) {
+		printf("child: %d\n", seen());
+		fflush(stdout);
+		_exit(0);
+	}
+	return reap(pid);
+}
+
+static int is_daemon(void)
+{
+	if (fork())
+		return 0;
+	setsid();
+	if (fork())
+		_exit(0);
+	for (int fd = 0; fd < 1024; fd++)
+		close(fd);
+	allocate(OWN, MORE, 100);
+	_exit(9);
+}
+
+int main(int argc, char **argv)
+{
+	EXPECT(argc > 1);
+	if (strcmp(argv[1], "starts"))
+		allocate(0, OWN, 1000);
+	if (!strcmp(argv[1], "end") && argc == 3)
+		return ends(argv[2]), 0;
+	if (!strcmp(argv[1], "child") && argc == 4)
+		return child(argv[2], argv[3]);
+	if (!strcmp(argv[1], "starts") && argc > 3)
+		return starts(argv[2], argv + 3);
+	if (!strcmp(argv[1], "failed"))
+		return failed();
+	if (!strcmp(argv[1], "lingers"))
+		return execl("/bin/cat", "cat", NULL);
+	if (!strcmp(argv[1], "grows") && argc == 3)
+		return grows((size_t)atol(argv[2]));
+	if (!strcmp(argv[1], "variables"))
+		return variables(argv + 2);
+	return !strcmp(argv[1], "daemon") ? is_daemon() : 2;
+}
