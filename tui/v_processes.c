@@ -332,6 +332,18 @@ static unsigned sort_beside(struct processes_page *g, int step)
 	return VIEW_RESORT;
 }
 
+static unsigned next_order(struct processes_page *g)
+{
+	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH, [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
+				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK };
+	struct app *a = g->v.app;
+	size_t sort = (size_t)a->process_list.sort;
+
+	a->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	a->process_list.reverse = false;
+	return VIEW_RESORT;
+}
+
 static unsigned request(struct view *v, enum request r)
 {
 	struct processes_page *g = (struct processes_page *)v;
@@ -344,6 +356,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_PROCESS_OPEN: return open_fold(g, true);
 	case REQ_PROCESS_CLOSE: return open_fold(g, false);
 	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
+	case REQ_PROCESS_ORDER: return next_order(g);
 	case REQ_SORT_LEFT: return sort_beside(g, -1);
 	case REQ_SORT_RIGHT: return sort_beside(g, 1);
 	case REQ_REVERSE: v->app->process_list.reverse = !v->app->process_list.reverse; return VIEW_RESORT;
