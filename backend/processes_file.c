@@ -270,7 +270,7 @@ int processes_target(const struct processes *p, uint32_t id, struct target *t, s
 	const struct line *l = processes_line(p, id);
 
 	if (!l || l->stream == STREAM_NONE)
-		return err_set(err, 3, "%s [%d]: only its totals were recorded: %s", l ? l->p.name : "process", l ? l->p.pid : 0,
+		return err_set(err, 3, "%s [%d]: only its totals were recorded: %s; they are in the report without --process", l ? l->p.name : "process", l ? l->p.pid : 0,
 			       l && l->p.why ? l->p.why : "it ended before it mattered");
 	t->stream = l->stream;
 	return 0;
