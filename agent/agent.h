@@ -292,6 +292,7 @@ void mt_init_daemon_begins(void);                   /* daemon() is called: its c
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
 enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
 void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
+bool mt_init_gave_up(void);                         /* it did so */
 bool mt_init_filtered(void);                        /* ... system calls that it does not make itself may kill it */
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
 bool mt_init_is_pid(int pid);                       /* that of the process which this memory belongs to: no child of vfork's */

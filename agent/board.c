@@ -406,7 +406,7 @@ struct claim mt_board_claim(const char *path, int pid)
 	return c;
 }
 
-void mt_board_executes(struct claim c, unsigned why, bool own)
+void mt_board_executes(struct claim c, unsigned why, bool with, bool own)
 {
 	struct board_record *r = claimed(c), *old = own ? claimed(mine) : NULL;
 
@@ -418,9 +418,9 @@ void mt_board_executes(struct claim c, unsigned why, bool own)
 	if (!r)
 		return;
 	r->why = why;
-	change(r, BOARD_CLAIMED, why ? BOARD_UNFOLLOWED : BOARD_EXECING);
+	change(r, BOARD_CLAIMED, with ? BOARD_EXECING : BOARD_UNFOLLOWED);
 	/* Nobody of ours will be there to say it. */
-	if (why && old && !old->socket[0]) {
+	if (!with && old && !old->socket[0]) {
 		old->end = BOARD_EXEC;
 		old->end_ns = mt_prim_now_ns();
 		atomic_store_explicit(&old->xexact, 1, memory_order_relaxed);
@@ -449,7 +449,7 @@ void mt_board_failed(struct claim c, bool own)
 		change(old, BOARD_ENDED, BOARD_RUNNING);
 }
 
-void mt_board_spawned(struct claim c, int pid, unsigned why)
+void mt_board_spawned(struct claim c, int pid, unsigned why, bool with)
 {
 	struct board_record *r = claimed(c);
 
@@ -458,7 +458,7 @@ void mt_board_spawned(struct claim c, int pid, unsigned why)
 	if (!r->pid)
 		r->pid = (uint32_t)pid;
 	r->why = why;
-	if (why)
+	if (!with)
 		change(r, BOARD_EXECING, BOARD_UNFOLLOWED);
 }
 

@@ -48,9 +48,10 @@ void mt_board_lingered(void);                 /* no longer */
 
 /* Exec and spawn. pid 0 = not known yet; own: this process itself becomes the program. */
 struct claim mt_board_claim(const char *path, int pid);
-void mt_board_executes(struct claim c, unsigned why, bool own); /* right before; why: BOARD_FOLLOWED, or the reason */
+/* Right before. with: the agent goes along; else why says why not, BOARD_FOLLOWED = the program brings another one. */
+void mt_board_executes(struct claim c, unsigned why, bool with, bool own);
 void mt_board_failed(struct claim c, bool own);
-void mt_board_spawned(struct claim c, int pid, unsigned why);
+void mt_board_spawned(struct claim c, int pid, unsigned why, bool with);
 /* MEMTOP_BOARD of a child, with its '='. Begins in record c; NO_CLAIM: in one that it claims itself as a child of ours. */
 #define BOARD_ENTRY_BYTES 128
 void mt_board_entry(char to[BOARD_ENTRY_BYTES], struct claim c);

@@ -22,7 +22,7 @@
 /* Declares `env` in the caller: envp as the new program shall get it. */
 #define WITH_US(env, envp, how, folder, path)                                                      \
 	struct follow us;                                                                          \
-	bool ours = mt_follow_exec(&us, how, folder, path);                                        \
+	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                                        \
 	char **env = ours ? FOLLOW_ENV(&us, envp) : (char **)(envp);                               \
 	if (ours)                                                                                  \
 		mt_follow_go(&us);

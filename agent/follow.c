@@ -15,9 +15,10 @@
  * Not into a program that cannot take the agent in (executable.c), nor where the agent's file cannot be opened: in
  * another root, by another user. Such a program gets the environment that the caller gave, and its record the reason.
  *
- * Under a filter of system calls that the program has set (SEAL_FILTER) nothing may be asked: then nobody is
- * followed. Who only gave up rights may be under one that we did not see; but what may execute a dynamic program may
- * make the calls that are made here.
+ * Nor where the program names an agent itself: a memtop inside of ours has its own board, options and viewer.
+ *
+ * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
+ * followed.
  */
 #include "follow.h"
 #include "calls.h"
@@ -25,6 +26,8 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <unistd.h>
 
 #define PRELOAD "LD_PRELOAD="
 #define PRELOAD_LEN (sizeof(PRELOAD) - 1)
@@ -37,6 +40,28 @@
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
+
+static size_t count(char *const *list)
+{
+	size_t n = 0;
+
+	while (list && list[n])
+		n++;
+	return n;
+}
+
+static bool begins(const char *var, const char *with, size_t len)
+{
+	return !strncmp(var, with, len);
+}
+
+static const char *find_preload(char *const *envp)
+{
+	for (; envp && *envp; envp++)
+		if (begins(*envp, PRELOAD, PRELOAD_LEN))
+			return *envp + PRELOAD_LEN;
+	return NULL;
+}
 
 /* DIR/libmemtop-agent.so and DIR/musl/libmemtop-agent.so. */
 void mt_follow_init(void)
@@ -93,8 +118,22 @@ static void begin(struct follow *f)
 	memset(f, 0, offsetof(struct follow, file));
 	f->claim = NO_CLAIM;
 	f->file.path[0] = '\0';
+	f->file.runs = false;
 	if (mt_thread_forked())
 		mt_init_forked();
+}
+
+/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not in its environment. */
+static bool has_another(char *const *envp)
+{
+	const char *list = find_preload(envp), *slash = strrchr(mt_init_preload(), '/');
+
+	if (!list || !strstr(list, slash ? slash + 1 : mt_init_preload()))
+		return false;
+	for (; *envp; envp++)
+		if (begins(*envp, "MEMTOP_", 7))
+			return true;
+	return false;
 }
 
 static void look(struct follow *f, enum lookup how, int folder, const char *path)
@@ -109,40 +148,48 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 	errno = kept;
 }
 
-/* Nobody is to be asked, nor what it is. */
+/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its own risk. */
 static void blind(struct follow *f, const char *path)
 {
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
 	f->file.runs = true;
-	f->why = BOARD_UNREADABLE;
+	f->why = f->told ? BOARD_FOLLOWED : BOARD_UNREADABLE;
+	f->preload = mt_init_preload();
 }
 
-bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path)
+/* Who gave up rights may be under a filter that was set past prctl(). */
+static bool may_ask(void)
+{
+	return !mt_init_filtered() && (!mt_init_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
+}
+
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp)
 {
 	begin(f);
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
-	bool filtered = mt_init_filtered();
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !path)
 		return false;
-	int pid = filtered ? 0 : mt_prim_getpid();
+	bool ask = may_ask(), watches = state == AGENT_ON && !mt_init_filtered(); /* its session has always asked */
+	int pid = ask || watches ? mt_prim_getpid() : 0;
 	f->own = pid && mt_init_is_pid(pid);
 	f->child = !f->own || mt_init_is_fork();
-	f->told = f->own && state == AGENT_ON && pid == mt_pid;
+	f->told = f->own && watches && pid == mt_pid;
 	if (!can_follow(state) || !(follows_children() || f->told))
 		return f->told;
-	if (filtered)
-		blind(f, path);
-	else
+	if (ask)
 		look(f, how, folder, path);
+	else
+		blind(f, path);
 	if (!f->file.runs)
 		return f->told;
-	f->with = !f->why;
+	f->other = has_another(envp);
+	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, pid);
 	return true;
 }
 
-bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure)
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
@@ -150,16 +197,17 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	if (!path || !follows_children() || !can_follow(state))
 		return false;
 	f->child = true;
-	bool filtered = mt_init_filtered();
-	if (!filtered)
+	bool ask = may_ask();
+	if (ask)
 		look(f, how, AT_FDCWD, path);
-	if (filtered || (!f->file.runs && !sure))
+	if (!f->file.runs && (!sure || !ask))
 		blind(f, path);
 	if (!f->file.runs)
 		return false;
-	f->with = !f->why;
+	f->other = has_another(envp);
+	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, 0);
-	mt_board_executes(f->claim, BOARD_FOLLOWED, false);
+	mt_board_executes(f->claim, BOARD_FOLLOWED, true, false);
 	return true;
 }
 
@@ -169,11 +217,11 @@ bool mt_follow_shell(struct follow *f)
 	static const char shell[] = "/bin/sh";
 
 	begin(f);
-	if (!follows_children() || !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || mt_init_filtered())
+	if (!follows_children() || !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || !may_ask())
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
-	f->with = f->file.runs && !f->why;
+	f->with = f->file.runs && !f->why && !has_another(environ);
 	return f->with;
 }
 
@@ -183,8 +231,7 @@ void mt_follow_go(struct follow *f)
 {
 	if (f->told)
 		mt_server_exec_begins();
-	if (f->with || f->claim.record != BOARD_NONE)
-		mt_board_executes(f->claim, f->why, f->own);
+	mt_board_executes(f->claim, f->why, f->with, f->own);
 }
 
 int mt_follow_failed(struct follow *f, int rc)
@@ -203,25 +250,11 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid)
 	if (rc)
 		mt_board_failed(f->claim, false);
 	else
-		mt_board_spawned(f->claim, *pid, f->why);
+		mt_board_spawned(f->claim, *pid, f->why, f->with);
 	return rc;
 }
 
 /* --- the environment */
-
-static size_t count(char *const *list)
-{
-	size_t n = 0;
-
-	while (list && list[n])
-		n++;
-	return n;
-}
-
-static bool begins(const char *var, const char *with, size_t len)
-{
-	return !strncmp(var, with, len);
-}
 
 static bool same_name(const char *a, const char *b)
 {
@@ -238,14 +271,6 @@ static bool is_ours(const char *var)
 		if (same_name(mine, var))
 			return true;
 	return begins(var, BOARD_ENTRY, BOARD_ENTRY_LEN);
-}
-
-static const char *find_preload(char *const *envp)
-{
-	for (; envp && *envp; envp++)
-		if (begins(*envp, PRELOAD, PRELOAD_LEN))
-			return *envp + PRELOAD_LEN;
-	return NULL;
 }
 
 static size_t text_bytes(const struct follow *f, char *const *envp)

@@ -15,6 +15,7 @@
 /* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with nobody that runs. */
 struct follow {
 	bool with;            /* the environment is to name the agent */
+	bool other;           /* it names another agent */
 	bool own;             /* this process itself becomes the program */
 	bool told;            /* ... and its server knows */
 	bool child;           /* another process does: it must not wait for a viewer */
@@ -27,12 +28,12 @@ struct follow {
 /* What is executed, and how it is found. */
 enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
 /* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
-bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path);
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp);
 void mt_follow_go(struct follow *f);          /* right before the exec */
 int mt_follow_failed(struct follow *f, int rc); /* it came back with rc; errno kept */
 
 /* The same for a spawn. sure: the path means there what it means here. */
-bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure);
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp);
 int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
 
 /* A shell that libc starts by itself, with `environ`. */

@@ -266,6 +266,11 @@ bool mt_init_shares_pages(void)
 	return forked_ns || atomic_load_explicit(&xforks, memory_order_relaxed);
 }
 
+bool mt_init_gave_up(void)
+{
+	return seal() != SEAL_NONE;
+}
+
 bool mt_init_filtered(void)
 {
 	return seal() == SEAL_FILTER;

@@ -16,11 +16,19 @@
  *        -> RUNNING (the agent of the new image has begun; a forked child begins here)
  *        -> ENDED   (by exit, a signal, or another exec: `end`)
  *   RUNNING -> EXECING -> ENDED (as BOARD_EXEC), or back to RUNNING when exec failed
- *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`
+ *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`; BOARD_FOLLOWED = the
+ *              program starts it under an agent of its own (a memtop inside of this one)
  *   ENDED or UNFOLLOWED -> FREE: by memtop, once it has copied the record
  *
- * An EXECING record whose image never spoke stays so: memtop finds out what it can. Trust: every process of the tree
- * can write anything here. memtop copies a record before it looks at it, and checks each field.
+ * An EXECING record whose image never spoke stays so: memtop finds out what it can. One whose pid another record RUNS
+ * under as its child has ended by that exec. A RUNNING record that is exact, and whose pid is gone, ended as `end` says:
+ * the process announced it, and nobody lived to change the state (the server mostly does, some milliseconds later).
+ *
+ * MEMTOP_BOARD of a shell that libc starts by itself (system(), popen()) names the caller's record, which is RUNNING: the
+ * shell claims one of its own, as a child of that. The peak of a fork begins with what it inherited.
+ *
+ * Trust: every process of the tree can write anything here. memtop copies a record before it looks at it, and checks
+ * each field.
  */
 #ifndef MEMTOP_BOARD_H
 #define MEMTOP_BOARD_H

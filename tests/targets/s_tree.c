@@ -9,16 +9,21 @@
  *   lingers              becomes a cat
  *   grows BYTES          forks; the child allocates so much and waits for input
  *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
+ *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
+ *                        program of ours does on its way to write()
  *   daemon               a child that forks twice, closes all it has and allocates MORE
  */
 #include "target.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <poll.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -127,6 +132,26 @@ static int starts(const char *how, char **argv)
 		_exit(127);
 	}
 	return reap(pid);
+}
+
+#define KILL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+
+static int filtered(const char *by, const char *how, char **argv)
+{
+	struct sock_filter rules[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		KILL(SYS_openat), KILL(SYS_newfstatat), KILL(SYS_pread64), KILL(SYS_faccessat), KILL(SYS_fgetxattr),
+		KILL(SYS_getresuid), KILL(SYS_getresgid), KILL(SYS_geteuid), KILL(SYS_fcntl), KILL(SYS_socket),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = { sizeof rules / sizeof *rules, rules };
+
+	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
+	if (!strcmp(by, "prctl"))
+		EXPECT(!prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program));
+	else
+		EXPECT(!syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &program));
+	return starts(how, argv);
 }
 
 static int failed(void)
@@ -245,7 +270,7 @@ static int is_daemon(void)
 int main(int argc, char **argv)
 {
 	EXPECT(argc > 1);
-	if (strcmp(argv[1], "starts"))
+	if (strcmp(argv[1], "starts") && strcmp(argv[1], "filtered"))
 		allocate(0, OWN, 1000);
 	if (!strcmp(argv[1], "end") && argc == 3)
 		return ends(argv[2]), 0;
@@ -253,6 +278,8 @@ int main(int argc, char **argv)
 		return child(argv[2], argv[3]);
 	if (!strcmp(argv[1], "starts") && argc > 3)
 		return starts(argv[2], argv + 3);
+	if (!strcmp(argv[1], "filtered") && argc > 4)
+		return filtered(argv[2], argv[3], argv + 4);
 	if (!strcmp(argv[1], "failed"))
 		return failed();
 	if (!strcmp(argv[1], "lingers"))

@@ -82,7 +82,7 @@ TEST(exec_and_its_failure)
 	mt_board_runs("first", "/first");
 	struct claim c = mt_board_claim("/second", 42);
 	CHECK_EQ(c.record, 1);
-	mt_board_executes(c, BOARD_FOLLOWED, true);
+	mt_board_executes(c, BOARD_FOLLOWED, true, true);
 	CHECK_EQ(state(0), BOARD_EXECING);
 	CHECK_EQ(state(1), BOARD_EXECING);
 	CHECK_EQ(at(1)->parent, 0);
@@ -90,7 +90,7 @@ TEST(exec_and_its_failure)
 	CHECK_EQ(state(0), BOARD_RUNNING);
 	CHECK_EQ(state(1), BOARD_FREE);
 	c = mt_board_claim("/static", 42);
-	mt_board_executes(c, BOARD_STATIC, true);
+	mt_board_executes(c, BOARD_STATIC, false, true);
 	CHECK_EQ(state(c.record), BOARD_UNFOLLOWED);
 	CHECK_EQ(at(c.record)->why, BOARD_STATIC);
 	CHECK_EQ(state(0), BOARD_ENDED);
@@ -107,7 +107,7 @@ TEST(a_child_of_vfork_ends_nobody)
 	set_up(NULL);
 	mt_board_runs("first", "/first");
 	struct claim c = mt_board_claim("/second", 43);
-	mt_board_executes(c, BOARD_FOLLOWED, false);
+	mt_board_executes(c, BOARD_FOLLOWED, true, false);
 	CHECK_EQ(state(0), BOARD_RUNNING);
 	CHECK_EQ(state(c.record), BOARD_EXECING);
 	mt_board_failed(c, false);
@@ -120,8 +120,8 @@ TEST(a_spawn)
 	set_up(NULL);
 	mt_board_runs("first", "/first");
 	struct claim c = mt_board_claim("/second", 0);
-	mt_board_executes(c, BOARD_FOLLOWED, false);
-	mt_board_spawned(c, 44, BOARD_MACHINE);
+	mt_board_executes(c, BOARD_FOLLOWED, true, false);
+	mt_board_spawned(c, 44, BOARD_MACHINE, false);
 	CHECK_EQ(state(c.record), BOARD_UNFOLLOWED);
 	CHECK_EQ(at(c.record)->pid, 44);
 	CHECK_EQ(at(c.record)->why, BOARD_MACHINE);
