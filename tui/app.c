@@ -426,7 +426,7 @@ static struct watch *first_watch(const struct processes *p)
 
 	while (i < n && !list[i].watch)
 		i++;
-	return list[i].watch;
+	return i < n ? list[i].watch : NULL;
 }
 
 int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
