@@ -234,7 +234,8 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 
 	if (!p) {
 		draw_rule(s, 0, ROLE_BORDER, "");
-		draw_text(s, 1, 1, ROLE_NORMAL, r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
+		draw_text(s, 1, 1, ROLE_NORMAL,
+			  r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
 		return;
 	}
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", p->name, process_state_words(p, state), p->path ? p->path : "");
@@ -255,8 +256,8 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
 	if (missed)
 		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
-	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run", text_bytes(live, sum.live_bytes),
-				sum.running);
+	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
+				text_bytes(live, sum.live_bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
 	draw_printf(s, y, x, ROLE_HEAD, ".  %s, %s allocated in all", text_blocks(blocks, sum.live_blocks),
 		    text_bytes(all, sum.sum.alloc_bytes));
