@@ -329,6 +329,7 @@ void app_watch(struct app *a, struct watch *w)
 	bool before = shown_change(a, w);
 	struct view *v = a->views[a->current];
 	watch_on_change(w, on_change, a);
+	others_take(&a->others, a->processes, w);
 	begin_slice(a);
 	if (before)
 		travel_arrived(a);
@@ -432,9 +433,20 @@ static void close_app(struct app *a)
 		fclose(a->key_log);
 }
 
+/* The one that the caller opened: no other is open yet. */
+static struct watch *first_watch(const struct processes *p)
+{
+	const struct process *list;
+	size_t n = processes_list(p, &list), i = 0;
+
+	while (i < n && !list[i].watch)
+		i++;
+	return i < n ? list[i].watch : NULL;
+}
+
 int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 {
-	struct app a = { .loop = loop, .processes = p, .first = processes_find(p, 1)->watch, .options = o, .building = -1 };
+	struct app a = { .loop = loop, .processes = p, .first = first_watch(p), .options = o, .building = -1 };
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 

@@ -42,7 +42,7 @@ struct every {
 struct app {
 	struct loop *loop;
 	struct processes *processes; /* borrowed */
-	struct watch *first;     /* of the program that was started or named; borrowed */
+	struct watch *first;     /* of the process that was started or named; borrowed */
 	const struct tui_options *options;
 	/* Of the process that is shown; put away and brought back as one when another is (shown.c). */
 	STRUCT_GROUP(shown, shown,

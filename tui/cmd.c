@@ -121,7 +121,8 @@ int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct processes_options options = { .keep_ended = true, .watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules } };
+	struct processes_options options = { .keep_ended = true,
+					     .watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules } };
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 

@@ -25,10 +25,19 @@ static uint64_t amount(const char *text, const char *letters, const uint64_t *wo
 	return n < 1e15 ? (uint64_t)n : 0; /* eleven days in ns */
 }
 
+/* Of the tree: another process may be shown by the time of the next mark. */
+static uint64_t live_now(const struct app *a)
+{
+	struct processes_sum sum;
+
+	processes_total(a->processes, &sum);
+	return sum.lines > 1 ? sum.live_bytes : live_bytes(&model_totals(watch_now(a->watch))->sum);
+}
+
 int action_every(struct app *a, const char *text)
 {
 	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS }, bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
-	struct every e = { .live = live_bytes(&model_totals(watch_now(a->watch))->sum) };
+	struct every e = { .live = live_now(a) };
 	char size[32];
 
 	if (!strcmp(text, "off")) {
@@ -56,7 +65,7 @@ int action_every(struct app *a, const char *text)
 void every_go_on(struct app *a)
 {
 	struct every *e = &a->every;
-	uint64_t now = now_ns(), live = live_bytes(&model_totals(watch_now(a->watch))->sum);
+	uint64_t now = now_ns(), live = e->bytes ? live_now(a) : 0;
 
 	if (e->ns ? now < e->next_ns : !e->bytes || live < e->live + e->bytes)
 		return;

@@ -181,7 +181,7 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
 	if (!isnan(f->quality.remembered))
 		add(right, &m, ROLE_HEADER, "cached %s%%", quality_share(share, f->quality.remembered));
-	if (watch_target(a->watch)->text[0] && !(a->options->child))
+	if (watch_target(a->watch)->text[0] && !a->options->child && a->watch == a->first)
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
 	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
 	size_t fit = 0;

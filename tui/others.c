@@ -48,7 +48,7 @@ static uint64_t held(const struct process *p, bool now)
 	return now ? p->live_bytes : p->peak_bytes;
 }
 
-/* But for the shown one; of those that run, or where `now` is false, by their peaks, of all that there is a tree of. */
+/* But for the shown one. Of those that run; where `now` is false, by their peaks, of those that there is a tree of. */
 static const struct process *holds_most(const struct process *shown, const struct process *list, size_t count, bool now)
 {
 	const struct process *most = NULL;

@@ -4,9 +4,9 @@
  * by name, so that the thousand compilers of a build are a few rows. Pure: neither curses nor the screen. Main thread.
  *
  * Folded are two and more processes of one name that ended, or that nobody follows, below the same row. Those that
- * mattered (processes.h) and were large, or crashed, have rows of their own, unless many have that name. Never folded:
- * what runs, the first program, and the process shown. A row hangs below its nearest ancestor that is not folded; a process that
- * executed another program is a row there, and that program stands in its place.
+ * mattered (processes.h) and were large, or crashed, have rows of their own, unless many have that name. Never
+ * folded: what runs, the first program, and the process shown. A row hangs below its nearest ancestor that is not
+ * folded; where a process executed another program, that program stands in its place.
  */
 #ifndef PROCESS_ROWS_H
 #define PROCESS_ROWS_H

@@ -80,7 +80,7 @@ static int write_report(struct err *err)
 static int write_file(struct err *err)
 {
 	replace_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
-	int rc = job.format ? write_report(err) : watch_save(job.app->watch, job.file.part, err);
+	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
 		replace_give_up(&job.file);
 	else if (replace_end(&job.file, err))
@@ -136,7 +136,7 @@ static void start_child(void)
 	int ends[2] = { -1, -1 };
 
 	if (!job.format)
-		watch_save_begin(job.app->watch);
+		watch_save_begin(job.app->first);
 	if (pipe2(ends, O_CLOEXEC) || (job.pid = fork()) < 0) {
 		status_error("%s: not saved: %s", job.path, strerror(errno));
 		if (ends[0] >= 0) {

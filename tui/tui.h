@@ -27,7 +27,8 @@ struct tui_options {
 #define TUI_SWITCH (-1)
 
 /*
- * The live view of the tree, which has its first process with a watch, until the user goes, the loop is stopped or a signal asks to end.
+ * The live view of a tree after processes_first(), which begins with that process, until the user goes, the loop is
+ * stopped or a signal asks to end.
  * 0 = the user went; 128 + N = ended by signal N; 2 or 3 = no screen could be made (said on
  * stderr); TUI_SWITCH = the user wants another process. A running child is left alone unless the user asked to stop it: SIGTERM was
  * sent then, and its last state was waited for, three seconds at most.

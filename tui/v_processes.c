@@ -210,16 +210,18 @@ static const char *about(const struct app *a, const struct process *p)
 	return "It ended before it mattered: only its totals are known.";
 }
 
-static void draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
+/* Returns the lines that it took. */
+static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
 {
 	char live[32], blocks[32], peak[32], all[32], ran[32], begin[32];
 
 	if (p->state == PROCESS_UNFOLLOWED)
-		return;
+		return 0;
 	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s, %s in all; began %s, %s %s",
 		    text_bytes(live, p->live_bytes), text_blocks(blocks, p->live_blocks), process_runs(p) ? "" : " at its end",
 		    text_bytes(peak, p->peak_bytes), text_bytes(all, p->sum.alloc_bytes), text_clock(begin, p->begin_ns),
 		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
+	return 1;
 }
 
 /* The selected process in words. */
@@ -232,13 +234,14 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 
 	if (!p) {
 		draw_rule(s, 0, ROLE_BORDER, "");
-		draw_text(s, 1, 1, ROLE_NORMAL, r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
+		draw_text(s, 1, 1, ROLE_NORMAL,
+			  r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
 		return;
 	}
 	snprintf(title, sizeof title, "%.63s  %s  %.280s", p->name, process_state_words(p, state), p->path ? p->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	draw_figures(a, p, s, 1);
-	draw_clip(s, 2, 1, s->w - 1, p->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, p));
+	int y = 1 + draw_figures(a, p, s, 1);
+	draw_clip(s, y, 1, s->w - 1, p->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, p));
 }
 
 static void draw_sum(const struct app *a, const struct area *s, int y)
@@ -253,8 +256,8 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
 	if (missed)
 		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
-	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run", text_bytes(live, sum.live_bytes),
-				sum.running);
+	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
+				text_bytes(live, sum.live_bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
 	draw_printf(s, y, x, ROLE_HEAD, ".  %s, %s allocated in all", text_blocks(blocks, sum.live_blocks),
 		    text_bytes(all, sum.sum.alloc_bytes));
@@ -330,6 +333,18 @@ static unsigned sort_beside(struct processes_page *g, int step)
 	return VIEW_RESORT;
 }
 
+static unsigned next_order(struct processes_page *g)
+{
+	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH, [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
+				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK };
+	struct app *a = g->v.app;
+	size_t sort = (size_t)a->process_list.sort;
+
+	a->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	a->process_list.reverse = false;
+	return VIEW_RESORT;
+}
+
 static unsigned request(struct view *v, enum request r)
 {
 	struct processes_page *g = (struct processes_page *)v;
@@ -342,6 +357,7 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_PROCESS_OPEN: return open_fold(g, true);
 	case REQ_PROCESS_CLOSE: return open_fold(g, false);
 	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
+	case REQ_PROCESS_ORDER: return next_order(g);
 	case REQ_SORT_LEFT: return sort_beside(g, -1);
 	case REQ_SORT_RIGHT: return sort_beside(g, 1);
 	case REQ_REVERSE: v->app->process_list.reverse = !v->app->process_list.reverse; return VIEW_RESORT;
