@@ -82,6 +82,8 @@ static int by_key(const void *a, const void *b)
 	}
 	if (sorting->reverse)
 		order = -order;
+	if (!order) /* as everybody sees it who looks, whatever came first */
+		order = strcmp(short_name(sorting, x), short_name(sorting, y));
 	return order ? order : na < nb ? -1 : 1;
 }
 

@@ -95,6 +95,18 @@ static void take_heavy(struct query *q, struct query_site *s, uint32_t index, ui
 	model_dense(q->m, index, &s->pub.leaf);
 }
 
+/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in whatever order they came. */
+static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most, uint32_t best)
+{
+	uint32_t id, best_id;
+
+	if (live != most)
+		return live > most;
+	model_dense(q->m, index, &id);
+	model_dense(q->m, best, &best_id);
+	return id < best_id;
+}
+
 static void link_stack(struct query *q, struct site_table *t, uint32_t index, uint32_t number)
 {
 	struct query_site *s = t->sites[number - 1];
@@ -106,7 +118,7 @@ static void link_stack(struct query *q, struct site_table *t, uint32_t index, ui
 	if (s->first)
 		t->prev[s->first] = index;
 	s->first = index;
-	if (!s->pub.stacks++)
+	if (!s->pub.stacks++ || comes_before(q, 0, index, s->most, s->heavy))
 		take_heavy(q, s, index, 0);
 }
 
@@ -147,7 +159,7 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index, bool mo
 		s->look |= live < s->most && s->pub.stacks > 1 &&
 			   (s->pub.stacks <= EXACT_STACKS || live < s->most / 2);
 		s->most = live > s->most || s->pub.stacks == 1 ? live : s->most;
-	} else if (live > s->most) {
+	} else if (comes_before(q, live, index, s->most, s->heavy)) {
 		take_heavy(q, s, index, live);
 	}
 }
@@ -167,7 +179,7 @@ static void find_heavy(struct query *q, const struct site_table *t, struct query
 	uint64_t most = live_of_stack(q, best);
 	for (; i && *left; i = t->next[i], --*left) {
 		uint64_t live = live_of_stack(q, i);
-		if (live > most) {
+		if (comes_before(q, live, i, most, best)) {
 			most = live;
 			best = i;
 		}
@@ -511,7 +523,7 @@ static int by_key(const void *a, const void *b)
 								    : 0;
 	if (sorting.reverse)
 		order = -order;
-	return order ? order : na < nb ? -1 : 1;
+	return order ? order : x->leaf != y->leaf ? (x->leaf < y->leaf ? -1 : 1) : na < nb ? -1 : 1;
 }
 
 static void sort_sites(struct site_table *t, enum query_column by, bool reverse)

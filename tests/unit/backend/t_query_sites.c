@@ -62,6 +62,43 @@ TEST(sites_join_stacks)
 	end(&x);
 }
 
+/* Who came early got the stacks one after the other, who came late the heaviest first: both see the same. */
+TEST(what_holds_the_same_stands_in_the_order_of_the_agent)
+{
+	static const uint32_t orders[3][4] = { { 4, 5, 6, 7 }, { 7, 6, 5, 4 }, { 6, 4, 7, 5 } };
+
+	for (int i = 0; i < 3; i++) {
+		struct session x;
+		const struct site *s;
+
+		begin(&x);
+		node(&x, 1, 0, 0, "main");
+		node(&x, 2, 1, 0, "one");
+		node(&x, 3, 1, 0, "other");
+		node(&x, 4, 2, 1, "first");
+		node(&x, 5, 3, 1, "first");
+		node(&x, 6, 2, 1, "second");
+		node(&x, 7, 3, 1, "second");
+		for (int k = 0; k < 4; k++) {
+			grow(&x, orders[i][k], 1, 100);
+			tick(&x, SECOND);
+			query_sites(x.q, BY_LIVE, false, true, &s);
+		}
+		CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 2);
+		CHECK_STR(s[0].name, "first");
+		CHECK_STR(s[0].caller, "one");
+		CHECK_STR(s[1].caller, "one");
+		for (uint32_t leaf = 4; leaf < 8; leaf++)
+			shrink(&x, leaf, 1, 100);
+		tick(&x, SECOND);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+		CHECK_STR(s[0].name, "first");
+		CHECK_STR(s[0].caller, "one");
+		CHECK_STR(s[1].caller, "one");
+		end(&x);
+	}
+}
+
 /* Of very many stacks some are looked at each time; in the end it is the heaviest. */
 TEST(the_heaviest_of_many_stacks_is_found_by_and_by)
 {
