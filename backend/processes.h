@@ -5,7 +5,7 @@
  *
  * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target that memtop did not
  * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
- * first one, has lived for a second, or has held 16 MiB (--matters changes that): it gets a watch, which has all
+ * first one, has lived for a second, or has held 16 MiB: it gets a watch, which has all
  * figures, and the session's file has them, too. Of the others the file has the line.
  *
  * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the queries of each process

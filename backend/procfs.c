@@ -18,10 +18,10 @@ static uint64_t monotonic_of(unsigned long long ticks)
 
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	clock_gettime(CLOCK_MONOTONIC, &mono);
-	uint64_t slept = (uint64_t)((boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec);
-	uint64_t since_boot = (uint64_t)((double)ticks / (double)sysconf(_SC_CLK_TCK) * 1e9);
+	int64_t slept = (boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec;
+	int64_t since_boot = (int64_t)(ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)));
 
-	return since_boot > slept ? since_boot - slept : 0;
+	return since_boot > slept ? (uint64_t)(since_boot - slept) : 0;
 }
 
 bool procfs_stat(pid_t pid, struct proc_stat *s)

@@ -255,13 +255,13 @@ TEST(empty_and_random_files)
 
 TEST(another_format_is_said)
 {
-	static const uint8_t head[16] = "MEMTOPS\n\2";
+	static const uint8_t head[16] = "MEMTOPS\n\3";
 	struct err err;
 
 	enter();
 	store(head, sizeof head);
 	CHECK(session_open(path, 0, &err) == NULL);
-	CHECK(strstr(err.text, "format 2") != NULL);
+	CHECK(strstr(err.text, "format 3") != NULL);
 	unlink(path);
 }
 
