@@ -48,8 +48,9 @@ struct mt_headers {
 	uintptr_t bias;
 };
 /*
- * Of the file with that bias that is mapped at `addr`. `first`: where its first segment begins, as far as
- * the caller knows, and whether that is certain to be mapped now.
+ * Of the file with that bias that is mapped at `addr`; 0 = the program, of which linkers before Android 10 tell
+ * no address but the bias. `first`: where its first segment begins, as far as the caller knows, and whether that
+ * is certain to be mapped now.
  */
 struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr);
 struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */

@@ -79,6 +79,7 @@ struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, 
 {
 	struct mt_headers h = { (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM), bias };
 
+	addr = addr ? addr : getauxval(AT_ENTRY);
 	if (h.at && spans(&h, addr) && covers(&h, (uintptr_t)h.at) && covers(&h, getauxval(AT_ENTRY)))
 		return h;
 	if (found_at(first & ~(PAGE - 1), mapped, addr, &h))

@@ -10,11 +10,12 @@
  *   anything else                the server seals itself
  *
  * No process can copy another's seccomp filter, and another root directory would take /proc away. So the
- * server seals itself when its target has one more filter, another root or user namespace, or a root that
- * may no longer be read. It gives up all capabilities and installs a filter of its own, which leaves what
- * it must do: serve connected and new viewers, read counters, and read the few files that it opens before.
- * No path, no new socket, no other process. That costs names of new threads, the count of children, and
- * files of libraries that were loaded by a relative name.
+ * server seals itself when its target has one more filter, another root or user namespace, a root that may
+ * no longer be read, or another user where a filter kills whoever would follow. It gives up all capabilities
+ * and installs a filter of its own, which leaves what it must do: serve connected and new viewers, read
+ * counters, and read the few files that it opens before. No path, no new socket, no other process. That
+ * costs names of new threads, the count of children, and files of libraries that were loaded by a relative
+ * name.
  *
  * A raw thread (serve.c) follows users and capabilities alone: with a filter of its own it would make the program's
  * SECCOMP_FILTER_FLAG_TSYNC fail.
@@ -277,7 +278,7 @@ static void seal(struct server *s, const char *why)
 }
 
 /* The change that cannot be followed, in words; NULL = none. */
-static const char *why_seal(struct server *s, const struct rights *now)
+static const char *why_seal(struct server *s, const struct rights *now, bool ids)
 {
 	char own[NEED_LINKS], theirs[NEED_LINKS];
 	uint64_t root[2];
@@ -293,7 +294,7 @@ static const char *why_seal(struct server *s, const struct rights *now)
 		return "cannot be looked at any more, and may have another root directory";
 	/* No more looks are needed: a program that cannot change its root keeps it. */
 	s->root_settled |= seen && !may_move;
-	return NULL;
+	return ids && s->user_is_fixed ? "changed its user, and its filter of system calls lets nobody follow" : NULL;
 }
 
 /*
@@ -321,12 +322,12 @@ void rights_follow(struct server *s)
 	bool raised = s->rights.effective != s->rights.permitted;
 	if (raised) /* rights that the program may take back: needed to read it, and to follow */
 		follow_capabilities(&all);
-	const char *why = s->thread_mode ? NULL : why_seal(s, &now);
 	bool ids = memcmp(now.uid, s->rights.uid, sizeof(now.uid)) || memcmp(now.gid, s->rights.gid, sizeof(now.gid)) ||
 		   now.groups != s->rights.groups || memcmp(now.group, s->rights.group, sizeof(now.group));
+	const char *why = s->thread_mode ? NULL : why_seal(s, &now, ids);
 	if (now.bounding != s->rights.bounding)
 		follow_bounding(&now);
-	if (ids)
+	if (ids && !s->user_is_fixed)
 		follow_ids(&now);
 	if (raised || ids || now.inheritable != s->rights.inheritable || now.permitted != s->rights.permitted ||
 	    now.effective != s->rights.effective)

@@ -367,7 +367,7 @@ bool mt_server_start(void)
 	}
 	shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
-	st.killed = probe_kills();
+	st.killed = probe_kills(&s->user_is_fixed);
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {

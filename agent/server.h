@@ -218,6 +218,7 @@ struct server {
 	bool shares_files;            /* ... with its descriptors, until it has unshared them */
 	bool is_child;                /* a process, child of the target, as its orphans would be */
 	bool dies_along;              /* may end with the target: a thread, or in a pid namespace */
+	bool user_is_fixed;           /* a filter kills for a change of its user */
 
 	/* sockets and life */
 	int listen_fd, pid_fd, signal_fd;
@@ -315,7 +316,11 @@ uint64_t serve_now(void);                           /* ns since the agent starte
 void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
 
 /* probe.c */
-bool probe_kills(void);                             /* target: a filter of system calls would end the server */
+/*
+ * Target: would a filter of system calls end the server? *changes_kill is set, which was false: only for a change of
+ * its user.
+ */
+bool probe_kills(bool *changes_kill);
 
 /* listen.c */
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */

@@ -60,7 +60,7 @@ $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_abi,$(abi))))
 
 # What tests/android/run has Android's libc run.
 ANDROID_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_server late
-ANDROID_TEST_LIBS := liblate_now.so liblate_packed.so count_preload.so
+ANDROID_TEST_LIBS := liblate_now.so liblate_packed.so libspace.so count_preload.so
 define android_programs
 $(T)/android/$(1)/%: LINKED = $$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(CSTD) -O1 -g -fno-builtin -fPIC -Iinclude -Itests -Itests/targets/latelibs \
 	$$(ANDROID_LINK) $$(filter %.c,$$^) -o $$@ $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
@@ -75,6 +75,7 @@ $(T)/android/$(1)/app $(T)/android/$(1)/tagged: $(T)/android/$(1)/%: tests/andro
 $(T)/android/$(1)/liblate_now.so: tests/targets/latelibs/plain.c
 $(T)/android/$(1)/liblate_packed.so: tests/targets/latelibs/plain.c
 $(T)/android/$(1)/liblate_packed.so: PACKED := -Wl,--pack-dyn-relocs=android
+$(T)/android/$(1)/libspace.so: tests/android/space.c
 $(T)/android/$(1)/count_preload.so: tests/lib/count_preload.c tests/android/emutls.c
 $$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)

@@ -119,9 +119,9 @@ class Machine:
         assert done.returncode == 0, done.stderr
         return program
 
-    def check_totals(self):
+    def check_totals(self, but=""):
         wrong = []
-        for command in PROGRAMS:
+        for command in (c for c in PROGRAMS if c[0] != but):
             t, want = self.recorded(*command)[0]["totals"], self.counted(*command)
             got = t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]
             if got != want or not want[0]:

@@ -16,6 +16,7 @@ ERRNO, KILL = 0x00050001, 0x80000000
 NUMBERS = {  # x86-64
     "socket": 41, "clone": 56, "kill": 62, "ptrace": 101, "setuid": 105, "prctl": 157, "tgkill": 234, "openat": 257, "unshare": 272, "accept4": 288,
     "kcmp": 312, "pidfd_open": 434, "close_range": 436, "signalfd4": 289, "setsid": 112, "process_vm_readv": 310,
+    "setgroups": 116, "setresuid": 117, "setresgid": 119,
 }
 VFORK = 0x4000  # CLONE_VFORK
 

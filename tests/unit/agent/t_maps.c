@@ -121,6 +121,17 @@ TEST(segments)
 	CHECK(!mt_maps_segment(m, m->end + 4096, &start, &end));
 }
 
+/* As Android 9's linker lists it: a bias, and no dynamic section. */
+TEST(the_program_by_its_bias_alone)
+{
+	mt_maps_init();
+	struct module *program = of((void *)&mt_maps_init), *libc = of(dlsym(RTLD_DEFAULT, "puts"));
+	struct mt_headers h = mt_maps_headers(program->bias, 0, false, 0);
+
+	CHECK(h.at && h.at == program->headers && h.count == program->header_count);
+	CHECK(!mt_maps_headers(libc->bias, 0, false, 0).at);
+}
+
 /* What lies between two segments is another's, whole pages of them are not. */
 TEST(a_gap_is_not_the_modules)
 {
