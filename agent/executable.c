@@ -153,6 +153,7 @@ static uint64_t place_of(const struct image *im, uint64_t address)
 
 struct tables {
 	uint64_t strings, symbols, gnu_hash, hash; /* in the file; UINT64_MAX = none */
+	uint64_t soname;                           /* in the strings; UINT64_MAX = none */
 	uint64_t needed[NEEDED_MAX];
 	unsigned needed_count;
 };
@@ -162,7 +163,8 @@ static void read_dynamic(const struct file *f, const struct image *im, struct ta
 	ElfW(Dyn) e[16];
 	uint64_t count = im->dynamic_bytes / sizeof(*e), i = 0;
 
-	*d = (struct tables){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX };
+	*d = (struct tables){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX,
+			       .soname = UINT64_MAX };
 	for (count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX; i < count; i++) {
 		size_t some = count - i < 16 ? count - i : 16;
 		if (i % 16 == 0 && !read_at(f, e, some * sizeof(*e), im->dynamic + i * sizeof(*e)))
@@ -172,6 +174,8 @@ static void read_dynamic(const struct file *f, const struct image *im, struct ta
 			return;
 		if (at->d_tag == DT_NEEDED && d->needed_count < NEEDED_MAX)
 			d->needed[d->needed_count++] = at->d_un.d_val;
+		if (at->d_tag == DT_SONAME)
+			d->soname = at->d_un.d_val;
 		if (at->d_tag == DT_STRTAB)
 			d->strings = place_of(im, at->d_un.d_ptr);
 		if (at->d_tag == DT_SYMTAB)
@@ -307,6 +311,19 @@ static enum libc libc_of(const char *interp)
 	return strstr(interp, "/ld-musl-") ? LIBC_MUSL : file && !strncmp(file, "/linker", 7) ? LIBC_BIONIC : LIBC_GLIBC;
 }
 
+/* glibc's loader, which is called by hand (`ld.so PROGRAM`), takes LD_PRELOAD as ever. Its name is written as an interpreter's. */
+static bool is_loader(const struct file *f, const struct image *im, char *name, size_t size)
+{
+	struct tables d;
+
+	read_dynamic(f, im, &d);
+	if (d.soname == UINT64_MAX || d.strings == UINT64_MAX)
+		return false;
+	name[0] = '/';
+	read_text(f, name + 1, size - 1, d.strings + d.soname);
+	return !strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld.so", 6) || !strncmp(name, "/ld64.so", 8);
+}
+
 static void judge(const struct file *f, struct executable *x)
 {
 	const ElfW(Ehdr) *e = &f->elf;
@@ -326,9 +343,10 @@ static void judge(const struct file *f, struct executable *x)
 		return;
 	}
 	x->why = BOARD_STATIC;
-	if (!im.interp)
+	if (im.interp)
+		read_text(f, interp, sizeof(interp), im.interp);
+	else if (!is_loader(f, &im, interp, sizeof(interp)))
 		return;
-	read_text(f, interp, sizeof(interp), im.interp);
 	enum libc libc = libc_of(interp);
 	x->other_libc = libc != OUR_LIBC;
 	x->why = x->other_libc && (libc == LIBC_BIONIC || OUR_LIBC == LIBC_BIONIC) ? BOARD_LIBC :
