@@ -30,8 +30,16 @@ int launch_find_agent(const char *given, bool musl, char *path, size_t size, str
 /* A file beside memtop, in ../lib/memtop or PREFIX/lib/memtop, the first that is there: "android/x86_64/libmemtop-agent.so". */
 bool launch_installed(const char *name, char *path, size_t size);
 
-/* Processes of this machine that have an agent. */
-struct agent_process { pid_t pid; char name[64]; char socket[108]; };
+/* A process of this machine that has an agent, and where that listens. */
+struct agent_process {
+	pid_t pid;
+	char name[64];
+	char socket[108];         /* an abstract name, or */
+	bool path;                /* a path */
+};
+/* Those of our network namespace, by pid; the list is the caller's to free. Of others' agents only those on memtop.PID. */
 size_t launch_list(struct agent_process **list);
+/* Whether the process is one of them. */
+bool launch_listed(pid_t pid, struct agent_process *a);
 
 #endif

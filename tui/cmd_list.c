@@ -23,8 +23,8 @@ static int list_run(const struct args *a)
 		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], socket[sizeof list->socket];
-		printf("%8d  %-20s @%s\n", (int)list[i].pid, foreign_clean(name, sizeof name, list[i].name),
-		       foreign_clean(socket, sizeof socket, list[i].socket));
+		printf("%8d  %-20s %s%s\n", (int)list[i].pid, foreign_clean(name, sizeof name, list[i].name),
+		       list[i].path ? "unix:" : "@", foreign_clean(socket, sizeof socket, list[i].socket));
 	}
 	if (!n)
 		warn("list: no process of this machine has an agent; start one with memtop run PROG, or load one with memtop attach PID");
