@@ -39,7 +39,14 @@ struct agent_process {
 };
 /* Those of our network namespace, by pid; the list is the caller's to free. Of others' agents only those on memtop.PID. */
 size_t launch_list(struct agent_process **list);
-/* Whether the process is one of them. */
+/* One whose agent could not listen where it was told to. */
+struct unheard_process {
+	pid_t pid;
+	char name[64];
+	char why[512];
+};
+size_t launch_unheard(struct unheard_process **list); /* of those whose memory we may read; the caller's to free */
+/* Whether the process is one of the first kind. */
 bool launch_listed(pid_t pid, struct agent_process *a);
 
 #endif

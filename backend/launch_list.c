@@ -12,6 +12,7 @@
 #include "launch.h"
 
 #include "agent_server.h"
+#include "inject_modules.h"
 #include "procfs.h"
 
 #include <dirent.h>
@@ -118,15 +119,15 @@ static const struct listener *listener_of(const struct found *f, unsigned long i
 	return NULL;
 }
 
-/* What a server holds: its program, and where it listens. */
-static void look_at_server(struct found *f, pid_t server)
+/* What a server holds: its program, 0 = nobody may know, and where it listens, NULL = at none of these. */
+static pid_t look_at_server(const struct found *f, pid_t server, const struct listener **l)
 {
-	const struct listener *l = NULL;
 	char path[300], link[64];
 	unsigned long inode;
 	struct dirent *e;
 	pid_t program = 0;
 
+	*l = NULL;
 	snprintf(path, sizeof path, "/proc/%d/fd", (int)server);
 	DIR *d = opendir(path);
 	while (d && (e = readdir(d))) {
@@ -135,21 +136,28 @@ static void look_at_server(struct found *f, pid_t server)
 		link[n > 0 ? n : 0] = '\0';
 		if (!program && strstr(link, "[pidfd]"))
 			program = pid_of_pidfd(server, e->d_name);
-		else if (!l && sscanf(link, "socket:[%lu]", &inode) == 1)
-			l = listener_of(f, inode);
+		else if (!*l && sscanf(link, "socket:[%lu]", &inode) == 1)
+			*l = listener_of(f, inode);
 	}
 	if (d)
 		closedir(d);
-	if (l && program)
-		add(f, program, l);
+	return program;
+}
+
+static bool is_server(pid_t pid)
+{
+	char name[64];
+
+	return procfs_name(pid, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME);
 }
 
 static bool look_at(void *found, pid_t pid)
 {
-	char name[64];
+	const struct listener *l;
+	pid_t program = is_server(pid) ? look_at_server(found, pid, &l) : 0;
 
-	if (procfs_name(pid, name, sizeof name) && !strcmp(name, AGENT_SERVER_NAME))
-		look_at_server(found, pid);
+	if (program && l)
+		add(found, program, l);
 	return false;
 }
 
@@ -185,4 +193,40 @@ bool launch_listed(pid_t pid, struct agent_process *a)
 	}
 	free(list);
 	return found;
+}
+
+struct unheard {
+	struct found heard;
+	struct unheard_process *list;
+	size_t count, room;
+};
+
+/* Its agent kept the reason (agent/listen.c). One that listens on TCP, or in another network, has nothing to say. */
+static bool ask_why(void *arg, pid_t pid)
+{
+	struct unheard *u = arg;
+	struct unheard_process x = { 0 };
+	const struct listener *l;
+
+	x.pid = is_server(pid) ? look_at_server(&u->heard, pid, &l) : 0;
+	if (!x.pid || l)
+		return false;
+	inject_said(x.pid, x.why, sizeof x.why);
+	if (strncmp(x.why, "listen=", 7) || !procfs_name(x.pid, x.name, sizeof x.name))
+		return false;
+	GROW(u->list, u->room, u->count + 1);
+	u->list[u->count++] = x;
+	return false;
+}
+
+size_t launch_unheard(struct unheard_process **list)
+{
+	struct unheard u = { 0 };
+
+	read_listeners(&u.heard);
+	procfs_any(0, ask_why, &u);
+	free(u.heard.list);
+	free(u.heard.others);
+	*list = u.list;
+	return u.count;
 }
