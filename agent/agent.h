@@ -49,6 +49,7 @@ bool mt_prim_readable(uintptr_t addr, size_t bytes); /* would a load fault? (nev
 
 /* msg.c: why there is no session: one line, kept for memtop, and written to stderr at start-up only; no malloc. */
 void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
+void mt_msg_keep(const char *format, ...) MT_PRINTF(1, 2); /* on no stderr: for memtop to read, as it reads what was said */
 void mt_msg_quiet(void);                            /* start-up is over: stderr is the program's alone */
 void mt_msg_forget(void);                           /* there is a session */
 size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);

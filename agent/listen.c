@@ -270,8 +270,30 @@ static long bind_tcp(int fd, int port)
 	return finish(fd, &in, sizeof(in));
 }
 
+/* The server's stderr is no one's: it is kept where `memtop -p` and `memtop list` look. */
+static void say_unbound(struct server *s, long err)
+{
+	const char *why = err == -EADDRINUSE ? "the address is taken" :
+			  err == -ENOENT || err == -ENOTDIR ? "there is no such folder" :
+			  err == -EACCES || err == -EPERM || err == -EROFS ? "it may not be bound there" : "it cannot be bound there";
+
+	mt_msg_keep("listen=%s: %s (error %d); choose another one", mt_conf.listen, why, (int)-err);
+	s->listen_said = true;
+}
+
+static void listens(struct server *s, int fd, int name)
+{
+	s->listen_fd = fd;
+	s->name_at = name;
+	if (s->listen_said)
+		mt_msg_forget();
+	s->listen_said = false;
+}
+
 void listen_try(struct server *s, uint64_t now)
 {
+	long first = 0;
+
 	if (s->listen_fd >= 0 || s->listen_given_up || now < s->listen_next_ns)
 		return;
 	s->listen_next_ns = now + RETRY_NS;
@@ -283,12 +305,14 @@ void listen_try(struct server *s, uint64_t now)
 			return;
 		long err = s->port ? bind_tcp(fd, s->port) : bind_unix(s, fd, i);
 		if (!err) {
-			s->listen_fd = fd;
-			s->name_at = i;
+			listens(s, fd, i);
 			return;
 		}
+		first = i ? first : err;
 		mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	}
+	if (now >= s->listen_until_ns)
+		say_unbound(s, first);
 	if (now >= s->listen_until_ns && !s->port)
 		s->listen_given_up = true;
 	if (now >= s->listen_until_ns + 60 * SECOND)

@@ -186,6 +186,15 @@ void mt_msg_forget(void)
 	memtop_said[0] = '\0';
 }
 
+void mt_msg_keep(const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	mt_vformat(memtop_said, sizeof(memtop_said), format, ap);
+	va_end(ap);
+}
+
 void mt_msg(const char *format, ...)
 {
 	static const char prefix[] = "memtop: ";

@@ -225,6 +225,7 @@ struct server {
 	int name_at;                  /* of names[]: the one that is bound */
 	struct socket_file listens_at; /* ... where it is a path */
 	bool listen_given_up;
+	bool listen_said;             /* why it is bound nowhere */
 	uint64_t listen_until_ns;     /* retry the first name so long */
 	uint64_t listen_next_ns;
 	bool over;                    /* the target is gone, or we leave it; state is final */

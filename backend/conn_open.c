@@ -11,6 +11,8 @@
  */
 #include "conn_open.h"
 
+#include "launch.h"
+
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -73,6 +75,7 @@ static int resolve_tcp(const struct target *t, struct conn_peers *p, struct err 
 
 int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 {
+	struct agent_process found;
 	char name[sizeof t->name];
 
 	*p = (struct conn_peers){ .count = 0 };
@@ -83,6 +86,8 @@ int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 		snprintf(name, sizeof name, "%s", t->name);
 		break;
 	case TARGET_PID:
+		if (launch_listed(t->pid, &found)) /* listen= may have said another name, or a path */
+			add_unix(p, found.socket, !found.path);
 		snprintf(name, sizeof name, "memtop.%d", t->pid);
 		break;
 	default:

@@ -92,13 +92,9 @@ static double seconds_of_life(int pid)
 
 static bool listens(int pid)
 {
-	struct agent_process *list;
-	bool found = false;
+	struct agent_process found;
 
-	for (size_t k = 0, n = launch_list(&list); k < n; k++)
-		found |= list[k].pid == pid;
-	free(list);
-	return found;
+	return launch_listed(pid, &found);
 }
 
 /* One that has just been started may be about to listen. */

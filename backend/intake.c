@@ -77,17 +77,26 @@ static void take_hello(struct intake *in, const struct event *e)
 	in->hello_ns = e->u.hello.now_ns;
 }
 
-static void take_child_state(struct intake *in)
+/* Another process may listen where the child did (listen=@NAME, and a fork of it). */
+static bool is_of_child(const struct intake *in)
 {
-	model_set_state(in->model, in->child_state, in->child_status, true);
+	return !in->child_pid || !in->session_pid || in->session_pid == in->child_pid;
 }
 
-void intake_child_ended(struct intake *in, uint32_t state, int status)
+static void take_child_state(struct intake *in)
+{
+	if (is_of_child(in))
+		model_set_state(in->model, in->child_state, in->child_status, true);
+}
+
+bool intake_child_ended(struct intake *in, uint64_t pid, uint32_t state, int status)
 {
 	in->child_ended = true;
+	in->child_pid = pid;
 	in->child_state = state;
 	in->child_status = status;
 	take_child_state(in);
+	return is_of_child(in);
 }
 
 static void take_note(struct intake *in, const struct event *e)
@@ -116,7 +125,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		take_symbol(in, e);
 		return 0;
 	case MTW_S_EXIT:
-		intake_child_ended(in, e->u.s_exit.state, (int)e->u.s_exit.status);
+		intake_child_ended(in, in->session_pid, e->u.s_exit.state, (int)e->u.s_exit.status);
 		return 0;
 	case MTW_S_NOTE:
 		take_note(in, e);

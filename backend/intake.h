@@ -24,6 +24,7 @@ struct intake {
 	bool growing;                    /* its end is missing because it is still being written */
 	uint64_t session_pid, session_start; /* whose names symbols has */
 	bool child_ended;
+	uint64_t child_pid;              /* 0 = not known */
 	uint32_t child_state;            /* enum mtw_state */
 	int child_status;
 };
@@ -36,7 +37,7 @@ int intake_frame(struct intake *in, uint64_t type, const uint8_t *payload, size_
 /* A stream of a session file to its end or its last whole block: 0, and *cut says what is missing (empty = nothing).
  * -1 and *err (3) when it holds no session. */
 int intake_file(struct intake *in, const char *path, uint32_t stream, struct err *cut, struct err *err);
-/* How memtop's own child ended. */
-void intake_child_ended(struct intake *in, uint32_t state, int status);
+/* How memtop's own child ended; pid 0 = whichever is shown. false: the session is another process', and takes no note. */
+bool intake_child_ended(struct intake *in, uint64_t pid, uint32_t state, int status);
 
 #endif

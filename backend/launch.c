@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * launch.c - start a program under the agent, and list the processes that have one.
+ * launch.c - start a program under the agent.
  *
  * The program must see what it would have seen without us: the same descriptors (everything of ours is
  * close-on-exec), the same signal dispositions and mask, the same environment in the same order
@@ -327,62 +327,4 @@ out:
 	environment_release(&e);
 	free(options);
 	return rc;
-}
-
-/* "memtop.PID" or "memtop.PID.2": the pid, 0 = another name. */
-static pid_t pid_of_name(const char *name)
-{
-	char *end;
-
-	if (strncmp(name, "memtop.", 7))
-		return 0;
-	long pid = strtol(name + 7, &end, 10);
-	return pid > 0 && pid < INT_MAX && (*end == '\0' || *end == '.') ? (pid_t)pid : 0;
-}
-
-static void read_name(pid_t pid, char *name, size_t size)
-{
-	char path[64];
-
-	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
-	FILE *f = fopen(path, "re");
-	if (!f || !fgets(name, (int)size, f))
-		snprintf(name, size, "?"); /* of another pid namespace */
-	name[strcspn(name, "\n")] = '\0';
-	if (f)
-		fclose(f);
-}
-
-static int by_pid(const void *a, const void *b)
-{
-	pid_t x = ((const struct agent_process *)a)->pid, y = ((const struct agent_process *)b)->pid;
-
-	return (x > y) - (x < y);
-}
-
-size_t launch_list(struct agent_process **list)
-{
-	FILE *f = fopen("/proc/net/unix", "re");
-	char line[512], name[256];
-	unsigned flags;
-	size_t n = 0, room = 0;
-
-	*list = NULL;
-	while (f && fgets(line, sizeof line, f)) {
-		/* Num: RefCount Protocol Flags Type St Inode Path */
-		if (sscanf(line, "%*s %*s %*s %x %*s %*s %*s @%255s", &flags, name) != 2 || !(flags & 0x10000))
-			continue;
-		pid_t pid = pid_of_name(name);
-		if (!pid || strlen(name) >= sizeof (*list)->socket)
-			continue;
-		GROW(*list, room, n + 1);
-		(*list)[n].pid = pid;
-		snprintf((*list)[n].socket, sizeof (*list)->socket, "%.107s", name);
-		read_name(pid, (*list)[n++].name, sizeof (*list)->name);
-	}
-	if (f)
-		fclose(f);
-	if (n)
-		qsort(*list, n, sizeof **list, by_pid);
-	return n;
 }

@@ -30,8 +30,23 @@ int launch_find_agent(const char *given, bool musl, char *path, size_t size, str
 /* A file beside memtop, in ../lib/memtop or PREFIX/lib/memtop, the first that is there: "android/x86_64/libmemtop-agent.so". */
 bool launch_installed(const char *name, char *path, size_t size);
 
-/* Processes of this machine that have an agent. */
-struct agent_process { pid_t pid; char name[64]; char socket[108]; };
+/* A process of this machine that has an agent, and where that listens. */
+struct agent_process {
+	pid_t pid;
+	char name[64];
+	char socket[108];         /* an abstract name, or */
+	bool path;                /* a path */
+};
+/* Those of our network namespace, by pid; the list is the caller's to free. Of others' agents only those on memtop.PID. */
 size_t launch_list(struct agent_process **list);
+/* One whose agent could not listen where it was told to. */
+struct unheard_process {
+	pid_t pid;
+	char name[64];
+	char why[512];
+};
+size_t launch_unheard(struct unheard_process **list); /* of those whose memory we may read; the caller's to free */
+/* Whether the process is one of the first kind. */
+bool launch_listed(pid_t pid, struct agent_process *a);
 
 #endif

@@ -206,6 +206,7 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 		line_say(&l->path, exe);
 	l->p.path = l->path ? l->path : "";
 	line_say(&l->socket, a->socket);
+	l->path_socket = a->path;
 	l->seen = true;
 	processes_state(p, l, PROCESS_RUNNING);
 }

@@ -25,6 +25,7 @@ struct line {
 	struct process p;
 	uint32_t record, serial;         /* on the board; BOARD_NONE: not there (any more) */
 	char *path, *why, *socket;       /* owned; NULL = "" or none */
+	bool path_socket;                /* socket is a path, no abstract name */
 	bool hidden;                     /* an exec that failed, a fork that did nothing but exec: in sums alone */
 	bool lingers;                    /* its server waits for memtop */
 	bool seen;                       /* /proc knew it: its pid is one of this namespace */

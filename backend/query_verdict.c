@@ -8,6 +8,7 @@
  */
 #include "query_sites.h"
 #include "report.h"
+#include "runtimes.h"
 
 #include <string.h>
 
@@ -157,13 +158,14 @@ static int64_t judge(struct query *q, struct verdict *v)
 
 /*
  * The process grows, by far more than the heap and than what the agent has could account for: the heap does not
- * grow, or no third as much. What else does, only the memory view knows.
+ * grow, or no third as much. What else does, only the memory view knows; a language's runtime is likely to.
  */
 static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 {
 	const struct site_table *t = q->sites;
 	const struct growth *g = &t->growth;
 	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX), total = g->rss.total;
+	const struct runtime *own = runtime_of(q->m);
 	char number[REPORT_NUMBER + 1], time[24];
 	uint32_t grew;
 
@@ -174,8 +176,11 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 		return;
 	*v = (struct verdict){ .kind = V_RSS_GROWING, .word = "RSS GROWS", .share_percent = -1 };
 	per_minute(q, v, total, number, time);
-	say(v, "RSS GROWS %s/min for %s, the heap %s: Memory (7) says what%s does", number, time,
-	    known ? "by far less" : "does not", known ? " else" : "");
+	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time, known ? "by far less" : "does not");
+	if (own) /* a question: what grows may be free memory of the heap as well, and every viewer is told the same */
+		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
+	else
+		say(v, "Memory (7) says what%s does", known ? " else" : "");
 }
 
 /* Beside it nothing grows steadily, and all else comes to little. */

@@ -748,8 +748,8 @@ void watch_child_ended(struct watch *w, int wait_status)
 	int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 
 	w->child_ns = now_ns();
-	intake_child_ended(&w->in, state, status);
-	keep_exit(&w->keep, state, status);
+	if (intake_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state, status))
+		keep_exit(&w->keep, state, status);
 	check_kept(w);
 	tell(w, WATCH_LINK);
 }

@@ -134,7 +134,7 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/owner*.c backend/query*.c backend/session_*.c) \
 	$(addprefix backend/,wire_read.c series.c idmap.c map.c base.c foreign.c names.c wrappers.c report_words.c \
-	expected.c replace.c)
+	expected.c replace.c runtimes.c)
 $(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \

@@ -7,8 +7,8 @@ ATTACH_CC_x86_64 := $(if $(filter x86_64%,$(ATTACH_HERE)),$(CC),x86_64-linux-gnu
 ATTACH_CC_arm64-v8a := $(if $(filter aarch64%,$(ATTACH_HERE)),$(CC),aarch64-linux-gnu-gcc)
 ATTACH_DEPS := $(if $(filter x86_64%,$(ATTACH_HERE)),,gcc-x86-64-linux-gnu libc6-dev-amd64-cross) \
 	$(if $(filter aarch64%,$(ATTACH_HERE)),,gcc-aarch64-linux-gnu libc6-dev-arm64-cross)
-ATTACH_SRC := backend/alone/main.c $(wildcard backend/inject*.c) $(patsubst %,backend/%.c,agent_server attach attach_check base foreign launch progcheck \
-	progmalloc target)
+ATTACH_SRC := backend/alone/main.c $(wildcard backend/inject*.c) $(patsubst %,backend/%.c,agent_server attach attach_check base foreign launch launch_list \
+	procfs progcheck progmalloc target)
 ATTACH_PROGRAMS := $(ATTACH_ABIS:%=$(B)/android/%/memtop-attach)
 
 define attach_abi
