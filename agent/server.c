@@ -386,7 +386,7 @@ out:
 bool mt_server_would_die(void)
 {
 	uint64_t mask = block_signals();
-	bool would = probe_kills();
+	bool changes_kill, would = probe_kills(&changes_kill);
 
 	restore_signals(mask);
 	return would;
