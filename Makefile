@@ -76,7 +76,7 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
 # Nothing follows a child of a program that has the agent inside.
-CHILDREN := abort quick_exit posix_spawn posix_spawnp system popen wordexp
+CHILDREN := abort quick_exit posix_spawn posix_spawnp system popen wordexp setenv unsetenv putenv clearenv
 WRAPPED := $(filter-out memtop% JNI% __cyg% dl% $(CHILDREN) *,$(shell sed -e 's,/\*.*\*/,,' -e 's/;/ /g' \
 	-e '/^ \*/d;/^\/\*/d;/[:{}]/d' $(AGENT_MAP)))
 space := $(subst ,, )

@@ -128,7 +128,7 @@ static bool has_another(char *const *envp)
 {
 	const char *list = find_preload(envp), *slash = strrchr(mt_init_preload(), '/');
 
-	if (!list || !strstr(list, slash ? slash + 1 : mt_init_preload()))
+	if (!list || mt_environ_is_copy(envp) || !strstr(list, slash ? slash + 1 : mt_init_preload()))
 		return false;
 	for (; *envp; envp++)
 		if (begins(*envp, "MEMTOP_", 7))

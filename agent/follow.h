@@ -46,6 +46,8 @@ char **mt_follow_fill(const struct follow *f, char *const *envp, void *room); /*
 #define FOLLOW_ENV(f, envp) \
 	((f)->with ? mt_follow_fill(f, (char *const *)(envp), alloca(mt_follow_bytes(f, (char *const *)(envp)))) : (char **)(envp))
 
+bool mt_environ_is_copy(char *const *envp);   /* spawn.c: `environ` as it is while a thread is in system() */
+
 /* spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of its own. */
 void mt_spawn_forked(void);
 

@@ -9,9 +9,14 @@
  * back by compare-and-swap: another thread that reads it meanwhile finds what it knows, and our entries behind it.
  *
  *   several threads are inside    the first swaps, the last one puts it back
- *   setenv() or putenv() inside   has made an array of its own out of the copy: our entries are taken out of that,
+ *   setenv() and its like inside  change the program's own array: it is put back for the call, and swapped again after it
+ *   a program that has its own of them, or writes to `environ`
+ *                                 has made an array of its own out of the copy: our entries are taken out of that,
  *                                 or has written to the copy: what it wrote goes to the array that is put back
  *   fork() inside                 the child has no such call under way: it puts it back at once (mt_spawn_forked)
+ *
+ * All that is one at a time, by a lock: setenv() frees the array that another thread's system() would be copying. A
+ * handler that interrupts who holds it does without: system() is then not followed.
  *
  * A copy is never freed, for a thread may still walk over it; a program that changes its environment between calls uses
  * the next of COPIES, and the oldest one again after that.
@@ -20,7 +25,9 @@
 #include "hooks.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #if __has_include(<wordexp.h>)
@@ -42,6 +49,10 @@ struct copy {
 };
 
 static spawn_call *real_spawn, *real_spawnp;
+static int (*real_setenv)(const char *, const char *, int);
+static int (*real_unsetenv)(const char *);
+static int (*real_putenv)(char *);
+static int (*real_clearenv)(void);
 static int (*real_system)(const char *);
 static void *(*real_popen)(const char *, const char *);
 #ifdef HAS_WORDEXP
@@ -49,21 +60,67 @@ static int (*real_wordexp)(const char *, wordexp_t *, int);
 #endif
 
 static struct copy copies[COPIES];
-static _Atomic unsigned xnext;
-static _Atomic unsigned xinside;       /* calls under way */
-static char **_Atomic xplain;          /* what the copy was made of; freed, if the program has had a new one made */
-static char *_Atomic xpreload;         /* the user's own entry in it */
-static char **_Atomic xours;           /* the copy that `environ` is; NULL = none */
+static _Atomic uintptr_t xowner;       /* pthread_self() of who has the lock; 0 = nobody */
+/* Under the lock, but for a forked child, which has one thread. */
+static unsigned next;
+static unsigned inside;                /* calls under way */
+static struct follow shell;            /* what the first of them found */
+static char **plain;                   /* what the copy was made of; freed, if the program has had a new one made */
+static char *user;                     /* the user's own LD_PRELOAD entry in it */
+static char **ours;                    /* the copy that `environ` is; NULL = none */
 
 void mt_hooks_spawn_init(void)
 {
 	real_spawn = (__typeof__(real_spawn))mt_real_next("posix_spawn");
 	real_spawnp = (__typeof__(real_spawnp))mt_real_next("posix_spawnp");
+	real_setenv = (__typeof__(real_setenv))mt_real_next("setenv");
+	real_unsetenv = (__typeof__(real_unsetenv))mt_real_next("unsetenv");
+	real_putenv = (__typeof__(real_putenv))mt_real_next("putenv");
+	real_clearenv = (__typeof__(real_clearenv))mt_real_next("clearenv");
 	real_system = (__typeof__(real_system))mt_real_next("system");
 	real_popen = (__typeof__(real_popen))mt_real_next("popen");
 #ifdef HAS_WORDEXP
 	real_wordexp = (__typeof__(real_wordexp))mt_real_next("wordexp");
 #endif
+}
+
+/* --- the lock */
+
+/* False: this thread has it already, and this is a signal handler. It is held for microseconds. */
+static bool lock(void)
+{
+	uintptr_t self = (uintptr_t)pthread_self();
+	const long a_while[2] = { 0, 20000 };
+
+	if (mt_thread_forked())
+		mt_init_forked();
+	for (;;) {
+		uintptr_t is = 0;
+		if (atomic_compare_exchange_strong(&xowner, &is, self))
+			return true;
+		if (is == self)
+			return false;
+		if (!mt_init_filtered())
+			mt_prim_call(SYS_nanosleep, (long)a_while, 0, 0, 0, 0, 0);
+	}
+}
+
+static void unlock(void)
+{
+	atomic_store(&xowner, 0);
+}
+
+/* Before there is an agent, or without one, `environ` is never a copy. */
+static bool lock_if_on(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
+
+	return state != AGENT_EARLY && state != AGENT_OFF && lock();
+}
+
+bool mt_environ_is_copy(char *const *envp)
+{
+	return envp && envp == ours;
 }
 
 /* --- posix_spawn */
@@ -104,7 +161,7 @@ MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, cons
 /* Room for a copy; one that nobody swapped in for COPIES turns is used again. NULL: no memory. */
 static char **room_for(size_t bytes)
 {
-	struct copy *c = &copies[atomic_fetch_add_explicit(&xnext, 1, memory_order_relaxed) % COPIES];
+	struct copy *c = &copies[next++ % COPIES];
 
 	if (c->bytes >= bytes)
 		return c->list;
@@ -151,7 +208,7 @@ static char *user_preload(char *const *list)
  * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what stands there in ours'
  * place. Writes only what differs: `to` is mostly right as it is.
  */
-static void take_out(char **to, char *const *from, char *const *copy, char *user)
+static void take_out(char **to, char *const *from, char *const *copy)
 {
 	size_t bytes = bytes_of(copy);
 
@@ -172,50 +229,51 @@ static void take_out(char **to, char *const *from, char *const *copy, char *user
 /* What the program did to its environment while it was the copy stays done. */
 static void put_back(void)
 {
-	char **ours = atomic_exchange(&xours, NULL), **plain = atomic_load(&xplain), *user = atomic_load(&xpreload);
+	char **is = ours;
 
 	if (!ours)
 		return;
-	char **is = ours;
-	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE)) {
-		take_out(plain, ours, ours, user);
-	} else if (is) {
-		take_out(is, is, ours, user);
-	}
+	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		take_out(plain, ours, ours);
+	else if (is)
+		take_out(is, is, ours);
+	ours = NULL;
 }
 
-static bool swap_in(const struct follow *us)
+/* `ours` before `environ`: a child that another thread forks in between takes out what is not there, and nothing else. */
+static void swap_in(void)
 {
-	char **plain = environ, **ours = room_for(mt_follow_bytes(us, plain));
+	char **is = plain = environ, **copy = is ? room_for(mt_follow_bytes(&shell, is)) : NULL;
 
-	if (!ours)
-		return false;
-	mt_follow_fill(us, plain, ours);
-	atomic_store(&xplain, plain);
-	atomic_store(&xpreload, user_preload(plain));
-	if (!__atomic_compare_exchange_n(&environ, &plain, ours, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
-		return false;
-	atomic_store(&xours, ours);
-	return true;
+	if (!copy)
+		return;
+	mt_follow_fill(&shell, is, copy);
+	user = user_preload(is);
+	ours = copy;
+	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		ours = NULL;
 }
 
 static bool enter(void)
 {
-	struct follow us;
-
-	if (!environ || !mt_follow_shell(&us))
+	if (!environ || !lock_if_on())
 		return false;
-	if (!atomic_fetch_add(&xinside, 1))
-		swap_in(&us);
-	return true;
+	bool with = inside || mt_follow_shell(&shell);
+	if (with && !inside++)
+		swap_in();
+	unlock();
+	return with;
 }
 
 static void leave(void *entered)
 {
 	int kept = errno;
 
-	if (*(const bool *)entered && atomic_fetch_sub(&xinside, 1) == 1)
-		put_back();
+	if (*(const bool *)entered && lock()) {
+		if (!--inside)
+			put_back();
+		unlock();
+	}
 	errno = kept;
 }
 
@@ -232,7 +290,64 @@ static void leave(void *entered)
 void mt_spawn_forked(void)
 {
 	put_back();
-	atomic_store(&xinside, 0);
+	inside = 0;
+	unlock();
+}
+
+/* --- the program's changes of its environment */
+
+static bool change_begins(void)
+{
+	mt_hooks_proc_found();
+	bool locked = lock_if_on();
+	if (locked)
+		put_back();
+	return locked;
+}
+
+static int change_ends(bool locked, int rc)
+{
+	if (locked) {
+		if (inside)
+			swap_in();
+		unlock();
+	}
+	return rc;
+}
+
+/* Not there, as in no libc that has the others. */
+static int missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+MT_EXPORT int setenv(const char *name, const char *value, int replace)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_setenv ? real_setenv(name, value, replace) : missing());
+}
+
+MT_EXPORT int unsetenv(const char *name)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_unsetenv ? real_unsetenv(name) : missing());
+}
+
+MT_EXPORT int putenv(char *entry)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_putenv ? real_putenv(entry) : missing());
+}
+
+MT_EXPORT int clearenv(void)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_clearenv ? real_clearenv() : missing());
 }
 
 MT_EXPORT int system(const char *command)

@@ -9,6 +9,7 @@
  *   lingers              becomes a cat
  *   grows BYTES          forks; the child allocates so much and waits for input
  *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
+ *   changes N            N times setenv() and unsetenv(), while threads call system(); says what is not as it has to be
  *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
  *                        program of ours does on its way to write()
  *   daemon               a child that forks twice, closes all it has and allocates MORE
@@ -23,6 +24,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -267,6 +269,44 @@ static int is_daemon(void)
 	_exit(9);
 }
 
+static atomic_int xchanged;
+
+/* It may fail: the kernel reads the array while libc makes it anew. */
+static void *calls_system(void *unused)
+{
+	while (!atomic_load(&xchanged))
+		if (system(":") == -1)
+			continue;
+	return unused;
+}
+
+/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has set. */
+static int set_and_unset(int n)
+{
+	enum { CALLERS = 8, NAMES = 200 };
+	pthread_t caller[CALLERS];
+	char name[32], value[32];
+
+	for (int i = 0; i < CALLERS; i++)
+		EXPECT(!pthread_create(&caller[i], NULL, calls_system, NULL));
+	for (int i = 0; i < n; i++) {
+		snprintf(name, sizeof name, "V%d", i % NAMES);
+		snprintf(value, sizeof value, "%d", i);
+		EXPECT(!setenv(name, value, 1));
+		EXPECT(getenv(name) && !strcmp(getenv(name), value));
+		if (i / NAMES % 2)
+			EXPECT(!unsetenv(name) && !getenv(name));
+		usleep(300);
+	}
+	atomic_store(&xchanged, 1);
+	for (int i = 0; i < CALLERS; i++)
+		EXPECT(!pthread_join(caller[i], NULL));
+	for (char **e = environ; *e; e++)
+		if (!strncmp(*e, "MEMTOP_", 7) || !strncmp(*e, "LD_PRELOAD", 10))
+			puts(*e);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	EXPECT(argc > 1);
@@ -288,5 +328,7 @@ int main(int argc, char **argv)
 		return grows((size_t)atol(argv[2]));
 	if (!strcmp(argv[1], "variables"))
 		return variables(argv + 2);
+	if (!strcmp(argv[1], "changes") && argc == 3)
+		return set_and_unset(atoi(argv[2]));
 	return !strcmp(argv[1], "daemon") ? is_daemon() : 2;
 }
