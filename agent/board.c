@@ -316,6 +316,8 @@ void mt_board_forked(int pid)
 	r->begin_ns = begin_ns = mt_prim_now_ns();
 	r->inherited_blocks = f.sum.alloc_blocks - f.sum.free_blocks;
 	r->inherited_bytes = inherited = f.sum.alloc_bytes - f.sum.free_bytes;
+	r->before_blocks = f.sum.alloc_blocks;
+	r->before_bytes = f.sum.alloc_bytes;
 	set_name(r, of ? of->name : mt_init_program());
 	if (of)
 		memcpy(r->path, of->path, sizeof(r->path));

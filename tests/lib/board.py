@@ -35,7 +35,8 @@ class Record(ctypes.Structure):
                                                "freed_blocks", "freed_bytes", "peak_bytes", "inherited_blocks",
                                                "inherited_bytes")] + \
                [("exact", ctypes.c_uint32), ("socket", ctypes.c_char * 108), ("name", ctypes.c_char * 64),
-                ("path", ctypes.c_char * 256), ("reserved", ctypes.c_uint8 * 84)]
+                ("path", ctypes.c_char * 256), ("before_blocks", ctypes.c_uint64),
+                ("before_bytes", ctypes.c_uint64), ("reserved", ctypes.c_uint8 * 72)]
 
     def __getattribute__(self, name):
         value = super().__getattribute__(name)
