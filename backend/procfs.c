@@ -16,8 +16,8 @@ static uint64_t monotonic_of(unsigned long long ticks)
 {
 	struct timespec boot, mono;
 
+	clock_gettime(CLOCK_MONOTONIC, &mono); /* first: read last, it is ahead where the machine never slept */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
-	clock_gettime(CLOCK_MONOTONIC, &mono);
 	uint64_t slept = (uint64_t)((boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec);
 	uint64_t since_boot = (uint64_t)((double)ticks / (double)sysconf(_SC_CLK_TCK) * 1e9);
 
