@@ -7,11 +7,6 @@
 
 #include <jansson.h>
 
-static uint64_t own_allocated(const struct process *p)
-{
-	return p->sum.alloc_bytes > p->before_bytes ? p->sum.alloc_bytes - p->before_bytes : 0;
-}
-
 static void set(json_t *o, const char *key, json_t *value_take)
 {
 	json_object_set_new(o, key, value_take);
@@ -36,7 +31,7 @@ static void set_figures(json_t *o, const struct process *p)
 
 	set_number(o, "live_bytes", known ? p->live_bytes : 0);
 	set_number(o, "live_blocks", known ? p->live_blocks : 0);
-	set_number(o, "allocated_bytes", own_allocated(p));
+	set_number(o, "allocated_bytes", process_allocated(p));
 	set_number(o, "allocated_blocks", p->sum.alloc_blocks > p->before_blocks ? p->sum.alloc_blocks - p->before_blocks : 0);
 	set_number(o, "peak_bytes", p->peak_bytes);
 	set_number(o, "inherited_bytes", p->inherited_bytes);

@@ -22,6 +22,7 @@ struct page {
 	FILE *out;
 	struct report *report;
 	struct query *query;
+	const struct export_options *options;
 	size_t top;
 	const char *missing;     /* why it is not known what each thread holds; NULL = it is */
 };
@@ -111,6 +112,36 @@ static void row_numbers(const struct page *p, const struct tally *t, bool estima
 		count_of(blocks, live_blocks(t), estimate), bytes_of(alloc, t->alloc_bytes, estimate));
 }
 
+/* A fork counts time since its parent's program began, and so do its marks and its timeline. */
+static void put_when(const struct page *p)
+{
+	const struct processes *all = p->options->processes;
+	const struct process *own = all ? processes_find(all, p->options->process) : NULL;
+	double seconds = (double)model_time(p->report->model) / 1e9;
+
+	if (own && own->forked && own->end_ns)
+		fprintf(p->out, " at %.1f s, %.1f s after its fork\n", seconds, (double)(own->end_ns - own->begin_ns) / 1e9);
+	else
+		fprintf(p->out, " after %.1f s\n", seconds);
+}
+
+/* Without the empty arguments that a program leaves which writes a title over its own (setproctitle). */
+static void put_command(const struct page *p, const struct program *g)
+{
+	size_t n = g->arg_count, kept = n;
+
+	while (kept > 1 && !*g->args[kept - 1])
+		kept--;
+	if (kept != 1 || !strchr(g->args[0], ' '))
+		kept = n; /* they are its own */
+	fputs("command: ", p->out);
+	for (size_t i = 0; i < kept; i++) {
+		fputs(i ? " " : "", p->out);
+		put_word(p, g->args[i]);
+	}
+	fputc('\n', p->out);
+}
+
 static void head(const struct page *p)
 {
 	const struct model *m = p->report->model;
@@ -134,13 +165,8 @@ static void head(const struct page *p)
 		fprintf(p->out, "ended (how is not known)");
 	else
 		fputs(report_state(state, known), p->out);
-	fprintf(p->out, " after %.1f s\n", (double)model_time(m) / 1e9);
-	fputs("command: ", p->out);
-	for (size_t i = 0; i < g->arg_count; i++) {
-		fputs(i ? " " : "", p->out);
-		put_word(p, g->args[i]);
-	}
-	fputc('\n', p->out);
+	put_when(p);
+	put_command(p, g);
 }
 
 static void own_memory(const struct page *p)
@@ -516,7 +542,7 @@ static int compare_net(const void *pa, const void *pb)
 int export_text(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
 		struct err *err)
 {
-	struct page p = { out, report_new(w), q, o->top ? o->top : TOP_DEFAULT, NULL };
+	struct page p = { out, report_new(w), q, o, o->top ? o->top : TOP_DEFAULT, NULL };
 	struct frame_out *frames = NULL;
 	struct report_stack *changed = NULL;
 	size_t changed_count = 0;

@@ -52,11 +52,6 @@ static uint64_t lived(const struct processes *all, const struct process *p)
 	return end > p->begin_ns ? end - p->begin_ns : 0;
 }
 
-static uint64_t own_allocated(const struct process *p)
-{
-	return p->sum.alloc_bytes > p->before_bytes ? p->sum.alloc_bytes - p->before_bytes : 0;
-}
-
 static bool foldable(const struct process *p)
 {
 	return !p->recorded && (p->state == PROCESS_EXITED || p->state == PROCESS_EXECED || p->state == PROCESS_UNFOLLOWED);
@@ -72,7 +67,7 @@ static void add_to(const struct processes *all, struct tree_row *r, const struct
 	if (!r->count++)
 		r->p = p;
 	r->live += p->live_bytes;
-	r->allocated += own_allocated(p);
+	r->allocated += process_allocated(p);
 	r->ns += lived(all, p);
 	if (p->peak_bytes > r->peak)
 		r->peak = p->peak_bytes;
@@ -131,18 +126,30 @@ static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 	fputc('\n', out);
 }
 
-static void put_head(const struct processes *p, FILE *out)
+static bool has_forks(const struct processes *p)
+{
+	const struct process *list;
+
+	for (size_t i = 0, n = processes_list(p, &list); i < n; i++)
+		if (list[i].inherited_bytes)
+			return true;
+	return false;
+}
+
+static void put_head(const struct processes *p, bool several, FILE *out)
 {
 	struct processes_sum sum;
 	char a[REPORT_NUMBER], b[REPORT_NUMBER], n[REPORT_NUMBER], rule[64];
 
 	processes_total(p, &sum);
 	processes_rule(p, rule, sizeof rule);
-	fprintf(out, "%s processes: %s allocated, %s live %s\n", report_count(n, sum.lines), report_bytes(a, sum.sum.alloc_bytes),
-		report_bytes(b, sum.live_bytes), sum.running ? "in those that run" : "at their ends");
+	fprintf(out, "%s processes: %s allocated, %s live %s%s\n", report_count(n, sum.lines), report_bytes(a, sum.sum.alloc_bytes),
+		report_bytes(b, sum.live_bytes), sum.running ? "in those that run" : "at their ends",
+		has_forks(p) ? "; what a fork has from its parent counts once" : "");
 	if (processes_missed(p))
 		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n", report_count(n, processes_missed(p)));
-	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n\n", rule);
+	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n%s\n", rule,
+		several ? "A row of several has sums, but for PEAK: that of the largest.\n" : "");
 	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS", "STATE", "PROCESS");
 }
 
@@ -168,7 +175,7 @@ void export_tree_text(const struct processes *p, uint32_t shown, FILE *out)
 	struct tree_row *rows = xcalloc(n + 1, sizeof *rows);
 	size_t count = make_rows(p, sorted, n, rows);
 
-	put_head(p, out);
+	put_head(p, count < n, out);
 	for (size_t i = 0; i < count && i < ROWS; i++)
 		put_row(&rows[i], shown, out);
 	rest(rows, ROWS, count, out);

@@ -147,12 +147,17 @@ static uint64_t own_blocks(const struct processes *p, const struct line *l, bool
 	return l->p.live_blocks > shared ? l->p.live_blocks - shared : 0;
 }
 
+uint64_t process_allocated(const struct process *p)
+{
+	return p->sum.alloc_bytes > p->before_bytes ? p->sum.alloc_bytes - p->before_bytes : 0;
+}
+
 static void add_sum(const struct line *l, struct processes_sum *sum)
 {
 	struct tally t = l->p.sum;
 
 	t.alloc_blocks -= l->p.before_blocks < t.alloc_blocks ? l->p.before_blocks : t.alloc_blocks;
-	t.alloc_bytes -= l->p.before_bytes < t.alloc_bytes ? l->p.before_bytes : t.alloc_bytes;
+	t.alloc_bytes = process_allocated(&l->p);
 	tally_add(&sum->sum, &t);
 	sum->lines += !l->hidden;
 	sum->running += !l->hidden && line_runs(l);

@@ -56,6 +56,8 @@ struct process {
 	struct watch *watch;        /* owned by processes; NULL = a line only */
 };
 
+uint64_t process_allocated(const struct process *p);              /* bytes, since it began: of a fork, since that */
+
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
 

@@ -183,13 +183,19 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
-static void begin(struct processes *p, struct line *l, const struct taken *t)
+/* Also by a program that is over when its record is first read: the next one in its process has the watch from it. */
+static void succeed(struct processes *p, struct line *l, const struct taken *t)
 {
 	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
 
 	end_predecessor(p, t);
 	if (l != was && same_process(was, &t->r) && was->p.watch && !l->p.watch)
 		pass_watch_on(p, l, was);
+}
+
+static void begin(struct processes *p, struct line *l, const struct taken *t)
+{
+	succeed(p, l, t);
 	processes_state(p, l, PROCESS_RUNNING);
 	l->p.end_ns = 0;
 }
@@ -220,7 +226,7 @@ static void take(struct processes *p, const struct taken *t)
 	}
 	if (state == BOARD_ENDED) {
 		if (l->p.state == PROCESS_STARTING)
-			end_predecessor(p, t);
+			succeed(p, l, t);
 		take_end(p, l, &t->r);
 	}
 	if (state == BOARD_ENDED || state == BOARD_UNFOLLOWED) {

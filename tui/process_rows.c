@@ -215,6 +215,15 @@ static uint64_t fold_id(const struct making *m, size_t i)
 	return PROCESS_FOLD | hash << 1 | unfollowed(p);
 }
 
+static uint64_t allocated_by(const struct making *m, size_t first, size_t count)
+{
+	uint64_t sum = 0;
+
+	for (size_t i = first; i < first + count; i++)
+		sum += process_allocated(&m->list[m->members[i]]);
+	return sum;
+}
+
 static void add_unit(struct making *m, size_t first, size_t count)
 {
 	size_t i = m->members[first];
@@ -227,7 +236,8 @@ static void add_unit(struct making *m, size_t first, size_t count)
 		.count = count,
 		.aside = by_peak,
 		.id = count > 1 ? fold_id(m, i) : p->id,
-		.value = m->sort != PROCESSES_BY_TREE || by_peak ? value_of(p, m->sort) : 0,
+		.value = m->sort == PROCESSES_BY_ALLOCATED ? allocated_by(m, first, count) :
+			 m->sort != PROCESSES_BY_TREE || by_peak ? value_of(p, m->sort) : 0,
 		.place = NOWHERE,
 	};
 }
@@ -311,12 +321,12 @@ static bool is_open(const struct process_rows *r, uint64_t fold)
 	return false;
 }
 
-static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const struct process *p)
+static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const struct process *p, uint64_t allocated)
 {
 	GROW(r->rows, r->room, r->count + 1);
 	struct process_row *row = &r->rows[r->count];
 
-	*row = (struct process_row){ .id = id, .depth = depth, .p = *p };
+	*row = (struct process_row){ .id = id, .depth = depth, .p = *p, .allocated = allocated };
 	row->p.path = row->p.why = NULL;
 	return r->count++;
 }
@@ -328,11 +338,11 @@ static void add_fold(struct process_rows *r, const struct making *m, const struc
 	bool open = is_open(r, u->id);
 
 	memcpy(all.name, m->list[*members].name, sizeof all.name);
-	size_t at = add_row(r, u->id, depth, &all);
+	size_t at = add_row(r, u->id, depth, &all, allocated_by(m, u->first, u->count));
 	r->rows[at].folded = u->count;
 	r->rows[at].open = open;
 	for (size_t i = 0; open && i < u->count; i++)
-		add_row(r, m->list[members[i]].id, depth + 1, &m->list[members[i]]);
+		add_row(r, m->list[members[i]].id, depth + 1, &m->list[members[i]], process_allocated(&m->list[members[i]]));
 }
 
 static void add_below(struct process_rows *r, const struct making *m, size_t below, unsigned depth)
@@ -344,7 +354,7 @@ static void add_below(struct process_rows *r, const struct making *m, size_t bel
 			add_fold(r, m, u, depth);
 			continue;
 		}
-		add_row(r, u->id, depth, &m->list[at]);
+		add_row(r, u->id, depth, &m->list[at], process_allocated(&m->list[at]));
 		if (m->sort == PROCESSES_BY_TREE && !m->foldable[at])
 			add_below(r, m, at, depth + 1);
 	}

@@ -18,7 +18,7 @@
 /* By a figure that is of now, processes that run come first. */
 enum process_sort {
 	PROCESSES_BY_TREE, PROCESSES_BY_LIVE, PROCESSES_BY_GROWTH, PROCESSES_BY_RATE, PROCESSES_BY_PEAK,
-	PROCESSES_BY_BLOCKS, PROCESSES_BY_PID, PROCESSES_BY_TIME,
+	PROCESSES_BY_BLOCKS, PROCESSES_BY_PID, PROCESSES_BY_TIME, PROCESSES_BY_ALLOCATED,
 };
 
 struct process_row {
@@ -28,6 +28,7 @@ struct process_row {
 	bool open;               /* a fold: its members follow */
 	/* A copy; path and why are NULL: processes_find() has them. Of a fold: name, state, and the largest peak. */
 	struct process p;
+	uint64_t allocated;      /* bytes, in all; of a fold, by all of it */
 };
 
 struct process_rows {

@@ -116,7 +116,7 @@ enum focus {
 	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row") \
 	X(PROCESS_CLOSE, PROCESSES, "<Left> h -", "", "close it") \
 	X(PROCESS_TOGGLE, PROCESSES, "<Space>", "", "open or close it") \
-	X(PROCESS_ORDER, PROCESSES, "o", "Order", "order: as a tree, by growth, by LIVE, by PEAK") \
+	X(PROCESS_ORDER, PROCESSES, "o", "Order", "order: as a tree, by growth, LIVE, PEAK or IN ALL") \
 	X(CHOOSE, CHOOSER, "<Enter> <Space> <Right> l", "Watch", "watch this process")
 
 enum request {

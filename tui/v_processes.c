@@ -20,18 +20,19 @@ struct processes_page {
 	size_t count;            /* rows, and the way to other programs */
 };
 
-enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
+enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
 
 static const struct column columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
 	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = PROCESSES_BY_GROWTH },
 	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = PROCESSES_BY_RATE },
 	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = PROCESSES_BY_PEAK },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 7, .sort = PROCESSES_BY_BLOCKS },
+	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 6, .sort = PROCESSES_BY_ALLOCATED },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8, .sort = PROCESSES_BY_BLOCKS },
 	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
 	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
-	[C_TIME] = { .title = "RAN", .width = 7, .rank = 6, .sort = PROCESSES_BY_TIME },
-	[C_NAME] = { .title = "PROCESS", .wide = 36, .sort = PROCESSES_BY_TREE, .left = true },
+	[C_TIME] = { .title = "RAN", .width = 7, .rank = 7, .sort = PROCESSES_BY_TIME },
+	[C_NAME] = { .title = "PROCESS", .wide = 33, .sort = PROCESSES_BY_TREE, .left = true },
 };
 
 static uint64_t id_of(void *arg, size_t i)
@@ -146,6 +147,7 @@ static void figure_cell(const struct app *a, const struct process *p, size_t col
 	case C_GROWTH: if (process_runs(p)) cell_net(c, (int64_t)p->growth); break;
 	case C_RATE: if (process_runs(p)) cell_bytes(c, p->rate > 0 ? (uint64_t)p->rate : 0); break;
 	case C_PEAK: cell_bytes(c, p->peak_bytes); break;
+	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
 	case C_BLOCKS: cell_count(c, p->live_blocks); break;
 	case C_TIME: draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p))); break;
 	}
@@ -164,8 +166,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	} else if (column == C_NAME) {
 		name_cell(g, r, c);
 	} else if (r->folded) {
-		if (column == C_PEAK && r->p.state != PROCESS_UNFOLLOWED)
-			cell_bytes(c, r->p.peak_bytes);
+		if ((column == C_PEAK || column == C_ALLOCATED) && r->p.state != PROCESS_UNFOLLOWED)
+			cell_bytes(c, column == C_PEAK ? r->p.peak_bytes : r->allocated);
 	} else if (column == C_PID) {
 		snprintf(text, sizeof text, "%d", r->p.pid);
 		if (r->p.pid)
@@ -213,13 +215,16 @@ static const char *about(const struct app *a, const struct process *p)
 /* Returns the lines that it took. */
 static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
 {
-	char live[32], blocks[32], peak[32], all[32], ran[32], begin[32];
+	char live[32], blocks[32] = "", peak[32], all[32], ran[32], begin[32];
+	bool narrow = s->w < 100;
 
 	if (p->state == PROCESS_UNFOLLOWED)
 		return 0;
-	draw_printf(s, y, 1, ROLE_NORMAL, "%s live in %s%s, peak %s, %s in all; began %s, %s %s",
-		    text_bytes(live, p->live_bytes), text_blocks(blocks, p->live_blocks), process_runs(p) ? "" : " at its end",
-		    text_bytes(peak, p->peak_bytes), text_bytes(all, p->sum.alloc_bytes), text_clock(begin, p->begin_ns),
+	if (!narrow)
+		text_blocks(blocks, p->live_blocks);
+	draw_printf(s, y, 1, ROLE_NORMAL, "%s live%s%s%s, peak %s, %s in all; began %s, %s %s",
+		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks, process_runs(p) ? "" : " at its end",
+		    text_bytes(peak, p->peak_bytes), text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
 		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
 	return 1;
 }
@@ -229,19 +234,19 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 {
 	const struct app *a = g->v.app;
 	const struct process_row *r = selected(g);
-	const struct process *p = r && !r->folded ? processes_find(a->processes, r->p.id) : NULL;
+	const struct process *now = r && !r->folded ? processes_find(a->processes, r->p.id) : NULL;
 	char title[400], state[32];
 
-	if (!p) {
+	if (!now) {
 		draw_rule(s, 0, ROLE_BORDER, "");
 		draw_text(s, 1, 1, ROLE_NORMAL,
 			  r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
 		return;
 	}
-	snprintf(title, sizeof title, "%.63s  %s  %.280s", p->name, process_state_words(p, state), p->path ? p->path : "");
+	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name, process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	int y = 1 + draw_figures(a, p, s, 1);
-	draw_clip(s, y, 1, s->w - 1, p->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, p));
+	int y = 1 + draw_figures(a, &r->p, s, 1); /* the row's: a newer figure would contradict it */
+	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, now));
 }
 
 static void draw_sum(const struct app *a, const struct area *s, int y)
@@ -336,7 +341,7 @@ static unsigned sort_beside(struct processes_page *g, int step)
 static unsigned next_order(struct processes_page *g)
 {
 	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH, [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
-				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK };
+				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK, [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
 	struct app *a = g->v.app;
 	size_t sort = (size_t)a->process_list.sort;
 

@@ -194,6 +194,21 @@ TEST(sorted_by_a_figure_what_runs_comes_first)
 	CHECK_ROWS("make/0 svc/0 old/0 big/0");
 }
 
+/* Many short compilers allocate more than the one process that is there all the time; a fork begins at 0. */
+TEST(sorted_by_all_that_they_allocated)
+{
+	add(0, "make", PROCESS_RUNNING)->sum.alloc_bytes = 500;
+	for (int i = 0; i < 3; i++)
+		add(1, "cc1", PROCESS_EXITED)->sum.alloc_bytes = 400;
+	add(1, "as", PROCESS_EXITED)->sum.alloc_bytes = 700;
+	add(1, "worker", PROCESS_RUNNING)->sum.alloc_bytes = 600;
+	list[5].before_bytes = 500;
+	make(PROCESSES_BY_ALLOCATED, false, true);
+	CHECK_ROWS("cc1*3/0 as/0 make/0 worker/0");
+	CHECK_EQ(r.rows[0].allocated, 1200);
+	CHECK_EQ(r.rows[3].allocated, 100);
+}
+
 TEST(growth_sorts_what_shrinks_last)
 {
 	add(0, "a", PROCESS_RUNNING)->growth = -5e6;
