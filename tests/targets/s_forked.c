@@ -152,6 +152,8 @@ static void spawns(void)
 	EXPECT(f && pclose(f) == 4 << 8);
 	EXPECT(!wordexp("$(echo one two)", &words, 0) && words.we_wordc == 2);
 	wordfree(&words);
+	EXPECT(!setenv("ADDED", "1", 1) && !putenv("PUT=2") && !unsetenv("ADDED") && !getenv("ADDED") && getenv("PUT"));
+	EXPECT(!clearenv() && !getenv("PUT") && !system("exit 0"));
 }
 
 /* ... or replace the process by one that ends with 0. */
