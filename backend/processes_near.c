@@ -15,6 +15,7 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXEC_NS 1500000000ull  /* so long a program may take from exec to its agent's first word, on a busy machine */
 #define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
@@ -147,11 +148,13 @@ void processes_look_alive(struct processes *p)
 static bool is_unborn(void *arg, pid_t pid)
 {
 	const struct processes *p = arg;
+	char name[64];
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i] && p->lines[i]->p.pid == (int)pid)
 			return false;
-	char name[64];
+	if (pid == getpid()) /* memtop itself, which made the board */
+		return false;
 	return procfs_maps(pid, tree_board_name(p->board)) && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
 }
 
