@@ -328,7 +328,7 @@ TEST(rows_without_change_fold)
 	CHECK_STR(changes(&x), "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
 	CHECK_EQ(query_index(x.q, query_search_next(x.q, 0, false)), 2);
 	query_set_sort(x.q, BY_LIVE, false);
-	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_29"));
+	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_21")); /* 200,000 bytes, then by name */
 	end(&x);
 }
 
