@@ -43,6 +43,21 @@ static void differ(const char *what, unsigned reason, const struct list *judged,
 	fflush(trouble);
 }
 
+/* The agent's frames are no part of the program's stack: setenv() is its, and libc's, below, asks for blocks. */
+static void leave_out_agent(struct list *l)
+{
+	extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+	int n = 0;
+
+	for (int i = 0; i < l->n; i++) {
+		if (l->pc[i] >= (uintptr_t)__ehdr_start && l->pc[i] < (uintptr_t)_end)
+			continue;
+		l->exact[n] = l->exact[i];
+		l->pc[n++] = l->pc[i];
+	}
+	l->n = n;
+}
+
 static __attribute__((noinline)) void judge(void *p, bool fresh, const struct regs *r)
 {
 	struct list judged, mine = { .n = 0 };
@@ -51,6 +66,7 @@ static __attribute__((noinline)) void judge(void *p, bool fresh, const struct re
 	const char *what = "remembered";
 
 	list_judge(r, 0, &judged);
+	leave_out_agent(&judged);
 	if (mt_live_peek(p, &b))
 		reason = list_path(mt_slots_at(b.slot)->node, &mine);
 	else
