@@ -97,14 +97,21 @@ static char **environment(void)
 	return (char **)(count + 1) + *count + 1;
 }
 
-static const char *options_text(void)
+/* Of "NAME=", "" = not set. */
+static const char *variable(const char *name)
 {
-	static const char name[] = "MEMTOP_OPTIONS=";
+	size_t len = strlen(name);
 
 	for (char **e = environment(); e && *e; e++)
-		if (!strncmp(*e, name, sizeof(name) - 1))
-			return *e + sizeof(name) - 1;
+		if (!strncmp(*e, name, len))
+			return *e + len;
 	return "";
+}
+
+/* Started by a program that is followed: its stderr is a build's or a script's, and memtop learns by the board. */
+static bool is_followed_child(void)
+{
+	return !mt_conf.wait_ns && strchr(variable(BOARD_VARIABLE "="), ':');
 }
 
 static bool set_up_engines(void)
@@ -130,8 +137,10 @@ static bool set_up(void)
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
 		return false;
 	mt_hooks_cxx_init();
-	if (!mt_conf_parse(options_text()))
+	if (!mt_conf_parse(variable("MEMTOP_OPTIONS=")))
 		return false;
+	if (is_followed_child())
+		mt_msg_quiet();
 	const char *wrong = mt_filter_update();
 	if (wrong) {
 		mt_msg("MEMTOP_OPTIONS: the value of max_size %s; running unprofiled", wrong);

@@ -3,7 +3,7 @@
  * msg.c - lines for people, without malloc, stdio or locale.
  *
  * The agent speaks on the program's stderr while it starts and never again: descriptor 2 may be
- * anything later, a database in a forked worker. mt_msg_quiet() ends that time. From then on a line is only kept, in
+ * anything later, a database in a forked worker. mt_msg_quiet() ends that time, for a followed child at once. From then on a line is only kept, in
  * memtop_said: `memtop -p PID` and `memtop attach PID` read it there, in the process' memory.
  */
 #include "agent.h"
