@@ -206,6 +206,14 @@ def report(target, env=None, seconds=60, arguments=()):
     return value
 
 
+def wait_for_session(path, seconds=30):
+    """A recording that is under way has the target's state. The file's size does not tell: its header is written before."""
+    def begun():
+        done = run([MEMTOP, "report", "--format", "json", path], env=environment()) if os.path.exists(path) else None
+        return done and not done.returncode and json.loads(done.stdout)["timeline"]
+    wait_for(begun, seconds, f"the target's state in {path}")
+
+
 def check_invariants(r):
     """design: sum of stacks = sum of libraries = totals; live = allocated - freed; net = born - gone."""
     t = r["totals"]
