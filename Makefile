@@ -28,9 +28,9 @@ AGENT_CFLAGS = $(CFLAGS_ALL) -Iagent -fPIC -fvisibility=hidden -ftls-model=initi
 AGENT_MAP ?= agent/agent.map
 AGENT_LDFLAGS = -shared -static-libgcc -Wl,-z,defs -Wl,--version-script=$(AGENT_MAP) -Wl,-z,now -Wl,-z,nodelete -Wl,-soname,libmemtop-agent.so
 
-AGENT_SRC := $(wildcard agent/*.c)
-BACKEND_SRC := $(wildcard backend/*.c)
-TUI_SRC := $(wildcard tui/*.c)
+AGENT_SRC := $(filter-out agent/linked/%,$(wildcard agent/*/*.c))
+BACKEND_SRC := $(filter-out backend/attach/standalone/%,$(wildcard backend/*/*.c backend/*/*/*.c))
+TUI_SRC := $(wildcard tui/*/*.c tui/*/*/*.c)
 AGENT_OBJ := $(AGENT_SRC:%.c=$(B)/%.o)
 BACKEND_OBJ := $(BACKEND_SRC:%.c=$(B)/%.o)
 TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
@@ -50,13 +50,13 @@ $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
-$(B)/agent/spawn.o: AGENT_CFLAGS += -fno-exceptions
+$(B)/agent/hooks/spawn.o: AGENT_CFLAGS += -fno-exceptions
 
-# The path of every event ends in tail calls and has no use for a frame. See agent/hooks.h for rbp.
+# The path of every event ends in tail calls and has no use for a frame. See agent/hooks/malloc.h for rbp.
 FIXED_RBP := $(shell $(CC) -m64 -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer \
 	-ffixed-rbp -DMT_FIXED_RBP)
-$(B)/agent/record.o: AGENT_CFLAGS += -fomit-frame-pointer
-$(B)/agent/hooks.o $(B)/agent/hooks_cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
+$(B)/agent/record/record.o: AGENT_CFLAGS += -fomit-frame-pointer
+$(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)
@@ -71,7 +71,7 @@ $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
 
 # The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
 # nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
-# is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without unseen.c: names that
+# is called __wrap_NAME, and wrap.flags tells the linker to lead there (agent/linked/). Without jemalloc_names.c: names that
 # must not be found.
 LINKED_OBJ := $(B)/agent/linked/note.o $(B)/agent/linked/reals.o
 JEMALLOC := mallocx rallocx xallocx dallocx sdallocx
@@ -89,7 +89,7 @@ $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o: $(B)/agent/linked/%.o: agent/linked
 # All of it in one object, changed as said.
 define one_object
 @rm -f $@ $@.o
-$(1) -r -nostdlib -o $@.o $(filter-out %/unseen.o %/reals_cxx.o,$(filter %.o,$^))
+$(1) -r -nostdlib -o $@.o $(filter-out %/jemalloc_names.o %/reals_cxx.o,$(filter %.o,$^))
 $(OBJCOPY) $(2) --localize-hidden $@.o
 ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
 endef
@@ -118,7 +118,7 @@ $(B)/wrap-jemalloc.flags: $(B)/wrap.flags
 
 # The same by its files, for tests and benchmarks of what is inside.
 $(B)/agent/inner.a: $(AGENT_OBJ)
-	rm -f $@ && ar rcs $@ $(filter-out %/unseen.o,$^)
+	rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
 
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
 MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
@@ -166,7 +166,7 @@ arm64-memtop: $(B)/arm64-root
 		$(B)/arm64-memtop/memtop
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
-	rm -f $@ && ar rcs $@ $(BACKEND_OBJ)
+	rm -f $@ && ar qcs $@ $(BACKEND_OBJ)
 
 $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 	$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
@@ -174,7 +174,7 @@ $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
 -include tests/tests.mk
 -include tests/demo/demo.mk
 -include tests/android/android.mk
--include backend/alone/attach.mk
+-include backend/attach/standalone/standalone.mk
 -include $(AGENT_OBJ:.o=.d) $(BACKEND_OBJ:.o=.d) $(TUI_OBJ:.o=.d) $(MUSL_OBJ:.o=.d)
 
 # --- what a fresh machine lacks
@@ -221,7 +221,7 @@ man-keys: $(B)/memtop
 	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/memtop.1
 
 format:
-	clang-format -i agent/*.[ch] backend/*.[ch] tui/*.[ch] include/memtop/*.h $(wildcard tests/*/*.[ch] tests/*/*/*.[ch])
+	clang-format -i $(wildcard $(foreach part,agent backend tui include tests,$(part)/*/*.[ch] $(part)/*/*/*.[ch]))
 
 clean:
 	rm -rf build

@@ -24,14 +24,15 @@ $(UNIT_A): $(T)/agent/%: tests/unit/agent/%.c $(B)/agent/inner.a tests/check.h
 	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 # What threads publish to each other, under ThreadSanitizer, in one piece.
-ORDER_SRC := $(addprefix agent/,slots.c stacks.c arena.c prim_linux.c thread.c self.c wiped.c live.c live_few.c)
-$(T)/agent/t_order: tests/unit/agent/t_order.c $(ORDER_SRC) $(wildcard agent/*.h) include/memtop/wire.h tests/check.h
+ORDER_SRC := $(addprefix agent/,record/slots.c unwind/stacks.c base/arena.c base/prim_linux.c record/thread.c base/self.c base/wiped.c \
+	record/live.c record/live_sampled.c)
+$(T)/agent/t_order: tests/unit/agent/t_order.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
 
 $(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
+	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/cli/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 # Programs with known allocations: nothing may be optimised away.
 $(TARGETS_C): $(T)/targets/%: tests/targets/%.c
@@ -132,10 +133,10 @@ endef
 $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 
 # The decoder, the model, the queries and the session reader under sanitizers, in one piece.
-FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model*.c backend/owner*.c backend/query*.c backend/session_*.c) \
-	$(addprefix backend/,wire_read.c series.c idmap.c map.c base.c foreign.c names.c wrappers.c report_words.c \
-	expected.c replace.c runtimes.c)
-$(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*.h) include/memtop/wire.h
+FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
+	$(addprefix backend/,session/read.c session/write.c base/series.c base/idmap.c base/map.c base/base.c base/sanitize.c \
+	base/atomic_file.c report/words.c report/runtimes.c)
+$(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
 		-o $@ $(FUZZ_SRC) -lzstd

@@ -3,9 +3,9 @@
  * reals_cxx.c - operator new and delete of a C++ program, led to the hooks by --wrap.
  *
  * A part of the archive by itself: only a program that has them asks for it, and only such a one is to get the C++
- * library's, or its allocator's, which hooks_cxx.c falls back on. A jump leaves the caller's frame as it is.
+ * library's, or its allocator's, which hooks/cxx.c falls back on. A jump leaves the caller's frame as it is.
  */
-#include "linked.h"
+#include "modules/linked.h"
 
 #if defined(__x86_64__)
 #define JUMP "jmp "

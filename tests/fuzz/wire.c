@@ -14,9 +14,9 @@
  * writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
  */
 #include "../random.h"
-#include "query.h"
-#include "session.h"
-#include "wire_read.h"
+#include "query/query.h"
+#include "session/session.h"
+#include "wire/decode.h"
 
 #include <fcntl.h>
 #include <glob.h>

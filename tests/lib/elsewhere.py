@@ -2,6 +2,7 @@
 """Programs of other machines, under Debian's qemu-user, watched by this machine's memtop over the abstract socket."""
 import collections
 import json
+import glob
 import os
 import signal
 import struct
@@ -200,8 +201,8 @@ class Machine:
         """The agent's own unit tests, on that machine. Those of the live map, of forks and of ends need what qemu-user lacks."""
         if "LONG" not in os.environ:
             raise Skip("LONG=1 only")
-        objects = [f"{BUILD}/{self.name}/agent/{name}" for name in sorted(os.listdir(f"{BUILD}/{self.name}/agent"))
-                   if name.endswith(".o") and name != "unseen.o"]
+        objects = [o for o in sorted(glob.glob(f"{BUILD}/{self.name}/agent/*/*.o"))
+                   if "/linked/" not in o and not o.endswith("/jemalloc_names.o")]
         failed = []
         for name in names:
             program = temporary_folder() + "/" + name

@@ -321,7 +321,7 @@ class Program:
         self._sample(changed, live)
         return changed
 
-    # --- samples, as agent/samples.c takes them
+    # --- samples, as agent/collect/samples.c takes them
 
     SAMPLES, LAST_INTERVAL_NS = 32, 20 * 10**9
 

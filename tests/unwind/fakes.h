@@ -6,9 +6,9 @@
 #ifndef UNWIND_FAKES_H
 #define UNWIND_FAKES_H
 
-#include "agent.h"
-#include "generated.h"
-#include "generated.h"
+#include "base/agent.h"
+#include "modules/generated.h"
+#include "modules/generated.h"
 
 struct conf mt_conf = { .xdepth = 256 };
 struct real mt_real;

@@ -10,7 +10,7 @@
  * is a difference, too. At the end a line is added to the file $JUDGE_LOG.
  */
 #include "lists.h"
-#include "unwind.h"
+#include "unwind/unwind.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #define LISTS_H
 
 #define UNW_LOCAL_ONLY
-#include "agent.h"
+#include "base/agent.h"
 
 #include <libunwind.h>
 #include <memtop/wire.h>

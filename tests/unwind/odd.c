@@ -6,7 +6,7 @@
  */
 #include "check.h"
 #include "fakes.h"
-#include "unwind.h"
+#include "unwind/unwind.h"
 
 #include <alloca.h>
 #include <memtop/wire.h>

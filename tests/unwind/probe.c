@@ -10,7 +10,7 @@
 #include "probe.h"
 #include "fakes.h"
 #include "lists.h"
-#include "unwind_fast.h"
+#include "unwind/fast.h"
 
 #include <pthread.h>
 #include <signal.h>

@@ -9,8 +9,8 @@
  */
 #include "fakes.h"
 #include "lists.h"
-#include "maps.h"
-#include "unwind.h"
+#include "modules/maps.h"
+#include "unwind/unwind.h"
 
 #include <alloca.h>
 #include <ctype.h>

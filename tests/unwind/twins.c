@@ -5,7 +5,7 @@
  * threads. `twins [ENGINE]`: instrument, where it is built with -finstrument-functions.
  */
 #include "fakes.h"
-#include "unwind.h"
+#include "unwind/unwind.h"
 
 #include <alloca.h>
 #include <memtop/wire.h>

@@ -5,9 +5,9 @@
  * Usage: rows PATHS [CHANGED] (make bench-rows). A made-up session: PATHS stacks of 8 to 24 frames under one main,
  * of which CHANGED (a thousand) change per tick. Prints milliseconds: the median and the worst of 15 rounds of each step.
  */
-#include "base.h"
-#include "query.h"
-#include "wire_read.h"
+#include "base/base.h"
+#include "query/query.h"
+#include "wire/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -15,7 +15,7 @@
  * Printed: ns of one cpu for each capture of all threads together, the slope between a quarter of
  * CAPTURES and all of them (each thread does so many), and the frames that it found.
  */
-#include "unwind_fast.h"
+#include "unwind/fast.h"
 
 #define UNW_LOCAL_ONLY
 #include <libunwind.h>

@@ -3,7 +3,7 @@
  * t_board.c - the life of a record: claimed, begun, executed from, ended, freed by memtop.
  */
 #include "check.h"
-#include "board.h"
+#include "follow/board.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * t_cohorts.c - live blocks by slot, thread and age: sums, parts, and a bound.
  */
 #include "check.h"
-#include "server.h"
+#include "server/start.h"
 
 struct told {
 	uint64_t blocks, bytes, left_blocks, left_bytes, cohorts, parts;

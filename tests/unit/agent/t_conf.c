@@ -2,7 +2,7 @@
  *
  * t_conf.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing what can be parsed again.
  */
-#include "agent.h"
+#include "base/agent.h"
 #include "check.h"
 
 TEST(separators_and_quotes)

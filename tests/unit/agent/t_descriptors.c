@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "refuse.h"
-#include "server.h"
+#include "server/start.h"
 
 #include <errno.h>
 #include <fcntl.h>

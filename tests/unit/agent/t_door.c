@@ -3,7 +3,7 @@
  * t_door.c - who waits at the door, who leaves for whom, and how many come in at a time: with a clock of its own.
  */
 #include "check.h"
-#include "server.h"
+#include "server/start.h"
 
 #include <errno.h>
 #include <poll.h>

@@ -3,8 +3,8 @@
  * t_executable.c - which programs the agent can go into: files of every kind, and such as no linker makes.
  */
 #include "check.h"
-#include "agent.h"
-#include "executable.h"
+#include "base/agent.h"
+#include "follow/executable.h"
 
 #include <elf.h>
 #include <errno.h>

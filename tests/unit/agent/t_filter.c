@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_filter.c - sampling is unbiased and its variance is the one that filter.h states; weights are found again
+ * t_filter.c - sampling is unbiased and its variance is the one that record/filter.h states; weights are found again
  * by the free; switches lose and invent nothing; expressions of libs=. All seeds are fixed. The test's own
  * malloc is watched.
  */
 #include "check.h"
-#include "filter.h"
-#include "regex.h"
+#include "record/filter.h"
+#include "base/regex.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

@@ -4,7 +4,7 @@
  * used again, and threads that work on neighbours. Nothing is at these addresses.
  */
 #include "check.h"
-#include "heaps.h"
+#include "record/heaps.h"
 #include "random.h"
 
 #include <memtop/memtop.h>

@@ -3,7 +3,7 @@
  * t_history.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners kept.
  */
 #include "check.h"
-#include "server.h"
+#include "server/start.h"
 
 static struct server *make(void)
 {

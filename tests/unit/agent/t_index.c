@@ -3,9 +3,9 @@
  * t_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched. Tables are made here byte by
  * byte, good ones and hostile ones, in the segments of a file that nobody loaded.
  */
-#include "cfi_table.h"
+#include "cfi/table.h"
 #include "check.h"
-#include "maps.h"
+#include "modules/maps.h"
 
 #include <link.h>
 #include <memtop/wire.h>

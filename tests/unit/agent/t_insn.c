@@ -3,7 +3,7 @@
  * t_insn.c - lengths of instructions: a table of the odd ones, and a whole C library against objdump.
  */
 #include "check.h"
-#include "insn.h"
+#include "unwind/insn.h"
 
 #include <stdio.h>
 #include <stdlib.h>

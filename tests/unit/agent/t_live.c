@@ -5,8 +5,8 @@
  * that is given back, under the test's own malloc.
  */
 #include "check.h"
-#include "live.h"
-#include "live_few.h"
+#include "record/live.h"
+#include "record/live_sampled.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
  * t_maps.c - modules: who they are, and that a place that is used again is somebody else.
  */
 #include "check.h"
-#include "maps.h"
+#include "modules/maps.h"
 
 #include <dlfcn.h>
 #include <math.h>

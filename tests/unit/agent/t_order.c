@@ -7,9 +7,9 @@
  * question (tests.mk); what they need of others is below. The test's threads hand each other nothing themselves.
  */
 #include "check.h"
-#include "filter.h"
-#include "live.h"
-#include "slots_fast.h"
+#include "record/filter.h"
+#include "record/live.h"
+#include "record/slots_fast.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

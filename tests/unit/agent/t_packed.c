@@ -2,7 +2,7 @@
  *
  * t_packed.c - packed relocations as a real linker wrote them, and as nobody should.
  */
-#include "packed.h"
+#include "modules/packed.h"
 #include "check.h"
 
 #include <string.h>

@@ -5,9 +5,9 @@
  * the stack. Each capture is compared with the plain walk, and taken twice.
  */
 #include "check.h"
-#include "stacks.h"
-#include "unwind.h"
-#include "unwind_proof.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
+#include "unwind/fp_proof.h"
 
 #include <memtop/wire.h>
 #include <sys/mman.h>

@@ -3,9 +3,9 @@
  * t_record.c - where events are booked: the slot of the last stack as long as it is the same, the
  * thread's own counters unless it is in the middle of something. The test's own malloc is watched.
  */
-#include "agent.h"
+#include "base/agent.h"
 #include "check.h"
-#include "unwind.h"
+#include "unwind/unwind.h"
 
 #include <dlfcn.h>
 #include <memtop/wire.h>

@@ -4,9 +4,9 @@
  * after calls deeper than it may grow, after longjmp, after exits that never came or came twice.
  */
 #include "check.h"
-#include "agent.h"
-#include "unwind.h"
-#include "unwind_shadow.h"
+#include "base/agent.h"
+#include "unwind/unwind.h"
+#include "unwind/shadow_stack.h"
 
 #include <pthread.h>
 #include <setjmp.h>

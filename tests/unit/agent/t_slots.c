@@ -3,7 +3,7 @@
  * t_slots.c - slots by stack and epoch, counters by thread, what a collection reports, the peak.
  * Uses stacks of made-up addresses; the test process's own allocations have stacks of their own.
  */
-#include "agent.h"
+#include "base/agent.h"
 #include "check.h"
 
 #include <memtop/wire.h>

@@ -3,7 +3,7 @@
  * t_stacks.c - the trie and the code locations: one number per key, whoever asks, however many.
  */
 #include "check.h"
-#include "stacks.h"
+#include "unwind/stacks.h"
 
 #include <memtop/wire.h>
 #include <pthread.h>

@@ -4,9 +4,9 @@
  */
 #include "check.h"
 #include "refuse.h"
-#include "wiped.h"
+#include "base/wiped.h"
 
-#include "agent.h"
+#include "base/agent.h"
 
 #include <errno.h>
 #include <pty.h>

@@ -6,7 +6,7 @@
 #ifndef FRAMES_H
 #define FRAMES_H
 
-#include "wire_read.h"
+#include "wire/decode.h"
 
 static uint8_t payload[70000];
 static struct mtw_out out;

@@ -2,13 +2,13 @@
  *
  * made.h - sessions made by hand, event by event, and symbols that answer when the test says so. For
  * the tests of the model, the owners and the queries. Include it once, after check.h if at all; it
- * stands in for symbols.c.
+ * stands in for symbols/symbols.c.
  */
 #ifndef MADE_H
 #define MADE_H
 
-#include "symbols.h"
-#include "wire_read.h"
+#include "symbols/symbols.h"
+#include "wire/decode.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -7,13 +7,13 @@
 #define MADE_QUERY_H
 
 #include "made.h"
-#include "query.h"
+#include "query/query.h"
 
 #define SECOND 1000000000ull
 
 #define MADE_SAMPLES 32u
 
-/* What an agent samples (agent/samples.c), with a distance between samples that tests may choose. */
+/* What an agent samples (agent/collect/samples.c), with a distance between samples that tests may choose. */
 struct made_samples {
 	struct sample_figures list[MADE_SAMPLES];
 	size_t count;

@@ -8,8 +8,8 @@
 #define PEER_H
 
 #include "check.h"
-#include "loop.h"
-#include "watch.h"
+#include "base/loop.h"
+#include "link/watch.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,7 @@
 #ifndef SHELL_H
 #define SHELL_H
 
-#include "base.h"
+#include "base/base.h"
 
 static void sh(const char *format, ...) PRINTF(1, 2);
 static void sh(const char *format, ...)

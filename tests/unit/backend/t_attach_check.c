@@ -3,7 +3,7 @@
  * t_attach_check.c - what stands in the way of an attach, from facts as other machines have them: those that cannot be
  * made on every machine (kernel.yama.ptrace_scope) as well as those that t_attach makes.
  */
-#include "attach.h"
+#include "attach/attach.h"
 #include "check.h"
 
 /* A process of ours that nothing stands in the way of. */

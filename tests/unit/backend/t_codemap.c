@@ -3,7 +3,7 @@
  * t_codemap.c - maps of generated code: well-formed, garbage, growing, rewritten, larger than its bounds.
  */
 #include "check.h"
-#include "codemap.h"
+#include "symbols/codemap.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -3,7 +3,7 @@
  * t_conn.c - the link: what is said of those that do not greet as an agent does, and how it comes back.
  * The resolver is this file's: names are found, are not, or are looked up for ever.
  */
-#include "conn.h"
+#include "link/conn.h"
 #include "peer.h"
 
 #include <memtop/proof.h>

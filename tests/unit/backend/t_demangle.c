@@ -3,7 +3,7 @@
  * t_demangle.c - names as people write them.
  */
 #include "check.h"
-#include "demangle.h"
+#include "symbols/demangle.h"
 
 static void expect(const char *raw, const char *full, const char *brief)
 {

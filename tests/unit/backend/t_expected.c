@@ -3,7 +3,7 @@
  * t_expected.c - rules for expected call sites: what they match, and their files.
  */
 #include "check.h"
-#include "expected.h"
+#include "query/expected.h"
 
 #include <unistd.h>
 

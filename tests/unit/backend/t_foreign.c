@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "foreign.h"
+#include "base/sanitize.h"
 
 #include <string.h>
 

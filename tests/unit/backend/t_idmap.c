@@ -3,7 +3,7 @@
  * t_idmap.c - ids in whatever order, against a plain array.
  */
 #include "check.h"
-#include "idmap.h"
+#include "base/idmap.h"
 #include "random.h"
 
 #include <stdlib.h>

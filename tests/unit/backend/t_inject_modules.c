@@ -3,7 +3,7 @@
  * t_inject_modules.c - what is loaded in a process: a file whose segments have a gap, and another one in that gap.
  */
 #include "check.h"
-#include "inject_modules.h"
+#include "attach/ptrace/modules.h"
 
 #include <elf.h>
 #include <link.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_inject_seccomp.c - classic BPF as inject_seccomp.c runs it, against the kernel itself: random filters are installed, and for
+ * t_inject_seccomp.c - classic BPF as attach/ptrace/seccomp.c runs it, against the kernel itself: random filters are installed, and for
  * system calls that do not exist both must give the same answer.
  */
 #include "check.h"
-#include "inject_seccomp.h"
+#include "attach/ptrace/seccomp.h"
 #include "random.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
  *
  * t_inject_stuck.c - when a lock that is waited for counts as one that nobody will release.
  */
-#include "inject_stuck.h"
+#include "attach/ptrace/stuck.h"
 #include "check.h"
 
 #include <pthread.h>

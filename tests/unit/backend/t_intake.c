@@ -4,8 +4,8 @@
  */
 #include "check.h"
 #include "frames.h"
-#include "intake.h"
-#include "loop.h"
+#include "link/ingest.h"
+#include "base/loop.h"
 
 static struct intake in;
 

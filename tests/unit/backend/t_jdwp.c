@@ -3,8 +3,8 @@
  * t_jdwp.c - jdwp_load() against a machine of this file's, at the other end of a socket pair: ids of other widths than
  * OpenJDK's, objects that a collection takes, events of others, Android's name; and replies with random changes.
  */
-#include "jdwp.h"
-#include "jdwp_wire.h"
+#include "attach/jdwp/jdwp.h"
+#include "attach/jdwp/packets.h"
 
 #include "check.h"
 #include "random.h"

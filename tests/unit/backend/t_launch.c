@@ -4,7 +4,7 @@
  * A shared object without any code stands for the agent.
  */
 #include "check.h"
-#include "launch.h"
+#include "launch/launch.h"
 #include "shell.h"
 
 #include <fcntl.h>

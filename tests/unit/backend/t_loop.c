@@ -3,7 +3,7 @@
  * t_loop.c - the event loop: order, removal from within, posts from threads.
  */
 #include "check.h"
-#include "loop.h"
+#include "base/loop.h"
 
 #include <pthread.h>
 #include <signal.h>

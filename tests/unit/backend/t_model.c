@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "series.h"
+#include "base/series.h"
 
 #include <malloc.h>
 

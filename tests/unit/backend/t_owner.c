@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "owner_priv.h"
+#include "owners/internal.h"
 
 enum { PROGRAM, LIBC, CXX, GLIB, AGENT, LOADER };
 

@@ -5,9 +5,9 @@
  */
 #include "check.h"
 #include "frames.h"
-#include "loop.h"
-#include "past.h"
-#include "session.h"
+#include "base/loop.h"
+#include "link/replay.h"
+#include "session/session.h"
 
 #include <stdlib.h>
 #include <unistd.h>

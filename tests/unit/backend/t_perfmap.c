@@ -4,7 +4,7 @@
  * is the test itself: what it must not be is another process of this machine.
  */
 #include "check.h"
-#include "perfmap.h"
+#include "symbols/perfmap.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

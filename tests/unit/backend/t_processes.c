@@ -3,7 +3,7 @@
  * t_processes.c - the lines of a process tree, from a board that the test itself writes to, as agents do.
  */
 #include "peer.h"
-#include "processes.h"
+#include "processes/processes.h"
 
 #include <memtop/board.h>
 #include <memtop/wire.h>

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "quality.h"
+#include "report/quality.h"
 
 #include <math.h>
 

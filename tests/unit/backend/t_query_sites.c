@@ -5,7 +5,7 @@
 #include "check.h"
 #include "made_query.h"
 
-#include "expected.h"
+#include "query/expected.h"
 
 /* What is expected; as x does it. */
 static struct expected *rules;

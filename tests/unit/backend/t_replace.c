@@ -3,7 +3,7 @@
  * t_replace.c - what a file may take the place of.
  */
 #include "check.h"
-#include "replace.h"
+#include "base/atomic_file.h"
 
 #include <fcntl.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
-#include "report.h"
+#include "report/report.h"
 
 TEST(bytes_have_one_decimal_and_a_unit)
 {

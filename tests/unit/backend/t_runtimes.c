@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "runtimes.h"
+#include "report/runtimes.h"
 
 TEST(runtimes_by_modules)
 {

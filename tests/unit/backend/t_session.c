@@ -3,7 +3,7 @@
  * t_session.c - session files: round trip, cut at every byte, flipped bytes, empty, random, full disk.
  */
 #include "check.h"
-#include "session.h"
+#include "session/session.h"
 #include <memtop/wire.h>
 
 #include <sys/resource.h>

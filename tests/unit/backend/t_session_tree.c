@@ -4,8 +4,8 @@
  * on a disk that fills; and a file with one stream stays of the version that every memtop reads.
  */
 #include "check.h"
-#include "keep.h"
-#include "session.h"
+#include "link/recorder.h"
+#include "session/session.h"
 #include <memtop/wire.h>
 
 #include <fcntl.h>

@@ -5,7 +5,7 @@
  */
 #include "check.h"
 #include "shell.h"
-#include "sym_dw.h"
+#include "symbols/dwfl.h"
 
 #include <limits.h>
 #include <sys/stat.h>

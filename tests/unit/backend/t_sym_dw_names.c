@@ -3,7 +3,7 @@
  * t_sym_dw_names.c - the sorted symbol tables answer as libdw's walk of the whole table does.
  */
 #include "check.h"
-#include "sym_dw_names.h"
+#include "symbols/elf_names.h"
 
 #include <gelf.h>
 #include <stdio.h>

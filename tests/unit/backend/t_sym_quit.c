@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * t_sym_quit.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for sym_dw.c: its look-ups
+ * t_sym_quit.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for symbols/dwfl.c: its look-ups
  * last until the test lets them go.
  */
 #include "check.h"
-#include "loop.h"
-#include "sym.h"
+#include "base/loop.h"
+#include "symbols/symbolizer.h"
 
 #include <pthread.h>
 

@@ -3,8 +3,8 @@
  * t_symbols.c - the main thread's book of names: whose answer it was, and names of generated code.
  */
 #include "check.h"
-#include "symbols.h"
-#include "wire_read.h"
+#include "symbols/symbols.h"
+#include "wire/decode.h"
 
 static void answer(struct symbols *s, uint64_t offset, uint8_t kind)
 {

@@ -3,7 +3,7 @@
  * t_target.c - the words that name what is watched.
  */
 #include "check.h"
-#include "watch.h"
+#include "link/watch.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>

@@ -6,8 +6,8 @@
 #include "peer.h"
 
 #include "frames.h"
-#include "session.h"
-#include "watch.h"
+#include "session/session.h"
+#include "link/watch.h"
 
 #include <sys/stat.h>
 

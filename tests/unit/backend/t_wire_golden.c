@@ -8,8 +8,8 @@
 
 #include <stdarg.h>
 
-#include "base.h"
-#include "wire_read.h"
+#include "base/base.h"
+#include "wire/decode.h"
 
 #include <memtop/proof.h>
 

@@ -4,7 +4,7 @@
  * Cut-off frames of every type are t_wire_golden.c's and the fuzzer's.
  */
 #include "check.h"
-#include "wire_read.h"
+#include "wire/decode.h"
 
 static struct event seen[8];
 static size_t seen_count;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "graph_part.h"
+#include "widgets/graph_part.h"
 
 #define MS 1000000ull
 #define COLUMNS 62

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "keys.h"
+#include "widgets/keys.h"
 
 TEST(every_key_string_names_keys)
 {

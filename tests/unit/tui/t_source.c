@@ -3,8 +3,8 @@
  * t_source.c - source files: found below the user's folders, and read.
  */
 #include "check.h"
-#include "base.h"
-#include "source.h"
+#include "base/base.h"
+#include "app/source.h"
 
 #include <limits.h>
 #include <stdlib.h>

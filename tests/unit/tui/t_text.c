@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "text.h"
+#include "screen/text.h"
 
 #include <locale.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "theme.h"
+#include "screen/theme.h"
 
 #include <dirent.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "prompt.h"
-#include "view.h"
+#include "widgets/prompt.h"
+#include "widgets/list_view.h"
 
 static uint64_t ids[100];
 

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * arena.c - the agent's own memory: bump allocation in mapped chunks, nothing ever given back.
+ *
+ * Everything that is kept here (trie, codes, modules, slots) is insert-only, so that a reader never
+ * needs a lock; hence no free. A chunk's cursor advances by fetch-add: whoever passes its end maps
+ * the next chunk and offers it by CAS; the loser of that race gives its own back.
+ *
+ * The cap is on the sum of what was handed out: mt_conf.max_memory, or 64 MiB and what the live map leaves
+ * of a quarter of the program's peak (on glibc it takes that at most). It is met by stacks and counters:
+ * they are cut then, and said to be; the map is never refused, as blocks that it does not know cannot be
+ * counted. The call tree ends an eighth earlier, so that what is in it can be counted. What threads, viewers
+ * and marks map is bounded by itself. A failed request leaves the cursor past the end of its chunk, which is harmless.
+ *
+ * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
+ * insert-only list, which the server walks to know which memory to keep when the target is gone.
+ */
+#include "base/agent.h"
+
+
+#define CHUNK_BYTES ((size_t)1 << 20)
+#define ALIGN 16u
+#define BASE_CAP ((uint64_t)64 << 20)
+
+struct range {
+	struct range *next; /* immutable once linked */
+	uintptr_t start, end;
+	enum part part;
+};
+
+/* Lies at the start of its mapping. */
+struct chunk {
+	_Atomic size_t xused; /* bytes from the start, may pass bytes */
+	size_t bytes;
+	struct range range;
+};
+
+static struct chunk *_Atomic xcurrent;
+static struct range *_Atomic xranges;
+static _Atomic uint64_t xbytes;
+static _Atomic uint64_t xresident, xpeak;
+
+static size_t round_up(size_t bytes, size_t to)
+{
+	return (bytes + to - 1) & ~(to - 1);
+}
+
+/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look yet. */
+void mt_arena_tell(uint64_t resident, uint64_t peak)
+{
+	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
+	atomic_store_explicit(&xpeak, peak, memory_order_relaxed);
+}
+
+static uint64_t cap(void)
+{
+	if (mt_conf.max_memory)
+		return mt_conf.max_memory;
+	uint64_t quarter = atomic_load_explicit(&xpeak, memory_order_relaxed) / 4;
+	uint64_t resident = atomic_load_explicit(&xresident, memory_order_relaxed), bytes = mt_arena_bytes();
+	uint64_t map = resident > bytes ? resident - bytes : 0;
+
+	return BASE_CAP + (quarter > map ? quarter - map : 0);
+}
+
+static void link_range(struct range *r, uintptr_t start, size_t bytes, enum part part)
+{
+	struct range *head = atomic_load_explicit(&xranges, memory_order_relaxed);
+
+	r->start = start;
+	r->end = start + bytes;
+	r->part = part;
+	do {
+		r->next = head;
+	} while (!atomic_compare_exchange_weak_explicit(&xranges, &head, r, memory_order_release,
+							memory_order_relaxed));
+}
+
+static struct chunk *map_chunk(size_t bytes)
+{
+	struct chunk *c = mt_prim_map(bytes, false);
+
+	if (!c)
+		return NULL;
+	c->bytes = bytes;
+	atomic_store_explicit(&c->xused, round_up(sizeof(*c), ALIGN), memory_order_relaxed);
+	return c;
+}
+
+/* Larger than a chunk can serve well: a mapping of its own. */
+static void *alloc_large(size_t bytes)
+{
+	size_t whole = round_up(bytes + round_up(sizeof(struct chunk), ALIGN), 4096);
+	struct chunk *c = map_chunk(whole);
+
+	if (!c)
+		return NULL;
+	link_range(&c->range, (uintptr_t)c, whole, PART_STACKS);
+	return (char *)c + round_up(sizeof(*c), ALIGN);
+}
+
+/* A new current chunk in place of `full`, or the one that somebody else put there. */
+static struct chunk *next_chunk(struct chunk *full)
+{
+	struct chunk *c = map_chunk(CHUNK_BYTES);
+
+	if (!c)
+		return NULL;
+	if (!atomic_compare_exchange_strong_explicit(&xcurrent, &full, c, memory_order_acq_rel,
+						     memory_order_acquire)) {
+		mt_prim_unmap(c, CHUNK_BYTES);
+		return full;
+	}
+	link_range(&c->range, (uintptr_t)c, CHUNK_BYTES, PART_STACKS);
+	return c;
+}
+
+static void *alloc_below(uint64_t limit, size_t bytes)
+{
+	if (bytes > SIZE_MAX / 2)
+		return NULL;
+	bytes = round_up(bytes ? bytes : 1, ALIGN);
+	if (atomic_fetch_add_explicit(&xbytes, bytes, memory_order_relaxed) + bytes > limit)
+		goto refused;
+	if (bytes > CHUNK_BYTES / 4) {
+		void *p = alloc_large(bytes);
+		if (p)
+			return p;
+		goto refused;
+	}
+	struct chunk *c = atomic_load_explicit(&xcurrent, memory_order_acquire);
+	for (;;) {
+		if (c) {
+			size_t at = atomic_fetch_add_explicit(&c->xused, bytes, memory_order_relaxed);
+			if (at + bytes <= c->bytes)
+				return (char *)c + at;
+		}
+		c = next_chunk(c);
+		if (!c)
+			goto refused;
+	}
+refused:
+	atomic_fetch_sub_explicit(&xbytes, bytes, memory_order_relaxed);
+	return NULL;
+}
+
+void *mt_arena_alloc(size_t bytes)
+{
+	return alloc_below(cap(), bytes);
+}
+
+void *mt_arena_alloc_path(size_t bytes)
+{
+	uint64_t limit = cap();
+
+	return alloc_below(limit - limit / 8, bytes);
+}
+
+uint64_t mt_arena_bytes(void)
+{
+	return atomic_load_explicit(&xbytes, memory_order_relaxed);
+}
+
+void mt_arena_range(uintptr_t start, size_t bytes, enum part part)
+{
+	struct range *r = mt_arena_alloc(sizeof(*r));
+
+	if (r)
+		link_range(r, start, bytes, part);
+}
+
+void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
+{
+	struct range *r = atomic_load_explicit(&xranges, memory_order_acquire);
+
+	for (; r; r = r->next)
+		visit(arg, r->part, r->start, r->end);
+}
+
+bool mt_arena_owns(uintptr_t start, uintptr_t end)
+{
+	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r; r = r->next) {
+		if (r->start < end && start < r->end)
+			return true;
+	}
+	return false;
+}

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * self.c - when a thread is at its end, and its state another's: see base/self.h.
+ *
+ * Not in the destructor of a thread-specific value: others run after it, and libc frees more when they are done. So
+ * each state holds a robust mutex that its thread locks and never unlocks: the kernel itself marks it when the
+ * thread is really gone, nothing runs in the target, and whoever needs a state next gets it by locking
+ * (EOWNERDEAD). Where robust mutexes do nothing (qemu-user) states are not reused.
+ *
+ * bionic has no robust mutexes. There it is a destructor after all: one that puts the value back until the
+ * last of its rounds. What other destructors allocate or free after that belongs to another state, which then
+ * nobody inherits; libc's own blocks of a thread are not malloc's.
+ */
+#include "base/agent.h"
+
+#include <errno.h>
+
+struct hot mt_self_nobody;
+
+#ifdef __BIONIC__
+pthread_key_t mt_self_key;
+
+static void end(void *value)
+{
+	struct thread *t = value;
+
+	if (++t->ends < PTHREAD_DESTRUCTOR_ITERATIONS)
+		mt_self_become(t);
+	else
+		atomic_store_explicit(&t->xleft, true, memory_order_release);
+}
+
+bool mt_self_init(void)
+{
+	if (!pthread_key_create(&mt_self_key, end))
+		return true;
+	mt_msg("no key for thread-specific data is free; running unprofiled");
+	return false;
+}
+
+void mt_self_own(struct thread *t)
+{
+	t->ends = 0;
+}
+
+bool mt_self_inherit(struct thread *t)
+{
+	bool left = true;
+
+	if (!atomic_compare_exchange_strong_explicit(&t->xleft, &left, false, memory_order_acquire, memory_order_relaxed))
+		return false;
+	mt_self_own(t);
+	return true;
+}
+#else
+MT_TLS struct hot *mt_self_tls_hot = &mt_self_nobody;
+MT_TLS struct thread *mt_self_tls_state;
+MT_TLS struct shadow *mt_self_tls_shadow;
+
+bool mt_self_init(void)
+{
+	return true;
+}
+
+void mt_self_own(struct thread *t)
+{
+	pthread_mutexattr_t attr;
+
+	pthread_mutexattr_init(&attr);
+	pthread_mutexattr_setrobust(&attr, PTHREAD_MUTEX_ROBUST);
+	pthread_mutex_init(&t->alive, &attr);
+	pthread_mutexattr_destroy(&attr);
+	pthread_mutex_trylock(&t->alive);
+}
+
+bool mt_self_inherit(struct thread *t)
+{
+	if (pthread_mutex_trylock(&t->alive) != EOWNERDEAD)
+		return false;
+	pthread_mutex_consistent(&t->alive);
+	return true;
+}
+#endif

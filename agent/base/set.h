@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * set.h - an insert-only hash set of numbered items that grows without moving anything.
+ *
+ * A split-ordered list (Shalev, Shavit, 2006): all items are one linked list, sorted by hash, and
+ * a bucket is a sentinel in that list which the table points to. Growing doubles the number of
+ * sentinels, one by one, as they are asked for; no item ever moves, and no reader waits. The
+ * original sorts by bit-reversed hash; here a bucket is named by the TOP bits of the hash, so the
+ * order is that of the hash itself: bucket b of 2^k stands at b << (32 - k), and splits into
+ * itself and one new sentinel between it and the next.
+ *
+ * Items are numbered from `first`, lie in chunks, and link by number: 4 bytes a link. Insertion is
+ * one CAS of the predecessor's link (release); walkers load links with acquire. Nothing is ever
+ * unlinked, so there is no ABA and a predecessor stays one. A signal handler may insert while the
+ * thread it interrupted is inserting.
+ *
+ * The first buckets and chunk lie in the set itself; the rest comes from the arena, doubling, so
+ * that a small program touches little. Two that race to insert one key may leave a number behind
+ * that is filled, but not linked.
+ *
+ * struct set_kind makes this generic; it is always a constant and everything is inlined.
+ */
+#ifndef MT_SET_H
+#define MT_SET_H
+
+#include "base/agent.h"
+
+#define SET_FIRST_LEVEL 7u /* 128 buckets to begin with */
+#define SET_LEVELS 26u     /* at most 2^25 buckets */
+#define SET_LOAD 2u        /* items a bucket before it grows */
+
+#define SET_SENTINEL 0x80000000u /* a link to a sentinel; the rest is its number */
+#define SET_END 0x7fffffffu
+
+struct set_bucket {
+	_Atomic uint32_t xstate; /* enum set_state */
+	_Atomic uint32_t xnext;  /* link; valid once the sentinel is in the list */
+};
+
+enum set_state { SET_ABSENT = 0, SET_CLAIMED, SET_READY };
+
+struct set {
+	_Atomic uint32_t xlevel;   /* buckets = 2^level above SET_FIRST_LEVEL */
+	_Atomic uint32_t xcount;   /* numbers below this were given out */
+	_Atomic bool xgrowing;     /* somebody is making the next level */
+	struct set_bucket first[1u << SET_FIRST_LEVEL];
+	struct set_bucket *_Atomic xsegment[SET_LEVELS]; /* of level k: 2^(k-1) new buckets */
+	void *_Atomic *xchunk;     /* numbers >> chunk_shift; immutable */
+};
+
+/* Sentinel 0 stands before everything and is always there. */
+#define SET_INIT(first_id, chunks)                                                                 \
+	{                                                                                          \
+		.xcount = (first_id), .first = { { SET_READY, SET_END } }, .xchunk = (chunks)      \
+	}
+
+struct set_kind {
+	size_t bytes;              /* of an item */
+	unsigned chunk_shift;      /* 2^this items a chunk */
+	uint32_t limit;            /* numbers stay below */
+	uint32_t (*hash)(const void *item);
+	bool (*same)(const void *item, const void *key);
+	void (*fill)(void *item, const void *key);
+	_Atomic uint32_t *(*link)(void *item);
+};
+
+MT_INLINE void *set_item(struct set *s, const struct set_kind *kind, uint32_t id)
+{
+	char *chunk = atomic_load_explicit(&s->xchunk[id >> kind->chunk_shift], memory_order_acquire);
+
+	return chunk + (id & ((1u << kind->chunk_shift) - 1)) * kind->bytes;
+}
+
+MT_INLINE struct set_bucket *set_bucket(struct set *s, uint32_t number)
+{
+	if (number < 1u << SET_FIRST_LEVEL)
+		return &s->first[number];
+	unsigned level = 32u - (unsigned)__builtin_clz(number);
+	return atomic_load_explicit(&s->xsegment[level], memory_order_acquire) +
+	       (number - (1u << (level - 1)));
+}
+
+/* Bucket b of 2^level: the number of its sentinel. Even ones were made at a lower level. */
+MT_INLINE uint32_t set_number(unsigned level, uint32_t b)
+{
+	if (b == 0)
+		return 0;
+	unsigned even = (unsigned)__builtin_ctz(b);
+	return (1u << (level - even - 1)) + (b >> (even + 1));
+}
+
+/* Where the sentinel stands among 32-bit hashes. */
+MT_INLINE uint32_t set_place(uint32_t number)
+{
+	if (number == 0)
+		return 0;
+	unsigned level = 32u - (unsigned)__builtin_clz(number);
+	return (((number - (1u << (level - 1))) << 1) | 1) << (32 - level);
+}
+
+struct set_at {
+	_Atomic uint32_t *link; /* of the predecessor */
+	uint32_t next;          /* what it held: the first that lies behind */
+};
+
+/*
+ * Walks on from `at` to the last place that is not behind `hash` (a sentinel stands before the
+ * items of its hash). Returns the number of the item that equals key, or 0.
+ */
+MT_INLINE uint32_t set_walk(struct set *s, const struct set_kind *kind, struct set_at *at,
+			    uint32_t hash, const void *key)
+{
+	for (;;) {
+		at->next = atomic_load_explicit(at->link, memory_order_acquire);
+		if (at->next == SET_END)
+			return 0;
+		if (at->next & SET_SENTINEL) {
+			uint32_t number = at->next & ~SET_SENTINEL;
+			uint32_t place = set_place(number);
+			if (place > hash || (place == hash && !key))
+				return 0;
+			at->link = &set_bucket(s, number)->xnext;
+			continue;
+		}
+		void *item = set_item(s, kind, at->next);
+		uint32_t other = kind->hash(item);
+		if (other > hash || (other == hash && !key))
+			return 0;
+		if (other == hash && kind->same(item, key))
+			return at->next;
+		at->link = kind->link(item);
+	}
+}
+
+/* A sentinel at or before `hash` that is ready; the nearest one when it can be had. */
+static struct set_bucket *set_enter(struct set *s, const struct set_kind *kind, unsigned level,
+				    uint32_t b)
+{
+	struct set_bucket *bucket = set_bucket(s, set_number(level, b));
+	uint32_t state = atomic_load_explicit(&bucket->xstate, memory_order_acquire);
+
+	if (likely(state == SET_READY))
+		return bucket;
+	/* b > 0 here: sentinel 0 is made first. The one before it, by its own level. */
+	uint32_t before = b - 1;
+	unsigned even = before ? (unsigned)__builtin_ctz(before) : level;
+	struct set_bucket *from = set_enter(s, kind, level - even, before >> even);
+	if (state == SET_CLAIMED ||
+	    !atomic_compare_exchange_strong_explicit(&bucket->xstate, &state, SET_CLAIMED,
+						     memory_order_acquire, memory_order_relaxed))
+		return from;
+	uint32_t number = set_number(level, b), place = set_place(number);
+	struct set_at at = { &from->xnext, 0 };
+	do {
+		set_walk(s, kind, &at, place, NULL);
+		atomic_store_explicit(&bucket->xnext, at.next, memory_order_relaxed);
+	} while (!atomic_compare_exchange_strong_explicit(at.link, &at.next, number | SET_SENTINEL,
+							  memory_order_release,
+							  memory_order_relaxed));
+	atomic_store_explicit(&bucket->xstate, SET_READY, memory_order_release);
+	return bucket;
+}
+
+static MT_COLD void set_grow(struct set *s, uint32_t level)
+{
+	if (level + 1 >= SET_LEVELS || atomic_exchange(&s->xgrowing, true))
+		return;
+	if (atomic_load(&s->xlevel) == level - SET_FIRST_LEVEL) {
+		struct set_bucket *segment =
+			mt_arena_alloc_path(sizeof(*segment) << level); /* 2^level new ones */
+		if (segment) {
+			atomic_store_explicit(&s->xsegment[level + 1], segment,
+					      memory_order_release);
+			atomic_store_explicit(&s->xlevel, level + 1 - SET_FIRST_LEVEL,
+					      memory_order_release);
+		}
+	}
+	atomic_store(&s->xgrowing, false);
+}
+
+/* Reserves a number; 0 when there is none, or no memory for it. */
+static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
+{
+	uint32_t id = atomic_load_explicit(&s->xcount, memory_order_relaxed);
+
+	do {
+		if (id >= kind->limit)
+			return 0;
+		void *_Atomic *place = &s->xchunk[id >> kind->chunk_shift];
+		void *chunk = atomic_load_explicit(place, memory_order_acquire);
+		if (unlikely(!chunk)) {
+			void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
+			if (!fresh)
+				return 0;
+			atomic_compare_exchange_strong_explicit(place, &chunk, fresh,
+								memory_order_acq_rel,
+								memory_order_acquire);
+		}
+	} while (!atomic_compare_exchange_weak_explicit(&s->xcount, &id, id + 1,
+							memory_order_acq_rel,
+							memory_order_relaxed));
+	return id;
+}
+
+/* Finds or inserts; 0 when it is neither there nor room for it. */
+MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32_t hash,
+			      const void *key)
+{
+	unsigned level = SET_FIRST_LEVEL + atomic_load_explicit(&s->xlevel, memory_order_acquire);
+	struct set_bucket *from = set_enter(s, kind, level, hash >> (32 - level));
+	struct set_at at = { &from->xnext, 0 };
+	uint32_t id = 0;
+
+	for (;;) {
+		uint32_t found = set_walk(s, kind, &at, hash, key);
+		if (found)
+			return found;
+		if (!id) {
+			id = set_reserve(s, kind);
+			if (!id)
+				return 0;
+			kind->fill(set_item(s, kind, id), key);
+			if (unlikely(id > SET_LOAD << level))
+				set_grow(s, level);
+		}
+		atomic_store_explicit(kind->link(set_item(s, kind, id)), at.next,
+				      memory_order_relaxed);
+		if (atomic_compare_exchange_strong_explicit(at.link, &at.next, id,
+							    memory_order_release,
+							    memory_order_relaxed))
+			return id;
+	}
+}
+
+/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a violation. */
+MT_INLINE bool set_check(struct set *s, const struct set_kind *kind, uint32_t *items)
+{
+	uint32_t count = atomic_load(&s->xcount), steps = 0;
+	uint64_t last = 0;
+
+	*items = 0;
+	for (uint32_t at = atomic_load(&s->first[0].xnext); at != SET_END; steps++) {
+		uint64_t key;
+		if (steps > (SET_LOAD + 2) * (count + (1u << SET_FIRST_LEVEL)))
+			return false; /* a circle */
+		if (at & SET_SENTINEL) {
+			struct set_bucket *b = set_bucket(s, at & ~SET_SENTINEL);
+			key = (uint64_t)set_place(at & ~SET_SENTINEL) << 1;
+			at = atomic_load(&b->xnext);
+			if (key <= last)
+				return false;
+		} else {
+			if (at >= count)
+				return false;
+			void *item = set_item(s, kind, at);
+			key = ((uint64_t)kind->hash(item) << 1) | 1;
+			at = atomic_load(kind->link(item));
+			++*items;
+			if (key < last)
+				return false;
+		}
+		last = key;
+	}
+	return *items <= count;
+}
+
+#endif

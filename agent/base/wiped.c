@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wiped.c - memory that reads 0 in a forked child: so a child recognises itself.
+ *
+ * The kernel clears it (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. Before 4.14, which is what
+ * many devices with Android 8 to 10 run, it is cleared by hand:
+ *
+ *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and our hook of
+ *                   fork(), where there is no such handler.
+ *   clone, _Fork()  run no handler. Their children are recognised by a page that no child gets (MADV_DONTFORK):
+ *                   madvise() on it fails with ENOMEM. mt_wiped_look() asks, where a gate is closed, and every
+ *                   thousand events or so (record/slots.c). Until then such a child counts in its own copy of all memory,
+ *                   where nobody looks. One that never allocates so much is never a session.
+ *
+ * Why not compare process numbers? A child of vfork or CLONE_VM has another number, too, and works in our memory:
+ * clearing that would end our session. It has the page.
+ */
+#include "base/wiped.h"
+
+#include "base/agent.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+
+#ifndef MADV_WIPEONFORK
+#define MADV_WIPEONFORK 18
+#endif
+
+#define AREAS 4
+
+bool mt_wiped_by_hand;
+
+static struct area {
+	void *start;
+	size_t bytes;
+} areas[AREAS];
+static size_t area_count;
+static void *_Atomic xabsent; /* page that a forked child lacks; NULL = none, or a thread looks at it */
+
+static long advise(void *p, size_t bytes, int advice)
+{
+	return mt_prim_call(SYS_madvise, (long)p, (long)bytes, advice, 0, 0, 0);
+}
+
+static void map_absent(void)
+{
+	size_t page = mt_prim_page_bytes();
+	void *p = mt_prim_map(page, false);
+
+	if (p && advise(p, page, MADV_DONTFORK)) {
+		mt_prim_unmap(p, page);
+		p = NULL;
+	}
+	atomic_store_explicit(&xabsent, p, memory_order_release);
+}
+
+static void in_child(void)
+{
+	for (size_t i = 0; i < area_count; i++)
+		mt_prim_drop(areas[i].start, areas[i].bytes);
+	map_absent();
+}
+
+/* One at a time: a second look at the same page would clear what the child has begun since. */
+void mt_wiped_look(void)
+{
+	void *p = atomic_exchange_explicit(&xabsent, NULL, memory_order_acquire);
+
+	if (p && advise(p, mt_prim_page_bytes(), MADV_NORMAL) == -ENOMEM)
+		in_child();
+	else if (p)
+		atomic_store_explicit(&xabsent, p, memory_order_release);
+}
+
+#ifdef __BIONIC__
+/* What pthread_atfork() calls, which each program and library has a copy of; API level 23. */
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+
+static void tell_child(void)
+{
+	if (__register_atfork)
+		__register_atfork(NULL, NULL, in_child, NULL);
+}
+#else
+static void tell_child(void)
+{
+	pthread_atfork(NULL, NULL, in_child);
+}
+#endif
+
+void *mt_wiped_map(size_t bytes)
+{
+	void *p = mt_prim_map(bytes, false);
+
+	if (!p || !advise(p, bytes, MADV_WIPEONFORK))
+		return p;
+	if (area_count == AREAS) {
+		mt_prim_unmap(p, bytes);
+		return NULL;
+	}
+	areas[area_count++] = (struct area){ p, bytes };
+	if (!mt_wiped_by_hand) {
+		mt_wiped_by_hand = true;
+		map_absent();
+		tell_child();
+	}
+	return p;
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wiped.h - memory that reads 0 in a forked child: base/wiped.c says how.
+ */
+#ifndef MT_WIPED_H
+#define MT_WIPED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#pragma GCC visibility push(hidden)
+
+void *mt_wiped_map(size_t bytes);  /* zeroed, private; NULL = no memory */
+extern bool mt_wiped_by_hand;      /* this kernel does not clear it: call mt_wiped_look() now and then */
+void mt_wiped_look(void);          /* in a child that no handler saw: clears the memory */
+
+#pragma GCC visibility pop
+
+#endif

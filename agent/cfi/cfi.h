@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cfi.h - .eh_frame read on demand: the row of the unwind table that holds for one pc.
+ */
+#ifndef MT_CFI_H
+#define MT_CFI_H
+
+#include "base/agent.h"
+#include "unwind/unwind.h"
+
+#if defined(__arm__)
+#define CFI_TABLES false /* unwind/ehabi.c has what is there instead */
+#else
+#define CFI_TABLES true
+#endif
+
+#if defined(__aarch64__)
+#define CFI_REGS 32u /* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
+#define CFI_BP 29u
+#define CFI_SP 31u
+#define CFI_RA 30u   /* the link register; a frame's pc stands in its place */
+#else
+#define CFI_REGS 17u /* x86-64: 0..15 general, 16 the return address */
+#define CFI_BP 6u
+#define CFI_SP 7u
+#define CFI_RA 16u
+#endif
+
+enum cfi_how {
+	CFI_UNSET = 0,   /* unchanged, as SAME, by the ABI's default */
+	CFI_SAME,
+	CFI_UNDEFINED,
+	CFI_OFFSET,      /* saved at CFA + value */
+	CFI_VALUE,       /* is CFA + value */
+	CFI_REGISTER,    /* is in register value */
+	CFI_EXPRESSION,  /* saved where the expression at value says */
+	CFI_COMPUTED,    /* is what the expression says */
+};
+
+struct cfi_state {
+	uint8_t how[CFI_REGS];   /* enum cfi_how */
+	int64_t value[CFI_REGS]; /* offset, register, or address of an expression's length */
+	uint8_t cfa_how;         /* CFI_OFFSET: register + offset; CFI_COMPUTED: expression */
+	uint8_t cfa_reg;
+	int64_t cfa_value;
+};
+
+struct cfi_row {
+	struct cfi_state state;
+	bool signal;             /* frame of a signal handler's return */
+	const uint8_t *end;      /* of the memory that expressions lie in */
+	uintptr_t from, to;      /* the code that the FDE is about */
+};
+
+/* All registers of a frame, as far as they are known. */
+struct cfi_regs {
+	uint64_t value[CFI_REGS]; /* [CFI_RA] = pc, with PC_EXACT */
+	uint64_t link;            /* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call was made */
+	uint32_t known;           /* bit per register */
+};
+
+/* MTW_TRUNC_NONE, or why there is no row. */
+unsigned mt_cfi_row(const struct module *m, uintptr_t pc, struct cfi_row *row);
+
+void mt_cfi_init(void);
+
+/* cfi/outermost.c. Is it what a coroutine's first function returns to? pc: a lookup address. */
+bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
+/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup address. */
+bool mt_cfi_is_start(const struct module *m, uintptr_t pc, bool exact);
+
+/* The packed rule for a lookup address; never 0. */
+uint64_t mt_cfi_rule(const struct module *m, uintptr_t pc, bool exact);
+
+/* Replaces `r` by its caller's. false: *reason says why, or NONE at the end of the stack. */
+bool mt_cfi_step(struct known *known, struct cfi_regs *r, unsigned *reason);
+
+/* Is it the code that a signal's handler returns to? */
+bool mt_cfi_is_sigreturn(uintptr_t pc);
+/* AArch64: `r` becomes what a signal interrupted, whose ucontext lies at `context`. */
+bool mt_cfi_leave_signal(struct known *known, uintptr_t context, struct cfi_regs *r);
+
+/* cfi/expr.c: a DWARF expression (its length first). false: cannot be computed. */
+bool mt_cfi_eval(struct known *known, const uint8_t *expr, const uint8_t *end,
+		 const struct cfi_regs *r, const uint64_t *initial, uint64_t *result);
+
+/* A position in tables that are not to be trusted; after an overrun everything reads 0. */
+struct cfi_cursor {
+	const uint8_t *at, *end;
+	bool bad;
+};
+
+MT_INLINE uint64_t cfi_fixed(struct cfi_cursor *c, unsigned bytes)
+{
+	uint64_t v = 0;
+
+	if (c->bad || (size_t)(c->end - c->at) < bytes) {
+		c->bad = true;
+		return 0;
+	}
+	for (unsigned i = 0; i < bytes; i++)
+		v |= (uint64_t)c->at[i] << (8 * i);
+	c->at += bytes;
+	return v;
+}
+
+MT_INLINE uint64_t cfi_uleb(struct cfi_cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint64_t byte = cfi_fixed(c, 1);
+		v |= (byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return v;
+	}
+	c->bad = true;
+	return 0;
+}
+
+MT_INLINE int64_t cfi_sleb(struct cfi_cursor *c)
+{
+	uint64_t v = 0;
+
+	for (unsigned shift = 0; shift < 64; shift += 7) {
+		uint64_t byte = cfi_fixed(c, 1);
+		v |= (byte & 0x7f) << shift;
+		if (!(byte & 0x80)) {
+			if ((byte & 0x40) && shift + 7 < 64)
+				v |= ~UINT64_C(0) << (shift + 7);
+			return (int64_t)v;
+		}
+	}
+	c->bad = true;
+	return 0;
+}
+
+#endif

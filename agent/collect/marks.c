@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * marks.c - marks: the epoch moves on, and what was live then is kept.
+ *
+ * Blocks say by their slot's epoch whether they were born before a mark. What viewers cannot work out
+ * is how much of each slot was alive at the mark; so that is kept here (collect/slot_snapshots.c), for the slots that changed since
+ * the mark before. Slots of epochs after the mark have nothing to do with it; they are touched, so that the next
+ * mark finds them changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
+ * that has none of its own.
+ */
+#include "server/start.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+bool marks_init(struct server *s)
+{
+	s->mark = serve_map(MTW_MARKS_MAX * sizeof(*s->mark));
+	return s->mark;
+}
+
+static struct mark *by_id(struct server *s, uint32_t id)
+{
+	struct mark *m = id && id <= s->mark_last ? &s->mark[id] : NULL;
+
+	return m && !(m->flags & MTW_MARK_DROPPED) ? m : NULL;
+}
+
+/* The nearest one with entries of its own, before or after id; NULL = none. */
+static struct mark *neighbour(struct server *s, uint32_t id, int step)
+{
+	for (id += (uint32_t)step; id && id <= s->mark_last; id += (uint32_t)step)
+		if (s->mark[id].kept.live)
+			return &s->mark[id];
+	return NULL;
+}
+
+static bool name_taken(struct server *s, const char *name, uint32_t but)
+{
+	static const char reserved[][6] = { "start", "peak", "end", "now" };
+
+	for (size_t i = 0; i < sizeof(reserved) / sizeof(reserved[0]); i++)
+		if (!strcmp(name, reserved[i]))
+			return true;
+	for (uint32_t id = 1; id <= s->mark_last; id++)
+		if (id != but && by_id(s, id) && !strcmp(s->mark[id].name, name))
+			return true;
+	return false;
+}
+
+/* At most max bytes, not in the middle of a UTF-8 character. */
+static size_t cut(const char *text, size_t max)
+{
+	size_t len = strlen(text);
+
+	if (len <= max)
+		return len;
+	while (max && ((unsigned char)text[max] & 0xc0) == 0x80)
+		max--;
+	return max;
+}
+
+static void give_name(struct server *s, struct mark *m, const char *wanted)
+{
+	char base[MTW_NAME_MAX + 1], name[MTW_NAME_MAX + 1], suffix[12] = "";
+
+	if (wanted[0])
+		mt_format(base, cut(wanted, MTW_NAME_MAX) + 1, "%s", wanted);
+	else
+		mt_format(base, sizeof(base), "m%u", m->id);
+	for (unsigned n = 2;; n++) {
+		size_t tail = strlen(suffix), head = cut(base, MTW_NAME_MAX - tail);
+		memcpy(name, base, head);
+		memcpy(name + head, suffix, tail + 1);
+		if (!name_taken(s, name, m->id))
+			break;
+		mt_format(suffix, sizeof(suffix), "-%u", n);
+	}
+	memcpy(m->name, name, sizeof(name));
+}
+
+static void subtract(struct tally *from, const struct tally *t)
+{
+	from->alloc_blocks -= t->alloc_blocks;
+	from->alloc_bytes -= t->alloc_bytes;
+	from->free_blocks -= t->free_blocks;
+	from->free_bytes -= t->free_bytes;
+}
+
+/* What a slot of a later epoch has is not the mark's; the next mark finds it changed. */
+static void leave_to_next(struct server *s, void *arg, slot_id id, const struct sum *sum)
+{
+	struct mark *m = arg;
+
+	subtract(&m->then, &sum->now);
+	sums_touch(s, id);
+}
+
+/* m's entries go to the next mark; where that has its own, its own count. */
+static void merge_into_next(struct server *s, struct mark *m)
+{
+	struct mark *to = neighbour(s, m->id, 1);
+
+	if (to && !kept_merge(&m->kept, &to->kept, &s->mark_bytes)) {
+		to->flags |= MTW_MARK_TOTALS_ONLY;
+		to->changed = ++s->mark_serial;
+		kept_forget(&to->kept, &s->mark_bytes);
+	}
+	kept_forget(&m->kept, &s->mark_bytes);
+}
+
+/* Beyond mark_memory the oldest keep their totals only. */
+static void stay_within_memory(struct server *s)
+{
+	while (s->mark_bytes > mt_conf.mark_memory) {
+		struct mark *m = neighbour(s, 0, 1);
+		if (!m)
+			return;
+		mt_record_loss(MTW_LOSS_MARKS, m->kept.bytes);
+		m->flags |= MTW_MARK_TOTALS_ONLY;
+		m->changed = ++s->mark_serial;
+		merge_into_next(s, m);
+	}
+}
+
+uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t epoch)
+{
+	if (s->mark_last + 1 >= MTW_MARKS_MAX)
+		return 0;
+	if (!s->over)
+		mt_live_advance(serve_now(), true);
+	sums_pass(s, false);
+	const struct mark *last = neighbour(s, s->mark_last + 1, -1);
+	uint32_t since = last ? last->kept.pass : 0;
+	struct mark *m = &s->mark[++s->mark_last];
+	m->id = s->mark_last;
+	m->epoch = epoch;
+	m->time_ns = s->pass_ns;
+	m->rss_bytes = s->rss_bytes;
+	m->then = s->totals;
+	memcpy(m->set_by, who, cut(who, MTW_NAME_MAX));
+	give_name(s, m, name);
+	if (!kept_take(s, &m->kept, since, epoch, leave_to_next, m, &s->mark_bytes))
+		m->flags |= MTW_MARK_TOTALS_ONLY;
+	m->changed = ++s->mark_serial;
+	stay_within_memory(s);
+	return m->id;
+}
+
+bool marks_drop(struct server *s, uint32_t id)
+{
+	struct mark *m = by_id(s, id);
+
+	if (!m)
+		return false;
+	merge_into_next(s, m);
+	m->flags |= MTW_MARK_DROPPED;
+	m->changed = ++s->mark_serial;
+	return true;
+}
+
+bool marks_rename(struct server *s, uint32_t id, const char *name)
+{
+	struct mark *m = by_id(s, id);
+
+	if (!m)
+		return false;
+	give_name(s, m, name);
+	m->changed = ++s->mark_serial;
+	return true;
+}
+
+/* In the order of their epochs. A thread that waited too long is not told, but its mark is set. */
+void marks_requests(struct server *s)
+{
+	for (;;) {
+		struct mark_request *first = NULL;
+		for (int i = 0; i < MARK_REQUESTS; i++) {
+			struct mark_request *q = &s->shared->mark[i];
+			uint32_t state = atomic_load(&q->xstate);
+			if ((state == REQUEST_READY || state == REQUEST_ABANDONED) &&
+			    (!first || q->epoch < first->epoch))
+				first = q;
+		}
+		if (!first)
+			return;
+		first->id = marks_set(s, first->name, "the program", first->epoch);
+		uint32_t is = REQUEST_READY;
+		if (atomic_compare_exchange_strong(&first->xstate, &is, REQUEST_DONE))
+			mt_prim_call(SYS_futex, (long)&first->xstate, FUTEX_WAKE, 1, 0, 0, 0);
+		else
+			atomic_store(&first->xstate, REQUEST_FREE);
+	}
+}
+
+bool marks_send(struct server *s, struct viewer *v)
+{
+	for (uint32_t id = 1; id <= s->mark_last; id++) {
+		const struct mark *m = &s->mark[id];
+		/* Its frame went out first, else there was no room for that either. */
+		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
+			continue;
+		if (v->mark_sent[id] != m->changed || !kept_send(s, v, MTW_MARK_LIVE, id, &m->kept, &v->mark_at))
+			return false;
+		v->mark_live[id] = 1 + m->kept.version;
+	}
+	return true;
+}

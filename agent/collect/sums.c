@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sums.c - the central sums: what the target's threads counted, added up once per pass.
+ *
+ *     s->totals       = sum over slots of sum.now     at every moment, to the last byte
+ *     module_live[m]  = sum of live bytes over slots whose owner is m
+ *
+ * because all three only change together, in changed(). Each sum carries the pass in which it last
+ * differed, each group of 64 and each chunk of 4096 the newest of theirs: a viewer finds what it lacks
+ * by looking at what changed, not at what exists.
+ *
+ * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
+ * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
+ */
+#include "server/start.h"
+
+#include <errno.h>
+#include <sys/syscall.h>
+
+static uint32_t owner_of(slot_id id)
+{
+	const struct slot *slot = mt_slots_at(id);
+	uint32_t wrappers = MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX;
+
+	for (node_id n = slot ? slot->node : 0; n;) {
+		const struct node *node = mt_stacks_node(n);
+		const struct code *code = node && node->code ? mt_stacks_code_at(node->code) : NULL;
+		if (!code)
+			break;
+		if (code->kind == MTW_NODE_CODE || code->kind == MTW_NODE_SIGNAL) {
+			const struct module *m = mt_maps_module(code->module);
+			if (m && !(atomic_load_explicit(&m->xflags, memory_order_relaxed) & wrappers))
+				return code->module;
+		}
+		n = node->parent;
+	}
+	return NO_OWNER;
+}
+
+static struct sum *make_sum(struct server *s, slot_id id)
+{
+	struct sum_chunk **c = &s->chunk[id / SUM_CHUNK];
+
+	if (!*c) {
+		*c = serve_map(sizeof(**c));
+		if (!*c)
+			return NULL;
+	}
+	return &(*c)->sum[id % SUM_CHUNK];
+}
+
+struct sum *sums_at(struct server *s, slot_id id)
+{
+	struct sum_chunk *c = id < MTW_SLOTS_MAX ? s->chunk[id / SUM_CHUNK] : NULL;
+
+	return c && c->sum[id % SUM_CHUNK].changed ? &c->sum[id % SUM_CHUNK] : NULL;
+}
+
+static void stamp(struct server *s, slot_id id, uint32_t pass)
+{
+	struct sum_chunk *c = s->chunk[id / SUM_CHUNK];
+
+	c->sum[id % SUM_CHUNK].changed = pass;
+	c->group[id % SUM_CHUNK / SUM_GROUP] = pass;
+	c->changed = pass;
+}
+
+void sums_touch(struct server *s, slot_id id)
+{
+	stamp(s, id, s->pass + 1);
+}
+
+static int64_t live_bytes(const struct tally *t)
+{
+	return (int64_t)(t->alloc_bytes - t->free_bytes);
+}
+
+/* Viewers that are still loading know how much of live they were told. */
+static void tell_loading(struct server *s, slot_id id, int64_t more)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_OPEN && v->slot_known && bit_get(v->slot_known, id))
+			v->live_sent += more;
+	}
+}
+
+static void changed(void *arg, slot_id id)
+{
+	struct server *s = arg;
+	struct sum *sum = make_sum(s, id);
+	struct tally now;
+
+	if (!sum)
+		return;
+	mt_slots_sum(id, &now);
+	if (!memcmp(&now, &sum->now, sizeof(now)))
+		return;
+	if (!sum->changed) {
+		sum->owner = owner_of(id);
+		s->slots_seen++;
+		if (id >= s->slot_limit)
+			s->slot_limit = id + 1;
+	}
+	int64_t more = live_bytes(&now) - live_bytes(&sum->now);
+	s->totals.alloc_blocks += now.alloc_blocks - sum->now.alloc_blocks;
+	s->totals.alloc_bytes += now.alloc_bytes - sum->now.alloc_bytes;
+	s->totals.free_blocks += now.free_blocks - sum->now.free_blocks;
+	s->totals.free_bytes += now.free_bytes - sum->now.free_bytes;
+	if (sum->owner != NO_OWNER)
+		s->module_live[sum->owner] += more;
+	if (more)
+		tell_loading(s, id, more);
+	sum->now = now;
+	stamp(s, id, s->pass);
+}
+
+void sums_pass(struct server *s, bool all)
+{
+	s->pass++;
+	s->pass_ns = serve_now();
+	/* The first of a forked child's: its parent's server has had what was counted until then. */
+	mt_slots_collect(all || s->pass == 1, changed, s);
+	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
+	/* Threads publish in steps; what a pass saw is exact, and may be more. */
+	uint64_t live = s->totals.alloc_bytes - s->totals.free_bytes;
+	if (live > s->seen_peak) {
+		s->seen_peak = live;
+		s->seen_peak_ns = s->pass_ns;
+	}
+	if (s->seen_peak > s->peak_bytes) {
+		s->peak_bytes = s->seen_peak;
+		s->peak_ns = s->seen_peak_ns;
+	}
+}
+
+/* A module that came, went or was flagged. Ids are never reused, and appear in order. */
+void sums_modules(struct server *s)
+{
+	uint32_t count = mt_maps_count();
+
+	for (uint32_t i = 0; i < count && i < MTW_MODULES_MAX; i++) {
+		struct module *m = mt_maps_module(i);
+		if (!m)
+			continue;
+		if (!s->module_seen[i])
+			proc_file_of(m);
+		/* What of it may change, folded: 1 keeps "seen" apart from "never seen". */
+		uint32_t is = 1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
+			      (atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31 : 0);
+		if (s->module_seen[i] != is) {
+			s->module_seen[i] = is;
+			s->module_changed[i] = s->pass;
+			s->module_pass = s->pass;
+		}
+	}
+	s->modules_seen = count;
+}
+
+/* record/thread.c learns of an end when the state finds its next owner; the kernel knows at once. */
+static bool is_gone(const struct server *s, int tid)
+{
+	return tid && mt_prim_call(SYS_tgkill, s->target, tid, 0, 0, 0, 0) == -ESRCH;
+}
+
+void sums_threads(struct server *s)
+{
+	bool look = s->pass_ns >= s->threads_next_ns && !s->over;
+	uint32_t count;
+
+	if (look) {
+		s->threads_next_ns = s->pass_ns + SECOND;
+		mt_thread_refresh();
+	}
+	count = mt_thread_count();
+	count = count < MTW_THREADS_MAX ? count : MTW_THREADS_MAX;
+	for (uint32_t i = 0; i < count; i++) {
+		struct thread_row *row = &s->thread[i];
+		struct thread_info now;
+		if (row->over || !mt_thread_info(i, &now))
+			continue;
+		if (look && !row->gone && !now.ended)
+			row->gone = is_gone(s, now.tid);
+		row->over = now.ended;
+		now.ended |= row->gone;
+		if (i == 0 && !now.done.alloc_blocks && !now.done.free_blocks)
+			continue; /* nobody is without an index */
+		if (!row->changed || memcmp(&row->info.done, &now.done, sizeof(now.done)) ||
+		    row->info.ended != now.ended || strcmp(row->info.name, now.name)) {
+			row->info = now;
+			row->changed = s->pass;
+			s->thread_pass = s->pass;
+		}
+	}
+	s->thread_limit = count;
+}
+
+bool sums_init(struct server *s)
+{
+	s->chunk = serve_map(SUM_CHUNKS * sizeof(*s->chunk));
+	s->module_live = serve_map(MTW_MODULES_MAX * sizeof(*s->module_live));
+	s->module_changed = serve_map(MTW_MODULES_MAX * sizeof(*s->module_changed));
+	s->module_seen = serve_map(MTW_MODULES_MAX * sizeof(*s->module_seen));
+	s->thread = serve_map(MTW_THREADS_MAX * sizeof(*s->thread));
+	return s->chunk && s->module_live && s->module_changed && s->module_seen && s->thread;
+}

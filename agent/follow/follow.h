@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * follow.h - how the agent goes along into what the program executes: follow/follow.c.
+ */
+#ifndef MT_FOLLOW_H
+#define MT_FOLLOW_H
+
+#include "follow/board.h"
+#include "follow/executable.h"
+
+#include <alloca.h>
+
+#pragma GCC visibility push(hidden)
+
+/* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with nobody that runs. */
+struct follow {
+	bool with;            /* the environment is to name the agent */
+	bool other;           /* it names another agent */
+	bool own;             /* this process itself becomes the program */
+	bool told;            /* ... and its server knows */
+	bool child;           /* another process does: it must not wait for a viewer */
+	const char *preload;  /* the agent's file; "" = it is linked into the program */
+	unsigned why;         /* enum board_why */
+	struct claim claim;   /* of the program to come; NO_CLAIM */
+	struct executable file;
+};
+
+/* What is executed, and how it is found. */
+enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
+/* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp);
+void mt_follow_go(struct follow *f);          /* right before the exec */
+int mt_follow_failed(struct follow *f, int rc); /* it came back with rc; errno kept */
+
+/* The same for a spawn. sure: the path means there what it means here. */
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp);
+int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
+
+/* A shell that libc starts by itself, with `environ`. */
+bool mt_follow_shell(struct follow *f);
+
+size_t mt_follow_bytes(const struct follow *f, char *const *envp);
+char **mt_follow_fill(const struct follow *f, char *const *envp, void *room); /* envp with the agent */
+
+/* The environment of a child on the caller's stack; envp itself where the agent does not come along. */
+#define FOLLOW_ENV(f, envp) \
+	((f)->with ? mt_follow_fill(f, (char *const *)(envp), alloca(mt_follow_bytes(f, (char *const *)(envp)))) : (char **)(envp))
+
+bool mt_environ_is_copy(char *const *envp);   /* hooks/spawn.c: `environ` as it is while a thread is in system() */
+
+/* hooks/spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of its own. */
+void mt_spawn_forked(void);
+
+void mt_follow_init(void);                    /* start-up, once our entry of LD_PRELOAD is known */
+
+#pragma GCC visibility pop
+
+#endif

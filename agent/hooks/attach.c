@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * attach.c - a session in a process that runs already.
+ *
+ * The agent was loaded by a dlopen: nothing that is in the process finds its malloc. So all of its hooks are
+ * put where the real functions' addresses are (modules/rebind.c), and the list of them is our own symbol table: what
+ * agent.map exports. Left out are the instrument hooks: who was entered before cannot be known.
+ *
+ * Exact from one moment on: while hooks are put in place the state is OFF and they pass everything on; then the state
+ * changes, once, for all threads and modules. A block from before that moment is unknown to the live map, and its
+ * free is counted as one (record/record.c). Nothing is taken out of the hot path of a preloaded agent: a closed
+ * gate is what its hooks see, too.
+ *
+ * A program that this one becomes by exec knows nothing of us (hooks/exec.c); a forked child counts in place, as one of a
+ * preloaded agent does.
+ *
+ *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
+ *   threads get their state at their first hook, as ever, and their names from the server;
+ *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their frees;
+ *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached, and said (modules/maps.c).
+ *
+ * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is inside of a hook is
+ * waited for, or finds its session over (record/thread.c); then the same walk back. What was allocated
+ * meanwhile is freed by the real free, as if we had never been there. The next attach begins a session
+ * with counters of 0 and an empty live map, in the memory of the last one; stacks and modules that were
+ * met keep their numbers.
+ *
+ * Thread-local storage of a library that is loaded late, and used without a call, comes out of what the
+ * loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is used up, dlopen
+ * itself says so.
+ */
+#include "hooks/malloc.h"
+#include "modules/object.h"
+#include "modules/rebind.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+
+#include <memtop/memtop.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define HOOKS_MAX 128
+#define WALKS 5
+#define UNLOAD_PATIENCE_NS 1000000000u
+#define WALK_PAUSE_NS 2000000
+
+static struct rebind list[HOOKS_MAX];
+static size_t count;
+static _Atomic bool xbusy;     /* inside memtop_attach() */
+static _Atomic bool xattached; /* since the first time that it returned 0 */
+
+bool mt_attach_is(void)
+{
+	return atomic_load_explicit(&xattached, memory_order_relaxed);
+}
+
+static bool is_wanted(const char *name)
+{
+	static const char *const others[] = { "memtop_", "__cyg_", "JNI_" };
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(*others); i++)
+		if (!strncmp(name, others[i], strlen(others[i])))
+			return false;
+	return true;
+}
+
+/* Those of hooks/jemalloc_names.c have no value. */
+static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o;
+
+	(void)size;
+	(void)arg;
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_attach_is))
+		return 0;
+	const ElfW(Sym) *end = mt_object_symbols_end(&o);
+	for (ElfW(Sym) *s = o.symbol; s < end && count < HOOKS_MAX; s++)
+		if (s->st_value && s->st_shndx != SHN_UNDEF && is_wanted(o.string + s->st_name))
+			list[count++] = (struct rebind){ o.string + s->st_name, NULL, (char *)o.bias + s->st_value };
+	return 1;
+}
+
+/* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator new to malloc). */
+static void list_hooks(void)
+{
+	size_t all, kept = 0;
+
+	count = 0;
+	dl_iterate_phdr(list_ours, NULL);
+	for (all = count, count = 0; kept < all; kept++) {
+		list[count] = list[kept];
+		list[count].real = mt_real_next(list[kept].name);
+		count += list[count].real != NULL;
+	}
+	if (count + JEMALLOC_HOOKS <= HOOKS_MAX)
+		count += mt_hooks_jemalloc_init(list + count);
+}
+
+/* Its own calls to a malloc that the program itself has do not go through any slot. */
+static bool has_own_allocator(void)
+{
+	struct module *of = mt_real.malloc ? mt_maps_find((uintptr_t)mt_real.malloc) : NULL;
+	uintptr_t entry = getauxval(AT_ENTRY);
+
+	return !of || (entry >= of->start && entry < of->end);
+}
+
+static int options_error(const char *options)
+{
+	mt_msg_forget();
+	mt_conf_reset();
+	mt_record_restart();
+	return mt_conf_parse(options ? options : "") && !mt_filter_update() ? 0 : MEMTOP_ATTACH_OPTIONS;
+}
+
+/*
+ * More than once: the loader may have looked a name up before we changed it, and write the slot after we have been
+ * there (a lazy call's first, a library under way). It is between the two for some hundred instructions, and for
+ * longer when it loses its cpu just there: what is bound even later stays unhooked, and the frees that go there
+ * are found as unseen ones (record/live.c).
+ */
+static struct rebound put_in(void)
+{
+	struct rebound all = { .slots = 0 };
+
+	for (int walk = 0; walk < WALKS; walk++) {
+		struct rebound done = mt_rebind_in(list, count);
+		all.slots += done.slots;
+		all.names += done.names;
+		all.refused += done.refused;
+		if (walk && !done.slots)
+			break;
+		mt_prim_sleep(WALK_PAUSE_NS);
+	}
+	return all;
+}
+
+/*
+ * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot tell who has just
+ * tested one, and without a session they do nothing.
+ */
+static void answer(void)
+{
+	static const struct rebind ours[] = {
+		{ "memtop_mark", NULL, (void *)memtop_mark },
+		{ "memtop_backtrace", NULL, (void *)memtop_backtrace },
+		{ "memtop_heap_alloc", NULL, (void *)memtop_heap_alloc },
+		{ "memtop_heap_free", NULL, (void *)memtop_heap_free },
+		{ "memtop_heap_realloc", NULL, (void *)memtop_heap_realloc },
+		{ "memtop_heap_reset", NULL, (void *)memtop_heap_reset },
+		{ "memtop_heap_backing", NULL, (void *)memtop_heap_backing },
+	};
+
+	mt_rebind_in(ours, sizeof(ours) / sizeof(*ours));
+}
+
+/* The server first, for it may fail. Until the state is ON it has nothing to show, and takes no detach. */
+static int start(void)
+{
+	if (!mt_server_start())
+		return MEMTOP_ATTACH_SERVER;
+	if (!mt_server_await()) {
+		mt_server_leave();
+		return MEMTOP_ATTACH_SERVER;
+	}
+	mt_init_tell_at_exit();
+	struct rebound done = put_in();
+	answer();
+	atomic_store(&mt_state, AGENT_ON);
+	if (done.slots && !done.refused)
+		return 0;
+	mt_server_leave();
+	return MEMTOP_ATTACH_MEMORY;
+}
+
+static int begin(const char *options)
+{
+	if (mt_object_interposes())
+		return MEMTOP_ATTACH_PRELOADED;
+	if (atomic_load(&mt_state) != AGENT_OFF)
+		return MEMTOP_ATTACH_ALREADY;
+	if (!mt_server_gone())
+		return MEMTOP_ATTACH_LEAVING;
+	if (getauxval(AT_SECURE))
+		return MEMTOP_ATTACH_SETUID;
+	int wrong = options_error(options);
+	if (wrong)
+		return wrong;
+	mt_real_late();
+	if (!mt_real_find()) /* of a static program the loader, the libc's that came with us, lists nothing */
+		return MEMTOP_ATTACH_ALLOCATOR;
+	if (!mt_init_late())
+		return MEMTOP_ATTACH_MEMORY;
+	if (has_own_allocator())
+		return MEMTOP_ATTACH_ALLOCATOR;
+	list_hooks();
+	atomic_store(&xattached, true);
+	return start();
+}
+
+bool mt_attach_is_hook(const void *p)
+{
+	for (size_t i = 0; i < count; i++)
+		if (list[i].hook == p)
+			return true;
+	return false;
+}
+
+void mt_attach_calls(const struct object *o, bool hooked)
+{
+	mt_rebind_calls(o, list, count, !hooked);
+}
+
+bool mt_attach_undo(uint32_t *left, uint32_t *changed)
+{
+	*left = *changed = 0;
+	if (atomic_load(&mt_state) != AGENT_ON || !mt_unloads_hold(UNLOAD_PATIENCE_NS))
+		return false;
+	atomic_store(&mt_state, AGENT_OFF);
+	mt_thread_retire_all();
+	struct rebound done = mt_rebind_out(list, count);
+	mt_unloads_release();
+	*left = done.refused;
+	*changed = done.changed;
+	return true;
+}
+
+/*
+ * System.load() of a Java program calls it, and so does nobody else: the session begins with the options that the
+ * program's environment has. What it returns is the lowest version of the interface (1.6) that every JVM takes.
+ */
+MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
+{
+	(void)vm;
+	(void)reserved;
+	memtop_attach(getenv("MEMTOP_OPTIONS"));
+	return 0x00010006;
+}
+
+MT_EXPORT int memtop_attach(const char *options)
+{
+	if (atomic_exchange(&xbusy, true))
+		return MEMTOP_ATTACH_ALREADY;
+	int kept = errno, rc = begin(options);
+	errno = kept;
+	atomic_store(&xbusy, false);
+	return rc;
+}

@@ -1,0 +1,544 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * init.c - start-up, and what becomes of us in forked children.
+ *
+ *   EARLY --first hook or constructor--> ON  (counting; the constructor then starts the server)
+ *                                    \-> OFF (a bad option, no memory, setuid: forward only)
+ *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
+ *
+ * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
+ * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the coarse clock every few events, as hooks pass by, at
+ * its parent when it waits or forks itself (those that hardly allocate), and once within a wait
+ * that outlasts the two seconds (hooks/wait.c). It stays as it is once it has
+ * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
+ * as a getpid of ours.
+ *
+ * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for what the program
+ * executes (follow/follow.c).
+ */
+#include "follow/board.h"
+#include "follow/follow.h"
+#include "record/heaps.h"
+#include "hooks/malloc.h"
+#include "modules/loader.h"
+#include "modules/object.h"
+#include "modules/rebind.h"
+#include "base/wiped.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define DORMANT_EVENTS 16                       /* hooks between two looks at the clock */
+#define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
+#define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
+#define DORMANT_SLACK_NS (20ull * 1000 * 1000)  /* the coarse clock is behind by less */
+#define SAVED_MAX 32
+
+/* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one thread. */
+extern void *__libc_stack_end __attribute__((weak));
+extern char __libc_single_threaded __attribute__((weak));
+
+_Atomic int mt_state;
+uint64_t mt_start_ns;
+int mt_pid;
+
+static _Atomic bool xrunning;  /* inside mt_init_early */
+static const char *preload = ""; /* our entry of LD_PRELOAD */
+static const char *saved[SAVED_MAX + 1];
+
+static int own_pid;            /* as of the last fork that was seen */
+static int parent_pid;         /* who forked us */
+static uint64_t forked_ns;
+static _Atomic bool xforks;    /* this process has forked once */
+static _Atomic uint32_t xdormant_events;
+static _Atomic uint64_t xdormant_look;
+static _Atomic int xsealed;    /* enum seal: the highest so far */
+static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
+
+bool mt_init_running(void)
+{
+	return atomic_load_explicit(&xrunning, memory_order_relaxed);
+}
+
+const char *mt_init_program(void)
+{
+#ifdef __BIONIC__
+	return getprogname();
+#else
+	return program_invocation_short_name;
+#endif
+}
+
+const char *mt_init_preload(void)
+{
+	return preload;
+}
+
+const char *mt_init_saved(unsigned i)
+{
+	return i < SAVED_MAX ? saved[i] : NULL;
+}
+
+/*
+ * What main will see. Functions of the program's .preinit_array run before libc has set `environ`: then it
+ * is read where the kernel put it, behind the arguments, once libc can be used at all. NULL: not yet.
+ */
+static char **environment(void)
+{
+	if (environ || !&__libc_stack_end || !&__libc_single_threaded || !__libc_single_threaded)
+		return environ;
+	const long *count = __libc_stack_end;
+	return (char **)(count + 1) + *count + 1;
+}
+
+/* Of "NAME=", "" = not set. */
+static const char *variable(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **e = environment(); e && *e; e++)
+		if (!strncmp(*e, name, len))
+			return *e + len;
+	return "";
+}
+
+/* Started by a program that is followed: its stderr is a build's or a script's, and memtop learns by the board. */
+static bool is_followed_child(void)
+{
+	return !mt_conf.wait_ns && strchr(variable(BOARD_VARIABLE "="), ':');
+}
+
+static bool set_up_engines(void)
+{
+	mt_maps_init();
+	if (!mt_unwind_init(mt_conf.unwind)) {
+		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
+		return false;
+	}
+	if (!mt_live_init(mt_hooks_cxx_foreign() ? 16 : mt_real_granule())) {
+		mt_msg("no address space for the live map; running unprofiled");
+		return false;
+	}
+	return true;
+}
+
+static bool set_up(void)
+{
+	mt_start_ns = mt_prim_now_ns();
+	mt_pid = own_pid = mt_prim_getpid();
+	mt_hooks_proc_init();
+	mt_hooks_wait_init();
+	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
+		return false;
+	mt_hooks_cxx_init();
+	if (!mt_conf_parse(variable("MEMTOP_OPTIONS=")))
+		return false;
+	if (is_followed_child())
+		mt_msg_quiet();
+	const char *wrong = mt_filter_update();
+	if (wrong) {
+		mt_msg("MEMTOP_OPTIONS: the value of max_size %s; running unprofiled", wrong);
+		return false;
+	}
+	if (!set_up_engines())
+		return false;
+	struct rebind list[JEMALLOC_HOOKS];
+	size_t count = mt_hooks_jemalloc_init(list);
+	if (count)
+		mt_rebind(list, count);
+	return true;
+}
+
+bool mt_init_late(void)
+{
+	static bool again;
+
+	mt_start_ns = mt_prim_now_ns();
+	mt_pid = own_pid = mt_prim_getpid();
+	forked_ns = 0;
+	mt_hooks_proc_init();
+	mt_hooks_wait_init();
+	if (!mt_thread_init())
+		return false;
+	mt_hooks_cxx_init();
+	if (!again)
+		return again = set_up_engines();
+	mt_thread_restart();
+	mt_slots_restart();
+	mt_live_restart();
+	mt_heaps_restart();
+	mt_maps_restart();
+	return mt_unwind_init(mt_conf.unwind);
+}
+
+bool mt_init_early(void)
+{
+	bool expected = false;
+
+	if (!environment() || !atomic_compare_exchange_strong(&xrunning, &expected, true))
+		return false;
+	int kept = errno;
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		atomic_store(&mt_state, set_up() ? AGENT_ON : AGENT_OFF);
+	errno = kept;
+	atomic_store(&xrunning, false);
+	return atomic_load(&mt_state) == AGENT_ON;
+}
+
+static const char *keep(const char *text, size_t len)
+{
+	char *copy = mt_arena_alloc(len + 1);
+
+	return copy ? memcpy(copy, text, len) : "";
+}
+
+static const char *base_name(const char *path, size_t *len)
+{
+	const char *slash = memrchr(path, '/', *len);
+
+	if (slash)
+		*len -= (size_t)(slash + 1 - path);
+	return slash ? slash + 1 : path;
+}
+
+/* Finds our entry and cuts it out of the list in place; the user's own stay to the byte. */
+static void cut_preload(char *list)
+{
+	Dl_info us;
+
+	if (!dladdr || !dladdr((void *)mt_init_early, &us))
+		return;
+	size_t us_len = strlen(us.dli_fname);
+	const char *us_base = base_name(us.dli_fname, &us_len);
+	for (char *at = list; *at;) {
+		size_t len = strcspn(at, ": "), base_len = len;
+		const char *base = base_name(at, &base_len);
+		if (base_len != us_len || memcmp(base, us_base, us_len)) {
+			at += len + strspn(at + len, ": ");
+			continue;
+		}
+		preload = keep(at, len);
+		char *rest = at + len;
+		if (*rest)
+			rest++; /* one separator goes with it: the one behind, else the one before */
+		else if (at > list)
+			at--;
+		memmove(at, rest, strlen(rest) + 1);
+		return;
+	}
+}
+
+/* Remembers what is ours; true when the variable is to go altogether. */
+static bool take_out(char *var, unsigned *count)
+{
+	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
+
+	if (!strncmp(var, ld, sizeof(ld) - 1)) {
+		char *list = var + sizeof(ld) - 1;
+		bool empty = !*list;
+		cut_preload(list);
+		return !*list && !empty;
+	}
+	if (strncmp(var, mine, sizeof(mine) - 1))
+		return false;
+	if (*count < SAVED_MAX)
+		saved[(*count)++] = keep(var, strlen(var));
+	return true;
+}
+
+static void clean_environment(void)
+{
+	char **to = environ;
+	unsigned count = 0;
+
+	if (!to)
+		return;
+	for (char **from = environ; *from; from++)
+		if (!take_out(*from, &count))
+			*to++ = *from;
+	*to = NULL;
+}
+
+static enum seal seal(void)
+{
+	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
+}
+
+bool mt_init_shares_pages(void)
+{
+	return forked_ns || atomic_load_explicit(&xforks, memory_order_relaxed);
+}
+
+bool mt_init_gave_up(void)
+{
+	return seal() != SEAL_NONE;
+}
+
+bool mt_init_filtered(void)
+{
+	return seal() == SEAL_FILTER;
+}
+
+/* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
+bool mt_init_watched(void)
+{
+	return seal() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
+}
+
+bool mt_init_is_pid(int pid)
+{
+	return pid == own_pid;
+}
+
+bool mt_init_is_fork(void)
+{
+	return forked_ns;
+}
+
+/* Also one that does not know yet that it was forked. */
+static bool counts(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
+
+	if (state == AGENT_OFF || state == AGENT_EARLY)
+		return false;
+	if (mt_board_is() && mt_thread_forked())
+		mt_init_forked();
+	return true;
+}
+
+/*
+ * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we would ask then it may kill.
+ * So nothing is said: the kernel tells the server of the end, unless that ends along with us.
+ */
+void mt_init_exits(int status)
+{
+	if (!counts() || seal() != SEAL_NONE)
+		return;
+	bool served = mt_server_running();
+	if ((!served && !mt_board_is()) || !mt_init_is_pid(mt_prim_getpid()))
+		return;
+	if (status == EXIT_UNKNOWN)
+		mt_board_exits(BOARD_UNKNOWN, 0, !served);
+	else
+		mt_board_exits(BOARD_EXIT, (uint32_t)status & 0xff, !served);
+	if (served)
+		mt_server_exit(status);
+}
+
+void mt_init_quick(int status)
+{
+	atomic_store_explicit(&xquick, status, memory_order_relaxed);
+}
+
+/* A handler may keep the process alive: its record says what it will have been, if it ends now. */
+void mt_init_aborts(void)
+{
+	if (mt_board_is() && counts() && seal() == SEAL_NONE && mt_init_is_pid(mt_prim_getpid()))
+		mt_board_exits(BOARD_SIGNAL, SIGABRT, false);
+}
+
+#ifdef __BIONIC__
+/* Its exit() and quick_exit() end in calls of _exit() and _Exit() that reach the hooks. */
+static void tell_at_exit(void)
+{
+}
+#else
+/* quick_exit() does not say what it ends with, and reaches no _exit() that could be seen. Its hook has told. */
+static void at_quick(void)
+{
+	mt_init_exits(atomic_load_explicit(&xquick, memory_order_relaxed));
+}
+#endif
+
+#if defined(__GLIBC__)
+static void at_exit(int status, void *unused)
+{
+	(void)unused;
+	mt_init_exits(status);
+}
+
+static void tell_at_exit(void)
+{
+	on_exit(at_exit, NULL);
+	at_quick_exit(at_quick);
+}
+#elif !defined(__BIONIC__)
+/* Others do not say what it ends with. */
+static void at_exit(void)
+{
+	mt_init_exits(EXIT_UNKNOWN);
+}
+
+static void tell_at_exit(void)
+{
+	atexit(at_exit);
+	at_quick_exit(at_quick);
+}
+#endif
+
+/*
+ * A server reads the last counters when we are gone. One that ends with us has to be told, and a forked child may have
+ * none: then its record is to say how it ended. From the
+ * constructor this is registered so early that it is called last of all.
+ */
+void mt_init_tell_at_exit(void)
+{
+	static _Atomic bool xtold;
+
+	if ((mt_server_dies_along() || mt_board_is()) && !atomic_exchange(&xtold, true))
+		tell_at_exit();
+}
+
+/* A filter that came with the program, and that would kill for it, leaves no board; see server/seccomp_probe.c. */
+static void begin_on_board(void)
+{
+	static const char name[] = BOARD_VARIABLE "=";
+
+	for (unsigned i = 0; i < SAVED_MAX && saved[i]; i++)
+		if (!strncmp(saved[i], name, sizeof(name) - 1) && !mt_server_would_die())
+			mt_board_open(saved[i] + sizeof(name) - 1);
+	mt_board_runs(mt_init_program(), (const char *)getauxval(AT_EXECFN));
+}
+
+static void start_session(void)
+{
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	clean_environment();
+	if (atomic_load(&mt_state) == AGENT_ON) {
+		mt_thread_self();
+		mt_thread_named(0, mt_init_program());
+		mt_follow_init();
+		begin_on_board();
+		mt_server_start();
+		mt_init_tell_at_exit();
+	}
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+	int kept = errno, early = AGENT_EARLY;
+
+	if (mt_object_interposes())
+		start_session();
+	else /* loaded by a dlopen: nothing happens until memtop_attach() */
+		atomic_compare_exchange_strong(&mt_state, &early, AGENT_OFF);
+	mt_msg_quiet();
+	errno = kept;
+}
+
+void mt_init_seal(enum seal to)
+{
+	if (to > seal())
+		atomic_store_explicit(&xsealed, to, memory_order_relaxed);
+}
+
+/* In the child, by its only thread: from the fork hook, or from the first hook after. */
+void mt_init_forked(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_relaxed);
+
+	if (mt_wiped_by_hand)
+		mt_wiped_look();
+	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
+		return;
+	parent_pid = own_pid;
+	own_pid = seal() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self()); /* that of its only thread */
+	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
+	forked_ns = mt_prim_coarse_ns();
+	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
+	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
+	mt_unloads_forked();
+	mt_unwind_forked();
+	mt_thread_fork_child();
+	mt_slots_forked();
+	mt_spawn_forked();
+	mt_board_forked(own_pid);
+}
+
+/* By the tree's rule, where there is one: after that time it matters. */
+static uint64_t dormant_life(void)
+{
+	uint64_t matters = mt_board_life_ns();
+
+	return matters < DORMANT_LIFE_NS ? matters : DORMANT_LIFE_NS;
+}
+
+/* A parent in another pid namespace has no number here, and nor has who takes its place: then nobody knows. */
+static bool parent_gone(void)
+{
+	long parent = mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
+
+	return parent && parent != parent_pid;
+}
+
+MT_COLD static void wake_up(void)
+{
+	int dormant = AGENT_DORMANT;
+
+	if (mt_prim_getpid() != own_pid) /* its child of vfork */
+		return;
+	if (!atomic_compare_exchange_strong(&mt_state, &dormant, AGENT_ON))
+		return;
+	mt_pid = own_pid;
+	mt_server_start();
+}
+
+void mt_init_daemon_begins(void)
+{
+	if (counts())
+		mt_board_exits(BOARD_EXIT, 0, false);
+}
+
+void mt_init_daemon(void)
+{
+	if (mt_thread_forked())
+		mt_init_forked();
+	if (seal() == SEAL_NONE)
+		wake_up();
+}
+
+void mt_init_forks(void)
+{
+	atomic_store_explicit(&xforks, true, memory_order_relaxed);
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
+	    !mt_thread_forked() && seal() == SEAL_NONE &&
+	    mt_prim_getpid() == own_pid && parent_gone())
+		wake_up();
+}
+
+uint64_t mt_init_waits(void)
+{
+	if (mt_thread_forked())
+		mt_init_forked();
+	if (seal() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
+		return 0;
+	uint64_t lived = mt_prim_coarse_ns() - forked_ns, life = dormant_life();
+	mt_board_write(false);
+	if (lived <= life && !mt_board_due() && !parent_gone())
+		return life - lived + DORMANT_SLACK_NS;
+	wake_up();
+	return 0;
+}
+
+void mt_init_dormant(void)
+{
+	bool due = mt_board_due();
+
+	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS && !due)
+		return;
+	uint64_t now = mt_prim_coarse_ns();
+	if (!due && now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS)
+		return;
+	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
+	mt_board_write(false);
+	if (seal() == SEAL_NONE && (due || now - forked_ns > dormant_life() || parent_gone()))
+		wake_up();
+}

@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * instrument.c - stacks of programs built with -finstrument-functions.
+ *
+ * The compiler calls __cyg_profile_func_enter and _exit around every function. A thread keeps what it
+ * is inside of in an array of entries, outermost first; entry 0 is a sentinel that is never left.
+ * An entry says where its function runs (sp, frame pointer, a pc in its body) and where it returns
+ * to (the call site).
+ *
+ * The sp's keep the array in step: longjmp() leaves without an exit, and so does an exception in C code.
+ * What the next enter or exit further out finds further in than itself was left. A handler or coroutine
+ * on a stack further out drops what it takes for left, too; missing entries cost a walk by tables
+ * (unwind/shadow_stack.c), no more.
+ *
+ * Deeper than the array may grow, enters are counted and exits take from the count; an exit or
+ * enter further out than the last entry ends the count, so that it cannot go out of step.
+ *
+ * Enter and exit run on the program's threads at any moment. A signal handler that enters and
+ * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is written
+ * before the entry counts, and again with all the rest after.
+ */
+#include "hooks/malloc.h"
+#include "unwind/unwind.h"
+#include "unwind/shadow_stack.h"
+
+#include <string.h>
+
+#define FIRST_BYTES ((size_t)16 << 10)
+#define MOST_BYTES ((size_t)4 << 20) /* some 87,000 functions deep */
+
+static bool active; /* this is the engine: what enter tests first */
+
+MT_EXPORT void __cyg_profile_func_enter(void *fn, void *site);
+MT_EXPORT void __cyg_profile_func_exit(void *fn, void *site);
+
+void mt_unwind_instrument_on(void)
+{
+	active = true;
+}
+
+static struct shadow *map_shadow(size_t bytes)
+{
+	struct shadow *s = mt_prim_map(bytes, false);
+
+	if (!s)
+		return NULL;
+	s->bytes = bytes;
+	s->end = s->entry + (bytes - sizeof(*s)) / sizeof(struct entry);
+	s->entry[0].sp = UINTPTR_MAX;
+	s->top = s->entry + 1;
+	mt_arena_range((uintptr_t)s, bytes, PART_CACHES);
+	return s;
+}
+
+/* A thread's first function. NULL: its functions are not noted. */
+static MT_COLD struct shadow *begin(void)
+{
+	struct thread *t = mt_thread_self();
+
+	if (t->shared)
+		return NULL;
+	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(FIRST_BYTES));
+	return t->shadow;
+}
+
+/* The old one stays mapped, its head whole: an enter that was interrupted may still use it. */
+static MT_COLD struct shadow *grow(struct shadow *s)
+{
+	struct shadow *more = s->bytes < MOST_BYTES ? map_shadow(2 * s->bytes) : NULL;
+
+	if (!more)
+		return NULL;
+	memcpy(more->entry, s->entry, (size_t)((char *)s->top - (char *)s->entry));
+	more->top = more->entry + (s->top - s->entry);
+	atomic_signal_fence(memory_order_seq_cst);
+	mt_self_set_shadow(mt_thread_self(), more);
+	mt_prim_drop((char *)s + 4096, s->bytes - 4096);
+	return more;
+}
+
+/*
+ * A function runs at sp: what is further in was left without an exit. At the same sp is a function
+ * that this one was inlined into, unless it has another call site or was entered at this very place.
+ */
+static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp, uintptr_t site,
+						       uintptr_t body)
+{
+	struct entry *e = s->top;
+
+	while (e[-1].sp < sp)
+		e--;
+	for (struct entry *f = e; f[-1].sp == sp; f--)
+		if (f[-1].site != site || f[-1].body == body)
+			e = f - 1;
+	if (e != s->top)
+		s->over = 0;
+	return e;
+}
+
+/* No room. NULL: it was counted. */
+static MT_COLD struct shadow *overflow(struct shadow *s)
+{
+	struct shadow *more = grow(s);
+
+	if (!more)
+		s->over++;
+	return more;
+}
+
+MT_INLINE void enter(void *fn, void *site, uintptr_t body, uintptr_t sp, uintptr_t fp)
+{
+	struct shadow *s = mt_self_shadow();
+
+	if (unlikely(!s) && !(s = begin()))
+		return;
+	struct entry *e = s->top;
+	if (unlikely(e[-1].sp <= sp))
+		e = resync(s, sp, (uintptr_t)site, body);
+	if (unlikely(e == s->end)) {
+		s = overflow(s);
+		if (!s)
+			return;
+		e = s->top;
+	}
+	e->sp = sp;
+	e->site = e->path = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	s->top = e + 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	e->sp = sp;
+	e->path = 0;
+	e->fn = (uintptr_t)fn;
+	e->body = body;
+	e->fp = fp;
+	atomic_signal_fence(memory_order_seq_cst);
+	e->site = (uintptr_t)site;
+}
+
+static __attribute__((noinline)) void leave_odd(struct shadow *s, uintptr_t fn, uintptr_t site,
+						uintptr_t sp)
+{
+	struct entry *e = s->top;
+
+	if (s->over) {
+		/* Not further out than the last entry's function: one that was only counted. */
+		if (sp <= e[-1].sp) {
+			s->over--;
+			return;
+		}
+		s->over = 0;
+	}
+	/* Exits may be jumped to at a function's end: sp is the caller's by then. */
+	while (e[-1].sp < sp) {
+		e--;
+		if (e->fn == fn && e->site == site) {
+			s->top = e;
+			return;
+		}
+	}
+	s->top = e;
+	for (; e > s->entry + 1 && e[-1].site == site; e--) {
+		if (e[-1].fn == fn) {
+			s->top = e - 1;
+			return;
+		}
+	}
+}
+
+void __cyg_profile_func_enter(void *fn, void *site)
+{
+	if (likely(!active))
+		return;
+	enter(fn, site, CALLER_PC, CALLER_SP, CALLER_FP);
+}
+
+void __cyg_profile_func_exit(void *fn, void *site)
+{
+	struct shadow *s = mt_self_shadow();
+
+	if (likely(!s))
+		return;
+	struct entry *e = s->top - 1;
+	if (likely(e->fn == (uintptr_t)fn && e->site == (uintptr_t)site && !s->over))
+		s->top = e;
+	else
+		leave_odd(s, (uintptr_t)fn, (uintptr_t)site, CALLER_SP);
+}
+
+/* The same function under a name that nobody can take: tells whether the program calls ours. */
+extern __typeof__(__cyg_profile_func_enter) own_enter
+	__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));
+
+bool mt_unwind_instrument_ours(void)
+{
+	void *bound = (void *)__cyg_profile_func_enter, *own = (void *)own_enter;
+
+	__asm__("" : "+r"(bound), "+r"(own));
+	return bound == own;
+}
+
+/* The next thread with this state begins with none. */
+void mt_unwind_instrument_end(struct thread *t)
+{
+	struct shadow *s = t->shadow;
+
+	if (!s)
+		return;
+	s->top = s->entry + 1;
+	s->over = 0;
+	if (s->bytes > FIRST_BYTES)
+		mt_prim_drop((char *)s + FIRST_BYTES, s->bytes - FIRST_BYTES);
+}

@@ -1,0 +1,145 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * jemalloc.c - jemalloc's own functions beside malloc, where jemalloc is the malloc in use.
+ *
+ * mallocx, rallocx, xallocx, dallocx and sdallocx are counted like malloc, realloc and free; sallocx
+ * and nallocx tell sizes and are not hooked. Flags (alignment, zeroing, arena, cache) are passed on
+ * untouched. Requested bytes count, not the size that a request is rounded up to:
+ *
+ *   mallocx(n)              a block of n bytes
+ *   rallocx(p, n)           one free, one block of n bytes at its own stack; nothing when it fails
+ *   xallocx(p, n, extra)    when the request was met (n <= result <= what n + extra is rounded up
+ *                           to): one free, one block of min(result, n + extra) bytes at its own stack,
+ *                           in the same place. Otherwise the block is what it was.
+ *
+ * Linked in, they are led here by --wrap, under names of their own as all of the hooks (agent/linked/).
+ * Without jemalloc none of these functions may seem to exist, so they are not exported as others
+ * are: see hooks/jemalloc_names.c, and modules/rebind.c, which puts them in front of jemalloc's.
+ */
+#include "hooks/malloc.h"
+#include "modules/loader.h"
+#include "modules/rebind.h"
+
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+static void *(*real_mallocx)(size_t, int);
+static void *(*real_rallocx)(void *, size_t, int);
+static size_t (*real_xallocx)(void *, size_t, size_t, int);
+static void (*real_dallocx)(void *, int);
+static void (*real_sdallocx)(void *, size_t, int);
+static size_t (*real_nallocx)(size_t, int);
+
+MT_EXPORT void *mt_hooks_mallocx(size_t n, int flags)
+{
+	struct thread *t = mt_thread_enter();
+	void *p = real_mallocx(n, flags);
+
+	return likely(p && t) ? RECORD(t, p, n) : p;
+}
+
+/* As in realloc: out of the map before the real call. */
+MT_EXPORT void *mt_hooks_rallocx(void *p, size_t n, int flags)
+{
+	struct thread *t = mt_thread_enter();
+	struct block old;
+
+	if (unlikely(!t || !p || !mt_record_take(t, p, &old)))
+		return real_rallocx(p, n, flags);
+	void *fresh = real_rallocx(p, n, flags);
+	if (unlikely(!fresh)) {
+		mt_record_restore(t, p, &old);
+		return NULL;
+	}
+	mt_record_gone(t, &old);
+	return RECORD(t, fresh, n);
+}
+
+static bool was_met(size_t result, size_t n, size_t most, int flags)
+{
+	size_t rounded = real_nallocx(most, flags); /* 0: more than there can be */
+
+	return result >= n && (!rounded || result <= rounded);
+}
+
+MT_EXPORT size_t mt_hooks_xallocx(void *p, size_t n, size_t extra, int flags)
+{
+	struct thread *t = mt_thread_enter();
+	size_t most = n + extra < n ? SIZE_MAX : n + extra;
+	struct block old;
+
+	if (unlikely(!t || !p || !mt_record_take(t, p, &old)))
+		return real_xallocx(p, n, extra, flags);
+	size_t result = real_xallocx(p, n, extra, flags);
+	if (was_met(result, n, most, flags)) {
+		mt_record_gone(t, &old);
+		RECORD(t, p, result < most ? result : most);
+	} else {
+		mt_record_restore(t, p, &old);
+	}
+	return result;
+}
+
+/* False: not the allocator's, leave it. */
+static bool count_freed(void *p)
+{
+	struct thread *t = p ? mt_thread_enter() : NULL;
+	struct block b;
+
+	if (unlikely(!t))
+		return true;
+	if (unlikely(!mt_record_take(t, p, &b)))
+		return false;
+	mt_record_gone(t, &b);
+	return true;
+}
+
+MT_EXPORT void mt_hooks_dallocx(void *p, int flags)
+{
+	if (likely(count_freed(p)))
+		real_dallocx(p, flags);
+}
+
+MT_EXPORT void mt_hooks_sdallocx(void *p, size_t n, int flags)
+{
+	if (likely(count_freed(p)))
+		real_sdallocx(p, n, flags);
+}
+
+/* Lives the function where the malloc in use lives? */
+static bool beside_malloc(void *function)
+{
+	Dl_info x, m;
+
+	if (mt_real_linked())
+		return function;
+	return function && dladdr(function, &x) && dladdr((void *)mt_real.malloc, &m) &&
+	       x.dli_fbase == m.dli_fbase;
+}
+
+size_t mt_hooks_jemalloc_init(struct rebind *list)
+{
+	const struct rebind ours[JEMALLOC_HOOKS] = {
+		{ "mallocx", mt_real_next("mallocx"), (void *)mt_hooks_mallocx },
+		{ "rallocx", mt_real_next("rallocx"), (void *)mt_hooks_rallocx },
+		{ "xallocx", mt_real_next("xallocx"), (void *)mt_hooks_xallocx },
+		{ "dallocx", mt_real_next("dallocx"), (void *)mt_hooks_dallocx },
+		{ "sdallocx", mt_real_next("sdallocx"), (void *)mt_hooks_sdallocx },
+	};
+	void *nallocx = mt_real_next("nallocx");
+
+	memcpy(list, ours, sizeof(ours));
+	for (size_t i = 0; i < JEMALLOC_HOOKS; i++)
+		if (!beside_malloc(list[i].real))
+			return 0;
+	if (!beside_malloc(nallocx))
+		return 0;
+	real_mallocx = (void *(*)(size_t, int))list[0].real;
+	real_rallocx = (void *(*)(void *, size_t, int))list[1].real;
+	real_xallocx = (size_t(*)(void *, size_t, size_t, int))list[2].real;
+	real_dallocx = (void (*)(void *, int))list[3].real;
+	real_sdallocx = (void (*)(void *, size_t, int))list[4].real;
+	real_nallocx = (size_t(*)(size_t, int))nallocx;
+	return JEMALLOC_HOOKS;
+}

@@ -1,0 +1,279 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * malloc.c - the malloc family, interposed.
+ *
+ * Each hook keeps the C library's contract: what it returns and what it does to errno is the real
+ * function's doing. Counting comes before the real free and after the real malloc; a failed call
+ * counts nothing; a realloc is one free and one allocation at its own stack, in place or not.
+ *
+ * mt_thread_enter() is one thread-local load and one compare; NULL means that this call is not to
+ * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
+ * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
+ * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the program
+ * has a malloc that comes before ours, they are written on that one's, which counts if it passes the call on.
+ */
+#include "hooks/malloc.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <stdlib.h>
+#include <string.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+void *mt_hooks_plain_malloc(size_t n)
+{
+	return mt_thread_quiet() ? mt_real_boot_alloc(n, 16) : mt_real.malloc(n);
+}
+
+void *mt_hooks_plain_aligned(size_t align, size_t n)
+{
+	return mt_thread_quiet() ? mt_real_boot_alloc(n, align) : mt_real.memalign(align, n);
+}
+
+void mt_hooks_plain_free(void *p)
+{
+	if (!mt_real_boot_owns(p))
+		mt_real.free(p);
+}
+
+static void *plain_calloc(size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (!mt_thread_quiet())
+		return mt_real.calloc(n, size);
+	return __builtin_mul_overflow(n, size, &bytes) ? NULL : mt_real_boot_alloc(bytes, 16);
+}
+
+/* A block of the pool cannot grow in place, and its old copy stays where it is. */
+static void *leave_pool(void *old, void *fresh, size_t n)
+{
+	size_t size = mt_real_boot_size(old);
+
+	return fresh ? memcpy(fresh, old, size < n ? size : n) : NULL;
+}
+
+static void *plain_realloc(void *p, size_t n)
+{
+	if (p && mt_real_boot_owns(p))
+		return leave_pool(p, mt_hooks_plain_malloc(n), n);
+	return !p ? mt_hooks_plain_malloc(n) : mt_real.realloc(p, n);
+}
+
+MT_COLD static void *closed_malloc(size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_thread_slow();
+
+	if (!t)
+		return mt_hooks_plain_malloc(n);
+	void *p = mt_real.malloc(n);
+	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_EXPORT void *malloc(size_t n)
+{
+	struct thread *t = mt_self_hot()->open;
+
+	if (unlikely(!t))
+		return closed_malloc(n, CALLER_PC, CALLER_SP, CALLER_FP);
+	void *p = mt_real.malloc(n);
+	return likely(p) ? RECORD_FAST(t, p, n) : NULL;
+}
+
+MT_INLINE void any_free(void *p)
+{
+	if (unlikely(!p))
+		return;
+	struct thread *t = mt_thread_enter();
+	if (unlikely(!t))
+		mt_hooks_plain_free(p);
+	else
+		mt_record_free(t, p);
+}
+
+MT_COLD static void closed_free(void *p)
+{
+	any_free(p);
+}
+
+MT_EXPORT void free(void *p)
+{
+	struct thread *t = mt_self_hot()->open;
+
+	if (unlikely(!p))
+		return;
+	if (unlikely(!t))
+		closed_free(p);
+	else
+		record_free(t, p);
+}
+
+MT_COLD static void *closed_calloc(size_t n, size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_thread_slow();
+
+	if (!t)
+		return plain_calloc(n, size);
+	void *p = mt_real.calloc(n, size);
+	return p ? mt_record_alloc(t, p, n * size, pc, sp, fp) : NULL;
+}
+
+MT_EXPORT void *calloc(size_t n, size_t size)
+{
+	struct thread *t = mt_self_hot()->open;
+
+	if (unlikely(!t))
+		return closed_calloc(n, size, CALLER_PC, CALLER_SP, CALLER_FP);
+	void *p = mt_real.calloc(n, size);
+	return likely(p) ? RECORD_FAST(t, p, n * size) : NULL;
+}
+
+/* The old block is out of the map before the real call, for its address may be reused within it. */
+static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, uintptr_t sp,
+			     uintptr_t fp)
+{
+	struct block old;
+	void *fresh;
+
+	if (unlikely(!record_take(t, p, &old)))
+		return leave_pool(p, mt_hooks_plain_malloc(n), n);
+	fresh = mt_real.realloc(p, n);
+	if (unlikely(!fresh)) {
+		if (n)
+			mt_record_restore(t, p, &old);
+		else
+			mt_record_gone(t, &old); /* realloc(p, 0) freed it */
+		return NULL;
+	}
+	record_gone(t, &old);
+	return mt_record_alloc(t, fresh, n, pc, sp, fp);
+}
+
+MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_thread_slow();
+
+	if (!t)
+		return plain_realloc(p, n);
+	if (p)
+		return counted_realloc(t, p, n, pc, sp, fp);
+	p = mt_real.realloc(NULL, n);
+	return p ? mt_record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_INLINE void *any_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	struct thread *t = mt_self_hot()->open;
+
+	if (unlikely(!t))
+		return closed_realloc(p, n, pc, sp, fp);
+	if (p)
+		return counted_realloc(t, p, n, pc, sp, fp);
+	p = mt_real.realloc(NULL, n);
+	return likely(p) ? record_alloc(t, p, n, pc, sp, fp) : NULL;
+}
+
+MT_EXPORT void *realloc(void *p, size_t n)
+{
+	return any_realloc(p, n, CALLER_PC, CALLER_SP, CALLER_FP);
+}
+
+MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
+{
+	size_t bytes;
+
+	if (unlikely(__builtin_mul_overflow(n, size, &bytes))) {
+		errno = ENOMEM;
+		return NULL;
+	}
+	if (unlikely(mt_real.front_realloc))
+		return mt_real.front_realloc(p, bytes);
+	return any_realloc(p, bytes, CALLER_PC, CALLER_SP, CALLER_FP);
+}
+
+MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t && mt_thread_quiet()))
+		return (*out = mt_real_boot_alloc(n, align)) ? 0 : ENOMEM;
+	int error = mt_real.posix_memalign(out, align, n);
+	if (likely(!error && t && *out))
+		RECORD(t, *out, n);
+	return error;
+}
+
+MT_EXPORT void *aligned_alloc(size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return mt_hooks_plain_aligned(align, n);
+	void *p = mt_real.aligned_alloc(align, n);
+	return likely(p) ? RECORD(t, p, n) : NULL;
+}
+
+MT_EXPORT void *memalign(size_t align, size_t n)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (unlikely(!t))
+		return mt_hooks_plain_aligned(align, n);
+	void *p = mt_real.memalign(align, n);
+	return likely(p) ? RECORD(t, p, n) : NULL;
+}
+
+MT_EXPORT void *valloc(size_t n)
+{
+	struct thread *t = mt_thread_enter();
+	void *p = mt_real.valloc(n);
+
+	return likely(p && t) ? RECORD(t, p, n) : p;
+}
+
+MT_EXPORT void *pvalloc(size_t n)
+{
+	struct thread *t = mt_thread_enter();
+	void *p = mt_real.pvalloc(n);
+
+	return likely(p && t) ? RECORD(t, p, n) : p;
+}
+
+/* By names that the allocator in front of us may lack. */
+MT_INLINE void other_free(void *p)
+{
+	if (unlikely(mt_real.front_free))
+		mt_real.front_free(p);
+	else
+		any_free(p);
+}
+
+MT_EXPORT void cfree(void *p)
+{
+	other_free(p);
+}
+
+MT_EXPORT void free_sized(void *p, size_t n)
+{
+	(void)n;
+	other_free(p);
+}
+
+MT_EXPORT void free_aligned_sized(void *p, size_t align, size_t n)
+{
+	(void)align;
+	(void)n;
+	other_free(p);
+}
+
+#ifdef __BIONIC__
+MT_EXPORT size_t malloc_usable_size(const void *p)
+#else
+MT_EXPORT size_t malloc_usable_size(void *p)
+#endif
+{
+	if (unlikely(p && mt_real_boot_owns(p)))
+		return mt_real_boot_size(p);
+	return mt_real.malloc_usable_size((void *)p);
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * process.c - the few calls beside the malloc family that must be seen: loads and unloads,
+ * fork, daemon, _exit, abort, names of threads, and the giving up of rights.
+ *
+ * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
+ * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
+ * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may
+ * be called through; children that come about in other ways are found by their wiped gate (record/thread.c).
+ */
+#include "follow/board.h"
+#include "hooks/malloc.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/*
+ * NULL until looked up: another library's constructor may come here before anything of ours ran. No hook
+ * looks anything up after that. Looking up takes the loader's locks, and in a forked child they are held
+ * for good if another thread was in the loader at the fork.
+ */
+static _Atomic bool xfound;
+static void *(*real_dlopen)(const char *, int);
+#ifdef LM_ID_BASE
+static void *(*real_dlmopen)(Lmid_t, const char *, int);
+#endif
+static int (*real_dlclose)(void *);
+static pid_t (*real_fork)(void);
+__attribute__((weak)) extern pid_t _Fork(void); /* glibc 2.34, Android 15 */
+static int (*real_daemon)(int, int);
+static void (*real_abort)(void);
+static void (*real_quick)(int);
+static int (*real_prctl)(int, ...);
+static int (*real_setname)(pthread_t, const char *);
+
+void mt_hooks_proc_init(void)
+{
+#ifdef LM_ID_BASE
+	real_dlmopen = (void *(*)(Lmid_t, const char *, int))mt_real_next("dlmopen");
+#endif
+	real_dlclose = (int (*)(void *))mt_real_next("dlclose");
+	real_fork = (pid_t(*)(void))mt_real_next("fork");
+	real_daemon = (int (*)(int, int))mt_real_next("daemon");
+	real_quick = (void (*)(int))mt_real_next("quick_exit");
+	real_abort = (void (*)(void))mt_real_next("abort");
+	real_prctl = (int (*)(int, ...))mt_real_next("prctl");
+	real_setname = (int (*)(pthread_t, const char *))mt_real_next("pthread_setname_np");
+	real_dlopen = (void *(*)(const char *, int))mt_real_next("dlopen");
+	mt_hooks_exec_init();
+	mt_hooks_spawn_init();
+	atomic_store_explicit(&xfound, true, memory_order_release);
+}
+
+/* Also when set-up gave up, or has not begun; what the lookups allocate comes from the pool. */
+MT_COLD static void find(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!atomic_load_explicit(&xfound, memory_order_acquire))
+		mt_hooks_proc_init();
+	errno = kept;
+}
+
+MT_INLINE void found(void)
+{
+	if (unlikely(!atomic_load_explicit(&xfound, memory_order_acquire)))
+		find();
+}
+
+void mt_hooks_proc_found(void)
+{
+	found();
+}
+
+#ifdef RTLD_DEEPBIND
+/* What comes then has a malloc and a free that are not ours. */
+MT_COLD static void suspect(void)
+{
+	if (atomic_load(&mt_state) != AGENT_EARLY && atomic_load(&mt_state) != AGENT_OFF)
+		mt_live_suspect();
+}
+#endif
+
+JUMPS MT_EXPORT void *dlopen(const char *file, int mode)
+{
+	found();
+	mt_maps_invalidate();
+#ifdef RTLD_DEEPBIND
+	if (unlikely(mode & RTLD_DEEPBIND))
+		suspect();
+#endif
+	return real_dlopen(file, mode);
+}
+
+#ifdef LM_ID_BASE
+JUMPS MT_EXPORT void *dlmopen(Lmid_t ns, const char *file, int mode)
+{
+	found();
+	mt_maps_invalidate();
+	suspect();
+	return real_dlmopen(ns, file, mode);
+}
+#endif
+
+MT_EXPORT int dlclose(void *handle)
+{
+	found();
+	mt_maps_invalidate();
+	mt_unloads_begin();
+	int rc = real_dlclose ? real_dlclose(handle) : -1;
+	mt_unloads_end();
+	mt_maps_invalidate();
+	return rc;
+}
+
+MT_EXPORT pid_t fork(void)
+{
+	found();
+	mt_init_forks();
+	pid_t pid = real_fork ? real_fork() : _Fork ? _Fork() : -1;
+
+	if (pid == 0)
+		mt_init_forked();
+	return pid;
+}
+
+/* It forks inside libc, and its parent goes at once. */
+MT_EXPORT int daemon(int no_chdir, int no_close)
+{
+	found();
+	mt_init_daemon_begins();
+	int rc = real_daemon ? real_daemon(no_chdir, no_close) : -1;
+
+	if (!rc)
+		mt_init_daemon();
+	else
+		mt_board_write(false);
+	return rc;
+}
+
+MT_EXPORT void _exit(int status)
+{
+	mt_init_exits(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+MT_EXPORT void _Exit(int status)
+{
+	mt_init_exits(status);
+	for (;;)
+		syscall(SYS_exit_group, status);
+}
+
+/* Where the real one was not found. */
+MT_COLD static void die(void)
+{
+	for (;;)
+		syscall(SYS_exit_group, 128 + SIGABRT);
+}
+
+/* By a jump, so that a core file shows the frames that it would show without us. */
+MT_EXPORT void hooked_abort(void) __asm__("abort");
+JUMPS void hooked_abort(void)
+{
+	found();
+	mt_init_aborts();
+	if (unlikely(!real_abort))
+		real_abort = die;
+	real_abort();
+}
+
+MT_EXPORT void quick_exit(int status)
+{
+	found();
+	mt_init_quick(status);
+	if (real_quick)
+		real_quick(status);
+	_exit(status);
+}
+
+MT_EXPORT int prctl(int option, ...)
+{
+	unsigned long a[4];
+	va_list ap;
+
+	va_start(ap, option);
+	for (int i = 0; i < 4; i++)
+		a[i] = va_arg(ap, unsigned long);
+	va_end(ap);
+	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
+		mt_init_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
+	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
+			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_SECUREBITS)
+		mt_server_look();
+	if (option == PR_SET_NAME && !rc)
+		mt_thread_named(0, (const char *)a[0]);
+	return rc;
+}
+
+MT_EXPORT int pthread_setname_np(pthread_t thread, const char *name)
+{
+	found();
+	int rc = real_setname ? real_setname(thread, name) : ENOSYS;
+
+	if (!rc)
+		mt_thread_named(mt_thread_tid(thread), name);
+	return rc;
+}

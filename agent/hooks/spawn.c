@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen() and wordexp().
+ *
+ * posix_spawn() takes the environment of the child: it gets what an exec would (follow/follow.c). A relative path means
+ * something else where a file action changes the child's folder; what cannot be found from here is then left alone.
+ *
+ * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the call, and is put
+ * back by compare-and-swap: another thread that reads it meanwhile finds what it knows, and our entries behind it.
+ *
+ *   several threads are inside    the first swaps, the last one puts it back
+ *   setenv() and its like inside  change the program's own array: it is put back for the call, and swapped again after it
+ *   a program that has its own of them, or writes to `environ`
+ *                                 has made an array of its own out of the copy: our entries are taken out of that,
+ *                                 or has written to the copy: what it wrote goes to the array that is put back
+ *   fork() inside                 the child has no such call under way: it puts it back at once (mt_spawn_forked)
+ *
+ * All that is one at a time, by a lock: setenv() frees the array that another thread's system() would be copying. A
+ * handler that interrupts who holds it does without: system() is then not followed.
+ *
+ * A copy is never freed, for a thread may still walk over it; a program that changes its environment between calls uses
+ * the next of COPIES, and the oldest one again after that.
+ */
+#include "follow/follow.h"
+#include "hooks/malloc.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#if __has_include(<wordexp.h>)
+#include <wordexp.h>
+#define HAS_WORDEXP
+#endif
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
+typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
+		       char *const *envp);
+
+#define COPIES 16u
+
+struct copy {
+	char **list;      /* NULL = none yet */
+	size_t bytes;     /* mapped */
+};
+
+static spawn_call *real_spawn, *real_spawnp;
+static int (*real_setenv)(const char *, const char *, int);
+static int (*real_unsetenv)(const char *);
+static int (*real_putenv)(char *);
+static int (*real_clearenv)(void);
+static int (*real_system)(const char *);
+static void *(*real_popen)(const char *, const char *);
+#ifdef HAS_WORDEXP
+static int (*real_wordexp)(const char *, wordexp_t *, int);
+#endif
+
+static struct copy copies[COPIES];
+static _Atomic uintptr_t xowner;       /* pthread_self() of who has the lock; 0 = nobody */
+/* Under the lock, but for a forked child, which has one thread. */
+static unsigned next;
+static unsigned inside;                /* calls under way */
+static struct follow shell;            /* what the first of them found */
+static char **plain;                   /* what the copy was made of; freed, if the program has had a new one made */
+static char *user;                     /* the user's own LD_PRELOAD entry in it */
+static char **ours;                    /* the copy that `environ` is; NULL = none */
+
+void mt_hooks_spawn_init(void)
+{
+	real_spawn = (__typeof__(real_spawn))mt_real_next("posix_spawn");
+	real_spawnp = (__typeof__(real_spawnp))mt_real_next("posix_spawnp");
+	real_setenv = (__typeof__(real_setenv))mt_real_next("setenv");
+	real_unsetenv = (__typeof__(real_unsetenv))mt_real_next("unsetenv");
+	real_putenv = (__typeof__(real_putenv))mt_real_next("putenv");
+	real_clearenv = (__typeof__(real_clearenv))mt_real_next("clearenv");
+	real_system = (__typeof__(real_system))mt_real_next("system");
+	real_popen = (__typeof__(real_popen))mt_real_next("popen");
+#ifdef HAS_WORDEXP
+	real_wordexp = (__typeof__(real_wordexp))mt_real_next("wordexp");
+#endif
+}
+
+/* --- the lock */
+
+/* False: this thread has it already, and this is a signal handler. It is held for microseconds. */
+static bool lock(void)
+{
+	uintptr_t self = (uintptr_t)pthread_self();
+	const long a_while[2] = { 0, 20000 };
+
+	if (mt_thread_forked())
+		mt_init_forked();
+	for (;;) {
+		uintptr_t is = 0;
+		if (atomic_compare_exchange_strong(&xowner, &is, self))
+			return true;
+		if (is == self)
+			return false;
+		if (!mt_init_filtered())
+			mt_prim_call(SYS_nanosleep, (long)a_while, 0, 0, 0, 0, 0);
+	}
+}
+
+static void unlock(void)
+{
+	atomic_store(&xowner, 0);
+}
+
+/* Before there is an agent, or without one, `environ` is never a copy. */
+static bool lock_if_on(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
+
+	return state != AGENT_EARLY && state != AGENT_OFF && lock();
+}
+
+bool mt_environ_is_copy(char *const *envp)
+{
+	return envp && envp == ours;
+}
+
+/* --- posix_spawn */
+
+static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, const void *actions,
+		 const void *attributes, char *const *argv, char *const *envp)
+{
+	struct follow us;
+	int own = 0, *told = pid ? pid : &own;
+
+	if (!mt_follow_spawn(&us, how, path, !actions || path[0] == '/', envp))
+		return real(pid, path, actions, attributes, argv, envp);
+	char **env = FOLLOW_ENV(&us, envp);
+	int rc = real(told, path, actions, attributes, argv, env);
+	return mt_follow_spawned(&us, rc, told);
+}
+
+MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
+			  char *const *envp)
+{
+	mt_hooks_proc_found();
+	if (!real_spawn)
+		return ENOSYS;
+	return spawn(real_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
+}
+
+MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes, char *const *argv,
+			   char *const *envp)
+{
+	mt_hooks_proc_found();
+	if (!real_spawnp)
+		return ENOSYS;
+	return spawn(real_spawnp, LOOKUP_SEARCH, pid, file, actions, attributes, argv, envp);
+}
+
+/* --- environ, while libc starts a shell */
+
+/* Room for a copy; one that nobody swapped in for COPIES turns is used again. NULL: no memory. */
+static char **room_for(size_t bytes)
+{
+	struct copy *c = &copies[next++ % COPIES];
+
+	if (c->bytes >= bytes)
+		return c->list;
+	bytes = (bytes * 2 + 4095) & ~(size_t)4095;
+	c->list = mt_arena_alloc(bytes);
+	c->bytes = c->list ? bytes : 0;
+	return c->list;
+}
+
+/* What is ours in a copy lies in its own room, behind the array. */
+static bool is_ours(char *const *copy, size_t bytes, const char *entry)
+{
+	return (uintptr_t)entry >= (uintptr_t)copy && (uintptr_t)entry < (uintptr_t)copy + bytes;
+}
+
+static size_t bytes_of(char *const *copy)
+{
+	for (unsigned i = 0; i < COPIES; i++)
+		if (copies[i].list == copy)
+			return copies[i].bytes;
+	return 0;
+}
+
+/* Is the entry one that came with us, in a copy of that many bytes? */
+static bool came_with_us(char *const *copy, size_t bytes, const char *entry)
+{
+	if (is_ours(copy, bytes, entry))
+		return true;
+	for (unsigned i = 0; mt_init_saved(i); i++)
+		if (mt_init_saved(i) == entry)
+			return true;
+	return false;
+}
+
+static char *user_preload(char *const *list)
+{
+	for (; list && *list; list++)
+		if (!strncmp(*list, "LD_PRELOAD=", 11))
+			return *list;
+	return NULL;
+}
+
+/*
+ * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what stands there in ours'
+ * place. Writes only what differs: `to` is mostly right as it is.
+ */
+static void take_out(char **to, char *const *from, char *const *copy)
+{
+	size_t bytes = bytes_of(copy);
+
+	for (; *from; from++) {
+		char *entry = *from;
+		if (is_ours(copy, bytes, entry) && user && !strncmp(entry, "LD_PRELOAD=", 11))
+			entry = user;
+		else if (came_with_us(copy, bytes, entry))
+			continue;
+		if (*to != entry)
+			*to = entry;
+		to++;
+	}
+	if (*to)
+		*to = NULL;
+}
+
+/* What the program did to its environment while it was the copy stays done. */
+static void put_back(void)
+{
+	char **is = ours;
+
+	if (!ours)
+		return;
+	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+		take_out(plain, ours, ours);
+	else if (is)
+		take_out(is, is, ours);
+	ours = NULL;
+}
+
+/* `ours` before `environ`: a child that another thread forks in between takes out what is not there, and nothing else. */
+static void swap_in(void)
+{
+	char **is = plain = environ, **copy = is ? room_for(mt_follow_bytes(&shell, is)) : NULL;
+
+	if (!copy)
+		return;
+	mt_follow_fill(&shell, is, copy);
+	user = user_preload(is);
+	ours = copy;
+	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+		ours = NULL;
+}
+
+static bool enter(void)
+{
+	if (!environ || !lock_if_on())
+		return false;
+	bool with = inside || mt_follow_shell(&shell);
+	if (with && !inside++)
+		swap_in();
+	unlock();
+	return with;
+}
+
+static void leave(void *entered)
+{
+	int kept = errno;
+
+	if (*(const bool *)entered && lock()) {
+		if (!--inside)
+			put_back();
+		unlock();
+	}
+	errno = kept;
+}
+
+/* CALL, and then leave(): also when the thread is cancelled in it. Android's threads cannot be. */
+#ifdef __BIONIC__
+#define INSIDE(entered, call) do { call; leave(entered); } while (0)
+#else
+#define INSIDE(entered, call)                                                                      \
+	pthread_cleanup_push(leave, entered);                                                      \
+	call;                                                                                      \
+	pthread_cleanup_pop(1)
+#endif
+
+void mt_spawn_forked(void)
+{
+	put_back();
+	inside = 0;
+	unlock();
+}
+
+/* --- the program's changes of its environment */
+
+static bool change_begins(void)
+{
+	mt_hooks_proc_found();
+	bool locked = lock_if_on();
+	if (locked)
+		put_back();
+	return locked;
+}
+
+static int change_ends(bool locked, int rc)
+{
+	if (locked) {
+		if (inside)
+			swap_in();
+		unlock();
+	}
+	return rc;
+}
+
+/* Not there, as in no libc that has the others. */
+static int missing(void)
+{
+	errno = ENOSYS;
+	return -1;
+}
+
+MT_EXPORT int setenv(const char *name, const char *value, int replace)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_setenv ? real_setenv(name, value, replace) : missing());
+}
+
+MT_EXPORT int unsetenv(const char *name)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_unsetenv ? real_unsetenv(name) : missing());
+}
+
+MT_EXPORT int putenv(char *entry)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_putenv ? real_putenv(entry) : missing());
+}
+
+MT_EXPORT int clearenv(void)
+{
+	bool locked = change_begins();
+
+	return change_ends(locked, real_clearenv ? real_clearenv() : missing());
+}
+
+MT_EXPORT int system(const char *command)
+{
+	mt_hooks_proc_found();
+	if (!real_system)
+		return -1;
+	bool entered = command && enter();
+	int rc = -1;
+	INSIDE(&entered, rc = real_system(command));
+	return rc;
+}
+
+MT_EXPORT void *popen(const char *command, const char *mode)
+{
+	mt_hooks_proc_found();
+	if (!real_popen)
+		return NULL;
+	bool entered = enter();
+	void *f = NULL;
+	INSIDE(&entered, f = real_popen(command, mode));
+	return f;
+}
+
+#ifdef HAS_WORDEXP
+MT_EXPORT int wordexp(const char *text, wordexp_t *words, int flags)
+{
+	mt_hooks_proc_found();
+	if (!real_wordexp)
+		return WRDE_NOSPACE;
+	bool entered = !(flags & WRDE_NOCMD) && enter();
+	int rc = WRDE_NOSPACE;
+	INSIDE(&entered, rc = real_wordexp(text, words, flags));
+	return rc;
+}
+#endif

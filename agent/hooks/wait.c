@@ -1,0 +1,396 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * wait.c - the calls in which a process waits for something to happen.
+ *
+ * A forked child wakes up and becomes a session as its hooks pass by (hooks/init.c). A daemon or an idle
+ * worker may never allocate again once it is set up, but it does wait; so a dormant process takes a
+ * look before it does. All others pay a compare, as in malloc, and the real call is entered by a
+ * jump, with the caller's frame gone, so that cancellation, signals and errno are entirely its own.
+ *
+ * A wait that would outlast the time for which a child stays dormant is made in two parts, with a
+ * look between them. Signals are held from before the first part until after the last and let in by
+ * each part's mask alone, so that none can come between the parts and be slept over. The timed
+ * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is passed on.
+ * Calls that may be restarted, or that a descriptor's flags may keep from waiting (read, accept),
+ * cannot be made in two: a child that is inside one of them at two seconds stays dormant until it returns.
+ */
+#include "hooks/malloc.h"
+
+#include <alloca.h>
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/epoll.h>
+#include <sys/select.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+#define SECOND 1000000000ull
+#define MILLI 1000000ull
+
+/* name, result, parameters, arguments: made in two parts when they last. */
+#define TIMED(X)                                                                                   \
+	X(poll, int, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))                        \
+	X(ppoll, int, (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *m), \
+	  (fds, n, t, m))                                                                          \
+	X(epoll_wait, int, (int fd, struct epoll_event *e, int n, int ms), (fd, e, n, ms))         \
+	X(epoll_pwait, int, (int fd, struct epoll_event *e, int n, int ms, const sigset_t *m),     \
+	  (fd, e, n, ms, m))                                                                       \
+	X(select, int, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t)) \
+	X(pselect, int, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,         \
+	  const sigset_t *m), (n, r, w, e, t, m))                                                  \
+	X(sleep, unsigned, (unsigned seconds), (seconds))                                          \
+	X(nanosleep, int, (const struct timespec *t, struct timespec *rest), (t, rest))            \
+	X(clock_nanosleep, int, (clockid_t c, int f, const struct timespec *t, struct timespec *rest), \
+	  (c, f, t, rest))                                                                         \
+	X(sigsuspend, int, (const sigset_t *mask), (mask))                                         \
+	X(sigwait, int, (const sigset_t *mask, int *sig), (mask, sig))
+
+/* ... only looked before. sys/socket.h would make accept's address a union. */
+#define UNTIMED(X)                                                                                 \
+	X(accept, int, (int fd, void *addr, unsigned *len), (fd, addr, len))                       \
+	X(accept4, int, (int fd, void *addr, unsigned *len, int flags), (fd, addr, len, flags))    \
+	X(read, ssize_t, (int fd, void *to, size_t n), (fd, to, n))                                \
+	X(recv, ssize_t, (int fd, void *to, size_t n, int flags), (fd, to, n, flags))              \
+	X(recvfrom, ssize_t, (int fd, void *to, size_t n, int flags, void *addr, unsigned *len),   \
+	  (fd, to, n, flags, addr, len))                                                           \
+	X(recvmsg, ssize_t, (int fd, void *msg, int flags), (fd, msg, flags))                      \
+	X(waitpid, pid_t, (pid_t pid, int *status, int flags), (pid, status, flags))
+
+/* Without arguments it needs a hook of its own below. */
+#define PAUSE(X) X(pause, int, (void), ())
+
+#define DECLARE(name, result, parameters, arguments) static result(*real_##name) parameters;
+TIMED(DECLARE)
+PAUSE(DECLARE)
+UNTIMED(DECLARE)
+static int (*real_sigtimedwait)(const sigset_t *, siginfo_t *, const struct timespec *);
+static _Atomic bool xfound;
+
+void mt_hooks_wait_init(void)
+{
+#define FIND(name, result, parameters, arguments)                                                  \
+	real_##name = (result(*) parameters)mt_real_next(#name);
+	TIMED(FIND)
+	PAUSE(FIND)
+	UNTIMED(FIND)
+	real_sigtimedwait = (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))
+		mt_real_next("sigtimedwait");
+	atomic_store_explicit(&xfound, true, memory_order_release);
+}
+
+/* Before our start, as in hooks/process.c. */
+MT_COLD static void find(void)
+{
+	int kept = errno;
+
+	if (atomic_load(&mt_state) == AGENT_EARLY)
+		mt_init_early();
+	if (!atomic_load_explicit(&xfound, memory_order_acquire))
+		mt_hooks_wait_init();
+	errno = kept;
+}
+
+/* For how long it will stay dormant at most, in ns; 0 = it does not, or it does for ever. */
+MT_COLD static uint64_t look(void)
+{
+	int kept = errno;
+	uint64_t left = mt_init_waits();
+
+	errno = kept;
+	return left;
+}
+
+/* --- waits in two parts */
+
+static struct timespec span(uint64_t ns)
+{
+	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
+}
+
+/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says so). */
+static uint64_t duration(const struct timespec *t)
+{
+	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX ? (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec
+							    : UINT64_MAX;
+}
+
+static bool valid(const struct timespec *t)
+{
+	return !t || (t->tv_sec >= 0 && (unsigned long)t->tv_nsec < SECOND);
+}
+
+/* What is left of ns, from `begin` on. */
+static uint64_t rest_of(uint64_t ns, uint64_t begin)
+{
+	uint64_t gone = mt_prim_now_ns() - begin;
+
+	return ns == UINT64_MAX ? ns : ns > gone ? ns - gone : 0;
+}
+
+static sigset_t hold_signals(void)
+{
+	uint64_t all = ~0ull;
+	sigset_t was;
+
+	memset(&was, 0, sizeof(was));
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&all, (long)&was, sizeof(all), 0, 0);
+	return was;
+}
+
+static void let_signals(const sigset_t *was)
+{
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)was, 0, sizeof(uint64_t), 0, 0);
+}
+
+static int poll_parts(uint64_t left, struct pollfd *fds, nfds_t n, uint64_t ns, const sigset_t *m)
+{
+	sigset_t was = hold_signals();
+	struct timespec part = span(left < ns ? left : ns), rest;
+	uint64_t begin = mt_prim_now_ns();
+	int rc = real_ppoll(fds, n, &part, m ? m : &was);
+
+	if (!rc && ns > left) {
+		look();
+		rest = span(rest_of(ns, begin));
+		rc = real_ppoll(fds, n, ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
+	}
+	let_signals(&was);
+	return rc;
+}
+
+static uint64_t of_ms(int ms)
+{
+	return ms < 0 ? UINT64_MAX : (uint64_t)ms * MILLI;
+}
+
+static int poll_long(uint64_t left, struct pollfd *fds, nfds_t n, int ms)
+{
+	return of_ms(ms) <= left ? real_poll(fds, n, ms) : poll_parts(left, fds, n, of_ms(ms), NULL);
+}
+
+static int ppoll_long(uint64_t left, struct pollfd *fds, nfds_t n, const struct timespec *t,
+		      const sigset_t *m)
+{
+	if (!valid(t) || duration(t) <= left)
+		return real_ppoll(fds, n, t, m);
+	return poll_parts(left, fds, n, duration(t), m);
+}
+
+static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms, const sigset_t *m)
+{
+	if (of_ms(ms) <= left)
+		return real_epoll_pwait(fd, e, n, ms, m);
+	sigset_t was = hold_signals();
+	uint64_t begin = mt_prim_now_ns();
+	int rc = real_epoll_pwait(fd, e, n, (int)(left / MILLI), m ? m : &was);
+	if (!rc) {
+		look();
+		uint64_t rest = rest_of(of_ms(ms), begin);
+		rc = real_epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI), m ? m : &was);
+	}
+	let_signals(&was);
+	return rc;
+}
+
+static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms)
+{
+	return of_ms(ms) <= left ? real_epoll_wait(fd, e, n, ms) : epoll_pwait_long(left, fd, e, n, ms, NULL);
+}
+
+/*
+ * A set is emptied when the time is up: each part has its own. Where more descriptors are named than an
+ * fd_set holds, nobody but the kernel knows where the sets end (it looks no further than descriptors go),
+ * so that such a call is made in one.
+ */
+static void copy_sets(size_t bytes, fd_set *const to[3], fd_set *const from[3])
+{
+	for (int i = 0; i < 3; i++)
+		if (from[i])
+			memcpy(to[i], from[i], bytes);
+}
+
+static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns, const sigset_t *m)
+{
+	size_t bytes = ((size_t)n + 63) / 64 * 8;
+	char *room = alloca(3 * bytes);
+	fd_set *const kept[3] = { (fd_set *)room, (fd_set *)(room + bytes), (fd_set *)(room + 2 * bytes) };
+	sigset_t was = hold_signals();
+	struct timespec part = span(left), rest;
+	uint64_t begin = mt_prim_now_ns();
+
+	copy_sets(bytes, kept, set);
+	int rc = real_pselect(n, set[0], set[1], set[2], &part, m ? m : &was);
+	if (!rc) {
+		look();
+		for (int i = 0; i < 3; i++)
+			if (set[i])
+				memcpy(set[i], kept[i], bytes);
+		rest = span(rest_of(ns, begin));
+		rc = real_pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
+	}
+	let_signals(&was);
+	return rc;
+}
+
+static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,
+			const sigset_t *m)
+{
+	if (!valid(t) || duration(t) <= left || n < 0 || n > FD_SETSIZE)
+		return real_pselect(n, r, w, e, t, m);
+	return select_parts(left, n, (fd_set *const[]){ r, w, e }, duration(t), m);
+}
+
+/* It also says how much of its time was left. */
+static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t)
+{
+	struct timespec total = { 0, 0 };
+	uint64_t begin = mt_prim_now_ns();
+
+	if (t && (t->tv_sec < 0 || (unsigned long)t->tv_usec >= 1000000))
+		return real_select(n, r, w, e, t);
+	if (t)
+		total = (struct timespec){ t->tv_sec, t->tv_usec * 1000 };
+	uint64_t ns = duration(t ? &total : NULL);
+	if (ns <= left || n < 0 || n > FD_SETSIZE)
+		return real_select(n, r, w, e, t);
+	int rc = select_parts(left, n, (fd_set *const[]){ r, w, e }, ns, NULL);
+	if (t && ns != UINT64_MAX) {
+		struct timespec rest = span(rc ? rest_of(ns, begin) : 0);
+		*t = (struct timeval){ rest.tv_sec, rest.tv_nsec / 1000 };
+	}
+	return rc;
+}
+
+/*
+ * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up to a
+ * 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
+ */
+static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
+{
+	sigset_t was = hold_signals();
+	struct timespec part = span(left);
+	uint64_t begin = mt_prim_now_ns(), todo;
+	int kept = errno, rc = real_ppoll(NULL, 0, &part, &was);
+
+	if (!rc)
+		look();
+	while (!rc && (todo = rest_of(ns, begin))) {
+		uint64_t late = todo / 200 < 100 * MILLI ? todo / 200 : 100 * MILLI;
+		part = span(late > MILLI / 20 ? todo - late : todo);
+		rc = real_ppoll(NULL, 0, &part, &was);
+	}
+	let_signals(&was);
+	errno = kept;
+	if (rc && rest)
+		*rest = span(rest_of(ns, begin));
+	return rc ? EINTR : 0;
+}
+
+static unsigned sleep_long(uint64_t left, unsigned seconds)
+{
+	struct timespec rest;
+
+	if (seconds * SECOND <= left)
+		return real_sleep(seconds);
+	if (!sleep_parts(left, seconds * SECOND, &rest))
+		return 0;
+	errno = EINTR;
+	return (unsigned)rest.tv_sec;
+}
+
+static int nanosleep_long(uint64_t left, const struct timespec *t, struct timespec *rest)
+{
+	if (!t || !valid(t) || duration(t) <= left || duration(t) == UINT64_MAX)
+		return real_nanosleep(t, rest);
+	if (!sleep_parts(left, duration(t), rest))
+		return 0;
+	errno = EINTR;
+	return -1;
+}
+
+static int clock_nanosleep_long(uint64_t left, clockid_t c, int flags, const struct timespec *t,
+				struct timespec *rest)
+{
+	bool until = flags & TIMER_ABSTIME;
+	uint64_t ns = t && valid(t) ? duration(t) : 0, now = mt_prim_now_ns();
+
+	if (until)
+		ns = ns == UINT64_MAX || ns > now ? rest_of(ns, 0) : 0;
+	if (ns <= left || ns == UINT64_MAX || (c != CLOCK_MONOTONIC && (until || c != CLOCK_REALTIME)))
+		return real_clock_nanosleep(c, flags, t, rest);
+	return sleep_parts(left, ns, until ? NULL : rest);
+}
+
+static int sigsuspend_long(uint64_t left, const sigset_t *mask)
+{
+	return poll_parts(left, NULL, 0, UINT64_MAX, mask);
+}
+
+/* Its signals are blocked by contract, so that they wait between the parts. */
+static int sigwait_long(uint64_t left, const sigset_t *mask, int *sig)
+{
+	int kept = errno;
+
+	for (; left && real_sigtimedwait; left = look()) {
+		struct timespec part = span(left);
+		siginfo_t info;
+		int got = real_sigtimedwait(mask, &info, &part);
+		if (got > 0) {
+			*sig = got;
+			return 0;
+		}
+		if (errno != EAGAIN && errno != EINTR)
+			break;
+		errno = kept;
+	}
+	errno = kept;
+	return real_sigwait(mask, sig);
+}
+
+/* --- the hooks */
+
+/* Dormant, or forked past the hooks and not yet aware of it. */
+MT_COLD static bool closed(void)
+{
+	if (!atomic_load_explicit(&xfound, memory_order_acquire))
+		find();
+	return atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT || mt_thread_forked();
+}
+
+/* An open gate says that all is looked up, and that this is no dormant process. */
+MT_INLINE bool dormant(void)
+{
+	return unlikely(!mt_self_hot()->open) && closed();
+}
+
+#define UNWRAP(...) __VA_ARGS__
+#define DEFINE_TIMED(name, result, parameters, arguments)                                          \
+	JUMPS MT_EXPORT result name parameters                                                     \
+	{                                                                                          \
+		uint64_t left = dormant() ? look() : 0;                                  \
+		if (unlikely(left))                                                                \
+			return name##_long(left, UNWRAP arguments);                                \
+		return real_##name arguments;                                                      \
+	}
+TIMED(DEFINE_TIMED)
+
+JUMPS MT_EXPORT int pause(void)
+{
+	uint64_t left = dormant() ? look() : 0;
+
+	return unlikely(left) ? poll_parts(left, NULL, 0, UINT64_MAX, NULL) : real_pause();
+}
+
+#define DEFINE_UNTIMED(name, result, parameters, arguments)                                        \
+	JUMPS MT_EXPORT result name parameters                                                     \
+	{                                                                                          \
+		if (dormant())                                                           \
+			look();                                                                    \
+		return real_##name arguments;                                                      \
+	}
+UNTIMED(DEFINE_UNTIMED)

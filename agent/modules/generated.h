@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * generated.h - which memory outside modules may hold code that runs.
+ */
+#ifndef MT_GENERATED_H
+#define MT_GENERATED_H
+
+#include "base/agent.h"
+
+enum runs { RUNS_UNKNOWN, RUNS_YES, RUNS_NOT };
+
+/* At the server's last look: was addr executable? UNKNOWN: not mapped then, or no look yet. Any thread. */
+enum runs mt_generated_runs(uintptr_t addr);
+void mt_generated_look(void); /* reads /proc/self/maps. Server thread */
+
+#endif

@@ -1,0 +1,376 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses of others' functions.
+ *
+ * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own malloc
+ * and free, where it has some, which may just be looking up theirs. So what does not exist is not asked for.
+ * The hash table is the loader's own (DT_GNU_HASH); an object without one may define anything. A symbol of
+ * value 0 does not exist, as hooks/jemalloc_names.c has it.
+ */
+#include "modules/object.h"
+#include "modules/packed.h"
+
+#include <elf.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+
+#if defined(__x86_64__)
+#define IS_ADDRESS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#elif defined(__aarch64__)
+#define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#else
+#define IS_ADDRESS(type) ((type) == R_ARM_JUMP_SLOT || (type) == R_ARM_GLOB_DAT || (type) == R_ARM_ABS32)
+#endif
+
+#if UINTPTR_MAX > UINT32_MAX
+#define INFO_SYMBOL(info) ((uint32_t)ELF64_R_SYM(info))
+#define INFO_TYPE(info) ELF64_R_TYPE(info)
+#else
+#define INFO_SYMBOL(info) ((uint32_t)ELF32_R_SYM(info))
+#define INFO_TYPE(info) ELF32_R_TYPE(info)
+#endif
+
+/* Of Android's linker; elf.h lacks them. */
+#define ANDROID_REL 0x6000000f
+#define ANDROID_RELSZ 0x60000010
+#define ANDROID_RELA 0x60000011
+#define ANDROID_RELASZ 0x60000012
+
+/* A last page that is not full: others leave it writable, Android's linker does not. */
+#ifdef __BIONIC__
+#define RELRO_SLACK(page) ((page) - 1)
+#else
+#define RELRO_SLACK(page) 0
+#endif
+
+/* What is asked of all objects. */
+struct question {
+	const char *name;
+	uint32_t hash;
+};
+
+/* glibc leaves addresses in the dynamic section, others what the file says. */
+static void *at(const struct object *o, uintptr_t value)
+{
+	return (void *)(value < o->bias ? value + o->bias : value);
+}
+
+static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
+{
+	for (; d->d_tag != DT_NULL; d++) {
+		switch (d->d_tag) {
+		case DT_SYMTAB: o->symbol = at(o, d->d_un.d_ptr); break;
+		case DT_STRTAB: o->string = at(o, d->d_un.d_ptr); break;
+		case DT_GNU_HASH: o->hash = at(o, d->d_un.d_ptr); break;
+		case DT_HASH: o->old_hash = at(o, d->d_un.d_ptr); break;
+		case DT_RELA: o->table[TABLE_RELA] = at(o, d->d_un.d_ptr); break;
+		case DT_RELASZ: o->bytes[TABLE_RELA] = d->d_un.d_val; break;
+		case DT_REL: o->table[TABLE_REL] = at(o, d->d_un.d_ptr); break;
+		case DT_RELSZ: o->bytes[TABLE_REL] = d->d_un.d_val; break;
+		case DT_JMPREL: o->table[TABLE_CALLS] = at(o, d->d_un.d_ptr); break;
+		case DT_PLTRELSZ: o->bytes[TABLE_CALLS] = d->d_un.d_val; break;
+		case DT_PLTREL: o->calls_rela = d->d_un.d_val == DT_RELA; break;
+		case ANDROID_REL:
+		case ANDROID_RELA: o->table[TABLE_PACKED] = (void *)(o->bias + d->d_un.d_ptr); break;
+		case ANDROID_RELSZ:
+		case ANDROID_RELASZ: o->bytes[TABLE_PACKED] = d->d_un.d_val; break;
+		}
+	}
+}
+
+bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *header, size_t headers)
+{
+	uintptr_t page = getauxval(AT_PAGESZ);
+	const ElfW(Dyn) *dynamic = NULL;
+
+	*o = (struct object){ .bias = bias, .header = header, .headers = headers };
+	for (size_t i = 0; i < headers; i++) {
+		const ElfW(Phdr) *ph = &header[i];
+		uintptr_t from = o->bias + ph->p_vaddr, to = from + ph->p_memsz;
+		if (ph->p_type == PT_DYNAMIC) {
+			dynamic = (const void *)from;
+		} else if (ph->p_type == PT_GNU_RELRO) {
+			o->fixed = from & ~(page - 1);
+			o->fixed_end = (to + RELRO_SLACK(page)) & ~(page - 1);
+		}
+	}
+	if (dynamic)
+		read_dynamic(o, dynamic);
+	return o->symbol && o->string;
+}
+
+bool mt_object_read(const struct dl_phdr_info *info, struct object *o)
+{
+	return mt_object_read_headers(o, info->dlpi_addr, info->dlpi_phdr, info->dlpi_phnum);
+}
+
+bool mt_object_holds(const struct object *o, const void *p)
+{
+	for (size_t i = 0; i < o->headers; i++) {
+		const ElfW(Phdr) *ph = &o->header[i];
+		if (ph->p_type == PT_LOAD && (uintptr_t)p - o->bias - ph->p_vaddr < ph->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+int mt_object_protection(const struct object *o, const void *p)
+{
+	int how = PROT_READ;
+
+	for (size_t i = 0; i < o->headers; i++) {
+		const ElfW(Phdr) *ph = &o->header[i];
+		if (ph->p_type == PT_LOAD && (uintptr_t)p - o->bias - ph->p_vaddr < ph->p_memsz)
+			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0);
+	}
+	return how;
+}
+
+static bool is_defined(const struct object *o, const ElfW(Sym) *s, const char *name)
+{
+	return s->st_value && s->st_shndx != SHN_UNDEF && !strcmp(o->string + s->st_name, name);
+}
+
+/*
+ * The first symbol from `from` on that is defined by that name; NULL. The table: counts, a Bloom filter, the first
+ * symbol of each bucket, and the hashes of all that are defined.
+ */
+static ElfW(Sym) *find(const struct object *o, const struct question *q, uint32_t from)
+{
+	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], shift = o->hash[3];
+	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(o->hash + 4);
+	const uint32_t *bucket = (const uint32_t *)(bloom + words), *chain = bucket + buckets;
+	const unsigned bits = sizeof(*bloom) * 8;
+	ElfW(Addr) word = words ? bloom[q->hash / bits % words] : 0;
+
+	if (!buckets || !(word >> q->hash % bits & word >> (q->hash >> shift) % bits & 1))
+		return NULL;
+	uint32_t i = bucket[q->hash % buckets];
+	if (i < first)
+		return NULL;
+	for (;; i++) {
+		uint32_t h = chain[i - first];
+		if (i >= from && (h | 1) == (q->hash | 1) && is_defined(o, &o->symbol[i], q->name))
+			return &o->symbol[i];
+		if (h & 1)
+			return NULL;
+	}
+}
+
+/* Where there is only System V's table: its second word is how many symbols there are. */
+static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uint32_t from)
+{
+	for (uint32_t i = from; o->old_hash && i < o->old_hash[1]; i++)
+		if (is_defined(o, &o->symbol[i], q->name))
+			return &o->symbol[i];
+	return NULL;
+}
+
+/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last bucket in use. */
+const ElfW(Sym) *mt_object_symbols_end(const struct object *o)
+{
+	if (!o->hash)
+		return o->symbol + (o->old_hash ? o->old_hash[1] : 0);
+	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], last = 0;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(o->hash + 4) + words), *chain = bucket + buckets;
+
+	for (uint32_t i = 0; i < buckets; i++)
+		last = bucket[i] > last ? bucket[i] : last;
+	if (last < first)
+		return o->symbol + first;
+	while (!(chain[last - first] & 1))
+		last++;
+	return o->symbol + last + 1;
+}
+
+static ElfW(Sym) *find_any(const struct object *o, const struct question *q, uint32_t from)
+{
+	return o->hash ? find(o, q, from) : find_old(o, q, from);
+}
+
+static bool defines(const struct object *o, const struct question *q)
+{
+	return find(o, q, 0);
+}
+
+static struct question ask_for(const char *name)
+{
+	struct question q = { name, 5381 };
+
+	for (const unsigned char *c = (const unsigned char *)name; *c; c++)
+		q.hash = q.hash * 33 + *c;
+	return q;
+}
+
+static int ask(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+		return 0;
+	return !o.hash || defines(&o, arg);
+}
+
+bool mt_object_any_defines(const char *name)
+{
+	struct question q = ask_for(name);
+
+	return dl_iterate_phdr(ask, &q) != 0;
+}
+
+/* 1: the first that defines it is another's, -1: it is ours. */
+static int ask_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || !o.hash || !defines(&o, arg))
+		return 0;
+	return mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read) ? -1 : 1;
+}
+
+bool mt_object_before_us(const char *name)
+{
+	struct question q = ask_for(name);
+
+	return dl_iterate_phdr(ask_first, &q) > 0;
+}
+
+struct whereabouts {
+	const void *address;
+	struct object *o;
+	const char *name;
+};
+
+static int is_there(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct whereabouts *w = arg;
+
+	(void)size;
+	mt_object_read(info, w->o);
+	if (!mt_object_holds(w->o, w->address))
+		return 0;
+	w->name = info->dlpi_name ? info->dlpi_name : "";
+	return 1;
+}
+
+const char *mt_object_of(const void *address, struct object *o)
+{
+	struct whereabouts w = { address, o, NULL };
+
+	dl_iterate_phdr(is_there, &w);
+	return w.name;
+}
+
+struct definition {
+	struct question q;
+	void *f;
+};
+
+/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym says. */
+static int define(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct definition *d = arg;
+	struct object o;
+
+	(void)size;
+	if (!mt_object_read(info, &o) || mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+		return 0;
+	ElfW(Sym) *s = find_any(&o, &d->q, 0);
+	if (!s || (s->st_info & 15) == STT_GNU_IFUNC)
+		return 0;
+	d->f = (void *)(o.bias + s->st_value);
+	return 1;
+}
+
+void *mt_object_definition(const char *name)
+{
+	struct definition d = { ask_for(name), NULL };
+
+	dl_iterate_phdr(define, &d);
+	return d.f;
+}
+
+struct order {
+	unsigned seen;
+	bool us;
+};
+
+/*
+ * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings; but Android's
+ * loader, which comes anywhere. The program itself is neither, whatever functions it has of its own, or stand-ins for.
+ */
+static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
+{
+	struct order *order = arg;
+#ifdef __BIONIC__
+	uintptr_t loader = 0;
+#else
+	uintptr_t loader = getauxval(AT_BASE);
+#endif
+	struct object o;
+
+	(void)size;
+	mt_object_read(info, &o);
+	order->us = mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read);
+	return order->us || (order->seen++ && ((loader && mt_object_holds(&o, (const void *)loader)) ||
+					       mt_object_holds(&o, (const void *)(uintptr_t)dl_iterate_phdr)));
+}
+
+bool mt_object_interposes(void)
+{
+	struct order order = { 0, false };
+
+	dl_iterate_phdr(who_is_first, &order);
+	return order.us;
+}
+
+void mt_object_each_symbol(const struct object *o, const char *name, void (*visit)(void *arg, ElfW(Sym) *s), void *arg)
+{
+	struct question q = ask_for(name);
+
+	for (ElfW(Sym) *s = find_any(o, &q, 0); s; s = find_any(o, &q, (uint32_t)(s - o->symbol) + 1))
+		visit(arg, s);
+}
+
+/* --- what was relocated */
+
+struct walk {
+	const struct object *o;
+	void (*visit)(void *arg, const char *name, void **slot);
+	void *arg;
+};
+
+/* An address with something added is none of the function's. In a text segment none is looked for. */
+static bool slot_at(void *arg, uintptr_t offset, uintptr_t info, intptr_t addend)
+{
+	const struct walk *w = arg;
+	uint32_t index = INFO_SYMBOL(info);
+	void **slot = (void **)(w->o->bias + offset);
+
+	if (index && !addend && IS_ADDRESS(INFO_TYPE(info)) && mt_object_protection(w->o, slot) & PROT_WRITE)
+		w->visit(w->arg, w->o->string + w->o->symbol[index].st_name, slot);
+	return true;
+}
+
+/*
+ * DT_RELR is left out on purpose: its entries are relative ones, of the object's own bias, and name no symbol.
+ */
+void mt_object_each_slot(const struct object *o, void (*visit)(void *arg, const char *name, void **slot), void *arg)
+{
+	struct walk w = { o, visit, arg };
+
+	for (enum table k = TABLE_RELA; k <= TABLE_CALLS; k++) {
+		bool rela = k == TABLE_RELA || (k == TABLE_CALLS && o->calls_rela);
+		size_t each = rela ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+		const char *from = o->table[k], *end = from ? from + o->bytes[k] / each * each : from;
+		for (const char *at = from; at != end; at += each) {
+			const ElfW(Rel) *r = (const void *)at;
+			slot_at(&w, r->r_offset, r->r_info, rela ? ((const ElfW(Rela) *)(const void *)at)->r_addend : 0);
+		}
+	}
+	if (o->table[TABLE_PACKED])
+		mt_packed_each(o->table[TABLE_PACKED], o->bytes[TABLE_PACKED], slot_at, &w);
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * guard.h - the guard that is set while a thread is inside the agent: record/record.c says what it is for.
+ */
+#ifndef MT_RECORD_GUARD_H
+#define MT_RECORD_GUARD_H
+
+#include "base/agent.h"
+
+#pragma GCC visibility push(hidden)
+/* The guard is set: by something that this is in the middle of? False: it was left behind. */
+bool mt_record_nested(const struct thread *t, uintptr_t sp);
+#pragma GCC visibility pop
+
+/*
+ * The state to count in: t itself, or the shared one when t is in the middle of something. NULL: its session is
+ * over, the event came late.
+ */
+MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
+{
+	if (unlikely(t->busy_sp > BUSY_TIMED && (t->shared || mt_record_nested(t, sp))))
+		return unlikely(t->busy_sp == BUSY_OVER) ? NULL : mt_thread_shared();
+	t->busy_sp = sp;
+	atomic_signal_fence(memory_order_seq_cst);
+	return t;
+}
+
+MT_INLINE void guard_out(struct thread *t)
+{
+	atomic_signal_fence(memory_order_seq_cst);
+	if (likely(!t->shared))
+		t->busy_sp = t->due;
+}
+
+#endif

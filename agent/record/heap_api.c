@@ -1,0 +1,205 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * heap_api.c - blocks of allocators that are not malloc, as the program itself reports them: memtop/memtop.h has
+ * the contract, record/heaps.h where they lie. On the program's threads, at any time.
+ *
+ * They are counted as malloc's are (record/record.c): the same guard, stacks, slots, filters and weights, in the same order.
+ * The heap is one more frame, the innermost. What a heap cuts its blocks from, and says so, stops counting: as a
+ * free of that block, whose own free is then no news.
+ */
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "hooks/malloc.h"
+#include "record/live_fast.h"
+#include "record/guard.h"
+
+#include <memtop/memtop.h>
+#include <memtop/wire.h>
+
+#pragma GCC diagnostic ignored "-Wmissing-prototypes"
+
+/* A block on its way. */
+struct report {
+	struct thread *t, *c;       /* its thread, and where it is counted */
+	unsigned heap;
+	uintptr_t key;
+	size_t size;
+	struct block twice;         /* what stood there; slot 0 = nothing */
+};
+
+/* With the call tree at its cap the heap is as unknown as the stack. */
+static node_id in_heap(node_id stack, unsigned heap)
+{
+	node_id node = mt_stacks_child(stack, mt_heaps_code(heap));
+
+	return node ? node : stack;
+}
+
+/* Somebody reports an address twice: the first block has gone without a word. */
+MT_COLD static void heal(struct thread *t, const struct block *old)
+{
+	mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+	mt_record_gone(t, old);
+}
+
+/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in the cell. */
+static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
+{
+	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
+	bool good = cell && (weight ? mt_slots_weighed(r->c, slot, true, weight, weight * r->size)
+				    : mt_slots_alloc(r->c, slot, r->size));
+
+	if (good) {
+		struct block b = { r->size, entry, mt_live_tick(),
+				   atomic_load_explicit(&r->t->xindex, memory_order_relaxed) };
+		mt_heaps_put(cell, r->heap, r->key, &b);
+		return;
+	}
+	if (cell)
+		mt_heaps_give_up(cell);
+	mt_record_loss(MTW_LOSS_SHADOW, r->size);
+}
+
+static void book_exact(struct report *r, node_id node)
+{
+	slot_id slot = mt_slots_of(node);
+
+	book(r, slot, slot, 0);
+}
+
+/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in record/record.c. */
+static void book_judged(struct report *r, node_id node, uint32_t on)
+{
+	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
+	struct filtering *f = &r->t->filter;
+	node_id cut = node;
+
+	filter_count(&f->xevents, 1);
+	if (on & FILTER_SAMPLE)
+		mt_filter_draw(f, period);
+	if (on & FILTER_STACK && !mt_filter_stack(period, &cut))
+		return;
+	if (cut != node)
+		node = in_heap(cut, r->heap);
+	if (!(on & FILTER_SAMPLE)) {
+		filter_count(&f->xweighed, 1);
+		book_exact(r, node);
+		return;
+	}
+	struct weighed w = mt_filter_weigh(f, period, node, r->size);
+	filter_count(&f->xweighed, w.blocks);
+	book(r, w.slot, w.entry, w.blocks);
+}
+
+/* Is it left out for its size, or by sampling? `on`: what is in force. */
+static bool is_left_out(struct filtering *f, uint32_t on, size_t size)
+{
+	if (likely(!on))
+		return false;
+	if (f->on != on)
+		mt_filter_renew(f, on);
+	if (!filter_skips(f, on, size))
+		return false;
+	filter_count(&f->xevents, 1);
+	return true;
+}
+
+static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t size, const struct regs *caller)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+
+	if (unlikely(!heap)) {
+		mt_record_loss(MTW_LOSS_SHADOW, size);
+		return;
+	}
+	struct report r = { .t = t, .heap = heap, .key = (uintptr_t)p, .size = size };
+	if (unlikely(on)) /* it may not be booked at all */
+		r.twice = mt_heaps_take(heap, r.key);
+	if (unlikely(r.twice.slot))
+		heal(t, &r.twice);
+	if (is_left_out(&t->filter, on, size))
+		return;
+	struct thread *c = r.c = guard_in(t, caller->sp);
+	if (unlikely(!c))
+		return;
+	r.twice.slot = 0;
+	node_id stack = !c->shared ? mt_unwind_capture(t, caller)
+				   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+	if (unlikely(on))
+		book_judged(&r, in_heap(stack, heap), on);
+	else
+		book_exact(&r, in_heap(stack, heap));
+	guard_out(c);
+	if (unlikely(r.twice.slot))
+		heal(t, &r.twice);
+}
+
+static void report_free(struct thread *t, unsigned heap, const void *p)
+{
+	struct block b = mt_heaps_take(heap, (uintptr_t)p);
+
+	if (likely(b.slot))
+		mt_record_gone(t, &b);
+	else if (!heaps_forget_backing(p) && !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
+		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, 0);
+}
+
+MT_EXPORT void memtop_heap_alloc(struct memtop_heap *heap, const void *p, size_t size)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (t && p)
+		report_alloc(t, mt_heaps_number(heap), p, size, CALLER);
+}
+
+MT_EXPORT void memtop_heap_free(struct memtop_heap *heap, const void *p)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (t && p)
+		report_free(t, mt_heaps_number(heap), p);
+}
+
+MT_EXPORT void memtop_heap_realloc(struct memtop_heap *heap, const void *old, const void *p, size_t size)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (!t)
+		return;
+	if (old)
+		report_free(t, mt_heaps_number(heap), old);
+	if (p)
+		report_alloc(t, mt_heaps_number(heap), p, size, CALLER);
+}
+
+static void gone(void *t, const struct block *b)
+{
+	mt_record_gone(t, b);
+}
+
+MT_EXPORT void memtop_heap_reset(struct memtop_heap *heap, const void *start, size_t size)
+{
+	struct thread *t = mt_thread_enter();
+
+	if (t)
+		mt_heaps_take_range(mt_heaps_number(heap), (uintptr_t)start, size, gone, t);
+}
+
+/* A block of malloc's, or of another heap; of neither (from mmap, from before the agent) there is nothing to take back. */
+MT_EXPORT void memtop_heap_backing(struct memtop_heap *heap, const void *p)
+{
+	struct thread *t = p ? mt_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	struct block b = mt_live_take(p);
+	if (!b.slot)
+		b = mt_heaps_take_other(mt_heaps_number(heap), (uintptr_t)p);
+	if (!b.slot)
+		return;
+	struct block stale; /* freed where nobody saw it */
+	struct cell *cell = mt_heaps_claim(HEAP_BACKING, (uintptr_t)p, &stale);
+	mt_record_gone(t, &b);
+	if (cell)
+		mt_heaps_put(cell, HEAP_BACKING, (uintptr_t)p, &b);
+}

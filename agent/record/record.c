@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * record.c - what a hook does with a block: stack, slot, counters, live map; and what was lost.
+ *
+ * Everything between guard_in and guard_out belongs to the thread alone, but a signal handler may
+ * interrupt it and allocate. Such an event is nested: it must touch neither the unwinder's cache
+ * nor the plain counters, so it goes to the shared state (atomic additions) with a stack that says
+ * why it is short. A handler may also leave by siglongjmp, an exception or cancellation, and then
+ * the guard stays behind: its stack pointer tells. A hook that runs at or above the frame that set
+ * it proves that this frame is gone.
+ *
+ * The path of every event is in record/record_fast.h, for the hooks to inline: it ends by tail calls into this
+ * file where anything is unusual, so that the usual needs no registers saved. Here a stack that was
+ * not expected is looked for among the thread's recent ones (struct hit), and captured if it is none.
+ *
+ * Order: counted, then entered; taken out, then counted. See record/slots.c for why.
+ *
+ * Our own time is estimated: of 1,024 allocations and frees of a thread at most one is timed, less
+ * what the clock itself costs. A sample in which the thread lost its cpu is cut off.
+ */
+#include "record/record_fast.h"
+#include "record/filter.h"
+#include "record/heaps.h"
+#include "record/live_sampled.h"
+#include "record/guard.h"
+
+#include <memtop/wire.h>
+#include <string.h>
+
+#define TIMED_MAX_NS 20000u
+
+static struct {
+	_Atomic uint64_t xevents, xbytes;
+} losses[MTW_LOSS_COUNT];
+
+MT_COLD void mt_record_loss(unsigned reason, uint64_t bytes)
+{
+	atomic_fetch_add_explicit(&losses[reason].xevents, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&losses[reason].xbytes, bytes, memory_order_relaxed);
+}
+
+void mt_record_restart(void)
+{
+	memset(losses, 0, sizeof(losses));
+	atomic_store(&mt_filter_ever, 0); /* no block is left out of this session yet */
+}
+
+void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes)
+{
+	*events = atomic_load_explicit(&losses[reason].xevents, memory_order_relaxed);
+	*bytes = atomic_load_explicit(&losses[reason].xbytes, memory_order_relaxed);
+}
+
+/* Do both stack pointers lie on one stack? A native one may reach further in than was seen yet. */
+static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inner)
+{
+	bool any = false;
+
+	for (int i = 0; i < KNOWN; i++) {
+		const struct bounds *b = &known->at[i];
+		any |= b->hi != 0;
+		if (unwind_in(b, outer) && inner < b->hi && (inner >= b->lo || b->native))
+			return true;
+	}
+	return !any;
+}
+
+/*
+ * On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. If it was left behind,
+ * so was a capture that had begun; later ones may lie further in, where they could not tell.
+ */
+MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
+{
+	if (sp < t->busy_sp || (t->unwind && !one_stack(&t->unwind->known, sp, t->busy_sp)))
+		return true;
+	if (t->unwind)
+		mt_unwind_abandon(t->unwind);
+	return false;
+}
+
+/* A sampled block: by the weight that it was counted with. */
+MT_COLD static void count_weighed_free(struct thread *t, const struct block *b)
+{
+	uint64_t blocks = mt_filter_weight(b);
+	slot_id slot = b->slot & (WEIGHED_END - 1);
+
+	filter_count(&t->filter.xevents, 1);
+	filter_count(&t->filter.xweighed, blocks);
+	if (!mt_slots_weighed(t, slot, false, blocks, blocks * b->size) &&
+	    !mt_slots_weighed(mt_thread_shared(), slot, false, blocks, blocks * b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
+static void count_free(struct thread *t, const struct block *b)
+{
+	if (unlikely(b->slot & SLOT_WEIGHED)) {
+		count_weighed_free(t, b);
+		return;
+	}
+	if (unlikely(!mt_slots_free(t, b->slot, b->size)) &&
+	    !mt_slots_free(mt_thread_shared(), b->slot, b->size))
+		mt_record_loss(MTW_LOSS_SHADOW, b->size);
+}
+
+/*
+ * The map had an entry where a new block begins: its block was freed past us. Live heals. While a detach is under way it
+ * was freed by a thread whose gate is closed already, and given out to one whose gate is still open: nothing was lost.
+ */
+MT_COLD static void heal(struct thread *t, const struct block *old)
+{
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_OFF) {
+		mt_record_loss(MTW_LOSS_UNSEEN_FREE, old->size);
+		mt_live_suspect();
+	}
+	count_free(t, old);
+}
+
+/* Out of memory for this slot's counters: book to the first slot rather than nowhere. */
+MT_COLD static slot_id count_in_root(struct thread *t, size_t bytes)
+{
+	mt_record_loss(MTW_LOSS_SLOTS, bytes);
+	return mt_slots_alloc(t, SLOT_ROOT, bytes) ? SLOT_ROOT : 0;
+}
+
+/* Any block, by any thread's state. */
+static void enter(struct thread *t, const struct thread *owner, void *p, size_t bytes, slot_id slot)
+{
+	struct block old;
+
+	if (unlikely(!mt_live_ready(p, bytes))) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
+	}
+	if (unlikely(!mt_slots_alloc(t, slot, bytes))) {
+		slot = count_in_root(t, bytes);
+		if (!slot)
+			return;
+	}
+	if (unlikely(mt_live_enter(owner, p, bytes, slot, &old)))
+		heal(t, &old);
+}
+
+/* A time, and what it took to read the clock just then. */
+struct reading {
+	uint64_t ns, cost_ns;
+};
+
+static struct reading read_clock(void)
+{
+	uint64_t before = mt_prim_now_ns(), now = mt_prim_now_ns();
+
+	return (struct reading){ now, now - before };
+}
+
+static uint64_t ns_since(struct reading begin)
+{
+	uint64_t ns = mt_prim_now_ns() - begin.ns;
+
+	ns = ns > begin.cost_ns ? ns - begin.cost_ns : 0;
+	return ns < TIMED_MAX_NS ? ns : TIMED_MAX_NS;
+}
+
+/*
+ * The event after a publication is no event like others, and first uses of this code and of the clock are
+ * slow: of the next few, that go this way too, a random one is timed.
+ */
+MT_COLD static bool not_yet(struct thread *t)
+{
+	if (!t->skip) {
+		t->dice = t->dice * 1103515245u + 12345u;
+		t->skip = 3 + (t->dice >> 16) % 4;
+	}
+	t->skip--;
+	if (t->skip == 1)
+		mt_prim_now_ns();
+	return t->skip;
+}
+
+MT_COLD static struct reading begin_sample(struct thread *t)
+{
+	struct reading begin = read_clock();
+
+	t->busy_sp = t->due = 0;
+	return begin;
+}
+
+MT_COLD static void add_sample(struct thread *t, struct reading begin)
+{
+	t->hook_ns += ns_since(begin);
+	t->hook_samples++;
+}
+
+MT_COLD void *mt_record_alloc_after(struct thread *t, void *p, size_t bytes, _Atomic uint64_t *e)
+{
+	uint64_t stale = atomic_load_explicit(e, memory_order_relaxed);
+
+	live_put(e, bytes, t->last->mark);
+	mt_slots_after_slow(t, t->last->slot);
+	if (stale) {
+		struct block old = unpack_small(stale);
+		heal(t, &old);
+	}
+	guard_out(t);
+	return p;
+}
+
+/* The last allocation's slot, but not a small block, or the first in its region. */
+static __attribute__((noinline)) void *book_large(struct thread *t, void *p, size_t bytes)
+{
+	enter(t, t, p, bytes, t->last->slot);
+	guard_out(t);
+	return p;
+}
+
+MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
+{
+	_Atomic uint64_t *e = live_small(p);
+
+	if (unlikely(!e || bytes >= LARGE_MIN))
+		return book_large(t, p, bytes);
+	return record_book(t, t->last, p, bytes, e);
+}
+
+/*
+ * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change.
+ * `era` was read before all that it stands for, so that what changes meanwhile ends it.
+ */
+static void renew(struct thread *t, struct hit *h, uint32_t era)
+{
+	h->mark = live_mark(t, h->slot);
+	mt_slots_stamp(t, h->slot, h->leaf);
+	atomic_signal_fence(memory_order_release); /* a handler may leave here for good */
+	h->era = era;
+}
+
+MT_COLD static bool make_hits(struct thread *t)
+{
+	struct hit *hits = mt_prim_map(HITS * sizeof(*hits), false);
+
+	if (!hits)
+		return false;
+	mt_arena_range((uintptr_t)hits, HITS * sizeof(*hits), PART_CACHES);
+	t->hits = hits;
+	return true;
+}
+
+/* A stack that was not met lately. */
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+						 uintptr_t sp, uintptr_t fp)
+{
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	struct regs r = { pc, sp, fp };
+
+	node_id node = mt_unwind_capture(t, &r);
+	uint64_t seen = atomic_load_explicit(&mt_stacks_node(node)->xslot, memory_order_acquire);
+	slot_id slot = seen & 0xffffff;
+	struct leaf *leaf = slots_leaf(t, slot);
+	if (unlikely(seen >> 24 != epoch || !slot || leaf == &mt_slots_no_leaf)) {
+		enter(t, t, p, bytes, mt_slots_of(node));
+		guard_out(t);
+		return p;
+	}
+	bool plain = unwind_is_plain(t->unwind, &r) && (likely(t->hits) || make_hits(t));
+	struct hit *h = plain ? unwind_hit_place(t, pc, sp) : &t->none;
+	h->sp = 0;
+	atomic_signal_fence(memory_order_release);
+	h->epoch = epoch;
+	h->slot = slot;
+	h->leaf = leaf;
+	h->counts = slots_counts(leaf, slot);
+	h->tag = (uint16_t)(t->turn % HIT_NEXT * sizeof(h->next[0]));
+	for (int i = 0; i < HIT_NEXT; i++)
+		h->next[i] = h;
+	renew(t, h, era);
+	if (likely(plain))
+		unwind_remember(t->unwind, h);
+	*t->link = h;
+	record_met(t, h);
+	return book_any(t, p, bytes);
+}
+
+/* Another stack than the one that was expected. The guard is set. */
+void *mt_record_alloc_other(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			    uintptr_t fp)
+{
+	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
+	struct hit *h = likely(t->hits) ? unwind_recent(t, pc, sp, fp) : NULL;
+
+	if (unlikely(!h))
+		return alloc_new(t, p, bytes, pc, sp, fp);
+	if (unlikely(h->era != era))
+		renew(t, h, era);
+	*t->link = h;
+	record_met(t, h);
+	return book_any(t, p, bytes);
+}
+
+/* Interrupted in the middle of something, or by no thread of its own. */
+MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
+{
+	node_id node = mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	if (likely(t->busy_sp != BUSY_OVER))
+		enter(mt_thread_shared(), t, p, bytes, mt_slots_of(node));
+	return p;
+}
+
+/* Any block, with a weight of one: not small, or the first in its region, or the guard is not simply open. */
+void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			   uintptr_t fp)
+{
+	bool due = t->busy_sp == BUSY_TIMED, timed = due && !not_yet(t);
+	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
+
+	if (!due && unlikely(t->busy_sp && (t->shared || mt_record_nested(t, sp))))
+		return alloc_nested(t, p, bytes);
+	t->busy_sp = sp;
+	atomic_signal_fence(memory_order_seq_cst);
+	struct hit *h = t->expected;
+	if (unwind_hits(h, pc, sp, fp)) {
+		record_met(t, h);
+		book_any(t, p, bytes);
+	} else {
+		mt_record_alloc_other(t, p, bytes, pc, sp, fp);
+	}
+	if (unlikely(timed))
+		add_sample(t, begin);
+	else if (unlikely(due))
+		t->busy_sp = t->due;
+	return p;
+}
+
+static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_t bytes,
+			  const struct weighed *w)
+{
+	struct block old;
+
+	if (!mt_live_ready(p, bytes) ||
+	    !mt_slots_weighed(t, w->slot, true, w->blocks, w->blocks * bytes)) {
+		mt_record_loss(MTW_LOSS_SHADOW, bytes);
+		return;
+	}
+	filter_count(&t->filter.xweighed, w->blocks);
+	if (mt_live_enter(owner, p, bytes, w->entry, &old))
+		heal(t, &old);
+}
+
+/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about. */
+static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
+{
+	uint32_t on = t->filter.on;
+	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
+	struct thread *c = guard_in(t, r->sp);
+	if (unlikely(!c))
+		return p;
+	node_id node = !c->shared ? mt_unwind_capture(t, r)
+				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+
+	filter_count(&t->filter.xevents, 1);
+	if (on & FILTER_SAMPLE)
+		mt_filter_draw(&t->filter, period);
+	if (!(on & FILTER_STACK) || mt_filter_stack(period, &node)) {
+		if (on & FILTER_SAMPLE) {
+			struct weighed w = mt_filter_weigh(&t->filter, period, node, bytes);
+			enter_weighed(c, t, p, bytes, &w);
+		} else {
+			filter_count(&t->filter.xweighed, 1);
+			enter(c, t, p, bytes, mt_slots_of(node));
+		}
+	}
+	guard_out(c);
+	return p;
+}
+
+/* It is not left out for its size, nor by sampling. */
+static __attribute__((noinline)) void *alloc_wanted(struct thread *t, void *p, size_t bytes,
+						    uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	if (t->filter.on & (FILTER_SAMPLE | FILTER_STACK))
+		return alloc_judged(t, p, bytes, &(struct regs){ pc, sp, fp });
+	return mt_record_alloc_rare(t, p, bytes, pc, sp, fp);
+}
+
+MT_INLINE bool filter_timed(const struct filtering *f)
+{
+	return unlikely(atomic_load_explicit(&f->xevents, memory_order_relaxed) % FILTER_TIMED ==
+			FILTER_TIMED - 1);
+}
+
+static void add_filter_sample(struct filtering *f, struct reading begin)
+{
+	f->ns += ns_since(begin);
+	f->samples++;
+}
+
+/* The first event of a period, or one that is timed. Those that end as usual ones are timed as such. */
+MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc,
+					 uintptr_t sp, uintptr_t fp, uint32_t on)
+{
+	struct filtering *f = &t->filter;
+	struct reading begin;
+	uint64_t before;
+
+	mt_filter_renew(f, on);
+	if (!filter_timed(f))
+		return mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	begin = read_clock();
+	filter_count(&f->xevents, 1);
+	before = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+	mt_record_alloc_filtered(t, p, bytes, pc, sp, fp);
+	if (atomic_load_explicit(&f->xevents, memory_order_relaxed) != before)
+		add_filter_sample(f, begin);
+	return p;
+}
+
+/* Some filter is on, or was a moment ago: see record/filter.h. No calls on the way of what is left out. */
+void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+			       uintptr_t fp)
+{
+	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
+
+	if (unlikely(t->filter.on != on || filter_timed(&t->filter)))
+		return alloc_filtered_rare(t, p, bytes, pc, sp, fp, on);
+	if (unlikely(!filter_skips(&t->filter, on, bytes)))
+		return alloc_wanted(t, p, bytes, pc, sp, fp);
+	filter_count(&t->filter.xevents, 1);
+	return p;
+}
+
+void *mt_record_alloc(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
+		      uintptr_t fp)
+{
+	return record_alloc(t, p, bytes, pc, sp, fp);
+}
+
+uint64_t mt_record_seen(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->filter.xevents, memory_order_relaxed);
+}
+
+/* Freed, and never seen allocated: the loader's from our own lookups, from before we came, filtered. */
+MT_COLD static bool unknown_free(const struct thread *t, void *p)
+{
+	if (mt_real_boot_owns(p))
+		return false;
+	if (heaps_forget_backing(p))
+		return true;
+	if (t->deleting != (uintptr_t)p &&
+	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
+		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_attach_is() ? mt_real.malloc_usable_size(p) : 0);
+	return true;
+}
+
+static bool count_freed(struct thread *t, void *p, uintptr_t sp)
+{
+	struct thread *c = guard_in(t, sp);
+	if (unlikely(!c))
+		return !mt_real_boot_owns(p);
+	struct block b = mt_live_take(p);
+	bool pass_on = true;
+
+	if (likely(b.slot))
+		count_free(c, &b);
+	else
+		pass_on = unknown_free(t, p);
+	guard_out(c);
+	return pass_on;
+}
+
+/* A large block, an unknown one, one whose slot is new to the thread; or the guard is not open. */
+static void free_any(struct thread *t, void *p)
+{
+	uintptr_t sp = (uintptr_t)__builtin_dwarf_cfa();
+	bool timed = t->busy_sp == BUSY_TIMED && !not_yet(t);
+	struct reading begin = timed ? begin_sample(t) : (struct reading){ 0, 0 };
+
+	bool pass_on = count_freed(t, p, sp);
+	if (timed)
+		add_sample(t, begin);
+	if (pass_on)
+		mt_real.free(p);
+}
+
+MT_COLD static void free_timed(struct thread *t, void *p)
+{
+	struct reading begin = read_clock();
+	bool pass_on = !mt_live_knows(p) && !mt_real_boot_owns(p);
+
+	filter_count(&t->filter.xevents, 1);
+	add_filter_sample(&t->filter, begin);
+	if (pass_on)
+		mt_real.free(p);
+}
+
+/* Never recorded, as most blocks when some filter is on, or was. */
+MT_INLINE void free_left_out(struct thread *t, void *p)
+{
+	if (unlikely(filter_timed(&t->filter))) {
+		free_timed(t, p);
+		return;
+	}
+	filter_count(&t->filter.xevents, 1);
+	if (likely(!mt_real_boot_owns(p)))
+		mt_real.free(p);
+}
+
+void mt_record_free_unknown(struct thread *t, void *p)
+{
+	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows_large(p)))
+		free_any(t, p);
+	else
+		free_left_out(t, p);
+}
+
+void mt_record_free_slow(struct thread *t, void *p)
+{
+	if (likely(live_few_none(p)) ||
+	    (atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) && !mt_live_knows(p)))
+		free_left_out(t, p);
+	else
+		free_any(t, p);
+}
+
+MT_COLD void mt_record_gone_after(struct thread *t, slot_id slot)
+{
+	mt_slots_after_slow(t, slot);
+	guard_out(t);
+}
+
+MT_COLD void mt_record_free_after(struct thread *t, void *p, slot_id slot)
+{
+	mt_record_gone_after(t, slot);
+	mt_real.free(p);
+}
+
+void mt_record_free(struct thread *t, void *p)
+{
+	record_free(t, p);
+}
+
+bool mt_record_take(struct thread *t, void *p, struct block *b)
+{
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !mt_live_knows(p)) {
+		b->slot = 0;
+		return !mt_real_boot_owns(p);
+	}
+	*b = mt_live_take(p);
+	return b->slot || unknown_free(t, p);
+}
+
+void mt_record_gone(struct thread *t, const struct block *b)
+{
+	if (unlikely(!b->slot))
+		return;
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
+	if (unlikely(!c))
+		return;
+	count_free(c, b);
+	guard_out(c);
+}
+
+void mt_record_restore(struct thread *t, void *p, const struct block *b)
+{
+	struct thread *c = guard_in(t, (uintptr_t)__builtin_dwarf_cfa());
+	struct block old;
+
+	if (unlikely(!c))
+		return;
+	if (b->slot && mt_live_restore(t, p, b, &old))
+		heal(c, &old);
+	guard_out(c);
+}

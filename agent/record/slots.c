@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * slots.c - slots, their counters, and what changed.
+ *
+ * A slot is a pair (stack, epoch). A stack that allocates for the first time in an epoch gets one
+ * by compare and swap on its trie node; from then on it is one load away.
+ *
+ * Counters are per thread and have one writer: a plain add is ten times cheaper than a shared
+ * one, and twenty-five times when two threads meet on a stack. A thread's set is a radix tree
+ * root -> mid -> leaf of 32 slots, mapped where the thread has been, and never NULL: elsewhere one
+ * empty mid and one empty leaf stand for all. The one state that several threads may write
+ * (thread->shared) uses atomic additions.
+ *
+ * Sums: the reader adds up all freed counters first (acquire), then all allocated ones. A block is
+ * counted as allocated before it is entered in the live map, and as freed after it was taken out,
+ * so a free that the reader sees has its allocation seen too: live is never negative.
+ *
+ * Publication: mt_slots_new() fills a slot with plain stores; the CAS on the node's xslot (release) hands it to
+ * other threads, which load xslot with acquire. The server goes by counters alone. A thread stores the allocated
+ * blocks of a slot with release, behind their bytes; mt_slots_sum() acquires them, and leaves out the bytes of
+ * a thread whose blocks it does not see. So what has a sum has a node, and so have all nodes and codes below it.
+ *
+ * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
+ * stamp with the pass that it read just before the collector advanced it, so a collection takes
+ * what is stamped with this pass or one of the two before. A writer that sleeps longer than
+ * two passes between reading and stamping is caught by the next event on that leaf, and by the
+ * full collection that every final state is made of.
+ *
+ * Peak: threads add their balance to a global one in steps; see step_bytes().
+ *
+ * What each event runs lies in record/slots_fast.h.
+ */
+#include "record/slots_fast.h"
+#include "base/wiped.h"
+
+#include <memtop/wire.h>
+#include <string.h>
+
+#define CHUNK_SHIFT 12 /* slots are kept in chunks of 4096 */
+#define CHUNK_SLOTS (1u << CHUNK_SHIFT)
+#define CHUNKS (MTW_SLOTS_MAX >> CHUNK_SHIFT)
+#define LEAVES (MTW_SLOTS_MAX / LEAF_SLOTS)
+#define STEP_MAX (64 * 1024)
+#define TIMED_EVERY 1024u
+
+_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
+_Atomic uint64_t mt_epoch;
+_Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
+
+static struct slot *_Atomic chunks[CHUNKS];
+static _Atomic uint32_t xnext = SLOT_ROOT + 1;
+static struct slot root_slot[CHUNK_SLOTS]; /* the first chunk: needs no memory to be had */
+
+static _Atomic int64_t xbalance; /* published live bytes */
+static _Atomic int64_t xheld;    /* the most that all threads together may have held back */
+static _Atomic uint64_t xpeak, xpeak_ns;
+
+uint64_t mt_slots_next_epoch(void)
+{
+	uint64_t ends = atomic_fetch_add(&mt_epoch, 1);
+
+	mt_era_next();
+	return ends;
+}
+
+struct leaf mt_slots_no_leaf;
+static struct mid no_mid;
+
+void mt_slots_thread_init(struct thread *t)
+{
+	if (!no_mid.xleaf[0]) /* the first state is made before there are threads */
+		for (int i = 0; i < MID_LEAVES; i++)
+			atomic_store_explicit(&no_mid.xleaf[i], &mt_slots_no_leaf, memory_order_relaxed);
+	for (int i = 0; i < ROOT_MIDS; i++)
+		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
+}
+
+static struct slot *slot_place(slot_id id)
+{
+	struct slot *_Atomic *at = &chunks[id >> CHUNK_SHIFT];
+	struct slot *c = atomic_load_explicit(at, memory_order_acquire);
+
+	if (id < CHUNK_SLOTS)
+		return &root_slot[id];
+	if (!c) {
+		struct slot *fresh = mt_arena_alloc(CHUNK_SLOTS * sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		if (atomic_compare_exchange_strong(at, &c, fresh))
+			c = fresh; /* else the loser's chunk is lost: 64 KiB, once */
+	}
+	return &c[id & (CHUNK_SLOTS - 1)];
+}
+
+/* A fresh id, or 0. Never passes SLOTS_END, however many threads fail at once. */
+slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate)
+{
+	uint32_t id = atomic_load_explicit(&xnext, memory_order_relaxed);
+
+	do {
+		if (id >= SLOTS_END)
+			return 0;
+	} while (!atomic_compare_exchange_weak(&xnext, &id, id + 1));
+	struct slot *s = slot_place(id);
+	if (!s)
+		return 0;
+	s->node = node;
+	s->rate = rate;
+	s->epoch = epoch;
+	return id;
+}
+
+MT_COLD slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch)
+{
+	slot_id id = mt_slots_new(node, epoch, 0);
+
+	if (!id) {
+		mt_record_loss(MTW_LOSS_SLOTS, 0);
+		id = seen & 0xffffff; /* an older epoch of the same stack, or the root */
+		return id ? id : SLOT_ROOT;
+	}
+	if (atomic_compare_exchange_strong_explicit(&n->xslot, &seen, epoch << 24 | id,
+						    memory_order_acq_rel, memory_order_acquire))
+		return id;
+	/* Another thread was faster: our id stays unused, with counters of 0. */
+	return seen & 0xffffff;
+}
+
+slot_id mt_slots_of(node_id node)
+{
+	struct node *n = mt_stacks_node(node);
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	uint64_t seen = atomic_load_explicit(&n->xslot, memory_order_acquire);
+
+	if (likely(seen >> 24 == epoch && seen & 0xffffff))
+		return seen & 0xffffff;
+	return mt_slots_of_slow(node, n, seen, epoch);
+}
+
+const struct slot *mt_slots_at(slot_id id)
+{
+	if (id < CHUNK_SLOTS)
+		return &root_slot[id];
+	const struct slot *c = atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
+	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[SLOT_ROOT];
+}
+
+uint32_t mt_slots_count(void)
+{
+	return atomic_load_explicit(&xnext, memory_order_acquire);
+}
+
+/* The set of t down to a leaf. Several threads may race only on the shared state. */
+MT_COLD static struct leaf *make_leaf(struct thread *t, slot_id s)
+{
+	uint32_t m = s / MID_SLOTS, l = s / LEAF_SLOTS % MID_LEAVES;
+	struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+
+	if (mid == &no_mid) {
+		struct mid *fresh = mt_arena_alloc(sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		memcpy(fresh, &no_mid, sizeof(no_mid));
+		if (atomic_compare_exchange_strong(&t->root[m], &mid, fresh))
+			mid = fresh;
+	}
+	struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+	if (leaf == &mt_slots_no_leaf) {
+		struct leaf *fresh = mt_arena_alloc(sizeof(*fresh));
+		if (!fresh)
+			return NULL;
+		if (atomic_compare_exchange_strong(&mid->xleaf[l], &leaf, fresh))
+			leaf = fresh;
+	}
+	return leaf;
+}
+
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
+{
+	struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_relaxed);
+	uint32_t pass = atomic_load_explicit(&mt_pass, memory_order_relaxed);
+
+	atomic_store_explicit(&leaf->xstamp, pass, memory_order_release);
+	atomic_store_explicit(&mid->xstamp, pass, memory_order_release);
+	atomic_store_explicit(&t->xstamp, pass, memory_order_release);
+}
+
+/*
+ * Bytes that a thread may hold back before it publishes them: 64 MiB in all, shared by those that there
+ * are. A thread that has its share does not give it back when others come, so the peak's error is the
+ * sum of the first shares: 64 KiB a thread up to 1,024, and growing as the logarithm from there on.
+ */
+static int64_t step_bytes(void)
+{
+	uint32_t n = atomic_load_explicit(&mt_thread_states, memory_order_relaxed);
+
+	return n <= 1024 ? STEP_MAX : (64 << 20) / (int64_t)n;
+}
+
+static void raise_peak(int64_t now)
+{
+	uint64_t seen = atomic_load_explicit(&xpeak, memory_order_relaxed);
+
+	while (now > (int64_t)seen)
+		if (atomic_compare_exchange_weak(&xpeak, &seen, (uint64_t)now)) {
+			uint64_t at = mt_prim_coarse_ns(); /* behind by some milliseconds */
+			atomic_store_explicit(&xpeak_ns, at > mt_start_ns ? at - mt_start_ns : 0,
+					      memory_order_relaxed);
+			return;
+		}
+}
+
+MT_COLD static void publish(int64_t bytes)
+{
+	raise_peak(atomic_fetch_add_explicit(&xbalance, bytes, memory_order_relaxed) + bytes);
+}
+
+/*
+ * What came and what went since a thread published are bounded apart, so their difference is, too.
+ * More threads than usual make the step smaller: known when they publish, not at each event.
+ */
+MT_COLD void mt_slots_after_slow(struct thread *t, slot_id s)
+{
+	struct leaf *leaf = slots_leaf(t, s);
+	int64_t live = slots_live(t);
+
+	if (!slots_stamped(leaf))
+		mt_slots_stamp(t, s, leaf);
+	if (t->alloc_room >= 0 && t->free_room >= 0)
+		return;
+	publish(live - t->published);
+	t->published = live;
+	t->alloc_room = t->free_room = step_bytes();
+	if (unlikely(!t->step)) {
+		t->step = t->alloc_room;
+		atomic_fetch_add_explicit(&xheld, t->step, memory_order_relaxed);
+	}
+	uint64_t events = slots_events(t);
+	if (events - t->due_at >= TIMED_EVERY) {
+		t->due_at = events;
+		t->due = BUSY_TIMED;
+		if (unlikely(mt_wiped_by_hand))
+			mt_wiped_look();
+	}
+}
+
+/* Several threads may be here at once; only the state that has no owner comes this way. */
+MT_COLD static void count_shared(struct thread *t, slot_id s, struct leaf *leaf, bool alloc,
+				 uint64_t blocks, size_t bytes)
+{
+	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
+
+	for (int i = 0; i < 2; i++) {
+		atomic_fetch_add(alloc ? &all[i]->xalloc_bytes : &all[i]->xfree_bytes, bytes);
+		atomic_fetch_add(alloc ? &all[i]->xalloc_blocks : &all[i]->xfree_blocks, blocks);
+	}
+	publish(alloc ? (int64_t)bytes : -(int64_t)bytes);
+	if (!slots_stamped(leaf))
+		mt_slots_stamp(t, s, leaf);
+}
+
+/* NULL: there is no memory for it. */
+static struct leaf *find_leaf(struct thread *t, slot_id s)
+{
+	struct leaf *leaf = slots_leaf(t, s);
+
+	return likely(leaf != &mt_slots_no_leaf) ? leaf : make_leaf(t, s);
+}
+
+bool mt_slots_alloc(struct thread *t, slot_id s, size_t bytes)
+{
+	struct leaf *leaf = find_leaf(t, s);
+
+	if (unlikely(!leaf))
+		return false;
+	if (unlikely(t->shared))
+		count_shared(t, s, leaf, true, 1, bytes);
+	else if (!slots_count_alloc(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
+		mt_slots_after_slow(t, s);
+	return true;
+}
+
+bool mt_slots_free(struct thread *t, slot_id s, size_t bytes)
+{
+	struct leaf *leaf = find_leaf(t, s);
+
+	if (unlikely(!leaf))
+		return false;
+	if (unlikely(t->shared))
+		count_shared(t, s, leaf, false, 1, bytes);
+	else if (!slots_count_free(t, slots_counts(leaf, s), bytes) || !slots_stamped(leaf))
+		mt_slots_after_slow(t, s);
+	return true;
+}
+
+/* A block that stands for several; rare, so it always takes the long way. */
+bool mt_slots_weighed(struct thread *t, slot_id s, bool alloc, uint64_t blocks, uint64_t bytes)
+{
+	struct leaf *leaf = find_leaf(t, s);
+
+	if (!leaf)
+		return false;
+	if (t->shared) {
+		count_shared(t, s, leaf, alloc, blocks, bytes);
+		return true;
+	}
+	struct counts *all[2] = { slots_counts(leaf, s), &t->total };
+	for (int i = 0; i < 2; i++) {
+		if (alloc) {
+			slots_add(&all[i]->xalloc_bytes, bytes, memory_order_relaxed);
+			slots_add(&all[i]->xalloc_blocks, blocks, memory_order_release);
+		} else {
+			slots_add(&all[i]->xfree_bytes, bytes, memory_order_release);
+			slots_add(&all[i]->xfree_blocks, blocks, memory_order_release);
+		}
+	}
+	slots_room(alloc ? &t->alloc_room : &t->free_room, bytes);
+	mt_slots_after_slow(t, s);
+	return true;
+}
+
+void mt_slots_sum(slot_id s, struct tally *sum)
+{
+	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(sum, 0, sizeof(*sum));
+	for (const struct thread *t = first; t; t = t->next) {
+		struct leaf *leaf = slots_leaf(t, s);
+		const struct counts *c = slots_counts(leaf, s);
+		sum->free_blocks += atomic_load_explicit(&c->xfree_blocks, memory_order_acquire);
+		sum->free_bytes += atomic_load_explicit(&c->xfree_bytes, memory_order_acquire);
+	}
+	/* A thread that came meanwhile may have done the allocations: take the list anew. */
+	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	for (const struct thread *t = first; t; t = t->next) {
+		struct leaf *leaf = slots_leaf(t, s);
+		const struct counts *c = slots_counts(leaf, s);
+		uint64_t blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_acquire);
+		if (!blocks)
+			continue;
+		sum->alloc_blocks += blocks;
+		sum->alloc_bytes += atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed);
+	}
+}
+
+void mt_slots_totals(struct tally *sum)
+{
+	struct thread *first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(sum, 0, sizeof(*sum));
+	for (const struct thread *t = first; t; t = t->next) {
+		sum->free_blocks += atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
+		sum->free_bytes += atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
+	}
+	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	for (const struct thread *t = first; t; t = t->next) {
+		sum->alloc_blocks += atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
+		sum->alloc_bytes += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
+	}
+}
+
+/* Sets a bit for each leaf of t that was stamped since `from`. */
+static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirty)
+{
+	for (unsigned m = 0; m < ROOT_MIDS; m++) {
+		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+		if (mid == &no_mid || atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
+			continue;
+		for (unsigned l = 0; l < MID_LEAVES; l++) {
+			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			unsigned i = m * MID_LEAVES + l;
+			if (leaf != &mt_slots_no_leaf &&
+			    atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
+				dirty[i / 64] |= (uint64_t)1 << i % 64;
+		}
+	}
+}
+
+void mt_slots_collect(bool all, void (*changed)(void *arg, slot_id s), void *arg)
+{
+	static uint64_t dirty[LEAVES / 64]; /* server thread only; clear between calls */
+	uint32_t pass = atomic_fetch_add_explicit(&mt_pass, 1, memory_order_acq_rel) + 1;
+	uint32_t from = all ? 0 : pass - 2;
+	mt_era_next();
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	for (; t; t = t->next)
+		if (atomic_load_explicit(&t->xstamp, memory_order_acquire) >= from)
+			collect_thread(t, from, dirty);
+	uint32_t count = mt_slots_count();
+	for (unsigned w = 0; w < LEAVES / 64 && w * 64 * LEAF_SLOTS < count; w++) {
+		for (; dirty[w]; dirty[w] &= dirty[w] - 1) {
+			slot_id s = (w * 64 + (unsigned)__builtin_ctzll(dirty[w])) * LEAF_SLOTS;
+			for (unsigned i = 0; i < LEAF_SLOTS; i++, s++)
+				if (s && s < count)
+					changed(arg, s);
+		}
+	}
+}
+
+static void restart_thread(struct thread *t)
+{
+	for (unsigned m = 0; m < ROOT_MIDS; m++) {
+		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
+		for (unsigned l = 0; mid != &no_mid && l < MID_LEAVES; l++) {
+			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			if (leaf != &mt_slots_no_leaf)
+				memset(leaf, 0, sizeof(*leaf));
+		}
+	}
+	memset(&t->total, 0, sizeof(t->total));
+	memset(&t->base, 0, sizeof(t->base));
+	t->alloc_room = t->free_room = t->published = t->step = 0;
+	t->hook_samples = t->hook_ns = t->due_at = t->due = 0;
+	t->filter.samples = t->filter.ns = 0;
+	atomic_store(&t->filter.xevents, 0);
+	atomic_store(&t->filter.xweighed, 0);
+	atomic_store(&t->xstamp, 0);
+}
+
+void mt_slots_forked(void)
+{
+	struct tally sum;
+	uint64_t now = mt_prim_coarse_ns();
+
+	mt_slots_totals(&sum);
+	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
+	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0, memory_order_relaxed);
+}
+
+void mt_slots_restart(void)
+{
+	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+		restart_thread(t);
+	atomic_store(&xbalance, 0);
+	atomic_store(&xheld, 0);
+	atomic_store(&xpeak, 0);
+	atomic_store(&xpeak_ns, 0);
+	mt_era_next();
+}
+
+void mt_slots_peak(uint64_t *bytes, uint64_t *error, uint64_t *at_ns)
+{
+	*bytes = atomic_load_explicit(&xpeak, memory_order_relaxed);
+	*at_ns = atomic_load_explicit(&xpeak_ns, memory_order_relaxed);
+	*error = (uint64_t)atomic_load_explicit(&xheld, memory_order_relaxed);
+}

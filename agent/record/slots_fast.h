@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * slots_fast.h - the part of record/slots.c that every event runs: counters of a slot that the thread has
+ * met, in a set that it alone writes. record/slots.c has the design and the slow twins.
+ */
+#ifndef MT_SLOTS_FAST_H
+#define MT_SLOTS_FAST_H
+
+#include "base/agent.h"
+
+#define MID_SLOTS (LEAF_SLOTS * MID_LEAVES)
+
+extern struct leaf mt_slots_no_leaf __attribute__((visibility("hidden")));
+void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf);
+/* Stamps the leaf of slot s, and tells the balance when it is time. */
+void mt_slots_after_slow(struct thread *t, slot_id s);
+slot_id mt_slots_of_slow(node_id node, struct node *n, uint64_t seen, uint64_t epoch);
+
+/* mt_slots_no_leaf where the thread has never been, and for slot 0. It is never stamped. */
+MT_INLINE struct leaf *slots_leaf(const struct thread *t, slot_id s)
+{
+	const struct mid *mid = atomic_load_explicit(&t->root[s / MID_SLOTS], memory_order_acquire);
+
+	return atomic_load_explicit(&mid->xleaf[s / LEAF_SLOTS % MID_LEAVES], memory_order_acquire);
+}
+
+MT_INLINE struct counts *slots_counts(struct leaf *leaf, slot_id s)
+{
+	return &leaf->slot[s % LEAF_SLOTS];
+}
+
+/* Nobody else writes. One instruction where compilers, asked for a load and a store, make three. */
+MT_INLINE void slots_add(_Atomic uint64_t *x, uint64_t n, memory_order order)
+{
+#if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
+	(void)order; /* of stores: the processor's */
+	__asm__("addq %1, %0" : "+m"(*x) : "er"(n));
+#else
+	atomic_store_explicit(x, atomic_load_explicit(x, memory_order_relaxed) + n, order);
+#endif
+}
+
+/* Does the leaf's mark say that it changed in this pass? */
+MT_INLINE bool slots_stamped(const struct leaf *leaf)
+{
+	return likely(atomic_load_explicit(&leaf->xstamp, memory_order_relaxed) ==
+		      atomic_load_explicit(&mt_pass, memory_order_relaxed));
+}
+
+/* Of all that the thread did; what the global balance is told in steps. */
+MT_INLINE int64_t slots_live(const struct thread *t)
+{
+	return (int64_t)(atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed) -
+			 atomic_load_explicit(&t->total.xfree_bytes, memory_order_relaxed));
+}
+
+MT_INLINE uint64_t slots_events(const struct thread *t)
+{
+	return atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+	       atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+}
+
+/* False: used up. */
+MT_INLINE bool slots_room(int64_t *room, size_t bytes)
+{
+#if defined(__x86_64__)
+	bool over;
+
+	__asm__("subq %2, %0" : "+m"(*room), "=@ccs"(over) : "er"(bytes));
+	return likely(!over);
+#else
+	return likely((*room -= (int64_t)bytes) >= 0);
+#endif
+}
+
+/*
+ * By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. The blocks come last, with
+ * release: mt_slots_sum() acquires them, and whoever sees one sees what its slot stands for (mt_slots_new()), too.
+ */
+MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
+{
+	slots_add(&c->xalloc_bytes, bytes, memory_order_relaxed);
+	slots_add(&c->xalloc_blocks, 1, memory_order_release);
+	slots_add(&t->total.xalloc_bytes, bytes, memory_order_relaxed);
+	slots_add(&t->total.xalloc_blocks, 1, memory_order_relaxed);
+	return slots_room(&t->alloc_room, bytes);
+}
+
+MT_INLINE bool slots_count_free(struct thread *t, struct counts *c, size_t bytes)
+{
+	slots_add(&c->xfree_bytes, bytes, memory_order_release);
+	slots_add(&c->xfree_blocks, 1, memory_order_release);
+	slots_add(&t->total.xfree_bytes, bytes, memory_order_release);
+	slots_add(&t->total.xfree_blocks, 1, memory_order_release);
+	return slots_room(&t->free_room, bytes);
+}
+
+#endif

@@ -1,0 +1,496 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * thread.c - the state of each thread, from its first hook to its very end, and the thread table.
+ *
+ * A state (struct thread) outlives its thread with all its counters and is continued by a later
+ * one, once the thread is gone for good (base/self.c).
+ *
+ * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
+ * state, in a forked child, and while the agent itself allocates; mt_thread_slow() then tells
+ * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
+ * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
+ * on the parent's heap, by the parent's thread.
+ *
+ * No system calls here on the target's threads but mmap: the tid comes from the thread library.
+ */
+#include "base/agent.h"
+#include "base/wiped.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <memtop/wire.h>
+#include <pthread.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define HOT_BYTES (256 * 1024) /* 32,768 gates; threads beyond them share one state */
+#define RETIRE_TRIES 500       /* a fifth of a millisecond apart */
+#define RETIRE_NS 200000000u   /* ... and for so long: old kernels take milliseconds for each */
+#define SCAN_STATES 64         /* states that a new thread looks at for a dead owner */
+
+/* One owner of a state, past or present. */
+struct row {
+	_Atomic int xtid;      /* 0 = not yet published */
+	_Atomic bool xended;
+	struct thread *_Atomic xstate; /* while it runs */
+	char name[16];
+	struct tally done;     /* valid once xended */
+};
+
+#ifdef MT_TLS
+static MT_TLS char early_name[16]; /* set before its first hook, for the row that it gets then */
+#endif
+
+struct thread *_Atomic mt_threads;
+_Atomic uint32_t mt_thread_states;
+
+static _Atomic uint64_t *_Atomic xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
+static struct hot *hots;         /* the rest of it */
+static _Atomic uint32_t xhot_count;
+
+static struct row *rows; /* MTW_THREADS_MAX long */
+static _Atomic uint32_t xrow_count = 1;
+static struct thread *_Atomic xcursor; /* where the next search for a dead owner begins */
+
+static struct thread shared_state;
+static _Atomic uint32_t xsession; /* an agent that was detached and attached again begins another */
+
+struct thread *mt_thread_shared(void)
+{
+	return &shared_state;
+}
+
+bool mt_thread_quiet(void)
+{
+	const struct thread *self = mt_self();
+
+	return mt_init_running() || (self && self->quiet);
+}
+
+static void link_state(struct thread *t)
+{
+	t->next = atomic_load_explicit(&mt_threads, memory_order_relaxed);
+	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t, memory_order_release,
+						      memory_order_relaxed))
+		;
+	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
+}
+
+bool mt_thread_init(void)
+{
+	if (xbirth)
+		return true;
+	void *wiped = mt_wiped_map(HOT_BYTES);
+	rows = mt_prim_map(MTW_THREADS_MAX * sizeof(*rows), true);
+	if (!wiped || !rows) {
+		mt_msg("no memory for the states of threads; running unprofiled");
+		return false;
+	}
+	if (!mt_self_init())
+		return false;
+	mt_arena_range((uintptr_t)wiped, HOT_BYTES, PART_THREADS);
+	mt_arena_range((uintptr_t)rows, MTW_THREADS_MAX * sizeof(*rows), PART_THREADS);
+	hots = (struct hot *)wiped + 1;
+	mt_slots_thread_init(&shared_state);
+	shared_state.shared = true;
+	shared_state.busy_sp = UINTPTR_MAX; /* always the slow branch */
+	link_state(&shared_state);
+	atomic_store((_Atomic uint64_t *)wiped, 1); /* first: nobody must take us for a child */
+	atomic_store_explicit(&xbirth, (_Atomic uint64_t *)wiped, memory_order_release);
+	return true;
+}
+
+bool mt_thread_forked(void)
+{
+	if (unlikely(mt_wiped_by_hand) && atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+		mt_wiped_look();
+	_Atomic uint64_t *birth = atomic_load_explicit(&xbirth, memory_order_acquire);
+
+	return birth && !atomic_load_explicit(birth, memory_order_relaxed);
+}
+
+/* The thread library knows, without a system call: the id is part of the thread's cpu clock. */
+int mt_thread_tid(pthread_t thread)
+{
+	clockid_t clock;
+
+	if (pthread_getcpuclockid(thread, &clock))
+		return 0;
+	return ~(clock >> 3);
+}
+
+#define BASE(t, field) __atomic_load_n(&(t)->base.field, __ATOMIC_ACQUIRE) /* end_owner()'s */
+
+static void own_tally(const struct thread *t, struct tally *done)
+{
+	const struct counts *c = &t->total;
+
+	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) - BASE(t, free_blocks);
+	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) - BASE(t, free_bytes);
+	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) - BASE(t, alloc_blocks);
+	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) - BASE(t, alloc_bytes);
+}
+
+static void add_tally(struct tally *sum, const struct tally *more)
+{
+	sum->alloc_blocks += more->alloc_blocks;
+	sum->alloc_bytes += more->alloc_bytes;
+	sum->free_blocks += more->free_blocks;
+	sum->free_bytes += more->free_bytes;
+}
+
+/* With release, once the row is closed: whoever reads a base of the next owner's sees that. */
+static void raise_base(struct thread *t, const struct tally *done)
+{
+	struct tally sum = t->base;
+
+	add_tally(&sum, done);
+	__atomic_store_n(&t->base.alloc_blocks, sum.alloc_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.alloc_bytes, sum.alloc_bytes, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_blocks, sum.free_blocks, __ATOMIC_RELEASE);
+	__atomic_store_n(&t->base.free_bytes, sum.free_bytes, __ATOMIC_RELEASE);
+}
+
+/* The last owner is gone for good: close its row. Called by whoever has the state next. */
+static void end_owner(struct thread *t)
+{
+	uint32_t index = atomic_load_explicit(&t->xindex, memory_order_relaxed);
+	struct tally done;
+
+	if (t->session != atomic_load_explicit(&xsession, memory_order_relaxed))
+		return; /* that owner's row went with the session */
+	own_tally(t, &done);
+	atomic_store_explicit(&t->xtid, 0, memory_order_relaxed);
+	if (index) {
+		struct row *r = &rows[index];
+		r->done = done;
+		atomic_store_explicit(&r->xended, true, memory_order_release);
+		atomic_store_explicit(&r->xstate, NULL, memory_order_release);
+	}
+	raise_base(t, &done);
+}
+
+static void set_name(char to[16], const char *name)
+{
+	size_t n = strnlen(name, 15);
+
+	while (n && name[n - 1] == '\n')
+		n--;
+	memcpy(to, name, n);
+	to[n] = '\0';
+}
+
+/* A thread may name itself before its first hook: for the row that it gets then, or at once where nothing can keep it. */
+#ifdef MT_TLS
+static void note_early_name(const char *name)
+{
+	set_name(early_name, name);
+}
+
+static void take_early_name(struct row *r)
+{
+	set_name(r->name, early_name);
+}
+#else
+static void note_early_name(const char *name)
+{
+	(void)name;
+	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+		mt_thread_self();
+}
+
+static void take_early_name(struct row *r)
+{
+	r->name[0] = '\0';
+}
+#endif
+
+static bool begin_owner(struct thread *t)
+{
+	uint32_t index = atomic_load_explicit(&xrow_count, memory_order_relaxed);
+	int tid = mt_thread_tid(pthread_self());
+
+	do {
+		if (index >= MTW_THREADS_MAX) {
+			index = 0;
+			mt_record_loss(MTW_LOSS_THREADS, 0);
+			break;
+		}
+	} while (!atomic_compare_exchange_weak(&xrow_count, &index, index + 1));
+	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
+	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
+	atomic_store_explicit(&t->xstack, (uintptr_t)__builtin_frame_address(0), memory_order_relaxed);
+	t->busy_sp = 0;
+	if (t->hits)
+		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
+	t->hit_count = 0;
+	t->none.sp = 0;
+	for (int i = 0; i < HIT_NEXT; i++)
+		t->none.next[i] = &t->none;
+	t->last = t->expected = &t->none;
+	t->link = t->none.next;
+	t->deleting = 0;
+	t->quiet = false;
+	t->session = atomic_load_explicit(&xsession, memory_order_relaxed);
+	if (index) {
+		take_early_name(&rows[index]);
+		atomic_store_explicit(&rows[index].xstate, t, memory_order_relaxed);
+		atomic_store_explicit(&rows[index].xtid, tid, memory_order_release);
+	}
+	return true;
+}
+
+/* A state whose owner is gone; it is ours then. */
+static struct thread *inherit(void)
+{
+	struct thread *t = atomic_load_explicit(&xcursor, memory_order_acquire);
+
+	for (int i = 0; i < SCAN_STATES; i++, t = t->next) {
+		if (!t)
+			t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+		if (!t)
+			return NULL;
+		if (t->shared || !mt_self_inherit(t))
+			continue;
+		atomic_store_explicit(&xcursor, t->next, memory_order_release);
+		mt_unwind_thread_end(t);
+		end_owner(t);
+		return t;
+	}
+	atomic_store_explicit(&xcursor, t, memory_order_release);
+	return NULL;
+}
+
+static struct thread *new_state(void)
+{
+	uint32_t at = atomic_fetch_add_explicit(&xhot_count, 1, memory_order_relaxed);
+
+	if (at >= HOT_BYTES / sizeof(struct hot) - 1) {
+		atomic_fetch_sub_explicit(&xhot_count, 1, memory_order_relaxed);
+		return NULL;
+	}
+	struct thread *t = mt_arena_alloc(sizeof(*t));
+	if (!t)
+		return NULL;
+	mt_slots_thread_init(t);
+	t->hot = &hots[at];
+	mt_self_own(t);
+	begin_owner(t);
+	link_state(t);
+	return t;
+}
+
+struct thread *mt_thread_self(void)
+{
+	struct thread *t = mt_self();
+
+	if (likely(t))
+		return t;
+	if (!xbirth)
+		return &shared_state;
+	t = inherit();
+	if (t)
+		begin_owner(t);
+	else
+		t = new_state();
+	if (!t)
+		return &shared_state;
+	mt_self_become(t);
+	return t;
+}
+
+struct thread *mt_thread_slow(void)
+{
+	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
+
+	if (state == AGENT_OFF || (state == AGENT_EARLY && !mt_init_early()))
+		return NULL;
+	if (mt_thread_quiet())
+		return NULL;
+	if (unlikely(mt_thread_forked()))
+		mt_init_forked();
+	struct thread *t = mt_thread_self();
+	if (unlikely(!t->shared && t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
+		mt_unwind_thread_end(t);
+		begin_owner(t);
+	}
+	state = atomic_load_explicit(&mt_state, memory_order_acquire);
+	if (state == AGENT_DORMANT)
+		mt_init_dormant();
+	else if (state == AGENT_ON && t->hot)
+		t->hot->open = t;
+	/* A detach closes gates after it has changed the state: one that was opened too late is seen here. */
+	atomic_signal_fence(memory_order_seq_cst);
+	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
+		if (t->hot)
+			t->hot->open = NULL;
+		return NULL;
+	}
+	return t;
+}
+
+/* True: t's events are over, and late ones will find that they are not counted. */
+static bool retire(struct thread *t)
+{
+	uintptr_t busy = __atomic_load_n(&t->busy_sp, __ATOMIC_ACQUIRE);
+
+	if (t->hot)
+		t->hot->open = NULL;
+	if (busy == BUSY_OVER)
+		return true;
+	if (busy <= BUSY_TIMED || t->shared)
+		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
+	return false;
+}
+
+/*
+ * The state was OFF before. A thread that passed its gate before that may be anywhere up to its guard, for as long as
+ * it likes: there it finds BUSY_OVER. It may have looked at its guard just before that was written, and write over it:
+ * so each one is seen twice, with a memory barrier of all threads between. One that stays inside
+ * (it left by a longjmp, or lost its cpu) is not waited for.
+ */
+void mt_thread_retire_all(void)
+{
+	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
+	bool all = false;
+
+	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end); tries++) {
+		mt_prim_barrier();
+		all = true;
+		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+			all &= retire(t);
+		if (!all && tries > 3)
+			mt_prim_sleep(200000);
+	}
+	for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
+		__atomic_store_n(&t->busy_sp, BUSY_OVER, __ATOMIC_RELEASE);
+}
+
+void mt_thread_restart(void)
+{
+	mt_thread_retire_all(); /* also what was written over it in the end */
+	atomic_fetch_add(&xsession, 1);
+	mt_prim_drop(rows, MTW_THREADS_MAX * sizeof(*rows));
+	atomic_store(&xrow_count, 1);
+	memset(&shared_state.base, 0, sizeof(shared_state.base));
+	shared_state.busy_sp = UINTPTR_MAX;
+	atomic_store(xbirth, 1); /* we may be a child that was forked in between */
+}
+
+/*
+ * In the child: the other threads did not come along, their counts did. Their states are closed
+ * for ever rather than passed on: what a thread of the parent left proves nothing here.
+ */
+void mt_thread_fork_child(void)
+{
+	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire), *self = mt_self();
+
+	for (; t; t = t->next) {
+		if (t->shared)
+			continue;
+		t->hot->open = NULL;
+		t->busy_sp = 0; /* whoever was within an event is not here */
+		if (t == self)
+			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()), memory_order_relaxed);
+		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))
+			end_owner(t);
+	}
+	if (self) {
+		uint32_t index = atomic_load_explicit(&self->xindex, memory_order_relaxed);
+		if (index)
+			atomic_store_explicit(&rows[index].xtid, self->xtid, memory_order_release);
+	}
+	atomic_store(xbirth, 1);
+}
+
+void mt_thread_named(int tid, const char *name)
+{
+	uint32_t count = mt_thread_count();
+	int own = mt_thread_tid(pthread_self());
+
+	if (!tid)
+		tid = own;
+	if (tid == own)
+		note_early_name(name);
+	for (uint32_t i = count; i-- > 1;) {
+		if (atomic_load_explicit(&rows[i].xtid, memory_order_acquire) != tid)
+			continue;
+		set_name(rows[i].name, name);
+		return;
+	}
+}
+
+uint32_t mt_thread_count(void)
+{
+	return rows ? atomic_load_explicit(&xrow_count, memory_order_acquire) : 1;
+}
+
+bool mt_thread_info(uint32_t index, struct thread_info *info)
+{
+	memset(info, 0, sizeof(*info));
+	info->index = index;
+	if (!index) { /* what threads without an index of their own did */
+		own_tally(&shared_state, &info->done);
+		const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+		for (; t; t = t->next) {
+			struct tally more;
+			own_tally(t, &more);
+			if (!t->shared && !atomic_load_explicit(&t->xindex, memory_order_relaxed))
+				add_tally(&info->done, &more);
+		}
+		return true;
+	}
+	if (index >= mt_thread_count())
+		return false;
+	const struct row *r = &rows[index];
+	info->tid = atomic_load_explicit(&r->xtid, memory_order_acquire);
+	if (!info->tid)
+		return false;
+	memcpy(info->name, r->name, sizeof(info->name));
+	info->name[sizeof(info->name) - 1] = '\0';
+	const struct thread *t = atomic_load_explicit(&r->xstate, memory_order_acquire);
+	if (t)
+		own_tally(t, &info->done);
+	/* Asked last: the state may have been passed on meanwhile, and its figures be the next owner's. */
+	info->ended = atomic_load_explicit(&r->xended, memory_order_acquire);
+	if (info->ended || !t)
+		info->done = r->done;
+	return true;
+}
+
+/* The whole of a small /proc file; the server's own descriptors. */
+static int read_small(const char *path, char *buf, size_t size)
+{
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	if (fd < 0)
+		return (int)fd;
+	long n = mt_prim_call(SYS_read, fd, (long)buf, (long)size - 1, 0, 0, 0);
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+	buf[n > 0 ? n : 0] = '\0';
+	return (int)n;
+}
+
+/* Rows below `settled` have ended for good: long-lived servers do not look at them again. */
+void mt_thread_refresh(void)
+{
+	static uint32_t settled = 1;
+	uint32_t count = mt_thread_count();
+	char path[64], name[32];
+
+	for (uint32_t i = settled; i < count; i++) {
+		struct row *r = &rows[i];
+		int tid = atomic_load_explicit(&r->xtid, memory_order_acquire);
+		if (!tid)
+			continue;
+		bool ended = atomic_load_explicit(&r->xended, memory_order_acquire);
+		if (!ended) {
+			mt_format(path, sizeof(path), "/proc/%d/task/%d/comm", mt_pid, tid);
+			if (read_small(path, name, sizeof(name)) > 0)
+				set_name(r->name, name);
+		}
+		if (ended && i == settled)
+			settled++;
+	}
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * commands.c - what a viewer's frames ask for: marks, options, scans; and what the others are told.
+ *
+ * What one viewer changes all can see: a mark carries who set it, an option who changed it, and the
+ * others get a sentence.
+ */
+#include "server/start.h"
+
+void command_notice(struct server *s, int except, int only, const char *text)
+{
+	struct notice *n = &s->notice[s->notice_serial % NOTICES];
+	size_t len = strlen(text);
+
+	n->serial = ++s->notice_serial;
+	n->except = except;
+	n->only = only;
+	len = len < NOTICE_MAX ? len : NOTICE_MAX - 1;
+	memcpy(n->text, text, len);
+	n->text[len] = 0;
+}
+
+static const char *who(const struct viewer *v)
+{
+	return v->who[0] ? v->who : "another viewer";
+}
+
+static struct option *find_option(struct server *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->option_count; i++)
+		if (!strcmp(s->option[i].name, name))
+			return &s->option[i];
+	if (s->option_count == OPTIONS_MAX)
+		return NULL;
+	struct option *o = &s->option[s->option_count++];
+	size_t len = strlen(name);
+	memcpy(o->name, name, len < MTW_NAME_MAX ? len : MTW_NAME_MAX);
+	return o;
+}
+
+static void keep_option(struct server *s, const char *name, const char *value, const char *by)
+{
+	struct option *o = find_option(s, name);
+	size_t len = strlen(value);
+
+	if (!o)
+		return;
+	len = len < sizeof(o->value) ? len : sizeof(o->value) - 1;
+	memcpy(o->value, value, len);
+	o->value[len] = 0;
+	memcpy(o->who, by, strlen(by) + 1);
+	o->changed = ++s->option_serial;
+}
+
+static bool room_for_filter(struct server *s)
+{
+	if (!s->filter)
+		s->filter = serve_map(FILTERS_MAX * sizeof(*s->filter));
+	return s->filter && s->filter_count < FILTERS_MAX;
+}
+
+/* Remembers the filters in force if they are others than before. */
+static void keep_filters(struct server *s, const char *by)
+{
+	const struct conf *c = &mt_conf;
+	static const struct filter_entry none;
+	struct filter_entry f = { .sample = c->sample, .min_size = c->min_size,
+				  .max_size = c->max_size, .merge = c->merge };
+	const struct filter_entry *last = s->filter_count ? &s->filter[s->filter_count - 1] : &none;
+
+	memcpy(f.libs, c->libs, sizeof(f.libs));
+	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
+	if (f.sample == last->sample && f.min_size == last->min_size && f.max_size == last->max_size &&
+	    f.merge == last->merge && !strcmp(f.libs, last->libs) && !strcmp(f.exclude, last->exclude))
+		return;
+	if (!room_for_filter(s))
+		return;
+	memcpy(f.who, by, strlen(by) + 1);
+	f.since_ns = *by ? serve_now() : 0;
+	s->filter[s->filter_count++] = f;
+}
+
+/* "name=value name=value", a backslash before a character that would end the value. */
+void command_options(struct server *s)
+{
+	char text[2048], name[MTW_NAME_MAX + 1], value[256];
+	size_t at = 0;
+
+	mt_conf_print(text, sizeof(text));
+	while (text[at]) {
+		size_t n = 0, v = 0;
+		for (; text[at] && text[at] != '='; at++)
+			if (n < MTW_NAME_MAX)
+				name[n++] = text[at];
+		at += text[at] == '=';
+		for (; text[at] && text[at] != ' '; at++) {
+			at += text[at] == '\\' && text[at + 1];
+			if (v + 1 < sizeof(value))
+				value[v++] = text[at];
+		}
+		at += text[at] == ' ';
+		name[n] = value[v] = 0;
+		keep_option(s, name, value, "");
+	}
+	if (mt_unwind_why()[0])
+		keep_option(s, "unwind_why", mt_unwind_why(), "");
+	if (mt_attach_is())
+		keep_option(s, "attached", "yes", "");
+	if (mt_real_front())
+		keep_option(s, "malloc_before", mt_real_front(), "");
+	keep_filters(s, "");
+}
+
+/* A string of the frame into a buffer that ends it; control characters would reach a screen. */
+static bool get_text(struct mtw_in *in, char *to, size_t size)
+{
+	size_t len;
+	const char *p = mtw_get_bytes(in, size - 1, &len);
+
+	memcpy(to, p, len);
+	to[len] = 0;
+	for (size_t i = 0; i < len; i++) {
+		if (!to[i])
+			in->bad = true;
+		if ((unsigned char)to[i] < 32 || to[i] == 127)
+			to[i] = '?';
+	}
+	return !in->bad;
+}
+
+static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	char name[MTW_NAME_MAX + 1], text[NOTICE_MAX];
+
+	if (!get_text(in, name, sizeof(name)))
+		return false;
+	if (s->over) {
+		command_notice(s, -1, v->index, "the program has ended; no mark was set");
+		return true;
+	}
+	marks_requests(s); /* theirs have older epochs */
+	uint64_t epoch = mt_slots_next_epoch();
+	uint32_t id = marks_set(s, name, v->who, epoch);
+	if (!id) {
+		command_notice(s, -1, v->index, "no more marks can be set in this session");
+		return true;
+	}
+	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->mark[id].name);
+	command_notice(s, v->index, -1, text);
+	s->next_tick_ns = 0;
+	return true;
+}
+
+static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	uint64_t id = mtw_get(in);
+	char text[NOTICE_MAX];
+
+	if (in->bad)
+		return false;
+	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
+		return true; /* two viewers may drop the same one */
+	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id, s->mark[id].name);
+	command_notice(s, v->index, -1, text);
+	return true;
+}
+
+static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	uint64_t id = mtw_get(in);
+	char name[MTW_NAME_MAX + 1], text[NOTICE_MAX];
+
+	if (!get_text(in, name, sizeof(name)))
+		return false;
+	if (id >= MTW_MARKS_MAX || !marks_rename(s, (uint32_t)id, name))
+		return true;
+	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id, s->mark[id].name);
+	command_notice(s, v->index, -1, text);
+	return true;
+}
+
+static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	char name[MTW_NAME_MAX + 1], value[256], text[NOTICE_MAX];
+
+	if (!get_text(in, name, sizeof(name)) || !get_text(in, value, sizeof(value)))
+		return false;
+	/* What is not told to viewers is not done. */
+	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value)
+					       : "is one change too many for this session";
+	if (wrong) {
+		mt_format(text, sizeof(text), "%s=%.60s was not set: %s %s", name, value,
+			  !strcmp(wrong, "is no option") ? "it" : "the value", wrong);
+		command_notice(s, -1, v->index, text);
+		return true;
+	}
+	keep_filters(s, who(v));
+	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
+	keep_option(s, name, value, who(v));
+	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);
+	command_notice(s, v->index, -1, text);
+	return true;
+}
+
+static bool begin_scan(struct server *s, struct viewer *v, struct mtw_in *in)
+{
+	uint64_t request = mtw_get(in);
+	uint64_t kind = mtw_get_below(in, MTW_KIND_COUNT);
+	uint64_t n = mtw_get_below(in, MTW_BATCH_MAX + 1);
+
+	if (in->bad)
+		return false;
+	if (s->over && kind == MTW_KIND_MEMORY) {
+		command_notice(s, -1, v->index, "the program has ended; its memory is gone");
+		return true;
+	}
+	if (s->over && kind == MTW_KIND_COHORTS)
+		return true; /* the final state has them */
+	if (!scan_ask(v, request, (enum mtw_kind)kind, in, n) && !in->bad)
+		command_notice(s, -1, v->index, "the agent has no memory for a scan");
+	return !in->bad;
+}
+
+bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in)
+{
+	v->wants = true;
+	switch (type) {
+	case MTW_SET_MARK:
+		return set_mark(s, v, in);
+	case MTW_DROP_MARK:
+		return drop_mark(s, v, in);
+	case MTW_RENAME_MARK:
+		return rename_mark(s, v, in);
+	case MTW_SET_OPTION:
+		return set_option(s, v, in);
+	case MTW_SCAN:
+		return begin_scan(s, v, in);
+	default:
+		return true; /* a later version's */
+	}
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * linger.c - what the server tells the board of its process, and whom it waits for when that has ended.
+ *
+ * The board has the figures of every process, but not its stacks. memtop connects to those that matter while they
+ * run; one may end before that, and its server alone has the rest. So the server of a process that mattered stays when no
+ * viewer was there at the end, for linger_ns at most. The process itself is gone by then and waits for nothing, and its
+ * memory is given back first (life_release()). Its record names the socket: after an exec the usual name is the next
+ * program's.
+ */
+#include "follow/board.h"
+#include "server/start.h"
+
+#include <linux/futex.h>
+#include <sys/syscall.h>
+
+static struct board_figures figures(const struct server *s)
+{
+	return (struct board_figures){ s->totals, s->peak_bytes };
+}
+
+/* Its abstract name; "" = none. */
+static const char *socket_of(const struct server *s)
+{
+	const char *name = s->names[s->name_at];
+
+	return s->listen_fd >= 0 && !s->port && name[0] == '@' ? name + 1 : "";
+}
+
+void linger_tell(struct server *s)
+{
+	struct board_figures f = figures(s);
+
+	mt_board_tell(&f, s->exe, s->exec_pending ? NULL : socket_of(s));
+}
+
+static unsigned end_of(const struct server *s, uint32_t *status)
+{
+	*status = s->state_known ? s->state_status : 0;
+	switch (s->state) {
+	case MTW_EXITED:
+		return s->state_known ? BOARD_EXIT : BOARD_UNKNOWN;
+	case MTW_SIGNALLED:
+		return s->state_known ? BOARD_SIGNAL : BOARD_UNKNOWN;
+	case MTW_EXECED:
+		return BOARD_EXEC;
+	default:
+		return BOARD_UNKNOWN;
+	}
+}
+
+/* One who is here takes the final state as ever. A target that waits for its server's end must not wait for this. */
+static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
+{
+	return !anybody && s->state != MTW_DETACHED && !s->thread_mode && !(s->announced && s->target == 1) &&
+	       mt_board_linger_ns() && mt_board_mattered(f);
+}
+
+/* A target that announced its end may wait for its server's. */
+static void let_target_go(struct server *s)
+{
+	atomic_store(&s->shared->xfinal_futex, 1);
+	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
+}
+
+void linger_begin(struct server *s, bool anybody)
+{
+	struct board_figures f = figures(s);
+	uint32_t status;
+
+	s->lingers = wanted(s, anybody, &f) && listen_again(s);
+	if (s->lingers) {
+		s->linger_until_ns = s->over_ns + mt_board_linger_ns();
+		let_target_go(s);
+	}
+	unsigned how = end_of(s, &status);
+	mt_board_ended(&f, how, status, s->lingers, socket_of(s));
+}
+
+/* A viewer that has the final state is what it waited for. */
+void linger_check(struct server *s, uint64_t now)
+{
+	if (!s->lingers || (!s->last_taken && now < s->linger_until_ns && mt_board_linger_ns()))
+		return;
+	s->lingers = false;
+	listen_close(s, true);
+	mt_board_lingered();
+}

@@ -1,0 +1,535 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * loop.c - the server's main loop: one thread, one poll, ticks.
+ *
+ * A tick takes everything that changed out of the target (collect/sums.c), keeps marks and history, and
+ * lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
+ * wants (100 ms by default), else every second: then only for history, the clock of ages, and to
+ * learn of modules before they are gone. Between ticks viewers that are still loading are fed as
+ * fast as they acknowledge.
+ *
+ * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
+ * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets memtop in before.
+ *
+ * Runs as a process of its own in the target's memory; see server/start.h for what may be used here.
+ */
+#include "modules/maps.h"
+#include "server/start.h"
+#include "unwind/fp_proof.h"
+
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <linux/futex.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
+#define DOOR_PATIENCE_NS (5 * SECOND)       /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
+#define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
+#define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
+#define LEAVING_PATIENCE_NS (5 * SECOND)    /* ... when the target runs on */
+#define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take a reason that was written */
+#define LAST_PATIENCE_NS (15 * SECOND)      /* ... the final state: from one ACK to the next */
+#define UNLOAD_PATIENCE_NS (2 * MILLI)
+#define UNLOAD_FAILURES 20
+#define TICK_LEAST_NS (20 * MILLI)
+#define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
+#define ROOM_BYTES ((uintptr_t)16 << 30)    /* of addresses, which mappings come from in turn */
+#define PLACE_BYTES 65536u                  /* the largest page there is */
+#define ROUND_CPU_SECONDS 60                /* that one round of the loop may take: far more than any does */
+#define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
+
+/*
+ * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie in memory that the program
+ * may write to, by an error of its own: a walk ends at the first head that is not as we left it, and after as many as there are.
+ */
+struct mapping {
+	struct mapping *next, *prev;
+	size_t bytes;
+	uint64_t check;
+	uint64_t fill[4]; /* the rest of a cache line */
+};
+static struct mapping *mappings;
+static size_t mapping_count;
+
+static uint64_t check_of(const struct mapping *m)
+{
+	return ((uint64_t)(uintptr_t)m ^ m->bytes) * 0x9e3779b97f4a7c15u ^ (uintptr_t)&mappings;
+}
+
+static bool is_sound(const struct mapping *m)
+{
+	return m->check == check_of(m);
+}
+
+/*
+ * Far from where the kernel puts what the program maps. A program of one thread may unmap a range and put something there
+ * later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The server does: it must not be in the gap. It is a wish
+ * alone, which the kernel grants where that range is free. 32-bit programs have no such room.
+ */
+static uintptr_t next_place(size_t bytes)
+{
+#if UINTPTR_MAX > UINT32_MAX
+	static uintptr_t top, place;
+
+	if (!top)
+		top = ((uintptr_t)&mappings / 8 * 7) & ~(uintptr_t)(ROOM_BYTES - 1);
+	if (place < top - ROOM_BYTES + PLACE_BYTES + bytes)
+		place = top;
+	return place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
+#else
+	return (void)bytes, 0;
+#endif
+}
+
+void *serve_map(size_t bytes)
+{
+	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
+	struct mapping *m = mt_prim_map_at(next_place(bytes), bytes);
+
+	if (!m)
+		return NULL;
+	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */, 0, 0, 0);
+	m->bytes = bytes;
+	m->check = check_of(m);
+	m->next = mappings;
+	if (mappings && is_sound(mappings))
+		mappings->prev = m;
+	mappings = m;
+	mapping_count++;
+	return m + 1;
+}
+
+bool serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
+{
+	const struct mapping *m = mappings;
+
+	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
+		visit(arg, PART_SERVER, (uintptr_t)m, (uintptr_t)m + m->bytes);
+	return !m;
+}
+
+void serve_unmap(void *p, size_t bytes)
+{
+	struct mapping *m = p ? (struct mapping *)p - 1 : NULL;
+
+	(void)bytes;
+	if (!m || !is_sound(m))
+		return; /* nobody knows where it ends: it stays */
+	if (!m->prev)
+		mappings = m->next;
+	else if (is_sound(m->prev))
+		m->prev->next = m->next;
+	if (m->next && is_sound(m->next))
+		m->next->prev = m->prev;
+	mapping_count--;
+	mt_prim_unmap(m, m->bytes);
+}
+
+bool serve_owns(uintptr_t start, uintptr_t end)
+{
+	const struct mapping *m = mappings;
+
+	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
+		if ((uintptr_t)m < end && start < (uintptr_t)m + m->bytes)
+			return true;
+	return false;
+}
+
+void serve_release(void)
+{
+	for (size_t left = mapping_count; left && mappings && is_sound(mappings); left--)
+		serve_unmap(mappings + 1, 0);
+	serve_forget();
+}
+
+void serve_forget(void)
+{
+	mappings = NULL;
+	mapping_count = 0;
+}
+
+uint64_t serve_now(void)
+{
+	return mt_prim_now_ns() - mt_start_ns;
+}
+
+static void leave(int status)
+{
+	mt_prim_call(SYS_exit_group, status, 0, 0, 0, 0, 0);
+}
+
+/* A fault of ours ends the server and nothing else: no core, no signal to the target. */
+static void on_fault(int sig)
+{
+	leave(128 + sig);
+}
+
+struct kernel_sigaction {
+	void (*handler)(int);
+	unsigned long flags;
+	void (*restorer)(void);
+	uint32_t mask[2];
+};
+
+static void guard_faults(void)
+{
+	static const int faults[] = { SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGSYS, SIGTRAP, SIGXCPU };
+	struct kernel_sigaction sa = { on_fault, 0x04000000 /* SA_RESTORER */, NULL, { 0, 0 } };
+	uint64_t mask = ~0ull, no_core[2] = { 0, 0 };
+
+#if !defined(__x86_64__)
+	sa.flags = 0;
+#endif
+	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
+		mt_prim_call(SYS_rt_sigaction, faults[i], (long)&sa, 0, 8, 0, 0);
+		mask &= ~(1ull << (faults[i] - 1));
+	}
+	mt_prim_call(SYS_rt_sigprocmask, SIG_SETMASK, (long)&mask, 0, 8, 0, 0);
+	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
+}
+
+static void raise_descriptor_limit(void)
+{
+	uint64_t limit[2];
+
+	if (mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0) == 0 &&
+	    limit[0] < DESCRIPTORS && limit[1] > limit[0]) {
+		limit[0] = limit[1] < DESCRIPTORS ? limit[1] : DESCRIPTORS;
+		mt_prim_call(SYS_prlimit64, 0, 7, (long)limit, 0, 0, 0);
+	}
+}
+
+/*
+ * A server always ends: what it walks over lies in memory that the program may have written to, and a walk that never comes to
+ * its end takes processor time. The kernel sends SIGXCPU then. A raw thread would take the limit from its program.
+ */
+static void limit_round(struct server *s)
+{
+	uint64_t limit[2], until, now = serve_now();
+	long used[2] = { 0, 0 };
+
+	if (s->thread_mode || now < s->limit_next_ns)
+		return;
+	s->limit_next_ns = now + SECOND;
+	if (mt_prim_call(SYS_prlimit64, 0, 0 /* RLIMIT_CPU */, 0, (long)limit, 0, 0) != 0)
+		return;
+	mt_prim_call(SYS_clock_gettime, 2 /* CLOCK_PROCESS_CPUTIME_ID */, (long)used, 0, 0, 0, 0);
+	until = (uint64_t)used[0] + ROUND_CPU_SECONDS;
+	limit[0] = until < limit[1] ? until : limit[1];
+	mt_prim_call(SYS_prlimit64, 0, 0, (long)limit, 0, 0, 0);
+}
+
+/* What a process of its own needs; a raw thread shares these with the program and leaves them. */
+static void settle(struct server *s)
+{
+	mt_prim_call(SYS_prctl, PR_SET_NAME, (long)"memtop-agent", 0, 0, 0, 0);
+	if (s->thread_mode)
+		return;
+	guard_faults();
+	raise_descriptor_limit();
+	uint64_t wake = 1ull << (SIGUSR1 - 1);
+	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
+}
+
+bool serve_prepare(struct server *s)
+{
+	s->scratch = serve_map(SCRATCH_BYTES);
+	return s->scratch && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && batch_init(s);
+}
+
+static void begin(struct server *s)
+{
+	s->listen_fd = s->signal_fd = -1;
+	settle(s);
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		s->viewer[i].index = i;
+		s->viewer[i].fd = -1;
+	}
+	s->scan.viewer = -1;
+	s->start_unix_ns = mt_prim_unix_ns() - serve_now();
+	s->state_known = 1;
+	s->state_serial = 1;
+	s->listen_until_ns = serve_now() + 2 * SECOND;
+	listen_try(s, serve_now());
+	rights_begin(s);
+	life_begin(s);
+	s->next_second_ns = serve_now() + SECOND; /* nothing has changed yet */
+	proc_identity(s);
+	command_options(s);
+	/* The program may change its directory and unmount the old one: do not hold it. */
+	if (!s->thread_mode)
+		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
+}
+
+/* Before its hooks are in place, an attached agent can keep nobody from unloading what is looked at. */
+static void look_at_modules(void)
+{
+	static unsigned failures;
+
+	if (mt_attach_is() && atomic_load(&mt_state) != AGENT_ON)
+		return;
+	bool held = mt_unloads_hold(UNLOAD_PATIENCE_NS);
+	failures = held ? 0 : failures + 1;
+	if (!held && failures < UNLOAD_FAILURES) {
+		mt_maps_settle();
+		return;
+	}
+	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a longjmp */
+	if (!held)
+		return;
+	hooked_look();
+	mt_unloads_release();
+}
+
+void serve_tick(struct server *s, bool all)
+{
+	if (!s->over) {
+		look_at_modules();
+		mt_unwind_proof_expire(serve_now());
+		mt_live_advance(serve_now(), false);
+	}
+	marks_requests(s);
+	sums_pass(s, all);
+	sums_modules(s);
+	sums_threads(s);
+	proc_figures(s);
+	history_point(s, s->pass_ns, s->over);
+	samples_tick(s);
+	if (!s->over)
+		linger_tell(s);
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state == VIEWER_OPEN)
+			encode_pump(s, &s->viewer[i], true);
+}
+
+static uint64_t tick_length(const struct server *s)
+{
+	uint64_t ns = s->history->interval_ns < SECOND ? s->history->interval_ns : SECOND;
+
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		const struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_OPEN && v->tick_ns < ns)
+			ns = v->tick_ns;
+	}
+	return ns < TICK_LEAST_NS ? TICK_LEAST_NS : ns;
+}
+
+/* Is anybody left who may still take something? */
+static bool anybody(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		if (s->viewer[i].state != VIEWER_FREE)
+			return true;
+	return !door_empty(s);
+}
+
+/* For those who are here, or may still come. */
+static void last_tick(struct server *s)
+{
+	scan_last(s); /* first: the tick sends the final state */
+	serve_tick(s, true);
+}
+
+/* The target is gone, or the agent is out of it. */
+static void the_end(struct server *s)
+{
+	s->over = true;
+	s->over_ns = serve_now();
+	s->exec_pending = false;
+	if (s->listen_fd >= 0)
+		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
+	bool here = anybody(s);
+	if (here)
+		last_tick(s);
+	else
+		sums_pass(s, true); /* all that the board is told */
+	linger_begin(s, here);
+	if (s->lingers)
+		last_tick(s);
+	else
+		listen_close(s, true);
+	for (int i = 0; i < VIEWERS_MAX; i++)
+		s->viewer[i].since_ns = s->over_ns;
+	door_since(s, s->over_ns);
+}
+
+/* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
+static void requests(struct server *s, uint64_t now)
+{
+	uint32_t exec = atomic_load(&s->shared->xexec_futex);
+
+	if (exec == EXEC_BEGINS) {
+		listen_close(s, true);
+		s->exec_pending = true;
+		s->exec_since_ns = now;
+		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
+			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0, 0);
+	}
+	if (s->exec_pending && (exec == EXEC_NONE || now > s->exec_since_ns + 2 * SECOND)) {
+		s->exec_pending = false;
+		atomic_store(&s->shared->xexec_futex, EXEC_NONE);
+		s->listen_until_ns = now + 2 * SECOND;
+	}
+	for (int i = 0; i < MARK_REQUESTS; i++) {
+		uint32_t state = atomic_load(&s->shared->mark[i].xstate);
+		if (state == REQUEST_READY || state == REQUEST_ABANDONED)
+			s->next_tick_ns = 0;
+	}
+	if (atomic_load(&s->shared->xleave) && !s->over)
+		s->next_tick_ns = 0;
+	if (atomic_exchange(&s->shared->xgiven, false))
+		s->next_second_ns = s->next_tick_ns = 0;
+	if (s->dies_along && atomic_load(&s->shared->xexit) && !s->over)
+		s->next_second_ns = s->next_tick_ns = 0;
+}
+
+/* Those who do not come to the point, or do not take what they were sent. */
+static void patience(struct server *s, uint64_t now)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &s->viewer[i];
+		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS : s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
+
+		if (v->state == VIEWER_CLOSING)
+			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
+		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
+			viewer_close(s, v);
+	}
+	door_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+}
+
+static int timeout_ms(const struct server *s, uint64_t now)
+{
+	uint64_t until = s->next_tick_ns;
+
+	if (s->over)
+		until = now + 100 * MILLI;
+	if (scan_waits(s))
+		return 0;
+	if (s->listen_fd < 0 && !s->listen_given_up && !s->over && !s->exec_pending &&
+	    s->listen_next_ns < until)
+		until = s->listen_next_ns;
+	if (s->exec_pending && now + MILLI < until)
+		until = now + MILLI;
+	if (s->listen_fd >= 0 && door_opens(s) > now && door_opens(s) < until)
+		until = door_opens(s);
+	if (until <= now)
+		return 0;
+	uint64_t ms = (until - now + MILLI - 1) / MILLI;
+	return ms > 1000 ? 1000 : (int)ms;
+}
+
+/* Waits at most so long, and serves whatever is ready. */
+static void poll_once(struct server *s, int ms)
+{
+	struct pollfd fd[VIEWERS_MAX + 3 + DOOR_PLACES];
+	int viewer[VIEWERS_MAX + 3], n = 0;
+	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
+
+	fd[n++] = (struct pollfd){ door_opens(s) > serve_now() ? -1 : s->listen_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		const struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_FREE)
+			continue;
+		viewer[n] = i;
+		fd[n++] = (struct pollfd){ v->fd, (short)(POLLIN | (v->out_len ? POLLOUT : 0)), 0 };
+	}
+	int strangers = door_watch(s, fd + n);
+	if (mt_prim_call(SYS_ppoll, (long)fd, n + strangers, (long)ts, 0, 8, 0) <= 0)
+		return;
+	if (fd[1].revents)
+		s->next_tick_ns = s->next_second_ns = 0;
+	if (fd[2].revents) {
+		uint8_t info[128 * 4];
+		mt_prim_call(SYS_read, s->signal_fd, (long)info, sizeof(info), 0, 0, 0);
+	}
+	for (int i = 3; i < n; i++) {
+		struct viewer *v = &s->viewer[viewer[i]];
+		if (fd[i].revents & (POLLIN | POLLHUP | POLLERR))
+			viewer_read(s, v);
+		if (v->state != VIEWER_FREE && (fd[i].revents & POLLOUT))
+			viewer_write(s, v);
+	}
+	door_ready(s, fd + n, strangers); /* before newcomers push any of them out */
+	if (fd[0].revents)
+		door_arrivals(s, serve_now());
+}
+
+static void feed(struct server *s)
+{
+	for (int i = 0; i < VIEWERS_MAX; i++) {
+		struct viewer *v = &s->viewer[i];
+		if (v->state == VIEWER_OPEN && v->wants)
+			encode_pump(s, v, false);
+	}
+}
+
+static void due(struct server *s)
+{
+	uint64_t now = serve_now();
+
+	requests(s, now);
+	if (!s->over && !s->exec_pending)
+		listen_try(s, now);
+	if (!s->over && (now >= s->next_tick_ns || s->exec_pending)) {
+		bool second = now >= s->next_second_ns;
+		if (second)
+			s->next_second_ns = now + SECOND;
+		if (life_check(s, second) || leave_check(s)) {
+			the_end(s);
+		} else if (now >= s->next_tick_ns) {
+			serve_tick(s, false);
+			s->next_tick_ns = now + tick_length(s);
+		}
+	}
+	patience(s, now);
+	feed(s);
+	linger_check(s, now);
+	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
+	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) && s->state != MTW_DETACHED) {
+		s->released = true;
+		life_release(s);
+	}
+}
+
+void serve_breathe(struct server *s)
+{
+	poll_once(s, 0);
+	if (s->over)
+		return; /* the last walks are one round */
+	limit_round(s);
+	due(s);
+}
+
+int serve_main(void *arg)
+{
+	struct server *s = arg;
+
+	atomic_store(&s->shared->xtid, mt_prim_gettid());
+	atomic_store(&s->shared->xpid, mt_prim_getpid());
+	begin(s);
+	atomic_store(&s->shared->xstate_futex, SERVER_UP);
+	/*
+	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7), autogroup),
+	 * and a busy machine may leave such a group without its first turn for seconds, while a thread of
+	 * the target is held until we are up.
+	 */
+	if (!s->thread_mode)
+		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
+	while (!s->over || anybody(s) || s->lingers) {
+		limit_round(s);
+		poll_once(s, timeout_ms(s, serve_now()));
+		due(s);
+		scan_run(s);
+	}
+	if (s->state == MTW_DETACHED)
+		leave_memory(s);
+	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
+	atomic_store(&s->shared->xfinal_futex, 1);
+	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);
+	mt_prim_call(s->thread_mode ? SYS_exit : SYS_exit_group, 0, 0, 0, 0, 0, 0);
+	return 0;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * proc.c - what /proc and the kernel's clocks say about the target; read in the server.
+ *
+ * Everything is read anew by raw calls into a buffer on the stack. A /proc that is missing or
+ * hidden gives zeros, which viewers show as unknown.
+ */
+#include "modules/maps.h"
+#include "server/start.h"
+
+#include <fcntl.h>
+#include <sys/syscall.h>
+
+#define CLOCK_OF_THREAD 3L                       /* CLOCK_THREAD_CPUTIME_ID: the server's own */
+#define CLOCK_OF_PROCESS(pid) ((~(long)(pid) << 3) | 2) /* scheduler clock of that process */
+
+/* Files that a sealed server still reads (server/privileges.c): the target's, then its own. */
+#define KEPT_OF_TARGET 3
+static const char *const kept_names[] = { "stat", "statm", "status", "status", "maps", "smaps", "uid_map" };
+#define KEPT (sizeof(kept_names) / sizeof(*kept_names))
+static struct {
+	int pid;
+	long fd;
+} kept_file[KEPT]; /* pid 0: not kept */
+
+long proc_open(int pid, const char *file)
+{
+	char path[64];
+
+	for (size_t i = 0; i < KEPT; i++)
+		if (kept_file[i].pid == pid && !strcmp(kept_names[i], file) &&
+		    mt_prim_call(SYS_lseek, kept_file[i].fd, 0, 0 /* SEEK_SET */, 0, 0, 0) == 0)
+			return kept_file[i].fd;
+	mt_format(path, sizeof(path), "/proc/%d/%s", pid, file);
+	return mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+}
+
+void proc_close(long fd)
+{
+	for (size_t i = 0; i < KEPT; i++)
+		if (kept_file[i].pid && kept_file[i].fd == fd)
+			return;
+	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
+}
+
+/* After a fork of the target they are its parent's. */
+void proc_forget(void)
+{
+	memset(kept_file, 0, sizeof(kept_file));
+}
+
+void proc_keep(int target)
+{
+	for (size_t i = 0; i < KEPT; i++) {
+		int pid = i < KEPT_OF_TARGET ? target : mt_prim_getpid();
+		kept_file[i].pid = 0;
+		kept_file[i].fd = proc_open(pid, kept_names[i]);
+		kept_file[i].pid = kept_file[i].fd < 0 ? 0 : pid;
+	}
+}
+
+long proc_read(int pid, const char *file, char *buf, size_t size)
+{
+	size_t n = 0;
+	long fd = proc_open(pid, file);
+
+	buf[0] = 0;
+	if (fd < 0)
+		return fd;
+	while (n + 1 < size) {
+		long got = mt_prim_call(SYS_read, fd, (long)(buf + n), (long)(size - 1 - n), 0, 0, 0);
+		if (got <= 0)
+			break;
+		n += (size_t)got;
+	}
+	buf[n] = 0;
+	proc_close(fd);
+	return (long)n;
+}
+
+/* Fields are counted from behind the name, which may hold spaces and parentheses. */
+static const char *after_name(const char *stat)
+{
+	const char *at = strrchr(stat, ')');
+
+	return at && at[1] == ' ' ? at + 2 : NULL;
+}
+
+char proc_state(const char *stat)
+{
+	const char *at = after_name(stat);
+
+	return at ? *at : 0;
+}
+
+static uint64_t number(const char *at)
+{
+	uint64_t v = 0;
+
+	while (*at >= '0' && *at <= '9')
+		v = v * 10 + (uint64_t)(*at++ - '0');
+	return v;
+}
+
+const char *proc_status(const char *status, const char *name)
+{
+	size_t len = strlen(name);
+	const char *at = status;
+
+	while (at && (strncmp(at, name, len) || at[len] != ':')) {
+		at = strchr(at, '\n');
+		at = at ? at + 1 : NULL;
+	}
+	for (at = at ? at + len + 1 : NULL; at && (*at == ' ' || *at == '\t'); at++)
+		;
+	return at;
+}
+
+uint64_t proc_status_number(const char *status, const char *name)
+{
+	const char *at = proc_status(status, name);
+
+	return at ? number(at) : 0;
+}
+
+uint64_t proc_field(const char *stat, int field)
+{
+	const char *at = after_name(stat);
+
+	for (int i = 3; at && i < field; i++) {
+		at = strchr(at, ' ');
+		at = at ? at + 1 : NULL;
+	}
+	return at ? number(at) : 0;
+}
+
+uintptr_t proc_hex(const char **at)
+{
+	uintptr_t v = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (uintptr_t)(c - 'a' + 10);
+		else
+			return v;
+	}
+}
+
+static uint64_t clock_of(long clock)
+{
+	long ts[2] = { 0, 0 };
+
+	mt_prim_call(SYS_clock_gettime, clock, (long)ts, 0, 0, 0, 0);
+	return (uint64_t)ts[0] * SECOND + (uint64_t)ts[1];
+}
+
+static uint64_t hook_time(void)
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+	uint64_t ns = 0;
+
+	for (; t; t = t->next) {
+		uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+				  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+		const struct filtering *f = &t->filter;
+		uint64_t filtered = atomic_load_explicit(&f->xevents, memory_order_relaxed);
+		uint64_t weighed = atomic_load_explicit(&f->xweighed, memory_order_relaxed);
+		events = events > weighed ? events - weighed : 0; /* those are among `filtered` */
+		if (t->hook_samples)
+			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples * (double)events);
+		if (f->samples)
+			ns += (uint64_t)((double)f->ns / (double)f->samples * (double)filtered);
+	}
+	return ns;
+}
+
+static void sum_effort(struct server *s)
+{
+	const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire);
+
+	memset(&s->effort, 0, sizeof(s->effort));
+	for (; t; t = t->next)
+		mt_unwind_effort(t, &s->effort);
+	s->effort_allocations = s->totals.alloc_blocks;
+}
+
+struct resident {
+	uint64_t of[PART_COUNT];
+	unsigned char counts; /* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are only zeros */
+};
+
+/* Adds the bytes of the pages that are there. */
+static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t end)
+{
+	static unsigned char there[4096];
+	struct resident *r = arg;
+	size_t page = mt_prim_page_bytes(), slice = sizeof(there) * page;
+
+	start &= ~(page - 1);
+	for (uintptr_t at = start; at < end; at += slice) {
+		size_t bytes = end - at < slice ? end - at : slice, pages = (bytes + page - 1) / page;
+		unsigned char counts = r->counts;
+		if (!mt_prim_touched(at, pages, there)) { /* no /proc here */
+			counts = 1;
+			if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) < 0)
+				continue; /* gone meanwhile */
+		}
+		for (size_t i = 0; i < pages; i++)
+			r->of[part] += there[i] & counts ? page : 0;
+	}
+}
+
+/* What the agent takes of memory, by the kernel's word. Looked at less often where that takes longer. */
+static void measure_memory(struct server *s)
+{
+	struct resident r = { .counts = mt_init_shares_pages() ? PAGE_THERE : PAGE_ALONE };
+	uint64_t begin = serve_now(), sum = 0;
+
+	mt_arena_each(add_resident, &r);
+	serve_each_mapping(add_resident, &r);
+	memcpy(s->memory_of, r.of, sizeof(s->memory_of));
+	for (int i = 0; i < PART_COUNT; i++)
+		sum += s->memory_of[i];
+	s->memory_bytes = sum;
+	mt_arena_tell(sum, s->peak_bytes);
+	uint64_t took = serve_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */
+	uint64_t pause = age < SECOND ? age : SECOND;
+	s->memory_next_ns = s->pass_ns + (1000 * took > pause ? 1000 * took : pause);
+}
+
+/* Children of the main thread that still run the same program: they count by themselves. */
+static uint64_t count_children(struct server *s)
+{
+	char file[48], list[4096], path[64], exe[512];
+	uint64_t n = 0;
+
+	mt_format(file, sizeof(file), "task/%d/children", s->target);
+	if (proc_read(s->target, file, list, sizeof(list)) <= 0)
+		return 0;
+	for (const char *at = list; *at >= '0' && *at <= '9';) {
+		int pid = (int)number(at);
+		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
+		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe), 0, 0);
+		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
+		at = strchr(at, ' ');
+		at = at ? at + 1 : "";
+	}
+	return n;
+}
+
+void proc_figures(struct server *s)
+{
+	char text[1024];
+	uint64_t rss = s->rss_bytes, virt = s->virtual_bytes, threads = s->thread_count;
+	uint64_t children = s->children;
+
+	s->agent_cpu_ns = clock_of(CLOCK_OF_THREAD);
+	s->hook_ns = hook_time();
+	if (s->over || s->pass_ns >= s->effort_next_ns) {
+		s->effort_next_ns = s->pass_ns + SECOND;
+		sum_effort(s);
+	}
+	if (s->over || s->pass_ns >= s->memory_next_ns)
+		measure_memory(s);
+	if (s->over)
+		return; /* the last figures stay */
+	if (proc_read(s->target, "statm", text, sizeof(text)) > 0) {
+		const char *second = strchr(text, ' ');
+		virt = number(text) * mt_prim_page_bytes();
+		rss = second ? number(second + 1) * mt_prim_page_bytes() : 0;
+	}
+	if (proc_read(s->target, "stat", text, sizeof(text)) > 0) {
+		threads = proc_field(text, 20); /* qemu-user says 0 */
+		threads -= threads && s->thread_mode;
+	}
+	if (s->pass_ns >= s->children_next_ns) {
+		s->children_next_ns = s->pass_ns + SECOND;
+		children = count_children(s);
+	}
+	uint64_t cpu = clock_of(CLOCK_OF_PROCESS(s->target));
+	if (cpu)
+		s->target_cpu_ns = cpu;
+	if (rss != s->rss_bytes || virt != s->virtual_bytes || threads != s->thread_count ||
+	    children != s->children)
+		s->process_pass = s->pass;
+	s->rss_bytes = rss;
+	s->virtual_bytes = virt;
+	s->thread_count = threads;
+	s->children = children;
+}
+
+void proc_identity(struct server *s)
+{
+	char path[64];
+
+	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->exe, sizeof(s->exe) - 1, 0, 0);
+	s->exe[n > 0 ? n : 0] = 0;
+	n = proc_read(s->target, "cmdline", s->args, sizeof(s->args));
+	s->args_len = n > 0 ? (size_t)n : 0;
+}
+
+/* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its name is gone. */
+static bool mapped_file(uintptr_t addr, char *file, size_t size)
+{
+	char text[MTW_STRING_MAX + 256];
+	size_t have = 0;
+	bool found = false;
+
+	long fd = proc_open(mt_prim_getpid(), "maps");
+	while (fd >= 0 && !found) {
+		long got = mt_prim_call(SYS_read, fd, (long)(text + have), (long)(sizeof(text) - 1 - have), 0, 0, 0);
+		if (got <= 0)
+			break;
+		have += (size_t)got;
+		text[have] = 0;
+		char *line = text, *end;
+		for (; !found && (end = strchr(line, '\n')); line = end + 1) {
+			uintptr_t from, to;
+			*end = 0;
+			const char *name = strchr(line, '/');
+			const char *at = line;
+			from = proc_hex(&at);
+			at += *at == '-';
+			to = proc_hex(&at);
+			found = name && addr >= from && addr < to;
+			if (found)
+				mt_format(file, size, "%s", name);
+		}
+		have = (size_t)(text + have - line);
+		memmove(text, line, have);
+	}
+	if (fd >= 0)
+		proc_close(fd);
+	return found;
+}
+
+/*
+ * The loader keeps the name that it was given. A relative one says nothing to a viewer, nor to us: the
+ * program may stand elsewhere by now. So the kernel is asked, in the server, as soon as the module is met; one
+ * that is gone by then keeps its relative name. A file whose name is gone is still named by it where a
+ * build-id keeps viewers from taking its successor for it, else with the kernel's words, which lead nowhere.
+ */
+void proc_file_of(struct module *m)
+{
+	static const char gone[] = " (deleted)";
+	char file[MTW_STRING_MAX];
+	bool relative = m->path[0] != '/';
+
+	if (m->file || !strchr(m->path, '/') || (!relative && m->build_id_len) || !mapped_file(m->start, file, sizeof(file)))
+		return;
+	mt_maps_settle();
+	if (atomic_load(&m->xflags) & MTW_MODULE_GONE)
+		return; /* that may have been another's */
+	size_t len = strlen(file), tail = sizeof(gone) - 1;
+	bool deleted = len > tail && !strcmp(file + len - tail, gone);
+	if (!relative && !deleted)
+		return;
+	if (deleted && m->build_id_len)
+		file[len -= tail] = 0;
+	char *kept = mt_arena_alloc(len + 1);
+	if (kept)
+		m->file = memcpy(kept, file, len + 1);
+}

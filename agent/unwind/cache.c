@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cache.c - what a thread remembers of pcs and trie edges, and the slow ways to learn them.
+ *
+ * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's entry
+ * stands the shared one (unwind/stacks.c keeps the rule with the location), behind an edge the trie.
+ *
+ * With fold_recursion=on a call site that stands on a path already is gone back to, in place of a new step:
+ * main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than there are call sites, and what
+ * recursion makes of them is few. What is remembered of an edge is where it led.
+ *
+ * A table that missed as often as it has entries is replaced by an empty one four times as large, up to a
+ * limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs. Old tables
+ * stay mapped, as an interrupted capture may be looking at them: a third of the new one in all.
+ */
+#include "modules/maps.h"
+#include "unwind/rule.h"
+#include "unwind/stacks.h"
+#include "unwind/unwind.h"
+#include "unwind/incremental.h"
+#include "unwind/fp_proof.h"
+
+#include <string.h>
+
+#define PC_SETS 128u    /* 6 KiB; to begin with */
+#define PC_SETS_MAX 8192u
+#define EDGE_SETS 256u  /* 6 KiB */
+#define EDGE_SETS_MAX 16384u
+#define LEAST_FRAMES 160u
+#define MOST_FRAMES 8192u
+#define SLACK 64 /* an interrupted capture may write a frame's pairs too many */
+
+static struct unwind_cache *map_cache(uint32_t frames)
+{
+	size_t tables = PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
+	size_t bytes = sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
+		       frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
+	struct unwind_cache *u;
+
+	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
+	u = mt_prim_map(bytes, false);
+	if (!u)
+		return NULL;
+	u->bytes = bytes;
+	u->capacity = frames;
+	u->pcs = (struct pc_entry(*)[2])(u + 1);
+	u->pc_mask = PC_SETS - 1;
+	u->pcs_full = 2 * PC_SETS;
+	u->edges = (struct edge_entry(*)[2])(u->pcs + PC_SETS);
+	u->edge_mask = EDGE_SETS - 1;
+	u->edges_full = 2 * EDGE_SETS;
+	u->frames = (struct frame *)(u->edges + EDGE_SETS) + 1;
+	u->frames[-1].at.sp = UINTPTR_MAX; /* ends the search for a kept frame */
+	u->steps = (struct step *)(u->frames + frames);
+	u->pairs = (struct pair *)(u->steps + frames);
+	u->generation = mt_maps_generation();
+	mt_arena_range((uintptr_t)u, bytes, PART_CACHES);
+	return u;
+}
+
+/* Four times `sets`, empty; NULL: no memory. */
+static void *larger_table(uint32_t sets, size_t set_bytes)
+{
+	size_t bytes = 4 * sets * set_bytes;
+	void *table = mt_prim_map(bytes, false);
+
+	if (table) {
+		mt_arena_range((uintptr_t)table, bytes, PART_CACHES);
+	}
+	return table;
+}
+
+static void grow_pcs(struct unwind_cache *u)
+{
+	uint32_t sets = u->pc_mask + 1;
+	void *table = sets < PC_SETS_MAX ? larger_table(sets, sizeof(*u->pcs)) : NULL;
+
+	u->pcs_full = table ? u->effort.pc_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	if (!table)
+		return;
+	u->pc_mask = 0; /* an interruption finds less, but nothing wrong */
+	atomic_signal_fence(memory_order_seq_cst);
+	u->pcs = table;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->pc_mask = 4 * sets - 1;
+}
+
+static void grow_edges(struct unwind_cache *u)
+{
+	uint32_t sets = u->edge_mask + 1;
+	void *table = sets < EDGE_SETS_MAX ? larger_table(sets, sizeof(*u->edges)) : NULL;
+
+	u->edges_full = table ? u->effort.edge_misses + 8 * (uint64_t)sets : UINT64_MAX;
+	if (!table)
+		return;
+	u->edge_mask = 0;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->edges = table;
+	atomic_signal_fence(memory_order_seq_cst);
+	u->edge_mask = 4 * sets - 1;
+}
+
+struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
+{
+	uint32_t wanted = depth < LEAST_FRAMES ? LEAST_FRAMES
+			  : depth > MOST_FRAMES ? MOST_FRAMES
+						: depth;
+
+	if (t->unwind && t->unwind->capacity >= wanted)
+		return t->unwind; /* deeper than we go: the engine cuts */
+	/* A smaller one stays mapped: it may be in use further out. */
+	struct unwind_cache *u = map_cache(wanted);
+	if (u && t->unwind) {
+		u->passes = t->unwind->passes;
+		u->effort = t->unwind->effort;
+	}
+	if (u)
+		__atomic_store_n(&t->unwind, u, __ATOMIC_RELEASE); /* mt_unwind_effort() */
+	return t->unwind;
+}
+
+/* Called when the maps are under suspicion, or their generation changed. */
+void mt_unwind_cache_settle(struct unwind_cache *u)
+{
+	u->suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_acquire);
+	mt_maps_settle();
+	uint32_t generation = mt_maps_generation(), age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
+	if (age != u->age)
+		u->count = 0;
+	u->age = age;
+	if (generation == u->generation)
+		return;
+	u->generation = generation;
+	u->count = 0;
+	memset(u->pcs, 0, (u->pc_mask + 1) * sizeof(*u->pcs));
+	mt_unwind_proof_forget(&u->known);
+}
+
+static uint64_t shared_rule(code_id code, const struct module *m, uintptr_t pc)
+{
+	_Atomic uint64_t *place = code ? mt_stacks_rule(code) : NULL;
+	uint64_t rule = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+
+	if (!rule) {
+		rule = mt_unwind_rule(m, pc);
+		if (place)
+			atomic_store_explicit(place, rule, memory_order_relaxed);
+	}
+	return rule;
+}
+
+static uint32_t shape_of(uint64_t rule)
+{
+	uint32_t shape = rule & RULE_OWN ? FRAME_OWN : 0;
+
+	switch (rule & RULE_KIND) {
+	case RULE_FAST:
+		return shape | (rule_uses_bp(rule) ? FRAME_USES_BP : 0) | (rule & RULE_SAVED ? FRAME_SAVED : 0) |
+		       (rule & RULE_WORD ? FRAME_WORD : 0);
+	case RULE_SIGNAL:
+		return shape | FRAME_SIGNAL | FRAME_SAVED;
+	case RULE_PROVE:
+		return shape | FRAME_USES_BP | FRAME_SAVED;
+	case RULE_SLOW:
+		return shape | FRAME_SLOW | FRAME_USES_BP;
+	}
+	return shape;
+}
+
+const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
+{
+	struct module *m = mt_maps_find(pc_lookup(pc));
+	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+	/* Linked statically, the agent is part of the program: nothing is skipped then. */
+	uint64_t own = (flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT ? RULE_OWN : 0;
+	struct pc_entry e = { pc, 0, { 0, 0 } };
+
+	if (!m) /* no return address at all? */
+		own |= mt_unwind_rule(m, pc) & RULE_OWN;
+	if (!own)
+		e.call.code = mt_stacks_code_in(pc_bare(pc),
+						pc & PC_EXACT ? MTW_NODE_SIGNAL : MTW_NODE_CODE, m);
+	e.rule = shared_rule(e.call.code, m, pc) | own;
+	e.call.shape = shape_of(e.rule);
+	u->effort.pc_misses++;
+	if (unlikely(u->effort.pc_misses >= u->pcs_full))
+		grow_pcs(u);
+	struct pc_entry *set = unwind_pc_set(u, pc);
+	set[1] = set[0];
+	set[0] = e;
+	return &set[0];
+}
+
+/* The node of `code` on the path to `node`, 0 = there is none. */
+static node_id met_before(node_id node, code_id code)
+{
+	for (; node; node = mt_stacks_node(node)->parent)
+		if (mt_stacks_node(node)->code == code)
+			break;
+	return node;
+}
+
+node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code)
+{
+	node_id child = unlikely(mt_conf.fold_recursion) ? met_before(parent, code) : 0;
+
+	if (likely(!child))
+		child = mt_stacks_child(parent, code);
+
+	u->effort.edge_misses++;
+	if (child) {
+		if (unlikely(u->effort.edge_misses >= u->edges_full))
+			grow_edges(u);
+		struct edge_entry *set = unwind_edge_set(u, parent, code);
+		set[1] = set[0];
+		set[0] = (struct edge_entry){ parent, code, child };
+	}
+	return child;
+}

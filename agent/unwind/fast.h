@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * fast.h - is this the stack of the last allocation, or of one not long ago?
+ *
+ * An engine keeps the thread's last stack as pairs: each word that a walk would read, and what
+ * it was (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of them, together
+ * with all that was concluded from them; of a deep stack it has the inner ones, and the outer ones are those
+ * of the kept stack, as long as that is the same there (frame.made).
+ * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
+ * looked at under the guard of record/record.c, so that no capture can be under way.
+ */
+#ifndef MT_UNWIND_FAST_H
+#define MT_UNWIND_FAST_H
+
+#include "modules/maps.h"
+#include "unwind/unwind.h"
+#include "unwind/incremental.h"
+
+#include <string.h>
+
+MT_INLINE bool pair_holds(const struct pair *p)
+{
+	return likely(*(const uintptr_t *)p->at == p->is);
+}
+
+/*
+ * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
+ * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
+ */
+bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
+#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
+#define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
+MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
+{
+	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
+	switch (n) {
+	HOLDS(29) HOLDS(28)
+	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
+	case 0:
+		return true;
+	case HIT_DEEP:
+		return false;
+	}
+	__builtin_unreachable();
+}
+
+MT_INLINE bool unwind_same_place(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return likely(h->sp == sp && h->pc == pc && !((h->fp ^ fp) & h->fp_mask));
+}
+
+/* 4 instructions a frame; some 15 besides. */
+MT_INLINE bool unwind_hits(const struct hit *h, uintptr_t pc, uintptr_t sp, uintptr_t fp)
+{
+	return unwind_same_place(h, pc, sp, fp) &&
+	       likely(h->era == atomic_load_explicit(&mt_era, memory_order_relaxed)) &&
+	       unwind_few_pairs_hold(h->own, h->few);
+}
+
+/* The outer part of a deep stack: is the kept one the same there, and does that hold? */
+MT_INLINE bool unwind_outer_holds(const struct unwind_cache *u, const struct hit *h)
+{
+	return u->count > h->outer && u->frames[h->outer].made == h->made &&
+	       mt_unwind_pairs_hold(u->pairs, u->frames[h->outer].pairs);
+}
+
+/* The ways of the set where a stack would be: where hits lie, in bytes; ended by 0 unless all are taken. */
+MT_INLINE uint32_t *unwind_ways(const struct thread *t, uintptr_t pc, uintptr_t sp)
+{
+	uint32_t(*ways)[HIT_WAYS] = (void *)t->hits;
+
+	_Static_assert(HIT_SETS * sizeof(*ways) <= HIT_FIRST * sizeof(struct hit), "the table");
+	return ways[((pc ^ sp) * 0x9e3779b97f4a7c15u >> 32) % HIT_SETS];
+}
+
+MT_INLINE struct hit *unwind_hit(const struct thread *t, uint32_t way)
+{
+	return (struct hit *)((char *)t->hits + way);
+}
+
+/* The one that a new stack takes: a fresh one, or each of its set in turn. */
+MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t sp)
+{
+	uint32_t *way = unwind_ways(t, pc, sp), i = 0;
+
+	while (i < HIT_WAYS && way[i])
+		i++;
+	if (i < HIT_WAYS) { /* a handler that leaves in between for good makes two ways to one hit, never too many hits */
+		way[i] = (uint32_t)((HIT_FIRST + t->hit_count) * sizeof(struct hit));
+		atomic_signal_fence(memory_order_release);
+		t->hit_count++;
+	} else {
+		i = t->turn % HIT_WAYS;
+	}
+	t->turn++;
+	return unwind_hit(t, way[i]);
+}
+
+MT_INLINE bool unwind_deep_holds(const struct thread *t, const struct hit *h)
+{
+	return mt_unwind_pairs_hold(h->own, h->count) && unwind_outer_holds(t->unwind, h);
+}
+
+/* NULL: not met lately. Its era may be over, but nothing that its stack depends on has changed. */
+MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintptr_t sp,
+				    uintptr_t fp)
+{
+	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
+	uint32_t suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed);
+	const uint32_t *way = unwind_ways(t, pc, sp), *end = way + HIT_WAYS;
+
+	for (; way < end && *way; way++) {
+		struct hit *h = unwind_hit(t, *way);
+		if (unwind_same_place(h, pc, sp, fp) && likely(h->epoch == epoch && h->suspicion == suspicion) &&
+		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h) : unwind_few_pairs_hold(h->own, h->few)))
+			return h;
+	}
+	return NULL;
+}
+
+/* Of a deep stack that many frames are a hit's own. */
+#define HIT_FRAMES 14u
+
+/* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner frames. */
+MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
+{
+	uint32_t pairs = u->frames[u->count - 1].pairs;
+
+	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES)) /* few frames of three pairs each */
+		return pairs;
+	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
+}
+
+/*
+ * After a capture: may the stack be remembered? Not if more than its pairs must be looked at next
+ * time: a truncated one is counted each time, a foreign one may be unmapped, and what the loader
+ * does is announced by its allocations.
+ */
+MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *r)
+{
+	if (unlikely(!u || !u->count || u->base || u->known.foreign || u->known.spilled ||
+		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
+		return false;
+	const struct frame *top = &u->frames[u->count - 1];
+	return likely(top->at.sp == r->sp && top->at.pc == r->pc) && likely(unwind_inner(u) <= HIT_PAIRS);
+}
+
+/* The stack that was just captured, into `h`. */
+MT_INLINE void unwind_remember(const struct unwind_cache *u, struct hit *h)
+{
+	const struct frame *top = &u->frames[u->count - 1];
+	uint32_t inner = unwind_inner(u);
+
+	h->count = h->few = inner;
+	if (unlikely(inner != top->pairs)) {
+		h->few = HIT_DEEP;
+		h->outer = u->count - 1 - HIT_FRAMES;
+		h->made = u->frames[h->outer].made;
+	}
+	memcpy(h->own, u->pairs + (top->pairs - inner), inner * sizeof(*h->own));
+	h->pc = top->at.pc;
+	h->fp = top->at.bp;
+	h->fp_mask = top->at.call.shape & FRAME_BP_USED ? ~(uintptr_t)0 : 0;
+	h->suspicion = u->suspicion;
+	atomic_signal_fence(memory_order_release);
+	h->sp = top->at.sp;
+}
+
+#endif

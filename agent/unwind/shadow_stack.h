@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * shadow_stack.h - what a thread of an instrumented program is inside of: hooks/instrument.c keeps
+ * it, unwind/shadow_stack.c makes stacks of it.
+ */
+#ifndef MT_UNWIND_SHADOW_H
+#define MT_UNWIND_SHADOW_H
+
+#include "base/agent.h"
+
+enum link { LINK_UNKNOWN = 0, LINK_DIRECT, LINK_INLINED };
+
+struct entry {
+	uintptr_t sp;   /* in the function's body, as the enter hook met it */
+	uintptr_t site; /* where the function returns to */
+	uintptr_t fn;
+	uintptr_t body; /* return address of the enter hook */
+	uintptr_t fp;   /* frame pointer register in the body */
+	union {
+		struct {
+			node_id node;    /* the path from the outermost frame to `site`; 0 = not yet known */
+			uint16_t frames; /* of that path */
+			uint8_t reason;  /* that it hangs under, enum mtw_truncation */
+			uint8_t link;    /* enum link: how it hangs on the entry before */
+		};
+		uint64_t path;
+	};
+};
+
+/*
+ * A call of malloc from the function of the last entry, as it was met: with the same registers, the
+ * same return address in `slot` and the same path of that entry it is the same stack.
+ */
+struct memo {
+	uintptr_t pc, sp, fp;
+	uintptr_t last_sp, last_fp, last_body;
+	const uintptr_t *slot;
+	node_id outer, node;
+	uint32_t generation; /* of the maps */
+};
+
+#define MEMOS 32u
+
+struct shadow {
+	struct entry *top;   /* the next one's place */
+	struct entry *end;
+	uint64_t over;       /* functions entered beyond the end */
+	size_t bytes;        /* of this mapping */
+	struct memo memo[MEMOS];
+	struct entry entry[];
+};
+
+#endif

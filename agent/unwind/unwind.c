@@ -1,0 +1,384 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * unwind.c - which engine takes stacks, and what holds for all of them.
+ *
+ * `auto` is settled when the agent starts: the option then reads as what was chosen, and
+ * mt_unwind_why() says why. An engine that is asked for by name and has nothing to work with gives
+ * way to this machine's best (instrument in a program that is not instrumented), or there is none and
+ * the program runs unprofiled (libunwind where it is not installed): an engine is never taken for
+ * another silently.
+ *
+ * A capture must not meet itself: a signal handler that allocates while its thread is in here gets a
+ * truncated stack of its caller alone. The mark that says so goes stale when the handler of such a
+ * moment leaves by siglongjmp; it lies further in than the present stack pointer then, on a stack that
+ * both share. Should it have been alive after all, on another stack, the interrupted capture sees that
+ * `passes` moved, and calls its own result truncated.
+ */
+#include "unwind/unwind.h"
+#include "cfi/cfi.h"
+#include "modules/maps.h"
+#include "unwind/rule.h"
+#include "unwind/stacks.h"
+#include "unwind/fp_proof.h"
+
+#include <elf.h>
+#include <link.h>
+#include <string.h>
+
+#define NATIVE_BELOW ((uintptr_t)256 << 10)
+#define LIST_MAX 256 /* pcs of a list engine; deeper stacks are cut, as by depth= */
+
+enum engine { ENGINE_KEPT, ENGINE_LIST, ENGINE_INSTRUMENT };
+
+#if defined(__arm__)
+#define BEST "ehabi"
+#define BEST_WHY "this machine has unwind tables of its own"
+#define BEST_WALK mt_unwind_ehabi_walk
+#define BEST_RULE mt_unwind_ehabi_rule
+#else
+#define BEST "cfi"
+#define BEST_WHY "unwind tables describe every function of this machine"
+#define BEST_WALK mt_unwind_cfi_walk
+#define BEST_RULE mt_unwind_cfi_rule
+#endif
+
+#if defined(__arm__)
+#define HAS_INSTRUMENT false /* it links its own stack to the others by frame records */
+#else
+#define HAS_INSTRUMENT true
+#endif
+
+static enum engine engine;
+static unwind_walk walk;
+static unwind_rule rule = BEST_RULE;
+static const char *why = "";
+
+static int walk_caller(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+		       unsigned *reason)
+{
+	(void)t;
+	*reason = MTW_TRUNC_NONE;
+	if (max > 0)
+		out[0] = r->pc;
+	return max > 0;
+}
+
+static uint64_t caller_rule(const struct module *m, uintptr_t pc)
+{
+	(void)m, (void)pc;
+	return rule_pack(RULE_END, 0, 0);
+}
+
+uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc)
+{
+	return rule(m, pc);
+}
+
+static bool refers(const ElfW(Rela) *r, size_t bytes, const ElfW(Sym) *symbols, const char *names,
+		   const char *name)
+{
+	for (const ElfW(Rela) *end = r + bytes / sizeof(*r); r && r < end; r++) {
+		size_t symbol = sizeof(void *) == 8 ? ELF64_R_SYM((uint64_t)r->r_info) : ELF32_R_SYM(r->r_info);
+		if (symbol && !strcmp(names + symbols[symbol].st_name, name))
+			return true;
+	}
+	return false;
+}
+
+/* Does the program itself, not a library of it, call the function `name` of somebody else's? */
+static bool program_calls(const char *name)
+{
+	const ElfW(Sym) *symbols = NULL;
+	const char *names = NULL;
+	const ElfW(Rela) *rela = NULL, *plt = NULL;
+	size_t rela_bytes = 0, plt_bytes = 0;
+	const struct r_debug *loader = mt_loader_debug();
+	const struct link_map *program = loader ? loader->r_map : NULL;
+
+	for (const ElfW(Dyn) *d = program ? program->l_ld : NULL; d && d->d_tag != DT_NULL; d++) {
+		uintptr_t at = d->d_un.d_ptr; /* not every loader adds the bias */
+		const void *p = (const void *)(at < program->l_addr ? at + program->l_addr : at);
+		switch (d->d_tag) {
+		case DT_SYMTAB: symbols = p; break;
+		case DT_STRTAB: names = p; break;
+		case DT_RELA: rela = p; break;
+		case DT_JMPREL: plt = p; break;
+		case DT_RELASZ: rela_bytes = d->d_un.d_val; break;
+		case DT_PLTRELSZ: plt_bytes = d->d_un.d_val; break;
+		}
+	}
+	return symbols && names && (refers(plt, plt_bytes, symbols, names, name) ||
+				    refers(rela, rela_bytes, symbols, names, name));
+}
+
+/* Linked into the program, the agent is called without anything that the loader knows. */
+static bool linked_in(void)
+{
+	const struct module *m = mt_maps_find((uintptr_t)linked_in);
+
+	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN;
+}
+
+/* The one that is used when `name` was asked for, or NULL. */
+static const char *settle(const char *name)
+{
+	bool instrumented = false;
+
+	if (HAS_INSTRUMENT && (!strcmp(name, "auto") || !strcmp(name, "instrument")))
+		instrumented = program_calls("__cyg_profile_func_enter");
+	if (!strcmp(name, "auto")) {
+		why = instrumented ? "auto: the program is built with -finstrument-functions" : "auto: " BEST_WHY;
+		if (!instrumented)
+			return BEST;
+		name = "instrument";
+	}
+	if (strcmp(name, "instrument"))
+		return name;
+	if (!HAS_INSTRUMENT)
+		why = "that engine is not there for this machine";
+	else if (!mt_unwind_instrument_ours())
+		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is not called";
+	else if (!instrumented && !linked_in())
+		why = "the program is not built with -finstrument-functions; what calls the hooks are libraries "
+		      "at most";
+	else
+		return name;
+	mt_msg("unwind=instrument: %s; stacks are taken by unwind=" BEST, why);
+	return BEST;
+}
+
+static bool set_engine(const char *name)
+{
+	static const struct {
+		const char *name;
+		enum engine engine;
+		unwind_walk walk;
+		unwind_rule rule;
+	} engines[] = {
+#if defined(__x86_64__) || defined(__aarch64__)
+		{ "cfi", ENGINE_KEPT, mt_unwind_cfi_walk, mt_unwind_cfi_rule },
+#endif
+		{ "caller", ENGINE_KEPT, walk_caller, caller_rule },
+#if defined(__arm__)
+		{ "ehabi", ENGINE_KEPT, mt_unwind_ehabi_walk, mt_unwind_ehabi_rule },
+#else
+		{ "fp", ENGINE_KEPT, mt_unwind_fp_walk, mt_unwind_fp_rule },
+		{ "instrument", ENGINE_INSTRUMENT, mt_unwind_instrument_walk, BEST_RULE },
+		{ "libunwind", ENGINE_LIST, mt_unwind_libunwind_walk, BEST_RULE },
+#endif
+	};
+
+	for (size_t i = 0; i < sizeof(engines) / sizeof(engines[0]); i++) {
+		if (strcmp(name, engines[i].name))
+			continue;
+		engine = engines[i].engine;
+		walk = engines[i].walk;
+		rule = engines[i].rule;
+		mt_unwind_proof_allow(engine == ENGINE_KEPT && !strcmp(name, "cfi"));
+		return true;
+	}
+	return false;
+}
+
+bool mt_unwind_init(const char *name)
+{
+	const char *chosen = settle(name);
+
+	mt_stacks_init();
+	mt_cfi_init();
+	if (!strcmp(chosen, "libunwind") && !mt_unwind_libunwind_init())
+		return false;
+	if (!set_engine(chosen))
+		return false;
+	if (engine == ENGINE_INSTRUMENT)
+		mt_unwind_instrument_on();
+	memmove(mt_conf.unwind, chosen, strlen(chosen) + 1); /* what is in force */
+	return true;
+}
+
+/* libunwind asks the loader for each stack, and waits for it for good if another thread was in it at the fork. */
+void mt_unwind_forked(void)
+{
+	if (engine != ENGINE_LIST)
+		return;
+	why = "this is a forked child, where libunwind may wait for the loader for ever";
+	set_engine(BEST);
+	memcpy(mt_conf.unwind, BEST, sizeof(BEST));
+}
+
+const char *mt_unwind_why(void)
+{
+	return why;
+}
+
+/* A list of pcs as a path: outermost first, the agent's own left out. */
+static node_id intern(struct unwind_cache *u, const uintptr_t *pcs, int n, unsigned *reason)
+{
+	node_id node = *reason ? mt_stacks_truncated(*reason) : 0;
+
+	for (int i = n - 1; i >= 0; i--) {
+		const struct pc_entry *e = unwind_pc(u, pcs[i]);
+		if (e->rule & RULE_OWN)
+			continue;
+		node = e->call.code ? unwind_edge(u, node, e->call.code) : 0;
+		if (!node) {
+			*reason = MTW_TRUNC_NODES;
+			return mt_stacks_truncated(MTW_TRUNC_NODES);
+		}
+	}
+	return node;
+}
+
+node_id mt_unwind_list_capture(struct unwind_cache *u, const struct regs *r)
+{
+	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
+	uintptr_t pcs[LIST_MAX];
+	unsigned reason;
+	int n = walk(NULL, r, pcs, depth < LIST_MAX ? (int)depth : LIST_MAX, &reason);
+	node_id node = intern(u, pcs, n, &reason);
+	u->effort.frames += (uint64_t)n;
+	u->effort.whole++;
+
+	return node;
+}
+
+int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
+			 unsigned *reason)
+{
+	return BEST_WALK(t, r, out, max, reason);
+}
+
+static MT_COLD node_id capture_rare(struct unwind_cache *u, const struct regs *r)
+{
+	if (engine == ENGINE_INSTRUMENT)
+		return mt_unwind_instrument_capture(u, r);
+	return mt_unwind_list_capture(u, r);
+}
+
+/* The caller alone, under the reason; touches nothing that belongs to the thread. */
+static MT_COLD node_id capture_caller(const struct regs *r, unsigned reason)
+{
+	node_id top = mt_stacks_truncated(reason);
+	node_id node = mt_stacks_child(top, mt_stacks_code(r->pc, MTW_NODE_CODE));
+
+	return node ? node : top;
+}
+
+/* Is the mark that a capture is under way left over from one that never came back? */
+static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const struct regs *r)
+{
+	for (int i = 0; i < KNOWN; i++) {
+		const struct bounds *b = &u->known.at[i];
+		uintptr_t below = b->native ? NATIVE_BELOW : 0; /* not yet met, but of the same stack */
+		if (unwind_in(b, r->sp) && walking < b->hi && walking >= b->lo - below)
+			return walking <= r->sp;
+	}
+	return false;
+}
+
+void mt_unwind_abandon(struct unwind_cache *u)
+{
+	if (!atomic_load_explicit(&u->xwalking, memory_order_relaxed))
+		return;
+	u->count = 0; /* it may have ended in the middle of keeping its stack */
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+}
+
+node_id mt_unwind_capture(struct thread *t, const struct regs *r)
+{
+	uint32_t depth = atomic_load_explicit(&mt_conf.xdepth, memory_order_relaxed);
+	struct unwind_cache *u = t->unwind;
+	node_id node;
+
+	if (unlikely(!u || depth > u->capacity)) {
+		u = mt_unwind_cache(t, depth);
+		if (!u)
+			return capture_caller(r, MTW_TRUNC_EARLY);
+	}
+	uintptr_t walking = atomic_load_explicit(&u->xwalking, memory_order_relaxed);
+	if (unlikely(walking)) {
+		if (!stale(u, walking, r))
+			return capture_caller(r, MTW_TRUNC_REENTRY);
+		mt_unwind_abandon(u);
+	}
+	atomic_store_explicit(&u->xwalking, r->sp, memory_order_relaxed);
+	atomic_signal_fence(memory_order_seq_cst);
+	uint64_t pass = ++u->passes;
+	/* The loader allocates before it maps anything: what it replaced is gone by now. */
+	if (unlikely(r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
+		mt_maps_invalidate();
+	if (unlikely(u->suspicion !=
+			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
+		     u->generation !=
+			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
+		mt_unwind_cache_settle(u);
+	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(u, r);
+	if (unlikely(u->passes != pass)) {
+		u->count = 0;
+		node = capture_caller(r, MTW_TRUNC_REENTRY);
+	}
+	atomic_signal_fence(memory_order_seq_cst);
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+	return node;
+}
+
+static int list(unwind_walk by, struct thread *t, const struct regs *r, void **pcs, int max)
+{
+	uintptr_t *out = (uintptr_t *)pcs;
+	unsigned reason;
+	int n = by ? by(t, r, out, max, &reason) : 0, kept = 0;
+
+	for (int i = 0; i < n; i++) {
+		struct module *m = mt_maps_find(pc_lookup(out[i]));
+		uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
+		if ((flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) != MTW_MODULE_AGENT)
+			out[kept++] = pc_bare(out[i]);
+	}
+	return kept;
+}
+
+int mt_unwind_frames(struct thread *t, const struct regs *r, void **pcs, int max)
+{
+	return list(walk, t, r, pcs, max);
+}
+
+int mt_unwind_backtrace(struct thread *t, const struct regs *r, void **pcs, int max)
+{
+	bool instrumented = engine == ENGINE_INSTRUMENT;
+
+	return list(instrumented ? mt_unwind_instrument_walk : BEST_WALK, t, r, pcs, max);
+}
+
+/* The caches stay for the thread that inherits this set; its stack is another. */
+void mt_unwind_thread_end(struct thread *t)
+{
+	struct unwind_cache *u = t->unwind;
+
+	mt_unwind_instrument_end(t);
+	if (!u)
+		return;
+	u->count = 0;
+	struct site *sites = u->known.sites;
+	u->known = (struct known){ .sites = sites };
+	atomic_store_explicit(&u->xwalking, 0, memory_order_relaxed);
+}
+
+bool mt_unwind_by_pointer(code_id code)
+{
+	uint64_t made = atomic_load_explicit(mt_stacks_rule(code), memory_order_relaxed);
+
+	return (made & RULE_KIND) == RULE_PROVE;
+}
+
+void mt_unwind_effort(const struct thread *t, struct effort *sum)
+{
+	const struct unwind_cache *u = __atomic_load_n(&t->unwind, __ATOMIC_ACQUIRE);
+
+	if (!u)
+		return;
+	sum->captures += u->passes;
+	sum->whole += u->effort.whole;
+	sum->frames += u->effort.frames;
+	sum->pc_misses += u->effort.pc_misses;
+	sum->edge_misses += u->effort.edge_misses;
+}

@@ -1,0 +1,586 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * inject.c - find a thread at a safe point, have it load the agent, put it right.
+ *
+ *   candidates: waiting threads first, then running ones, then those in a futex, round and round for 2 s
+ *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack -> __errno_location, dlopen, memtop_attach -> munmap ->
+ *   give back -> let go
+ *
+ * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its errno is kept.
+ *
+ * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends nothing in
+ * the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait) would return EINTR
+ * for a stop that never came. A call is waited for, or the loader's lock would stay locked. Only a call
+ * that hangs (attach/ptrace/stuck.h) is given up: the thread's registers are restored, and the stack stays mapped,
+ * for somebody may still point to it.
+ *
+ * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few others
+ * return EINTR even when there was no signal, which programs are not ready for: their result is made the
+ * one that the kernel restarts, or turns into EINTR when a handler runs first.
+ */
+#include "attach/ptrace/inject.h"
+
+#include "attach/ptrace/safe_point.h"
+#include "attach/ptrace/seccomp.h"
+#include "attach/ptrace/stuck.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SEARCH_NS 2000000000ull   /* for a safe point */
+#define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
+#define LOOKS_LEAST 200
+#define CALL_NS 10000000000ull    /* for one call; then the user is told, and the call is waited for */
+#define TICK_NS 20000000ull       /* how often such a call is looked after */
+#define STOP_NS 50000000ull       /* for a thread to stop, where others can be tried */
+#define LOOKS 64                  /* at one thread in turn: some 10 ms */
+#define RUN_NS 20000u             /* it runs for so long between two looks, */
+#define RUN_MORE_NS 200000u       /* and for a random part of this more */
+#define NAP_NS 5000000            /* where no thread stops */
+#define STACK_BYTES (260 * 1024)  /* with a guard page, and the strings at its upper end */
+#define GUARD_BYTES 4096
+#define TEXT_BYTES 4096           /* of one string */
+
+struct work {
+	const struct inject_job *job;
+	struct inject_result *r;
+	struct inject_modules modules;
+	struct inject_ground ground;
+	struct inject_thread thread, other; /* other: a late one, while a call is under way */
+	pid_t late[64];              /* threads that did not stop in time: they will */
+	size_t late_count;
+	bool refused, stopped;       /* some thread could not be traced; some was stopped */
+	bool group;                  /* the process was stopped meanwhile: SIGSTOP, job control */
+	bool other_program;          /* it is another one by now: exec */
+	bool told;                   /* said() was called for a call that takes long */
+	uint32_t random;
+	struct inject_stuck stuck;   /* the call under way */
+	uint64_t scratch;            /* the stack in the process, 0 = none */
+	uint64_t errno_at;
+	int errno_value;
+	void (*said)(void *arg, const struct inject_result *r);
+	void *arg;
+};
+
+#define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
+
+/* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread goes on with. */
+static void wait_again(struct work *w, struct inject_thread *t)
+{
+	uint8_t code[INJECT_CODE_BYTES] = { 0 };
+	bool eintr;
+
+	inject_read(&w->modules, inject_regs_pc(&t->saved) - INJECT_CODE_BYTES / 2, code, sizeof code);
+	long nr = inject_regs_syscall(&t->saved, code, &eintr);
+	if (nr >= 0 && eintr && inject_waits(nr) && inject_regs_again(&t->saved))
+		t->changed = true;
+}
+
+/* It was only looked at. */
+static void leave(struct work *w, struct inject_thread *t)
+{
+	if (t->stopped && inject_thread_read(t) == 0) {
+		t->saved = t->regs;
+		wait_again(w, t);
+		inject_thread_give_back(t);
+	}
+	inject_thread_release(t);
+}
+
+static void nap(void)
+{
+	nanosleep(&(struct timespec){ 0, NAP_NS }, NULL);
+}
+
+/* Random, so that a thread that does everything in turn is not always met at the same place. */
+static uint64_t run_ns(struct work *w)
+{
+	w->random = w->random * 1103515245u + 12345u;
+	return RUN_NS + (w->random >> 8) % RUN_MORE_NS;
+}
+
+static struct inject_thread *begin_thread(struct work *w, struct inject_thread *t, pid_t tid)
+{
+	memset(t, 0, offsetof(struct inject_thread, regs));
+	t->pid = w->job->pid;
+	t->tid = tid;
+	return t;
+}
+
+/* One of the late ones. After an exec it is the process' first thread, under that number. */
+static enum inject_stop look_at(struct work *w, struct inject_thread *t, pid_t tid)
+{
+	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
+
+	if (s == STOP_GONE && tid != w->job->pid && (t == &w->thread || w->thread.tid != w->job->pid) &&
+	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
+		leave(w, t);
+	return s;
+}
+
+/* Late ones that have stopped go on. */
+static void let_late_go(struct work *w)
+{
+	for (size_t i = w->late_count; i-- > 0;) {
+		enum inject_stop s = look_at(w, &w->other, w->late[i]);
+		if (s == STOP_HERE)
+			leave(w, &w->other);
+		if (s != STOP_LATE)
+			w->late[i] = w->late[--w->late_count];
+	}
+}
+
+/* An exec gives the process another memory; what we have open is the former one's. From the stop on a tracer is told of an exec. */
+static bool is_what_was_read(const struct work *w)
+{
+	uint8_t code[4];
+
+	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 && inject_find_gadget(code, sizeof code) == 0;
+}
+
+/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it is let go, or will be. */
+static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
+{
+	struct inject_thread *t = &w->thread;
+	enum inject_where where = WHERE_WAITS;
+	uint64_t since = now_ns();
+
+	for (int n = 0; s == STOP_HERE && !t->group && inject_thread_read(t) == 0; n++) {
+		w->r->looks++;
+		where = inject_judge(&w->ground, t);
+		if (where != WHERE_INSIDE || n == LOOKS || since > until_ns)
+			break;
+		s = inject_thread_run_on(t, run_ns(w), since + STOP_NS);
+		since = now_ns();
+	}
+	w->stopped |= s == STOP_HERE;
+	w->group |= s == STOP_HERE && t->group;
+	w->other_program |= s == STOP_HERE && !is_what_was_read(w);
+	if (s == STOP_HERE && !w->other_program && (where == WHERE_SAFE || where == WHERE_IDLE)) {
+		w->r->idle = where == WHERE_IDLE;
+		w->r->tid = t->tid;
+		w->r->stopped_ns = since;
+		return true;
+	}
+	if (s == STOP_LATE)
+		w->late[w->late_count++] = t->tid;
+	else
+		leave(w, t);
+	return false;
+}
+
+/* Those whose stop came late, which has come now. */
+static bool try_late(struct work *w, uint64_t until_ns)
+{
+	for (size_t i = 0, left = w->late_count; left; left--) {
+		enum inject_stop s = look_at(w, &w->thread, w->late[i]);
+		if (s == STOP_LATE) {
+			i++;
+			continue;
+		}
+		w->late[i] = w->late[--w->late_count];
+		if (try_stopped(w, s, until_ns))
+			return true;
+	}
+	return false;
+}
+
+static bool is_late(const struct work *w, pid_t tid)
+{
+	for (size_t i = 0; i < w->late_count; i++)
+		if (w->late[i] == tid)
+			return true;
+	return false;
+}
+
+/* Stops one thread; true when it is where it may be borrowed. */
+static bool try_thread(struct work *w, pid_t tid, uint64_t until_ns)
+{
+	if (try_late(w, until_ns))
+		return true;
+	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
+		return false;
+	w->r->threads++;
+	enum inject_stop s = inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
+	w->refused |= s == STOP_REFUSED; /* or it ends just now */
+	return try_stopped(w, s, until_ns);
+}
+
+/* A zombie, or gone: it has no memory. */
+static bool has_ended(pid_t pid)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool ended = !f || fgetc(f) == EOF;
+	if (f)
+		fclose(f);
+	return ended;
+}
+
+static int no_safe_point(struct work *w, size_t count)
+{
+	const char *name = w->job->name;
+
+	if (!count || has_ended(w->job->pid))
+		return FAIL(w, "%s: ended meanwhile; start it again", name);
+	if (w->other_program)
+		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
+	if (w->group)
+		return FAIL(w, "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and try again: kill -CONT %d", name,
+			    (int)w->job->pid);
+	if (w->refused && !w->stopped)
+		return FAIL(w, "%s: the kernel does not let it be traced: %s (a security module, or a container's rules); "
+			       "run memtop as root outside of it, or start it with memtop run", name, strerror(EPERM));
+	if (w->r->looks < LOOKS_LEAST)
+		return FAIL(w, "%s: found no safe point within 10 s: its %zu threads hardly get to run (a quota of cpu time, a frozen container, "
+			       "a slow disk); try again when they do", name, count);
+	return FAIL(w, "%s: found no safe point within 2 s: each of its %zu threads is inside the allocator or waits for a lock; "
+		       "try again, or start it with memtop run", name, count);
+}
+
+static bool must_end(const struct work *w)
+{
+	return w->group || w->other_program;
+}
+
+/* 0 with a thread stopped at a safe point. */
+static int find_safe_point(struct work *w)
+{
+	uint64_t began = now_ns(), until = began + STARVED_NS;
+	size_t count = 0;
+
+	do {
+		struct inject_candidate *list = inject_candidates(w->job->pid, &count);
+		unsigned looks = w->r->looks;
+		bool found = false;
+
+		for (size_t i = 0; i < count && !found && !must_end(w) && now_ns() < until; i++) {
+			found = try_thread(w, list[i].tid, until);
+			if (w->r->looks >= LOOKS_LEAST)
+				until = began + SEARCH_NS;
+		}
+		free(list);
+		if (found)
+			return 0;
+		if (!count || must_end(w) || (w->refused && !w->stopped && !w->late_count))
+			break;
+		if (looks == w->r->looks)
+			nap();
+	} while (now_ns() < until);
+	return no_safe_point(w, count);
+}
+
+/* Threads that did not stop in time are let go when they have. */
+static void wait_for_late(struct work *w)
+{
+	let_late_go(w);
+	if (!w->late_count)
+		return;
+	w->r->lingers = true;
+	w->said(w->arg, w->r);
+	for (; w->late_count; let_late_go(w))
+		nap();
+}
+
+static const char *how(enum inject_stop s, const struct inject_thread *t, char *buf, size_t size)
+{
+	if (s == STOP_FAULT)
+		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
+	else
+		snprintf(buf, size, s == STOP_LATE ? "hangs in a lock" : "was not finished: the process ended");
+	return buf;
+}
+
+/* What a call came to other than its return: the thread is stopped, for what follows to put it right. */
+static int call_failed(struct work *w, enum inject_stop s, const char *what)
+{
+	struct inject_thread *t = &w->thread;
+	char buf[128];
+
+	if (!w->told)
+		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
+		     s == STOP_GONE ? "start it again" : "it goes on as before; start it with memtop run");
+	w->r->rc = -1;
+	for (; s == STOP_LATE; let_late_go(w))
+		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
+	w->scratch = 0; /* somebody may still point to it */
+	return -1;
+}
+
+/* Whoever waits for memtop need not wait for this. */
+static void tell(struct work *w, const char *what)
+{
+	if (w->told)
+		return;
+	w->told = w->r->lingers = true;
+	w->r->rc = -1;
+	FAIL(w, "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a frozen container, "
+		"a slow disk); the call goes on until it returns: see memtop list then, or try again", w->job->name, what);
+	w->said(w->arg, w->r);
+}
+
+/*
+ * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for.
+ * -1: there is none to go on from; told: it came, but too late for the user.
+ */
+static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
+{
+	struct inject_thread *t = &w->thread;
+	uint64_t began = now_ns();
+	enum inject_stop s;
+
+	w->stuck = (struct inject_stuck){ .word = 0 };
+	while ((s = inject_thread_await(t, now_ns() + TICK_NS, result)) == STOP_LATE) {
+		let_late_go(w);
+		if (may_hang && inject_is_stuck(&w->stuck, t->pid, t->tid))
+			break;
+		if (now_ns() > began + CALL_NS)
+			tell(w, what);
+	}
+	if (s != STOP_HERE)
+		return call_failed(w, s, what);
+	return w->told ? -1 : 0;
+}
+
+static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b, uint64_t *result)
+{
+	uint64_t top = (w->scratch + STACK_BYTES - 2 * TEXT_BYTES) & ~15ull;
+	enum inject_stop s = inject_thread_call(&w->thread, &w->modules, fn, a, b, top);
+
+	return s == STOP_HERE ? await(w, what, true, result) : call_failed(w, s, what);
+}
+
+static int system_call(struct work *w, const char *what, long nr, const uint64_t args[6], long *result)
+{
+	uint64_t value = 0;
+	enum inject_stop s = inject_thread_syscall(&w->thread, w->ground.gadget, nr, args);
+	int rc = s == STOP_HERE ? await(w, what, false, &value) : call_failed(w, s, what);
+
+	*result = (long)value;
+	return rc;
+}
+
+static int map_stack(struct work *w)
+{
+	const uint64_t map[6] = { 0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				  (uint64_t)-1, 0 };
+	long at;
+
+	if (system_call(w, "mmap", SYS_mmap, map, &at))
+		return -1;
+	if (at < 0 && at > -4096)
+		return FAIL(w, "%s: no memory for the call of dlopen: %s; raise its limits", w->job->name, strerror((int)-at));
+	w->scratch = (uint64_t)at;
+	const uint64_t guard[6] = { w->scratch, GUARD_BYTES, PROT_NONE };
+	return system_call(w, "mprotect", SYS_mprotect, guard, &at);
+}
+
+static int put_text(struct work *w, int n, const char *text, uint64_t *at)
+{
+	size_t len = strlen(text) + 1;
+
+	*at = w->scratch + STACK_BYTES - (uint64_t)n * TEXT_BYTES;
+	if (len > TEXT_BYTES)
+		return FAIL(w, "%s: too long for the agent; shorten it", text);
+	return inject_write(&w->modules, *at, text, len) ? FAIL(w, "%s: ended meanwhile; start it again", w->job->name) : 0;
+}
+
+/* Copies the agent's file to one without a name in the process; its descriptor there, or -1. */
+static long hand_over(struct work *w)
+{
+	char path[64], buf[65536];
+	uint64_t name;
+	long fd;
+
+	if (put_text(w, 2, "libmemtop-agent.so", &name))
+		return -1;
+	const uint64_t args[6] = { name, 1 /* MFD_CLOEXEC */ };
+	if (system_call(w, "memfd_create", SYS_memfd_create, args, &fd))
+		return -1;
+	if (fd < 0)
+		return FAIL(w, "%s: takes no copy of the agent: %s; start it with memtop run", w->job->name, strerror((int)-fd));
+	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->job->pid, fd);
+	int from = open(w->job->path, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = from < 0 || to < 0 ? -1 : 0;
+	while (n >= 0 && (n = read(from, buf, sizeof buf)) > 0)
+		n = write(to, buf, (size_t)n) == n ? n : -1;
+	int why = errno;
+	if (from >= 0)
+		close(from);
+	if (to >= 0)
+		close(to);
+	if (n < 0)
+		FAIL(w, "%s: the agent %s could not be copied to it: %s; start it with memtop run", w->job->name, w->job->path,
+		     strerror(why));
+	return fd;
+}
+
+static void close_there(struct work *w, long fd)
+{
+	const uint64_t args[6] = { (uint64_t)fd };
+	long unused;
+
+	if (fd >= 0 && w->thread.stopped && w->scratch)
+		system_call(w, "close", SYS_close, args, &unused);
+}
+
+static int open_there(struct work *w, const char *name)
+{
+	uint64_t path, handle, text;
+	char why[400] = "";
+
+	if (put_text(w, 2, name, &path) ||
+	    call(w, "dlopen", w->ground.dlopen, path, (uint64_t)(unsigned)w->ground.dlopen_flags, &handle))
+		return -1;
+	if (handle)
+		return 0;
+	if (w->ground.dlerror && call(w, "dlerror", w->ground.dlerror, 0, 0, &text) == 0)
+		inject_read_text(&w->modules, text, why, sizeof why);
+	return FAIL(w, "%s: its loader does not take the agent: %s; check --agent, or start it with memtop run", w->job->name,
+		    *why ? why : "no reason is told");
+}
+
+static int load(struct work *w)
+{
+	char name[96];
+
+	if (!w->job->copy)
+		return open_there(w, w->job->path);
+	long fd = hand_over(w);
+	if (fd < 0 || *w->r->err.text) {
+		close_there(w, fd);
+		return -1;
+	}
+	snprintf(name, sizeof name, "%s/fd/%ld", w->job->proc, fd);
+	int rc = open_there(w, name);
+	close_there(w, fd);
+	return rc;
+}
+
+/* Where the agent is now, of what is loaded. */
+static int find_attach(struct work *w)
+{
+	struct inject_modules now;
+	int rc = inject_modules_read(w->job->pid, &now);
+
+	if (rc == 0)
+		w->ground.attach = inject_symbol(&now, "memtop_attach", NULL);
+	inject_modules_release(&now);
+	if (w->ground.attach)
+		return 0;
+	return FAIL(w, "%s: not an agent that can be attached: it has no memtop_attach; give an agent of this memtop's version",
+		    w->job->path);
+}
+
+static int load_and_attach(struct work *w)
+{
+	uint64_t options, code;
+
+	if (w->job->path && (load(w) || find_attach(w)))
+		return -1;
+	if (put_text(w, 1, w->job->options, &options) || call(w, "memtop_attach", w->ground.attach, options, 0, &code))
+		return -1;
+	w->r->code = (int)code;
+	return w->r->code ? -1 : 0;
+}
+
+/* A fault makes the kernel forget that the process ignored SIGSEGV. */
+static bool ignores_faults(pid_t pid)
+{
+	char path[64], line[256];
+	unsigned long long ignored = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "SigIgn: %llx", &ignored) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return ignored >> (SIGSEGV - 1) & 1;
+}
+
+static void ignore_faults_again(struct work *w)
+{
+	const uint64_t action[4] = { (uint64_t)(uintptr_t)SIG_IGN }, at = w->scratch + STACK_BYTES - TEXT_BYTES;
+	const uint64_t args[6] = { SIGSEGV, at, 0, 8 };
+	long result;
+
+	if (inject_write(&w->modules, at, action, sizeof action) == 0)
+		system_call(w, "rt_sigaction", SYS_rt_sigaction, args, &result);
+}
+
+static int check_filters(struct work *w)
+{
+	const char *killer = "";
+
+	switch (inject_seccomp(w->thread.tid, &killer)) {
+	case VERDICT_DEADLY:
+		return FAIL(w, "%s: its seccomp filter kills for %s, which loading the agent takes; start it with memtop run", w->job->name, killer);
+	case VERDICT_UNKNOWN:
+		return FAIL(w, "%s: has a seccomp filter that only root can read, and that may kill it for loading the agent; run memtop as root: "
+			       "sudo memtop attach %d", w->job->name, (int)w->job->pid);
+	default:
+		return 0;
+	}
+}
+
+/* With a thread of ours at a safe point. */
+static void use_thread(struct work *w)
+{
+	struct inject_thread *t = &w->thread;
+	bool ignored = ignores_faults(w->job->pid);
+	uint64_t began = now_ns();
+	long unused;
+
+	w->r->rc = -1;
+	if (w->job->filtered && check_filters(w)) {
+		;
+	} else if (inject_thread_borrow(t)) {
+		FAIL(w, "%s: its registers cannot be kept: %s; start it with memtop run", w->job->name, strerror(errno));
+	} else if (map_stack(w) == 0 && call(w, "__errno_location", w->ground.errno_location, 0, 0, &w->errno_at) == 0 &&
+		   inject_read(&w->modules, w->errno_at, &w->errno_value, sizeof w->errno_value) == 0) {
+		w->r->rc = load_and_attach(w);
+		inject_write(&w->modules, w->errno_at, &w->errno_value, sizeof w->errno_value);
+	}
+	if (w->scratch && t->stopped) {
+		const uint64_t args[6] = { w->scratch, STACK_BYTES };
+
+		if (ignored)
+			ignore_faults_again(w);
+		system_call(w, "munmap", SYS_munmap, args, &unused);
+	}
+	if (t->stopped) {
+		wait_again(w, t);
+		inject_thread_give_back(t);
+	}
+	w->r->stopped_ns = now_ns() - w->r->stopped_ns;
+	w->r->called_ns = now_ns() - began;
+	inject_thread_release(t);
+}
+
+void inject(const struct inject_job *job, struct inject_result *r, void (*said)(void *arg, const struct inject_result *r), void *arg)
+{
+	struct work *w = xcalloc(1, sizeof *w);
+
+	*w = (struct work){ .job = job, .r = r, .said = said, .arg = arg };
+	*r = (struct inject_result){ .rc = -1 };
+	if (inject_modules_read(job->pid, &w->modules))
+		FAIL(w, "%s: its memory cannot be read: %s; run memtop as its user or as root", job->name, strerror(errno));
+	else if (inject_ground(&w->ground, &w->modules))
+		FAIL(w, "%s: its C library has no dlopen; start it with memtop run", job->name);
+	else if (find_safe_point(w) == 0)
+		use_thread(w);
+	wait_for_late(w);
+	inject_modules_release(&w->modules);
+	free(w);
+}

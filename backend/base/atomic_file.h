@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * atomic_file.h - replaces a file that the user named, whole or not at all.
+ */
+#ifndef REPLACE_H
+#define REPLACE_H
+
+#include "base/base.h"
+#include <limits.h>
+
+struct replacement {
+	char path[PATH_MAX];      /* the file to replace; of a link, the file that it leads to */
+	char part[PATH_MAX + 8];  /* beside it, new and empty: write it, or unlink and create it again */
+};
+
+/* 0, or -1 and *err: anything but a regular file is refused. */
+int replace_begin(struct replacement *r, const char *path, struct err *err);
+/* Renames the part over the file; -1: the file stays, the part is removed. */
+int replace_end(struct replacement *r, struct err *err);
+void replace_give_up(const struct replacement *r);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * procfs.c - the few fields of /proc/PID that a tree of processes needs. A process may end between two reads: then
+ * nothing is said of it.
+ */
+#include "base/procfs.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* The kernel counts a start from boot on, sleep included; everything else here does not. */
+static uint64_t monotonic_of(unsigned long long ticks)
+{
+	struct timespec boot, mono;
+
+	clock_gettime(CLOCK_MONOTONIC, &mono); /* first: read last, it is ahead where the machine never slept */
+	clock_gettime(CLOCK_BOOTTIME, &boot);
+	int64_t slept = (boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec;
+	int64_t since_boot = (int64_t)(ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)));
+
+	return since_boot > slept ? (uint64_t)(since_boot - slept) : 0;
+}
+
+bool procfs_stat(pid_t pid, struct proc_stat *s)
+{
+	char path[64], text[1024];
+	unsigned long long ticks;
+	int parent, session;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	if (f)
+		fclose(f);
+	text[n] = '\0';
+	/* The name may hold anything, ')' too: the fields follow the last one. */
+	const char *end = strrchr(text, ')');
+	if (!end || sscanf(end + 1, " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			   &s->state, &parent, &session, &ticks) != 4)
+		return false;
+	s->parent = parent;
+	s->session = session;
+	s->start_ns = monotonic_of(ticks);
+	return true;
+}
+
+bool procfs_name(pid_t pid, char *name, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/comm", (int)pid);
+	FILE *f = fopen(path, "re");
+	bool found = f && fgets(name, (int)size, f);
+	if (found)
+		name[strcspn(name, "\n")] = '\0';
+	if (f)
+		fclose(f);
+	return found;
+}
+
+bool procfs_exe(pid_t pid, char *path, size_t size)
+{
+	char link[64];
+
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	ssize_t n = readlink(link, path, size - 1);
+	path[n > 0 ? n : 0] = '\0';
+	return n > 0;
+}
+
+pid_t procfs_child(pid_t parent, const char *exe)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	struct proc_stat s;
+	char path[4096];
+	pid_t found = 0;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		if (pid > 0 && procfs_stat(pid, &s) && s.parent == parent && procfs_exe(pid, path, sizeof path) && !strcmp(path, exe))
+			found = pid;
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
+{
+	DIR *d = opendir("/proc");
+	struct dirent *e;
+	struct proc_stat s;
+	bool found = false;
+
+	while (d && !found && (e = readdir(d))) {
+		pid_t pid = (pid_t)atoi(e->d_name);
+		found = pid > 0 && procfs_stat(pid, &s) && s.state != 'Z' && s.start_ns >= since_ns && fn(arg, pid);
+	}
+	if (d)
+		closedir(d);
+	return found;
+}
+
+bool procfs_maps(pid_t pid, const char *name)
+{
+	char path[64], line[4096 + 128];
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, name) != NULL;
+	if (f)
+		fclose(f);
+	return found;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * resolver.c - getaddrinfo() on a thread of its own.
+ *
+ * The system's resolver is the only one that knows what the user set up (hosts, mDNS, search lists), and it
+ * blocks for as long as it likes: 5 s for each server that is silent, and nothing ends it. So it runs
+ * where nobody waits, and who is no longer interested just lets go: what thread and loop share belongs
+ * to both, and the last one frees it. The answer is told by an eventfd that is part of it; the thread
+ * touches neither loop nor caller.
+ */
+#include "base/resolver.h"
+
+#include <netdb.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+struct shared {
+	_Atomic int xowners;             /* the thread, the lookup */
+	char *host, port[16];
+	int done_fd;                     /* readable: the two below are the answer */
+	int rc;
+	struct addrinfo *found;
+};
+
+struct lookup {
+	struct shared *shared;
+	struct loop_source *source;
+	void (*fn)(void *arg, int rc, const struct addrinfo *found);
+	void *arg;
+};
+
+static void let_go(struct shared *s)
+{
+	if (atomic_fetch_sub_explicit(&s->xowners, 1, memory_order_acq_rel) > 1)
+		return;
+	if (s->found)
+		freeaddrinfo(s->found);
+	close(s->done_fd);
+	free(s->host);
+	free(s);
+}
+
+static void tell(struct shared *s)
+{
+	uint64_t one = 1;
+
+	if (write(s->done_fd, &one, sizeof one) < 0)
+		BUG("an eventfd takes no 1");
+}
+
+static void *look_up(void *arg)
+{
+	struct shared *s = arg;
+	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM };
+
+	s->rc = getaddrinfo(s->host, s->port, &hints, &s->found);
+	if (s->rc)
+		s->found = NULL;
+	tell(s);
+	let_go(s);
+	return NULL;
+}
+
+static void on_done(void *arg, unsigned events)
+{
+	struct lookup *l = arg;
+
+	(void)events;
+	loop_remove(l->source);
+	l->source = NULL;
+	l->fn(l->arg, l->shared->rc, l->shared->found);
+	let_go(l->shared);
+	free(l);
+}
+
+static void start_thread(struct shared *s)
+{
+	pthread_attr_t attr;
+	pthread_t thread;
+	sigset_t all, old;
+
+	pthread_attr_init(&attr);
+	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
+	sigfillset(&all); /* signals are the loop's */
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	if (pthread_create(&thread, &attr, look_up, s)) {
+		s->rc = EAI_MEMORY;
+		tell(s);
+		let_go(s);
+	}
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	pthread_attr_destroy(&attr);
+}
+
+struct lookup *lookup_start(struct loop *loop, const char *host, int port,
+			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg)
+{
+	struct lookup *l = xcalloc(1, sizeof *l);
+	struct shared *s = xcalloc(1, sizeof *s);
+
+	atomic_init(&s->xowners, 2);
+	s->host = xstrdup(host);
+	snprintf(s->port, sizeof s->port, "%d", port);
+	s->done_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	if (s->done_fd < 0)
+		die(125, "host names: no descriptor for them; close other programs and try again");
+	l->shared = s;
+	l->fn = fn;
+	l->arg = arg;
+	l->source = loop_fd(loop, s->done_fd, LOOP_READ, on_done, l);
+	start_thread(s);
+	return l;
+}
+
+void lookup_cancel(struct lookup *l)
+{
+	if (!l)
+		return;
+	loop_remove(l->source);
+	let_go(l->shared);
+	free(l);
+}

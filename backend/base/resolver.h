@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own. Main
+ * thread only.
+ */
+#ifndef LOOKUP_H
+#define LOOKUP_H
+
+#include "base/loop.h"
+
+struct addrinfo;
+struct lookup;
+
+/* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then the
+ * lookup is gone. Never called after lookup_cancel(). */
+struct lookup *lookup_start(struct loop *loop, const char *host, int port,
+			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg);
+void lookup_cancel(struct lookup *l); /* does not wait; NULL is fine */
+
+#endif

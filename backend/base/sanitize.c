@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sanitize.c - see base/sanitize.h. UTF-8 is decoded here rather than by mbrtowc(): what is not UTF-8 must cost
+ * one '?' a byte, never the rest of the line, and never depend on a locale or a conversion state.
+ */
+#include "base/sanitize.h"
+
+#include <string.h>
+
+size_t foreign_decode(const char *s, int32_t *cp)
+{
+	const unsigned char *p = (const unsigned char *)s;
+	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
+	size_t len = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
+		     (p[0] & 0xf8) == 0xf0 ? 4 : 0;
+
+	*cp = FOREIGN_BAD;
+	if (len == 0)
+		return 1;
+	int32_t v = len == 1 ? p[0] : p[0] & (0x7f >> len);
+	for (size_t i = 1; i < len; i++) {
+		if ((p[i] & 0xc0) != 0x80)
+			return 1;
+		v = v << 6 | (p[i] & 0x3f);
+	}
+	if (v < least[len] || v > 0x10ffff || (v >= 0xd800 && v < 0xe000))
+		return 1;
+	*cp = v;
+	return len;
+}
+
+struct range { int32_t from, to; };
+
+static bool in(int32_t cp, const struct range *r, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cp >= r[i].from && cp <= r[i].to)
+			return true;
+	return false;
+}
+
+size_t foreign_char(const char *s, int32_t *cp)
+{
+	/* Directions, zero width, fillers that are blank, variation selectors, tags, and the skin tones that some terminals
+	 * draw into the character before: all change what stands beside them. */
+	static const struct range hidden[] = {
+		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
+		{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
+		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a },
+		{ 0x1f3fb, 0x1f3ff }, { 0xe0000, 0xe0fff },
+	};
+	/* Controls, what is no character; regional letters, of which two are a flag or not, as the terminal likes. */
+	static const struct range bad[] = {
+		{ 0, 8 }, { 10, 31 }, { 0x7f, 0x9f }, { 0xfdd0, 0xfdef }, { 0x1f1e6, 0x1f1ff },
+	};
+	size_t len = foreign_decode(s, cp);
+
+	if (*cp >= ' ' && *cp < 0x7f)
+		return len;
+	if (*cp >= 0 && in(*cp, hidden, sizeof hidden / sizeof hidden[0]))
+		*cp = FOREIGN_HIDDEN;
+	else if (*cp >= 0 && (in(*cp, bad, sizeof bad / sizeof bad[0]) || (*cp & 0xfffe) == 0xfffe))
+		*cp = FOREIGN_BAD;
+	return len;
+}
+
+/* What is shown of the character at *s, which it goes beyond: *n bytes. */
+static const char *shown(const char **s, size_t *n)
+{
+	const char *from = *s;
+	int32_t cp;
+
+	*n = foreign_char(from, &cp);
+	*s += *n;
+	if (cp == FOREIGN_HIDDEN)
+		return *n = 0, from;
+	if (cp == FOREIGN_BAD || cp == '\t')
+		return *n = 1, cp == '\t' ? " " : "?";
+	return from;
+}
+
+char *foreign_clean(char *buf, size_t size, const char *s)
+{
+	size_t n = 0, len;
+
+	while (*s) {
+		const char *part = shown(&s, &len);
+		if (n + len >= size)
+			break;
+		memmove(buf + n, part, len);
+		n += len;
+	}
+	buf[n] = 0;
+	return buf;
+}
+
+void foreign_put(FILE *out, const char *s, size_t size)
+{
+	for (const char *end = s + size; s < end;) {
+		size_t len;
+		const char *part = shown(&s, &len);
+		fwrite(part, 1, len, out);
+	}
+}

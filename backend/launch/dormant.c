@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dormant.c - what to say of a process that is no session, with the agent in it or without.
+ *
+ * A forked child counts from its first moment, and becomes a session of its own once its parent has
+ * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does neither
+ * (a loop that computes, a read that blocks) has nobody who could start its server. It is told from a
+ * process without the agent by its mappings, and from one whose agent was told to listen
+ * elsewhere by its parent, which runs the same program with the agent. An agent that could start no session keeps
+ * the reason in the process' memory (agent/base/msg.c).
+ */
+#include "launch/dormant.h"
+
+#include "launch/agent_server.h"
+#include "base/sanitize.h"
+#include "attach/ptrace/modules.h"
+#include "launch/launch.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define PATIENCE 30 /* looks, 10 ms apart */
+#define YOUNG_SECONDS 3.0 /* a server that has just been started may wait that long for a busy machine */
+
+static bool has_agent(int pid)
+{
+	char path[64], line[PATH_MAX + 128];
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", pid);
+	FILE *f = fopen(path, "re");
+	while (f && !found && fgets(line, sizeof line, f))
+		found = strstr(line, "libmemtop-agent.so") != NULL; /* a file, or a memfd */
+	if (f)
+		fclose(f);
+	return found;
+}
+
+static int parent_of(int pid)
+{
+	char path[64], line[256];
+	int parent = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	FILE *f = fopen(path, "re");
+	while (f && fgets(line, sizeof line, f))
+		if (sscanf(line, "PPid: %d", &parent) == 1)
+			break;
+	if (f)
+		fclose(f);
+	return parent;
+}
+
+static bool same_program(int a, int b)
+{
+	char path[2][64], exe[2][PATH_MAX];
+	ssize_t n[2];
+	int pid[2] = { a, b };
+
+	for (int i = 0; i < 2; i++) {
+		snprintf(path[i], sizeof path[i], "/proc/%d/exe", pid[i]);
+		n[i] = readlink(path[i], exe[i], sizeof exe[i]);
+	}
+	return n[0] > 0 && n[0] == n[1] && !memcmp(exe[0], exe[1], (size_t)n[0]);
+}
+
+/* Since the process began; -1: it cannot be told. */
+static double seconds_of_life(int pid)
+{
+	char path[64], text[1024];
+	unsigned long long ticks;
+	struct timespec now;
+	double lived = -1;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	FILE *f = fopen(path, "re");
+	size_t n = f ? fread(text, 1, sizeof text - 1, f) : 0;
+	text[n] = '\0';
+	const char *name_end = strrchr(text, ')');
+	/* field 22, counted from the state, which is field 3 */
+	if (name_end && sscanf(name_end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+			       &ticks) == 1 && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+		lived = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	if (f)
+		fclose(f);
+	return lived;
+}
+
+static bool listens(int pid)
+{
+	struct agent_process found;
+
+	return launch_listed(pid, &found);
+}
+
+/* One that has just been started may be about to listen. */
+static bool listens_soon(int pid)
+{
+	struct timespec pause = { 0, 10000000 };
+	bool young = true;
+
+	for (int i = 0; i < PATIENCE || young; i++) {
+		double lived = seconds_of_life(pid);
+		young = lived >= 0 && lived < YOUNG_SECONDS;
+		if (listens(pid))
+			return true;
+		nanosleep(&pause, NULL);
+	}
+	return false;
+}
+
+static bool name_of(int pid, char *name, size_t size)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/comm", pid);
+	FILE *f = fopen(path, "re");
+	if (!f)
+		return false;
+	if (!fgets(name, (int)size, f) || name[0] == '\n')
+		snprintf(name, size, "the process");
+	fclose(f);
+	name[strcspn(name, "\n")] = '\0';
+	return true;
+}
+
+int dormant_check(const struct target *t, bool *attachable, struct err *err)
+{
+	int pid = t->pid, parent;
+	char name[64], said[512] = "";
+
+	if (attachable)
+		*attachable = false;
+	if (listens(pid))
+		return 0;
+	pid_t program = agent_server_program(pid);
+	if (program) {
+		if (!name_of(program, name, sizeof name))
+			snprintf(name, sizeof name, "?");
+		return agent_server_explain(t->text, program, foreign_clean(name, sizeof name, name), err);
+	}
+	if (!name_of(pid, name, sizeof name))
+		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
+	bool there = has_agent(pid);
+	if (there && listens_soon(pid))
+		return 0;
+	if (there)
+		inject_said(pid, said, sizeof said);
+	parent = *said ? 0 : parent_of(pid);
+	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
+		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
+			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
+			       "parent: -p %d", t->text, name, parent);
+	if (attachable)
+		*attachable = true;
+	if (!there)
+		return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
+			       name, pid, pid);
+	if (*said)
+		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name, said);
+	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
+		       "back), or forked and neither allocated nor waited since, or listen= names another socket, "
+		       "or an address that is taken; see memtop list",
+		       t->text, name, pid);
+}

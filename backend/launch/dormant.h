@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * dormant.h - a process that nobody listens for. Any thread.
+ */
+#ifndef DORMANT_H
+#define DORMANT_H
+
+#include "base/base.h"
+#include "link/watch.h"
+
+/*
+ * Is there a session in the process of t (-p PID), or will there soon be one? 0; else -1 and *err (status 3): why not. Takes
+ * a third of a second at most, or three from the start of a process that has the agent. attachable: NULL, or whether
+ * memtop attach is what to do.
+ */
+int dormant_check(const struct target *t, bool *attachable, struct err *err);
+
+#endif

@@ -1,0 +1,330 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * launch.c - start a program under the agent.
+ *
+ * The program must see what it would have seen without us: the same descriptors (everything of ours is
+ * close-on-exec), the same signal dispositions and mask, the same environment in the same order
+ * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main. A start that
+ * fails is told by a pipe that a successful exec closes; the child itself says nothing.
+ *
+ *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
+ *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
+ *   MEMTOP_BOARD = where the agents of its tree write; none: nobody but this process is followed
+ */
+#include "launch/launch.h"
+#include "launch/progcheck.h"
+
+#include <memtop/board.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define AGENT_NAME "libmemtop-agent.so"
+#define WAIT_MS 5000 /* the agent waits so long at most for our connection: short programs are seen whole */
+
+extern char **environ;
+
+/* Room for the program's environment; only the changed entries are owned. */
+struct environment {
+	char **entries;
+	char *preload, *options, *board;
+};
+
+static bool is_file(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+/* The agent's file is ours to check: a bad one would only be a loader's line on the program's stderr. */
+static int accept_agent(const char *found, char *path, size_t size, struct err *err)
+{
+	struct elf_kind k;
+	char *real = realpath(found, NULL);
+	int rc = 0;
+
+	if (!real)
+		return err_set(err, 125, "%s: no agent there: %s; check --agent and MEMTOP_AGENT", found, strerror(errno));
+	if (progcheck_read(real, &k) || !k.class_bits || k.type != 3 /* ET_DYN */)
+		rc = err_set(err, 125, "%s: not an agent: no shared object; give the path of %s", found, AGENT_NAME);
+	else if (strpbrk(real, ": \t\n\"\\"))
+		rc = err_set(err, 125, "%s: LD_PRELOAD cannot express this path (a space, colon or quote in it); "
+			     "move the agent, or name it with --agent", real);
+	else if ((size_t)snprintf(path, size, "%s", real) >= size)
+		rc = err_set(err, 125, "%s: its path is too long; move the agent", found);
+	free(real);
+	return rc;
+}
+
+bool launch_installed(const char *name, char *path, size_t size)
+{
+	char self[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", self, sizeof self - 1);
+
+	self[n > 0 ? n : 0] = '\0';
+	char *slash = strrchr(self, '/');
+	if (slash) {
+		*slash = '\0';
+		snprintf(path, size, "%s/%s", self, name);
+		if (is_file(path))
+			return true;
+		snprintf(path, size, "%s/../lib/memtop/%s", self, name);
+		if (is_file(path))
+			return true;
+	}
+	snprintf(path, size, "%s/lib/memtop/%s", MEMTOP_PREFIX, name);
+	return is_file(path);
+}
+
+int launch_find_agent(const char *given, bool musl, char *path, size_t size, struct err *err)
+{
+	const char *env = getenv("MEMTOP_AGENT"), *name = musl ? "musl/" AGENT_NAME : AGENT_NAME;
+	char at[PATH_MAX + 64];
+
+	if (given)
+		return accept_agent(given, path, size, err);
+	if (env && *env)
+		return accept_agent(env, path, size, err);
+	if (launch_installed(name, at, sizeof at))
+		return accept_agent(at, path, size, err);
+	return err_set(err, 125, "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or MEMTOP_AGENT",
+		       name, MEMTOP_PREFIX, musl ? "build it with make musl, or name" : "name");
+}
+
+/* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain name. */
+static void find_listen(const char *options, char *value, size_t size)
+{
+	*value = '\0';
+	for (const char *at = options; at && *at;) {
+		at += strspn(at, " ,\t");
+		size_t len = strcspn(at, " ,\t");
+		if (len > 7 && !memcmp(at, "listen=", 7))
+			snprintf(value, size, "%.*s", (int)(len - 7), at + 7);
+		at += len;
+	}
+}
+
+/* Where the agent will listen: the user's own choice counts when it is an abstract name. */
+static int choose_socket(const char *options, char *name, size_t size, struct err *err)
+{
+	char listen[128];
+
+	find_listen(options, listen, sizeof listen);
+	if (!*listen)
+		snprintf(listen, sizeof listen, "@memtop.%%p");
+	if (listen[0] != '@' || strchr(listen, '"') || strchr(listen, '\\'))
+		return err_set(err, 125, "listen=%s: memtop itself connects by an abstract name; use listen=@NAME, "
+			       "or start the program with LD_PRELOAD yourself", listen);
+	snprintf(name, size, "%.107s", listen + 1);
+	return 0;
+}
+
+/* name with every %p replaced by the process id. */
+static void expand_pid(const char *name, pid_t pid, char *out, size_t size)
+{
+	size_t used = 0;
+
+	for (out[0] = '\0'; *name && used + 1 < size; name++) {
+		if (name[0] == '%' && name[1] == 'p') {
+			used += (size_t)snprintf(out + used, size - used, "%d", (int)pid);
+			name++;
+			continue;
+		}
+		if (name[0] == '%' && name[1] == '%')
+			name++;
+		out[used++] = *name;
+		out[used] = '\0';
+	}
+}
+
+/* In place where the entry was, at the end where there was none. */
+static void put_entry(char **entries, size_t *count, char *entry)
+{
+	size_t len = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < *count; i++)
+		if (!strncmp(entries[i], entry, len)) {
+			entries[i] = entry;
+			return;
+		}
+	entries[(*count)++] = entry;
+	entries[*count] = NULL;
+}
+
+/* That of another memtop, which this one was started under. */
+static void drop_board(char **entries, size_t *count)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < *count; i++)
+		if (strncmp(entries[i], BOARD_VARIABLE "=", sizeof BOARD_VARIABLE))
+			entries[kept++] = entries[i];
+	entries[*count = kept] = NULL;
+}
+
+static void environment_make(struct environment *e, const char *agent, const char *extra, const char *board)
+{
+	const char *preload = getenv("LD_PRELOAD"), *options = getenv("MEMTOP_OPTIONS");
+	size_t count = 0;
+
+	while (environ && environ[count])
+		count++;
+	e->entries = xcalloc(count + 4, sizeof *e->entries);
+	if (count)
+		memcpy(e->entries, environ, count * sizeof *e->entries);
+	if (agent)
+		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "", preload ? preload : "");
+	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS, options ? " " : "",
+			       options ? options : "", extra ? " " : "", extra ? extra : "");
+	if (e->preload)
+		put_entry(e->entries, &count, e->preload);
+	put_entry(e->entries, &count, e->options);
+	drop_board(e->entries, &count);
+	if (board && *board) {
+		e->board = xasprintf(BOARD_VARIABLE "=%s", board);
+		put_entry(e->entries, &count, e->board);
+	}
+}
+
+static void environment_release(struct environment *e)
+{
+	free(e->entries);
+	free(e->preload);
+	free(e->options);
+	free(e->board);
+}
+
+struct start {
+	const char *path;
+	char *const *argv;
+	char **env;
+	int stdin_fd;            /* -1 = inherit */
+	int output_fd;           /* -1 = inherit */
+	bool own_session;
+	sigset_t mask;           /* the program's */
+	struct sigaction handlers[NSIG]; /* which of them were ours */
+};
+
+/* In the child, after fork: only calls that are safe there. Returns the errno of the failure. */
+static int become(const struct start *s)
+{
+	struct sigaction plain = { .sa_handler = SIG_DFL };
+
+	for (int n = 1; n < NSIG; n++) /* a handler is reset by exec; until then it would run in the child */
+		if (s->handlers[n].sa_handler != SIG_DFL && s->handlers[n].sa_handler != SIG_IGN)
+			sigaction(n, &plain, NULL);
+	if (s->own_session)
+		setsid();
+	if (s->stdin_fd >= 0 && dup2(s->stdin_fd, 0) < 0)
+		return errno;
+	if (s->output_fd >= 0 && (dup2(s->output_fd, 1) < 0 || dup2(s->output_fd, 2) < 0))
+		return errno;
+	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+	execve(s->path, s->argv, s->env);
+	if (errno == ENOEXEC) { /* a script without "#!": execvp's way */
+		char *sh[64] = { (char *)"sh", (char *)s->path };
+		size_t n = 0;
+		while (s->argv[0] && s->argv[n + 1] && n < 60) {
+			sh[n + 2] = s->argv[n + 1];
+			n++;
+		}
+		execve("/bin/sh", sh, s->env);
+	}
+	return errno;
+}
+
+/* The child's pid, or -1 with errno: its exec succeeded when the pipe closes without a word. */
+static pid_t start(struct start *s)
+{
+	sigset_t all;
+	int report[2], why = 0;
+
+	if (pipe2(report, O_CLOEXEC))
+		return -1;
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &s->mask);
+	for (int n = 1; n < NSIG; n++)
+		sigaction(n, NULL, &s->handlers[n]);
+	pid_t pid = fork();
+	if (pid == 0) {
+		why = become(s);
+		while (write(report[1], &why, sizeof why) < 0 && errno == EINTR)
+			;
+		_exit(127);
+	}
+	int fork_errno = errno;
+	sigprocmask(SIG_SETMASK, &s->mask, NULL);
+	close(report[1]);
+	if (pid > 0) {
+		ssize_t n;
+		while ((n = read(report[0], &why, sizeof why)) < 0 && errno == EINTR)
+			;
+		if (n == (ssize_t)sizeof why) {
+			waitpid(pid, NULL, 0);
+			pid = -1;
+			fork_errno = why;
+		}
+	}
+	close(report[0]);
+	errno = fork_errno;
+	return pid;
+}
+
+static int open_stdin(const struct launch_options *o, struct err *err)
+{
+	const char *path = o->stdin_path ? o->stdin_path : "/dev/null";
+	int fd;
+
+	if (!strcmp(path, "-"))
+		return -1;
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+	if (fd < 0) {
+		err_set(err, 125, "%s: cannot be the program's input: %s; name a file that can be read", path,
+			strerror(errno));
+		return -2;
+	}
+	return fd;
+}
+
+int launch(char *const argv[], const struct launch_options *o, struct launched *l, struct err *err)
+{
+	char agent[PATH_MAX], path[PATH_MAX], name[108];
+	const char *mine = getenv("MEMTOP_OPTIONS");
+	struct environment e = { 0 };
+	char *options = xasprintf("%s %s", mine ? mine : "", o->options ? o->options : "");
+	int rc = -1, in = -2;
+
+	if (progcheck_find(argv[0], path, sizeof path, err))
+		goto out;
+	bool linked = progcheck_linked(path);
+	if ((!linked && launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
+	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
+	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
+		goto out;
+	environment_make(&e, linked ? NULL : agent, o->options, o->board);
+	struct start s = { .path = path, .argv = argv, .env = e.entries, .stdin_fd = in,
+			   .output_fd = o->own_session ? o->output_fd : -1, .own_session = o->own_session };
+	l->pid = start(&s);
+	if (l->pid < 0) {
+		int why = errno;
+		err_set(err, why == ENOENT ? 127 : why == EAGAIN || why == ENOMEM ? 125 : 126,
+			"%s: cannot be started: %s; run it without memtop to compare", argv[0], strerror(why));
+		goto out;
+	}
+	expand_pid(name, l->pid, l->socket, sizeof l->socket);
+	rc = 0;
+out:
+	if (in >= 0)
+		close(in);
+	environment_release(&e);
+	free(options);
+	return rc;
+}

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * progmalloc.c - the libraries that an executable needs, and the names that it defines.
+ *
+ * The executable comes first in the loader's search, before anything that is preloaded: a malloc of
+ * its own is what all calls reach. Sanitizers bring one, and end the program, or are themselves undone, when another
+ * library comes between. As a shared library liblsan is satisfied with any place, and ubsan has no malloc: these are
+ * watched like anything else.
+ *
+ * Another allocator's functions under names of their own are not seen either, in the program or in a library.
+ *
+ * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not exported.
+ * The file is a stranger's: every range is checked against its size.
+ */
+#include "launch/progmalloc.h"
+
+#include <elf.h>
+#include <endian.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+struct image {
+	const uint8_t *bytes;
+	uint64_t size;
+	const Elf64_Shdr *sections;
+	unsigned section_count;
+};
+
+static const struct { const char *name, *init, *gnu, *clang; } sanitizers[] = {
+	{ "address", "__asan_init", "libasan.so", "libclang_rt.asan" },
+	{ "hwaddress", "__hwasan_init", "libhwasan.so", "libclang_rt.hwasan" },
+	{ "thread", "__tsan_init", "libtsan.so", "libclang_rt.tsan" },
+	{ "memory", "__msan_init", NULL, "libclang_rt.msan" },
+	{ "leak", "__lsan_init", NULL, NULL },
+};
+#define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
+
+/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's jemalloc. */
+static const char *const others[] = { "mi_malloc", "mi_malloc_aligned", "_rjem_malloc", "_rjem_mallocx", "je_malloc",
+				      "tc_malloc", "rpmalloc" };
+
+static const void *range(const struct image *im, uint64_t at, uint64_t size)
+{
+	return at <= im->size && size <= im->size - at && at % 8 == 0 ? im->bytes + at : NULL;
+}
+
+/* Entries of a section, and the strings that belong to them (which end in NUL). NULL = there is none. */
+static const void *table(const struct image *im, uint32_t type, size_t entry, size_t *count, const char **strings, uint64_t *len)
+{
+	for (unsigned i = 0; i < im->section_count; i++) {
+		const Elf64_Shdr *s = &im->sections[i];
+		if (s->sh_type != type || s->sh_link >= im->section_count)
+			continue;
+		const Elf64_Shdr *str = &im->sections[s->sh_link];
+		const void *entries = range(im, s->sh_offset, s->sh_size);
+		if (!entries || !str->sh_size || str->sh_offset > im->size || str->sh_size > im->size - str->sh_offset ||
+		    im->bytes[str->sh_offset + str->sh_size - 1])
+			return NULL;
+		*count = s->sh_size / entry;
+		*strings = (const char *)im->bytes + str->sh_offset;
+		*len = str->sh_size;
+		return entries;
+	}
+	return NULL;
+}
+
+static bool begins(const char *text, const char *with)
+{
+	return with && !strncmp(text, with, strlen(with));
+}
+
+const char *progmalloc_sanitizer(const char *library)
+{
+	for (size_t k = 0; k < SANITIZERS; k++)
+		if (begins(library, sanitizers[k].gnu) || begins(library, sanitizers[k].clang))
+			return sanitizers[k].name;
+	return NULL;
+}
+
+int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err)
+{
+	return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it without", name, sanitizer);
+}
+
+static void read_needed(const struct image *im, struct progmalloc *m)
+{
+	const char *strings;
+	uint64_t len;
+	size_t n;
+	const Elf64_Dyn *d = table(im, SHT_DYNAMIC, sizeof *d, &n, &strings, &len);
+
+	for (size_t i = 0; d && i < n && d[i].d_tag != DT_NULL; i++) {
+		if (d[i].d_tag != DT_NEEDED || d[i].d_un.d_val >= len)
+			continue;
+		const char *name = progmalloc_sanitizer(strings + d[i].d_un.d_val);
+		if (name)
+			m->sanitizer = name;
+	}
+}
+
+/* Functions that are defined there. */
+static void read_names(const struct image *im, uint32_t type, bool *own, struct progmalloc *m)
+{
+	const char *strings;
+	uint64_t len;
+	size_t n;
+	const Elf64_Sym *s = table(im, type, sizeof *s, &n, &strings, &len);
+
+	for (size_t i = 0; s && i < n; i++) {
+		const char *name = s[i].st_name < len ? strings + s[i].st_name : "";
+		for (size_t k = 0; k < sizeof others / sizeof others[0] && !m->other; k++)
+			if (!strcmp(name, others[k])) /* also when a library is to have it */
+				m->other = others[k];
+		if (s[i].st_shndx == SHN_UNDEF || !s[i].st_value || ELF64_ST_TYPE(s[i].st_info) != STT_FUNC)
+			continue;
+		*own |= !strcmp(name, "malloc");
+		for (size_t k = 0; name[0] == '_' && k < SANITIZERS && !m->sanitizer; k++)
+			if (!strcmp(name, sanitizers[k].init))
+				m->sanitizer = sanitizers[k].name;
+	}
+}
+
+static void read_image(struct image *im, struct progmalloc *m)
+{
+	const Elf64_Ehdr *head = range(im, 0, sizeof *head);
+
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    head->e_ident[EI_DATA] != (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) ||
+	    head->e_shentsize != sizeof(Elf64_Shdr))
+		return;
+	im->sections = range(im, head->e_shoff, (uint64_t)head->e_shnum * sizeof(Elf64_Shdr));
+	im->section_count = im->sections ? head->e_shnum : 0;
+	read_needed(im, m);
+	read_names(im, SHT_DYNSYM, &m->own, m);
+	read_names(im, SHT_SYMTAB, &m->own_hidden, m);
+	m->own_hidden &= !m->own;
+}
+
+void progmalloc_read(const char *path, struct progmalloc *m)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat st;
+
+	*m = (struct progmalloc){ 0 };
+	if (fd < 0)
+		return;
+	if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0) {
+		void *at = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (at != MAP_FAILED) {
+			struct image im = { .bytes = at, .size = (uint64_t)st.st_size };
+			read_image(&im, m);
+			munmap(at, (size_t)st.st_size);
+		}
+	}
+	close(fd);
+}

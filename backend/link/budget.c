@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * budget.c - see link/budget.h.
+ */
+#include "link/budget.h"
+
+#include "report/quality.h"
+
+#define WINDOW_NS (2000ull * 1000 * 1000)
+#define SAVES 0.8 /* what a change must bring, or the next one is not worth it */
+#define FIRST_SAMPLE (64ull << 10)
+#define LAST_SAMPLE (16ull << 20)
+
+static void begin(struct budget *b, const struct totals *t, size_t filters)
+{
+	b->begun = true;
+	b->since_ns = t->time_ns;
+	b->hook_ns = t->hook_ns;
+	b->cpu_ns = t->target_cpu_ns;
+	b->filters = filters;
+}
+
+static uint64_t next_sample(const struct model *m)
+{
+	const struct recorded *now = model_filter(m);
+
+	if (!now || !now->sample)
+		return FIRST_SAMPLE;
+	return now->sample * 4 <= LAST_SAMPLE ? now->sample * 4 : 0;
+}
+
+bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint64_t *sample)
+{
+	const struct totals *t = model_totals(m);
+	const struct recorded *list;
+	size_t filters = model_filters(m, &list);
+
+	if (!(b->percent > 0) || !t->time_ns)
+		return false;
+	if (!b->begun || filters != b->filters || t->time_ns < b->since_ns || t->target_cpu_ns < b->cpu_ns) {
+		begin(b, t, filters);
+		return false;
+	}
+	double window = (double)(t->time_ns - b->since_ns), cpu = (double)(t->target_cpu_ns - b->cpu_ns);
+	double hooks = t->hook_ns > b->hook_ns ? (double)(t->hook_ns - b->hook_ns) : 0;
+	if (window < WINDOW_NS)
+		return false;
+	begin(b, t, filters);
+	*cost = cpu > hooks ? 100.0 * hooks / (cpu - hooks) : 100.0;
+	if (!quality_busy((uint64_t)cpu, (uint64_t)window) || *cost <= b->percent)
+		return false;
+	*sample = b->last_cost > 0 && *cost > SAVES * b->last_cost ? 0 : next_sample(m);
+	b->last_cost = *cost;
+	return true;
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * recorder.c - what a live watch writes while it runs.
+ *
+ * File time = ns since the first agent started, by our clock from its HELLO on: it goes on through
+ * reconnects and another program after an exec, and never back.
+ */
+#include "link/recorder.h"
+
+#include "session/spool.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct session_writer *writer_of(const struct keep *k)
+{
+	return k->of ? k->of->writer : k->writer;
+}
+
+static void put_meta(struct keep *k, const char *target)
+{
+	uint8_t payload[1024];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, MEMTOP_VERSION);
+	mtw_put_string(&o, target);
+	mtw_put(&o, unix_now_ns());
+	keep_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));
+}
+
+int keep_record(struct keep *k, const char *path, const char *target, struct err *err)
+{
+	k->writer = session_create(path, 0, err);
+	if (!k->writer)
+		return -1;
+	k->path = xstrdup(path);
+	put_meta(k, target);
+	return 0;
+}
+
+void keep_join(struct keep *k, struct keep *of, uint32_t stream, const char *target)
+{
+	k->of = of;
+	k->stream = stream;
+	put_meta(k, target);
+}
+
+void keep_spool(struct keep *k, const char *program, unsigned pid, const char *target)
+{
+	char path[4096];
+
+	if (k->of || k->writer || *k->failed.text)
+		return;
+	k->writer = spool_create(program, pid, path, sizeof path, &k->failed);
+	if (!k->writer)
+		return;
+	k->path = xstrdup(path);
+	put_meta(k, target);
+}
+
+bool keep_open(const struct keep *k)
+{
+	return writer_of(k) && !*k->failed.text;
+}
+
+const char *keep_path(const struct keep *k)
+{
+	return k->of ? k->of->path : k->path;
+}
+
+void keep_clock(struct keep *k, uint64_t agent_ns)
+{
+	if (k->base_at)
+		return;
+	k->base_ns = agent_ns;
+	k->base_at = now_ns();
+}
+
+void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len)
+{
+	uint64_t time_ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
+
+	if (keep_open(k))
+		session_frame(writer_of(k), k->stream, time_ns, type, payload, len, &k->failed);
+}
+
+void keep_table(struct keep *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+{
+	if (keep_open(k))
+		session_frame(writer_of(k), SESSION_TABLE, time_ns, type, payload, len, &k->failed);
+}
+
+void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+	uint32_t n = sym->count > 64 ? 64 : sym->count;
+	bool generated = kind == MTW_NODE_NOWHERE;
+
+	if (generated && sym->source <= SYMBOL_NONE)
+		return;
+	if (!generated)
+		mtw_put(&o, module);
+	mtw_put(&o, offset);
+	if (!generated)
+		mtw_put(&o, kind == MTW_NODE_SIGNAL);
+	mtw_put(&o, (uint64_t)sym->source);
+	mtw_put(&o, n);
+	/* Outermost first; of a deeper pile than the bound the innermost are left out. */
+	for (uint32_t i = sym->count; i > sym->count - n; i--) {
+		mtw_put_string(&o, sym->frames[i - 1].function);
+		mtw_put_string(&o, sym->frames[i - 1].file);
+		mtw_put(&o, sym->frames[i - 1].line);
+		mtw_put(&o, sym->frames[i - 1].inlined);
+	}
+	if (!o.full)
+		keep_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+}
+
+void keep_exit(struct keep *k, uint32_t state, int status)
+{
+	uint8_t payload[20];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, state);
+	mtw_put(&o, (uint64_t)status);
+	keep_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
+}
+
+void keep_note(struct keep *k, const char *text)
+{
+	uint8_t payload[MTW_STRING_MAX + 16];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, text);
+	keep_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
+}
+
+void keep_rule(struct keep *k, const char *rule, bool on)
+{
+	uint8_t payload[2 * EXPECTED_KEY_MAX + 32];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put_string(&o, rule);
+	mtw_put(&o, on);
+	keep_frame(k, MTW_S_EXPECTED, payload, (size_t)(o.at - payload));
+}
+
+void keep_rules(struct keep *k, const struct expected *e)
+{
+	const struct expected_rule *rules;
+	size_t n = expected_rules(e, &rules);
+
+	for (size_t i = 0; i < n; i++)
+		keep_rule(k, rules[i].text, rules[i].on);
+}
+
+void keep_flush(struct keep *k)
+{
+	if (keep_open(k))
+		session_flush(writer_of(k), &k->failed);
+}
+
+static int say_failed(const struct keep *k, struct err *err)
+{
+	if (!*k->failed.text)
+		return 0;
+	*err = k->failed;
+	return -1;
+}
+
+int keep_copy(struct keep *k, const char *path, struct err *err)
+{
+	if (!writer_of(k))
+		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
+			       *k->failed.text ? k->failed.text : "no agent answered yet");
+	return session_copy(writer_of(k), path, err) ? -1 : say_failed(k, err) != 0;
+}
+
+static int copy_bytes(const char *from, const char *to, struct err *err)
+{
+	FILE *in = fopen(from, "re"), *out = in ? fopen(to, "wxe") : NULL;
+	char buf[65536];
+	size_t n;
+	int rc = 0;
+
+	if (!in || !out) {
+		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from, in ? "written" : "read",
+			     strerror(errno));
+	} else {
+		while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0)
+			if (fwrite(buf, 1, n, out) != n)
+				rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	}
+	if (out && fclose(out) && rc == 0)
+		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+	if (in)
+		fclose(in);
+	return rc;
+}
+
+/* All frames of all streams anew, and the rules. 1: not all could be read. */
+static int add_rules(struct session_reader *r, const char *to, const struct expected *e, uint32_t stream, struct err *err)
+{
+	struct keep k = { .stream = stream };
+	const uint8_t *payload;
+	uint64_t time_ns = 0, type, end_ns = 0;
+	size_t len;
+	int more;
+
+	k.writer = session_create(to, 0, err);
+	if (!k.writer)
+		return -1;
+	while ((more = session_next(r, &time_ns, &type, &payload, &len, NULL)) > 0) {
+		if (session_frame(k.writer, session_stream(r), time_ns, type, payload, len, &k.failed))
+			break;
+		if (session_stream(r) == stream)
+			end_ns = time_ns;
+	}
+	k.base_ns = end_ns; /* where its stream ends */
+	k.base_at = now_ns();
+	keep_rules(&k, e);
+	return keep_end(&k, err) ? -1 : more < 0;
+}
+
+int keep_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err)
+{
+	if (!e)
+		return copy_bytes(from, to, err);
+	struct session_reader *r = session_open(from, SESSION_ALL, err);
+	/* Written anew, a session that was cut would no longer say so. */
+	int rc = !r ? -1 : session_cut(r) ? 1 : add_rules(r, to, e, stream, err);
+
+	session_reader_free(r);
+	if (rc <= 0)
+		return rc;
+	unlink(to);
+	if (copy_bytes(from, to, err))
+		return -1;
+	err_set(err, 125, "without the marks of x: it was cut, or is damaged; w NAME.supp keeps them");
+	return 1;
+}
+
+int keep_end(struct keep *k, struct err *err)
+{
+	struct err why = { 0 };
+
+	if (k->of && keep_open(k))
+		session_end(writer_of(k), k->stream, &k->failed);
+	k->of = NULL;
+	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
+		k->failed = why;
+	k->writer = NULL;
+	return say_failed(k, err);
+}
+
+void keep_release(struct keep *k)
+{
+	if (k->of && keep_open(k))
+		session_end(writer_of(k), k->stream, NULL);
+	k->of = NULL;
+	if (k->writer)
+		session_close(k->writer, NULL);
+	k->writer = NULL;
+	free(k->path);
+	k->path = NULL;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * replay.c - plays a session file into a model, as far as an instant.
+ *
+ * Only the frames of the program that is watched now are played: what another one did before an exec
+ * has call paths of its own. An instant is a count of ticks (model_instants()): playing ends right behind that
+ * tick, so that nothing shown, resident memory and threads among it, is of what came after.
+ */
+#include "link/replay.h"
+
+#include "base/loop.h"
+#include "session/session.h"
+#include "wire/decode.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICE_NS 8000000u
+#define SEED_STEPS 4096u
+#define FRAMES_A_LOOK 16 /* at the clock */
+
+struct past {
+	struct loop *loop;
+	struct model *shown, *now;   /* the same, or `now` is ours */
+	struct model *making;        /* ours: what is not whole yet; NULL = later instants go into `shown` */
+	struct session_reader *file; /* NULL = nothing was played */
+	struct loop_source *slice;   /* NULL = nothing is under way */
+	void (*moved)(void *arg);
+	void *arg;
+	struct instant to;
+	bool ours;                   /* the frames are of the program that is watched */
+	bool seeded;
+	struct err problem;
+};
+
+struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg)
+{
+	struct past *p = xcalloc(1, sizeof *p);
+
+	p->loop = loop;
+	p->shown = p->now = shown;
+	p->moved = moved;
+	p->arg = arg;
+	return p;
+}
+
+static void stop(struct past *p)
+{
+	loop_remove(p->slice);
+	p->slice = NULL;
+}
+
+static void drop_file(struct past *p)
+{
+	stop(p);
+	model_free(p->making);
+	p->making = NULL;
+	session_reader_free(p->file);
+	p->file = NULL;
+	p->problem.text[0] = '\0';
+}
+
+void past_free(struct past *p)
+{
+	if (!p)
+		return;
+	drop_file(p);
+	if (past_away(p)) {
+		model_swap(p->shown, p->now);
+		model_free(p->now);
+	}
+	free(p);
+}
+
+struct model *past_now(const struct past *p)
+{
+	return p->now;
+}
+
+bool past_away(const struct past *p)
+{
+	return p->now != p->shown;
+}
+
+const char *past_problem(const struct past *p)
+{
+	return p->problem.text;
+}
+
+static struct model *playing(const struct past *p)
+{
+	return p->making ? p->making : p->shown;
+}
+
+int past_percent(const struct past *p)
+{
+	uint64_t at = p->slice ? model_time(playing(p)) : 1, to = p->slice ? p->to.time_ns : 1;
+
+	return p->slice && at >= to ? 99 : (int)(at * 100 / (to + !to));
+}
+
+/* What others may still look at goes last. */
+static void show(struct past *p, struct model *with)
+{
+	struct model *left = with;
+
+	model_swap(p->shown, with);
+	if (with == p->now)
+		p->now = p->shown;
+	else if (!past_away(p))
+		p->now = with, left = NULL;
+	p->moved(p->arg);
+	model_free(left);
+}
+
+void past_return(struct past *p)
+{
+	bool under_way = p->slice != NULL;
+
+	drop_file(p);
+	if (past_away(p))
+		show(p, p->now);
+	else if (under_way)
+		p->moved(p->arg);
+}
+
+/* --- playing */
+
+static bool same_program(const struct past *p, const struct event *e)
+{
+	const struct program *now = model_program(p->now);
+
+	return now && now->pid == e->u.hello.pid && now->start_unix_ns == e->u.hello.start_unix_ns;
+}
+
+static int on_event(void *arg, const struct event *e, struct err *err)
+{
+	struct past *p = arg;
+
+	if (e->type == MTW_HELLO)
+		p->ours = same_program(p, e);
+	if (!p->ours || e->type == MTW_NOTICE)
+		return 0;
+	return model_apply(playing(p), e, err);
+}
+
+/* 1 arrived, 0 there is more, -1 it cannot go on. */
+static int play_frame(struct past *p)
+{
+	const uint8_t *payload;
+	uint64_t time_ns, type;
+	size_t len;
+
+	if (model_ticks_read(playing(p)) >= p->to.ticks)
+		return 1;
+	int rc = session_next(p->file, &time_ns, &type, &payload, &len, &p->problem);
+	if (rc == 0 && session_more(p->file))
+		return 0;
+	if (rc == 0)
+		err_set(&p->problem, 3, "the session is kept to that instant");
+	if (rc <= 0)
+		return -1;
+	if (type == MTW_S_SYMBOL || type == MTW_S_GENERATED || type == MTW_S_NOTE)
+		return 0; /* names hold at any time */
+	return wire_read(type, payload, len, on_event, p, &p->problem);
+}
+
+/* Call paths first: those that come later have their places, too. */
+static int make_ready(struct past *p)
+{
+	if (!p->making || p->seeded || !model_program(p->making))
+		return 1;
+	int rc = model_seed(p->making, p->now, SEED_STEPS, &p->problem);
+	p->seeded = rc == 1;
+	return rc;
+}
+
+static void arrive(struct past *p)
+{
+	struct err none = { 0 };
+	struct model *made = p->making;
+
+	stop(p);
+	if (made && !model_complete(made)) { /* nothing of it can be shown */
+		drop_file(p);
+		err_set(&p->problem, 3, "the session's file does not reach back to that instant");
+		p->moved(p->arg);
+		return;
+	}
+	p->making = NULL;
+	if (!made) {
+		p->moved(p->arg);
+		return;
+	}
+	/* The stream went on meanwhile. */
+	while (model_seed(made, p->now, SIZE_MAX, &none) == 0)
+		;
+	show(p, made);
+}
+
+static void on_slice(void *arg)
+{
+	struct past *p = arg;
+	uint64_t end = now_ns() + SLICE_NS;
+	int rc = 0;
+
+	for (unsigned n = 1; n % FRAMES_A_LOOK || now_ns() < end; n++) {
+		rc = make_ready(p);
+		if (rc == 1)
+			rc = play_frame(p);
+		if (rc)
+			break;
+	}
+	if (rc)
+		arrive(p);
+	else
+		loop_timer_set(p->slice, 0);
+}
+
+int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
+{
+	const struct instant *list;
+	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
+
+	if (!n)
+		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+	struct instant to = list[at == SIZE_MAX ? 0 : at];
+	if (!p->file || !(p->making || past_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
+		drop_file(p);
+		p->file = session_open(path, stream, err);
+		if (!p->file)
+			return -1;
+		p->making = model_new();
+		model_want_interval(p->making, p->shown);
+		p->ours = p->seeded = false;
+	}
+	p->to = to;
+	p->problem.text[0] = '\0';
+	if (!p->slice)
+		p->slice = loop_timer(p->loop, 0, false, on_slice, p);
+	return 0;
+}

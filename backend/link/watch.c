@@ -1,0 +1,755 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watch.c - one target being watched: link or file, what came of it, and the session that is kept.
+ *
+ *   conn or file --frame--> intake (model, symbols)
+ *                     \--> keep (spool or record), with each symbol as it is found
+ *
+ * A broken link never takes anything off the screen: the last whole state stays, STALE since its last
+ * byte, until the link that replaces it has brought a whole one.
+ */
+#include "link/watch.h"
+
+#include "link/commands.h"
+#include "link/conn.h"
+#include "launch/dormant.h"
+#include "link/ingest.h"
+#include "link/recorder.h"
+#include "launch/launch.h"
+#include "link/looks.h"
+#include "base/loop.h"
+#include "link/replay.h"
+
+#include <errno.h>
+#include <pwd.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define STALE_NS 2000000000ull     /* a link is silent after so long; ticks come ten times a second */
+#define PATIENCE_NS 400000000ull   /* a program that just starts is not a problem yet */
+#define EXEC_NS 10000000000ull     /* a new program's agent answers within this, or has none */
+#define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
+#define KEEP_MS 1000
+#define LAST_LOOK_MS 2000u         /* a recording that ends before its program waits so long for the answers */
+#define WORK_NS 8000000u
+#define NAMES_MS 20                /* answers of the symbolizer come in crowds */
+
+struct watch {
+	struct loop *loop;               /* borrowed */
+	struct target target;
+	struct watch_options options;
+	struct intake in;                /* model and symbols; model: what is now */
+	struct model *shown;             /* what watch_model() says: in.model, or it holds an instant of the past */
+	struct past *past;
+	struct conn *conn;               /* NULL: a file */
+	struct loop_source *timer;       /* each second */
+	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
+	struct loop_source *work;        /* a large tick is being taken in; NULL = none */
+	void (*on_change)(void *arg, unsigned bits);
+	void *on_change_arg;
+	unsigned bits;                   /* to be told after this slice */
+	char *problem, *notice;          /* NULL = none */
+	char *noted;                     /* watch_note(), for a spool that is made later; NULL = none */
+	char *instant;                   /* warning: what is shown is not the end; NULL = it is */
+	char **warnings;
+	size_t warning_count, warning_room;
+	const char **warning_list;       /* what watch_warnings() returned last */
+
+	struct keep keep;                /* spool or record */
+	uint64_t rules_read;             /* expected_version() of what the file has */
+	bool told_not_kept;
+
+	uint64_t opened_ns;
+	bool greeted;                    /* HELLO came over this link */
+	bool told_final;
+	uint64_t stale_since;            /* last byte of the link that brought what is shown; 0 = this link did */
+	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
+	uint32_t names_asked;            /* those of locations below were asked for, in the model of ... */
+	uint64_t resets_seen;            /* ... model_resets() */
+	uint64_t child_ns;
+	struct looks looks;
+};
+
+static void set_text(char **slot, const char *text)
+{
+	char *copy = text ? xstrdup(text) : NULL;
+
+	free(*slot);
+	*slot = copy;
+}
+
+static void add_warning(struct watch *w, const char *text)
+{
+	for (size_t i = 0; i < w->warning_count; i++)
+		if (!strcmp(w->warnings[i], text))
+			return;
+	GROW(w->warnings, w->warning_room, w->warning_count + 1);
+	w->warnings[w->warning_count++] = xstrdup(text);
+}
+
+static void tell(struct watch *w, unsigned bits)
+{
+	if (bits && w->on_change)
+		w->on_change(w->on_change_arg, bits);
+}
+
+/* --- what is kept */
+
+/* Once something could not be written; watching goes on. */
+static void check_kept(struct watch *w)
+{
+	if (!*w->keep.failed.text || w->told_not_kept)
+		return;
+	w->told_not_kept = true;
+	if (w->options.record_path)
+		set_text(&w->problem, w->keep.failed.text);
+	char *text = xasprintf("the session is no longer kept: %s", w->keep.failed.text);
+	set_text(&w->notice, text);
+	add_warning(w, text);
+	free(text);
+	w->bits |= WATCH_NOTICE | WATCH_LINK;
+}
+
+static void on_names(void *arg)
+{
+	struct watch *w = arg;
+
+	loop_remove(w->names_soon);
+	w->names_soon = NULL;
+	tell(w, WATCH_SYMBOLS);
+}
+
+static void on_symbol(struct watch *w)
+{
+	if (!w->names_soon)
+		w->names_soon = loop_timer(w->loop, NAMES_MS, false, on_names, w);
+}
+
+static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	struct watch *w = arg;
+
+	on_symbol(w);
+	keep_symbol(&w->keep, module, offset, kind, sym);
+	check_kept(w);
+}
+
+/* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
+static void ask_for_names(struct watch *w)
+{
+	uint32_t n = model_location_count(w->in.model);
+
+	if (!keep_open(&w->keep))
+		return;
+	if (w->resets_seen != model_resets(w->in.model)) {
+		w->resets_seen = model_resets(w->in.model);
+		w->names_asked = 0;
+	}
+	for (; w->names_asked < n; w->names_asked++)
+		symbols_of_location(w->in.symbols, w->names_asked);
+}
+
+
+/* --- the link */
+
+static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+{
+	struct watch *w = arg;
+
+	if (type >= MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
+		return 0;
+	uint64_t ticks = model_ticks(w->in.model);
+	if (intake_frame(&w->in, type, payload, len, err))
+		return -1;
+	if (model_ticks(w->in.model) != ticks)
+		w->bits |= WATCH_TICK;
+	if (type == MTW_HELLO) {
+		w->greeted = true;
+		w->told_final = false;
+		w->final_ns = 0;
+		looks_begin(&w->looks);
+		keep_clock(&w->keep, w->in.hello_ns);
+		symbols_local(w->in.symbols, &(struct symbol_process){
+			(unsigned)w->target.pid, conn_peer(w->conn), w->target.unheard });
+		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
+		w->bits |= WATCH_LINK;
+		const struct program *p = model_program(w->in.model);
+		bool kept = keep_open(&w->keep);
+		if (w->options.spool)
+			keep_spool(&w->keep, p->name, p->pid, w->target.text);
+		if (w->noted && !kept)
+			keep_note(&w->keep, w->noted);
+		if (!kept)
+			keep_rules(&w->keep, w->in.expected);
+	}
+	if (!model_coming(w->in.model))
+		w->stale_since = 0;
+	if (type != MTW_SCAN_COHORTS || looks_keep(&w->looks, payload, len))
+		keep_frame(&w->keep, type, payload, len);
+	check_kept(w);
+	return 0;
+}
+
+static void on_slice(void *arg);
+
+/* The keyboard comes between two slices. */
+static void on_work(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t ticks = model_ticks(w->in.model);
+	uint64_t intervals = model_intervals(w->in.model);
+	bool whole = model_go_on(w->in.model, now_ns() + WORK_NS);
+
+	if (whole) {
+		loop_remove(w->work);
+		w->work = NULL;
+	} else {
+		loop_timer_set(w->work, 0);
+	}
+	if (model_ticks(w->in.model) != ticks)
+		w->bits |= WATCH_TICK;
+	if (model_intervals(w->in.model) != intervals)
+		w->bits |= WATCH_INTERVAL;
+	if (w->bits)
+		on_slice(w);
+}
+
+void watch_go_on(struct watch *w)
+{
+	if (model_busy(w->in.model) && !w->work)
+		w->work = loop_timer(w->loop, 0, false, on_work, w);
+}
+
+static void on_slice(void *arg)
+{
+	struct watch *w = arg;
+	int status;
+	bool known;
+
+	watch_go_on(w);
+	if (w->bits & WATCH_TICK) {
+		ask_for_names(w);
+		looks_go_on(&w->looks, w->conn, w->in.model);
+	}
+	if (model_final(w->in.model) && !w->told_final) {
+		w->told_final = true;
+		w->final_ns = now_ns();
+		w->bits |= WATCH_FINAL;
+		if (model_state(w->in.model, &status, &known) != MTW_EXECED)
+			conn_finish(w->conn);
+	}
+	unsigned bits = w->bits;
+	w->bits = 0;
+	tell(w, bits);
+}
+
+static void on_up(void *arg)
+{
+	(void)arg; /* HELLO is what counts */
+}
+
+/* After an exec: the next program has the agent, and it lets nobody in. */
+static void note_refusal(struct watch *w, const char *problem)
+{
+	char *text = xasprintf("The program that followed by exec is not in this session: %.*s.",
+			       (int)strcspn(problem, ";"), problem);
+
+	watch_note(w, text);
+	free(text);
+}
+
+static void on_down(void *arg, const char *problem)
+{
+	struct watch *w = arg;
+	bool was = w->greeted;
+
+	w->greeted = false;
+	if (was && !w->stale_since)
+		w->stale_since = conn_last_ns(w->conn);
+	if (model_final(w->in.model) && w->final_ns && strstr(problem, "refused by the agent"))
+		note_refusal(w, problem);
+	if (model_final(w->in.model) && w->final_ns)
+		return; /* after an exec: the new program's agent is awaited, quietly */
+	if (!was && w->options.wait && now_ns() - w->opened_ns < PATIENCE_NS)
+		return;
+	if (was && !w->in.child_ended)
+		model_set_state(w->in.model, MTW_LINK_LOST, 0, false);
+	if (w->problem && !strcmp(w->problem, problem))
+		return;
+	set_text(&w->problem, problem);
+	w->bits |= WATCH_LINK;
+	unsigned bits = w->bits;
+	w->bits = 0;
+	tell(w, bits);
+}
+
+static void on_second(void *arg)
+{
+	struct watch *w = arg;
+	uint64_t now = now_ns();
+
+	keep_flush(&w->keep);
+	check_kept(w);
+	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
+			    (w->in.child_ended && now - w->child_ns > AFTERLIFE_NS)))
+		conn_finish(w->conn);
+	unsigned bits = w->bits;
+	w->bits = 0;
+	if (watch_stale_ns(w))
+		bits |= WATCH_LINK; /* the time since is shown */
+	tell(w, bits);
+}
+
+/* --- opening */
+
+static void on_notice(void *arg, const char *text)
+{
+	struct watch *w = arg;
+
+	set_text(&w->notice, text);
+	w->bits |= WATCH_NOTICE;
+}
+
+/* Names are those of what is now, which has all call paths that were ever there. */
+static void on_instant(void *arg)
+{
+	struct watch *w = arg;
+
+	char *said = NULL;
+
+	w->in.model = past_now(w->past);
+	if (past_away(w->past))
+		said = xasprintf("This is the program as it was %.1f s after its start; it went on until %.1f s.",
+				 (double)model_time(w->shown) / 1e9, (double)model_time(w->in.model) / 1e9);
+	set_text(&w->instant, said);
+	free(said);
+	symbols_look_at(w->in.symbols, w->in.model);
+	model_on_notice(w->in.model, on_notice, w);
+	tell(w, WATCH_INSTANT);
+}
+
+static void on_forgets(void *arg)
+{
+	watch_return(arg);
+}
+
+static void on_note(void *arg, const char *text)
+{
+	add_warning(arg, text);
+}
+
+static void note_cut(struct watch *w, const char *text)
+{
+	int status;
+	bool known;
+
+	add_warning(w, text);
+	if (w->in.growing)
+		return;
+	set_text(&w->problem, text);
+	if (!model_final(w->in.model) && !w->in.child_ended && model_state(w->in.model, &status, &known) == MTW_RUNNING)
+		model_set_state(w->in.model, MTW_CUT, 0, false);
+}
+
+static int read_file(struct watch *w, struct err *err)
+{
+	struct err cut = { 0 };
+
+	if (intake_file(&w->in, w->target.name, w->target.stream, &cut, err))
+		return -1;
+	w->rules_read = expected_version(w->in.expected);
+	if (*cut.text)
+		note_cut(w, cut.text);
+	return 0;
+}
+
+static void who_am_i(char *who, size_t size)
+{
+	struct passwd *p = getpwuid(geteuid());
+	char host[64] = "";
+
+	if (gethostname(host, sizeof host - 1))
+		host[0] = '\0';
+	snprintf(who, size, "%.30s@%.30s", p ? p->pw_name : "?", host);
+}
+
+static int connect_target(struct watch *w, struct err *err)
+{
+	const struct conn_events events = { on_frame, on_up, on_down, on_slice, w };
+	char who[MTW_NAME_MAX + 1];
+
+	if (w->target.kind == TARGET_PID && dormant_check(&w->target, NULL, err))
+		return -1;
+	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
+		return -1;
+	if (w->options.share)
+		keep_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);
+	check_kept(w);
+	symbols_on_answer(w->in.symbols, on_live_symbol, w);
+	who_am_i(who, sizeof who);
+	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who, w->options.tick_ns, &events);
+	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
+	return 0;
+}
+
+static void on_file_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+{
+	(void)module, (void)offset, (void)kind, (void)sym;
+	on_symbol(arg);
+}
+
+struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o, struct err *err)
+{
+	struct watch *w = xcalloc(1, sizeof *w);
+
+	w->loop = loop;
+	w->target = *t;
+	w->options = *o;
+	w->opened_ns = now_ns();
+	w->looks.kept = o->record_path || o->spool || o->share;
+	intake_init(&w->in, loop, w->target.text, &o->symbols);
+	w->shown = w->in.model;
+	model_set_sliced(w->in.model, o->sliced);
+	w->past = past_new(loop, w->shown, on_instant, w);
+	w->in.note = on_note;
+	w->in.forgets = on_forgets;
+	w->in.arg = w;
+	model_on_notice(w->in.model, on_notice, w);
+	if (t->kind == TARGET_FILE)
+		symbols_on_answer(w->in.symbols, on_file_symbol, w);
+	if (t->kind == TARGET_FILE ? read_file(w, err) : connect_target(w, err)) {
+		watch_close(w);
+		return NULL;
+	}
+	if (o->expected) {
+		expected_take(w->in.expected, o->expected);
+		keep_rules(&w->keep, w->in.expected);
+	}
+	return w;
+}
+
+void watch_close(struct watch *w)
+{
+	if (!w)
+		return;
+	w->on_change = NULL;
+	loop_remove(w->timer);
+	loop_remove(w->names_soon);
+	w->names_soon = NULL;
+	loop_remove(w->work);
+	w->work = NULL;
+	conn_free(w->conn);
+	past_free(w->past);
+	w->in.model = w->shown;
+	intake_release(&w->in);
+	keep_release(&w->keep);
+	for (size_t i = 0; i < w->warning_count; i++)
+		free(w->warnings[i]);
+	free(w->warnings);
+	free(w->warning_list);
+	free(w->problem);
+	free(w->notice);
+	free(w->noted);
+	free(w->instant);
+	free(w);
+}
+
+void watch_on_change(struct watch *w, void (*fn)(void *arg, unsigned bits), void *arg)
+{
+	w->on_change = fn;
+	w->on_change_arg = arg;
+}
+
+/* --- questions */
+
+struct model *watch_model(struct watch *w)
+{
+	return w->shown;
+}
+
+struct model *watch_now(struct watch *w)
+{
+	return w->in.model;
+}
+
+uint64_t watch_instant(const struct watch *w)
+{
+	return past_away(w->past) ? model_time(w->shown) : 0;
+}
+
+int watch_travelled(const struct watch *w)
+{
+	return past_percent(w->past);
+}
+
+int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
+{
+	const char *path = w->conn ? keep_path(&w->keep) : w->target.name;
+
+	if (!path)
+		return err_set(err, 3, "no session is kept of this program, so there is no way back%s%s",
+			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
+	if (!model_complete(w->in.model))
+		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+	keep_flush(&w->keep);
+	return past_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
+}
+
+void watch_return(struct watch *w)
+{
+	past_return(w->past);
+}
+
+const char *watch_travel_problem(const struct watch *w)
+{
+	return past_problem(w->past);
+}
+
+struct symbols *watch_symbols(struct watch *w)
+{
+	return w->in.symbols;
+}
+
+const struct expected *watch_expected(const struct watch *w)
+{
+	return w->in.expected;
+}
+
+int watch_expect(struct watch *w, const char *rule, bool on)
+{
+	if (expected_set(w->in.expected, rule, on))
+		return -1;
+	keep_rule(&w->keep, rule, on);
+	check_kept(w);
+	return 0;
+}
+
+const struct target *watch_target(const struct watch *w)
+{
+	return &w->target;
+}
+
+bool watch_live(const struct watch *w)
+{
+	return w->conn && w->greeted && conn_up(w->conn);
+}
+
+uint64_t watch_silent_ns(const struct watch *w)
+{
+	uint64_t last = w->conn ? conn_last_ns(w->conn) : 0, now = now_ns();
+
+	if (!last || model_final(w->in.model) || last > now)
+		return 0;
+	return watch_live(w) && now - last < STALE_NS ? 0 : now - last;
+}
+
+uint64_t watch_stale_ns(const struct watch *w)
+{
+	return w->stale_since && !model_final(w->in.model) ? now_ns() - w->stale_since : watch_silent_ns(w);
+}
+
+const char *watch_problem(const struct watch *w)
+{
+	return w->problem;
+}
+
+const char *watch_notice(const struct watch *w)
+{
+	return w->notice;
+}
+
+int watch_loading(const struct watch *w)
+{
+	const struct totals *coming = w->conn ? model_coming(w->in.model) : NULL;
+	const struct totals *t = coming ? coming : model_totals(w->in.model);
+
+	if (!w->conn || (!coming && model_complete(w->in.model)))
+		return 100;
+	if (!t->slots_total)
+		return 0;
+	uint64_t percent = t->slots_sent * 100 / t->slots_total;
+	return percent > 99 ? 99 : (int)percent;
+}
+
+void watch_note(struct watch *w, const char *text)
+{
+	if (!*text)
+		return;
+	add_warning(w, text);
+	set_text(&w->noted, text);
+	set_text(&w->notice, text);
+	w->bits |= WATCH_NOTICE;
+	keep_note(&w->keep, text);
+}
+
+size_t watch_warnings(const struct watch *w, const char *const **sentences)
+{
+	struct watch *mine = (struct watch *)w; /* only its scratch list */
+	const char *const *symbols = NULL;
+	size_t n = symbols_warnings(w->in.symbols, &symbols);
+
+	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 2) * sizeof *mine->warning_list);
+	for (size_t i = 0; i < w->warning_count; i++)
+		mine->warning_list[i] = w->warnings[i];
+	for (size_t i = 0; i < n; i++)
+		mine->warning_list[w->warning_count + i] = symbols[i];
+	size_t count = w->warning_count + n;
+	if (w->instant)
+		mine->warning_list[count++] = w->instant;
+	*sentences = mine->warning_list;
+	return count;
+}
+
+/* --- commands */
+
+int watch_mark(struct watch *w, const char *name)
+{
+	return watch_live(w) ? ask_mark(w->conn, name) : -1;
+}
+
+int watch_drop_mark(struct watch *w, uint32_t id)
+{
+	return watch_live(w) ? ask_drop_mark(w->conn, id) : -1;
+}
+
+int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
+{
+	return watch_live(w) ? ask_rename_mark(w->conn, id, name) : -1;
+}
+
+int watch_set_option(struct watch *w, const char *name, const char *value)
+{
+	return watch_live(w) ? ask_set_option(w->conn, name, value) : -1;
+}
+
+int watch_detach(struct watch *w)
+{
+	return watch_live(w) ? ask_detach(w->conn) : -1;
+}
+
+int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
+{
+	return watch_live(w) ? looks_ask(&w->looks, w->conn, w->in.model, kind, slots, count) : -1;
+}
+
+void watch_want(struct watch *w, enum mtw_kind kind)
+{
+	looks_want(&w->looks, kind);
+	if (watch_live(w))
+		looks_go_on(&w->looks, w->conn, w->in.model);
+}
+
+void watch_look(struct watch *w, unsigned timeout_ms)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull;
+
+	looks_all(&w->looks);
+	for (uint64_t now; watch_live(w) && !model_final(w->in.model) && (now = now_ns()) < end;) {
+		looks_go_on(&w->looks, w->conn, w->in.model);
+		if (!looks_waiting(&w->looks))
+			break;
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+}
+
+const char *watch_missing(const struct watch *w, enum mtw_kind kind)
+{
+	return looks_missing(w->shown, kind, past_away(w->past), watch_live(w) && !model_final(w->in.model));
+}
+
+/* --- saving and ending */
+
+int watch_save(struct watch *w, const char *path, struct err *err)
+{
+	const struct expected *more = expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
+
+	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, more, w->target.stream, err);
+}
+
+void watch_save_begin(struct watch *w)
+{
+	keep_flush(&w->keep);
+	check_kept(w);
+}
+
+const char *watch_spool_path(const struct watch *w)
+{
+	return keep_path(&w->keep);
+}
+
+bool watch_keeps(const struct watch *w)
+{
+	return keep_open(&w->keep);
+}
+
+bool watch_may_keep(const struct watch *w)
+{
+	return w->options.spool && w->conn && !*w->keep.failed.text && !model_final(w->in.model);
+}
+
+void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+{
+	keep_table(&w->keep, time_ns, type, payload, len);
+	check_kept(w);
+}
+
+bool watch_named(const struct watch *w)
+{
+	uint64_t done, asked;
+
+	symbols_progress(w->in.symbols, &done, &asked);
+	return done >= asked;
+}
+
+int watch_end_record(struct watch *w, struct err *err)
+{
+	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
+		keep_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
+	if (keep_open(&w->keep)) {
+		watch_look(w, LAST_LOOK_MS);
+		symbols_wait(w->in.symbols); /* answers go into the file as they come */
+	}
+	return keep_end(&w->keep, err);
+}
+
+int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
+{
+	uint64_t end = now_ns() + timeout_ms * 1000000ull, now, seen = 0;
+
+	if (!w->conn)
+		return 0;
+	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
+		/* a slow link is no reason to give up while the state still grows */
+		uint64_t got = model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
+		if (got != seen)
+			end = now_ns() + timeout_ms * 1000000ull;
+		seen = got;
+		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
+			return err_set(err, 3, "%s", w->problem);
+		if ((now = now_ns()) >= end)
+			return err_set(err, 3, "%s: nothing new for %u s, and the first state is not whole (%d %% of it): %s", w->target.text,
+				       timeout_ms / 1000, watch_loading(w), w->problem ? w->problem : "try again");
+		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
+	}
+	return 0;
+}
+
+bool watch_growing(const struct watch *w)
+{
+	return w->in.growing;
+}
+
+void watch_child_ended(struct watch *w, int wait_status)
+{
+	uint32_t state = WIFSIGNALED(wait_status) ? MTW_SIGNALLED : MTW_EXITED;
+	int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+
+	w->child_ns = now_ns();
+	if (intake_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state, status))
+		keep_exit(&w->keep, state, status);
+	check_kept(w);
+	tell(w, WATCH_LINK);
+}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * cohorts.c - live blocks by slot, thread and age, as of the last scan that came whole.
+ */
+#include "model/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define COHORTS_MAX (1u << 22) /* several times what an agent sends */
+
+void cohorts_clear(struct model *m)
+{
+	free(m->cohorts.list);
+	free(m->cohorts_coming.list);
+	m->cohorts = m->cohorts_coming = (struct cohorts){ 0 };
+	m->cohorts_room = 0;
+	m->cohorts_whole = m->cohorts_begun = false;
+}
+
+static int by_slot(const void *a, const void *b)
+{
+	const struct cohort *x = a, *y = b;
+
+	return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+static bool in_order(const struct cohorts *c)
+{
+	for (size_t i = 1; i < c->count; i++)
+		if (c->list[i].slot < c->list[i - 1].slot)
+			return false;
+	return true;
+}
+
+static void publish(struct model *m)
+{
+	struct cohorts *c = &m->cohorts_coming;
+
+	if (!in_order(c))
+		qsort(c->list, c->count, sizeof *c->list, by_slot);
+	free(m->cohorts.list);
+	m->cohorts = *c;
+	m->cohorts_whole = true;
+	instants_looked(m, MTW_KIND_COHORTS, c->time_ns);
+	m->cohort_scans++;
+	m->cohorts_begun = false;
+	*c = (struct cohorts){ 0 };
+	m->cohorts_room = 0;
+}
+
+int cohorts_apply(struct model *m, const struct event *e, struct err *err)
+{
+	struct cohorts *c = &m->cohorts_coming;
+
+	if (e->u.cohorts.flags & MTW_PART_FIRST) {
+		c->count = 0;
+		m->cohorts_request = e->u.cohorts.request;
+		m->cohorts_begun = true;
+	}
+	if (!m->cohorts_begun || m->cohorts_request != e->u.cohorts.request)
+		return 0; /* the rest of one whose begin was given up */
+	if (c->count + e->u.cohorts.count > COHORTS_MAX)
+		return err_set(err, 3, "stream: a scan has more than %u cohorts; connect again", COHORTS_MAX);
+	GROW(c->list, m->cohorts_room, c->count + e->u.cohorts.count);
+	if (e->u.cohorts.count)
+		memcpy(c->list + c->count, e->u.cohorts.list, e->u.cohorts.count * sizeof *c->list);
+	c->count += e->u.cohorts.count;
+	c->time_ns = e->u.cohorts.time_ns;
+	c->left_blocks = e->u.cohorts.left_blocks;
+	c->left_bytes = e->u.cohorts.left_bytes;
+	if (e->u.cohorts.flags & MTW_PART_LAST)
+		publish(m);
+	return 0;
+}
+
+const struct cohorts *model_cohorts(const struct model *m)
+{
+	return m->cohorts_whole ? &m->cohorts : NULL;
+}
+
+uint64_t model_cohort_scans(const struct model *m)
+{
+	return m->cohort_scans;
+}
+
+size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first)
+{
+	size_t low = 0, high = c->count;
+
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (c->list[mid].slot < slot)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	*first = c->list + low;
+	for (high = low; high < c->count && c->list[high].slot == slot;)
+		high++;
+	return high - low;
+}
+
+static int by_age(const void *a, const void *b)
+{
+	const struct cohort *x = a, *y = b;
+
+	return x->age_s < y->age_s ? -1 : x->age_s > y->age_s;
+}
+
+struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count)
+{
+	struct cohort *list = xcalloc(c->count + 1, sizeof *list);
+	size_t n = 0;
+
+	if (c->count)
+		memcpy(list, c->list, c->count * sizeof *list);
+	qsort(list, c->count, sizeof *list, by_age);
+	for (size_t i = 0; i < c->count; i++) {
+		if (n && list[n - 1].age_s == list[i].age_s) {
+			list[n - 1].blocks += list[i].blocks;
+			list[n - 1].bytes += list[i].bytes;
+		} else {
+			list[n++] = list[i];
+		}
+	}
+	*count = n;
+	return list;
+}

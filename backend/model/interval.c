@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * interval.c - the interval that changes are counted in, and what changed between two marks.
+ *
+ * What was alive at a mark is put together from the chain of marks (model/marks.c), and what each slot gained or lost
+ * is given to all nodes above it: two passes over all there is. In slices (model_go_on()) that is done beside the
+ * interval that is in force, after a tick that is being taken in and before the next, so that nothing moves meanwhile;
+ * then it takes the other's place at once. From the start to now takes nothing, and holds at once.
+ */
+#include "model/internal.h"
+
+#include <stdlib.h>
+
+bool model_mark_says(const struct model *m, uint32_t mark)
+{
+	if (!mark)
+		return true;
+	if (mark >= m->mark_limit || !mark_in_chain(&m->marks[mark]))
+		return false;
+	for (size_t i = 1; i <= mark; i++)
+		if (mark_in_chain(&m->marks[i]) && !m->marks[i].live_known)
+			return false;
+	return true;
+}
+
+/* --- live of every slot, by dense index, at a mark that can say */
+
+static void live_start(const struct model *m, struct live_job *l, uint32_t mark)
+{
+	*l = (struct live_job){ .mark = mark, .at = 1, .live = mark ? xcalloc(m->slot_count, sizeof *l->live) : NULL };
+}
+
+/* What the cells say. False: time is up. */
+static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_ns)
+{
+	size_t seen = 0;
+
+	for (; l->at <= l->mark; l->at++, l->cell = 0) {
+		const struct mark *k = &m->marks[l->at];
+		for (; mark_in_chain(k) && l->cell < k->cells.count; l->cell++) {
+			const struct mark_cell *c = &k->cells.list[l->cell];
+			if (time_is_up(seen++, end_ns))
+				return false;
+			l->live[idmap_get(&m->slot_ids, c->slot)] = (struct live){ c->blocks, c->bytes };
+		}
+	}
+	return true;
+}
+
+/* What was born after the mark was not alive at it, whatever the cells say. */
+static struct live live_of_slot(const struct model *m, const struct live_job *l, uint32_t index, struct live otherwise)
+{
+	if (!l->mark)
+		return otherwise;
+	if (slot_at(m, index)->epoch > m->marks[l->mark].epoch)
+		l->live[index] = (struct live){ 0, 0 };
+	return l->live[index];
+}
+
+static struct change slot_moved(const struct model *m, const struct live_job *from, const struct live_job *to, uint32_t index)
+{
+	struct live a = live_of_slot(m, from, index, (struct live){ 0, 0 });
+	struct live b = live_of_slot(m, to, index, live_of(&slot_at(m, index)->now));
+
+	return change_between(a.blocks, a.bytes, b.blocks, b.bytes);
+}
+
+int model_between(const struct model *m, uint32_t from, uint32_t to,
+		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg)
+{
+	struct live_job a, b;
+
+	if (!model_mark_says(m, from) || !model_mark_says(m, to))
+		return -1;
+	live_start(m, &a, from);
+	live_start(m, &b, to);
+	live_go_on(m, &a, UINT64_MAX);
+	live_go_on(m, &b, UINT64_MAX);
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct change c = slot_moved(m, &a, &b, i);
+		if (c.born_blocks | c.born_bytes | c.gone_blocks | c.gone_bytes)
+			fn(arg, slot_at(m, i)->id, &c);
+	}
+	free(a.live);
+	free(b.live);
+	return 0;
+}
+
+static void walk_start(const struct model *m, struct mark_walk *w)
+{
+	if (w->held)
+		return;
+	w->slots = m->slot_count;
+	w->held = xcalloc(w->slots + 1u, sizeof *w->held);
+}
+
+/* number: what fn is told. epoch: what was born after it was not alive. */
+static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k, uint32_t number,
+		       uint64_t epoch, mark_walk_fn fn, void *arg)
+{
+	while (w->cell < k->count) {
+		const struct mark_cell *c = &k->list[w->cell++];
+		uint32_t index = idmap_get(&m->slot_ids, c->slot);
+		if (index >= w->slots)
+			continue; /* younger than the walk, and so than the instants */
+		const struct slot *s = slot_at(m, index);
+		struct live *held = &w->held[index], was = *held;
+		*held = s->epoch > epoch ? (struct live){ 0, 0 } : (struct live){ c->blocks, c->bytes };
+		if (!fn(arg, number, s, &was, held))
+			return false;
+	}
+	w->cell = 0;
+	w->mark++;
+	return true;
+}
+
+bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg)
+{
+	static const struct mark_cells none;
+
+	walk_start(m, w);
+	w->mark += !w->mark; /* marks are counted from 1 */
+	while (w->mark <= last && w->mark < m->mark_limit) {
+		const struct mark *k = &m->marks[w->mark];
+		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn, arg))
+			return false;
+	}
+	return true;
+}
+
+bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg)
+{
+	walk_start(m, w);
+	while (w->mark < m->sample_count) {
+		const struct sample *k = &m->samples[w->mark];
+		if (!walk_cells(m, w, &k->cells, k->f.serial, UINT64_MAX, fn, arg))
+			return false;
+	}
+	return true;
+}
+
+void mark_walk_end(struct mark_walk *w)
+{
+	free(w->held);
+	*w = (struct mark_walk){ 0 };
+}
+
+/* --- the interval in force */
+
+/* What the sum of node i, if it has one, got from below goes on to the next above. */
+static void move_up(const struct model *m, struct change *moves, size_t room, uint32_t i)
+{
+	const struct node *n = node_at(m, i);
+	const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+
+	if (s && !s->late && s->up != NO_ID && n->sum < room)
+		change_add(&moves[s->up], &moves[n->sum]);
+}
+
+/* Inclusive changes of all sums: children come after their parents, so backwards is bottom-up. */
+void interval_sum_moves(struct model *m)
+{
+	GROW(m->moves, m->moves_room, m->sum_count);
+	memset(m->moves, 0, m->moves_room * sizeof *m->moves);
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		struct change c = slot_change(m, i, &slot_at(m, i)->now);
+		if (slot_at(m, i)->sum != NO_ID)
+			change_add(&m->moves[slot_at(m, i)->sum], &c);
+	}
+	for (uint32_t i = m->node_count; i-- > 0;)
+		move_up(m, m->moves, m->moves_room, i);
+}
+
+static void forget(struct model *m)
+{
+	free(m->at_base);
+	free(m->at_until);
+	free(m->moves);
+	m->at_base = m->at_until = NULL;
+	m->moves = NULL;
+	m->at_count = m->moves_room = 0;
+	m->base = m->until = 0;
+}
+
+static void drop_job(struct model *m)
+{
+	struct interval_job *j = &m->interval;
+
+	free(j->from.live);
+	free(j->to.live);
+	free(j->moves);
+	*j = (struct interval_job){ 0 };
+}
+
+void interval_clear(struct model *m)
+{
+	drop_job(m);
+	forget(m);
+}
+
+static void start_job(struct model *m, uint32_t from, uint32_t to)
+{
+	struct interval_job *j = &m->interval;
+
+	drop_job(m);
+	*j = (struct interval_job){ .busy = true, .from.mark = from, .to.mark = to };
+}
+
+/* No tick is being taken in. */
+static void begin(struct model *m)
+{
+	struct interval_job *j = &m->interval;
+
+	live_start(m, &j->from, j->from.mark);
+	live_start(m, &j->to, j->to.mark);
+	j->begun = true;
+	j->slot_count = m->slot_count;
+	j->node_count = j->left = m->node_count;
+	j->sum_count = m->sum_count;
+	j->moves = xcalloc(j->sum_count + 1u, sizeof *j->moves); /* is there, if it holds nothing */
+}
+
+static void take_effect(struct model *m)
+{
+	struct interval_job j = m->interval;
+
+	forget(m);
+	m->base = j.from.mark;
+	m->until = j.to.mark;
+	m->at_base = j.from.live;
+	m->at_until = j.to.live;
+	m->at_count = j.slot_count;
+	m->moves = j.moves;
+	m->moves_room = j.sum_count + 1u;
+	m->interval = (struct interval_job){ 0 };
+	m->intervals++;
+	model_notify(m, NULL, 0);
+}
+
+bool interval_go_on(struct model *m, uint64_t end_ns)
+{
+	struct interval_job *j = &m->interval;
+	size_t seen = 0;
+
+	if (!j->begun)
+		begin(m);
+	if (!live_go_on(m, &j->from, end_ns) || !live_go_on(m, &j->to, end_ns))
+		return false;
+	for (; j->slot < j->slot_count; j->slot++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		struct change c = slot_moved(m, &j->from, &j->to, j->slot);
+		if (slot_at(m, j->slot)->sum < j->sum_count)
+			change_add(&j->moves[slot_at(m, j->slot)->sum], &c);
+	}
+	for (; j->left; j->left--) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		move_up(m, j->moves, j->sum_count, j->left - 1);
+	}
+	take_effect(m);
+	return true;
+}
+
+int model_set_interval(struct model *m, uint32_t from, uint32_t to)
+{
+	if (!model_mark_says(m, from) || !model_mark_says(m, to))
+		return -1;
+	m->base_wanted = from;
+	m->until_wanted = to;
+	if (from || to) {
+		start_job(m, from, to);
+		if (!m->sliced)
+			tick_settle(m);
+		return 0;
+	}
+	interval_clear(m);
+	m->job.no_interval = true;
+	m->intervals++;
+	model_notify(m, NULL, 0);
+	return 0;
+}
+
+/* What was alive at a mark comes anew: the interval is taken up again when it is whole. */
+void interval_unsettle(struct model *m, uint32_t id)
+{
+	uint32_t from = m->base_wanted, to = m->until_wanted;
+
+	if (m->base < id && m->until < id && m->interval.from.mark < id && m->interval.to.mark < id)
+		return;
+	model_set_interval(m, 0, 0);
+	m->base_wanted = from;
+	m->until_wanted = to;
+}
+
+/* The mark cannot say any more what was alive at it; its cells are another mark's. */
+void interval_without(struct model *m, uint32_t id)
+{
+	const struct interval_job j = m->interval;
+
+	if (m->base == id || m->until == id || j.from.mark == id || j.to.mark == id)
+		model_set_interval(m, 0, 0);
+	else if (j.begun)
+		start_job(m, j.from.mark, j.to.mark);
+}
+
+/* Take up the wanted interval when it has become possible. */
+void interval_resume(struct model *m)
+{
+	uint32_t from = m->base_wanted, to = m->until_wanted;
+
+	if (m->complete && !m->interval.busy && (from != m->base || to != m->until))
+		model_set_interval(m, from, to); /* or its cells are still under way */
+}
+
+int model_counting(const struct model *m, uint32_t *from, uint32_t *to)
+{
+	const struct interval_job *j = &m->interval;
+	uint64_t all = (uint64_t)m->slot_count + m->node_count;
+	uint64_t done = j->begun ? (uint64_t)j->slot + j->node_count - j->left : 0;
+
+	*from = j->busy ? j->from.mark : m->base;
+	*to = j->busy ? j->to.mark : m->until;
+	return j->busy ? (int)(done * 100 / (all + 1)) : -1;
+}
+
+uint64_t model_intervals(const struct model *m)
+{
+	return m->intervals;
+}
+
+uint32_t model_base(const struct model *m)
+{
+	return m->base;
+}
+
+uint32_t model_until(const struct model *m)
+{
+	return m->until;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sums.c - inclusive sums of nodes, kept where they cannot be had from below.
+ *
+ * Most call paths end in a chain of nodes that nothing else runs through. A node without children has what
+ * its slots say, and one with a single child and no slots has what the child has: neither keeps a sum. So
+ *     a sum is kept = the node has a child, and another one or a slot, or a depth that SUM_EVERY divides
+ * which bounds the way down to one. A node gets its sum when the second part comes, and keeps it.
+ *
+ * Sums and slots know the next sum above them, so that a tick goes from sum to sum and never looks at the nodes between.
+ * Nothing of that moves while a tick or an interval is worked out: a sum that comes meanwhile is late. Until all is
+ * settled it is read through the one part that its node had before; the others hold nothing yet.
+ */
+#include "model/internal.h"
+
+#define SUM_EVERY 16u
+
+/* What says what a node has: a sum; NULL = the slots of *n, which is then at or below it. */
+static const struct sum *teller(const struct model *m, const struct node **n)
+{
+	for (;;) {
+		const struct sum *s = (*n)->sum != NO_ID ? sum_at(m, (*n)->sum) : NULL;
+		if (s && !s->late)
+			return s;
+		uint32_t below = s ? s->delta : (*n)->first_child;
+		if (below == NO_ID)
+			return NULL;
+		*n = node_at(m, below);
+	}
+}
+
+struct tally model_incl(const struct model *m, const struct node *n)
+{
+	const struct sum *s = teller(m, &n);
+
+	if (!s)
+		return model_self(m, n);
+	const struct delta *d = unfolded(m, s);
+	struct tally incl = s->incl;
+	if (d)
+		tally_add(&incl, &d->incl);
+	return incl;
+}
+
+uint32_t model_sampled(const struct model *m, const struct node *n)
+{
+	const struct sum *s = teller(m, &n);
+
+	if (!s)
+		return n->self_estimate;
+	const struct delta *d = unfolded(m, s);
+	return s->sampled + (d ? d->sampled : 0);
+}
+
+struct rate model_rate(const struct model *m, const struct node *n)
+{
+	const struct sum *s = teller(m, &n);
+
+	if (!s)
+		return model_self_rate(m, n);
+	const struct delta *d = unfolded(m, s);
+	struct rate r = s->rate;
+	if (d)
+		rate_add(&r, &d->rate);
+	return r;
+}
+
+struct change model_change(const struct model *m, const struct node *n)
+{
+	if (!model_diffing(m)) {
+		struct tally sum = model_incl(m, n);
+		return (struct change){ .born_blocks = live_blocks(&sum), .born_bytes = live_bytes(&sum) };
+	}
+	const struct sum *s = teller(m, &n);
+	if (!s)
+		return model_self_change(m, n);
+	const struct delta *d = unfolded(m, s);
+	struct change c = n->sum < m->moves_room ? m->moves[n->sum] : (struct change){ 0 };
+	if (d && !m->until)
+		change_add(&c, &m->delta_moves[d - m->deltas]);
+	return c;
+}
+
+uint32_t sum_above(const struct model *m, const struct node *n)
+{
+	while (n->sum == NO_ID && n->parent != NO_ID)
+		n = node_at(m, n->parent);
+	return n->sum;
+}
+
+/* What hangs below the node through `child` (NO_ID: its slots) belongs to its sum from now on. */
+static void take_over(struct model *m, const struct node *n, uint32_t child)
+{
+	const struct node *x = n;
+
+	if (child != NO_ID)
+		for (x = node_at(m, child); x->sum == NO_ID && x->first_child != NO_ID;)
+			x = node_at(m, x->first_child);
+	if (x != n && x->sum != NO_ID) {
+		sum_at(m, x->sum)->up = n->sum;
+		return;
+	}
+	for (uint32_t i = x->first_slot; i != NO_ID; i = slot_at(m, i)->next_of_node)
+		slot_at(m, i)->sum = n->sum;
+}
+
+/* What the node has so far becomes its sum's. */
+static void fill(struct model *m, const struct node *n, struct sum *s)
+{
+	s->incl = model_incl(m, n);
+	s->sampled = model_sampled(m, n);
+	s->rate = model_rate(m, n);
+	if (m->moves) {
+		struct change moved = model_change(m, n);
+		GROW(m->moves, m->moves_room, m->sum_count);
+		m->moves[n->sum] = moved;
+	}
+}
+
+void sums_before(struct model *m, struct node *n, bool child)
+{
+	bool second = n->first_child != NO_ID || (child && n->first_slot != NO_ID);
+
+	if (n->sum != NO_ID || !(second || (child && n->depth % SUM_EVERY == 0)))
+		return;
+	struct sum sum = { .up = sum_above(m, n), .depth = n->depth & 0xffffffu, .late = second, .delta = second ? n->first_child : 0 };
+	chunk_for((void ***)&m->sums, &m->sum_chunks, m->sum_count, sizeof sum);
+	*sum_at(m, m->sum_count) = sum;
+	n->sum = m->sum_count++;
+	if (!second)
+		return;
+	bool alone = !m->late_count && !m->job.busy && !m->interval.begun;
+	GROW(m->late, m->late_room, m->late_count + 1);
+	m->late[m->late_count++] = n->index;
+	if (alone)
+		sums_settle(m, UINT64_MAX);
+}
+
+bool sums_settle(struct model *m, uint64_t end_ns)
+{
+	for (size_t seen = 0; m->late_count; m->late_count--) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		const struct node *n = node_at(m, m->late[m->late_count - 1]);
+		struct sum *s = sum_at(m, n->sum);
+		uint32_t child = s->delta;
+		fill(m, n, s);
+		s->delta = s->late = 0;
+		take_over(m, n, child);
+	}
+	return true;
+}
+
+void sums_make(struct model *m)
+{
+	for (uint32_t i = 0; i < m->sum_count; i++) {
+		sum_at(m, i)->incl = (struct tally){ 0 };
+		sum_at(m, i)->sampled = 0;
+	}
+	for (uint32_t i = 0; i < m->slot_count; i++) {
+		const struct slot *s = slot_at(m, i);
+		struct node *n = node_at(m, s->node);
+		bool estimate = slot_is_estimate(s, &s->now);
+		if (s->sum != NO_ID)
+			tally_add(&sum_at(m, s->sum)->incl, &s->now);
+		n->self_estimate |= estimate;
+	}
+	/* Children come after their parents, so backwards is bottom-up. */
+	for (uint32_t i = m->node_count; i-- > 0;) {
+		const struct node *n = node_at(m, i);
+		uint32_t above = n->self_estimate ? sum_above(m, n) : NO_ID;
+		if (above != NO_ID)
+			sum_at(m, above)->sampled++;
+		const struct sum *s = n->sum != NO_ID ? sum_at(m, n->sum) : NULL;
+		if (!s || s->up == NO_ID)
+			continue;
+		tally_add(&sum_at(m, s->up)->incl, &s->incl);
+		sum_at(m, s->up)->sampled += s->sampled;
+	}
+}
+
+bool sums_check(const struct model *m, struct err *err)
+{
+	for (uint32_t i = 0; i < m->node_count; i++) {
+		const struct node *n = node_at(m, i);
+		bool child = n->first_child != NO_ID;
+		bool more = child && (n->first_slot != NO_ID || node_at(m, n->first_child)->next_sibling != NO_ID);
+		if ((n->sum != NO_ID) != (more || (child && n->depth % SUM_EVERY == 0)))
+			return err_set(err, 125, "model: node %u: a sum is kept where it need not, or is not", n->id) == 0;
+		uint32_t up = i ? sum_above(m, node_at(m, n->parent)) : NO_ID;
+		if (n->sum != NO_ID && !m->late_count && (sum_at(m, n->sum)->up != up || sum_at(m, n->sum)->depth != n->depth))
+			return err_set(err, 125, "model: node %u: its sum goes to another than the next above", n->id) == 0;
+		for (uint32_t k = n->first_slot; k != NO_ID && !m->late_count; k = slot_at(m, k)->next_of_node)
+			if (slot_at(m, k)->sum != sum_above(m, n))
+				return err_set(err, 125, "model: slot %u goes to another sum than the next above", slot_at(m, k)->id) == 0;
+	}
+	return true;
+}

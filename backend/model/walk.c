@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * walk.c - how what a tick changed gets from slots to all sums above them.
+ *
+ * Each changed slot's difference is given to the next sum above it; then the touched sums are walked from the deepest
+ * level up, each giving what it got to the next above (model/sums.c). So a sum that a thousand changed slots share is
+ * touched once: the cost is that of the union of the changed paths. All of it lies beside the sums (struct delta) until
+ * the tick takes effect (model/tick.c) and it is folded into them. All in slices.
+ */
+#include "model/internal.h"
+
+#include <stdlib.h>
+
+#define AHEAD 16u    /* in memory */
+#define KEPT 16384u  /* deltas of a depth; of more, the list is freed */
+
+/* Slots and sums lie anywhere: what comes next is on its way from memory while this one is looked at. */
+static void expect_sum(const struct model *m, uint32_t number)
+{
+	if (number != NO_ID)
+		__builtin_prefetch(&sum_at(m, number)->delta, 1);
+}
+
+static void expect_delta(const struct model *m, uint32_t number)
+{
+	uint32_t delta = number != NO_ID ? sum_at(m, number)->delta : 0;
+
+	if (delta)
+		__builtin_prefetch(&m->deltas[delta - 1], 1);
+}
+
+static struct delta *delta_of(struct model *m, uint32_t number)
+{
+	struct sum *s = sum_at(m, number);
+
+	if (s->delta)
+		return &m->deltas[s->delta - 1];
+	GROW(m->deltas, m->delta_room, m->delta_count + 1);
+	GROW(m->levels, m->level_room, (size_t)s->depth + 1);
+	if (moving(m)) {
+		GROW(m->delta_moves, m->delta_moves_room, m->delta_count + 1);
+		m->delta_moves[m->delta_count] = (struct change){ 0 };
+	}
+	struct level *l = &m->levels[s->depth];
+	GROW(l->deltas, l->room, l->count + 1);
+	l->deltas[l->count++] = (uint32_t)m->delta_count;
+	if (s->depth >= m->level_count)
+		m->level_count = s->depth + 1u;
+	struct delta *d = &m->deltas[m->delta_count++];
+	*d = (struct delta){ .sum = number, .up = s->up };
+	s->delta = (uint32_t)m->delta_count;
+	return d;
+}
+
+/* The slot's values move: what observers see. */
+static struct model_delta *change_of(struct model *m, uint32_t index)
+{
+	struct slot *s = slot_at(m, index);
+	struct model_changes *c = m->changes;
+
+	if (!s->change) {
+		c->list[c->count++] = (struct model_delta){ .node = s->node, .slot = index };
+		s->change = (uint32_t)c->count;
+	}
+	return &c->list[s->change - 1];
+}
+
+static void add_rate(struct model *m, uint32_t index, const struct rate *rate)
+{
+	uint32_t sum = slot_at(m, index)->sum;
+
+	rate_add(&change_of(m, index)->self_rate, rate);
+	if (sum != NO_ID)
+		rate_add(&delta_of(m, sum)->rate, rate);
+}
+
+/* What was allocated more than a second ago is no rate any more. False: time is up. */
+static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	size_t seen = 0;
+
+	for (; j->expired < j->due; j->expired++) {
+		if (!j->block && !j->entry)
+			j->block = rates_batch(m, j->expired)->blocks;
+		for (; j->block; j->block = j->block->next, j->entry = 0) {
+			for (; j->entry < j->block->count; j->entry++) {
+				const struct rate_entry *e = &j->block->entries[j->entry];
+				if (time_is_up(seen++, end_ns))
+					return false;
+				if (j->entry + AHEAD < j->block->count)
+					expect_slot(m, e[AHEAD].slot);
+				if (j->entry + AHEAD / 2 < j->block->count)
+					expect_sum(m, slot_at(m, e[AHEAD / 2].slot)->sum);
+				if (j->entry + AHEAD / 4 < j->block->count)
+					expect_delta(m, slot_at(m, e[AHEAD / 4].slot)->sum);
+				add_rate(m, e->slot, &(struct rate){ 0 - e->bytes, 0 - (uint64_t)e->blocks });
+			}
+		}
+		j->entry = 0;
+	}
+	return true;
+}
+
+static bool first_estimate(struct node *n)
+{
+	if (n->self_estimate || n->estimate_comes)
+		return false;
+	n->estimate_comes = 1;
+	return true;
+}
+
+/* What a staged slot gives to the sums above it; it is not written itself. */
+static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
+{
+	struct slot *s = slot_at(m, x->slot);
+	struct rate rate = { 0, 0 };
+
+	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
+	    x->now.free_blocks < s->now.free_blocks || x->now.free_bytes < s->now.free_bytes)
+		x->now = s->now; /* staged while a newer one was being taken in, by a peer that breaks the contract */
+	struct tally grown = tally_sub(&x->now, &s->now);
+	if (j->has_batch && grown.alloc_blocks &&
+	    !rates_enter(&j->batch, x->slot, (double)grown.alloc_bytes * j->weight, (double)grown.alloc_blocks * j->weight, &rate))
+		rate = (struct rate){ 0, 0 };
+	if (!m->told)
+		return;
+	struct change before = slot_change(m, x->slot, &s->now), after = slot_change(m, x->slot, &x->now);
+	struct change moved = change_sub(&after, &before);
+	struct model_delta *own = change_of(m, x->slot);
+	struct delta *d = s->sum != NO_ID ? delta_of(m, s->sum) : NULL;
+	if (slot_is_estimate(s, &x->now) && first_estimate(node_at(m, s->node))) {
+		own->self_sampled = 1;
+		j->estimates = true;
+		if (d)
+			d->sampled++;
+	}
+	tally_add(&own->self, &grown);
+	change_add(&own->self_change, &moved);
+	rate_add(&own->self_rate, &rate);
+	if (!d)
+		return;
+	tally_add(&d->incl, &grown);
+	rate_add(&d->rate, &rate);
+	if (moving(m))
+		change_add(&m->delta_moves[d - m->deltas], &moved);
+}
+
+static bool take_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	size_t seen = 0;
+
+	for (; j->at < j->count; j->at++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		if (j->at + AHEAD < j->count)
+			expect_slot(m, j->staged[j->at + AHEAD].slot);
+		if (j->at + AHEAD / 2 < j->count)
+			expect_sum(m, slot_at(m, j->staged[j->at + AHEAD / 2].slot)->sum);
+		if (j->at + AHEAD / 4 < j->count)
+			expect_delta(m, slot_at(m, j->staged[j->at + AHEAD / 4].slot)->sum);
+		take_slot(m, j, &j->staged[j->at]);
+	}
+	return true;
+}
+
+static void expect_up(const struct model *m, const struct level *l, size_t at)
+{
+	if (at + AHEAD < l->count)
+		__builtin_prefetch(&m->deltas[l->deltas[at + AHEAD]]);
+	if (at + AHEAD / 2 < l->count)
+		expect_sum(m, m->deltas[l->deltas[at + AHEAD / 2]].up);
+	if (at + AHEAD / 4 < l->count)
+		expect_delta(m, m->deltas[l->deltas[at + AHEAD / 4]].up);
+}
+
+static void give_up(struct model *m, uint32_t i)
+{
+	struct delta d = m->deltas[i]; /* what it is in may move */
+
+	if (d.up == NO_ID)
+		return;
+	struct delta *up = delta_of(m, d.up);
+	tally_add(&up->incl, &d.incl);
+	rate_add(&up->rate, &d.rate);
+	up->sampled += d.sampled;
+	if (moving(m))
+		change_add(&m->delta_moves[up - m->deltas], &m->delta_moves[i]);
+}
+
+static void drop_level(struct level *l)
+{
+	l->count = 0;
+	if (l->room <= KEPT)
+		return;
+	free(l->deltas);
+	*l = (struct level){ NULL, 0, 0 };
+}
+
+/* From the deepest level up, on changed paths only: each difference is one of the next sum above, too. */
+static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	for (size_t seen = 0; m->level_count; m->level_count--, j->next = 0) {
+		struct level *l = &m->levels[m->level_count - 1];
+		for (; j->next < l->count; j->next++) {
+			if (time_is_up(seen++, end_ns))
+				return false;
+			expect_up(m, l, j->next);
+			give_up(m, l->deltas[j->next]);
+		}
+		drop_level(l);
+	}
+	return true;
+}
+
+void levels_forget(struct model *m)
+{
+	while (m->level_count)
+		drop_level(&m->levels[--m->level_count]);
+}
+
+/* The sums themselves get what was worked out for them. False: time is up. */
+static bool fold_sums(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	for (size_t seen = 0; j->folded < m->delta_count; j->folded++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		const struct delta *d = &m->deltas[j->folded];
+		struct sum *s = sum_at(m, d->sum);
+		if (j->folded + AHEAD < m->delta_count)
+			expect_sum(m, d[AHEAD].sum);
+		s->delta = 0;
+		tally_add(&s->incl, &d->incl);
+		s->sampled += d->sampled;
+		rate_add(&s->rate, &d->rate);
+		if (moving(m))
+			change_add(&m->moves[d->sum], &m->delta_moves[j->folded]);
+	}
+	return true;
+}
+
+/* So do slots: their rates, for all else they have already. */
+static bool fold_slots(struct model *m, struct tick_job *j, uint64_t end_ns)
+{
+	for (size_t seen = 0; j->rated < m->changes->count; j->rated++) {
+		if (time_is_up(seen++, end_ns))
+			return false;
+		const struct model_delta *d = &m->changes->list[j->rated];
+		if (j->rated + AHEAD < m->changes->count)
+			expect_slot(m, d[AHEAD].slot);
+		slot_at(m, d->slot)->change = 0;
+		if (d->self_rate.bytes | d->self_rate.blocks)
+			rate_add(rate_at(m, d->slot), &d->self_rate);
+	}
+	return true;
+}
+
+bool tick_fold(struct model *m, uint64_t end_ns)
+{
+	return fold_sums(m, &m->job, end_ns) && fold_slots(m, &m->job, end_ns);
+}
+
+/* What was worked out is not needed. */
+void tick_undo(struct model *m)
+{
+	for (size_t i = 0; i < m->delta_count; i++)
+		sum_at(m, m->deltas[i].sum)->delta = 0;
+	levels_forget(m);
+	for (size_t i = 0; m->changes && i < m->changes->count; i++)
+		slot_at(m, m->changes->list[i].slot)->change = 0;
+}
+
+bool tick_work_out(struct model *m, uint64_t end_ns)
+{
+	struct tick_job *j = &m->job;
+
+	if (!expire_rates(m, j, end_ns) || !take_slots(m, j, end_ns))
+		return false;
+	if (j->all)
+		return true;
+	return walk_up(m, j, end_ns);
+}
+
+void levels_free(struct model *m)
+{
+	levels_forget(m);
+	for (size_t i = 0; i < m->level_room; i++)
+		free(m->levels[i].deltas);
+	free(m->levels);
+	m->levels = NULL;
+	m->level_room = 0;
+}

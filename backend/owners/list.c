@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * list.c - owners as they are shown: the heaviest first, their letters, and what each held at every point of the
+ * history.
+ *
+ * The history is that of the model's points. Of those before memtop looked, the agent's own figures tell, as far as they go;
+ * the rule that is not in force keeps its own.
+ */
+#include "owners/held.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NEAR_NS 15000000000u /* a straight line is drawn over so much time, and over no more */
+
+static uint64_t *other_of(struct held *h)
+{
+	if (!h->other)
+		h->other = xcalloc(SERIES_MAX + 1, sizeof *h->other);
+	return h->other;
+}
+
+void history_switch(struct owners *o)
+{
+	const struct point *points;
+	size_t count = model_history(o->m, &points);
+	struct columns columns = o->columns;
+	uint64_t series[SERIES_MAX + 1];
+
+	o->columns = o->other;
+	o->other = columns;
+	for (size_t h = 0; h < o->held_count; h++) {
+		memcpy(series, o->held[h]->series, sizeof series);
+		memcpy(o->held[h]->series, other_of(o->held[h]), sizeof series);
+		memcpy(o->held[h]->other, series, sizeof series);
+	}
+	o->since_ns = count ? points[count - 1].time_ns : 0;
+}
+
+const bool *owners_known(const struct owners *o)
+{
+	return o->columns.known;
+}
+
+static int heavier(const void *a, const void *b)
+{
+	const struct owner *x = *(const struct owner *const *)a, *y = *(const struct owner *const *)b;
+	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
+
+	if (lx != ly)
+		return lx < ly ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static size_t column_of(const struct columns *c, uint64_t time_ns)
+{
+	size_t lo = 0, hi = c->count;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+		if (c->times[mid] < time_ns)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < c->count && c->times[lo] == time_ns ? lo : SIZE_MAX;
+}
+
+/* On the straight line from one point, where it held `then`, to the last one, which is now. */
+static uint64_t between(const struct point *points, size_t from, size_t p, size_t last, uint64_t then, uint64_t now)
+{
+	uint64_t span = points[last].time_ns - points[from].time_ns;
+
+	if (p >= last || !span)
+		return now;
+	return (uint64_t)((double)then +
+			  (double)(points[p].time_ns - points[from].time_ns) / (double)span * ((double)now - (double)then));
+}
+
+/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these are near, or is now. */
+static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p, size_t last)
+{
+	return p == last || (points[p].time_ns >= o->since_ns && points[last].time_ns - points[from].time_ns <= NEAR_NS);
+}
+
+/* Points came, and none went. */
+static void add_columns(struct owners *o, const struct point *points, size_t count)
+{
+	size_t from = o->columns.count - 1;
+
+	for (size_t p = from + 1; p < count; p++) {
+		o->columns.times[p] = points[p].time_ns;
+		o->columns.known[p] = filled_in(o, points, from, p, count - 1);
+		for (size_t h = 0; h < o->held_count; h++)
+			o->held[h]->series[p] = between(points, from, p, count - 1, o->held[h]->series[from],
+							live_bytes(&o->held[h]->pub.sum));
+	}
+	o->columns.count = count;
+}
+
+/*
+ * What an owner held at point p: a column kept from then, or the agent's own figure; between the last that is
+ * known and now it goes on the straight line. Or nobody knows: another rule was in force, or nobody looked.
+ */
+static void fill_columns(struct owners *o, const struct point *points, size_t count)
+{
+	const uint32_t *modules;
+	size_t from_agent = model_history_owners(o->m, &modules), from = 0;
+	uint64_t (*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
+	bool known[SERIES_MAX + 1];
+
+	for (size_t p = 0; p < count; p++) {
+		size_t column = p + 1 < count ? column_of(&o->columns, points[p].time_ns) : SIZE_MAX;
+		const uint64_t *bytes = o->direct ? NULL : model_history_owner_bytes(o->m, p);
+		if (column != SIZE_MAX || bytes)
+			from = p;
+		known[p] = column != SIZE_MAX ? o->columns.known[column] : bytes || filled_in(o, points, from, p, count - 1);
+		for (size_t h = 0; h < o->held_count && known[p] && (column != SIZE_MAX || !bytes); h++)
+			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
+							: between(points, from, p, count - 1, made[h][from],
+								  live_bytes(&o->held[h]->pub.sum));
+		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
+			made[held_of_module(o, modules[k])][p] += bytes[k];
+	}
+	for (size_t h = 0; h < o->held_count; h++)
+		memcpy(o->held[h]->series, made[h], count * sizeof(uint64_t));
+	for (size_t p = 0; p < count; p++) {
+		o->columns.times[p] = points[p].time_ns;
+		o->columns.known[p] = known[p];
+	}
+	o->columns.count = count;
+	free(made);
+}
+
+static void update_series(struct owners *o)
+{
+	const struct point *points;
+	const uint32_t *modules;
+	size_t count = model_history(o->m, &points);
+	size_t owners = model_history_owners(o->m, &modules);
+
+	/* So that no owner appears while columns are made. */
+	for (size_t k = 0; k < owners; k++)
+		held_of_module(o, modules[k]);
+	const struct columns *c = &o->columns;
+	bool same = count == c->count && count && points[count - 1].time_ns == c->times[count - 1] &&
+		    points[0].time_ns == c->times[0];
+	if (same) {
+		for (size_t h = 0; h < o->held_count; h++)
+			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
+		return;
+	}
+	if (c->count && count > c->count && points[c->count - 1].time_ns == c->times[c->count - 1] &&
+	    points[0].time_ns == c->times[0])
+		add_columns(o, points, count);
+	else
+		fill_columns(o, points, count);
+}
+
+void owners_forget_history(struct owners *o)
+{
+	o->columns.count = o->other.count = 0;
+	o->since_ns = 0;
+}
+
+void owners_inherit(struct owners *o, struct owners *from)
+{
+	for (size_t i = 0; i < o->held_count; i++)
+		o->held[i]->pub.letter = '?';
+	for (size_t i = 0; i < from->held_count; i++) {
+		const struct held *f = from->held[i];
+		uint32_t to = f->pub.module == OWNER_UNKNOWN ? 0 : held_of_module(o, f->pub.module);
+		o->held[to]->pub.letter = f->pub.letter;
+		memcpy(o->held[to]->series, f->series, sizeof f->series);
+		if (f->other)
+			memcpy(other_of(o->held[to]), f->other, sizeof f->series);
+	}
+	o->columns = from->columns;
+	o->other = from->other;
+	o->since_ns = from->since_ns;
+	o->letters = from->letters;
+	if (o->direct != from->direct)
+		o->assigned = 0;
+	o->direct = from->direct;
+}
+
+static char letter(unsigned n)
+{
+	return n < 26 ? (char)('A' + n) : n < 52 ? (char)('a' + n - 26) : '.';
+}
+
+size_t owners_update(struct owners *o, const struct owner **list)
+{
+	size_t count = 0;
+
+	owners_refresh(o);
+	GROW(o->list, o->list_room, o->held_count);
+	for (size_t i = 0; i < o->held_count; i++)
+		if (o->held[i]->pub.sum.alloc_blocks)
+			o->list[count++] = &o->held[i]->pub;
+	qsort(o->list, count, sizeof *o->list, heavier);
+	/* The first letters are for the heaviest: of sums that are whole. */
+	for (size_t i = 0; i < count && owners_whole(o); i++) {
+		struct owner *w = (struct owner *)o->list[i];
+		if (w->letter == '?' && w->module != OWNER_UNKNOWN && live_bytes(&w->sum))
+			w->letter = letter(o->letters++);
+	}
+	if (model_complete(o->m) && !o->complete)
+		o->columns.count = o->other.count = 0; /* made while a first state came: of a part of the stacks */
+	o->complete = model_complete(o->m);
+	if (owners_whole(o)) /* else they are not what history should keep */
+		update_series(o);
+	GROW(o->copies, o->copies_room, count + 1);
+	for (size_t i = 0; i < count; i++)
+		o->copies[i] = *o->list[i];
+	*list = o->copies;
+	return count;
+}

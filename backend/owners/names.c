@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * names.c - see owners/names.h. Functions and libs keep their numbers for ever (rows are keyed by them);
+ * what is kept of locations starts over when the model is cleared.
+ *
+ * A location is asked for when somebody first looks at it, and again when the symbols say that its answer
+ * arrived: some ten thousand may wait while a large binary is read. When they do not know which did, all are.
+ */
+#include "owners/names.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct names {
+	const struct model *m;
+	struct symbols *s;
+	struct wrappers wrappers;
+	uint64_t resets, generation, version;
+
+	struct name_fn *fns;
+	size_t fn_count, fn_room;
+	struct map fn_map;
+	struct name_loc *locs;
+	size_t loc_count, loc_room;
+	struct name_lib *libs;
+	size_t lib_count, lib_room;
+	uint32_t *lib_of_module;   /* + 1 */
+	size_t module_room;
+
+	uint32_t *node_next;       /* by dense index */
+	size_t next_room, nodes;
+	uint32_t *changed;
+	size_t changed_count, changed_room;
+};
+
+struct names *names_new(const struct model *m, struct symbols *s)
+{
+	struct names *n = xcalloc(1, sizeof *n);
+
+	n->m = m;
+	n->s = s;
+	n->resets = model_resets(m);
+	return n;
+}
+
+static void forget_nodes(struct names *n)
+{
+	for (size_t i = 0; i < n->loc_count; i++)
+		free(n->locs[i].frames);
+	n->loc_count = n->nodes = n->changed_count = 0;
+	if (n->module_room)
+		memset(n->lib_of_module, 0, n->module_room * sizeof *n->lib_of_module);
+}
+
+void names_free(struct names *n)
+{
+	if (!n)
+		return;
+	forget_nodes(n);
+	for (size_t i = 0; i < n->fn_count; i++)
+		free(n->fns[i].built);
+	for (size_t i = 0; i < n->lib_count; i++) {
+		free(n->libs[i].path);
+		free(n->libs[i].name);
+	}
+	wrappers_release(&n->wrappers);
+	map_release(&n->fn_map);
+	free(n->fns);
+	free(n->locs);
+	free(n->libs);
+	free(n->lib_of_module);
+	free(n->node_next);
+	free(n->changed);
+	free(n);
+}
+
+uint32_t names_lib_of(struct names *n, uint32_t module)
+{
+	const struct module *x = module == NO_ID ? NULL : model_module(n->m, module);
+	uint32_t lib = 0;
+
+	if (!x || !x->known)
+		return NO_ID;
+	GROW(n->lib_of_module, n->module_room, (size_t)module + 1);
+	if (n->lib_of_module[module])
+		return n->lib_of_module[module] - 1;
+	while (lib < n->lib_count &&
+	       (strcmp(n->libs[lib].path, x->path) || strcmp(n->libs[lib].name, x->name)))
+		lib++;
+	if (lib == n->lib_count) {
+		GROW(n->libs, n->lib_room, n->lib_count + 1);
+		n->lib_count++;
+		n->libs[lib].path = xstrdup(x->path);
+		n->libs[lib].name = xstrdup(x->name);
+	}
+	n->libs[lib].newest = module;
+	n->libs[lib].flags = x->flags;
+	n->lib_of_module[module] = lib + 1;
+	return lib;
+}
+
+const struct name_lib *names_lib(const struct names *n, uint32_t lib)
+{
+	return &n->libs[lib];
+}
+
+const struct name_fn *names_fn(const struct names *n, uint32_t fn)
+{
+	return &n->fns[fn];
+}
+
+const struct wrappers *names_wrappers(const struct names *n)
+{
+	return &n->wrappers;
+}
+
+bool names_tells(const struct names *n, uint32_t fn)
+{
+	const struct name_fn *f = &n->fns[fn];
+
+	return !f->wrapper || !f->function || (n->libs[f->lib].flags & MTW_MODULE_LIBC);
+}
+
+static bool judge(struct names *n, const struct name_fn *f)
+{
+	uint32_t flags = f->lib == NO_ID ? 0 : n->libs[f->lib].flags;
+
+	return f->lib != NO_ID && wrappers_match(&n->wrappers, flags, f->function, f->name);
+}
+
+/* key: the full name, or of a nameless location the built one. */
+static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name, char *built)
+{
+	const char *key = function ? function : name;
+	uint64_t hash = hash_string(key, (uint64_t)lib * 2 + !function + 0xcbf29ce484222325ull);
+	uint32_t head = map_get(&n->fn_map, hash, NO_ID);
+
+	for (uint32_t i = head; i != NO_ID; i = n->fns[i].next) {
+		const struct name_fn *f = &n->fns[i];
+		if (f->lib == lib && !f->function == !function &&
+		    !strcmp(f->function ? f->function : f->name, key)) {
+			free(built);
+			return i;
+		}
+	}
+	GROW(n->fns, n->fn_room, n->fn_count + 1);
+	struct name_fn *f = &n->fns[n->fn_count];
+	*f = (struct name_fn){ function, name, built, lib, head, false };
+	f->wrapper = judge(n, f);
+	map_set(&n->fn_map, hash, (uint32_t)n->fn_count);
+	return (uint32_t)n->fn_count++;
+}
+
+static uint32_t nameless(struct names *n, const struct name_loc *l, const struct symbol_frame *f)
+{
+	uint32_t lib = names_lib_of(n, l->module);
+
+	if (lib == NO_ID) {
+		/* Truncations and unknown generated code: the symbols describe them. */
+		char *text = f && f->name ? xstrdup(f->name) : xasprintf("[0x%" PRIx64 "]", l->offset);
+		return fn_of(n, NO_ID, NULL, text, text);
+	}
+	char *text = xasprintf("%s+0x%" PRIx64, n->libs[lib].name, l->offset);
+	return fn_of(n, lib, NULL, text, text);
+}
+
+static bool same_frames(const struct name_frame *a, size_t na, const struct name_frame *b, size_t nb)
+{
+	if (na != nb)
+		return false;
+	for (size_t i = 0; i < na; i++)
+		if (a[i].fn != b[i].fn || a[i].line != b[i].line || a[i].file != b[i].file ||
+		    a[i].inlined != b[i].inlined)
+			return false;
+	return true;
+}
+
+/* True when the frames are others than before. */
+static bool fetch(struct names *n, uint32_t loc)
+{
+	struct name_loc *l = &n->locs[loc];
+	const struct symbol *s = symbols_of_location(n->s, loc);
+	size_t count = s->source == SYMBOL_PENDING || !s->count ? 1 : s->count;
+	struct name_frame *frames = xcalloc(count, sizeof *frames);
+	bool wrapper = true;
+	for (size_t i = 0; i < count; i++) {
+		const struct symbol_frame *f = i < s->count ? &s->frames[i] : NULL;
+		bool named = f && f->function && s->source != SYMBOL_PENDING;
+		frames[i].fn = named ? fn_of(n, names_lib_of(n, l->module), f->function,
+					     f->name ? f->name : f->function, NULL)
+				     : nameless(n, l, f);
+		if (f && s->source != SYMBOL_PENDING) {
+			frames[i].file = f->file;
+			frames[i].line = f->line;
+			frames[i].inlined = f->inlined;
+		}
+		wrapper &= n->fns[frames[i].fn].wrapper;
+	}
+	bool changed = l->source != s->source || !same_frames(l->frames, l->count, frames, count);
+	l->source = s->source;
+	l->wrapper = wrapper;
+	if (same_frames(l->frames, l->count, frames, count)) {
+		free(frames);
+		return changed;
+	}
+	free(l->frames);
+	l->frames = frames;
+	l->count = (uint32_t)count;
+	return changed;
+}
+
+const struct name_loc *names_loc(struct names *n, uint32_t loc)
+{
+	struct name_loc *l = &n->locs[loc];
+
+	if (!l->asked) {
+		l->asked = true;
+		fetch(n, loc);
+	}
+	return l;
+}
+
+static void take_locations(struct names *n)
+{
+	uint32_t count = model_location_count(n->m);
+
+	GROW(n->locs, n->loc_room, count);
+	for (; n->loc_count < count; n->loc_count++) {
+		const struct location *at = model_location(n->m, (uint32_t)n->loc_count);
+		n->locs[n->loc_count] = (struct name_loc){ .module = at->module, .kind = at->kind, .offset = at->offset,
+							   .first_node = NO_ID, .source = SYMBOL_PENDING };
+	}
+}
+
+bool names_update(struct names *n)
+{
+	bool reset = n->resets != model_resets(n->m);
+	size_t count = model_dense_count(n->m);
+
+	if (reset) {
+		forget_nodes(n);
+		n->resets = model_resets(n->m);
+		n->version++;
+	}
+	take_locations(n);
+	GROW(n->node_next, n->next_room, count);
+	for (; n->nodes < count; n->nodes++) {
+		uint32_t i = (uint32_t)n->nodes, loc = model_dense(n->m, i, NULL)->location;
+		n->node_next[i] = NO_ID;
+		if (i == 0)
+			continue;
+		n->node_next[i] = n->locs[loc].first_node;
+		n->locs[loc].first_node = i;
+	}
+	return reset;
+}
+
+static void look_again(struct names *n, uint32_t loc)
+{
+	struct name_loc *l = &n->locs[loc];
+
+	if (!l->asked || l->source == SYMBOL_DWARF || l->kind == MTW_NODE_TRUNCATED || !fetch(n, loc))
+		return;
+	GROW(n->changed, n->changed_room, n->changed_count + 1);
+	n->changed[n->changed_count++] = loc;
+}
+
+size_t names_refresh(struct names *n, const uint32_t **changed)
+{
+	uint64_t now = symbols_generation(n->s);
+	struct symbol_place p;
+	uint32_t loc;
+
+	n->changed_count = 0;
+	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p); n->generation++)
+		if ((loc = model_location_find(n->m, p.module, p.offset, p.kind)) < n->loc_count)
+			look_again(n, loc);
+	for (loc = 0; n->generation < now && loc < n->loc_count; loc++)
+		look_again(n, loc);
+	n->generation = now;
+	n->version += n->changed_count != 0;
+	*changed = n->changed;
+	return n->changed_count;
+}
+
+int names_add_wrapper(struct names *n, const char *pattern)
+{
+	if (wrappers_add(&n->wrappers, pattern))
+		return -1;
+	for (size_t i = 0; i < n->fn_count; i++)
+		n->fns[i].wrapper = judge(n, &n->fns[i]);
+	for (size_t i = 0; i < n->loc_count; i++) {
+		struct name_loc *l = &n->locs[i];
+		l->wrapper = l->asked;
+		for (size_t k = 0; k < l->count; k++)
+			l->wrapper &= n->fns[l->frames[k].fn].wrapper;
+	}
+	n->version++;
+	return 0;
+}
+
+uint64_t names_version(const struct names *n)
+{
+	return n->version;
+}
+
+uint32_t names_loc_of(const struct names *n, uint32_t index)
+{
+	return index < n->nodes ? model_dense(n->m, index, NULL)->location : NO_ID;
+}
+
+uint32_t names_loc_count(const struct names *n)
+{
+	return (uint32_t)n->loc_count;
+}
+
+uint32_t names_next_node(const struct names *n, uint32_t index)
+{
+	return n->node_next[index];
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * board.h - memtop's end of the board (memtop/board.h): makes it, and hands out copies of its records. Main thread
+ * only.
+ *
+ * Every process of the tree can write anything to the board. What is handed out is a copy whose strings end, whose enums
+ * are among their values and whose times lie between the board's making and now. Nothing else of it is believed here.
+ */
+#ifndef TREE_BOARD_H
+#define TREE_BOARD_H
+
+#include "base/base.h"
+
+#include <memtop/board.h>
+
+struct tree_board;
+
+struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, struct err *err); /* NULL and *err: no memfd */
+void tree_board_free(struct tree_board *b);  /* nobody lingers from now on */
+const char *tree_board_path(const struct tree_board *b); /* "/proc/PID/fd/N" */
+const char *tree_board_name(const struct tree_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */
+bool tree_board_moved(struct tree_board *b); /* a state changed since the last call */
+uint64_t tree_board_missed(const struct tree_board *b);
+/* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */
+int tree_board_copy(const struct tree_board *b, uint32_t index, struct board_record *r);
+/* The life `serial` of record `index` in `state` has been copied: others may have it. */
+void tree_board_release(struct tree_board *b, uint32_t index, uint32_t serial, uint32_t state);
+
+#endif

@@ -1,0 +1,277 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * file.c - the table of a process tree in a session file: written while it is recorded, and read back.
+ *
+ * A line is written when it is new and when it changed, at most once a second: one process of a build costs its file
+ * some hundred bytes. A file with the first program alone gets no table: it stays what every memtop can read. What is read
+ * is a stranger's, and checked like the board.
+ */
+#include "processes/internal.h"
+
+#include "session/session.h"
+#include "session/format.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define IDS_MAX (1u << 22)
+
+/* --- writing */
+
+static uint64_t flags_of(const struct line *l)
+{
+	return (l->p.forked ? MTW_PROCESS_FORKED : 0) | (l->p.status_known ? MTW_PROCESS_STATUS_KNOWN : 0) |
+	       (l->p.exact ? MTW_PROCESS_EXACT : 0) | (l->p.matters ? MTW_PROCESS_MATTERS : 0) |
+	       (l->hidden ? MTW_PROCESS_HIDDEN : 0);
+}
+
+static uint64_t stream_of(const struct line *l)
+{
+	return l->stream == STREAM_NONE ? 0 : (uint64_t)l->stream + 1;
+}
+
+static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
+{
+	const struct process *p = &l->p;
+	struct mtw_out o = { payload, payload + size, false };
+	const uint64_t figures[] = {
+		p->id, p->parent, (uint64_t)p->pid, p->state, (uint64_t)p->status, flags_of(l), stream_of(l), p->begin_ns, p->end_ns,
+		p->sum.alloc_blocks, p->sum.alloc_bytes, p->sum.free_blocks, p->sum.free_bytes, p->peak_bytes,
+		l->inherited_blocks, p->inherited_bytes, p->before_blocks, p->before_bytes,
+	};
+
+	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
+		mtw_put(&o, figures[i]);
+	mtw_put_string(&o, p->name);
+	mtw_put_string(&o, p->path);
+	mtw_put_string(&o, p->why);
+	return o.full ? 0 : (size_t)(o.at - payload);
+}
+
+static bool write_line(struct processes *p, struct line *l)
+{
+	uint8_t payload[3 * MTW_STRING_MAX + 256];
+	size_t len = put_line(l, payload, sizeof payload);
+	uint32_t sum = session_crc(payload, len);
+
+	if (!len || sum == l->written)
+		return false;
+	l->written = sum;
+	watch_keep_table(p->first, processes_time_ns(p), MTW_S_PROCESS, payload, len);
+	return true;
+}
+
+static void write_tree(struct processes *p)
+{
+	uint8_t payload[64];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, p->options.matter_bytes);
+	mtw_put(&o, p->options.matter_ns);
+	mtw_put(&o, processes_missed(p));
+	mtw_put(&o, processes_time_ns(p));
+	watch_keep_table(p->first, processes_time_ns(p), MTW_S_TREE, payload, (size_t)(o.at - payload));
+}
+
+static bool is_tree(struct processes *p)
+{
+	for (size_t i = 1; i < p->count && !p->tree; i++)
+		p->tree = p->lines[i] && p->lines[i]->p.pid != p->lines[0]->p.pid;
+	return p->tree;
+}
+
+/* Nothing of it can change any more. */
+static bool is_settled(const struct line *l)
+{
+	return l->written && !line_runs(l) && !l->p.watch && l->changed_ns + 2000000000u < now_ns();
+}
+
+void processes_write(struct processes *p)
+{
+	bool wrote = false;
+
+	if (p->file || !p->first || !watch_keeps(p->first) || !is_tree(p))
+		return;
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && !is_settled(p->lines[i]))
+			wrote |= write_line(p, p->lines[i]);
+	if (wrote)
+		write_tree(p);
+}
+
+int processes_end(struct processes *p, struct err *err)
+{
+	int rc = 0;
+
+	if (p->board)
+		processes_read_board(p, true);
+	processes_care(p);
+	for (size_t i = 0; i < p->count; i++) {
+		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
+		if (w && w != p->first && watch_end_record(w, err))
+			rc = -1;
+	}
+	processes_write(p);
+	return rc;
+}
+
+/* --- reading */
+
+static char *get_string(struct mtw_in *in)
+{
+	size_t len;
+	const char *s = mtw_get_bytes(in, MTW_STRING_MAX, &len);
+
+	return xstrndup(s, len);
+}
+
+static struct line *line_for(struct processes *p, uint64_t id)
+{
+	if (!id || id > IDS_MAX)
+		return NULL;
+	GROW(p->lines, p->room, (size_t)id);
+	if (p->count < id)
+		p->count = (size_t)id;
+	if (!p->lines[id - 1]) {
+		p->lines[id - 1] = xcalloc(1, sizeof(struct line));
+		p->kept++;
+	}
+	return p->lines[id - 1];
+}
+
+static void take_flags(struct line *l, uint64_t flags)
+{
+	l->p.forked = flags & MTW_PROCESS_FORKED;
+	l->p.status_known = flags & MTW_PROCESS_STATUS_KNOWN;
+	l->p.exact = flags & MTW_PROCESS_EXACT;
+	l->p.matters = flags & MTW_PROCESS_MATTERS;
+	l->hidden = flags & MTW_PROCESS_HIDDEN;
+}
+
+static void take_strings(struct line *l, struct mtw_in *in)
+{
+	char *name = get_string(in), *path = get_string(in), *why = get_string(in);
+
+	snprintf(l->p.name, sizeof l->p.name, "%s", name);
+	line_say(&l->path, path);
+	line_say(&l->why, why);
+	l->p.path = l->path ? l->path : "";
+	l->p.why = l->why;
+	free(name);
+	free(path);
+	free(why);
+}
+
+static void take_process(struct processes *p, const uint8_t *payload, size_t len)
+{
+	struct mtw_in in = { payload, payload + len, false };
+	uint64_t v[18];
+
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+		v[i] = mtw_get(&in);
+	struct line *l = in.bad ? NULL : line_for(p, v[0]);
+	if (!l)
+		return;
+	l->p.id = (uint32_t)v[0];
+	l->p.parent = v[1] < v[0] ? (uint32_t)v[1] : 0;
+	l->p.pid = v[2] <= INT32_MAX ? (int)v[2] : 0;
+	l->p.state = v[3] <= PROCESS_UNFOLLOWED ? (enum process_state)v[3] : PROCESS_GONE;
+	l->p.status = (int)(v[4] & 0xffff);
+	take_flags(l, v[5]);
+	line_stream(l, v[6] && v[6] < STREAM_NONE ? (uint32_t)v[6] - 1 : STREAM_NONE);
+	l->p.begin_ns = v[7];
+	l->p.end_ns = v[8];
+	l->inherited_blocks = v[14];
+	l->p.inherited_bytes = v[15];
+	l->p.before_blocks = v[16];
+	l->p.before_bytes = v[17];
+	line_figures(l, &(struct tally){ v[9], v[10], v[11], v[12] }, v[13]);
+	take_strings(l, &in);
+}
+
+static void take_tree(struct processes *p, const uint8_t *payload, size_t len)
+{
+	struct mtw_in in = { payload, payload + len, false };
+
+	p->options.matter_bytes = mtw_get(&in);
+	p->options.matter_ns = mtw_get(&in);
+	p->file_missed = mtw_get(&in);
+	p->file_ns = mtw_get(&in);
+}
+
+static void set_depths(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct line *l = p->lines[i], *above = l ? processes_line(p, l->p.parent) : NULL;
+		if (l)
+			l->p.depth = above ? above->p.depth + 1 : 0;
+	}
+}
+
+bool processes_read(struct processes *p, const char *path)
+{
+	struct session_reader *r = session_open(path, SESSION_TABLE, NULL);
+	const uint8_t *payload;
+	uint64_t time_ns, type;
+	size_t len;
+
+	while (r && session_next(r, &time_ns, &type, &payload, &len, NULL) > 0) {
+		if (type == MTW_S_PROCESS)
+			take_process(p, payload, len);
+		else if (type == MTW_S_TREE)
+			take_tree(p, payload, len);
+	}
+	session_reader_free(r);
+	p->tree = p->kept > 0;
+	set_depths(p);
+	p->ordered = false;
+	return p->kept > 0;
+}
+
+/* --- which one */
+
+static bool is_named(const struct line *l, const char *word)
+{
+	return !strcmp(l->p.name, word) || !strcmp(l->p.path, word) ||
+	       (strspn(word, "0123456789") == strlen(word) && atoi(word) == l->p.pid);
+}
+
+const struct process *processes_named(const struct processes *p, const char *word, struct err *err)
+{
+	const struct line *found = NULL;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (!l || l->hidden || !is_named(l, word))
+			continue;
+		if (!found || (l->stream != STREAM_NONE) > (found->stream != STREAM_NONE) ||
+		    ((l->stream != STREAM_NONE) == (found->stream != STREAM_NONE) && l->p.peak_bytes > found->p.peak_bytes))
+			found = l;
+	}
+	if (!found)
+		err_set(err, 2, "%s: no process of this name or pid is there; the report's table lists them", word);
+	return found ? &found->p : NULL;
+}
+
+const struct process *processes_heaviest(const struct processes *p)
+{
+	const struct line *most = NULL;
+
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		if (l && !l->hidden && l->stream != STREAM_NONE && (!most || l->p.peak_bytes > most->p.peak_bytes))
+			most = l;
+	}
+	return most ? &most->p : NULL;
+}
+
+int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err)
+{
+	const struct line *l = processes_line(p, id);
+
+	if (!l || l->stream == STREAM_NONE)
+		return err_set(err, 3, "%s [%d]: only its totals were recorded: %s; they are in the report without --process", l ? l->p.name : "process", l ? l->p.pid : 0,
+			       l && l->p.why ? l->p.why : "it ended before it mattered");
+	t->stream = l->stream;
+	return 0;
+}

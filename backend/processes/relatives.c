@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke, and, of a target
+ * that memtop did not start, who its relatives are.
+ *
+ * A pid on the board is that of the process' own namespace. Only one that was found here once, with a start that fits, can
+ * be missed here later.
+ */
+#include "processes/internal.h"
+
+#include "launch/launch.h"
+#include "base/procfs.h"
+#include "launch/progcheck.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define EXEC_NS 1500000000ull  /* so long a program may take from exec to its agent's first word, on a busy machine */
+#define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
+#define SILENCE_NS 3000000000ull
+#define PATIENCE 2             /* looks: the board may know more the next time */
+#define START_NS 2000000000ull /* by which a pid's start may lie behind that of its record: another process has it now */
+#define SERVER_NAME "memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
+#define CHAIN_MAX 64           /* parents of parents */
+
+static bool is_alive(const struct processes *p, const struct line *l)
+{
+	struct proc_stat s;
+
+	return l->p.pid > 0 && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
+	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS;
+}
+
+static void end_now(struct processes *p, struct line *l)
+{
+	l->p.end_ns = now_ns() - p->origin_ns;
+	p->changed = true;
+}
+
+static void give_record_back(struct processes *p, struct line *l, uint32_t state)
+{
+	if (l->record != BOARD_NONE)
+		tree_board_release(p->board, l->record, l->serial, state);
+	l->record = BOARD_NONE;
+}
+
+/* --- one that runs, as far as anybody said */
+
+static void look_at_running(struct processes *p, struct line *l)
+{
+	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board)
+		return; /* memtop's child: waitpid() tells */
+	if (is_alive(p, l)) {
+		l->seen = true;
+		l->missing = 0;
+		return;
+	}
+	if (l->p.watch && watch_live(l->p.watch))
+		return;
+	if (!l->seen && now_ns() - l->stamp_ns < SILENCE_NS)
+		return;
+	if (++l->missing < PATIENCE)
+		return;
+	end_now(p, l);
+	l->p.status = l->announced ? (int)l->announced_status : 0;
+	l->p.status_known = l->announced && l->announced_end != BOARD_EXEC;
+	processes_state(p, l, processes_end_state(l->announced ? l->announced_end : BOARD_UNKNOWN));
+	if (l->seen)
+		give_record_back(p, l, BOARD_RUNNING);
+}
+
+/* --- one that never spoke */
+
+/* Of posix_spawn the pid is not known: by parent and executable. */
+static void find_pid(const struct processes *p, struct line *l)
+{
+	const struct line *above = processes_line(p, l->p.parent);
+	char real[PATH_MAX];
+
+	if (!l->p.pid && above && above->p.pid && *l->p.path && realpath(l->p.path, real))
+		l->p.pid = (int)procfs_child(above->p.pid, real);
+}
+
+/* "" = nothing is known against it. */
+static void reason_of(const struct processes *p, const struct line *l, char *why, size_t size)
+{
+	char agent[PATH_MAX], note[512];
+	struct err err = { 0 };
+
+	*why = '\0';
+	if (!*l->p.path || progcheck_linked(l->p.path))
+		return;
+	if (launch_find_agent(p->options.agent, progcheck_wants_musl(l->p.path), agent, sizeof agent, &err))
+		return;
+	if (progcheck(l->p.name, l->p.path, agent, note, sizeof note, &err))
+		snprintf(why, size, "%s", err.text);
+}
+
+static void look_at_starting(struct processes *p, struct line *l)
+{
+	uint64_t waited = now_ns() - l->changed_ns;
+	char why[1024];
+
+	if (waited < EXEC_NS)
+		return;
+	find_pid(p, l);
+	bool alive = is_alive(p, l);
+	reason_of(p, l, why, sizeof why);
+	if (!*why && alive && waited < SLOW_NS)
+		return;
+	line_say(&l->why, *why ? why : "its agent never spoke: it drops LD_PRELOAD, or ended at once");
+	l->p.why = l->why;
+	processes_state(p, l, PROCESS_UNFOLLOWED);
+	if (alive)
+		return;
+	end_now(p, l);
+	give_record_back(p, l, BOARD_EXECING);
+}
+
+static void look_at_unfollowed(struct processes *p, struct line *l)
+{
+	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board)
+		return;
+	find_pid(p, l);
+	if (is_alive(p, l))
+		return;
+	end_now(p, l);
+	give_record_back(p, l, BOARD_EXECING);
+}
+
+void processes_look_alive(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct line *l = p->lines[i];
+		if (!l || !line_runs(l))
+			continue;
+		if (l->p.state == PROCESS_RUNNING)
+			look_at_running(p, l);
+		else if (l->p.state == PROCESS_STARTING)
+			look_at_starting(p, l);
+		else
+			look_at_unfollowed(p, l);
+	}
+}
+
+static bool is_unborn(void *arg, pid_t pid)
+{
+	const struct processes *p = arg;
+	char name[64];
+
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && p->lines[i]->p.pid == (int)pid)
+			return false;
+	if (pid == getpid()) /* memtop itself, which made the board */
+		return false;
+	return procfs_maps(pid, tree_board_name(p->board)) && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+}
+
+bool processes_unborn(const struct processes *p)
+{
+	uint64_t since = p->origin_ns > START_NS ? p->origin_ns - START_NS : 0;
+
+	return p->board && procfs_any(since, is_unborn, (void *)p);
+}
+
+/* --- relatives */
+
+static bool is_above(pid_t above, pid_t pid)
+{
+	struct proc_stat s;
+
+	for (int i = 0; i < CHAIN_MAX && pid > 1 && procfs_stat(pid, &s); i++)
+		if ((pid = s.parent) == above)
+			return true;
+	return false;
+}
+
+static bool is_relative(pid_t first, pid_t pid)
+{
+	struct proc_stat a, b;
+
+	if (is_above(first, pid) || is_above(pid, first))
+		return true;
+	return procfs_stat(first, &a) && procfs_stat(pid, &b) && a.session > 0 && a.session == b.session;
+}
+
+static struct line *line_of_pid(const struct processes *p, pid_t pid)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && p->lines[i]->p.pid == (int)pid && line_runs(p->lines[i]))
+			return p->lines[i];
+	return NULL;
+}
+
+static void add_relative(struct processes *p, const struct agent_process *a)
+{
+	struct proc_stat s;
+
+	if (!procfs_stat(a->pid, &s))
+		return;
+	struct line *above = line_of_pid(p, s.parent), *l = processes_add(p, above ? above->p.id : 0, s.start_ns);
+	char exe[PATH_MAX];
+
+	l->p.pid = (int)a->pid;
+	snprintf(l->p.name, sizeof l->p.name, "%.63s", a->name);
+	if (procfs_exe(a->pid, exe, sizeof exe))
+		line_say(&l->path, exe);
+	l->p.path = l->path ? l->path : "";
+	line_say(&l->socket, a->socket);
+	l->path_socket = a->path;
+	l->seen = true;
+	processes_state(p, l, PROCESS_RUNNING);
+}
+
+void processes_look_near(struct processes *p)
+{
+	struct agent_process *list;
+
+	if (p->board || p->first_pid <= 0)
+		return;
+	size_t n = launch_list(&list);
+	for (size_t i = 0; i < n; i++)
+		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) && is_relative(p->first_pid, list[i].pid))
+			add_relative(p, &list[i]);
+	free(list);
+}

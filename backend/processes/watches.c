@@ -1,0 +1,262 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * watches.c - who matters gets a watch, and its line's figures come from there.
+ *
+ * A process matters when it has held so much, has lived so long, or when its server waits for memtop at its end. At
+ * most WATCHES are open at once: of those that wait the largest comes first, and one that has ended makes room, the
+ * smallest first. The first program's watch is the caller's.
+ */
+#include "processes/internal.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define WATCHES 64
+#define OPENED_A_LOOK 8
+#define GREETING_NS 3000000000ull /* an ended process whose agent has not greeted by then never will */
+
+static bool is_first_watch(const struct processes *p, const struct line *l)
+{
+	return l->p.watch && l->p.watch == p->first;
+}
+
+/* --- figures */
+
+static void take_state(struct processes *p, struct line *l, uint32_t state, int status, bool known)
+{
+	if (!known || !line_runs(l) || (state != MTW_EXITED && state != MTW_SIGNALLED))
+		return;
+	l->p.status = status;
+	l->p.status_known = true;
+	l->p.end_ns = now_ns() - p->origin_ns;
+	processes_state(p, l, state == MTW_EXITED ? PROCESS_EXITED : PROCESS_SIGNALLED);
+}
+
+static void take_figures(struct processes *p, struct line *l)
+{
+	struct model *m = watch_now(l->p.watch);
+	const struct totals *t = model_totals(m);
+	struct rates one, ten;
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+
+	if (model_program(m) && watch_keeps(l->p.watch))
+		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
+	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
+		return;
+	line_figures(l, &t->sum, t->peak_bytes);
+	if (l->p.id == p->first_now && model_program(m))
+		snprintf(l->p.name, sizeof l->p.name, "%.63s", model_program(m)->name);
+	l->p.exact = model_complete(m) || model_final(m);
+	model_rates(m, &one, &ten);
+	l->p.rate = line_runs(l) ? one.alloc_bytes : 0;
+	if (model_final(m))
+		take_state(p, l, state, status, known);
+}
+
+/* --- open and close */
+
+static void drop(struct processes *p, struct line *l)
+{
+	watch_close(l->p.watch);
+	l->p.watch = NULL;
+	p->changed = true;
+}
+
+static bool is_ended(const struct line *l)
+{
+	return l->p.watch && !line_runs(l) && (model_final(watch_now(l->p.watch)) || !watch_live(l->p.watch));
+}
+
+static size_t count_watches(const struct processes *p)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->lines[i] && p->lines[i]->p.watch;
+	return n;
+}
+
+/* The smallest that has ended, and that nobody looks at. */
+static bool make_room(struct processes *p)
+{
+	struct line *least = NULL;
+
+	if (count_watches(p) < WATCHES)
+		return true;
+	for (size_t i = 0; i < p->count; i++) {
+		struct line *l = p->lines[i];
+		if (l && is_ended(l) && !is_first_watch(p, l) && !l->given && (!least || l->p.peak_bytes < least->p.peak_bytes))
+			least = l;
+	}
+	if (least)
+		drop(p, least);
+	return least != NULL;
+}
+
+static struct watch *open_watch(struct processes *p, struct line *l, struct err *err)
+{
+	struct target t = { .kind = l->path_socket ? TARGET_PATH : TARGET_ABSTRACT, .pid = l->p.pid };
+	struct watch_options o = p->options.watch;
+
+	snprintf(t.name, sizeof t.name, "%s", l->socket);
+	snprintf(t.text, sizeof t.text, "%s [%d]", l->p.name, l->p.pid);
+	o.wait = true;
+	o.spool = false;
+	o.share = watch_keeps(p->first) ? p->first : NULL;
+	o.stream = l->p.id;
+	l->p.watch = watch_open(p->loop, &t, &o, err);
+	l->p.matters |= l->p.watch != NULL;
+	p->changed = true;
+	return l->p.watch;
+}
+
+static struct watch *open_file(struct processes *p, struct line *l, struct err *err)
+{
+	struct target t = *watch_target(p->first);
+
+	if (!processes_target(p, l->p.id, &t, err))
+		l->p.watch = watch_open(p->loop, &t, &p->options.watch, err);
+	return l->p.watch;
+}
+
+static bool can_be_watched(const struct line *l)
+{
+	return l->socket && !l->hidden && (l->p.state == PROCESS_RUNNING || (l->lingers && !line_runs(l)));
+}
+
+static bool matters(const struct processes *p, const struct line *l)
+{
+	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns : l->p.end_ns - l->p.begin_ns;
+
+	return l->lingers || l->p.peak_bytes >= p->options.matter_bytes + l->p.inherited_bytes || lived >= p->options.matter_ns;
+}
+
+/* The largest that waits for a watch. */
+static struct line *most_due(const struct processes *p)
+{
+	struct line *most = NULL;
+
+	for (size_t i = 0; i < p->count; i++) {
+		struct line *l = p->lines[i];
+		if (!l || l->p.watch || l->gave_up || !can_be_watched(l) || !matters(p, l))
+			continue;
+		if (!most || l->p.peak_bytes > most->p.peak_bytes)
+			most = l;
+	}
+	return most;
+}
+
+static void say_crowded(struct line *l)
+{
+	char text[160];
+
+	snprintf(text, sizeof text, "%d processes were watched when it came to matter: of this one there are totals only", WATCHES);
+	line_say(&l->why, text);
+	l->p.why = l->why;
+}
+
+static void open_due(struct processes *p)
+{
+	struct err err;
+	struct line *l;
+
+	if (!watch_keeps(p->first) && watch_may_keep(p->first) && !p->first_ended)
+		return; /* its file is about to be made */
+	for (int i = 0; i < OPENED_A_LOOK && (l = most_due(p)); i++) {
+		l->p.matters = true;
+		if (!make_room(p)) {
+			say_crowded(l);
+			l->gave_up = !line_runs(l); /* it may end before there is room; one that runs is asked again */
+			return;
+		}
+		if (!open_watch(p, l, &err)) {
+			line_say(&l->why, err.text);
+			l->p.why = l->why;
+			l->gave_up = true;
+		}
+	}
+}
+
+/* Nobody can look at it any more, or nothing will ever come. */
+static void close_done(struct processes *p, struct line *l)
+{
+	bool never = !line_runs(l) && !model_ticks(watch_now(l->p.watch)) && now_ns() - l->changed_ns > GREETING_NS;
+
+	if (is_first_watch(p, l) || l->given)
+		return;
+	if (never || (!p->options.keep_ended && is_ended(l) && model_final(watch_now(l->p.watch)) && watch_named(l->p.watch))) {
+		l->gave_up = true;
+		drop(p, l);
+	}
+}
+
+void processes_care(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		struct line *l = p->lines[i];
+		if (!l || !l->p.watch)
+			continue;
+		take_figures(p, l);
+		close_done(p, l);
+	}
+	open_due(p);
+}
+
+bool processes_pending(const struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++) {
+		const struct line *l = p->lines[i];
+		bool recent = l && !line_runs(l) && now_ns() - l->changed_ns < GREETING_NS;
+		if (recent && l->p.watch && l->p.watch != p->first && !model_final(watch_now(l->p.watch)))
+			return true;
+		if (recent && l->lingers && !l->p.watch && !l->gave_up && l->socket)
+			return true;
+	}
+	return false;
+}
+
+struct line *processes_one(struct processes *p, struct watch *w)
+{
+	struct line *l = processes_add(p, 0, p->origin_ns);
+	const struct program *g = model_program(watch_now(w));
+
+	p->first_now = l->p.id;
+	l->p.pid = g ? (int)g->pid : 0;
+	l->p.state = PROCESS_RUNNING;
+	l->p.matters = true;
+	l->p.watch = w;
+	take_figures(p, l);
+	p->file_ns = model_time(watch_now(w));
+	if (l->p.end_ns)
+		l->p.end_ns = p->file_ns;
+	return l;
+}
+
+struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
+{
+	struct line *l = processes_line(p, id);
+
+	if (l && !l->p.watch && p->file)
+		open_file(p, l, err);
+	else if (l && !l->p.watch && can_be_watched(l))
+		open_watch(p, l, err);
+	else if (l && !l->p.watch)
+		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid, l->p.why ? l->p.why :
+			line_runs(l) ? "its agent does not listen yet; try again" : "it ended before it mattered: only its totals are known");
+	if (!l)
+		err_set(err, 3, "process %u: there is none; P lists them", id);
+	if (l && l->p.watch)
+		l->given = true;
+	return l ? l->p.watch : NULL;
+}
+
+size_t processes_mark(struct processes *p, const char *name)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < p->count; i++)
+		n += p->lines[i] && p->lines[i]->p.watch && !watch_mark(p->lines[i]->p.watch, name);
+	return n;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * expected.c - see query/expected.h. Rules are few and asked about once per call site, so a list will do.
+ */
+#include "query/expected.h"
+
+#include "base/atomic_file.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUILD_ID_BYTES 8u /* of it in a key */
+
+struct expected {
+	struct expected_rule *rules;     /* texts are owned */
+	size_t count, room;
+	uint64_t version;
+};
+
+struct expected *expected_new(void)
+{
+	struct expected *e = xcalloc(1, sizeof *e);
+
+	e->version = 1;
+	return e;
+}
+
+void expected_free(struct expected *e)
+{
+	if (!e)
+		return;
+	for (size_t i = 0; i < e->count; i++)
+		free((char *)(uintptr_t)e->rules[i].text);
+	free(e->rules);
+	free(e);
+}
+
+/* A module and a function, and nothing that a line could not hold. */
+static bool is_rule(const char *rule)
+{
+	const char *mark = strchr(rule, '!');
+
+	if (!mark || mark == rule || !mark[1] || strlen(rule) >= 2 * EXPECTED_KEY_MAX)
+		return false;
+	for (const char *c = rule; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			return false;
+	return true;
+}
+
+/* To the end, where the newest rule is. */
+static void move_last(struct expected *e, size_t at)
+{
+	struct expected_rule r = e->rules[at];
+
+	memmove(e->rules + at, e->rules + at + 1, (--e->count - at) * sizeof r);
+	e->rules[e->count++] = r;
+}
+
+int expected_set(struct expected *e, const char *rule, bool on)
+{
+	if (!is_rule(rule))
+		return -1;
+	for (size_t i = 0; i < e->count; i++)
+		if (!strcmp(e->rules[i].text, rule)) {
+			move_last(e, i);
+			e->rules[e->count - 1].on = on;
+			e->version++;
+			return 0;
+		}
+	if (e->count == EXPECTED_MAX)
+		return -1;
+	GROW(e->rules, e->room, e->count + 1);
+	e->rules[e->count++] = (struct expected_rule){ xstrdup(rule), on };
+	e->version++;
+	return 0;
+}
+
+void expected_take(struct expected *e, const struct expected *from)
+{
+	for (size_t i = 0; i < from->count; i++)
+		expected_set(e, from->rules[i].text, from->rules[i].on);
+}
+
+/* Only the last `*` is gone back to: what an earlier one could take more of, it can, too. */
+static bool matches(const char *rule, const char *key)
+{
+	const char *star = NULL, *from = NULL;
+
+	for (;;) {
+		bool literal = *rule == '\\' && rule[1];
+		char want = literal ? rule[1] : *rule;
+
+		if (!literal && want == '*') {
+			star = ++rule;
+			from = key;
+		} else if (want == *key) {
+			if (!want)
+				return true;
+			rule += 1 + literal;
+			key++;
+		} else if (star && *from) {
+			rule = star;
+			key = ++from;
+		} else {
+			return false;
+		}
+	}
+}
+
+bool expected_has(const struct expected *e, const char *key)
+{
+	for (size_t i = e->count; i-- > 0;)
+		if (matches(e->rules[i].text, key))
+			return e->rules[i].on;
+	return false;
+}
+
+uint64_t expected_version(const struct expected *e)
+{
+	return e->version;
+}
+
+size_t expected_rules(const struct expected *e, const struct expected_rule **rules)
+{
+	*rules = e->rules;
+	return e->count;
+}
+
+/* Up to what the compiler adds to copies of a function. */
+static size_t plain_length(const char *function)
+{
+	static const char *const added[] = {
+		" [clone ", ".constprop.", ".isra.", ".part.", ".cold", ".lto_priv.", ".llvm.",
+	};
+	size_t len = strlen(function);
+
+	for (size_t i = 0; i < sizeof added / sizeof *added; i++) {
+		const char *at = strstr(function, added[i]);
+		if (at && at > function && (size_t)(at - function) < len)
+			len = (size_t)(at - function);
+	}
+	return len;
+}
+
+void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char *function, uint64_t offset)
+{
+	char id[2 * BUILD_ID_BYTES + 2] = "";
+	const char *module = m ? m->name : "?";
+
+	for (uint32_t i = 0; m && i < m->build_id_len && i < BUILD_ID_BYTES; i++)
+		sprintf(id + (i ? 1 + 2 * i : 0), i ? "%02x" : "@%02x", m->build_id[i]);
+	if (function)
+		snprintf(out, EXPECTED_KEY_MAX, "%.255s!%.*s", module, (int)plain_length(function), function);
+	else
+		snprintf(out, EXPECTED_KEY_MAX, "%.255s!+0x%" PRIx64 "%s", module, offset, id);
+	for (char *c = out; *c; c++)
+		if ((unsigned char)*c < ' ' || *c == 0x7f)
+			*c = '?';
+}
+
+void expected_rule_of(char out[2 * EXPECTED_KEY_MAX], const char *key)
+{
+	while (*key) {
+		if (*key == '*' || *key == '\\')
+			*out++ = '\\';
+		*out++ = *key++;
+	}
+	*out = '\0';
+}
+
+/* --- files */
+
+static char *trimmed(char *line)
+{
+	char *end = line + strlen(line);
+
+	line += strspn(line, " \t");
+	while (end > line && strchr(" \t\r\n", end[-1]))
+		*--end = '\0';
+	return line;
+}
+
+static bool take_line(struct expected *e, char *line)
+{
+	bool off = !strncmp(line, "not", 3) && (line[3] == ' ' || line[3] == '\t');
+
+	if (off)
+		line += 4 + strspn(line + 4, " \t");
+	else if (!*line || *line == '#')
+		return true;
+	return expected_set(e, line, !off) == 0;
+}
+
+int expected_read(struct expected *e, const char *path, struct err *wrong, struct err *err)
+{
+	FILE *f = fopen(path, "re");
+	char *line = NULL;
+	size_t room = 0, number = 0, wrongs = 0;
+	ssize_t len;
+
+	if (!f)
+		return err_set(err, 2, "%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them", path, strerror(errno));
+	while ((len = getline(&line, &room, f)) >= 0) {
+		number++;
+		if (strlen(line) == (size_t)len && take_line(e, trimmed(line)))
+			continue;
+		if (!wrongs++)
+			err_set(wrong, 2, "%s:%zu: %s", path, number,
+				e->count == EXPECTED_MAX ? "too many rules: no more are taken"
+							 : "no rule: not of the form MODULE!FUNCTION; the others are used");
+	}
+	int failed = ferror(f) ? errno : 0;
+	free(line);
+	fclose(f);
+	if (failed)
+		return err_set(err, 2, "%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them", path, strerror(failed));
+	if (wrongs > 1) {
+		struct err first = *wrong;
+		err_set(wrong, 2, "%s (and %zu more lines)", first.text, wrongs - 1);
+	}
+	return 0;
+}
+
+int expected_write(const struct expected *e, const char *path, struct err *err)
+{
+	struct replacement r;
+
+	if (replace_begin(&r, path, err))
+		return -1;
+	replace_give_up(&r); /* made again, of the usual mode */
+	FILE *f = fopen(r.part, "wxe");
+	bool bad = !f;
+	if (f) {
+		fprintf(f, "# call sites whose memory is expected: MODULE!FUNCTION, * is any text; memtop --suppress FILE\n");
+		for (size_t i = 0; i < e->count; i++)
+			fprintf(f, "%s%s\n", e->rules[i].on ? "" : "not ", e->rules[i].text);
+		bad = ferror(f) != 0;
+		bad |= fclose(f) != 0;
+	}
+	if (!bad)
+		return replace_end(&r, err);
+	err_set(err, 3, "%s: cannot be written: %s; choose another place", path, strerror(errno));
+	if (f)
+		replace_give_up(&r);
+	return -1;
+}

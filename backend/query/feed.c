@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * feed.c - takes in what ticks and names brought since the last answer.
+ *
+ * Order matters: owners and names first; new nodes get their places before values reach these; the
+ * filter turns a difference into the difference of what passes, which rows and call sites then get.
+ * After it, all that is kept is as if made anew from the model.
+ *
+ * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick, from sums that the model
+ * has; call sites and lines get what arrived as there is time. With a filter, what arrived moves its sums first.
+ */
+#include "query/internal.h"
+
+#define AHEAD 16u /* in what arrived */
+#define STEPS_FIRST 1000u /* of a slice that begins late */
+#define STEPS_A_LOOK 64u  /* at the clock */
+#define NAMES_EVERY_NS 1000000000ull
+
+void query_allow(struct query *q, size_t steps)
+{
+	if (!q->unfinished)
+		q->steps = 0;
+	q->allowed = steps;
+	if (steps == SIZE_MAX)
+		owners_in_slices(q->o, false);
+	q->end_ns = 0;
+	q->unfinished = false;
+}
+
+void query_allow_until(struct query *q, uint64_t end_ns)
+{
+	query_allow(q, STEPS_FIRST);
+	q->end_ns = end_ns;
+}
+
+bool more_steps(struct query *q)
+{
+	if (q->end_ns && now_ns() < q->end_ns)
+		q->allowed = STEPS_A_LOOK;
+	return q->allowed;
+}
+
+bool more_names_soon(const struct query *q, uint64_t looked_ns)
+{
+	uint64_t done, asked;
+
+	if (q->allowed == SIZE_MAX || now_ns() - looked_ns >= NAMES_EVERY_NS)
+		return false;
+	symbols_progress(q->s, &done, &asked);
+	return done < asked; /* they are looked at when these come */
+}
+
+/* What is known to be left; a row that will be grouped next is not. */
+static uint64_t steps_left(const struct query *q)
+{
+	const struct filter *f = &q->filter;
+	const struct grouping *g = &q->grouping;
+	uint32_t count = model_dense_count(q->m);
+	uint64_t left = (sites_left(q) + lines_left(q)) / NODES_A_STEP +
+			q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS) +
+			(q->renaming.count - q->renaming.at + q->moved_count - q->moved_at) * FOLLOW_STEPS;
+
+	if (filter_on(q) && !f->whole)
+		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
+	if (q->inverted && q->up_at < count)
+		left += (count - q->up_at) / NODES_A_STEP;
+	if (g->row && !q->rows[g->row]->gone && g->at < q->rows[g->row]->member_count)
+		left += q->rows[g->row]->member_count - g->at;
+	left += ages_left(q);
+	if (q->search.running)
+		left += names_loc_count(q->n) - q->search.loc;
+	return left;
+}
+
+int query_building(const struct query *q)
+{
+	if (!q->unfinished)
+		return -1;
+	uint64_t left = steps_left(q), all = q->steps + left;
+	return all ? (int)(q->steps * 100 / (all + 1)) : 0;
+}
+
+/* Something arrived at a stack: add it wherever the stack is counted. */
+void follow(struct query *q, uint32_t index, const struct value *raw)
+{
+	struct value passed = *raw;
+
+	if (filter_on(q) && (!filter_follow(q, index, &passed) || !q->filter.whole))
+		passed = (struct value){ 0 };
+	sites_add_value(q, index, raw, &passed);
+	lines_add_value(q, index, raw);
+	if (q->bulk)
+		tree_add_stack(q, index);
+	else
+		tree_add_value(q, index, &passed);
+}
+
+/*
+ * Is it less to sum up again the rows that somebody looked at, from sums that there are for every node, than to walk
+ * down to each stack that something arrived at? Rows of the inverted tree have too many members.
+ */
+static bool worth_bulk(const struct query *q)
+{
+	size_t most = q->arrived.left * FOLLOW_STEPS, cost = 0;
+
+	if (q->inverted)
+		return false;
+	for (size_t i = 1; i < q->row_count && cost < most; i++)
+		cost += 1 + (q->rows[i]->valued == q->stamp ? q->rows[i]->member_count : 0);
+	return cost < most;
+}
+
+static void follow_moved(struct query *q)
+{
+	static const struct value nothing;
+
+	for (; q->moved_at < q->moved_count; q->moved_at++) {
+		if (!take_step(q))
+			return;
+		spend_steps(q, FOLLOW_STEPS);
+		if (filter_on(q)) /* its owner may have been asked for */
+			follow(q, q->moved[q->moved_at], &nothing);
+		sites_move(q, q->moved[q->moved_at]);
+	}
+	q->moved_at = q->moved_count = 0;
+}
+
+/* All values, of rows and of call sites, are of other stacks now. */
+static void start_over(struct query *q)
+{
+	q->stamp++;
+	q->passing++;
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
+		if (d->node) /* the root is no stack */
+			tree_add_stack(q, d->node); /* those that are new stay known */
+	if (q->stale)
+		q->up_at = 1;
+	q->stale = q->filter_stale = q->reowned = q->moved_all = false;
+	q->moved_at = q->moved_count = 0;
+	filter_forget_renamed(q);
+	q->bulk = false;
+	tree_add_nodes(q);
+	filter_start(q);
+	sites_stale(q, false);
+	lines_stale(q);
+}
+
+static void stamp(struct query *q)
+{
+	q->stamp++;
+	q->stamp_ticks = q->seen_ticks;
+}
+
+/* Stacks and call sites lie anywhere in memory. */
+static void expect(const struct query *q)
+{
+	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD), *near = arrivals_ahead(&q->arrived, AHEAD / 2);
+
+	if (far) {
+		model_expect(q->m, far);
+		sites_expect(q, far->node, false);
+	}
+	if (near)
+		sites_expect(q, near->node, true);
+}
+
+static void drain(struct query *q)
+{
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
+		if (!take_step(q))
+			return;
+		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
+		expect(q);
+		if (d->node)
+			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate.bytes,
+							   d->self_rate.blocks, d->self_sampled });
+	}
+	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
+		stamp(q); /* its sums moved, or the model's */
+	q->bulk = false;
+	if (q->moved_all)
+		sites_stale(q, true);
+	q->moved_all = false;
+	follow_moved(q);
+}
+
+/* Must all that arrived be taken in before rows are summed up? The model's own sums have it already. */
+static bool rows_wait(const struct query *q)
+{
+	return !q->bulk || q->inverted || filter_on(q);
+}
+
+/* Rows that take longer than a tick come to their end first. */
+static bool sum_again(const struct query *q)
+{
+	return q->stamp_ticks != q->seen_ticks && (!q->filling || q->allowed == SIZE_MAX);
+}
+
+static void take_in(struct query *q)
+{
+	/* Sums that are being made are made to their end first. */
+	q->reowned |= q->moved_all && filter_on(q);
+	if (q->stale || q->filter_stale || (q->reowned && q->filter.whole)) {
+		start_over(q);
+		return;
+	}
+	tree_add_nodes(q);
+	filter_add_nodes(q);
+	if (!filter_rename(q))
+		return;
+	if (q->bulk ? sum_again(q) : worth_bulk(q)) {
+		q->bulk = true;
+		stamp(q);
+	}
+	if (rows_wait(q))
+		drain(q);
+}
+
+/* Sums that walk over all stacks go on. */
+static bool build(struct query *q)
+{
+	bool was_whole = q->filter.whole;
+
+	filter_tidy(q);
+	if (q->renaming.count || (q->arrived.left && rows_wait(q)) ||
+	    (filter_on(q) && !q->filter.whole && !filter_make(q)))
+		return false;
+	if (filter_on(q) && !was_whole) {
+		q->stamp++;
+		q->passing++;
+	}
+	return !q->inverted || tree_add_stacks(q);
+}
+
+static bool one_step(void *query)
+{
+	return take_step(query);
+}
+
+void query_owners(struct query *q)
+{
+	owners_in_slices(q->o, q->allowed != SIZE_MAX);
+	owners_refresh(q->o);
+	owners_make(q->o, one_step, q);
+}
+
+bool tree_refresh(struct query *q)
+{
+	query_owners(q);
+	if (q->resets != model_resets(q->m)) {
+		tree_clear(q);
+		q->resets = model_resets(q->m);
+		q->stale = true;
+	}
+	bool renamed = q->seen_names != names_version(q->n);
+	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) && q->filter.whole)
+		q->filter_stale = true;
+	if (q->stale || q->filter_stale || renamed || (q->reowned && q->filter.whole) ||
+	    q->renaming.count || q->arrived.left || q->moved_count || q->moved_all ||
+	    q->seen_ticks != model_ticks(q->m) || q->down_count != model_dense_count(q->m)) {
+		q->seen_ticks = model_ticks(q->m);
+		q->seen_names = names_version(q->n);
+		q->changes++;
+		take_in(q);
+	}
+	return build(q);
+}
+
+bool stacks_refresh(struct query *q)
+{
+	if (!tree_refresh(q))
+		return false;
+	if (q->bulk)
+		drain(q);
+	return !q->arrived.left;
+}

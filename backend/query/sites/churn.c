@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * churn.c - what call sites allocate and free again: how much a second, and how long their blocks live.
+ *
+ * CHURN = allocated - |NET|, of the last ten seconds.
+ *
+ * LIFE is the mean, by Little's law: L = lambda W, blocks alive on the mean = blocks that leave a second times
+ * the mean time that they stayed (J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
+ * Research 9 (3), 1961; on what holds of finite intervals: "Little's Law as Viewed on Its 50th Anniversary",
+ * ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the live blocks / blocks freed, and no block is
+ * looked at. That holds of an interval whose ends do not matter, and so it is told only when
+ *   - as many blocks came as went, within a tenth, and some twenty at least;
+ *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten minutes are tried in place of
+ *     ten seconds);
+ *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live far longer than from one
+ *     look to the next);
+ *   - we looked often enough, and no stack of the site came from another site, or went to one, by its name.
+ * Blocks that stay are alive, too: of a site that has both, it is an upper bound for those that go.
+ * Where nothing was freed for a minute and more, that is what is told.
+ *
+ * Of all stacks of the site, whatever the filter shows, as shapes are.
+ */
+#include "query/sites/sites.h"
+
+#include <string.h>
+
+#define NS 1000000000ull
+#define QUIET_NS (60 * NS)  /* without a free: told */
+#define LONG_NS (2 * NS)    /* against the time between two looks */
+#define FREES_MIN 20u
+#define LOOKS_MIN 8u
+
+/* Between two points, the older ones go first. */
+static const struct { uint64_t apart_ns, least_ns; } windows[FLOW_WINDOWS] = {
+	{ 2 * NS, 5 * NS }, { 120 * NS, 60 * NS },
+};
+
+static struct flow flow_now(const struct query_site *s)
+{
+	const struct tally *t = &s->all.tally;
+
+	return (struct flow){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes, s->block_ns };
+}
+
+/* All sites get the point; a program whose state is not whole has none. */
+static void take_points(const struct query *q, struct site_table *t)
+{
+	uint64_t now = model_time(q->m);
+
+	if (!model_complete(q->m))
+		return;
+	for (int w = 0; w < FLOW_WINDOWS; w++) {
+		struct flow_times *f = &t->flow[w];
+		if (f->count && now >= f->ns[f->count - 1] && now < f->ns[f->count - 1] + windows[w].apart_ns)
+			continue;
+		if (f->count && now < f->ns[f->count - 1])
+			f->count = 0; /* an earlier instant is shown */
+		bool full = f->count == FLOW_POINTS;
+		if (full) {
+			memmove(f->ns, f->ns + 1, (FLOW_POINTS - 1) * sizeof *f->ns);
+			memmove(f->looks, f->looks + 1, (FLOW_POINTS - 1) * sizeof *f->looks);
+		}
+		size_t at = full ? FLOW_POINTS - 1 : f->count++;
+		f->ns[at] = now;
+		f->looks[at] = t->looks;
+		for (size_t i = 0; i < t->count; i++) {
+			struct flow *p = t->sites[i]->flow[w];
+			if (full)
+				memmove(p, p + 1, (FLOW_POINTS - 1) * sizeof *p);
+			p[at] = flow_now(t->sites[i]);
+		}
+	}
+}
+
+void churn_forget(struct site_table *t)
+{
+	memset(t->flow, 0, sizeof t->flow);
+	for (size_t i = 0; i < t->count; i++)
+		t->sites[i]->moved = true;
+}
+
+/* The time since the last look, with as many blocks as there were on the mean of both. */
+static void look(struct query_site *s, uint64_t now)
+{
+	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
+	bool anew = s->moved || s->looked_ns > now; /* an earlier instant, or another program's clock */
+
+	if (anew) {
+		s->since_ns = now;
+		s->block_ns = 0;
+	} else if (s->looked_ns) { /* one that is new has nothing before */
+		s->block_ns += ((double)s->looked_live + (double)live) / 2 * (double)(now - s->looked_ns);
+	}
+	if (anew || !s->looked_live || freed != s->looked_freed)
+		s->quiet_ns = now;
+	s->moved = false;
+	s->looked_ns = now;
+	s->looked_live = live;
+	s->looked_freed = freed;
+}
+
+/* The oldest point that still is about these stacks; false: none is old enough. */
+static bool begin_of(const struct site_table *t, const struct query_site *s, int w, uint64_t now, size_t *from)
+{
+	const struct flow_times *f = &t->flow[w];
+
+	for (*from = 0; *from < f->count && f->ns[*from] < s->since_ns;)
+		++*from;
+	return *from < f->count && now >= f->ns[*from] && now - f->ns[*from] >= windows[w].least_ns &&
+	       t->looks - f->looks[*from] >= LOOKS_MIN;
+}
+
+/* Of the short window: its parts are a few looks each. */
+static bool burst(const struct site_table *t, const struct query_site *s, size_t from, uint64_t freed)
+{
+	const struct flow *at = s->flow[0];
+
+	for (size_t i = from; i < t->flow[0].count; i++) {
+		uint64_t to = i + 1 < t->flow[0].count ? at[i + 1].free_blocks : s->all.tally.free_blocks;
+		if (to - at[i].free_blocks > freed / 2)
+			return true;
+	}
+	return false;
+}
+
+static void churn_of(struct query_site *s, const struct flow *from, const struct flow *to, uint64_t ns)
+{
+	uint64_t came = to->alloc_bytes - from->alloc_bytes, went = to->free_bytes - from->free_bytes;
+	uint64_t net = came > went ? came - went : went - came;
+
+	s->pub.churn_known = true;
+	s->pub.churn_bytes = came > net ? (uint64_t)((double)(came - net) / ((double)ns / 1e9)) : 0;
+}
+
+/* False: it does not hold of this window. */
+static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first, uint64_t ns)
+{
+	struct flow to = flow_now(s);
+	const struct flow *from = &s->flow[w][first];
+	uint64_t came = to.alloc_blocks - from->alloc_blocks, went = to.free_blocks - from->free_blocks;
+	uint64_t differ = came > went ? came - went : went - came;
+	double sum = to.block_ns - from->block_ns;
+
+	if (went < FREES_MIN || differ > went / 10 || sum > (double)went * (double)ns)
+		return false;
+	if (w ? sum < (double)went * (double)LONG_NS : burst(t, s, first, went))
+		return false;
+	/* None was ever seen alive: less than one on the mean. */
+	s->pub.life = sum > 0 ? LIFE_ABOUT : LIFE_BELOW;
+	s->pub.life_ns = (uint64_t)((sum > 0 ? sum : (double)ns) / (double)went);
+	return true;
+}
+
+static void judge(const struct site_table *t, struct query_site *s, uint64_t now)
+{
+	size_t from;
+
+	s->pub.churn_known = false;
+	s->pub.life = LIFE_UNKNOWN;
+	for (int w = 0; w < FLOW_WINDOWS; w++) {
+		if (!begin_of(t, s, w, now, &from))
+			continue;
+		uint64_t ns = now - t->flow[w].ns[from];
+		struct flow to = flow_now(s);
+		if (!w)
+			churn_of(s, &s->flow[w][from], &to, ns);
+		if (life_of(t, s, w, from, ns))
+			return;
+	}
+	if (s->looked_live && now - s->quiet_ns >= QUIET_NS) {
+		s->pub.life = LIFE_ABOVE;
+		s->pub.life_ns = now - s->quiet_ns;
+	}
+}
+
+void churn_update(struct query *q, struct site_table *t)
+{
+	uint64_t now = model_time(q->m);
+
+	t->looks++;
+	for (size_t i = 0; i < t->count; i++)
+		look(t->sites[i], now);
+	take_points(q, t);
+	for (size_t i = 0; i < t->count; i++)
+		judge(t, t->sites[i], now);
+}

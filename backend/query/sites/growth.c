@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * growth.c - how call sites and the whole heap grew, interval by interval, and their shape.
+ *
+ * One rule for all rows and for the verdict, and one source: the samples that the agent takes (agent/collect/samples.c). Nothing
+ * here depends on when this process came, on what it saw, on how often it looks, or on the marks that people set: viewers,
+ * reports and files that have the same samples say the same.
+ *
+ *     spans      samples of the last ten minutes joined to at most seven, each from its first sample to the next one's
+ *     low        the lowest of a span: of a site at its samples, of the whole heap at every tick of the agent
+ *     interval   from the low of one span to the low of the next: what stays of all the ups and downs
+ *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth below four times that is chance
+ *
+ * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it shows. A program's first
+ * five seconds do not count: a program that starts up grows. Samples are of all stacks, whatever the filter shows: a filter
+ * typed in is no growth.
+ */
+#include "query/sites/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NS 1000000000ull
+#define START_UP_NS (5 * NS)
+#define NEEDED_NS (15 * NS)      /* of samples after that */
+#define NEEDED_SAMPLES 8u        /* and so many of them, two a span */
+#define SPANS_LEAST 4u
+#define TICKS_A_SPAN 20u         /* at least: low and high of the whole come from so many */
+#define CHANCE 4u
+#define AGAIN 3u                 /* times */
+
+void query_travel(struct query *q)
+{
+	if (q->sites)
+		churn_forget(q->sites); /* no time passes between two instants */
+}
+
+/* --- the spans */
+
+static void cut_spans(struct site_table *t, uint64_t now)
+{
+	struct growth *g = &t->growth;
+	size_t first = 0, n = t->sample_count;
+	uint64_t ready = START_UP_NS + NEEDED_NS;
+
+	*g = (struct growth){ .needed_ns = ready > now ? ready - now : 1 };
+	while (first < n && t->samples[first].time_ns < START_UP_NS)
+		first++;
+	if (n - first < NEEDED_SAMPLES || t->samples[n - 1].time_ns < ready)
+		return;
+	size_t steps = n - 1 - first, spans = steps / 2;
+	spans = spans < SPANS_LEAST - 1 ? SPANS_LEAST - 1 : spans > SPANS_MAX ? SPANS_MAX : spans;
+	for (size_t i = 0; i <= spans; i++)
+		g->edge[i] = (uint32_t)(first + i * steps / spans);
+	for (size_t i = 0; i < spans; i++)
+		g->at_ns[i] = t->samples[g->edge[i]].time_ns;
+	g->end_ns = t->samples[n - 1].time_ns;
+	g->count = spans - 1;
+	for (size_t i = 0; i < g->count; i++)
+		g->ns[i] = g->at_ns[i + 1] - g->at_ns[i];
+	g->needed_ns = 0;
+}
+
+/* --- rises */
+
+/* One figure a sample, or the lowest and the largest way down since the one before. */
+struct curve { const uint64_t *live, *low, *fall; };
+
+static uint64_t fall_at(const struct curve *c, uint32_t i)
+{
+	return c->fall ? c->fall[i] : c->live[i] < c->live[i - 1] ? c->live[i - 1] - c->live[i] : 0;
+}
+
+static int largest_first(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return (x < y) - (x > y);
+}
+
+/* How deep it falls again and again: what it does once or twice is no saw-tooth. */
+static uint64_t usual_fall(const struct growth *g, const struct curve *c)
+{
+	uint64_t falls[MTW_SAMPLES_MAX];
+	size_t n = 0;
+
+	for (uint32_t i = g->edge[0] + 1; i <= g->edge[g->count + 1]; i++)
+		falls[n++] = fall_at(c, i);
+	qsort(falls, n, sizeof *falls, largest_first);
+	return falls[AGAIN - 1];
+}
+
+/* In each span it fell; else the lowest of some is just somewhere on the way. */
+static bool always_falls(const struct growth *g, const struct curve *c, uint64_t usual)
+{
+	for (size_t s = 0; s <= g->count; s++) {
+		uint32_t i = g->edge[s] + 1;
+		while (i <= g->edge[s + 1] && fall_at(c, i) < usual / 2)
+			i++;
+		if (i > g->edge[s + 1])
+			return false;
+	}
+	return true;
+}
+
+static uint64_t low_of(const struct growth *g, const struct curve *c, size_t span)
+{
+	uint64_t low = c->live[g->edge[span]];
+
+	for (uint32_t i = g->edge[span] + 1; i <= g->edge[span + 1]; i++) {
+		uint64_t x = c->low ? c->low[i] : c->live[i];
+		low = x < low ? x : low;
+	}
+	return low;
+}
+
+static void rise_of(const struct growth *g, const struct curve *c, struct rise *r)
+{
+	uint64_t low = low_of(g, c, 0), usual = usual_fall(g, c), before;
+	size_t seen = (g->edge[g->count + 1] - g->edge[0]) / (g->count + 1) + 1;
+
+	*r = (struct rise){ 0 };
+	for (size_t i = 0; i < g->count; i++) {
+		before = low;
+		low = low_of(g, c, i + 1);
+		r->net[i] = net_clamped((int64_t)(low - before));
+		r->total += r->net[i];
+	}
+	if (c->low && always_falls(g, c, usual))
+		seen = TICKS_A_SPAN;
+	r->swing = (struct swing){ .usual = usual, .noise = usual / (seen + 1) * CHANCE };
+}
+
+static void rise_of_all(struct site_table *t)
+{
+	uint64_t live[MTW_SAMPLES_MAX], low[MTW_SAMPLES_MAX], fall[MTW_SAMPLES_MAX], rss[MTW_SAMPLES_MAX];
+
+	for (size_t i = 0; i < t->sample_count; i++) {
+		live[i] = t->samples[i].live_bytes;
+		low[i] = t->samples[i].low_bytes;
+		fall[i] = t->samples[i].fall_bytes;
+		rss[i] = t->samples[i].rss_bytes;
+	}
+	rise_of(&t->growth, &(struct curve){ live, low, fall }, &t->growth.whole);
+	rise_of(&t->growth, &(struct curve){ rss, NULL, NULL }, &t->growth.rss);
+}
+
+/* --- sites */
+
+static void shape_site(const struct site_table *t, struct query_site *s)
+{
+	const struct growth *g = &t->growth;
+	struct site_held *h = &s->held[AT_SHAPES];
+	struct rise r = { 0 };
+
+	GROW(h->at, h->at_room, t->sample_count + 1);
+	if (g->count && t->by_slot)
+		rise_of(g, &(struct curve){ h->at, NULL, NULL }, &r);
+	size_t count = t->by_slot ? g->count : 0;
+	double minutes = count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
+	s->pub.shape = shape_of(r.net, g->ns, count, t->sample_count ? t->samples[t->sample_count - 1].live_bytes : 0,
+				&r.swing, &s->pub.grew);
+	s->pub.intervals = (uint32_t)count;
+	s->pub.net_window = r.total;
+	s->pub.net_per_min = minutes > 0 ? (int64_t)((double)r.total / minutes) : 0;
+}
+
+/* The newest of its figures is what it has now. */
+static void draw_trend(const struct site_table *t, struct query_site *s)
+{
+	struct site_held *h = &s->held[AT_SHAPES];
+	size_t known = t->by_slot ? t->sample_count : 0;
+
+	GROW(h->at, h->at_room, known + 1);
+	h->at[known] = live_bytes(&s->all.tally);
+	s->pub.trend = h->at;
+	s->pub.trend_count = (uint32_t)known + 1;
+}
+
+/* Samples whose slots are not here yet are taken when they are; without any by slot, the whole is judged alone. */
+static bool take_samples(struct query *q, struct site_table *t)
+{
+	const struct sample *list;
+	size_t n = model_samples(q->m, &list);
+	bool by_slot = model_samples_by_slot(q->m);
+
+	if (by_slot && !sites_at_samples(q, t))
+		return false;
+	if (!by_slot && t->by_slot && model_complete(q->m) && n && list[0].whole)
+		return false; /* the newest are under way */
+	for (size_t i = 0; i < n; i++)
+		t->samples[i] = list[i].f;
+	t->sample_count = n;
+	t->by_slot = by_slot;
+	return true;
+}
+
+void growth_update(struct query *q, struct site_table *t)
+{
+	bool taken = take_samples(q, t);
+
+	if (taken)
+		cut_spans(t, model_time(q->m));
+	if (taken && t->growth.count)
+		rise_of_all(t);
+	uint64_t as_of = t->at_samples.publications + 1;
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		if (taken && (t->shaped != as_of || !s->pub.trend))
+			shape_site(t, s);
+		draw_trend(t, s);
+	}
+	if (taken)
+		t->shaped = as_of;
+}
+
+uint64_t query_window(const struct query *q)
+{
+	const struct growth *g = q->sites ? &q->sites->growth : NULL;
+
+	return g && g->count ? g->at_ns[g->count] - g->at_ns[0] : 0;
+}

@@ -1,0 +1,610 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * sites.c - call sites: stacks joined by the function that allocates.
+ *
+ * The site of a stack is its innermost frame that is no allocation wrapper (owners/owner.h). Which site a
+ * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack
+ * that gets another site as names come takes its own along.
+ */
+#include "query/sites/sites.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define DESCRIBE_STEPS 8u
+#define EXACT_STACKS 4096u /* with more, the heaviest is looked for again only when it halved */
+
+static struct query_site *new_site(struct site_table *t, uint32_t fn)
+{
+	struct query_site *s = xcalloc(1, sizeof *s);
+
+	GROW(t->sites, t->room, t->count + 1);
+	t->sites[t->count++] = s;
+	s->pub.id = (uint32_t)t->count;
+	t->version++;
+	map_set(&t->by_fn, fn, s->pub.id);
+	return s;
+}
+
+static void forget(struct site_table *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		free(t->sites[i]->net);
+		for (size_t k = 0; k < AT_COUNT; k++) {
+			free(t->sites[i]->held[k].at);
+			free(t->sites[i]->held[k].next);
+		}
+		free(t->sites[i]);
+	}
+	t->count = t->order_count = t->sample_count = t->out_count = t->row_count = 0;
+	t->verdict = (struct verdict){ 0 };
+	t->growth = (struct growth){ 0 };
+	memset(t->flow, 0, sizeof t->flow);
+	t->shaped = 0;
+	site_marks_forget(&t->at_samples);
+	site_marks_forget(&t->at_ends);
+	map_clear(&t->by_fn);
+	if (t->node_room)
+		memset(t->of_node, 0, t->node_room * sizeof *t->of_node);
+}
+
+void sites_free(struct query *q)
+{
+	struct site_table *t = q->sites;
+
+	if (!t)
+		return;
+	forget(t);
+	map_release(&t->by_fn);
+	free(t->sites);
+	free(t->of_node);
+	free(t->next);
+	free(t->prev);
+	free(t->out);
+	free(t->order);
+	free(t->rows);
+	free(t);
+	q->sites = NULL;
+}
+
+/* A stack whose name arrived moves to the site of that name; what it held at samples is counted there anew. */
+static void stack_moves(struct query_site *to, struct query_site *from)
+{
+	to->moved = from->moved = true;
+}
+
+static uint32_t fn_of_site(struct query *q, uint32_t index)
+{
+	uint32_t frame, site = owners_site_of_index(q->o, index, &frame);
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, site));
+	return l->frames[frame < l->count ? frame : 0].fn;
+}
+
+static uint32_t site_of(struct query *q, struct site_table *t, uint32_t index)
+{
+	uint32_t fn = fn_of_site(q, index), number = map_get(&t->by_fn, fn, 0);
+
+	return number ? number : new_site(t, fn)->pub.id;
+}
+
+static void take_heavy(struct query *q, struct query_site *s, uint32_t index, uint64_t live)
+{
+	s->describe |= s->heavy != index;
+	s->heavy = index;
+	s->most = live;
+	model_dense(q->m, index, &s->pub.leaf);
+}
+
+/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in whatever order they came. */
+static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most, uint32_t best)
+{
+	uint32_t id, best_id;
+
+	if (live != most)
+		return live > most;
+	model_dense(q->m, index, &id);
+	model_dense(q->m, best, &best_id);
+	return id < best_id;
+}
+
+static void link_stack(struct query *q, struct site_table *t, uint32_t index, uint32_t number)
+{
+	struct query_site *s = t->sites[number - 1];
+
+	t->linked++;
+	t->of_node[index] = number;
+	t->next[index] = s->first;
+	t->prev[index] = 0;
+	if (s->first)
+		t->prev[s->first] = index;
+	s->first = index;
+	if (!s->pub.stacks++ || comes_before(q, 0, index, s->most, s->heavy))
+		take_heavy(q, s, index, 0);
+}
+
+static void unlink_stack(struct site_table *t, uint32_t index)
+{
+	struct query_site *s = t->sites[t->of_node[index] - 1];
+
+	if (s->look_at == index)
+		s->look_at = t->next[index];
+	if (t->prev[index])
+		t->next[t->prev[index]] = t->next[index];
+	else
+		s->first = t->next[index];
+	if (t->next[index])
+		t->prev[t->next[index]] = t->prev[index];
+	t->of_node[index] = 0;
+	s->pub.stacks--;
+	s->look |= s->heavy == index;
+}
+
+static uint64_t live_of_stack(struct query *q, uint32_t index)
+{
+	struct tally self;
+
+	if (filter_on(q))
+		return live_bytes(&filter_self(q, index)->tally);
+	self = model_self(q->m, model_dense(q->m, index, NULL));
+	return live_bytes(&self);
+}
+
+/* A stack of the site holds something else than before, or perhaps more: is another the heaviest now? */
+static void weigh(struct query *q, struct query_site *s, uint32_t index, bool more)
+{
+	if (index != s->heavy && !more)
+		return;
+	uint64_t live = live_of_stack(q, index);
+	if (index == s->heavy) {
+		s->look |= live < s->most && s->pub.stacks > 1 &&
+			   (s->pub.stacks <= EXACT_STACKS || live < s->most / 2);
+		s->most = live > s->most || s->pub.stacks == 1 ? live : s->most;
+	} else if (comes_before(q, live, index, s->most, s->heavy)) {
+		take_heavy(q, s, index, live);
+	}
+}
+
+/*
+ * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these is taken until there
+ * is a heavier one.
+ */
+static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s, size_t *left)
+{
+	uint32_t best = t->of_node[s->heavy] == s->pub.id ? s->heavy : s->first, i = s->look_at ? s->look_at : s->first;
+
+	s->look = false;
+	s->look_at = 0;
+	if (!s->first)
+		return;
+	uint64_t most = live_of_stack(q, best);
+	for (; i && *left; i = t->next[i], --*left) {
+		uint64_t live = live_of_stack(q, i);
+		if (comes_before(q, live, i, most, best)) {
+			most = live;
+			best = i;
+		}
+	}
+	s->look_at = i;
+	s->look = i != 0;
+	take_heavy(q, s, best, most);
+}
+
+void sites_stale(struct query *q, bool only_moved)
+{
+	struct site_table *t = q->sites;
+
+	if (t && only_moved && !t->stale && t->at < model_dense_count(q->m))
+		t->moved = true; /* to the end first, or names that keep coming never let it end */
+	else if (t)
+		t->stale = true;
+}
+
+uint32_t sites_left(const struct query *q)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	return q->sites && q->sites->at < count ? count - q->sites->at : 0;
+}
+
+static void fit(struct query *q, struct site_table *t)
+{
+	size_t count = model_dense_count(q->m);
+
+	GROW_UNTOUCHED(t->of_node, t->node_room, count);
+	GROW_UNTOUCHED(t->next, t->next_room, count);
+	GROW_UNTOUCHED(t->prev, t->prev_room, count);
+}
+
+void sites_expect(const struct query *q, uint32_t index, bool near)
+{
+	const struct site_table *t = q->sites;
+
+	if (!t || index >= t->node_room)
+		return;
+	if (!near) {
+		__builtin_prefetch(&t->of_node[index]);
+		return;
+	}
+	uint32_t number = t->of_node[index];
+	const struct query_site *s = number ? t->sites[number - 1] : NULL;
+	for (size_t at = offsetof(struct query_site, sum); s && at <= offsetof(struct query_site, most); at += 64)
+		__builtin_prefetch((const char *)s + at, 1);
+}
+
+void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
+		     const struct value *v)
+{
+	struct site_table *t = q->sites;
+
+	if (!t || t->stale || index >= t->at)
+		return;
+	fit(q, t);
+	if (!t->of_node[index]) {
+		if (!model_self(q->m, model_dense(q->m, index, NULL)).alloc_blocks)
+			return;
+		link_stack(q, t, index, site_of(q, t, index));
+	}
+	struct query_site *s = t->sites[t->of_node[index] - 1];
+	value_add(&s->sum, v);
+	value_add(&s->all, raw);
+	if (live_bytes(&raw->tally) | live_bytes(&v->tally))
+		weigh(q, s, index, (int64_t)live_bytes(&raw->tally) > 0 || (int64_t)live_bytes(&v->tally) > 0);
+}
+
+void sites_move(struct query *q, uint32_t index)
+{
+	struct site_table *t = q->sites;
+
+	if (!t || t->stale || index >= t->at)
+		return;
+	fit(q, t);
+	uint32_t before = t->of_node[index], number = before ? site_of(q, t, index) : 0;
+	if (number == before)
+		return;
+	struct query_site *from = t->sites[before - 1], *to = t->sites[number - 1];
+	struct value v = *filter_self(q, index), raw;
+	value_of_node(q->m, model_dense(q->m, index, NULL), false, &raw);
+	stack_moves(to, from);
+	unlink_stack(t, index);
+	value_sub(&from->sum, &v);
+	value_sub(&from->all, &raw);
+	link_stack(q, t, index, number);
+	value_add(&to->sum, &v);
+	value_add(&to->all, &raw);
+	weigh(q, to, index, true);
+	t->version++;
+}
+
+/* Who called frame `frame` of a node: the nearest that is more than a way to allocate (make_shared,
+   emplace), or just the next when there is none. */
+static const char *caller_of(struct query *q, const struct node *n, uint32_t frame)
+{
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
+	const char *next = NULL;
+
+	for (;; frame = 0) {
+		for (uint32_t i = frame; i < l->count; i++) {
+			if (names_tells(q->n, l->frames[i].fn))
+				return names_fn(q->n, l->frames[i].fn)->name;
+			if (!next)
+				next = names_fn(q->n, l->frames[i].fn)->name;
+		}
+		if (n->parent == NO_ID || n->parent == 0)
+			return next;
+		n = model_dense(q->m, n->parent, NULL);
+		l = names_loc(q->n, names_loc_of(q->n, n->index));
+	}
+}
+
+/* "call site < caller", place and owner, from the stack that holds most. */
+static void describe(struct query *q, struct query_site *s)
+{
+	uint32_t frame, site = owners_site(q->o, s->pub.leaf, &frame);
+	const struct node *n = model_node(q->m, site);
+	const struct name_loc *l = names_loc(q->n, names_loc_of(q->n, n->index));
+	const struct name_frame *f = &l->frames[frame < l->count ? frame : 0];
+
+	s->pub.name = names_fn(q->n, f->fn)->name;
+	s->pub.function = names_fn(q->n, f->fn)->function;
+	s->pub.file = f->file;
+	s->pub.line = f->line;
+	s->pub.module = l->module;
+	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
+	s->pub.caller = caller_of(q, n, frame + 1);
+	s->pub.flags = (s->pub.flags & ROW_ZERO) | (query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0);
+	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED ? ROW_PENDING : 0;
+	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
+}
+
+static void start_sums(struct query *q, struct site_table *t)
+{
+	for (size_t i = 0; i < t->count; i++) {
+		struct query_site *s = t->sites[i];
+		s->sum = s->all = (struct value){ 0 };
+		s->most = 0;
+		s->pub.stacks = s->first = s->heavy = s->look_at = 0;
+		s->look = false;
+	}
+	t->stale = t->moved = false;
+	t->version++;
+	t->at = 1;
+	fit(q, t);
+}
+
+static void sum_stack(struct query *q, struct site_table *t, uint32_t i)
+{
+	const struct node *n = model_dense(q->m, i, NULL);
+	uint32_t before = t->of_node[i];
+
+	t->of_node[i] = 0;
+	struct value raw;
+	value_of_node(q->m, n, false, &raw);
+	if (!raw.tally.alloc_blocks)
+		return;
+	uint32_t number = site_of(q, t, i);
+	struct query_site *s = t->sites[number - 1];
+	if (before && before != number)
+		stack_moves(s, t->sites[before - 1]);
+	link_stack(q, t, i, number);
+	value_add(&s->sum, filter_self(q, i));
+	value_add(&s->all, &raw);
+	weigh(q, s, i, true);
+}
+
+/* All sums anew. */
+static bool sum_up(struct query *q, struct site_table *t)
+{
+	uint32_t count = model_dense_count(q->m);
+
+	if (t->stale)
+		start_sums(q, t);
+	fit(q, t);
+	for (; t->at < count; t->at++) {
+		if (t->at % NODES_A_STEP == 0 && !take_step(q))
+			return false;
+		sum_stack(q, t, t->at);
+	}
+	return true;
+}
+
+static void publish(struct query *q, const struct site_table *t, struct query_site *s, size_t *looks)
+{
+	if (s->look)
+		find_heavy(q, t, s, looks);
+	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT); /* else: at the next tick */
+	s->pub.sum = s->sum.tally;
+	s->pub.change = s->sum.change;
+	s->pub.rate_bytes = s->sum.rate_bytes;
+	s->pub.rate_blocks = s->sum.rate_blocks;
+	s->pub.estimate = s->sum.sampled != 0;
+	if (s->pub.stacks && s->describe)
+		describe(q, s);
+	s->describe = false;
+	s->pub.flags &= ~(unsigned)ROW_ZERO;
+	s->pub.flags |= zero_flag(q->m, &s->sum);
+}
+
+/* Names that came are of few sites, but to find which is as much. */
+static void describe_all(struct query *q, struct site_table *t)
+{
+	bool renamed = t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+
+	if (t->described >= t->count && (renamed || t->rules != expected_now(q))) {
+		t->names = names_version(q->n);
+		t->rules = expected_now(q);
+		t->described = 0;
+	}
+	if (t->described >= t->count)
+		return;
+	for (; t->described < t->count; t->described++) {
+		struct query_site *s = t->sites[t->described];
+		if (!take_step(q))
+			return;
+		spend_steps(q, DESCRIBE_STEPS);
+		if (s->pub.stacks)
+			describe(q, s);
+	}
+	t->described_ns = now_ns();
+}
+
+static struct site_table *table(struct query *q)
+{
+	struct site_table *t = q->sites;
+
+	if (!t) {
+		t = q->sites = xcalloc(1, sizeof *t);
+		t->at_ends.which = AT_INTERVALS;
+		t->resets = q->resets;
+		t->stale = true;
+	}
+	if (t->resets != q->resets) {
+		forget(t);
+		t->resets = q->resets;
+		t->stale = true;
+	}
+	return t;
+}
+
+struct site_table *sites_table(struct query *q)
+{
+	bool ready = stacks_refresh(q); /* a new state may have forgotten all of the table */
+	struct site_table *t = table(q);
+
+	if (!ready)
+		return NULL;
+	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking && !sites_left(q) &&
+	    t->described >= t->count && t->rules == expected_now(q) && !t->looking)
+		return t;
+	if (!sum_up(q, t))
+		return NULL;
+	if (t->moved) { /* good to look at, but once more */
+		t->stale = true;
+		if (q->allowed == SIZE_MAX)
+			sum_up(q, t);
+		else
+			q->unfinished = true;
+	}
+	t->seen = q->changes;
+	growth_update(q, t);
+	churn_update(q, t);
+	describe_all(q, t);
+	size_t looks = q->allowed == SIZE_MAX ? SIZE_MAX : EXACT_STACKS;
+	t->looking = false;
+	for (size_t i = 0; i < t->count; i++) { /* another is the first to look each time */
+		struct query_site *s = t->sites[(i + q->changes) % t->count];
+		publish(q, t, s, &looks);
+		t->looking |= s->look;
+	}
+	return t;
+}
+
+uint32_t sites_of_index(struct query *q, uint32_t index)
+{
+	return index < q->sites->node_room ? q->sites->of_node[index] : 0;
+}
+
+static struct {
+	enum query_column by;
+	bool reverse;
+	struct site_table *t;
+	const struct query *q;
+} sorting; /* main thread only */
+
+static int64_t key_of(const struct site *s)
+{
+	switch (sorting.by) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&s->sum);
+	case BY_NET: return (int64_t)(s->change.born_bytes - s->change.gone_bytes);
+	case BY_BORN: return (int64_t)s->change.born_bytes;
+	case BY_GONE: return (int64_t)s->change.gone_bytes;
+	case BY_RATE: return (int64_t)s->rate_blocks;
+	case BY_CHURN: return (int64_t)s->churn_bytes;
+	case BY_LIFE: return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0; /* the shortest first */
+	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
+	case BY_AGE: case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
+	default: return (int64_t)live_bytes(&s->sum);
+	}
+}
+
+static int rank_of(const struct site *s)
+{
+	static const int ranks[] = {
+		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
+		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
+	};
+
+	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
+}
+
+/* By shape; those that grew by how much. */
+static int by_growth(const struct site *x, const struct site *y)
+{
+	if (rank_of(x) != rank_of(y))
+		return rank_of(x) - rank_of(y);
+	if (rank_of(x) >= 4 || x->net_window == y->net_window)
+		return 0;
+	return x->net_window < y->net_window ? 1 : -1;
+}
+
+static int by_key(const void *a, const void *b)
+{
+	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
+	const struct site *x = &sorting.t->sites[na - 1]->pub, *y = &sorting.t->sites[nb - 1]->pub;
+	int64_t kx = key_of(x), ky = key_of(y);
+	int order = sorting.by == BY_NAME     ? strcmp(x->name, y->name)
+		    : sorting.by == BY_GROWTH ? by_growth(x, y)
+		    : kx < ky		      ? 1
+		    : kx > ky		      ? -1
+					      : 0;
+
+	if (!order)
+		order = live_bytes(&x->sum) < live_bytes(&y->sum)   ? 1
+			: live_bytes(&x->sum) > live_bytes(&y->sum) ? -1
+								    : 0;
+	if (sorting.reverse)
+		order = -order;
+	return order ? order : x->leaf != y->leaf ? (x->leaf < y->leaf ? -1 : 1) : na < nb ? -1 : 1;
+}
+
+static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
+{
+	size_t with = 0;
+
+	sorting.by = by;
+	sorting.reverse = reverse;
+	sorting.t = t;
+	/* Sites without a stack have no name to compare. */
+	for (size_t i = 0; i < t->order_count; i++)
+		if (t->sites[t->order[i] - 1]->pub.stacks) {
+			uint32_t swap = t->order[with];
+			t->order[with++] = t->order[i];
+			t->order[i] = swap;
+		}
+	qsort(t->order, with, sizeof *t->order, by_key);
+}
+
+size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
+		   const struct site **sites)
+{
+	struct site_table *t = sites_table(q);
+
+	if (!t) {
+		*sites = q->sites->out;
+		return q->sites->out_count;
+	}
+	GROW(t->order, t->order_room, t->count + 1);
+	for (; t->order_count < t->count; t->order_count++) /* new ones come last */
+		t->order[t->order_count] = (uint32_t)t->order_count + 1;
+	sorting.q = q;
+	if (resort)
+		sort_sites(t, by, reverse);
+	GROW(t->out, t->out_room, t->order_count + 1);
+	t->out_count = 0;
+	for (size_t i = 0; i < t->order_count; i++) {
+		const struct query_site *s = t->sites[t->order[i] - 1];
+		if (s->pub.stacks && s->sum.tally.alloc_blocks)
+			t->out[t->out_count++] = s->pub;
+	}
+	*sites = t->out;
+	return t->out_count;
+}
+
+int64_t sites_steady(const struct site_table *t)
+{
+	uint64_t net = 0; /* modulo 2^64: of peers that lie it is anything */
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->shape == SHAPE_STEADY)
+			net += (uint64_t)s->net_window;
+	}
+	return (int64_t)net;
+}
+
+int64_t sites_expected(const struct site_table *t)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && s->flags & ROW_EXPECTED && s->net_window > 0)
+			sum = net_clamped(sum + s->net_window);
+	}
+	return sum;
+}
+
+uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site)
+{
+	uint32_t best = 0;
+
+	*net = 0;
+	for (size_t i = 0; i < t->count; i++) {
+		const struct site *s = &t->sites[i]->pub;
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->net_window > *net) {
+			*net = s->net_window;
+			*site = s;
+			best = s->id;
+		}
+	}
+	return best;
+}

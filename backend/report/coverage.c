@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * coverage.c - what an attached agent says of modules and of the time before it, for views and reports.
+ */
+#include "report/coverage.h"
+#include "model/model.h"
+
+#include <string.h>
+
+bool hooked_late(const struct model *m)
+{
+	return model_option(m, "attached") != NULL;
+}
+
+void hooked_before(const struct model *m, uint64_t *frees, uint64_t *bytes)
+{
+	*frees = *bytes = 0;
+	if (hooked_late(m))
+		model_loss(m, MTW_LOSS_UNKNOWN_FREE, frees, bytes);
+}
+
+const char *hooked_word(uint32_t flags)
+{
+	switch (flags & MTW_MODULE_HOOKS) {
+	case MTW_MODULE_HOOKED: return "hooked";
+	case MTW_MODULE_CALLS_NONE: return "calls no allocator";
+	case MTW_MODULE_OWN: return "own allocator";
+	case MTW_MODULE_ELSEWHERE: return "another allocator";
+	case MTW_MODULE_SPARED: return "left alone";
+	case MTW_MODULE_UNMATCHED: return "not matched";
+	case MTW_MODULE_APART: return "a namespace of its own (dlmopen)";
+	default: return NULL;
+	}
+}
+
+bool hooked_not(uint32_t flags)
+{
+	/* Another namespace's libc is there for what it serves. */
+	return (flags & (MTW_MODULE_OWN | MTW_MODULE_ELSEWHERE)) != 0 ||
+	       (flags & MTW_MODULE_APART && !(flags & (MTW_MODULE_LIBC | MTW_MODULE_CXX)));
+}
+
+struct hooked_sums hooked_sums(const struct model *m)
+{
+	struct hooked_sums sums = { 0, 0, 0, 0 };
+
+	for (uint32_t id = 0; id < model_module_count(m); id++) {
+		const struct module *k = model_module(m, id);
+		if (!k || !k->known || k->flags & MTW_MODULE_GONE)
+			continue;
+		sums.hooked += (k->flags & MTW_MODULE_HOOKED) != 0;
+		sums.calls_none += (k->flags & MTW_MODULE_CALLS_NONE) != 0;
+		sums.unmatched += (k->flags & MTW_MODULE_UNMATCHED) != 0;
+		sums.not_hooked += hooked_not(k->flags);
+	}
+	return sums;
+}

@@ -1,0 +1,614 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * json.c - the report that scripts rely on: one object, schema 1. The keys are a contract:
+ * more may be added, none may go or change; lists are empty, never missing; names ending in _s are
+ * seconds since the start, as numbers.
+ *
+ * The outer object is written by hand and each element of a list is built, printed and freed by
+ * itself: a report of a million stacks needs the memory of one.
+ */
+#include "report/json_looks.h"
+#include "report/coverage.h"
+#include "report/report.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define TIMELINE_MAX 600 /* points of the timeline, and its end */
+#define FRAMES_MAX 4096 /* frames of one stack, inlined ones among them */
+
+struct printer {
+	FILE *out;
+	struct report *report;
+	struct query *query;
+	struct frame_out *frames; /* FRAMES_MAX of them */
+	bool keys, elements;      /* whether one was printed already: a comma is due */
+};
+
+/* --- values */
+
+static json_t *text(const char *s)
+{
+	return export_json_text(s);
+}
+
+static json_t *number(uint64_t n)
+{
+	return json_integer((json_int_t)n);
+}
+
+static json_t *seconds(uint64_t ns)
+{
+	return json_real((double)ns / 1e9);
+}
+
+static void set(json_t *object, const char *key, json_t *value_take)
+{
+	json_object_set_new(object, key, value_take);
+}
+
+static json_t *build_id(const struct module *m)
+{
+	char hex[2 * MTW_BUILD_ID_MAX + 1];
+
+	if (!m || !m->build_id_len)
+		return json_null();
+	for (uint32_t i = 0; i < m->build_id_len; i++)
+		sprintf(hex + 2 * i, "%02x", m->build_id[i]);
+	return json_string(hex);
+}
+
+static void set_live(json_t *object, const struct tally *t)
+{
+	set(object, "live_bytes", number(live_bytes(t)));
+	set(object, "live_blocks", number(live_blocks(t)));
+}
+
+static void set_tally(json_t *object, const struct tally *t)
+{
+	set_live(object, t);
+	set(object, "allocated_bytes", number(t->alloc_bytes));
+	set(object, "allocated_blocks", number(t->alloc_blocks));
+}
+
+/* --- the outer object */
+
+static void dump(struct printer *p, json_t *value_take)
+{
+	json_dumpf(value_take, p->out, JSON_COMPACT | JSON_ENCODE_ANY | JSON_REAL_PRECISION(15));
+	json_decref(value_take);
+}
+
+static void key(struct printer *p, const char *name)
+{
+	fprintf(p->out, "%s\"%s\": ", p->keys ? ",\n" : "", name);
+	p->keys = true;
+}
+
+static void value(struct printer *p, const char *name, json_t *value_take)
+{
+	key(p, name);
+	dump(p, value_take);
+}
+
+static void list_begin(struct printer *p, const char *name)
+{
+	key(p, name);
+	fputc('[', p->out);
+	p->elements = false;
+}
+
+static void element(struct printer *p, json_t *value_take)
+{
+	fputs(p->elements ? ",\n  " : "\n  ", p->out);
+	p->elements = true;
+	dump(p, value_take);
+}
+
+static void list_end(struct printer *p)
+{
+	fputs(p->elements ? "\n]" : "]", p->out);
+}
+
+/* --- the keys of the contract, in its order */
+
+static json_t *start_time(const struct program *g)
+{
+	char stamp[64];
+	time_t s = (time_t)(g->start_unix_ns / 1000000000);
+	struct tm tm;
+
+	if (!g->start_unix_ns || !gmtime_r(&s, &tm))
+		return json_null();
+	size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(stamp + n, sizeof stamp - n, ".%03uZ", (unsigned)(g->start_unix_ns / 1000000 % 1000));
+	return json_string(stamp);
+}
+
+static json_t *program(const struct model *m)
+{
+	const struct program *g = model_program(m);
+	json_t *o = json_object(), *args = json_array();
+	int status;
+	bool known;
+	uint32_t state = model_state(m, &status, &known);
+
+	for (size_t i = 0; i < g->arg_count; i++)
+		json_array_append_new(args, text(g->args[i]));
+	set(o, "pid", number(g->pid));
+	set(o, "exe", text(g->exe));
+	set(o, "args", args);
+	set(o, "start_time", start_time(g));
+	set(o, "duration_s", seconds(model_time(m)));
+	set(o, "state", json_string(report_state(state, known)));
+	set(o, "status", state == MTW_EXITED && known ? json_integer(status) : json_null());
+	set(o, "signal", state == MTW_SIGNALLED && known ? json_integer(status) : json_null());
+	return o;
+}
+
+/* null: nothing is known. */
+static json_t *percent(double value)
+{
+	return isnan(value) ? json_null() : json_real(value);
+}
+
+/* Time in hooks is estimated from samples; the rest are the kernel's clocks. */
+static json_t *cpu(const struct totals *t, const struct quality *q)
+{
+	json_t *o = json_object();
+
+	set(o, "hooks_s", seconds(t->hook_ns));
+	set(o, "hooks_estimate", json_true());
+	set(o, "server_s", seconds(t->agent_cpu_ns));
+	set(o, "program_s", seconds(t->target_cpu_ns));
+	set(o, "percent_of_program", percent(q->of_program));
+	return o;
+}
+
+static json_t *memory(const struct model *m)
+{
+	const struct memory_part *parts;
+	size_t n = model_memory(m, &parts);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "part", text(parts[i].name));
+		set(o, "bytes", number(parts[i].bytes));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+/* How the stacks were come by, and where they could not be finished. */
+static json_t *stack_effort(const struct report *r, const struct quality *q)
+{
+	const struct effort *e = model_effort(r->model);
+	json_t *o = json_object(), *cuts = json_array();
+
+	set(o, "allocations", number(e->allocations));
+	set(o, "remembered", number(e->allocations > e->captures ? e->allocations - e->captures : 0));
+	set(o, "captures", number(e->captures));
+	set(o, "captures_from_nothing", number(e->whole));
+	set(o, "frames_walked", number(e->frames));
+	set(o, "pc_misses", number(e->pc_misses));
+	set(o, "edge_misses", number(e->edge_misses));
+	set(o, "whole_percent", percent(q->whole));
+	set(o, "by_fp_percent", percent(q->by_pointer));
+	set(o, "remembered_percent", percent(q->remembered));
+	set(o, "frames_per_capture", percent(q->frames));
+	set(o, "pc_hit_percent", percent(q->pc_hits));
+	set(o, "edge_hit_percent", percent(q->edge_hits));
+	for (size_t i = 0; i < r->cut_count; i++) {
+		const struct cut *c = &r->cuts[i];
+		json_t *cut = json_object();
+
+		set(cut, "reason", text(report_truncation(c->reason)));
+		set(cut, "module", text(quality_module_name(r->model, c->module)));
+		set(cut, "stacks", number(c->stacks));
+		set(cut, "blocks", number(c->blocks));
+		json_array_append_new(cuts, cut);
+	}
+	set(o, "truncated", cuts);
+	return o;
+}
+
+static json_t *agent(const struct report *r)
+{
+	const struct model *m = r->model;
+	json_t *o = json_object(), *lost = json_object(), *reasons = json_array();
+	uint64_t bytes, events = report_lost(m, &bytes);
+	struct quality q;
+
+	quality_of(m, &q);
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t e, b;
+
+		model_loss(m, i, &e, &b);
+		if (e && i != MTW_LOSS_UNKNOWN_FREE)
+			json_array_append_new(reasons, text(report_loss(i)));
+	}
+	set(lost, "events", number(events));
+	set(lost, "bytes", number(bytes));
+	set(lost, "reasons", reasons);
+	set(o, "attached", json_boolean(hooked_late(m)));
+	hooked_before(m, &events, &bytes);
+	json_t *before = json_object();
+	set(before, "freed_blocks", number(events));
+	set(before, "freed_bytes", number(bytes));
+	set(o, "before_attach", before);
+	set(o, "unwind", text(model_option(m, "unwind")));
+	set(o, "unwind_why", text(model_option(m, "unwind_why")));
+	set(o, "min_size", number(model_filter(m) ? model_filter(m)->min_size : 0));
+	set(o, "overhead_percent", percent(q.hooks + q.server));
+	set(o, "cpu", cpu(model_totals(m), &q));
+	set(o, "memory_bytes", number(model_totals(m)->agent_memory_bytes));
+	set(o, "memory", memory(m));
+	set(o, "truncated_stacks", number(r->truncated_stacks));
+	set(o, "stacks", stack_effort(r, &q));
+	set(o, "lost", lost);
+	return o;
+}
+
+/* One entry for each change; the first counts from the start on. */
+static void sampling(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+	uint64_t before = 0;
+
+	list_begin(p, "sampling");
+	for (size_t i = 0; i < n; i++) {
+		if (list[i].sample == before)
+			continue;
+		json_t *o = json_object();
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "bytes", number(before = list[i].sample));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* More than the contract asks for: everything that is left out, since when, and who said so. */
+static void filters(struct printer *p)
+{
+	const struct recorded *list;
+	size_t n = model_filters(p->report->model, &list);
+
+	list_begin(p, "filters");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "from_s", seconds(list[i].since_ns));
+		set(o, "sample", number(list[i].sample));
+		set(o, "min_size", number(list[i].min_size));
+		set(o, "max_size", number(list[i].max_size));
+		set(o, "libs", text(list[i].libs));
+		set(o, "exclude", text(list[i].exclude));
+		set(o, "merge", number(list[i].merge));
+		set(o, "set_by", text(list[i].who));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *totals(const struct model *m)
+{
+	const struct totals *t = model_totals(m);
+	json_t *o = json_object();
+
+	set_tally(o, &t->sum);
+	set(o, "estimate", json_boolean(model_estimate(m)));
+	set(o, "freed_bytes", number(t->sum.free_bytes));
+	set(o, "freed_blocks", number(t->sum.free_blocks));
+	set(o, "peak_bytes", number(t->peak_bytes));
+	set(o, "peak_error_bytes", number(t->peak_error_bytes));
+	set(o, "peak_time_s", seconds(t->peak_time_ns));
+	return o;
+}
+
+static void libraries(struct printer *p)
+{
+	const struct owner *list = NULL;
+	size_t n = owners_update(p->report->owners, &list);
+
+	list_begin(p, "libraries");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "name", text(list[i].name));
+		set(o, "build_id", build_id(model_module(p->report->model, list[i].module)));
+		set_tally(o, &list[i].sum);
+		set(o, "estimate", json_boolean(list[i].sampled != 0));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static int compare_threads(const void *pa, const void *pb)
+{
+	const struct thread *a = *(const struct thread *const *)pa, *b = *(const struct thread *const *)pb;
+
+	if (a->live_bytes != b->live_bytes)
+		return a->live_bytes > b->live_bytes ? -1 : 1;
+	return (a->tid > b->tid) - (a->tid < b->tid);
+}
+
+static void threads(struct printer *p)
+{
+	const struct model *m = p->report->model;
+	uint32_t limit = model_thread_count(m);
+	bool looked = model_looked(m, MTW_KIND_THREADS) != 0; /* null: "not_known" says why */
+	const struct thread **list = xcalloc(limit + 1, sizeof *list);
+	size_t n = 0;
+
+	for (uint32_t i = 0; i < limit; i++)
+		if (model_thread(m, i) && model_thread(m, i)->known)
+			list[n++] = model_thread(m, i);
+	qsort(list, n, sizeof *list, compare_threads);
+	list_begin(p, "threads");
+	for (size_t i = 0; i < n; i++) {
+		json_t *o = json_object();
+
+		set(o, "tid", number(list[i]->tid));
+		set(o, "name", text(list[i]->name));
+		set(o, "live_bytes", looked ? number(list[i]->live_bytes) : json_null());
+		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
+		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
+		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
+		set(o, "estimate", json_boolean(model_estimate(m))); /* whose the samples are is not known */
+		element(p, o);
+	}
+	list_end(p);
+	free(list);
+}
+
+static json_t *frames(struct printer *p, uint32_t leaf)
+{
+	size_t n = query_stack(p->query, leaf, p->frames, FRAMES_MAX);
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < n; i++) {
+		const struct frame_out *f = &p->frames[i];
+
+		if (!f->has_offset && !f->address && !f->module)
+			continue; /* stands for the missing rest: "truncated" says why */
+		json_t *o = json_object();
+		set(o, "function", text(f->function));
+		set(o, "module", text(f->module));
+		set(o, "offset", f->has_offset ? number(f->offset) : json_null());
+		set(o, "address", number(f->address));
+		set(o, "file", text(f->file));
+		set(o, "line", f->line ? number(f->line) : json_null());
+		set(o, "inlined", json_boolean(f->inlined));
+		if (f->by_pointer)
+			set(o, "by", text("fp"));
+		json_array_append_new(list, o);
+	}
+	return list;
+}
+
+static json_t *stack(struct printer *p, const struct report_stack *s)
+{
+	json_t *o = json_object();
+
+	set(o, "id", number(s->leaf));
+	set(o, "owner", text(owners_of_node(p->report->owners, s->leaf)->name));
+	set_tally(o, &s->sum);
+	set(o, "estimate", json_boolean(s->estimate));
+	set(o, "expected", json_boolean(query_expected(p->query, s->leaf)));
+	return o;
+}
+
+static void finish_stack(struct printer *p, const struct report_stack *s, json_t *o_take)
+{
+	set(o_take, "truncated", text(report_truncation(s->truncated)));
+	set(o_take, "frames", frames(p, s->leaf));
+	element(p, o_take);
+}
+
+static void stacks(struct printer *p)
+{
+	list_begin(p, "stacks");
+	for (size_t i = 0; i < p->report->stack_count; i++)
+		finish_stack(p, &p->report->stacks[i], stack(p, &p->report->stacks[i]));
+	list_end(p);
+}
+
+static void marks(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "marks");
+	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
+		const struct mark *k = model_mark(m, id);
+
+		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
+			continue;
+		json_t *o = json_object();
+		set(o, "id", number(id));
+		set(o, "name", text(k->name));
+		set(o, "set_by", text(k->set_by));
+		set(o, "time_s", seconds(k->time_ns));
+		set_live(o, &k->totals);
+		set(o, "estimate", json_boolean(model_mark_estimate(m, id)));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* The call site that the verdict names; null: none. */
+static json_t *named_site(struct printer *p, uint32_t id)
+{
+	const struct site *list;
+	size_t n = id ? query_sites(p->query, BY_LIVE, false, false, &list) : 0, i = 0;
+	json_t *o = json_object();
+
+	while (i < n && list[i].id != id)
+		i++;
+	if (i == n) {
+		json_decref(o);
+		return json_null();
+	}
+	set(o, "function", text(list[i].name));
+	set(o, "caller", text(list[i].caller));
+	set(o, "file", text(list[i].file));
+	set(o, "line", list[i].line ? number(list[i].line) : json_null());
+	set(o, "library", text(list[i].owner ? list[i].owner->name : NULL));
+	return o;
+}
+
+/* Line 2 of the live view. What is not known of it is null. */
+static json_t *verdict(struct printer *p)
+{
+	json_t *o = json_object();
+	struct verdict v;
+
+	query_verdict(p->query, &v);
+	set(o, "word", text(v.word));
+	set(o, "text", text(v.text));
+	set(o, "per_minute", v.rated ? json_integer(v.per_minute) : json_null());
+	set(o, "over_s", v.rated ? seconds(v.over_ns) : json_null());
+	set(o, "at_s", v.rated ? seconds(v.at_ns) : json_null());
+	set(o, "needed_s", v.needed_ns ? seconds(v.needed_ns) : json_null());
+	set(o, "share_percent", v.share_percent < 0 ? json_null() : json_integer(v.share_percent));
+	set(o, "site", named_site(p, v.site));
+	return o;
+}
+
+static void timeline(struct printer *p)
+{
+	const struct point *points = NULL;
+	size_t n = model_history(p->report->model, &points), step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
+
+	list_begin(p, "timeline");
+	for (size_t i = 0; i < n; i++) {
+		if (i && i + 1 < n && i % step)
+			continue;
+		json_t *o = json_object();
+
+		set(o, "time_s", seconds(points[i].time_ns));
+		set(o, "live_bytes", number(points[i].live_bytes));
+		set(o, "live_blocks", number(points[i].live_blocks));
+		set(o, "allocated_bytes", number(points[i].alloc_bytes));
+		set(o, "rss_bytes", number(points[i].rss_bytes));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+static json_t *change(struct printer *p, const struct report_stack *s)
+{
+	const struct change *c = &s->change;
+	json_t *o = stack(p, s);
+
+	set(o, "born_bytes", number(c->born_bytes));
+	set(o, "born_blocks", number(c->born_blocks));
+	set(o, "gone_bytes", number(c->gone_bytes));
+	set(o, "gone_blocks", number(c->gone_blocks));
+	set(o, "net_bytes", number(c->born_bytes - c->gone_bytes));
+	set(o, "net_blocks", number(c->born_blocks - c->gone_blocks));
+	return o;
+}
+
+static void changes(struct printer *p, const struct report_stack *list, size_t n)
+{
+	list_begin(p, "changes");
+	for (size_t i = 0; i < n; i++)
+		finish_stack(p, &list[i], change(p, &list[i]));
+	list_end(p);
+}
+
+static void warnings(struct printer *p)
+{
+	list_begin(p, "warnings");
+	for (size_t i = 0; i < p->report->warning_count; i++)
+		element(p, text(p->report->warnings[i]));
+	list_end(p);
+}
+
+/* Where the frames' modules lie: more than the contract asks for, needed to resolve them elsewhere. */
+static void modules(struct printer *p)
+{
+	const struct model *m = p->report->model;
+
+	list_begin(p, "modules");
+	for (uint32_t id = 0; id < model_module_count(m); id++) {
+		const struct module *k = model_module(m, id);
+
+		if (!k || !k->known)
+			continue;
+		json_t *o = json_object();
+		set(o, "name", text(k->name));
+		set(o, "path", text(k->path));
+		set(o, "build_id", build_id(k));
+		set(o, "load_bias", number(k->bias));
+		set(o, "hooks", text(hooked_word(k->flags)));
+		element(p, o);
+	}
+	list_end(p);
+}
+
+/* The tree that the program above is one of: largest peak first. */
+static void processes(struct printer *p, const struct export_options *o)
+{
+	const struct process **sorted = NULL;
+	size_t n = o->processes ? export_tree_sorted(o->processes, &sorted) : 0;
+
+	if (o->processes)
+		value(p, "tree", export_tree_json(o->processes));
+	list_begin(p, "processes");
+	for (size_t i = 0; i < n; i++)
+		element(p, export_process_json(sorted[i]));
+	list_end(p);
+	free(sorted);
+}
+
+int export_json(struct watch *w, struct query *q, const struct export_options *o, FILE *out,
+		struct err *err)
+{
+	struct report *r = report_new(w);
+	struct printer p = { .out = out, .report = r, .query = q };
+	struct report_stack *changed = NULL;
+	size_t changed_count = 0;
+	int rc = 0;
+
+	if (o->changes && !(changed = report_changes(r, o, &changed_count, err))) {
+		rc = -1;
+		goto out;
+	}
+	p.frames = xcalloc(FRAMES_MAX, sizeof *p.frames);
+	fputs("{\n", out);
+	value(&p, "schema", json_integer(1));
+	value(&p, "program", program(r->model));
+	value(&p, "agent", agent(r));
+	sampling(&p);
+	value(&p, "totals", totals(r->model));
+	libraries(&p);
+	threads(&p);
+	stacks(&p);
+	marks(&p);
+	timeline(&p);
+	changes(&p, changed, changed_count);
+	warnings(&p);
+	modules(&p);
+	filters(&p);
+	value(&p, "resident", export_json_resident(r->model));
+	value(&p, "ages", export_json_ages(r->model));
+	value(&p, "not_known", export_json_not_known(w));
+	value(&p, "verdict", verdict(&p));
+	processes(&p, o);
+	fputs("\n}\n", out);
+	if (fflush(out) || ferror(out))
+		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
+out:
+	free(p.frames);
+	free(changed);
+	report_free(r);
+	return rc;
+}

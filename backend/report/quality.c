@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * quality.c - see report/quality.h. Where a cut stack ends follows from the call tree: a node that stands
+ * for the missing rest is a child of the root, and each of its children is the last known frame of
+ * the stacks below it. So counting by module takes a look at these children, not at the stacks.
+ */
+#include "report/quality.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static double share(uint64_t part, uint64_t whole)
+{
+	return whole ? 100.0 * (double)(part < whole ? part : whole) / (double)whole : NAN;
+}
+
+/* Of `all`, those that did not miss. */
+static double hits(uint64_t misses, uint64_t all)
+{
+	return share(misses < all ? all - misses : 0, all);
+}
+
+bool quality_busy(uint64_t cpu_ns, uint64_t time_ns)
+{
+	return (double)cpu_ns > QUALITY_BUSY * (double)time_ns;
+}
+
+static void quality_cost(const struct totals *t, struct quality *q)
+{
+	double own = (double)t->hook_ns + (double)t->agent_cpu_ns;
+
+	q->hooks = q->server = q->of_program = NAN;
+	if (t->time_ns >= QUALITY_COST_NS) {
+		q->hooks = 100.0 * (double)t->hook_ns / (double)t->time_ns;
+		q->server = 100.0 * (double)t->agent_cpu_ns / (double)t->time_ns;
+	}
+	/* What the program took has the calls in it. */
+	if (t->time_ns >= QUALITY_COST_NS && t->target_cpu_ns > t->hook_ns && quality_busy(t->target_cpu_ns, t->time_ns))
+		q->of_program = 100.0 * own / (double)(t->target_cpu_ns - t->hook_ns);
+}
+
+void quality_of(const struct model *m, struct quality *q)
+{
+	const struct effort *e = model_effort(m);
+	uint64_t blocks = model_incl(m, model_node(m, 0)).alloc_blocks;
+
+	q->cut_blocks = 0;
+	for (unsigned i = 1; i <= MTW_TRUNC_COUNT; i++)
+		q->cut_blocks += model_truncated(m, i);
+	q->whole = hits(q->cut_blocks, blocks);
+	q->pointer_blocks = model_by_pointer(m);
+	q->by_pointer = share(q->pointer_blocks, blocks);
+	/* Of samples the allocations are an estimate, the captures are not. */
+	q->remembered = model_estimate(m) ? NAN : hits(e->captures, e->allocations);
+	q->frames = e->captures ? (double)e->frames / (double)e->captures : NAN;
+	q->pc_hits = hits(e->pc_misses, e->frames);
+	q->edge_hits = hits(e->edge_misses, e->frames);
+	quality_cost(model_totals(m), q);
+}
+
+static int more_blocks(const void *a, const void *b)
+{
+	const struct cut *x = a, *y = b;
+
+	if (x->blocks != y->blocks)
+		return x->blocks < y->blocks ? 1 : -1;
+	if (x->reason != y->reason)
+		return x->reason < y->reason ? -1 : 1;
+	return (x->module > y->module) - (x->module < y->module);
+}
+
+struct cuts {
+	struct cut *list;
+	size_t count, room;
+};
+
+static void add(struct cuts *c, uint64_t reason, uint32_t module, uint64_t blocks)
+{
+	if (!blocks)
+		return;
+	for (size_t i = 0; i < c->count; i++)
+		if (c->list[i].reason == reason && c->list[i].module == module) {
+			c->list[i].blocks += blocks;
+			return;
+		}
+	GROW(c->list, c->room, c->count + 1);
+	c->list[c->count++] =
+		(struct cut){.reason = (uint32_t)reason, .module = module, .blocks = blocks};
+}
+
+uint32_t quality_module(const struct model *m, const struct node *n)
+{
+	const struct location *at = model_place(m, n);
+
+	return at->kind == MTW_NODE_NOWHERE ? CUT_GENERATED : at->module;
+}
+
+const char *quality_module_name(const struct model *m, uint32_t module)
+{
+	return module == CUT_GENERATED ? GENERATED_NAME : module == NO_ID ? NULL : model_module(m, module)->name;
+}
+
+size_t quality_cuts(const struct model *m, struct cut **list)
+{
+	struct cuts c = {NULL, 0, 0};
+
+	GROW(c.list, c.room, 1);
+	for (uint32_t i = model_node(m, 0)->first_child; i != NO_ID;
+	     i = model_dense(m, i, NULL)->next_sibling) {
+		const struct node *n = model_dense(m, i, NULL);
+
+		const struct location *cut = model_place(m, n);
+		if (cut->kind != MTW_NODE_TRUNCATED)
+			continue;
+		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
+		for (uint32_t at = n->first_child; at != NO_ID;) {
+			const struct node *last = model_dense(m, at, NULL);
+			add(&c, cut->offset, quality_module(m, last), model_incl(m, last).alloc_blocks);
+			at = last->next_sibling;
+		}
+	}
+	qsort(c.list, c.count, sizeof *c.list, more_blocks);
+	*list = c.list;
+	return c.count;
+}
+
+const char *quality_share(char buf[QUALITY_TEXT], double percent)
+{
+	if (isnan(percent))
+		snprintf(buf, QUALITY_TEXT, "-");
+	else if (percent >= 100)
+		snprintf(buf, QUALITY_TEXT, "100");
+	else
+		snprintf(buf, QUALITY_TEXT, "%.1f", (double)(unsigned)(percent * 10) / 10);
+	return buf;
+}

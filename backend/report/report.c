@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.c - gathers what the formats print.
+ *
+ * Order: by live bytes, then by frames, innermost first. Comparing the frames of two stacks by text
+ * at every step of a sort would cost more than all the rest (most stacks of a finished program hold
+ * 0 bytes, so ties are the rule): every location gets its rank among all once, and two
+ * stacks are compared by walking up their parents over ranks.
+ */
+#include "report/report.h"
+#include "report/coverage.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- the order of frames */
+
+struct frame_key {
+	const char *function, *module;
+	uint64_t offset;
+	uint32_t location;
+	uint8_t kind;
+};
+
+static int compare_text(const char *a, const char *b)
+{
+	return a == b ? 0 : !a ? 1 : !b ? -1 : strcmp(a, b); /* unknown names last */
+}
+
+static int compare_keys(const void *pa, const void *pb)
+{
+	const struct frame_key *a = pa, *b = pb;
+	int c = compare_text(a->function, b->function);
+
+	if (!c)
+		c = compare_text(a->module, b->module);
+	if (!c)
+		c = (a->offset > b->offset) - (a->offset < b->offset);
+	return c ? c : (int)a->kind - (int)b->kind;
+}
+
+static void rank_frames(struct report *r)
+{
+	uint32_t n = model_location_count(r->model), rank = 0;
+	struct frame_key *keys = xcalloc(n, sizeof *keys);
+
+	r->rank = xcalloc((size_t)n + 1, sizeof *r->rank);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct location *at = model_location(r->model, i);
+		const struct symbol *s = symbols_of_location(r->symbols, i);
+		const struct module *m = model_module(r->model, at->module);
+		keys[i] = (struct frame_key){
+			.function = s->count ? s->frames[0].function : NULL,
+			.module = m ? m->name : NULL,
+			.offset = at->offset,
+			.location = i,
+			.kind = at->kind,
+		};
+	}
+	if (n)
+		qsort(keys, n, sizeof *keys, compare_keys);
+	for (uint32_t i = 0; i < n; i++) {
+		rank += i == 0 || compare_keys(&keys[i - 1], &keys[i]) != 0;
+		r->rank[1 + keys[i].location] = rank;
+	}
+	free(keys);
+}
+
+static const struct report *sorting; /* qsort has no argument; main thread only */
+
+static int compare_frames(uint32_t a, uint32_t b)
+{
+	const struct model *m = sorting->model;
+
+	for (const struct node *na = model_node(m, a), *nb = model_node(m, b); na != nb;
+	     na = model_dense(m, na->parent, NULL), nb = model_dense(m, nb->parent, NULL)) {
+		uint32_t ra = sorting->rank[na->location + 1], rb = sorting->rank[nb->location + 1];
+
+		if (ra != rb)
+			return ra < rb ? -1 : 1;
+		if (!na->index || !nb->index)
+			break;
+	}
+	return 0;
+}
+
+static int compare_stacks(const void *pa, const void *pb)
+{
+	const struct report_stack *a = pa, *b = pb;
+	uint64_t la = live_bytes(&a->sum), lb = live_bytes(&b->sum);
+
+	if (la != lb)
+		return la > lb ? -1 : 1;
+	int c = compare_frames(a->leaf, b->leaf);
+	return c ? c : (a->leaf > b->leaf) - (a->leaf < b->leaf);
+}
+
+static void sort_stacks(const struct report *r, struct report_stack *stacks, size_t n)
+{
+	sorting = r;
+	if (n)
+		qsort(stacks, n, sizeof *stacks, compare_stacks);
+	sorting = NULL;
+}
+
+/* --- gathering */
+
+/* *outermost: the module of the last frame that is known, NO_ID = none. */
+static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
+{
+	*outermost = NO_ID;
+	for (const struct node *n = model_node(m, leaf); n->index; n = model_dense(m, n->parent, NULL)) {
+		const struct location *at = model_place(m, n);
+		if (at->kind == MTW_NODE_TRUNCATED)
+			return (uint32_t)at->offset;
+		*outermost = quality_module(m, n);
+	}
+	return MTW_TRUNC_NONE;
+}
+
+static uint32_t truncation_of(const struct model *m, uint32_t leaf)
+{
+	uint32_t outermost;
+
+	return cut_of(m, leaf, &outermost);
+}
+
+static void count_cut(struct report *r, const struct report_stack *s)
+{
+	uint32_t module, reason = cut_of(r->model, s->leaf, &module);
+
+	r->truncated_stacks += reason != MTW_TRUNC_NONE;
+	for (size_t i = 0; i < r->cut_count; i++)
+		r->cuts[i].stacks += r->cuts[i].reason == reason && r->cuts[i].module == module;
+}
+
+static void gather_stacks(struct report *r)
+{
+	uint32_t n = model_dense_count(r->model), id;
+	size_t room = 0;
+
+	r->cut_count = quality_cuts(r->model, &r->cuts);
+	for (uint32_t i = 0; i < n; i++) {
+		const struct node *node = model_dense(r->model, i, &id);
+		struct tally self = model_self(r->model, node);
+
+		if (!self.alloc_blocks && !self.alloc_bytes)
+			continue;
+		GROW(r->stacks, room, r->stack_count + 1);
+		struct report_stack *s = &r->stacks[r->stack_count++];
+		s->leaf = id;
+		s->sum = self;
+		s->estimate = node->self_estimate;
+		s->truncated = truncation_of(r->model, id);
+		count_cut(r, s);
+	}
+	sort_stacks(r, r->stacks, r->stack_count);
+}
+
+struct changing {
+	const struct model *model;
+	struct change *of_node;
+};
+
+static void add_change(void *arg, uint32_t slot, const struct change *c)
+{
+	struct changing *x = arg;
+	struct change *to = &x->of_node[model_slot(x->model, slot)->node];
+
+	to->born_blocks += c->born_blocks;
+	to->born_bytes += c->born_bytes;
+	to->gone_blocks += c->gone_blocks;
+	to->gone_bytes += c->gone_bytes;
+}
+
+struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+				    struct err *err)
+{
+	uint32_t n = model_dense_count(r->model), id;
+	struct changing x = { r->model, xcalloc(n + 1, sizeof *x.of_node) };
+	struct report_stack *list = NULL;
+	size_t room = 0;
+
+	*count = 0;
+	GROW(list, room, 1);
+	if (model_between(r->model, o->from, o->to, add_change, &x)) {
+		err_set(err, 3, "changes: a mark kept only its totals, so nothing is known by stack; "
+				"choose a later mark or raise mark_memory=");
+		free(list);
+		free(x.of_node);
+		return NULL;
+	}
+	for (uint32_t i = 0; i < n; i++) {
+		const struct change *c = &x.of_node[i];
+
+		if (!c->born_blocks && !c->gone_blocks && !c->born_bytes && !c->gone_bytes)
+			continue;
+		GROW(list, room, *count + 1);
+		const struct node *node = model_dense(r->model, i, &id);
+		list[(*count)++] = (struct report_stack){
+			.leaf = id,
+			.sum = model_self(r->model, node),
+			.estimate = node->self_estimate,
+			.truncated = truncation_of(r->model, id),
+			.change = *c,
+		};
+	}
+	free(x.of_node);
+	sort_stacks(r, list, *count);
+	return list;
+}
+
+/* --- warnings */
+
+static void add_warning(struct report *r, char *sentence_take)
+{
+	for (size_t i = 0; i < r->warning_count; i++) {
+		if (!strcmp(r->warnings[i], sentence_take)) {
+			free(sentence_take);
+			return;
+		}
+	}
+	GROW(r->warnings, r->warning_room, r->warning_count + 1);
+	r->warnings[r->warning_count++] = sentence_take;
+}
+
+static void warn_state(struct report *r, struct watch *w)
+{
+	bool known;
+	int status;
+	uint32_t state = model_state(r->model, &status, &known);
+	const char *problem = watch_problem(w);
+
+	if (problem)
+		add_warning(r, xstrdup(problem));
+	if (state == MTW_EXECED)
+		add_warning(r, xstrdup("The program was replaced by another one (exec); what is shown "
+				       "ends there."));
+	if (state == MTW_DETACHED)
+		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what is shown ends there."));
+	if (!model_complete(r->model))
+		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack are "
+				       "smaller than the totals."));
+}
+
+static void warn_counts(struct report *r)
+{
+	char n[REPORT_NUMBER];
+
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t events, bytes;
+
+		model_loss(r->model, i, &events, &bytes);
+		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(r->model)))
+			add_warning(r, xasprintf("%s: %s times.", report_loss(i), report_count(n, events)));
+	}
+	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++) {
+		uint64_t blocks = model_truncated(r->model, i);
+
+		if (blocks)
+			add_warning(r, xasprintf("%s blocks have a stack that ends early: %s.",
+						 report_count(n, blocks), report_truncation(i)));
+	}
+}
+
+/* What was left out can be seen nowhere else. */
+static void warn_filters(struct report *r)
+{
+	const struct recorded *list;
+	size_t n = model_filters(r->model, &list);
+	char text[1024];
+
+	for (size_t i = 0; i < n; i++)
+		add_warning(r, xasprintf("Recorded from %.1f s on%s%s: %s.", (double)list[i].since_ns / 1e9,
+					 *list[i].who ? ", set by " : "", list[i].who,
+					 report_filter(&list[i], false, text, sizeof text)));
+}
+
+static uint32_t flags_of_node(const struct report *r, const struct node *n)
+{
+	const struct module *m = model_module(r->model, model_place(r->model, n)->module);
+
+	return m ? m->flags : 0;
+}
+
+/*
+ * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is the
+ * one block that the C++ runtime allocates from its own static initialisers, which the loader runs:
+ * that shows without names, too.
+ */
+static void warn_emergency_pool(struct report *r)
+{
+	char n[REPORT_NUMBER];
+
+	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
+		const struct node *node = model_node(r->model, r->stacks[i].leaf);
+
+		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
+			node = model_dense(r->model, node->parent, NULL);
+		if (live_blocks(&r->stacks[i].sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
+			continue;
+		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
+			node = model_dense(r->model, node->parent, NULL);
+		if (!(flags_of_node(r, node) & MTW_MODULE_LIBC))
+			continue;
+		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
+					 "not a leak.",
+					 report_count(n, live_bytes(&r->stacks[i].sum))));
+		return;
+	}
+}
+
+/* The file of a program that memtop started was looked at before: that says more. */
+static void warn_front(struct report *r)
+{
+	const char *who = model_option(r->model, "malloc_before");
+
+	for (size_t i = 0; who && i < r->warning_count; i++)
+		if (strstr(r->warnings[i], "has a malloc of its own"))
+			return;
+	if (who)
+		add_warning(r, xasprintf("%s: has a malloc of its own, which comes before the agent's: what is asked of it is not "
+					 "seen unless it passes the calls on; if it is a library, name the agent before it in "
+					 "LD_PRELOAD", who));
+}
+
+static void warn_late(struct report *r)
+{
+	char n[REPORT_NUMBER], b[REPORT_NUMBER];
+	uint64_t frees, bytes;
+
+	if (!hooked_late(r->model))
+		return;
+	hooked_before(r->model, &frees, &bytes);
+	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated before is not shown; "
+				 "%s blocks of it were freed since (%s, usable size).", report_count(n, frees),
+				 report_bytes(b, bytes)));
+}
+
+static void warn_unseen(struct report *r)
+{
+	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
+		const struct module *k = model_module(r->model, id);
+		if (k && k->known && hooked_not(k->flags))
+			add_warning(r, xasprintf("%s: %s; what it allocates is not seen.", k->name, hooked_word(k->flags)));
+	}
+}
+
+static void warn_folded(struct report *r)
+{
+	const char *fold = model_option(r->model, "fold_recursion");
+
+	if (fold && !strcmp(fold, "on"))
+		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site stands on a stack once; the "
+				       "totals are not touched by it"));
+}
+
+static void gather_warnings(struct report *r, struct watch *w)
+{
+	const char *const *list = NULL;
+
+	warn_state(r, w);
+	for (size_t i = 0, n = watch_warnings(w, &list); i < n; i++)
+		add_warning(r, xstrdup(list[i]));
+	for (size_t i = 0, n = symbols_warnings(r->symbols, &list); i < n; i++)
+		add_warning(r, xstrdup(list[i]));
+	warn_front(r);
+	warn_late(r);
+	warn_unseen(r);
+	warn_filters(r);
+	warn_folded(r);
+	warn_counts(r);
+	warn_emergency_pool(r);
+}
+
+static void resolve(struct watch *w)
+{
+	uint32_t count = model_location_count(watch_model(w));
+
+	for (uint32_t i = 0; i < count; i++)
+		symbols_of_location(watch_symbols(w), i);
+	symbols_wait(watch_symbols(w));
+}
+
+struct report *report_new(struct watch *w)
+{
+	struct report *r = xcalloc(1, sizeof *r);
+
+	r->model = watch_model(w);
+	r->symbols = watch_symbols(w);
+	resolve(w);
+	r->owners = owners_new(r->model, r->symbols);
+	rank_frames(r);
+	gather_stacks(r);
+	gather_warnings(r, w);
+	return r;
+}
+
+void report_free(struct report *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < r->warning_count; i++)
+		free(r->warnings[i]);
+	free(r->warnings);
+	free(r->stacks);
+	free(r->cuts);
+	free(r->rank);
+	owners_free(r->owners);
+	free(r);
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * report.h - what every format of a report needs: stacks in their order, changes by stack, owners,
+ * warnings, and words for the enums. Main thread only.
+ *
+ *   sum of stacks = sum of owners = totals     (when the model is complete)
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include "report/formats.h"
+#include "report/quality.h"
+
+struct report_stack {
+	uint32_t leaf;               /* trie node: the stack's id */
+	bool estimate;               /* a part of sum was sampled */
+	uint32_t truncated;          /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
+	struct tally sum;            /* of all blocks that this stack allocated */
+	struct change change;        /* in changes only */
+};
+
+struct report {
+	const struct model *model;
+	struct symbols *symbols;
+	struct owners *owners;       /* owned */
+	struct report_stack *stacks; /* by live bytes, then by frames; owned */
+	size_t stack_count;
+	uint64_t truncated_stacks;
+	struct cut *cuts;            /* with their stacks counted; owned */
+	size_t cut_count;
+	uint32_t *rank;              /* of each location among all, by number + 1; 0: the root's; owned */
+	char **warnings;             /* sentences; owned */
+	size_t warning_count, warning_room;
+};
+
+/* Waits for the names of all stacks (their owners depend on them), then gathers. */
+struct report *report_new(struct watch *w);
+void report_free(struct report *r);
+
+/* What changed between two marks (o->from, o->to), by the same order. NULL and *err when a mark is
+ * unknown or kept only its totals. Free with free(). */
+struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
+				    struct err *err);
+
+const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
+const char *report_truncation(uint32_t reason); /* NULL for none */
+const char *report_memory(unsigned what);       /* enum mtw_memory; what a part of the resident memory is for */
+const char *report_loss(unsigned reason);
+uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of blocks whose place is not known */
+
+/*
+ * "samples every 64.0K (estimates), blocks of 64 B and more": what a filter records, "every block" for NULL or
+ * one without limits. The brief form is for a header: "~1 in 64.0K, >=64".
+ */
+const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
+
+#define REPORT_NUMBER 32
+const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes);  /* "14.0M"; M = MiB */
+const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes);  /* "+14.0M" */
+const char *report_count(char buf[REPORT_NUMBER], uint64_t n);      /* "812,004" */
+
+#endif

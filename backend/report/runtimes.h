@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * runtimes.h - language runtimes with a heap of their own, beside malloc's: memory that they map themselves is in no
+ * block, and a person who sees it grow must be told what shows it. Main thread.
+ */
+#ifndef RUNTIMES_H
+#define RUNTIMES_H
+
+#include "model/model.h"
+
+struct runtime {
+	const char *heap;  /* "Python's own heap" */
+	const char *shows; /* what shows it: "PYTHONMALLOC=malloc" */
+};
+
+/* By the names of the program's modules; NULL = none that is known. */
+const struct runtime *runtime_of(const struct model *m);
+
+#endif

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text_looks.h - of a text report, what the agent's looks through the live blocks say: a table each, or the
+ * sentence why there is none. Main thread only.
+ */
+#ifndef EXPORT_TEXT_LOOKS_H
+#define EXPORT_TEXT_LOOKS_H
+
+#include "link/watch.h"
+
+#include <stdio.h>
+
+void export_text_resident(const struct watch *w, const struct model *m, FILE *out);
+void export_text_ages(const struct watch *w, const struct model *m, FILE *out);
+
+#endif

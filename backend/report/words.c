@@ -1,0 +1,174 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * words.c - enums and numbers as words of a report.
+ */
+#include "report/report.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+const char *report_state(uint32_t state, bool known)
+{
+	switch (state) {
+	case MTW_EXITED:
+		return known ? "exited" : "ended";
+	case MTW_EXECED:
+		return "exited";
+	case MTW_SIGNALLED:
+		return "signalled";
+	case MTW_LINK_LOST:
+		return "link_lost";
+	case MTW_CUT:
+		return "cut";
+	case MTW_DETACHED:
+		return "detached";
+	default:
+		return "running";
+	}
+}
+
+const char *report_memory(unsigned what)
+{
+	static const char *const words[MTW_MEMORY_COUNT] = {
+		[MTW_MEMORY_LIVE] = "live blocks, resident",
+		[MTW_MEMORY_ROUNDING] = "rounding to size classes",
+		[MTW_MEMORY_FREE] = "allocator: free lists, its own",
+		[MTW_MEMORY_FILE] = "mapped files (code, data)",
+		[MTW_MEMORY_SHARED] = "shared memory",
+		[MTW_MEMORY_STACK] = "thread stacks",
+		[MTW_MEMORY_AGENT] = "memtop agent",
+		[MTW_MEMORY_OTHER] = "other mappings of the program",
+	};
+
+	return words[what < MTW_MEMORY_COUNT ? what : MTW_MEMORY_OTHER];
+}
+
+const char *report_truncation(uint32_t reason)
+{
+	static const char *const words[] = {
+		[MTW_TRUNC_NONE] = NULL,
+		[MTW_TRUNC_NO_CFI] = "no unwind table for the code",
+		[MTW_TRUNC_BAD_CFI] = "an unwind rule led to a bad place",
+		[MTW_TRUNC_DEPTH] = "the depth limit",
+		[MTW_TRUNC_NODES] = "the memory limit of the call tree",
+		[MTW_TRUNC_REENTRY] = "allocated by a signal handler inside a capture",
+		[MTW_TRUNC_SWITCHED] = "a stack without an end mark",
+		[MTW_TRUNC_EARLY] = "allocated before the agent could unwind",
+	};
+
+	if (reason >= sizeof words / sizeof *words)
+		return "a reason that this memtop does not know";
+	return words[reason];
+}
+
+const char *report_loss(unsigned reason)
+{
+	static const char *const words[] = {
+		[MTW_LOSS_SHADOW] = "a block could not be entered in the live map (no memory)",
+		[MTW_LOSS_SLOTS] = "a block was booked to its stack's oldest mark (out of slots)",
+		[MTW_LOSS_UNKNOWN_FREE] = "a block was freed that was allocated before the agent came",
+		[MTW_LOSS_UNSEEN_FREE] = "a block had been freed past the agent (healed when its address came back)",
+		[MTW_LOSS_THREADS] = "a thread beyond the limit was booked to thread 0",
+		[MTW_LOSS_MARKS] = "a mark was reduced to its totals (mark_memory)",
+	};
+
+	return reason < sizeof words / sizeof *words ? words[reason] : "a loss that this memtop does not know";
+}
+
+uint64_t report_lost(const struct model *m, uint64_t *bytes)
+{
+	uint64_t events = 0;
+
+	*bytes = 0;
+	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
+		uint64_t e, b;
+
+		if (i == MTW_LOSS_UNKNOWN_FREE) /* from before the agent: nothing of ours is missing */
+			continue;
+		model_loss(m, i, &e, &b);
+		events += e;
+		*bytes += b;
+	}
+	return events;
+}
+
+const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes)
+{
+	static const char units[] = "BKMGTPE";
+	double v = (double)bytes;
+	int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, REPORT_NUMBER, "%u", (unsigned)bytes);
+		return buf;
+	}
+	for (; v >= 1024 && units[unit + 1]; unit++)
+		v /= 1024;
+	if (v >= 999.95 && units[unit + 1]) {
+		v /= 1024;
+		unit++;
+	}
+	snprintf(buf, REPORT_NUMBER, "%.1f%c", v, units[unit]);
+	return buf;
+}
+
+static void join(char *buf, size_t size, const char *format, ...) PRINTF(3, 4);
+static void join(char *buf, size_t size, const char *format, ...)
+{
+	size_t len = strlen(buf);
+	va_list ap;
+
+	if (len && len + 2 < size)
+		len += (size_t)snprintf(buf + len, size - len, ", ");
+	va_start(ap, format);
+	if (len < size)
+		vsnprintf(buf + len, size - len, format, ap);
+	va_end(ap);
+}
+
+const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size)
+{
+	char n[REPORT_NUMBER];
+
+	buf[0] = '\0';
+	if (f && f->sample)
+		join(buf, size, brief ? "~1 in %s" : "samples every %s (numbers are estimates)",
+		     report_bytes(n, f->sample));
+	if (f && f->min_size)
+		join(buf, size, brief ? ">=%s" : "blocks of %s and more", report_bytes(n, f->min_size));
+	if (f && f->max_size)
+		join(buf, size, brief ? "<=%s" : "blocks of %s and less", report_bytes(n, f->max_size));
+	if (f && *f->libs)
+		join(buf, size, brief ? "libs %.40s" : "owners that match %.255s", f->libs);
+	if (f && *f->exclude)
+		join(buf, size, brief ? "not %.40s" : "owners that do not match %.255s", f->exclude);
+	if (f && f->merge)
+		join(buf, size, brief ? "outer %llu" : "the %llu outermost frames of each stack",
+		     (unsigned long long)f->merge);
+	if (!buf[0])
+		snprintf(buf, size, "every block");
+	return buf;
+}
+
+const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes)
+{
+	char plain[REPORT_NUMBER];
+
+	report_bytes(plain, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
+	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes < 0 ? "-" : bytes ? "+" : "", plain);
+	return buf;
+}
+
+const char *report_count(char buf[REPORT_NUMBER], uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = '\0';
+	return buf;
+}

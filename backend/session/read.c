@@ -1,0 +1,345 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * read.c - the session file's reader. Main thread only.
+ *
+ * A block is believed only when all of it is there and right: its length, zstd's checksum, and
+ * frames that fill it exactly. What is not a whole block at the end of the file is a cut (the writer
+ * was killed, or is writing); what is wrong before the end is damage, and its byte is named. The file is a
+ * stranger's: sizes are checked before memory is taken for them.
+ */
+#include "session/session.h"
+#include "session/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zstd.h>
+
+struct session_reader {
+	uint32_t stream;                 /* the one that is read, or SESSION_ALL; blocks of others are passed over */
+	uint32_t now;                    /* stream of the open block */
+	int fd;
+	char *path;                      /* owned */
+	uint64_t size, at;               /* bytes in the file; of the next block */
+	bool cut, ended, growing;
+	uint8_t *packed, *raw;
+	size_t packed_room, raw_room;
+	size_t raw_len, raw_at;          /* the open block; [raw_at, raw_len) is not read yet */
+	uint64_t time_ns;
+	ZSTD_DCtx *zstd;
+	struct session_entry *index;
+	size_t index_len, index_room;
+	bool indexed;
+	struct err damage;               /* text not empty: nothing follows */
+};
+
+/* Exactly len bytes, or false. */
+static bool read_at(const struct session_reader *r, uint64_t at, uint8_t *p, size_t len)
+{
+	if (at > r->size || r->size - at < len)
+		return false;
+	while (len) {
+		ssize_t n = pread(r->fd, p, len, (off_t)at);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return false;
+		p += n;
+		at += (uint64_t)n;
+		len -= (size_t)n;
+	}
+	return true;
+}
+
+/* The index behind the last block, when file, trailer and checksum agree. */
+static void read_index(struct session_reader *r)
+{
+	uint8_t trailer[SESSION_TRAILER], head[8];
+
+	if (r->size < SESSION_HEAD + SESSION_TRAILER ||
+	    !read_at(r, r->size - SESSION_TRAILER, trailer, sizeof trailer) || memcmp(trailer + 8, SESSION_END, 8))
+		return;
+	uint64_t at = session_get(trailer, 8), room = r->size - SESSION_TRAILER;
+	if (at < SESSION_HEAD || at > room || room - at < 12 || !read_at(r, at, head, 8))
+		return;
+	bool tree = !memcmp(head, SESSION_INDEX_OF, 4);
+	uint64_t bytes = session_get(head + 4, 4), entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
+	if ((!tree && memcmp(head, SESSION_INDEX, 4)) || bytes % entry || bytes != room - at - 12)
+		return;
+	uint8_t *p = xmalloc(bytes + 4);
+	r->cut = !read_at(r, at + 8, p, bytes + 4) || session_crc(p, bytes) != session_get(p + bytes, 4);
+	for (uint64_t i = 0; !r->cut && i < bytes; i += entry) {
+		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8), session_get(p + i + 16, 8),
+					   tree ? session_get(p + i + 24, 8) : 0 };
+		GROW(r->index, r->index_room, r->index_len + 1);
+		r->index[r->index_len++] = e;
+	}
+	r->indexed = !r->cut;
+	free(p);
+}
+
+bool session_file(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint8_t head[8];
+	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, SESSION_MAGIC, sizeof head);
+
+	if (fd >= 0)
+		close(fd);
+	return is;
+}
+
+/* By a writer that lives: its lock ends with it. */
+static bool is_locked(int fd)
+{
+	if (flock(fd, LOCK_SH | LOCK_NB))
+		return errno == EWOULDBLOCK;
+	flock(fd, LOCK_UN);
+	return false;
+}
+
+struct session_reader *session_open(const char *path, uint32_t stream, struct err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	uint8_t head[SESSION_HEAD];
+	struct stat st;
+
+	if (fd < 0) {
+		err_set(err, 3, "%s: cannot be read: %s; check the path", path, strerror(errno));
+		return NULL;
+	}
+	struct session_reader *r = xcalloc(1, sizeof *r);
+	r->fd = fd;
+	r->stream = stream;
+	r->path = xstrdup(path);
+	r->at = SESSION_HEAD;
+	r->cut = true;
+	r->growing = is_locked(fd); /* asked before the size is: a writer that ends now leaves a whole file */
+	const char *why = NULL;
+	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
+		why = "it is no plain file";
+	else if (st.st_size == 0)
+		why = "it is empty";
+	r->size = why ? 0 : (uint64_t)st.st_size;
+	if (!why && r->size < SESSION_HEAD)
+		why = "it was cut before its first block";
+	else if (!why && (!read_at(r, 0, head, sizeof head) || memcmp(head, SESSION_MAGIC, 8)))
+		why = "it does not begin like one";
+	if (why) {
+		err_set(err, 3, "%s: not a session file: %s; record one with memtop record -o %s -- PROG", path, why, path);
+	} else if (session_get(head + 8, 2) < SESSION_ONE || session_get(head + 8, 2) > SESSION_TREE) {
+		err_set(err, 3, "%s: written by another memtop: format %u, this memtop reads %d; open it with the memtop that wrote it",
+			path, (unsigned)session_get(head + 8, 2), SESSION_TREE);
+		why = "version";
+	}
+	r->zstd = why ? NULL : ZSTD_createDCtx();
+	if (!r->zstd) {
+		session_reader_free(r);
+		return NULL;
+	}
+	read_index(r);
+	return r;
+}
+
+static int damaged(struct session_reader *r, const char *what, struct err *err)
+{
+	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; %s", r->path, (unsigned long long)r->at, what,
+		r->at > SESSION_HEAD ? "what came before is good" : "nothing of it can be read, record it again");
+	if (err)
+		*err = r->damage;
+	return -1;
+}
+
+/* Whether the bytes are frames, whole ones to the end: nothing is handed out of a block that is not. */
+static bool frames_fill(const uint8_t *p, size_t len)
+{
+	uint64_t type, payload;
+
+	while (len) {
+		int head = mtw_frame(p, len, MTW_FRAME_MAX, &type, &payload);
+		if (head <= 0 || payload > len - (size_t)head)
+			return false;
+		p += (size_t)head + payload;
+		len -= (size_t)head + payload;
+	}
+	return true;
+}
+
+static int end_of_file(struct session_reader *r)
+{
+	r->ended = true;
+	return 0;
+}
+
+/* What stands there in place of a block: the index, or damage. */
+static int no_block(struct session_reader *r, const uint8_t *head, size_t n, struct err *err)
+{
+	size_t word = n < 4 ? n : 4;
+
+	if (memcmp(head, SESSION_INDEX, word) && memcmp(head, SESSION_INDEX_OF, word))
+		return damaged(r, "neither a block nor the index", err);
+	if (!r->indexed && n >= 8 && r->size - r->at >= 12 + SESSION_TRAILER + session_get(head + 4, 4))
+		return damaged(r, "the index is wrong", err);
+	return end_of_file(r);
+}
+
+static int cut_here(struct session_reader *r)
+{
+	r->cut = true;
+	return end_of_file(r);
+}
+
+static int open_block(struct session_reader *r, const uint8_t *head, uint64_t head_len, uint64_t packed, uint64_t raw, struct err *err)
+{
+	GROW(r->packed, r->packed_room, packed);
+	GROW(r->raw, r->raw_room, raw);
+	if (!read_at(r, r->at + head_len, r->packed, packed))
+		return damaged(r, "cannot be read", err);
+	if (ZSTD_decompressDCtx(r->zstd, r->raw, raw, r->packed, packed) != raw)
+		return damaged(r, "a block's checksum is wrong", err);
+	if (!frames_fill(r->raw, raw))
+		return damaged(r, "a block holds no frames", err);
+	r->raw_len = raw;
+	r->raw_at = 0;
+	r->time_ns = session_get(head + 12, 8);
+	return 1;
+}
+
+/* 1 a block was passed over or is open, 0 the end (r->cut tells which), -1 damage. */
+static int next_block(struct session_reader *r, struct err *err)
+{
+	uint8_t head[SESSION_BLOCK_OF_HEAD];
+	uint64_t left = r->size - r->at;
+	size_t n = left < sizeof head ? (size_t)left : sizeof head;
+
+	if (!read_at(r, r->at, head, n))
+		return damaged(r, "cannot be read", err);
+	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4), other = n >= 4 && !memcmp(head, SESSION_BLOCK_OF, 4);
+	if (!one && !other)
+		return no_block(r, head, n, err);
+	size_t head_len = other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
+	if (n < head_len)
+		return cut_here(r);
+	if (other && session_crc(head, SESSION_BLOCK_HEAD) != session_get(head + SESSION_BLOCK_HEAD, 4))
+		return damaged(r, "a block's head is wrong", err);
+	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
+	if (raw > SESSION_RAW_MAX || packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX))
+		return damaged(r, "a block of impossible size", err);
+	if (packed > left - head_len)
+		return cut_here(r);
+	uint32_t stream = other ? (uint32_t)session_get(head + 28, 4) : 0;
+	if ((r->stream == stream || r->stream == SESSION_ALL) && open_block(r, head, head_len, packed, raw, err) < 0)
+		return -1;
+	r->now = stream;
+	r->at += head_len + packed;
+	return 1;
+}
+
+int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, const uint8_t **payload, size_t *len,
+		 struct err *err)
+{
+	uint64_t n;
+
+	if (*r->damage.text) {
+		if (err)
+			*err = r->damage;
+		return -1;
+	}
+	for (;;) {
+		while (r->raw_at == r->raw_len) {
+			int rc = r->ended ? 0 : next_block(r, err);
+			if (rc <= 0)
+				return rc;
+		}
+		r->raw_at += (size_t)mtw_frame(r->raw + r->raw_at, r->raw_len - r->raw_at, MTW_FRAME_MAX, type, &n);
+		*payload = r->raw + r->raw_at;
+		*len = (size_t)n;
+		r->raw_at += (size_t)n;
+		if (*type != MTW_S_TIME)
+			break;
+		struct mtw_in in = { *payload, *payload + n, false };
+		r->time_ns = mtw_get(&in);
+	}
+	*time_ns = r->time_ns;
+	return 1;
+}
+
+uint32_t session_stream(const struct session_reader *r)
+{
+	return r->now;
+}
+
+bool session_cut(const struct session_reader *r)
+{
+	return r->cut;
+}
+
+bool session_growing(const struct session_reader *r)
+{
+	return r->growing;
+}
+
+bool session_more(struct session_reader *r)
+{
+	struct stat st;
+
+	if (!r->ended || fstat(r->fd, &st) || (uint64_t)st.st_size <= r->size)
+		return false;
+	r->size = (uint64_t)st.st_size;
+	r->ended = false;
+	return true;
+}
+
+/* A file without a good index has its block heads walked once. */
+static void scan_index(struct session_reader *r)
+{
+	uint8_t head[SESSION_BLOCK_HEAD];
+
+	for (uint64_t at = SESSION_HEAD; read_at(r, at, head, sizeof head);) {
+		bool other = !memcmp(head, SESSION_BLOCK_OF, 4);
+		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8), other ? session_get(head + 28, 4) : 0 };
+		if (!other && memcmp(head, SESSION_BLOCK, 4))
+			break;
+		at += (other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD) + session_get(head + 4, 4);
+		if (at > r->size)
+			break;
+		GROW(r->index, r->index_room, r->index_len + 1);
+		r->index[r->index_len++] = e;
+	}
+	r->indexed = true;
+}
+
+int session_seek(struct session_reader *r, uint64_t time_ns)
+{
+	const struct session_entry *found = NULL;
+
+	if (!r->indexed)
+		scan_index(r);
+	for (size_t i = 0; i < r->index_len; i++) /* the last block that begins at or before time_ns, or the first */
+		if (r->index[i].stream == r->stream && (!found || r->index[i].first_ns <= time_ns))
+			found = &r->index[i];
+	if (!found || found->offset < SESSION_HEAD || found->offset >= r->size)
+		return -1;
+	r->at = found->offset;
+	r->raw_at = r->raw_len = 0;
+	r->ended = false;
+	r->damage.text[0] = '\0';
+	return 0;
+}
+
+void session_reader_free(struct session_reader *r)
+{
+	if (!r)
+		return;
+	close(r->fd);
+	ZSTD_freeDCtx(r->zstd);
+	free(r->path);
+	free(r->packed);
+	free(r->raw);
+	free(r->index);
+	free(r);
+}

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * spool.c - the sessions of live views, so that `w` saves a whole one and a crash loses a second.
+ *
+ * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files of other names are nobody's to remove. One that was
+ * written in the last seconds belongs to another viewer and is left alone, whatever the count.
+ */
+#include "session/spool.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define BUSY_S 10 /* a live spool gets a block every second */
+
+struct kept {
+	char name[NAME_MAX + 1];
+	struct timespec mtime;
+};
+
+int spool_dir(char *path, size_t size, struct err *err)
+{
+	const char *state = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
+	size_t n = SIZE_MAX;
+
+	if (state && *state == '/')
+		n = (size_t)snprintf(path, size, "%s/memtop", state);
+	else if (home && *home == '/')
+		n = (size_t)snprintf(path, size, "%s/.local/state/memtop", home);
+	if (n >= size)
+		return err_set(err, 125, "sessions: no place to keep them; set HOME or XDG_STATE_HOME");
+	return 0;
+}
+
+/* The folder and those above it, 0700 as the XDG specification says. */
+static int make_dirs(char *path)
+{
+	for (char *slash = path + 1;; slash++) {
+		slash = strchrnul(slash, '/');
+		char was = *slash;
+		*slash = '\0';
+		int rc = mkdir(path, 0700);
+		*slash = was;
+		if (rc && errno != EEXIST)
+			return -1;
+		if (!was)
+			return 0;
+	}
+}
+
+/* "...-PID-YYYYMMDDTHHMMSS.mtop" */
+static bool is_ours(const char *name)
+{
+	size_t n = strlen(name);
+	static const char pattern[] = "-00000000T000000.mtop";
+	const char *at = name + n - (sizeof pattern - 1);
+
+	if (n < sizeof pattern)
+		return false;
+	for (const char *p = pattern; *p; p++, at++)
+		if (*p == '0' ? *at < '0' || *at > '9' : *at != *p)
+			return false;
+	return true;
+}
+
+static int newest_first(const void *a, const void *b)
+{
+	const struct timespec *x = &((const struct kept *)a)->mtime, *y = &((const struct kept *)b)->mtime;
+
+	if (x->tv_sec != y->tv_sec)
+		return x->tv_sec < y->tv_sec ? 1 : -1;
+	return (x->tv_nsec < y->tv_nsec) - (x->tv_nsec > y->tv_nsec);
+}
+
+static size_t list_kept(const char *dir, struct kept **list)
+{
+	DIR *d = opendir(dir);
+	size_t n = 0, room = 0;
+	struct dirent *e;
+	struct stat st;
+
+	*list = NULL;
+	while (d && (e = readdir(d))) {
+		if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+			continue;
+		GROW(*list, room, n + 1);
+		snprintf((*list)[n].name, sizeof (*list)->name, "%s", e->d_name);
+		(*list)[n++].mtime = st.st_mtim;
+	}
+	if (d)
+		closedir(d);
+	if (n)
+		qsort(*list, n, sizeof **list, newest_first);
+	return n;
+}
+
+int spool_newest(char *path, size_t size, struct err *err)
+{
+	char dir[PATH_MAX];
+	struct kept *list;
+
+	if (spool_dir(dir, sizeof dir, NULL))
+		return err_set(err, 3, "--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
+	size_t n = list_kept(dir, &list);
+	if (n)
+		snprintf(path, size, "%s/%s", dir, list[0].name);
+	free(list);
+	if (!n)
+		return err_set(err, 3, "--last: no session was kept in %s; watch a program first: memtop run PROG", dir);
+	return 0;
+}
+
+static void prune(const char *dir)
+{
+	struct kept *list;
+	size_t n = list_kept(dir, &list);
+	char path[PATH_MAX + NAME_MAX + 2];
+	time_t now = time(NULL);
+
+	for (size_t i = SPOOL_KEEP - 1; i < n; i++) {
+		if (now - list[i].mtime.tv_sec < BUSY_S)
+			continue;
+		snprintf(path, sizeof path, "%s/%s", dir, list[i].name);
+		unlink(path);
+	}
+	free(list);
+}
+
+struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size, struct err *err)
+{
+	const char *slash = strrchr(program, '/');
+	char dir[PATH_MAX], when[32], name[64];
+	time_t now = time(NULL);
+	struct tm tm;
+	struct stat st;
+
+	if (spool_dir(dir, sizeof dir, err))
+		return NULL;
+	if (make_dirs(dir)) {
+		err_set(err, 125, "%s: the session cannot be kept there: %s; set XDG_STATE_HOME", dir, strerror(errno));
+		return NULL;
+	}
+	prune(dir);
+	snprintf(name, sizeof name, "%.60s", slash ? slash + 1 : program);
+	for (char *c = name; *c; c++)
+		if (*c <= ' ' || *c == 127)
+			*c = '_';
+	do { /* two viewers of one process within a second */
+		strftime(when, sizeof when, "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
+		if ((size_t)snprintf(path, size, "%s/%s-%u-%s.mtop", dir, *name ? name : "program", pid, when) >= size) {
+			err_set(err, 125, "%s: too long a path for sessions; set XDG_STATE_HOME", dir);
+			return NULL;
+		}
+		now++;
+	} while (lstat(path, &st) == 0);
+	const char *max = getenv("MEMTOP_TEST_SPOOL_MAX");
+	return session_create(path, max ? strtoull(max, NULL, 10) : SPOOL_MAX_BYTES, err);
+}

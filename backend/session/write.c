@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * write.c - the session file's writer. Main thread only.
+ *
+ * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or full, in
+ * one write: a recorder that is killed loses a second at most. The file is never changed behind its
+ * end but for two cases: a block that a full disk cut short is truncated away, and the first block of another
+ * stream than 0 raises the version in the head.
+ *
+ *   written = bytes of whole blocks (and the head) in the file
+ */
+#include "session/session.h"
+#include "session/format.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+#include <zstd.h>
+
+#define BLOCK_NS 1000000000ull
+#define LEVEL 3 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
+
+struct stream {
+	uint32_t number;
+	uint8_t *raw;                    /* its open block */
+	size_t raw_len, raw_room;
+	uint64_t first_ns, last_ns;      /* of the open block */
+	uint64_t opened_at;              /* now_ns() of its first frame */
+};
+
+struct session_writer {
+	int fd;
+	char *path;                      /* owned */
+	uint64_t max_bytes;              /* 0 = unbounded */
+	uint64_t written;
+	struct stream **streams;         /* in no order; those with an open block, and some more */
+	size_t stream_count, stream_room;
+	unsigned version;                /* in the file's head */
+	uint8_t *packed;
+	size_t packed_room;
+	ZSTD_CCtx *zstd;
+	struct session_entry *index;
+	size_t index_len, index_room;
+	struct err failed;               /* text not empty: writing is over */
+};
+
+static int write_all(int fd, const uint8_t *p, size_t len)
+{
+	while (len) {
+		ssize_t n = write(fd, p, len);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			return n ? -errno : -EIO;
+		p += n;
+		len -= (size_t)n;
+	}
+	return 0;
+}
+
+/* How far stream 0 is in the file. */
+static double saved_seconds(const struct session_writer *w)
+{
+	size_t i = w->index_len;
+
+	while (i && w->index[i - 1].stream)
+		i--;
+	return i ? (double)w->index[i - 1].last_ns / 1e9 : 0;
+}
+
+static int give_up(struct session_writer *w, int why, struct err *err)
+{
+	const char *what = why == ENOSPC || why == EDQUOT ? "disk full" : "cannot be written";
+	double s = saved_seconds(w);
+
+	if (w->index_len)
+		err_set(&w->failed, 125, "%s: %s: %s; the first %.1f s (%llu bytes) are saved and can be opened", w->path, what,
+			strerror(why), s, (unsigned long long)w->written);
+	else
+		err_set(&w->failed, 125, "%s: %s: %s; nothing was saved, choose another place", w->path, what, strerror(why));
+	if (ftruncate(w->fd, (off_t)w->written) == 0)
+		lseek(w->fd, (off_t)w->written, SEEK_SET);
+	if (err)
+		*err = w->failed;
+	return -1;
+}
+
+static int is_failed(const struct session_writer *w, struct err *err)
+{
+	if (!*w->failed.text)
+		return 0;
+	if (err)
+		*err = w->failed;
+	return -1;
+}
+
+/* As long as it was meant to become: what is there stays good. */
+static int be_full(struct session_writer *w, struct err *err)
+{
+	double s = saved_seconds(w);
+
+	err_set(&w->failed, 125, "%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at %.1f s; "
+		"for more use memtop record", w->path, (double)w->written / 1048576, s);
+	return is_failed(w, err);
+}
+
+static struct session_writer *writer_new(int fd, const char *path, uint64_t max_bytes)
+{
+	struct session_writer *w = xcalloc(1, sizeof *w);
+
+	w->fd = fd;
+	w->path = xstrdup(path);
+	w->version = SESSION_ONE;
+	w->max_bytes = max_bytes;
+	w->zstd = ZSTD_createCCtx();
+	if (!w->zstd)
+		die(125, "out of memory: the system gives no more; end other programs and try again");
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
+	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
+	return w;
+}
+
+static void stream_free(struct stream *s)
+{
+	free(s->raw);
+	free(s);
+}
+
+static void writer_free(struct session_writer *w)
+{
+	close(w->fd);
+	ZSTD_freeCCtx(w->zstd);
+	free(w->path);
+	for (size_t i = 0; i < w->stream_count; i++)
+		stream_free(w->streams[i]);
+	free(w->streams);
+	free(w->packed);
+	free(w->index);
+	free(w);
+}
+
+static int create_file(const char *path, struct err *err)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return err_set(err, 125, "%s: cannot be written: %s; choose another place", path, strerror(errno));
+	return fd;
+}
+
+struct session_writer *session_create(const char *path, uint64_t max_bytes, struct err *err)
+{
+	uint8_t head[SESSION_HEAD] = SESSION_MAGIC;
+	int fd = create_file(path, err);
+
+	if (fd >= 0)
+		flock(fd, LOCK_EX | LOCK_NB); /* while we live: session_growing(). Not every file system has it */
+	if (fd < 0)
+		return NULL;
+	struct session_writer *w = writer_new(fd, path, max_bytes);
+	head[8] = SESSION_ONE;
+	int rc = write_all(fd, head, sizeof head);
+	if (rc) {
+		give_up(w, -rc, err);
+		writer_free(w);
+		return NULL;
+	}
+	w->written = sizeof head;
+	return w;
+}
+
+static struct stream *find_stream(struct session_writer *w, uint32_t number)
+{
+	for (size_t i = 0; i < w->stream_count; i++)
+		if (w->streams[i]->number == number)
+			return w->streams[i];
+	return NULL;
+}
+
+static struct stream *stream_of(struct session_writer *w, uint32_t number)
+{
+	struct stream *s = find_stream(w, number);
+
+	if (s)
+		return s;
+	s = xcalloc(1, sizeof *s);
+	s->number = number;
+	GROW(w->streams, w->stream_room, w->stream_count + 1);
+	return w->streams[w->stream_count++] = s;
+}
+
+static void put_raw(struct stream *s, uint64_t type, const uint8_t *payload, size_t len)
+{
+	uint8_t head[20];
+	struct mtw_out o = { head, head + sizeof head, false };
+
+	mtw_put(&o, type);
+	mtw_put(&o, len);
+	size_t head_len = (size_t)(o.at - head);
+	GROW(s->raw, s->raw_room, s->raw_len + head_len + len);
+	memcpy(s->raw + s->raw_len, head, head_len);
+	if (len)
+		memcpy(s->raw + s->raw_len + head_len, payload, len);
+	s->raw_len += head_len + len;
+}
+
+static void put_time(struct stream *s, uint64_t time_ns)
+{
+	uint8_t payload[10];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+
+	mtw_put(&o, time_ns);
+	put_raw(s, MTW_S_TIME, payload, (size_t)(o.at - payload));
+	s->last_ns = time_ns;
+}
+
+/* From now on an older memtop must not take the file for a session of one process. 0 or -errno. */
+static int raise_version(struct session_writer *w)
+{
+	const uint8_t version[2] = { SESSION_TREE };
+	ssize_t n;
+
+	if (w->version == SESSION_TREE)
+		return 0;
+	while ((n = pwrite(w->fd, version, sizeof version, 8)) < 0 && errno == EINTR)
+		;
+	if (n != sizeof version)
+		return n < 0 ? -errno : -EIO;
+	w->version = SESSION_TREE;
+	return 0;
+}
+
+/* The head of a block, of `packed` bytes behind it. */
+static void put_head(uint8_t *head, const struct stream *s, size_t packed)
+{
+	memcpy(head, s->number ? SESSION_BLOCK_OF : SESSION_BLOCK, 4);
+	session_put(head + 4, packed, 4);
+	session_put(head + 8, s->raw_len, 4);
+	session_put(head + 12, s->first_ns, 8);
+	session_put(head + 20, s->last_ns, 8);
+	session_put(head + 28, s->number, 4);
+	if (s->number)
+		session_put(head + SESSION_BLOCK_HEAD, session_crc(head, SESSION_BLOCK_HEAD), 4);
+}
+
+static int flush_stream(struct session_writer *w, struct stream *s, struct err *err)
+{
+	size_t head = s->number ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
+
+	if (is_failed(w, err))
+		return -1;
+	if (!s->raw_len)
+		return 0;
+	GROW(w->packed, w->packed_room, head + ZSTD_compressBound(s->raw_len));
+	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw, s->raw_len);
+	if (ZSTD_isError(n))
+		return give_up(w, ENOMEM, err);
+	if (w->max_bytes && w->written + head + n > w->max_bytes)
+		return be_full(w, err);
+	put_head(w->packed, s, n);
+	int rc = s->number ? raise_version(w) : 0;
+	if (!rc)
+		rc = write_all(w->fd, w->packed, head + n);
+	if (rc)
+		return give_up(w, -rc, err);
+	GROW(w->index, w->index_room, w->index_len + 1);
+	w->index[w->index_len++] = (struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
+	w->written += head + n;
+	s->raw_len = 0;
+	return 0;
+}
+
+int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len,
+		  struct err *err)
+{
+	if (is_failed(w, err))
+		return -1;
+	if (len > MTW_FRAME_MAX)
+		return err_set(err, 125, "%s: a frame of %zu bytes is too long for a session", w->path, len);
+	struct stream *s = stream_of(w, stream);
+	if (!s->raw_len) {
+		s->first_ns = time_ns;
+		s->opened_at = now_ns();
+	}
+	/* Time never goes back within a stream: the index is searched by it. */
+	if (!s->raw_len || time_ns > s->last_ns)
+		put_time(s, time_ns);
+	put_raw(s, type, payload, len);
+	if (s->raw_len >= SESSION_BLOCK_FULL || now_ns() - s->opened_at >= BLOCK_NS)
+		return flush_stream(w, s, err);
+	return 0;
+}
+
+int session_flush(struct session_writer *w, struct err *err)
+{
+	int rc = is_failed(w, err);
+
+	for (size_t i = 0; i < w->stream_count && rc == 0; i++)
+		rc = flush_stream(w, w->streams[i], err);
+	return rc;
+}
+
+int session_end(struct session_writer *w, uint32_t stream, struct err *err)
+{
+	struct stream *s = find_stream(w, stream);
+	int rc = s ? flush_stream(w, s, err) : 0;
+
+	for (size_t i = 0; s && i < w->stream_count; i++)
+		if (w->streams[i] == s)
+			w->streams[i] = w->streams[--w->stream_count];
+	if (s)
+		stream_free(s);
+	return rc;
+}
+
+/* Index and trailer behind the last block. 0 or -errno. */
+static int write_index(const struct session_writer *w, int fd)
+{
+	bool tree = w->version == SESSION_TREE;
+	size_t entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
+	size_t bytes = w->index_len * entry, len = 8 + bytes + 4 + SESSION_TRAILER;
+	uint8_t *p = xcalloc(1, len), *at = p + 8;
+
+	memcpy(p, tree ? SESSION_INDEX_OF : SESSION_INDEX, 4);
+	session_put(p + 4, bytes, 4);
+	for (size_t i = 0; i < w->index_len; i++, at += entry) {
+		session_put(at, w->index[i].offset, 8);
+		session_put(at + 8, w->index[i].first_ns, 8);
+		session_put(at + 16, w->index[i].last_ns, 8);
+		if (tree)
+			session_put(at + 24, w->index[i].stream, 8);
+	}
+	session_put(at, session_crc(p + 8, bytes), 4);
+	session_put(at + 4, w->written, 8);
+	memcpy(at + 12, SESSION_END, 8);
+	int rc = write_all(fd, p, len);
+	free(p);
+	return rc;
+}
+
+int session_close(struct session_writer *w, struct err *err)
+{
+	int rc = session_flush(w, err);
+
+	if (rc == 0 && (rc = write_index(w, w->fd)) != 0)
+		rc = give_up(w, -rc, err);
+	writer_free(w);
+	return rc;
+}
+
+uint64_t session_written(const struct session_writer *w)
+{
+	return w->written;
+}
+
+/* The whole blocks of one file to another. 0, -errno of writing, or 1 when reading failed. */
+static int copy_bytes(int from, int to, uint64_t bytes)
+{
+	uint8_t *buf = xmalloc(1 << 20);
+	int rc = 0;
+
+	for (uint64_t at = 0; at < bytes && rc == 0;) {
+		size_t want = bytes - at < 1 << 20 ? (size_t)(bytes - at) : 1 << 20;
+		ssize_t n = pread(from, buf, want, (off_t)at);
+		if (n <= 0) {
+			rc = 1;
+			break;
+		}
+		rc = write_all(to, buf, (size_t)n);
+		at += (uint64_t)n;
+	}
+	free(buf);
+	return rc;
+}
+
+int session_copy(struct session_writer *w, const char *path, struct err *err)
+{
+	if (session_flush(w, NULL) && !w->index_len)
+		return is_failed(w, err);
+	int from = open(w->path, O_RDONLY | O_CLOEXEC);
+	if (from < 0)
+		return err_set(err, 125, "%s: cannot be read any more: %s; save a report instead", w->path, strerror(errno));
+	int to = create_file(path, err);
+	if (to < 0) {
+		close(from);
+		return -1;
+	}
+	int rc = copy_bytes(from, to, w->written);
+	if (rc == 0)
+		rc = write_index(w, to);
+	if (close(to) && rc == 0)
+		rc = -errno;
+	close(from);
+	if (rc == 0)
+		return 0;
+	if (rc > 0)
+		return err_set(err, 125, "%s: cannot be read any more; save a report instead", w->path);
+	return err_set(err, 125, "%s: %s: %s; what is there can be opened to its last whole block", path,
+		       rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
+}

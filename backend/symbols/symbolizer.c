@@ -1,0 +1,431 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * symbolizer.c - the symbolizer's thread.
+ *
+ * First all names from symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
+ * once); of both, what is on the screen before the rest, and last in, first out. What is on the screen overtakes
+ * at the other end, too: at most WAITING_MAX answers are given that nobody took, so that the loop, which has other things
+ * to do, is never far behind. Under the tests' delay the order is first in first out, else the newest would hold back
+ * all others.
+ *
+ * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's. Nothing can
+ * interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so whoever quits waits
+ * LEAVE_MS at most, which is enough for a worker that has nothing to do, and else leaves all to the worker.
+ */
+#include "symbols/symbolizer.h"
+
+#include "symbols/symbols.h"
+
+#include <errno.h>
+#include <malloc.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#define STAGES 2
+#define WAITING_MAX 800u
+#define LEAVE_MS 20
+#define SLICES_MAX 256u /* of a map that changes faster than it is read */
+
+unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+
+struct sym_worker {
+	struct symdw_places places;      /* owned, immutable */
+	uint64_t delay_ns;
+	void (*wake)(void *arg);
+	void *arg;
+	pthread_t thread;
+	struct sym_file *files;          /* main thread makes them, freed at the end */
+	struct sym_file *opened;         /* worker only, as what follows */
+	struct perfmap *map;             /* of generated code, of ... */
+	const struct sym_file *mapped;
+	bool read;                       /* files were, since the last rest */
+	uint64_t worked_ns;              /* the last time */
+	pthread_mutex_t lock;            /* guards what follows */
+	pthread_cond_t work, done;       /* done: an answer, or the end */
+	/* [1]: hurried */
+	struct sym_job *queues[2][STAGES];
+	struct answers { struct sym_answer *first, **tail; } answers[2];
+	size_t waiting;                  /* answers in these */
+	size_t open;                     /* jobs without a final answer */
+	bool stop, ended, left;          /* left: the worker frees all when it ends */
+};
+
+static void push(struct sym_worker *w, struct sym_job *job)
+{
+	struct sym_job **head = &w->queues[job->hurried][job->stage];
+
+	job->next = *head;
+	job->link = head;
+	if (job->next)
+		job->next->link = &job->next;
+	*head = job;
+}
+
+static void unlink_job(struct sym_job *job)
+{
+	*job->link = job->next;
+	if (job->next)
+		job->next->link = job->link;
+	job->link = NULL;
+}
+
+static struct timespec clock_at(uint64_t ns)
+{
+	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
+}
+
+static struct sym_job *oldest(struct sym_job *job)
+{
+	while (job->next)
+		job = job->next;
+	return job;
+}
+
+/* The next job, taken out; NULL when there is none that may be done yet. Locked. */
+static struct sym_job *pick(struct sym_worker *w, uint64_t *until_ns)
+{
+	*until_ns = 0;
+	for (int i = 0; i < 2 * STAGES; i++) {
+		struct sym_job *job = w->queues[i % 2 == 0][i / 2];
+		if (!job || (!job->hurried && w->waiting >= WAITING_MAX))
+			continue;
+		if (w->delay_ns)
+			job = oldest(job);
+		uint64_t due = job->asked_ns + w->delay_ns;
+		if (w->delay_ns && now_ns() < due) {
+			if (!*until_ns || due < *until_ns)
+				*until_ns = due;
+			continue;
+		}
+		unlink_job(job);
+		return job;
+	}
+	return NULL;
+}
+
+static struct sym_answer *answer_new(struct sym_job *job, int source, const struct symdw_frame *frames, size_t count)
+{
+	struct sym_answer *a = xcalloc(1, sizeof *a + count * sizeof *frames);
+
+	a->job = job;
+	a->source = source;
+	a->count = count;
+	if (count)
+		memcpy(a->frames, frames, count * sizeof *frames);
+	return a;
+}
+
+/* NULL: a slice of a large map was read; others have their turn before it goes on. */
+static struct sym_answer *work_on_generated(struct sym_worker *w, struct sym_job *job)
+{
+	struct symdw_frame frame;
+
+	if (w->mapped != job->file) {
+		perfmap_free(w->map);
+		w->map = perfmap_new(&job->file->where, &w->places);
+		w->mapped = job->file;
+	}
+	int rc = perfmap_name(w->map, job->pc, job->look, &frame);
+	job->look = false;
+	if (rc < 0 && job->slices++ < SLICES_MAX)
+		return NULL;
+	struct sym_answer *a = answer_new(job, rc > 0 ? SYMBOL_TABLE : SYMBOL_NONE, &frame, rc > 0);
+	a->version = perfmap_version(w->map);
+	a->problem = perfmap_problem(w->map);
+	a->final = true;
+	return a;
+}
+
+/* Not locked: the slow part. */
+static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
+{
+	struct sym_file *file = job->file;
+	struct symdw_frame frames[SYMDW_FRAMES_MAX];
+	struct sym_answer *a;
+	char *problem = NULL;
+
+	struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
+	memcpy(where.pids, file->pids, sizeof where.pids);
+	if (!file->tried) {
+		file->tried = true;
+		file->opened = symdw_open(&where, &w->places, &problem);
+		file->next_opened = w->opened;
+		w->opened = file;
+	}
+	if (job->given && !file->has_given) {
+		file->has_given = true;
+		symdw_give(file->opened, &where, file->given);
+	}
+	if (job->stage == 0) {
+		size_t n = symdw_table(file->opened, job->pc, frames);
+		a = answer_new(job, n ? SYMBOL_TABLE : SYMBOL_NONE, frames, n);
+	} else {
+		size_t n = symdw_lines(file->opened, job->pc, frames, SYMDW_FRAMES_MAX);
+		a = answer_new(job, n ? SYMBOL_DWARF : SYMBOL_NONE, frames, n);
+		a->final = true;
+		a->no_dwarf = !symdw_has_dwarf(file->opened);
+	}
+	a->problem = problem;
+	return a;
+}
+
+/* Locked, so that nobody is woken once the worker was left. */
+static void give(struct sym_worker *w, struct sym_answer *a)
+{
+	bool first = !w->waiting++;
+	/* Answers to one job stay in order. */
+	struct answers *to = &w->answers[a->job->hurried && !a->job->waiting];
+
+	*to->tail = a;
+	to->tail = &a->next;
+	a->job->waiting++;
+	if (a->final) {
+		w->open--;
+	} else {
+		a->job->stage++;
+		push(w, a->job);
+	}
+	pthread_cond_signal(&w->done);
+	if (first && !w->stop)
+		w->wake(w->arg);
+}
+
+static void worker_release(struct sym_worker *w)
+{
+	struct sym_answer *a;
+
+	while ((a = sym_take(w, false))) {
+		if (a->final)
+			free(a->job);
+		sym_answer_free(a);
+	}
+	for (int i = 0; i < 2 * STAGES; i++)
+		for (struct sym_job *job; (job = w->queues[i % 2][i / 2]);) {
+			unlink_job(job);
+			free(job);
+		}
+	while (w->files) {
+		struct sym_file *next = w->files->next;
+		symdw_close(w->files->opened);
+		free(w->files->path);
+		free(w->files->given);
+		free(w->files);
+		w->files = next;
+	}
+	perfmap_free(w->map);
+	for (size_t i = 0; i < w->places.dir_count; i++)
+		free((char *)w->places.dirs[i]);
+	free((void *)w->places.dirs);
+	free((char *)w->places.sysroot);
+	pthread_mutex_destroy(&w->lock);
+	pthread_cond_destroy(&w->work);
+	pthread_cond_destroy(&w->done);
+	free(w);
+}
+
+/* Locked, but while it lets go. */
+static void wait_for_work(struct sym_worker *w, uint64_t until)
+{
+	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;
+
+	if (rest_ns && rest_ns <= now_ns()) {
+		w->read = false;
+		pthread_mutex_unlock(&w->lock);
+		for (struct sym_file *f = w->opened; f; f = f->next_opened)
+			symdw_rest(f->opened);
+		malloc_trim(0); /* libdw's memory lies between what stays */
+		pthread_mutex_lock(&w->lock);
+		return;
+	}
+	if (rest_ns && (!until || rest_ns < until))
+		until = rest_ns;
+	struct timespec t = clock_at(until);
+	if (until)
+		pthread_cond_timedwait(&w->work, &w->lock, &t);
+	else
+		pthread_cond_wait(&w->work, &w->lock);
+}
+
+static void *worker(void *arg)
+{
+	struct sym_worker *w = arg;
+	uint64_t until;
+
+	pthread_mutex_lock(&w->lock);
+	while (!w->stop) {
+		struct sym_job *job = pick(w, &until);
+		if (!job) {
+			wait_for_work(w, until);
+			continue;
+		}
+		pthread_mutex_unlock(&w->lock);
+		struct sym_answer *a = job->file->generated ? work_on_generated(w, job) : work_on(w, job);
+		if (!job->file->generated) {
+			w->read = true;
+			w->worked_ns = now_ns();
+		}
+		pthread_mutex_lock(&w->lock);
+		if (a)
+			give(w, a);
+		else
+			push(w, job);
+	}
+	w->ended = true;
+	bool left = w->left;
+	pthread_cond_signal(&w->done);
+	pthread_mutex_unlock(&w->lock);
+	if (left)
+		worker_release(w);
+	return NULL;
+}
+
+static void copy_places(struct symdw_places *to, const struct symdw_places *from)
+{
+	const char **dirs = xcalloc(from->dir_count, sizeof *dirs);
+
+	for (size_t i = 0; i < from->dir_count; i++)
+		dirs[i] = xstrdup(from->dirs[i]);
+	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs, from->dir_count };
+}
+
+struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg)
+{
+	struct sym_worker *w = xcalloc(1, sizeof *w);
+	pthread_condattr_t attr;
+	sigset_t all, old;
+
+	copy_places(&w->places, places);
+	w->delay_ns = delay_ms * 1000000ull;
+	w->wake = wake;
+	w->arg = arg;
+	for (int i = 0; i < 2; i++)
+		w->answers[i].tail = &w->answers[i].first;
+	pthread_mutex_init(&w->lock, NULL);
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&w->done, &attr);
+	pthread_cond_init(&w->work, &attr);
+	pthread_condattr_destroy(&attr);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	int rc = pthread_create(&w->thread, NULL, worker, w);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (rc)
+		die(125, "symbols: no thread for them: %s; raise the limit of processes", strerror(rc));
+	return w;
+}
+
+void sym_worker_free(struct sym_worker *w)
+{
+	struct timespec until = clock_at(now_ns() + LEAVE_MS * 1000000ull);
+
+	pthread_mutex_lock(&w->lock);
+	w->stop = true;
+	pthread_cond_signal(&w->work);
+	while (!w->ended && pthread_cond_timedwait(&w->done, &w->lock, &until) == 0)
+		;
+	w->left = !w->ended;
+	bool left = w->left;
+	if (left)
+		pthread_detach(w->thread);
+	pthread_mutex_unlock(&w->lock);
+	if (left)
+		return;
+	pthread_join(w->thread, NULL);
+	worker_release(w);
+}
+
+/* The same file is opened once, however often it was loaded. */
+struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
+{
+	for (struct sym_file *f = w->files; f; f = f->next)
+		if (!f->generated && !strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
+		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
+		    !memcmp(f->pids, where->pids, sizeof f->pids))
+			return f;
+	struct sym_file *f = xcalloc(1, sizeof *f);
+	f->path = xstrdup(where->path);
+	f->build_id_len = where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
+	if (f->build_id_len)
+		memcpy(f->build_id, where->build_id, f->build_id_len);
+	f->vdso = where->vdso;
+	memcpy(f->pids, where->pids, sizeof f->pids);
+	f->next = w->files;
+	w->files = f;
+	return f;
+}
+
+void sym_file_give(struct sym_file *f, char *path)
+{
+	f->given = path;
+}
+
+struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_where *where)
+{
+	struct sym_file *f = xcalloc(1, sizeof *f);
+
+	f->generated = true;
+	f->where = *where;
+	f->path = xstrdup("");
+	f->next = w->files;
+	w->files = f;
+	return f;
+}
+
+void sym_ask(struct sym_worker *w, struct sym_job *job)
+{
+	job->asked_ns = now_ns();
+	job->stage = 0;
+	pthread_mutex_lock(&w->lock);
+	push(w, job);
+	w->open++;
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+}
+
+void sym_hurry(struct sym_worker *w, struct sym_job *job)
+{
+	if (w->delay_ns)
+		return;
+	pthread_mutex_lock(&w->lock);
+	bool waits = job->link != NULL;
+	if (waits)
+		unlink_job(job);
+	job->hurried = true;
+	if (waits)
+		push(w, job);
+	pthread_cond_signal(&w->work);
+	pthread_mutex_unlock(&w->lock);
+}
+
+struct sym_answer *sym_take(struct sym_worker *w, bool wait)
+{
+	pthread_mutex_lock(&w->lock);
+	while (wait && !w->waiting && w->open)
+		pthread_cond_wait(&w->done, &w->lock);
+	struct answers *from = &w->answers[w->answers[1].first != NULL];
+	struct sym_answer *a = from->first;
+	if (a) {
+		from->first = a->next;
+		if (!from->first)
+			from->tail = &from->first;
+		a->job->waiting--;
+		if (w->waiting-- == WAITING_MAX)
+			pthread_cond_signal(&w->work);
+	}
+	pthread_mutex_unlock(&w->lock);
+	return a;
+}
+
+void sym_answer_free(struct sym_answer *a)
+{
+	for (size_t i = 0; i < a->count; i++) {
+		free(a->frames[i].function);
+		free(a->frames[i].file);
+	}
+	free(a->problem);
+	free(a);
+}

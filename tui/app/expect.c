@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * expect.c - x: a call site is expected, and so no finding. The session has it, and a file of rules can be made
+ * of it (w NAME.supp) for other runs.
+ */
+#include "app/actions.h"
+
+#include "query/expected.h"
+
+unsigned action_expect(struct app *a, const struct site *s)
+{
+	char key[EXPECTED_KEY_MAX], rule[2 * EXPECTED_KEY_MAX];
+	bool on = !(s->flags & ROW_EXPECTED);
+
+	if (!query_site_key(a->query, s->id, key))
+		return VIEW_DRAW;
+	if (s->flags & ROW_PENDING) { /* the rule would be of a place without a name */
+		status_error("not marked: its name is on its way");
+		return VIEW_DRAW;
+	}
+	expected_rule_of(rule, key);
+	if (watch_expect(a->watch, rule, on))
+		status_error("not marked: there are %u rules already", EXPECTED_MAX);
+	else if (watch_target(a->watch)->kind == TARGET_FILE)
+		status_say("%s: %s; w keeps that", key, on ? "expected" : "not expected");
+	else
+		status_say("%s: %s", key, on ? "expected" : "not expected");
+	return VIEW_REFRESH;
+}
+
+int action_suppress(struct app *a, const char *path)
+{
+	struct expected *e = expected_new();
+	const struct expected_rule *rules;
+	struct err wrong = { 0 }, err = { 0 };
+	size_t n = 0, refused = 0;
+
+	if (expected_read(e, path, &wrong, &err) == 0)
+		n = expected_rules(e, &rules);
+	for (size_t i = 0; i < n; i++)
+		refused += watch_expect(a->watch, rules[i].text, rules[i].on) != 0;
+	expected_free(e);
+	app_act(a, VIEW_RESORT);
+	if (*err.text)
+		return status_error("%s", err.text);
+	if (refused)
+		return status_error("%s: %zu rules are too many and not used", path, refused);
+	if (*wrong.text)
+		return status_error("%s", wrong.text);
+	status_say("%zu rules of %s", n, path);
+	return 0;
+}
+
+int action_save_rules(struct app *a, const char *path)
+{
+	const struct expected *e = watch_expected(a->watch);
+	const struct expected_rule *rules;
+	struct err err = { 0 };
+
+	if (!expected_rules(e, &rules))
+		return status_error("not saved: nothing is marked as expected (x)");
+	if (expected_write(e, path, &err))
+		return status_error("%s", err.text);
+	status_say("saved: %s", path);
+	return 0;
+}

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * filter.c - the filter as it is typed, completed by Tab, and set by other keys.
+ */
+#include "app/actions.h"
+
+#include <string.h>
+
+#define CANDIDATES 200
+
+int action_set_filter(struct app *a, const char *text)
+{
+	struct err err = { 0 };
+
+	if (strlen(text) >= sizeof a->filter)
+		return status_error("the filter is too long");
+	if (query_set_filter(a->query, text, &err))
+		return status_error("%s", err.text);
+	snprintf(a->filter, sizeof a->filter, "%s", text);
+	app_refresh(a, true);
+	return 0;
+}
+
+bool filter_of_threads(const struct app *a)
+{
+	const char *word = strstr(a->filter, "thread:");
+
+	return word && (word == a->filter || word[-1] == ' ');
+}
+
+/* --- completion */
+
+struct candidates {
+	const char *word;        /* as it was typed */
+	size_t wanted;           /* this one */
+	char *out;               /* PROMPT_WORD bytes */
+	size_t count;
+	const char *seen[CANDIDATES];
+};
+
+/* Words are divided by spaces: a name that has one cannot be asked for as a whole. */
+static void offer(struct candidates *c, const char *before, const char *name, bool anywhere)
+{
+	const char *typed = c->word + strlen(before);
+	bool fits = name && *name && !strchr(name, ' ') &&
+		    (anywhere ? strcasestr(name, typed) != NULL : !strncmp(name, typed, strlen(typed)));
+
+	for (size_t i = 0; fits && i < c->count; i++)
+		fits = strcmp(c->seen[i], name) != 0;
+	if (!fits || c->count == CANDIDATES)
+		return;
+	if (c->count == c->wanted)
+		snprintf(c->out, PROMPT_WORD, "%s%s", before, name);
+	c->seen[c->count++] = name;
+}
+
+static void offer_names(struct app *a, struct candidates *c)
+{
+	static const char *const words[] = { "lib:", "thread:", "age>", "age<", "size>", "grew", "new" };
+	const struct site *sites;
+	size_t n = query_sites(a->query, BY_LIVE, false, false, &sites);
+
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		offer(c, "", words[i], false);
+	for (size_t i = 0; *c->word && i < n; i++) {
+		offer(c, "", sites[i].name, true);
+		offer(c, "", sites[i].caller, true);
+	}
+}
+
+/* The n-th word that what was typed may stand for. */
+static bool complete(void *arg, const char *word, size_t n, char *out)
+{
+	struct app *a = arg;
+	struct candidates c = { .word = word, .wanted = n, .out = out };
+
+	*out = 0;
+	if (!strncmp(word, "lib:", 4)) {
+		for (size_t i = 0; i < a->figures.owner_count; i++)
+			offer(&c, "lib:", a->figures.owners[i].name, true);
+	} else if (!strncmp(word, "thread:", 7)) {
+		for (uint32_t i = 0; i < model_thread_count(a->model); i++) {
+			const struct thread *t = model_thread(a->model, i);
+			if (t && t->known)
+				offer(&c, "thread:", t->name, true);
+		}
+	} else {
+		offer_names(a, &c);
+		app_refresh(a, false); /* the view's rows were lent by the same question */
+	}
+	return *out;
+}
+
+/* --- prompts */
+
+/* "foo:bar" is a name to look for, as "std::string" is; who meant a word of the filter is told. */
+static void say_unknown_words(const char *text)
+{
+	char copy[sizeof ((struct app *)0)->filter], *save = NULL;
+
+	snprintf(copy, sizeof copy, "%s", text);
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
+		size_t n = strspn(w, "abcdefghijklmnopqrstuvwxyz");
+		bool known = !strncmp(w, "lib:", 4) || !strncmp(w, "thread:", 7) || !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
+		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) && w[n + 1])
+			status_say("\"%s\" is looked for as a name; words of the filter are lib: thread: age> age< size> grew new", w);
+	}
+}
+
+static void filtering(void *arg, enum prompt_event e, const char *text)
+{
+	if (e == PROMPT_DONE && !action_set_filter(arg, text))
+		say_unknown_words(text);
+}
+
+void action_filter(struct app *a)
+{
+	prompt_line(&a->prompt, "Filter (Tab completes): ", a->filter, filtering, a);
+	prompt_completes(&a->prompt, complete);
+}
+
+/* The filter with this word in the place of those that begin like it; NULL: without them. */
+static int replace_word(struct app *a, const char *begin, const char *word)
+{
+	char text[2 * sizeof a->filter] = "", copy[sizeof a->filter], *save = NULL;
+	size_t n = 0;
+
+	snprintf(copy, sizeof copy, "%s", a->filter);
+	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save))
+		if (strncmp(w, begin, strlen(begin)) && n < sizeof text)
+			n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", w);
+	if (word && n < sizeof text)
+		n += (size_t)snprintf(text + n, sizeof text - n, "%s%s", n ? " " : "", word);
+	return action_set_filter(a, text);
+}
+
+static void older(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+	char word[64];
+
+	if (e != PROMPT_DONE)
+		return;
+	if (strchr(text, ' ')) {
+		status_error("an age is one word: 60s, 5m, 2h");
+		return;
+	}
+	snprintf(word, sizeof word, "age>%.50s", text);
+	if (!replace_word(a, "age>", *text ? word : NULL) && *text)
+		status_say("LIVE and BLOCKS are of blocks older than %s; a and Enter: of all", text);
+}
+
+void action_older(struct app *a)
+{
+	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; nothing: all): ", "", older, a);
+}
+
+unsigned action_zoom_thread(struct app *a, uint32_t tid)
+{
+	char word[32];
+
+	if (!tid) {
+		status_error("this row is of several threads: those that none could be told apart for");
+		return VIEW_DRAW;
+	}
+	snprintf(word, sizeof word, "thread:%u", tid);
+	if (!replace_word(a, "thread:", word)) {
+		app_show(a, VIEW_TREE);
+		status_say("LIVE and BLOCKS are of blocks that thread %u allocated; Esc: of all", tid);
+	}
+	return VIEW_DRAW;
+}

@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * header.c - the lines above every view: the header (what is watched, and whether the numbers can be trusted), the
+ * verdict or what is in its way, the totals, and live over time. Parts that do not fit are left out whole, the
+ * least important first; warnings are never among them.
+ */
+#include "app/ages.h"
+#include "app/app.h"
+#include "report/coverage.h"
+#include "widgets/cells.h"
+#include "app/header.h"
+#include "widgets/graph.h"
+#include "widgets/mouse.h"
+#include "report/report.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <signal.h>
+#include <string.h>
+
+struct part {
+	enum role role;
+	char text[160];
+};
+
+static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...)
+	PRINTF(4, 5);
+static struct part *add(struct part *parts, size_t *n, enum role r, const char *format, ...)
+{
+	va_list ap;
+
+	va_start(ap, format);
+	vsnprintf(parts[*n].text, sizeof parts[0].text, format, ap);
+	va_end(ap);
+	parts[*n].role = r;
+	return &parts[(*n)++];
+}
+
+/* Draws parts left to right with `gap` columns between, as many as fit; returns the end. */
+static int draw_parts(const struct area *a, int y, int x, int limit, const struct part *parts,
+		      size_t n, int gap)
+{
+	for (size_t i = 0; i < n; i++) {
+		int w = text_width(parts[i].text);
+		if (i && x + w > limit)
+			continue;
+		draw_clip(a, y, x, limit - x, parts[i].role, CLIP_END, parts[i].text);
+		x += w + gap;
+	}
+	return x;
+}
+
+static const char *target_name(const struct app *a)
+{
+	const struct program *p = model_program(a->model);
+
+	return p && *p->name ? p->name : watch_target(a->watch)->text;
+}
+
+static const char *processes_key(char *out)
+{
+	return key_label(out, request_key(REQ_PROCESSES, 0));
+}
+
+/* "+4: P lists" */
+static void add_others(const struct app *a, const struct area *s, struct part *parts, size_t *n)
+{
+	const struct others *o = &a->others;
+	char key[16], count[32];
+
+	if (o->running)
+		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running), processes_key(key), s->w < 60 ? "" : " lists");
+	else if (o->over)
+		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over), processes_key(key));
+}
+
+static void add_state(const struct app *a, struct part *parts, size_t *n)
+{
+	const struct figures *f = &a->figures;
+	char clock[32], span[32];
+	int loading = watch_loading(a->watch);
+	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
+	bool file = watch_target(a->watch)->kind == TARGET_FILE;
+
+	bool instant = f->past || figures_over(f) || file; /* one that stays has its milliseconds */
+	if (instant)
+		graph_clock(clock, f, &a->time, f->at_ns);
+	else
+		text_clock(clock, f->at_ns);
+	if (f->past && !a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "PAST %s, %s ago", clock,
+		    graph_ago(span, f, &a->time, f->time_ns - f->at_ns));
+	else if (f->state == MTW_EXITED && f->status_known)
+		add(parts, n, f->status ? ROLE_HEADER_BAD : ROLE_HEADER_STRONG, "EXITED %d at %s",
+		    f->status, clock);
+	else if (f->state == MTW_EXITED)
+		add(parts, n, ROLE_HEADER_STRONG, "ENDED at %s", clock);
+	else if (f->state == MTW_SIGNALLED)
+		add(parts, n, ROLE_HEADER_BAD, "KILLED by SIG%s at %s",
+		    sigabbrev_np(f->status) ? sigabbrev_np(f->status) : "?", clock);
+	else if (f->state == MTW_DETACHED)
+		add(parts, n, ROLE_HEADER_STRONG, "DETACHED at %s", clock);
+	else if (f->state == MTW_CUT)
+		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
+	else if (file)
+		add(parts, n, ROLE_HEADER_STRONG, watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
+	else if (!model_program(a->model))
+		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
+	else if (stale || f->state == MTW_LINK_LOST)
+		add(parts, n, ROLE_HEADER_BAD, "STALE %s since %s", text_span(span, stale), clock);
+	else
+		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
+	if (travel_under_way(a) && !a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "going to %s", graph_clock(span, f, &a->time, a->travel.to_ns));
+	if (a->travel.home)
+		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
+		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
+	if (f->final && !file && !f->past)
+		add(parts, n, ROLE_HEADER_WARNING, "final");
+	const struct totals *coming = model_coming(watch_now(a->watch));
+	if (loading < 100 && coming) {
+		if (coming->time_ns)
+			add(parts, n, ROLE_HEADER_WARNING, "loading %d%%, %s live now", loading,
+			    text_bytes(span, live_bytes(&coming->sum)));
+		else
+			add(parts, n, ROLE_HEADER_WARNING, "loading");
+	} else if (loading < 100 && model_program(a->model)) {
+		double known =
+			live ? 100.0 * (double)f->totals.live_sent_bytes / (double)live : 100;
+		add(parts, n, ROLE_HEADER_WARNING, "loading %d%% (%.0f%% of live)", loading,
+		    floor(known));
+	}
+	if (a->paused)
+		add(parts, n, ROLE_HEADER_WARNING, "PAUSED +%s",
+		    text_span(span, now_ns() - f->taken_ns));
+}
+
+void frame_header(const struct app *a, const struct area *s)
+{
+	const struct program *p = model_program(a->model);
+	const struct figures *f = &a->figures;
+	const struct totals *t = &f->totals;
+	struct part left[9], right[12];
+	size_t n = 0, m = 0;
+	char done[32], asked[32], memory[32], recorded[120], share[QUALITY_TEXT];
+
+	draw_fill(s, 0, 0, -1, ROLE_HEADER);
+	if (s->w >= 60)
+		add(left, &n, ROLE_HEADER_STRONG, "memtop");
+	if (p && p->pid && s->w >= 50) /* 0: it did not say yet */
+		add(left, &n, ROLE_HEADER_STRONG, "%s [%u]", target_name(a), p->pid);
+	else
+		add(left, &n, ROLE_HEADER_STRONG, "%s", target_name(a));
+	add_others(a, s, left, &n);
+	add_state(a, left, &n);
+	if (f->children && !a->others.running)
+		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children", f->children);
+	if (f->lost_events)
+		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
+	else
+		add(right, &m, ROLE_HEADER, "0 lost");
+	if (f->quality.cut_blocks)
+		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%", quality_share(share, f->quality.whole));
+	const struct recorded *filter = model_filter(a->model);
+	if (filter)
+		add(right, &m, ROLE_HEADER_WARNING, "%s",
+		    report_filter(filter, true, recorded, sizeof recorded));
+	else if (f->estimate)
+		add(right, &m, ROLE_HEADER_WARNING, "~ was sampled");
+	if (f->symbols_done < f->symbols_asked)
+		add(right, &m, ROLE_HEADER_WARNING, "symbols %s/%s",
+		    text_count(done, f->symbols_done), text_count(asked, f->symbols_asked));
+	if (isnan(f->quality.hooks) && t->time_ns)
+		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
+	else if (t->time_ns)
+		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
+		    text_bytes(memory, t->agent_memory_bytes), f->quality.hooks + f->quality.server);
+	if (!filter && !f->estimate)
+		add(right, &m, ROLE_HEADER, "every block");
+	if (!f->quality.cut_blocks && !isnan(f->quality.whole))
+		add(right, &m, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
+	if (!isnan(f->quality.remembered))
+		add(right, &m, ROLE_HEADER, "cached %s%%", quality_share(share, f->quality.remembered));
+	if (watch_target(a->watch)->text[0] && !a->options->child && a->watch == a->first)
+		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
+	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
+	size_t fit = 0;
+	while (fit < m && width + text_width(right[fit].text) + 2 <= s->w - x)
+		width += text_width(right[fit++].text) + 2;
+	x = s->w - width;
+	for (size_t i = fit; p && i-- > 0; x += text_width(right[i].text) + 2)
+		draw_text(s, 0, x + 1, right[i].role, right[i].text);
+}
+
+/* --- the verdict, or what is in its way */
+
+const char *frame_empty_reason(const struct app *a)
+{
+	static char text[600];
+	const char *capture = model_option(a->model, "capture");
+
+	if (!model_program(a->model)) {
+		const char *problem = watch_problem(a->watch);
+		return problem ? problem : "connecting: nothing has answered yet";
+	}
+	if (ages_missing(a))
+		return ages_missing(a);
+	if (a->building >= 0)
+		return "building: the rows are not there yet";
+	if (a->filter[0]) {
+		snprintf(text, sizeof text, "nothing matches the filter \"%s\" (Esc removes it)",
+			 a->filter);
+		return text;
+	}
+	if (capture && !strcmp(capture, "off"))
+		return "NOT COUNTING: the capture is off (:set capture=on)";
+	if (a->figures.totals.sum.alloc_blocks == 0 && model_filter(a->model)) {
+		char what[400];
+		snprintf(text, sizeof text, "nothing yet that passes the agent's filter: %s",
+			 report_filter(model_filter(a->model), false, what, sizeof what));
+		return text;
+	}
+	if (a->figures.totals.sum.alloc_blocks == 0)
+		return a->figures.final
+			       ? "the program ended without an allocation that the agent could see "
+				 "(static, or with an allocator of its own?)"
+			       : "waiting for the first allocation";
+	if (!a->figures.complete)
+		return "loading: the first rows are on their way";
+	if (live_blocks(&a->figures.totals.sum))
+		return "no rows yet";
+	return "nothing is live";
+}
+
+#define VERDICT_LEAST 30 /* columns: in less, another process that matters more has all of the line */
+
+/* At the right: another process that is worth a look. What is left of the line. */
+static struct area draw_hint(const struct app *a, const struct area *s, int y)
+{
+	struct area left = *s;
+	char text[160], key[16];
+
+	if (!a->others.hint[0])
+		return left;
+	snprintf(text, sizeof text, "%s; %s", a->others.hint, processes_key(key));
+	int wide = text_width(text), x = s->w - wide - 1;
+	if (x < VERDICT_LEAST)
+		x = 1;
+	draw_clip(s, y, x, s->w - x, ROLE_WARNING, CLIP_END, text);
+	mouse_request(s, y, x, wide, REQ_PROCESSES);
+	left.w = x - 1;
+	return left;
+}
+
+void frame_verdict(const struct app *a, const struct area *line, int y)
+{
+	const struct area rest = draw_hint(a, line, y), *s = &rest;
+	static const struct { enum role role; enum glyph glyph;
+	} looks[] = {
+		[V_WATCHING] = {ROLE_DIM, GLYPH_DOT},  [V_FLAT] = {ROLE_GOOD, GLYPH_FLAT},
+		[V_GROWING] = {ROLE_BAD, GLYPH_GROWS}, [V_FILLING] = {ROLE_WARNING, GLYPH_SLOWING},
+		[V_STEP] = {ROLE_WARNING, GLYPH_STEP}, [V_SHRINKING] = {ROLE_GOOD, GLYPH_DOWN},
+		[V_RSS_GROWING] = {ROLE_WARNING, GLYPH_GROWS},
+		[V_ENDED] = {ROLE_NORMAL, GLYPH_DOT},  [V_EMPTY] = {ROLE_DIM, GLYPH_DOT},
+	};
+	const struct verdict *v = &a->figures.verdict;
+	const char *problem = watch_problem(a->watch);
+
+	if (problem && !watch_live(a->watch) && !a->figures.final && a->figures.state != MTW_CUT) {
+		draw_clip(s, y, 1, s->w - 1, ROLE_BAD, CLIP_END, problem);
+		return;
+	}
+	if (!model_program(a->model)) {
+		draw_clip(s, y, 1, s->w - 1, ROLE_WARNING, CLIP_END, frame_empty_reason(a));
+		return;
+	}
+	draw_text(s, y, 1, looks[v->kind].role, text_glyph(looks[v->kind].glyph));
+	draw_clip(s, y, 3, s->w - 3, looks[v->kind].role, CLIP_END, v->text);
+}
+
+#define PEAK_NEAR 50 /* what was just higher by less than such a part is a peak of now */
+#define TOTALS_WIDE 100 /* columns; in less, what is born and what goes is worth more than how many bytes that is */
+#define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
+
+void frame_totals(const struct app *a, const struct area *s, int y)
+{
+	const struct figures *f = &a->figures;
+	const struct totals *t = &f->totals;
+	const char *about = f->estimate ? "~" : "";
+	uint64_t live = live_bytes(&t->sum);
+	struct part parts[8];
+	size_t n = 0;
+	struct part *rates = NULL;
+	char one[32], two[32], span[32];
+
+	bool late = hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
+
+	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
+	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
+	if (f->rss_bytes && (s->w < TOTALS_WIDE || late))
+		add(parts, &n, ROLE_NUMBER, "RSS %s", text_bytes(one, f->rss_bytes));
+	else if (f->rss_bytes)
+		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
+		    text_bytes(one, f->rss_bytes), 100.0 * (double)live / (double)f->rss_bytes);
+	if (!figures_over(f) && s->w < TOTALS_WIDE) {
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s", about, text_short(one, f->ten.alloc_blocks));
+		add(parts, &n, ROLE_FREE, "Free %s%s/s", about, text_short(one, f->ten.free_blocks));
+	} else if (!figures_over(f)) {
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s%s/s", about,
+		    text_short(one, f->ten.alloc_blocks), about,
+		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
+		rates = add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
+		    text_short(one, f->ten.free_blocks), about,
+		    text_bytes(two, (uint64_t)f->ten.free_bytes));
+	}
+	bool near = t->peak_bytes - t->peak_bytes / PEAK_NEAR <= live && t->peak_time_ns + 2000000000 > f->at_ns;
+	if (t->peak_bytes <= live || near)
+		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
+	else
+		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about, text_bytes(one, t->peak_bytes),
+		    text_span(span,
+			      f->at_ns > t->peak_time_ns ? f->at_ns - t->peak_time_ns : 0));
+	int gap = 4, width = 1;
+	for (size_t i = 0; i < n; i++)
+		width += text_width(parts[i].text) + (i ? gap : 0);
+	if (rates && width - 2 * ((int)n - 1) + (int)strlen(RATES_OVER) <= s->w) {
+		strcat(rates->text, RATES_OVER);
+		width += (int)strlen(RATES_OVER);
+	}
+	while (gap > 2 && width > s->w) {
+		gap--;
+		width -= (int)n - 1;
+	}
+	draw_parts(s, y, 1, s->w, parts, n, gap);
+}
+
+void frame_strip(const struct app *a, const struct area *s, int y)
+{
+	const struct figures *f = &a->figures;
+	int w = s->w / 3, x = w + 2;
+	char span[32];
+	uint64_t live = live_bytes(&f->totals.sum);
+
+	graph_strip(s, y, 1, w, f, &a->time);
+	graph_span(span, graph_window(f, &a->time));
+	x += draw_text(s, y, x, ROLE_DIM, span) + 2;
+	for (size_t i = 0; i < f->owner_count && live; i++) {
+		char text[96];
+		double part = 100.0 * (double)live_bytes(&f->owners[i].sum) / (double)live;
+		snprintf(text, sizeof text, "%c %.40s %.0f%%", f->owners[i].letter,
+			 f->owners[i].name, part);
+		int wide = text_width(text);
+		if (x + wide >= s->w || part < 0.5)
+			break;
+		draw_text(s, y, x, draw_owner_role(f->owners[i].letter), text);
+		x += wide + 2;
+	}
+}

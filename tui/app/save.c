@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * save.c - w: the session or a report into a file; the ending of its name says which. Asks for the
+ * name; app/saver.c writes.
+ */
+#include "app/actions.h"
+#include "base/sanitize.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+const char *action_path(const char *typed, char out[PATH_MAX])
+{
+	const char *home = getenv("HOME");
+
+	if (!home || typed[0] != '~' || (typed[1] && typed[1] != '/') ||
+	    (size_t)snprintf(out, PATH_MAX, "%s%s", home, typed + 1) >= PATH_MAX)
+		return typed;
+	return out;
+}
+
+void action_save_as(struct app *a, const char *path)
+{
+	const char *dot = strrchr(path, '.');
+	const struct export_format *format = export_by_path(path);
+
+	if (dot && !strcmp(dot, ".supp")) {
+		action_save_rules(a, path);
+		return;
+	}
+	if (!format && (!dot || strcmp(dot, ".mtop"))) {
+		status_error("%s: which format? end the name in .mtop, .json, .txt or .supp", path);
+		return;
+	}
+	saver_start(a, format, path);
+}
+
+static char pending[PATH_MAX];
+
+static void overwriting(void *arg, enum prompt_event e, const char *text)
+{
+	(void)text;
+	if (e == PROMPT_DONE)
+		action_save_as(arg, pending);
+	else
+		status_say("not saved");
+}
+
+static void naming(void *arg, enum prompt_event e, const char *text)
+{
+	struct app *a = arg;
+	char path[PATH_MAX];
+
+	if (e != PROMPT_DONE || !*text)
+		return;
+	text = action_path(text, path);
+	if (access(text, F_OK)) {
+		action_save_as(a, text);
+		return;
+	}
+	snprintf(pending, sizeof pending, "%s", text);
+	prompt_ask(&a->prompt, "It exists.  o: overwrite   Esc: keep it", "o", overwriting, a);
+}
+
+void action_save(struct app *a)
+{
+	const struct program *p = model_program(a->model);
+	char name[128], when[32], program[64];
+	time_t now = time(NULL);
+	struct tm tm;
+
+	localtime_r(&now, &tm);
+	strftime(when, sizeof when, "%H%M%S", &tm);
+	foreign_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
+	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
+	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
+	prompt_offers(&a->prompt);
+}

@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * saver.c - writes a report or the session while the view goes on.
+ *
+ * A report and a session want the name of every stack, and of a large program it takes seconds to make
+ * them. So the names are asked for in slices between the keys, and when they are there a forked child, which
+ * has the model as it was at that instant, writes the file and says through a pipe what failed. The
+ * child has one thread: it never asks the symbolizer, touches no terminal, and ends by _exit.
+ * A session is copied as it lies on the disk, with the names that came: it may be a gigabyte, the child does that too.
+ *
+ * One file at a time. It is written beside its name and renamed when it is whole, so that a full
+ * disk leaves no half of one. When the view ends, a session is finished with the names that are there.
+ */
+#include "app/actions.h"
+
+#include "base/loop.h"
+#include "base/atomic_file.h"
+#include "symbols/symbols.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define SLICE_MS 20
+#define SLICE_LOCATIONS 20000u
+
+static struct {
+	struct app *app;                 /* NULL: nothing is being saved */
+	const struct export_format *format; /* NULL: the session itself */
+	char path[PATH_MAX];             /* as it was typed */
+	struct replacement file;
+	uint32_t asked;                  /* locations whose names were asked for */
+	struct loop_source *timer, *reader;
+	int fd;                          /* the child's words; -1: it was not started */
+	pid_t pid;
+	char said[256];
+	size_t said_len;
+} job;
+
+static void finish(void)
+{
+	loop_remove(job.timer);
+	loop_remove(job.reader);
+	if (job.fd >= 0)
+		close(job.fd);
+	job.timer = job.reader = NULL;
+	job.fd = -1;
+	job.app->due = job.app->moved = true;
+	job.app = NULL;
+}
+
+bool saver_naming(void)
+{
+	return job.app && job.fd < 0;
+}
+
+/* --- the child */
+
+static int write_report(struct err *err)
+{
+	struct app *a = job.app;
+	struct export_options o = { .from = model_base(a->model), .to = model_until(a->model),
+				    .changes = model_diffing(a->model) };
+	FILE *out = fopen(job.file.part, "wxe");
+
+	if (!out)
+		return err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	int rc = job.format->write(a->watch, a->query, &o, out, err);
+	if (fclose(out) && rc == 0)
+		rc = err_set(err, 3, "%s: %s", job.path, strerror(errno));
+	return rc;
+}
+
+/* As watch_save(). */
+static int write_file(struct err *err)
+{
+	replace_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
+	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
+	if (rc < 0)
+		replace_give_up(&job.file);
+	else if (replace_end(&job.file, err))
+		rc = -1;
+	return rc;
+}
+
+static _Noreturn void child(int fd)
+{
+	struct err err = { 0 };
+	sigset_t all;
+
+	/* Handlers of the loop would write into the parent's pipes. */
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, NULL);
+	symbols_freeze(job.app->symbols);
+	query_allow(job.app->query, SIZE_MAX);
+	int rc = write_file(&err);
+	const char *text = err.text[0] ? err.text : "not saved";
+	if (rc && write(fd, text, strlen(text)) < 0 && rc < 0)
+		_exit(2);
+	_exit(rc < 0);
+}
+
+/* --- the view's side */
+
+static void on_words(void *arg, unsigned events)
+{
+	ssize_t n = read(job.fd, job.said + job.said_len, sizeof job.said - 1 - job.said_len);
+	int status = 0;
+
+	(void)arg;
+	(void)events;
+	if (n > 0) {
+		job.said_len += (size_t)n;
+		return;
+	}
+	if (n < 0 && (errno == EINTR || errno == EAGAIN))
+		return;
+	job.said[job.said_len] = '\0';
+	waitpid(job.pid, &status, 0);
+	if (status == 0 && job.said_len)
+		status_error("saved, but not to the end: %s: %s", job.path, job.said);
+	else if (status == 0)
+		status_say("saved: %s", job.path);
+	else
+		status_error("%s", job.said_len ? job.said : "not saved: the writer was killed");
+	finish();
+}
+
+static void start_child(void)
+{
+	int ends[2] = { -1, -1 };
+
+	if (!job.format)
+		watch_save_begin(job.app->first);
+	if (pipe2(ends, O_CLOEXEC) || (job.pid = fork()) < 0) {
+		status_error("%s: not saved: %s", job.path, strerror(errno));
+		if (ends[0] >= 0) {
+			close(ends[0]);
+			close(ends[1]);
+		}
+		replace_give_up(&job.file);
+		finish();
+		return;
+	}
+	if (job.pid == 0)
+		child(ends[1]);
+	close(ends[1]);
+	job.fd = ends[0];
+	loop_remove(job.timer);
+	job.timer = NULL;
+	job.reader = loop_fd(job.app->loop, job.fd, LOOP_READ, on_words, NULL);
+}
+
+static void on_slice(void *arg)
+{
+	struct app *a = job.app;
+	uint32_t count = model_location_count(a->model), left = SLICE_LOCATIONS;
+	uint64_t done, asked;
+	char one[32], two[32];
+
+	(void)arg;
+	if (job.asked > count) /* another session meanwhile */
+		job.asked = 0;
+	for (; job.asked < count && left; job.asked++, left--)
+		symbols_of_location(a->symbols, job.asked);
+	symbols_progress(a->symbols, &done, &asked);
+	if (job.asked == count && done == asked) {
+		start_child();
+		return;
+	}
+	status_say("saving %s: names %s of %s", job.path, text_count(one, done),
+		   text_count(two, asked));
+}
+
+void saver_start(struct app *a, const struct export_format *format, const char *path)
+{
+	struct err err = { 0 };
+
+	if (job.app) {
+		status_error("%s is still being written; %s: not saved", job.path, path);
+		return;
+	}
+	if (format && !model_program(a->model)) {
+		status_error("%s: not saved: no program has answered yet", path);
+		return;
+	}
+	if (replace_begin(&job.file, path, &err)) {
+		status_error("%s", err.text);
+		return;
+	}
+	job.app = a;
+	job.format = format;
+	snprintf(job.path, sizeof job.path, "%s", path);
+	job.asked = 0;
+	job.said_len = 0;
+	job.fd = -1;
+	job.timer = loop_timer(a->loop, SLICE_MS, true, on_slice, NULL);
+	on_slice(NULL);
+}
+
+void saver_stop(void)
+{
+	if (job.app && job.fd < 0 && !job.format)
+		start_child();
+	if (!job.app)
+		return;
+	if (!job.format) {
+		finish(); /* a copy needs nothing of us */
+		return;
+	}
+	if (job.fd >= 0) {
+		kill(job.pid, SIGKILL);
+		waitpid(job.pid, NULL, 0);
+	}
+	replace_give_up(&job.file);
+	finish();
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * travel.h - back in time: where the graphs' cursor stands, every view shows that instant. Main thread.
+ *
+ * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop, and
+ * what was shown before stays until the arrival. On the way it stops every few seconds of the
+ * session's time, so that growth and shapes at the instant are judged by what came before it.
+ */
+#ifndef TRAVEL_H
+#define TRAVEL_H
+
+#include "base/base.h"
+
+struct app;
+struct owners;
+
+struct travel {
+	uint64_t to_ns;          /* on the way there, session time; 0 = not on a way */
+	uint64_t wanted_ns;      /* the cursor, as it was when it was followed last */
+	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
+	bool looking;            /* at a stop: growth is being looked at */
+	bool home;               /* then back: only what growth was is wanted */
+	struct owners *graphed;  /* of what is now, while the past is shown; NULL = app->owners are */
+};
+
+void travel_follow(struct app *a);               /* the cursor may have moved */
+void travel_arrived(struct app *a);              /* WATCH_INSTANT */
+void travel_go_on(struct app *a);                /* what was being made anew is whole */
+void travel_release(struct app *a);
+/* A file: how its heap grew is looked at once, to its end. */
+void travel_read(struct app *a);
+bool travel_under_way(const struct app *a);
+struct owners *travel_owners(const struct app *a); /* whose history the graphs show */
+/* "0:12:09", "-2m", a mark, "now": the command :at. */
+int travel_command(struct app *a, const char *text);
+
+#endif

@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * list.c - `memtop list`: the processes of this machine that have an agent, one a line.
+ */
+#include "cli/verbs.h"
+
+#include "base/sanitize.h"
+#include "launch/launch.h"
+
+#include <stdlib.h>
+
+/* They have an agent, and nobody can watch them. */
+static size_t print_unheard(void)
+{
+	struct unheard_process *list;
+	size_t n = launch_unheard(&list);
+
+	for (size_t i = 0; i < n; i++) {
+		char name[sizeof list->name], why[sizeof list->why];
+		warn("%d: %s has the agent, but no session: %s", (int)list[i].pid, foreign_clean(name, sizeof name, list[i].name),
+		     foreign_clean(why, sizeof why, list[i].why));
+	}
+	free(list);
+	return n;
+}
+
+static int list_run(const struct args *a)
+{
+	struct agent_process *list = NULL;
+	size_t n, unheard;
+
+	if (a->operand_count) {
+		warn("%s: list takes no target; see memtop list --help", a->operands[0]);
+		return STATUS_USAGE;
+	}
+	n = launch_list(&list);
+	if (n)
+		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
+	for (size_t i = 0; i < n; i++) {
+		char name[sizeof list->name], socket[sizeof list->socket];
+		printf("%8d  %-20s %s%s\n", (int)list[i].pid, foreign_clean(name, sizeof name, list[i].name),
+		       list[i].path ? "unix:" : "@", foreign_clean(socket, sizeof socket, list[i].socket));
+	}
+	unheard = print_unheard();
+	if (!n && !unheard)
+		warn("list: no process of this machine has an agent; start one with memtop run PROG, or load one with memtop attach PID");
+	free(list);
+	return 0;
+}
+
+static const char *const synopsis[] = { "list", NULL };
+static const struct option_spec *const options[] = { NULL };
+
+const struct verb verb_list = {
+	.name = "list",
+	.synopsis = synopsis,
+	.summary = "list the processes of this machine that have an agent",
+	.options = options,
+	.run = list_run,
+};

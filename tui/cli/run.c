@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * run.c - `memtop run PROG`: start a program under the agent and watch it live.
+ *
+ * The program gets a session of its own, so that ^C in the view never reaches it, and its output goes
+ * into a file that has no name, never into a pipe: when memtop goes, it gets neither SIGPIPE nor
+ * SIGHUP. The Output view follows that file.
+ */
+#include "cli/verb.h"
+
+#include "launch/launch.h"
+#include "base/loop.h"
+#include "app/process_rows.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* An unlinked file on disk: the output of a day may not fit into memory. */
+static int output_file(struct err *err)
+{
+	const char *tmp = getenv("TMPDIR");
+	char path[512];
+
+	if (!tmp || !*tmp)
+		tmp = "/var/tmp";
+	int fd = open(tmp, O_TMPFILE | O_RDWR | O_APPEND | O_CLOEXEC, 0600);
+	if (fd >= 0)
+		return fd;
+	snprintf(path, sizeof path, "%s/memtop-output-XXXXXX", tmp);
+	fd = mkostemp(path, O_APPEND | O_CLOEXEC);
+	if (fd < 0)
+		return err_set(err, STATUS_OURS, "run: no file for the program's output in %s: %s; set TMPDIR",
+			       tmp, strerror(errno));
+	unlink(path);
+	return fd;
+}
+
+struct running {
+	struct watch *watch;
+	struct processes *processes;
+	struct loop_source *signal;
+	pid_t pid;
+	int wait_status;
+	bool ended;
+	bool stopped; /* asked to end from the view */
+};
+
+static void reap(void *arg)
+{
+	struct running *r = arg;
+	int status;
+
+	if (r->ended || waitpid(r->pid, &status, WNOHANG) != r->pid)
+		return;
+	r->ended = true;
+	r->wait_status = status;
+	watch_child_ended(r->watch, status);
+	processes_first_ended(r->processes, status);
+}
+
+/* The program's own status when it ended under our eyes; else what the view returned. */
+static int status_of(const struct running *r, int view_status)
+{
+	if (!r->ended)
+		return view_status;
+	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status) : WEXITSTATUS(r->wait_status);
+}
+
+/* Of the tree, when the first has ended: those that run on. */
+static void say_what_runs(const struct processes *p, const char *program, bool stopped)
+{
+	const struct process *list;
+	size_t n = processes_list(p, &list), running = 0, first = 0;
+
+	for (size_t i = n; i-- > 0;)
+		if (process_runs(&list[i]) && list[i].pid) {
+			running++;
+			first = i;
+		}
+	if (running && stopped)
+		warn("%s: ended; %zu of its processes were asked to end (SIGTERM), too: %s is process %d", program, running,
+		     list[first].name, list[first].pid);
+	else if (running)
+		warn("%s: ended; %zu of its processes run on; memtop -p %d watches %s again, kill %d ends it", program, running,
+		     list[first].pid, list[first].name, list[first].pid);
+}
+
+/* kept: its last state is in the session that memtop keeps. */
+static void say_what_became(const struct running *r, const struct processes *p, const char *program, bool kept)
+{
+	int pid = (int)r->pid;
+
+	if (!r->ended && r->stopped)
+		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not", program, pid, pid);
+	else if (!r->ended)
+		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", program, pid, pid, pid);
+	else if (r->stopped && kept)
+		warn("%s: ended; memtop open --last shows its last state", program);
+	if (r->ended)
+		say_what_runs(p, program, r->stopped);
+}
+
+static int view(struct loop *loop, const struct args *a, struct processes *p, const struct processes_options *options,
+		const struct launched *l, int output_fd, struct err *err)
+{
+	struct tui_options tui = cmd_tui_options(a);
+	struct running r = { .pid = l->pid, .processes = p };
+	struct target t;
+
+	tui.child = true;
+	tui.child_pid = l->pid;
+	tui.stopped = &r.stopped;
+	tui.ended = &r.ended;
+	tui.output_fd = output_fd;
+	cmd_launched_target(l, a->operands[0], &t);
+	r.watch = watch_open(loop, &t, &options->watch, err);
+	if (!r.watch)
+		return args_fail(err, STATUS_OURS);
+	watch_note(r.watch, l->note);
+	cmd_note_rules(a, r.watch);
+	processes_first(p, l->pid, r.watch);
+	r.signal = loop_signal(loop, SIGCHLD, reap, &r);
+	reap(&r);
+	int status = tui_run(loop, p, &tui);
+	reap(&r);
+	loop_remove(r.signal);
+	bool kept = model_final(watch_model(r.watch)) && watch_spool_path(r.watch);
+	say_what_became(&r, p, a->operands[0], kept);
+	processes_free(p);
+	watch_close(r.watch);
+	return status_of(&r, status);
+}
+
+static int run_run(const struct args *a)
+{
+	struct launch_options launching = {
+		.agent = a->agent,
+		.options = a->options,
+		.stdin_path = a->stdin_path,
+		.own_session = true,
+	};
+	struct processes_options options = { .follow = !a->no_follow, .agent = a->agent, .keep_ended = true,
+					     .watch = { .spool = true, .sliced = true, .wait = true, .expected = a->rules } };
+	struct launched l;
+	struct err err = { 0 };
+
+	double max_overhead;
+
+	if (args_max_overhead(a, &max_overhead, &err))
+		return args_fail(&err, STATUS_USAGE);
+	if (!a->operand_count) {
+		warn("run: a program is missing; see memtop run --help");
+		return STATUS_USAGE;
+	}
+	if (!cmd_terminal(&err, STATUS_OURS, "run", "memtop record -- PROG"))
+		return args_fail(&err, STATUS_OURS);
+	cmd_survive_sigpipe();
+	launching.output_fd = output_file(&err);
+	args_symbols(a, &options.watch.symbols);
+	struct loop *loop = loop_new();
+	struct processes *p = launching.output_fd < 0 ? NULL : processes_new(loop, &options, &err);
+	launching.board = p && !a->no_follow ? processes_board(p) : NULL;
+	if (!p || launch(a->operands, &launching, &l, &err))
+		return args_fail(&err, STATUS_OURS);
+	int status = view(loop, a, p, &options, &l, launching.output_fd, &err);
+
+	loop_free(loop);
+	close(launching.output_fd);
+	return status;
+}
+
+static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NULL };
+static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
+					      offsetof(struct args, stdin_path), false };
+static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_no_follow, &opt_symbols,
+						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, &opt_suppress, NULL };
+
+const struct verb verb_run = {
+	.name = "run",
+	.synopsis = synopsis,
+	.summary = "start a program and watch it live",
+	.details = "The program has a session of its own; its output is in the Output view (8). What it starts\n"
+		   "is watched, too: P lists its processes. When you quit, memtop asks whether to leave them\n"
+		   "running.\n",
+	.options = options,
+	.takes = TAKES_PROGRAM,
+	.run = run_run,
+};

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * draw.h - clipped text in rectangles of the screen, in roles of the theme. Whatever is given,
+ * nothing is written outside the rectangle. Main thread, while the terminal is on.
+ */
+#ifndef DRAW_H
+#define DRAW_H
+
+#include "screen/text.h"
+#include "screen/theme.h"
+
+struct area { int y, x, h, w; };
+
+void draw_start(void);  /* once, after term_start(): what colours there are */
+void draw_clear(void);  /* a new screen begins */
+
+/* Columns used; at row y, column x of the area, in at most `width` columns (< 0: to the edge). */
+int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how,
+	      const char *s);
+int draw_text(const struct area *a, int y, int x, enum role r, const char *s);
+int draw_printf(const struct area *a, int y, int x, enum role r, const char *format, ...)
+	PRINTF(5, 6);
+/* Bytes of s, up to the end of a word, that fit in `width` columns; all of it when no word does. */
+size_t draw_words_fit(const char *s, int width);
+/* From row y on, as many as it takes, broken between words. */
+void draw_words(const struct area *a, int y, int x, enum role r, const char *s);
+/* Right-aligned in `width` columns. */
+void draw_right(const struct area *a, int y, int x, int width, enum role r, const char *s);
+void draw_fill(const struct area *a, int y, int x, int width, enum role r);
+/* Reverse video of a role: a cell filled with its colour, for bands. */
+int draw_band(const struct area *a, int y, int x, enum role r, const char *s);
+void draw_rule(const struct area *a, int y, enum role r, const char *title);
+/* A border with a title; returns what is inside. */
+struct area draw_box(const struct area *a, const char *title, bool focus);
+/* Until draw_overlay(-1): rows drawn carry this role's background (the selection). */
+void draw_overlay(int role);
+
+struct owner;
+enum role draw_owner_role(char letter);
+
+/* Part of an area: negative h or w = what is left. */
+struct area area_sub(const struct area *a, int y, int x, int h, int w);
+
+#endif

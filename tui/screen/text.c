@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * text.c - see screen/text.h.
+ */
+#include "screen/text.h"
+
+#include "base/sanitize.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+#include <wchar.h>
+
+#define JOINED_MAX 3 /* accents on one character; more would be drawn over the lines above */
+
+static bool ascii;
+static enum units in_use;
+static const char *const unit_words[UNITS_COUNT] = { "auto", "mib", "bytes" };
+
+static const char *const glyphs[GLYPH_COUNT][2] = {
+	[GLYPH_OPEN] = { "▼", "-" },       [GLYPH_CLOSED] = { "▶", "+" },
+	[GLYPH_GROWS] = { "▲", "^" },      [GLYPH_SLOWING] = { "◢", "/" },
+	[GLYPH_STEP] = { "▙", "_" },       [GLYPH_SAWTOOTH] = { "~", "~" },
+	[GLYPH_FLAT] = { "─", "=" },       [GLYPH_HLINE] = { "─", "-" },
+	[GLYPH_VLINE] = { "│", "|" },      [GLYPH_TOP_LEFT] = { "┌", "+" },
+	[GLYPH_TOP_RIGHT] = { "┐", "+" },  [GLYPH_LOW_LEFT] = { "└", "+" },
+	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
+	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
+	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_UP] = { "▲", "^" },
+	[GLYPH_AT_LEAST] = { "≥", ">" },   [GLYPH_UNKNOWN] = { "░", ":" },
+	[GLYPH_HIT] = { "*", "!" }, /* a sparkline in ASCII has the other */
+};
+
+void text_set_ascii(bool on)
+{
+	ascii = on;
+}
+
+bool text_ascii(void)
+{
+	return ascii;
+}
+
+const char *text_glyph(enum glyph g)
+{
+	return glyphs[g][ascii];
+}
+
+const char *text_eighth(unsigned n)
+{
+	static const char *const blocks[] = { " ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█" };
+	static const char *const plain[] = { " ", "_", "_", ".", ".", "-", "=", "*", "#" };
+
+	return (ascii ? plain : blocks)[n > 8 ? 8 : n];
+}
+
+/* Columns of a character: -1 = shown as '?', 0 = joins the one before, -2 = dropped. */
+static int columns(int32_t cp)
+{
+	if (cp < 0)
+		return cp == FOREIGN_HIDDEN ? -2 : -1;
+	if (cp < 0x7f)
+		return 1;
+	if (ascii)
+		return -1;
+	int w = wcwidth((wchar_t)cp);
+	return w < 0 ? -1 : w;
+}
+
+int text_width(const char *s)
+{
+	int width = 0;
+
+	while (*s) {
+		int32_t cp;
+		s += foreign_char(s, &cp);
+		int w = columns(cp);
+		width += w == -1 ? 1 : w == -2 ? 0 : w;
+	}
+	return width;
+}
+
+/* Appends cleaned text up to `width` columns; stops before a wide character that does not fit. */
+static int take(char *out, size_t *at, const char *s, int width, int skip)
+{
+	int used = 0, joined = JOINED_MAX; /* nothing is there yet to be joined */
+
+	while (*s) {
+		int32_t cp;
+		size_t len = foreign_char(s, &cp);
+		int w = columns(cp), cols = w == -1 ? 1 : w == -2 ? 0 : w;
+		const char *from = s;
+		s += len;
+		if (w == -2)
+			continue;
+		if (skip > 0) {
+			skip -= cols;
+			continue;
+		}
+		joined = w ? 0 : joined + 1;
+		if (joined > JOINED_MAX)
+			continue;
+		if (used + cols > width || *at + len >= TEXT_MAX)
+			break;
+		if (w == -1 || cp == '\t')
+			out[(*at)++] = cp == '\t' ? ' ' : '?';
+		else {
+			memcpy(out + *at, from, len);
+			*at += len;
+		}
+		used += cols;
+	}
+	out[*at] = 0;
+	return used;
+}
+
+int text_clip(char *out, const char *s, int width, enum clip how)
+{
+	size_t at = 0;
+	int whole = s ? text_width(s) : 0;
+
+	out[0] = 0;
+	if (width <= 0 || whole == 0)
+		return 0;
+	if (whole <= width)
+		return take(out, &at, s, width, 0);
+	if (width < 4) /* an ellipsis would say less than the letters */
+		return take(out, &at, s, width, 0);
+	int keep = width - 1, front = how == CLIP_END	  ? keep
+				      : how == CLIP_START ? 0
+							  : (keep + 1) / 2;
+	int used = take(out, &at, s, front, 0);
+	used += take(out, &at, text_glyph(GLYPH_ELLIPSIS), 1, 0);
+	if (keep > front)
+		used += take(out, &at, s, keep - front, whole - (keep - front));
+	return used;
+}
+
+static char *scaled(char *out, double v, double step, const char *units)
+{
+	int i = 0;
+
+	while (v >= step - 0.05 && units[i + 1]) {
+		v /= step;
+		i++;
+	}
+	if (i == 0)
+		snprintf(out, 32, "%.0f", v);
+	else
+		snprintf(out, 32, "%.1f%c", v, units[i]);
+	return out;
+}
+
+void text_set_units(enum units u)
+{
+	in_use = u;
+}
+
+enum units text_units(void)
+{
+	return in_use;
+}
+
+const char *text_units_word(enum units u)
+{
+	return unit_words[u];
+}
+
+bool text_units_named(const char *word, enum units *u)
+{
+	for (int i = 0; i < UNITS_COUNT; i++)
+		if (!strcmp(word, unit_words[i])) {
+			*u = (enum units)i;
+			return true;
+		}
+	return false;
+}
+
+char *text_bytes(char *out, uint64_t bytes)
+{
+	return text_bytes_in(out, bytes, in_use);
+}
+
+char *text_bytes_signed(char *out, int64_t bytes)
+{
+	return text_bytes_signed_in(out, bytes, in_use);
+}
+
+/* 0.0M is something, 0 is nothing. */
+char *text_bytes_in(char *out, uint64_t bytes, enum units u)
+{
+	if (u == UNITS_BYTES)
+		return text_count(out, bytes);
+	if (u == UNITS_AUTO || !bytes)
+		return scaled(out, (double)bytes, 1024, " KMGTPE");
+	snprintf(out, 32, "%.1fM", (double)bytes / (1 << 20));
+	return out;
+}
+
+char *text_bytes_signed_in(char *out, int64_t bytes, enum units u)
+{
+	uint64_t size = bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes;
+
+	if (bytes == 0)
+		return strcpy(out, "0");
+	out[0] = bytes < 0 ? '-' : '+';
+	char digits[32];
+	memcpy(out + 1, text_bytes_in(digits, size, u), 31);
+	out[31] = 0;
+	return out;
+}
+
+char *text_count(char *out, uint64_t n)
+{
+	char digits[32];
+	int len = snprintf(digits, sizeof digits, "%" PRIu64, n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			out[at++] = ',';
+		out[at++] = digits[i];
+	}
+	out[at] = 0;
+	return out;
+}
+
+char *text_short(char *out, double n)
+{
+	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they
+	 * go. */
+	if (n >= 1e6 && n < 1e9) {
+		snprintf(out, 32, n < 99999500 ? "%.0fk" : "%.1fg", n < 99999500 ? n / 1000 : n / 1e9);
+		return out;
+	}
+	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");
+}
+
+char *text_blocks(char *out, uint64_t n)
+{
+	text_count(out, n);
+	return strcat(out, n == 1 ? " block" : " blocks");
+}
+
+char *text_short_signed(char *out, int64_t n)
+{
+	char digits[32];
+
+	if (n == 0)
+		return strcpy(out, "0");
+	text_short(digits, n < 0 ? -(double)n : (double)n);
+	out[0] = n < 0 ? '-' : '+';
+	memcpy(out + 1, digits, 31);
+	out[31] = 0;
+	return out;
+}
+
+char *text_clock(char *out, uint64_t ns)
+{
+	uint64_t s = ns / 1000000000;
+
+	snprintf(out, 32, "%" PRIu64 ":%02u:%02u", s / 3600, (unsigned)(s / 60 % 60),
+		 (unsigned)(s % 60));
+	return out;
+}
+
+char *text_clock_ms(char *out, uint64_t ns)
+{
+	size_t n = strlen(text_clock(out, ns));
+
+	snprintf(out + n, 32 - n, ".%03u", (unsigned)(ns / 1000000 % 1000));
+	return out;
+}
+
+char *text_ago(char *out, uint64_t ns)
+{
+	if (ns >= 10000000000u)
+		return text_span(out, ns);
+	snprintf(out, 32, "%.3f s", (double)ns / 1e9);
+	return out;
+}
+
+char *text_span(char *out, uint64_t ns)
+{
+	double s = (double)ns / 1e9;
+
+	if (s < 120)
+		snprintf(out, 32, "%.0f s", floor(s));
+	else if (s < 7200)
+		snprintf(out, 32, "%.0f min", floor(s / 60));
+	else
+		snprintf(out, 32, "%.1f h", s / 3600);
+	return out;
+}
+
+char *text_span_short(char *out, uint64_t ns)
+{
+	double us = (double)ns / 1e3, ms = us / 1e3, s = ms / 1e3;
+
+	if (us < 999.5)
+		snprintf(out, 32, "%.0f us", us < 1 ? 1 : us);
+	else if (ms < 999.5)
+		snprintf(out, 32, ms < 9.95 ? "%.1f ms" : "%.0f ms", ms);
+	else if (s < 9.95)
+		snprintf(out, 32, "%.1f s", s);
+	else
+		return text_span(out, ns);
+	return out;
+}

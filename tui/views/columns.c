@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * columns.c - the columns of the view below, each with what it says; Space hides one or shows it again.
+ * Those that a view is nothing without cannot be hidden and are not in the list.
+ */
+#include "app/app.h"
+#include "widgets/columns.h"
+#include "widgets/status.h"
+
+#include <stdlib.h>
+
+struct columns_page {
+	struct view v;           /* first */
+	struct list list;
+	const struct view *of;   /* the view below; it outlives the page */
+	size_t rows[TABLE_COLUMNS_MAX]; /* columns of its table */
+	size_t count;
+};
+
+static const struct table *table(const struct columns_page *c)
+{
+	return c->of->ops->table((struct view *)c->of);
+}
+
+static const struct column *column_at(const struct columns_page *c, size_t i)
+{
+	return &table(c)->columns[c->rows[i]];
+}
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct columns_page *)arg)->rows[i] + 1;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct columns_page *c = (struct columns_page *)v;
+	const struct table *t = table(c);
+
+	(void)resort;
+	c->count = 0;
+	for (size_t i = 0; i < t->count; i++)
+		if (t->columns[i].rank)
+			c->rows[c->count++] = i;
+	list_update(&c->list, c->count, id_of, NULL, c);
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct columns_page *c = (struct columns_page *)v;
+
+	draw_printf(a, 0, 1, ROLE_TITLE, "Columns of %s", c->of->ops->title);
+	list_fit(&c->list, a->h - 2);
+	for (int line = 0; line < c->list.height && c->list.top + (size_t)line < c->count; line++) {
+		size_t row = c->list.top + (size_t)line;
+		const struct column *x = column_at(c, row);
+		const char *what = columns_what(x->title);
+		if (row == c->list.at) {
+			draw_overlay(ROLE_SELECTED);
+			draw_fill(a, line + 2, 0, -1, ROLE_NORMAL);
+			draw_text(a, line + 2, 0, ROLE_NORMAL, ">");
+		}
+		draw_printf(a, line + 2, 2, ROLE_NORMAL, "[%c] %-10s %s",
+			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title, what ? what : "");
+		draw_overlay(-1);
+	}
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct columns_page *c = (struct columns_page *)v;
+
+	if (list_request(&c->list, r, id_of, c))
+		return VIEW_DRAW;
+	if (r != REQ_COLUMN_TOGGLE)
+		return r == REQ_COLUMNS ? VIEW_CLOSE : VIEW_IGNORED;
+	if (c->list.at < c->count) {
+		const char *view = c->of->ops->title, *title = column_at(c, c->list.at)->title;
+		if (!columns_hide(view, title, !columns_hidden(view, title)))
+			status_error("so many columns cannot be hidden");
+		else
+			status_say(":write-config keeps it");
+	}
+	return VIEW_DRAW;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_COLUMNS, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static void view_free(struct view *v)
+{
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Columns",
+	.brief = "Columns",
+	.no_filter = true,
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.free = view_free,
+};
+
+struct view *view_columns_new(struct app *a)
+{
+	struct columns_page *c = xcalloc(1, sizeof *c);
+
+	c->v = (struct view){ &ops, a };
+	c->of = a->views[a->current];
+	return &c->v;
+}

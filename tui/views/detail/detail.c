@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * detail.c - one call path in full: its figures, its frames innermost first, the source around
+ * its call site, and sizes and ages as the agent's scan of the path's slots found
+ * them. The scan is asked for once, when the page opens; until its answer comes the page says so.
+ */
+#include "views/detail/detail.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FRAMES_MAX 512
+#define SCAN_SLOTS_MAX 8192
+#define PATIENCE_NS 15000000000u
+
+static void add_stack(struct detail *d)
+{
+	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
+	size_t n = query_stack(d->p.v.app->query, d->node, frames, FRAMES_MAX);
+	bool pointers = false;
+
+	for (size_t i = 0; i < n; i++)
+		pointers |= frames[i].by_pointer;
+	page_add(&d->p, ROLE_TITLE, "Stack, innermost first (>: the call site%s)",
+		 pointers ? "; fp: found by a frame pointer, without an unwind table" : "");
+	for (size_t i = 0; i < n; i++) {
+		const struct frame_out *f = &frames[i];
+		char text[600], place[600] = "", where[400] = "?";
+		if (f->file && f->line)
+			snprintf(place, sizeof place, "%.500s:%u", f->file, f->line);
+		if (f->module && f->has_offset)
+			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
+				 (unsigned long long)f->offset);
+		else if (f->module)
+			snprintf(where, sizeof where, "%.300s 0x%llx", f->module, (unsigned long long)f->address);
+		snprintf(text, sizeof text, "%s #%-3zu %.500s%s%s", f->site ? ">" : " ", i,
+			 f->function ? f->function : where, f->inlined ? " (inlined)" : "", f->by_pointer ? " (fp)" : "");
+		page_add_columns(&d->p, f->function ? ROLE_NAME : ROLE_DIM, text, place,
+				 f->function ? (f->module ? f->module : "?") : "no name");
+	}
+	detail_source(d, frames, n);
+	free(frames);
+}
+
+/* Of the last second. */
+static void add_rates(struct detail *d, const struct node *n)
+{
+	const struct model *m = d->p.v.app->model;
+	struct rate rate = d->inclusive ? model_rate(m, n) : model_self_rate(m, n);
+	const char *w = detail_about(d);
+	char a[32], b[32];
+
+	if (!figures_over(&d->p.v.app->figures))
+		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.", rate.blocks ? w : "",
+			 text_count(a, rate.blocks), rate.bytes ? w : "", text_bytes(b, rate.bytes));
+}
+
+static void add_figures(struct detail *d, const struct node *n)
+{
+	const struct model *m = d->p.v.app->model;
+	struct tally sum = d->inclusive ? model_incl(m, n) : model_self(m, n), *t = &sum;
+	struct change c = d->inclusive ? model_change(m, n) : model_self_change(m, n);
+	const char *w = detail_about(d);
+	char a[32], b[32], e[32], f[32];
+
+	if (d->stacks > 1)
+		page_add(&d->p, ROLE_DIM, "Of the %u %s that the row adds up, the one that holds most:",
+			 d->stacks, d->inclusive ? "paths" : "stacks");
+	page_add(&d->p, ROLE_NORMAL, "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.",
+		 w, text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
+		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
+		 text_bytes((char[32]){0}, t->free_bytes));
+	add_rates(d, n);
+	if (action_diffing(d->p.v.app)) {
+		char interval[320];
+		action_interval_name(d->p.v.app, false, interval, sizeof interval);
+		page_add(&d->p, ROLE_NORMAL, "%s: born %s%s, gone %s%s, net %s%s.", interval, w,
+			 text_bytes(a, c.born_bytes), w, text_bytes(b, c.gone_bytes), w,
+			 text_bytes_signed(e, (int64_t)(c.born_bytes - c.gone_bytes)));
+	}
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+}
+
+static int by_number(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static void add_slots(const struct model *m, const struct node *n, uint32_t *slots, size_t *count)
+{
+	for (uint32_t i = n->first_slot; i != NO_ID && *count < SCAN_SLOTS_MAX;) {
+		const struct slot *slot = model_dense_slot(m, i);
+		slots[(*count)++] = slot->id;
+		i = slot->next_of_node;
+	}
+}
+
+/* Slots of the node, and of all below it: a walk without a stack, by parent and sibling links. */
+static size_t walk(const struct detail *d, uint32_t *slots)
+{
+	const struct model *m = d->p.v.app->model;
+	const struct node *top = model_node(m, d->node), *n = top;
+	size_t count = 0;
+
+	if (!n || !n->known)
+		return 0;
+	for (;;) {
+		add_slots(m, n, slots, &count);
+		if (d->inclusive && n->first_child != NO_ID) {
+			n = model_dense(m, n->first_child, NULL);
+			continue;
+		}
+		while (n != top && n->next_sibling == NO_ID)
+			n = model_dense(m, n->parent, NULL);
+		if (n == top || count >= SCAN_SLOTS_MAX)
+			return count;
+		n = model_dense(m, n->next_sibling, NULL);
+	}
+}
+
+static void collect(struct detail *d)
+{
+	const struct model *m = d->p.v.app->model;
+
+	if (!d->slots)
+		d->slots = xcalloc(SCAN_SLOTS_MAX, sizeof *d->slots);
+	d->slot_count = walk(d, d->slots);
+	d->slots_whole = d->slot_count < SCAN_SLOTS_MAX;
+	d->slots_marks = model_marks_generation(m);
+	qsort(d->slots, d->slot_count, sizeof *d->slots, by_number);
+}
+
+static void ask_for_ages(struct detail *d)
+{
+	struct app *a = d->p.v.app;
+	const struct scan_ages *ages = model_ages(a->model);
+
+	collect(d);
+	d->asked_ns = now_ns();
+	d->scan_before = ages ? ages->request : 0;
+	d->scanning = d->slot_count && d->slots_whole && watch_scan(a->watch, MTW_KIND_AGES, d->slots, d->slot_count) >= 0;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct detail *d = (struct detail *)v;
+	const struct node *n = model_node(v->app->model, d->node);
+	const struct scan_ages *ages = model_ages(v->app->model);
+
+	(void)resort;
+	page_clear(&d->p);
+	if (!n) {
+		page_add(&d->p, ROLE_WARNING, "this call path is not in the session any more");
+		return;
+	}
+	add_figures(d, n);
+	add_stack(d);
+	if (d->slots_marks != model_marks_generation(v->app->model))
+		collect(d);
+	detail_survival(d);
+	if (v->app->figures.past || (!d->scanning && figures_over(&v->app->figures))) {
+		detail_looked(d);
+	} else if (d->scanning && ages && ages->request != d->scan_before) {
+		detail_scan(d, ages);
+	} else if (d->scanning) {
+		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))
+			ask_for_ages(d); /* it was given up for others' sake, or went with the link */
+		page_add(&d->p, ROLE_NORMAL, "%s", "");
+		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
+	}
+}
+
+static bool row(struct view *v, struct view_row *out)
+{
+	*out = (struct view_row){ .leaf = ((struct detail *)v)->node };
+	return true;
+}
+
+static void detail_free(struct view *v)
+{
+	struct detail *d = (struct detail *)v;
+
+	query_lines(v->app->query, NULL, NULL, NULL);
+	source_release(&d->source);
+	free(d->slots);
+	page_free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Detail",
+	.brief = "Detail",
+	.foci = page_foci,
+	.refresh = refresh,
+	.draw = page_draw,
+	.request = page_request,
+	.row = row,
+	.search = page_search,
+	.next_hit = page_next_hit,
+	.free = detail_free,
+};
+
+struct view *view_detail_new(struct app *a, uint32_t leaf, bool inclusive, uint32_t stacks)
+{
+	struct detail *d = xcalloc(1, sizeof *d);
+
+	d->p.v = (struct view){ &ops, a };
+	d->node = leaf;
+	d->inclusive = inclusive;
+	d->stacks = stacks;
+	ask_for_ages(d);
+	return &d->p.v;
+}

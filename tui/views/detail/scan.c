@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * scan.c - of a call path's blocks: how many of them are left, how large and how old they are, and whose.
+ */
+#include "widgets/cells.h"
+#include "views/detail/detail.h"
+#include "app/looked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define BAR 24
+
+const char *detail_about(const struct detail *d)
+{
+	const struct model *m = d->p.v.app->model;
+	const struct node *n = model_node(m, d->node);
+
+	return n && (d->inclusive ? model_sampled(m, n) : n->self_estimate) ? "~" : "";
+}
+
+static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64_t bytes,
+		    uint64_t most)
+{
+	char bar[BAR * 4 + 1] = "", one[32], two[32], size[40], count[40];
+	int n = most ? (int)((double)bytes * BAR / (double)most + 0.5) : 0;
+
+	for (int i = 0; i < n; i++)
+		strcat(bar, text_eighth(8));
+	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
+	snprintf(count, sizeof count, "%s%s", detail_about(d), text_count(two, blocks));
+	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size, count, bar);
+}
+
+static void add_sizes(struct detail *d, const struct scan_ages *s)
+{
+	uint64_t most = 0;
+	char label[64], from[32], to[32];
+
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Sizes of live blocks");
+	for (size_t i = 0; i < s->size_count; i++)
+		most = s->sizes[i].bytes > most ? s->sizes[i].bytes : most;
+	for (size_t i = 0; i < s->size_count; i++) {
+		uint64_t low =
+			s->sizes[i].key && s->sizes[i].key < 64 ? 1ull << s->sizes[i].key : 0;
+		snprintf(label, sizeof label, "%s..%s", text_bytes_in(from, low, UNITS_AUTO),
+			 text_bytes_in(to, low ? 2 * low - 1 : 1, UNITS_AUTO)); /* powers of two */
+		add_bar(d, label, s->sizes[i].blocks, s->sizes[i].bytes, most);
+	}
+}
+
+/* ": median 3 min, oldest 6 min" */
+static const char *median(const struct scan_ages *s, uint64_t now, char *out, size_t size)
+{
+	uint64_t older = 0, oldest = 0, middle = 0;
+	char one[32], two[32];
+
+	for (size_t i = 0; i < s->birth_count; i++) { /* by birth */
+		uint64_t age = now > s->births[i].key ? now - s->births[i].key : 0;
+		oldest = i ? oldest : age;
+		middle = older < s->blocks / 2 + 1 ? age : middle;
+		older += s->births[i].blocks;
+	}
+	if (s->birth_count)
+		snprintf(out, size, ": median %s, oldest %s", text_span(one, middle), text_span(two, oldest));
+	return out;
+}
+
+static void add_ages(struct detail *d, const struct scan_ages *s, uint64_t now)
+{
+	static const struct { uint64_t seconds; const char *label;
+	} steps[] = {
+		{1, "< 1 s"},	   {10, "< 10 s"},  {60, "< 1 min"},
+		{600, "< 10 min"}, {3600, "< 1 h"}, {UINT64_MAX, "older"},
+	};
+	uint64_t bytes[6] = { 0 }, blocks[6] = { 0 }, most = 0;
+
+	for (size_t i = 0; i < s->birth_count; i++) {
+		uint64_t age = now > s->births[i].key ? (now - s->births[i].key) / 1000000000 : 0;
+		int k = 0;
+		while (age >= steps[k].seconds)
+			k++;
+		bytes[k] += s->births[i].bytes;
+		blocks[k] += s->births[i].blocks;
+	}
+	for (int k = 0; k < 6; k++)
+		most = bytes[k] > most ? bytes[k] : most;
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Ages of live blocks%s", median(s, now, (char[96]){ 0 }, 96));
+	for (int k = 0; k < 6; k++)
+		if (blocks[k])
+			add_bar(d, steps[k].label, blocks[k], bytes[k], most);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct age_cell *x = a, *y = b;
+
+	return x->bytes > y->bytes ? -1 : x->bytes < y->bytes;
+}
+
+#define THREADS_SHOWN 8
+
+static void add_threads(struct detail *d, const struct scan_ages *s)
+{
+	const struct model *m = d->p.v.app->model;
+	struct age_cell *by = xcalloc(s->thread_count + 1, sizeof *by), rest = { 0 };
+	char label[64];
+
+	memcpy(by, s->threads, s->thread_count * sizeof *by);
+	qsort(by, s->thread_count, sizeof *by, by_bytes);
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	page_add(&d->p, ROLE_TITLE, "Allocated by");
+	for (size_t i = 0; i < s->thread_count; i++) {
+		const struct thread *t = model_thread(m, (uint32_t)by[i].key);
+		if (!by[i].blocks)
+			continue;
+		if (i >= THREADS_SHOWN) {
+			rest.blocks += by[i].blocks;
+			rest.bytes += by[i].bytes;
+			continue;
+		}
+		if (t && t->known)
+			snprintf(label, sizeof label, "%.30s %u", t->name, t->tid);
+		else
+			snprintf(label, sizeof label, "unknown");
+		add_bar(d, label, by[i].blocks, by[i].bytes, by[0].bytes);
+	}
+	if (rest.blocks)
+		add_bar(d, "others", rest.blocks, rest.bytes, by[0].bytes);
+	free(by);
+}
+
+/* --- survival: by marks, so that what was freed counts, too */
+
+struct interval { uint32_t from, to; struct tally sum; };
+
+static bool is_mark(const struct mark *k)
+{
+	return k && k->known && !(k->flags & MTW_MARK_DROPPED);
+}
+
+/* Between successive marks, and from the last one to now; how many. */
+static size_t intervals(const struct model *m, struct interval **out)
+{
+	size_t n = 0, room = 0;
+	uint32_t before = 0;
+
+	*out = NULL;
+	for (uint32_t id = 1; id <= model_mark_limit(m); id++) {
+		bool last = id == model_mark_limit(m);
+		if (!last && !is_mark(model_mark(m, id)))
+			continue;
+		GROW(*out, room, n + 1);
+		(*out)[n++] = (struct interval){ .from = before, .to = last ? 0 : id };
+		before = id;
+	}
+	return n;
+}
+
+static void add_slot(const struct model *m, struct interval *list, size_t n, const struct slot *s)
+{
+	size_t at = 0;
+
+	while (at + 1 < n && s->epoch > model_mark(m, list[at].to)->epoch)
+		at++;
+	list[at].sum.alloc_blocks += s->now.alloc_blocks;
+	list[at].sum.alloc_bytes += s->now.alloc_bytes;
+	list[at].sum.free_blocks += s->now.free_blocks;
+	list[at].sum.free_bytes += s->now.free_bytes;
+}
+
+static void mark_name(uint32_t id, const char *otherwise, char *out, size_t size)
+{
+	if (id)
+		snprintf(out, size, "m%u", id);
+	else
+		snprintf(out, size, "%s", otherwise);
+}
+
+void detail_survival(struct detail *d)
+{
+	const struct model *m = d->p.v.app->model;
+	struct interval *list;
+	size_t n = intervals(m, &list);
+	char from[16], to[16], label[40], one[32], two[32], bar[BAR * 4 + 1];
+
+	for (size_t i = 0; n > 1 && d->slots_whole && i < d->slot_count; i++) {
+		const struct slot *s = model_slot(m, d->slots[i]);
+		if (s && s->known)
+			add_slot(m, list, n, s);
+	}
+	if (n > 1 && d->slots_whole) {
+		page_add(&d->p, ROLE_NORMAL, "%s", "");
+		page_add(&d->p, ROLE_TITLE, "Survival: alive now, of the blocks that were allocated between marks");
+	}
+	for (size_t i = 0; n > 1 && d->slots_whole && i < n; i++) {
+		const struct tally *t = &list[i].sum;
+		double part = t->alloc_blocks ? (double)live_blocks(t) / (double)t->alloc_blocks : 0;
+		if (!t->alloc_blocks)
+			continue;
+		mark_name(list[i].from, "start", from, sizeof from);
+		mark_name(list[i].to, "now", to, sizeof to);
+		snprintf(label, sizeof label, "%s .. %s", from, to);
+		*bar = 0;
+		for (int k = (int)(part * BAR + 0.5); k > 0; k--)
+			strcat(bar, text_eighth(8));
+		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100, text_count(one, live_blocks(t)),
+			 text_count(two, t->alloc_blocks), bar);
+	}
+	free(list);
+}
+
+void detail_scan(struct detail *d, const struct scan_ages *s)
+{
+	add_sizes(d, s);
+	add_ages(d, s, d->p.v.app->figures.time_ns);
+	add_threads(d, s);
+}
+
+/* --- where the agent cannot be asked: of its last look at all blocks */
+
+static int by_birth(const void *a, const void *b)
+{
+	const struct age_cell *x = a, *y = b;
+
+	return x->key < y->key ? -1 : x->key > y->key;
+}
+
+static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now)
+{
+	uint64_t age = x->age_s * 1000000000ull;
+	size_t at = 0;
+
+	s->births[s->birth_count++] = (struct age_cell){ now > age ? now - age : 0, x->blocks, x->bytes };
+	s->blocks += x->blocks;
+	s->bytes += x->bytes;
+	while (at < s->thread_count && s->threads[at].key != x->thread)
+		at++;
+	if (at == s->thread_count)
+		s->threads[s->thread_count++] = (struct age_cell){ .key = x->thread };
+	s->threads[at].blocks += x->blocks;
+	s->threads[at].bytes += x->bytes;
+}
+
+void detail_looked(struct detail *d)
+{
+	const struct app *a = d->p.v.app;
+	const struct cohorts *c = model_cohorts(a->model);
+	const struct cohort *first;
+	struct scan_ages s = { 0 };
+	char ago[32];
+
+	page_add(&d->p, ROLE_NORMAL, "%s", "");
+	if (!c || !d->slots_whole) {
+		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
+		page_add(&d->p, ROLE_DIM, "%s", why ? why : "Ages and threads: too many call paths run through here");
+		return;
+	}
+	s.births = xcalloc(c->count + 1, sizeof *s.births);
+	s.threads = xcalloc(c->count + 1, sizeof *s.threads);
+	for (size_t i = 0; i < d->slot_count; i++)
+		for (size_t n = cohorts_of_slot(c, d->slots[i], &first); n; n--, first++)
+			add_cohort(&s, first, c->time_ns);
+	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
+	page_add(&d->p, ROLE_DIM, "Of the agent's last look, %s before; sizes are known while the program runs only",
+		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
+	add_ages(d, &s, c->time_ns);
+	add_threads(d, &s);
+	free(s.births);
+	free(s.threads);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * help.c - the page that teaches: which key answers which question, the keys of the view that it was called from,
+ * what the verdict's words and the columns mean; then all keys. Keys are the user's own, from the table of requests:
+ * it lists what there is and nothing else.
+ */
+#include "app/app.h"
+#include "widgets/page.h"
+#include "screen/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define FOCI_MAX 4
+#define NARROW 60
+
+struct help {
+	struct page p;           /* first */
+	enum focus here[FOCI_MAX + 1]; /* of the view below; FOCUS_NONE ends */
+	int columns;             /* that the lines were made for */
+};
+
+/* --- lines of two columns; the right one is as many lines as it needs */
+
+static int left_width(void)
+{
+	return term_columns() < NARROW ? 10 : 23;
+}
+
+/* A text with requests as <name>: their first key, as the user has it, is put there. Returns out. */
+static const char *with_keys(const char *text, char *out, size_t size)
+{
+	char name[32], key[16];
+	size_t n = 0;
+	enum request r;
+
+	while (*text && n + sizeof key < size) {
+		const char *end = *text == '<' ? strchr(text, '>') : NULL;
+		snprintf(name, sizeof name, "%.*s", end ? (int)(end - text - 1) : 0, text + 1);
+		if (end && request_named(name, &r)) {
+			n += (size_t)snprintf(out + n, size - n, "%s", key_label(key, request_key(r, 0)));
+			text = end + 1;
+		} else {
+			out[n++] = *text++;
+		}
+	}
+	out[n] = 0;
+	return out;
+}
+
+/* The words are ASCII, as those of the table are. */
+static void add_pair(struct page *p, const char *left, const char *words)
+{
+	int columns = left_width(), room = term_columns() - columns - 3;
+	char out[400];
+	const char *text = with_keys(words, out, sizeof out);
+
+	if (text_width(left) > columns) { /* a line of its own */
+		page_add(p, ROLE_NORMAL, " %s", left);
+		left = "";
+	}
+	do {
+		size_t n = draw_words_fit(text, room);
+		int pad = columns - text_width(left);
+		page_add(p, ROLE_NORMAL, " %s%*s %.*s", left, pad > 0 ? pad : 0, "", (int)n, text);
+		text += n + strspn(text + n, " ");
+		left = "";
+	} while (*text);
+}
+
+static void add_title(struct page *p, const char *title)
+{
+	if (p->count)
+		page_add(p, ROLE_NORMAL, "%s", "");
+	page_add(p, ROLE_TITLE, "%s", title);
+}
+
+/* --- what to ask */
+
+static void add_questions(struct page *p)
+{
+	static const struct { const char *question, *answer; } list[] = {
+		{ "Does it grow?", "Line 2 says so in words (below); <overview> Overview: every call site's shape and rate" },
+		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree: through which calls, <invert> turns it over" },
+		{ "Which process?", "<processes> lists all that the program started, and shows another one; line 2 names one that matters more" },
+		{ "What is new?", "<mark> sets a mark, then <diff> shows what was born and is gone since; <marks> any two marks" },
+		{ "Is it old?", "<older>: only blocks older than an age; <detail> of a row: ages, sizes, source, stack" },
+		{ "Is it busy?", "<churn>: what allocates most often, and how long that lives" },
+		{ "Why is RSS larger?", "<memory> Memory: what it consists of, and which part grew" },
+		{ "What was it then?", "<instant-back> <instant-on> go back and on in time, in every view; <escape> is now" },
+		{ "Where is X?", "<search> searches, <next-hit> is the next one; <filter> leaves only what matches" },
+	};
+
+	add_title(p, "Questions, and the keys that answer them");
+	for (size_t i = 0; i < sizeof list / sizeof *list; i++)
+		add_pair(p, list[i].question, list[i].answer);
+}
+
+/* --- keys */
+
+static void add_focus(struct page *p, const struct app *a, enum focus f, const char *title)
+{
+	char keys[96];
+
+	add_title(p, title);
+	for (int r = 1; r < REQ_COUNT; r++)
+		if (request_info((enum request)r)->focus == f && (r != REQ_OUTPUT || a->views[VIEW_OUTPUT]))
+			add_pair(p, request_keys((enum request)r, keys, sizeof keys), request_info((enum request)r)->help);
+}
+
+static bool is_here(const struct help *h, enum focus f)
+{
+	for (const enum focus *here = h->here; *here != FOCUS_NONE; here++)
+		if (*here == f)
+			return true;
+	return false;
+}
+
+/* The view's own, but how a list is moved in: everybody knows that. */
+static void add_keys_here(struct help *h)
+{
+	for (const enum focus *here = h->here; *here != FOCUS_NONE; here++)
+		if (*here != FOCUS_LIST && *here != FOCUS_TEXT)
+			add_focus(&h->p, h->p.v.app, *here, focus_title(*here));
+}
+
+static void add_other_keys(struct help *h)
+{
+	for (int f = 1; f < FOCUS_COUNT; f++)
+		if (f != FOCUS_CHOOSER && (f == FOCUS_LIST || f == FOCUS_TEXT || !is_here(h, (enum focus)f)))
+			add_focus(&h->p, h->p.v.app, (enum focus)f, focus_title((enum focus)f));
+}
+
+/* --- words */
+
+struct word { const char *word, *meaning; };
+
+static void add_words(struct page *p, const char *title, const struct word *list, size_t count)
+{
+	add_title(p, title);
+	for (size_t i = 0; i < count; i++)
+		add_pair(p, list[i].word, list[i].meaning);
+}
+
+static void add_verdicts(struct page *p)
+{
+	static const struct word list[] = {
+		{ "GROWING", "at a rate that holds, as a leak does; mostly steady: half of it or more does" },
+		{ "FILLING", "ever more slowly, as a cache that fills" },
+		{ "GREW ..., then not", "it grew for a time and stands still since" },
+		{ "STEP", "all at once, in the interval that ended at the time that is named" },
+		{ "UP AND DOWN", "a saw-tooth: by how much its lowest rose is what matters" },
+		{ "SHRINKING, FLAT", "less, or as before: the larger of 4K and 0.1 % of what is live is no change" },
+		{ "AS EXPECTED", "it grows, but hardly anywhere that <expect> or --suppress did not mark as expected" },
+		{ "RSS GROWS", "the process grows and its heap does not, or by far less: Memory says what else does" },
+		{ "needs 20 s more", "growth is judged by samples that the agent takes, the same for everybody, and is not known before" },
+		{ "95 % of it: X", "the call site that did most of that growth" },
+	};
+
+	add_words(p, "What line 2 says", list, sizeof list / sizeof *list);
+}
+
+static void add_terms(struct page *p)
+{
+	static const struct word list[] = {
+		{ "LIVE", "requested bytes that are not freed" },
+		{ "BORN", "allocated after the base, alive now" },
+		{ "GONE", "alive at the base, freed since" },
+		{ "NET", "BORN - GONE, booked to who allocated" },
+		{ "SELF", "of LIVE: what the function itself allocated" },
+		{ "AGE, OLDEST", "half of the live blocks are older; the oldest one" },
+		{ "LIFE", "mean time from an allocation to its free" },
+		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that fills, step once, "
+			   "saw-tooth up and down; NET and /MIN: by what its lowest rose in that time, GREW IN its intervals" },
+		{ "size> in a filter", "call paths that hold more than so much; age> and thread: leave such blocks of each" },
+		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for it; <direct> counts by whose code "
+			   "called the allocator. Its letter is the same in graphs and rows." },
+		{ "M", "MiB. Rates in rows: of the last second; in the header: of the last ten." },
+		{ "~", "a figure estimated from a sample, or the agent's own estimate of its cost" },
+		{ "in the header", "cached: allocations whose stack was the remembered one; stacks: blocks whose stack is whole; "
+				   "agent: its memory and its part of a core; lost: events that were not counted. <agent> tells more." },
+	};
+
+	add_words(p, "Words", list, sizeof list / sizeof *list);
+	add_pair(p, text_glyph(GLYPH_UNKNOWN), "where a graph by library is so, nobody knows of whom that was");
+	add_pair(p, ">", "the selected row");
+	add_pair(p, text_glyph(GLYPH_DOT), "... while the keys go elsewhere");
+	add_pair(p, text_glyph(GLYPH_HIT), "found by <search>");
+}
+
+/* --- the page */
+
+static void make(struct help *h)
+{
+	h->columns = term_columns();
+	page_clear(&h->p);
+	add_questions(&h->p);
+	add_keys_here(h);
+	add_verdicts(&h->p);
+	add_terms(&h->p);
+	add_other_keys(h);
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	(void)v;
+	(void)resort;
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct help *h = (struct help *)v;
+
+	if (h->columns != term_columns())
+		make(h);
+	page_draw(v, a);
+}
+
+static const struct view_ops ops = {
+	.title = "Help",
+	.brief = "Help",
+	.foci = page_foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = page_request,
+	.search = page_search,
+	.next_hit = page_next_hit,
+	.free = page_free,
+};
+
+struct view *view_help_new(struct app *a)
+{
+	struct help *h = xcalloc(1, sizeof *h);
+	const enum focus *foci = a->page ? NULL : a->views[a->current]->ops->foci(a->views[a->current]);
+
+	h->p.v = (struct view){ &ops, a };
+	for (size_t i = 0; foci && i < FOCI_MAX && foci[i] != FOCUS_NONE; i++)
+		h->here[i] = foci[i];
+	make(h);
+	return &h->p.v;
+}

@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * libs.c - live memory by owner library: one row each, sums equal the totals; the graph above.
+ */
+#include "app/app.h"
+#include "widgets/cells.h"
+#include "widgets/graph.h"
+#include "report/coverage.h"
+#include "screen/term.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct libs {
+	struct view v;
+	struct list list;
+	struct owner *rows;      /* copies, in this view's order; owned */
+	size_t count, room;
+	bool graph_focus;
+	int sort[2];             /* plain, diff */
+	bool reverse;
+};
+
+enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
+
+static const struct column columns[] = {
+	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = BY_LIVE},
+	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
+	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS},
+	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = BY_RATE},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET},
+	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
+	[C_NAME] = {.title = "OWNER LIBRARY", .left = true, .sort = BY_NAME},
+};
+
+enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
+
+#define DIFF_COLUMNS(live) {                                                                       \
+	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN }, \
+	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE }, \
+	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },              \
+	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE }, \
+	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
+	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
+}
+
+static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
+static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+
+static bool diffing(const struct libs *l)
+{
+	return action_diffing(l->v.app);
+}
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct libs *)arg)->rows[i].module;
+}
+
+static bool net_of(const struct libs *l, const struct owner *o, int64_t *net);
+
+static int64_t value(const struct libs *l, const struct owner *o, int sort)
+{
+	int64_t net;
+
+	switch (sort) {
+	case BY_BLOCKS: return (int64_t)live_blocks(&o->sum);
+	case BY_RATE: return (int64_t)o->rate_bytes;
+	case BY_BORN: return (int64_t)o->change.born_bytes;
+	case BY_GONE: return (int64_t)o->change.gone_bytes;
+	case BY_NET: return net_of(l, o, &net) ? net : 0;
+	default: return (int64_t)live_bytes(&o->sum);
+	}
+}
+
+static const struct libs *sorting; /* of the qsort in progress */
+
+static int compare(const void *a, const void *b)
+{
+	const struct owner *x = a, *y = b;
+	int sort = sorting->sort[diffing(sorting)];
+	int64_t vx = value(sorting, x, sort), vy = value(sorting, y, sort);
+	int c = sort == BY_NAME ? strcmp(x->name, y->name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+
+	return sorting->reverse ? -c : c ? c : x->module < y->module ? -1 : 1;
+}
+
+static const struct owner *in_list(const struct owner *list, size_t n, uint32_t module)
+{
+	for (size_t i = 0; i < n; i++)
+		if (list[i].module == module)
+			return &list[i];
+	return NULL;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct libs *l = (struct libs *)v;
+	const struct owner *now;
+	size_t n = owners_update(v->app->owners, &now), kept = 0;
+
+	GROW(l->rows, l->room, n + 1);
+	for (size_t i = 0; i < l->count; i++) { /* those that are there, in their order */
+		const struct owner *o = in_list(now, n, l->rows[i].module);
+		if (o)
+			l->rows[kept++] = *o;
+	}
+	for (size_t i = 0; i < n; i++)
+		if (!in_list(l->rows, kept, now[i].module))
+			l->rows[kept++] = now[i];
+	l->count = kept;
+	if (resort || !l->list.touched) {
+		sorting = l;
+		qsort(l->rows, l->count, sizeof *l->rows, compare);
+	}
+	list_update(&l->list, l->count, id_of, NULL, l);
+}
+
+static const struct figure_owner *figure_of(const struct libs *l, const struct owner *o)
+{
+	const struct figures *f = &l->v.app->figures;
+
+	for (size_t i = 0; i < f->owner_count; i++)
+		if (f->owners[i].module == o->module)
+			return &f->owners[i];
+	return NULL;
+}
+
+/* With a diff: its own. Without: over the time of the graph, where history knows the owner. */
+static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
+{
+	const struct figures *f = &l->v.app->figures;
+	const struct figure_owner *known = figure_of(l, o);
+	uint64_t window = graph_window(f, &l->v.app->time);
+	size_t first = figures_point_at(f, f->time_ns > window ? f->time_ns - window : 0);
+
+	*net = net_bytes(&o->change);
+	if (diffing(l))
+		return true;
+	*net = (int64_t)live_bytes(&o->sum);
+	if (known && first != SIZE_MAX)
+		*net -= (int64_t)known->series[first];
+	return known && (first == SIZE_MAX ? !f->point_count || f->known[0] : f->known[first]);
+}
+
+static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
+{
+	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
+	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
+	char text[400];
+
+	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "", hooks ? hooks : "");
+	cell_owner(c, cells_letter(o), text);
+}
+
+static void diff_cell(const struct libs *l, const struct owner *o, size_t column, struct cell c)
+{
+	switch (column) {
+	case D_BORN: cell_bytes(c, o->change.born_bytes); break;
+	case D_GONE: cell_bytes(c, o->change.gone_bytes); break;
+	case D_NET: cell_net(c, net_bytes(&o->change)); break;
+	case D_LIVE: cell_live(c, live_bytes(&o->sum)); break;
+	case D_BLOCKS: cell_count_net(c, net_blocks(&o->change)); break;
+	case D_NAME: name_cell(l, o, c); break;
+	}
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct libs *l = arg;
+	const struct owner *o = &l->rows[row];
+	const struct figures *f = &l->v.app->figures;
+	const struct figure_owner *known;
+	struct cell c = { a, y, x, w, o->sampled != 0 };
+	int64_t net;
+
+	if (diffing(l)) {
+		diff_cell(l, o, column, c);
+		return;
+	}
+	switch (column) {
+	case C_LIVE: cell_live(c, live_bytes(&o->sum)); break;
+	case C_PART: cell_part(c, live_bytes(&o->sum), live_bytes(&f->totals.sum)); break;
+	case C_BLOCKS: cell_count(c, live_blocks(&o->sum)); break;
+	case C_RATE: cell_bytes(c, figures_over(f) ? 0 : o->rate_bytes); break;
+	case C_NET:
+		if (net_of(l, o, &net))
+			cell_net(c, net);
+		break;
+	case C_TREND:
+		known = figure_of(l, o);
+		if (known)
+			graph_spark(a, y, x, w, draw_owner_role(o->letter), known->series + figures_known_from(f),
+				    f->point_count - figures_known_from(f));
+		break;
+	case C_NAME: name_cell(l, o, c); break;
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	const struct libs *l = arg;
+	const struct change *c = &l->rows[row].change;
+
+	if (action_between(l->v.app))
+		return !(c->born_bytes | c->gone_bytes | c->born_blocks | c->gone_blocks);
+	return live_bytes(&l->rows[row].sum) == 0;
+}
+
+static bool is_hit(void *arg, size_t row)
+{
+	const struct libs *l = arg;
+
+	return l->v.app->find.text[0] && strcasestr(l->rows[row].name, l->v.app->find.text) != NULL;
+}
+
+static const struct table tables[3] = {
+	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of, is_hit },
+};
+
+static const struct table *table(const struct libs *l)
+{
+	return &tables[diffing(l) + action_between(l->v.app)];
+}
+
+/* The agent came late: of what time it shows nothing, and of what else it says so. */
+static void draw_late(const struct model *m, const struct area *a, int y)
+{
+	struct hooked_sums sums = hooked_sums(m);
+	uint64_t frees, bytes;
+	char n[32], b[32], unmatched[48] = "", text[256];
+
+	hooked_before(m, &frees, &bytes);
+	if (sums.unmatched)
+		snprintf(unmatched, sizeof unmatched, ", %zu not matched", sums.unmatched);
+	snprintf(text, sizeof text, "before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
+		 text_count(n, frees), text_bytes(b, bytes), sums.hooked, sums.hooked == 1 ? "" : "s", unmatched,
+		 sums.calls_none);
+	draw_text(a, y, 0, ROLE_DIM, text);
+}
+
+/* Below the list: of what it shows nothing. Lines that it took. */
+static int draw_unseen(const struct model *m, const struct area *a)
+{
+	struct hooked_sums sums = hooked_sums(m);
+	int late = hooked_late(m), lines = 0;
+	char text[256];
+
+	if (a->h < 8)
+		return 0;
+	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4; id++) {
+		const struct module *k = model_module(m, id);
+		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !hooked_not(k->flags))
+			continue;
+		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name, hooked_word(k->flags));
+		draw_text(a, a->h - late - ++lines, 0, ROLE_WARNING, text);
+	}
+	if (late)
+		draw_late(m, a, a->h - 1);
+	return lines + late;
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct libs *l = (struct libs *)v;
+	int graph = a->h >= 16 && a->w >= 60 ? a->h / 2 : 0;
+	struct area list = area_sub(a, graph, 0, a->h - graph, -1);
+	char title[96];
+
+	list = area_sub(&list, 0, 0, list.h - draw_unseen(v->app->model, &list), -1);
+
+	if (graph) {
+		struct area box = area_sub(a, 0, 0, graph, -1);
+		graph_title(title, sizeof title, &v->app->figures, &v->app->time, l->graph_focus);
+		struct area in = draw_box(&box, title, l->graph_focus);
+		graph_owners(&in, &v->app->figures, &v->app->time);
+	}
+	table_draw(table(l), &list, &l->list, l, l->sort[diffing(l)], l->reverse, !l->graph_focus);
+	if (!l->count)
+		draw_words(&list, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+}
+
+static void caption(struct view *v, bool brief, char *out, size_t size)
+{
+	struct libs *l = (struct libs *)v;
+	char n[32], count[64] = "", interval[320];
+
+	text_count(n, l->count);
+	if (!brief)
+		snprintf(count, sizeof count, "%s librar%s  ", n, l->count == 1 ? "y" : "ies");
+	action_interval_name(v->app, brief, interval, sizeof interval);
+	if (action_diffing(v->app))
+		snprintf(out, size, "%s%s", count, interval);
+	else if (!table_shows(table(l), term_columns(), C_NET))
+		snprintf(out, size, "%s librar%s", n, l->count == 1 ? "y" : "ies");
+	else
+		snprintf(out, size, "%sNET over %s", count,
+			 graph_span(interval, graph_window(&v->app->figures, &v->app->time)));
+}
+
+static int *sort_of(struct view *v)
+{
+	struct libs *l = (struct libs *)v;
+
+	return &l->sort[diffing(l)];
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct libs *l = (struct libs *)v;
+	int *sort = sort_of(v);
+
+	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+		return VIEW_DRAW;
+	if (list_request(&l->list, r, id_of, l))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_FOCUS_NEXT:
+	case REQ_FOCUS_PREV:
+		l->graph_focus = !l->graph_focus;
+		return VIEW_DRAW;
+	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
+	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
+	case REQ_LIB_TREE: {
+		if (!l->count)
+			return VIEW_DRAW;
+		struct owner o = l->rows[l->list.at];
+		app_show(v->app, VIEW_TREE);
+		view_tree_zoom_owner(v->app->views[VIEW_TREE], o.module, o.name);
+		return VIEW_DRAW;
+	}
+	default: return VIEW_IGNORED;
+	}
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	struct libs *l = (struct libs *)v;
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < l->count && *text; i++)
+		hits += strcasestr(l->rows[i].name, text) != NULL;
+	return hits;
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct libs *l = (struct libs *)v;
+
+	list_next(&l->list, backwards, is_hit, id_of, l);
+	return VIEW_DRAW;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus graph[] = { FOCUS_GRAPH, FOCUS_NONE };
+	static const enum focus list[] = { FOCUS_LIBS, FOCUS_LIST, FOCUS_NONE };
+
+	return ((struct libs *)v)->graph_focus ? graph : list;
+}
+
+static bool escape(struct view *v)
+{
+	struct libs *l = (struct libs *)v;
+	bool was = l->graph_focus || v->app->time.at_ns;
+
+	l->graph_focus = false;
+	v->app->time.at_ns = 0;
+	return was;
+}
+
+static void view_free(struct view *v)
+{
+	free(((struct libs *)v)->rows);
+	free(v);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	return table((struct libs *)v);
+}
+
+static const struct view_ops ops = {
+	.title = "Libs",
+	.brief = "Libs",
+	.table = columns_of,
+	.sort = sort_of,
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.no_filter = true,
+	.caption = caption,
+	.search = search,
+	.next_hit = next_hit,
+	.free = view_free,
+};
+
+struct view *view_libs_new(struct app *a)
+{
+	struct libs *l = xcalloc(1, sizeof *l);
+
+	l->v = (struct view){ &ops, a };
+	l->sort[0] = BY_LIVE;
+	l->sort[1] = BY_NET;
+	return &l->v;
+}

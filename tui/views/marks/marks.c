@@ -1,0 +1,347 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * marks.c - the snapshots of the session, and below them what changed between the two that are
+ * picked (A and B), site by site and interval by interval. Marks belong to the agent: every
+ * viewer sees the same ones, and what is asked for here shows when it has happened.
+ */
+#include "app/app.h"
+#include "widgets/cells.h"
+#include "views/marks/marks.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+	C_PICK,
+	C_MARK,
+	C_NAME,
+	C_BY,
+	C_TIME,
+	C_AFTER,
+	C_LIVE,
+	C_NET,
+	C_BORN,
+	C_GONE,
+	C_RSS,
+	C_BLOCKS
+};
+
+static const struct column columns[] = {
+	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
+	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
+	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
+	[C_BY] = { .title = "SET BY", .width = 10, .wide = 14, .rank = 9, .sort = -1, .left = true },
+	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
+	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = -1 },
+	[C_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = -1 },
+	[C_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 6, .sort = -1 },
+	[C_RSS] = { .title = "RSS", .width = 8, .bytes = SIZE_HELD, .rank = 7, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 10, .sort = -1 },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct marks *)arg)->rows[i].id;
+}
+
+static bool is_there(const struct marks *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->rows[i].id == id)
+			return true;
+	return false;
+}
+
+/* What nobody picked: the newest mark against now. */
+static void default_picks(struct marks *m)
+{
+	if (!is_there(m, m->a) || !is_there(m, m->b))
+		m->picked = false;
+	if (m->picked)
+		return;
+	m->b = MARK_NOW;
+	m->a = m->count > 1 ? m->rows[m->count - 2].id : 0;
+}
+
+/* Until the user chooses: the newest mark, with `now` below it. */
+static void follow_newest(struct marks *m)
+{
+	m->list.at = m->count - 2;
+	m->list.top = m->count;
+	list_fit(&m->list, m->list.height);
+	m->list.id = m->rows[m->list.at].id;
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct marks *m = (struct marks *)v;
+
+	marks_gather(m);
+	default_picks(m);
+	list_update(&m->list, m->count, id_of, NULL, m);
+	if (!m->list.touched)
+		follow_newest(m);
+	marks_lower_refresh(m, resort);
+}
+
+/* --- drawing */
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	struct marks *m = arg;
+	const struct mark_row *r = &m->rows[row];
+	bool start = r->id == 0, first = row == 0;
+	struct cell c = { a, y, x, w, r->estimate };
+	char text[32];
+
+	switch (column) {
+	case C_PICK:
+		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END,
+			  r->id == m->a	  ? " A"
+			  : r->id == m->b ? " B"
+					  : "");
+		break;
+	case C_MARK: cell_text(c, ROLE_MARK, marks_label(r->id, text)); break;
+	case C_NAME: /* one without a name is called by its number */
+		if (strcmp(r->name, marks_label(r->id, text)))
+			cell_text(c, ROLE_NAME, r->name);
+		break;
+	case C_BY: cell_text(c, ROLE_PLACE, r->by); break;
+	case C_TIME: draw_right(a, y, x, w, ROLE_NUMBER, text_clock(text, r->time_ns)); break;
+	case C_AFTER:
+		if (!first)
+			draw_right(a, y, x, w, ROLE_DIM,
+				   text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
+		break;
+	case C_LIVE: if (!start) cell_bytes(c, live_bytes(&r->sum)); break;
+	case C_NET:
+		if (!first)
+			cell_net(c, (int64_t)live_bytes(&r->sum) -
+					    (int64_t)live_bytes(&m->rows[row - 1].sum));
+		break;
+	case C_BORN: if (r->change_known) cell_bytes(c, r->change.born_bytes); break;
+	case C_GONE: if (r->change_known) cell_bytes(c, r->change.gone_bytes); break;
+	case C_RSS:
+		c.estimate = false;
+		if (r->rss_bytes)
+			cell_bytes(c, r->rss_bytes);
+		break;
+	case C_BLOCKS: if (!start) cell_count(c, live_blocks(&r->sum)); break;
+	}
+}
+
+static const struct table table = {"Marks", columns, sizeof columns / sizeof columns[0], cell, NULL, id_of, NULL};
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct marks *m = (struct marks *)v;
+	int want = (int)m->count + 1, most = a->h >= 10 ? a->h * 2 / 5 : a->h;
+	int upper = want < most ? want : most;
+	struct area top = area_sub(a, 0, 0, a->h >= 10 ? upper : a->h, -1);
+
+	m->has_lower = a->h >= 10;
+	const char *prefix = cells_prefix(""); /* totals at marks are whole while rows still load */
+	table_draw(&table, &top, &m->list, m, -2, false, !m->lower_focus || !m->has_lower);
+	cells_prefix(prefix);
+	if (!m->has_lower)
+		return;
+	struct area low = area_sub(a, upper, 0, a->h - upper, -1);
+	marks_lower_draw(m, &low);
+}
+
+/* How many processes have the selected mark, which was set in all alike; 0 = it is none. */
+static size_t marked_in(const struct marks *m)
+{
+	const struct mark_row *r = &m->rows[m->list.at];
+
+	return r->id && r->id != MARK_NOW ? others_marked(m->v.app->processes, r->name) : 0;
+}
+
+static void caption(struct view *v, bool brief, char *out, size_t size)
+{
+	struct marks *m = (struct marks *)v;
+	char a[32], b[32], every[80];
+
+	every_words(v->app, every, sizeof every);
+	if (*every)
+		snprintf(out, size, "%s", every);
+	else if (m->count <= 2)
+		snprintf(out, size, "%s", watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
+	else if (marked_in(m) > 1)
+		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a), marked_in(m));
+	else if (brief)
+		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
+	else
+		snprintf(out, size, "NET since the row above");
+}
+
+/* --- keys */
+
+static void renaming(void *arg, enum prompt_event e, const char *text)
+{
+	struct marks *m = arg;
+
+	if (e != PROMPT_DONE)
+		return;
+	if (watch_rename_mark(m->v.app->watch, m->asked, text))
+		status_error("not renamed: there is no live link to the program");
+}
+
+static void deleting(void *arg, enum prompt_event e, const char *text)
+{
+	struct marks *m = arg;
+
+	(void)text;
+	if (e != PROMPT_DONE)
+		return;
+	if (watch_drop_mark(m->v.app->watch, m->asked))
+		status_error("not deleted: there is no live link to the program");
+}
+
+static size_t row_of(const struct marks *m, uint32_t id)
+{
+	for (size_t i = 0; i < m->count; i++)
+		if (m->rows[i].id == id)
+			return i;
+	return 0;
+}
+
+/* First A, then B; a third pick starts again. The earlier one is always A. */
+static unsigned pick(struct marks *m, uint32_t id)
+{
+	if (!m->picked || !m->pick_b) {
+		m->a = id;
+		m->b = MARK_NOW;
+		m->picked = m->pick_b = true;
+	} else {
+		m->b = id;
+		m->pick_b = false;
+	}
+	if (row_of(m, m->a) > row_of(m, m->b)) {
+		uint32_t other = m->a;
+		m->a = m->b;
+		m->b = other;
+	}
+	m->lower.touched = false;
+	return VIEW_RESORT;
+}
+
+static unsigned show_tree(struct marks *m)
+{
+	struct app *a = m->v.app;
+	unsigned bits = action_set_interval(a, m->a, m->b == MARK_NOW ? 0 : m->b);
+
+	if (bits & VIEW_RESORT)
+		app_show(a, VIEW_TREE);
+	return bits;
+}
+
+static unsigned mark_request(struct marks *m, enum request r)
+{
+	const struct mark_row *row = &m->rows[m->list.at];
+	char label[32], question[96];
+
+	if (r == REQ_PICK)
+		return pick(m, row->id);
+	if (row->id == 0 || row->id == MARK_NOW) {
+		status_error("%s is not a mark that can be changed", marks_label(row->id, label));
+		return VIEW_DRAW;
+	}
+	m->asked = row->id;
+	if (r == REQ_RENAME) {
+		prompt_line(&m->v.app->prompt, "New name: ", row->name, renaming, m);
+		prompt_offers(&m->v.app->prompt);
+	} else {
+		snprintf(question, sizeof question,
+			 "Delete %s for all viewers?  y: delete   Esc: keep",
+			 marks_label(row->id, label));
+		prompt_ask(&m->v.app->prompt, question, "y", deleting, m);
+	}
+	return VIEW_DRAW;
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct marks *m = (struct marks *)v;
+
+	switch (r) {
+	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
+		m->lower_focus = !m->lower_focus && m->has_lower;
+		return VIEW_DRAW;
+	case REQ_PICK: case REQ_RENAME: case REQ_DELETE:
+		return m->lower_focus ? VIEW_IGNORED : mark_request(m, r);
+	case REQ_MARK_TREE: return show_tree(m);
+	default: break;
+	}
+	if (m->lower_focus)
+		return marks_lower_request(m, r);
+	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
+}
+
+static bool escape(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+	bool was = m->lower_focus;
+
+	m->lower_focus = false;
+	return was;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus upper[] = { FOCUS_MARKS, FOCUS_LIST, FOCUS_NONE };
+	static const enum focus lower[] = { FOCUS_SITES, FOCUS_LIST, FOCUS_NONE };
+
+	return ((struct marks *)v)->lower_focus ? lower : upper;
+}
+
+void view_marks_pick(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	m->picked = m->pick_b = m->lower_focus = false;
+	status_say("Space picks A, then B; the change between them is below, Enter shows it as a "
+		   "tree");
+}
+
+static void view_free(struct view *v)
+{
+	struct marks *m = (struct marks *)v;
+
+	free(m->rows);
+	free(m->old);
+	free(m);
+}
+
+static bool row(struct view *v, struct view_row *out)
+{
+	const struct marks *m = (struct marks *)v;
+	const struct site *s = m->lower_focus && m->lower.at < m->change_count ? &m->changes[m->lower.at].site : NULL;
+
+	if (s)
+		*out = (struct view_row){ s->leaf, s->file, s->line };
+	return s != NULL;
+}
+
+static const struct view_ops ops = {
+	.title = "Marks",
+	.brief = "Marks",
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = caption,
+	.row = row,
+	.free = view_free,
+};
+
+struct view *view_marks_new(struct app *a)
+{
+	struct marks *m = xcalloc(1, sizeof *m);
+
+	m->v = (struct view){ &ops, a };
+	return &m->v;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * memory.c - why is the process as large as it is: its resident memory in parts that add up to it,
+ * what each grew by, and one sentence that says which of them did it.
+ *
+ * The agent is asked while the view is shown, and now and then for the session. Growth counts from the answer next to the mark that the
+ * diff is from, else from the first one that there is.
+ */
+#include "app/app.h"
+#include "widgets/cells.h"
+#include "widgets/graph.h"
+#include "app/looked.h"
+#include "report/report.h"
+#include "report/runtimes.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define NAMED_PART 200 /* names with less than one part in so many are not listed one by one */
+#define TREND_MAX 64
+
+struct memory_row {
+	uint32_t what;           /* MTW_MEMORY_COUNT: the sum of all */
+	char name[120];          /* "": the whole part */
+	uint64_t bytes, mappings;
+};
+
+struct memory {
+	struct view v;
+	struct list list;
+	struct memory_row *rows; /* owned */
+	size_t count, room;
+	struct rss now, then;    /* then: what growth counts from */
+	struct rss past[TREND_MAX]; /* the newest ones, oldest first */
+	size_t past_count;
+	bool known, compared;
+	uint32_t mark;           /* that it counts from; 0: from the first answer */
+};
+
+/* In the sentence. */
+static const char *const brief[MTW_MEMORY_COUNT + 1] = {
+	[MTW_MEMORY_LIVE] = "live heap", [MTW_MEMORY_ROUNDING] = "rounding", [MTW_MEMORY_FREE] = "allocator free lists",
+	[MTW_MEMORY_FILE] = "mapped files", [MTW_MEMORY_SHARED] = "shared memory", [MTW_MEMORY_STACK] = "thread stacks",
+	[MTW_MEMORY_AGENT] = "memtop agent", [MTW_MEMORY_OTHER] = "other mappings", [MTW_MEMORY_COUNT] = "RSS",
+};
+
+static const char *label(uint32_t what)
+{
+	return what == MTW_MEMORY_COUNT ? "RSS, all of it" : report_memory(what);
+}
+
+enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
+
+static const struct column columns[] = {
+	[C_BYTES] = {.title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1},
+	[C_PART] = {.title = "%", .width = 4, .rank = 3, .sort = -1},
+	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = -1},
+	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 4, .sort = -1, .left = true},
+	[C_BAR] = {.title = "SHARE", .width = 12, .wide = 30, .rank = 2, .sort = -1, .left = true},
+	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},
+};
+
+static uint64_t bytes_of(const struct rss *r, uint32_t what)
+{
+	return what == MTW_MEMORY_COUNT ? rss_all(r) : r->bytes[what];
+}
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	const struct memory_row *r = &((struct memory *)arg)->rows[i];
+	uint64_t h = r->what + 1;
+
+	for (const char *c = r->name; *c; c++)
+		h = h * 0x100000001b3 ^ (unsigned char)*c;
+	return h;
+}
+
+/* Of a name, its last part. */
+static void add_row(struct memory *m, uint32_t what, const char *name, uint64_t bytes, uint64_t mappings)
+{
+	const char *slash = strrchr(name, '/');
+
+	GROW(m->rows, m->room, m->count + 1);
+	m->rows[m->count] = (struct memory_row){ .what = what, .bytes = bytes, .mappings = mappings };
+	snprintf(m->rows[m->count++].name, sizeof m->rows->name, "%.100s", slash && slash[1] ? slash + 1 : name);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct memory_row *x = a, *y = b;
+
+	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : strcmp(x->name, y->name);
+}
+
+/* The largest by name, below the part that they are a share of. */
+static void add_named(struct memory *m, uint32_t what)
+{
+	const struct rss_named *list;
+	size_t n = model_rss_named(m->v.app->model, &list), first = m->count;
+	const struct program *p = model_program(m->v.app->model);
+
+	for (size_t i = 0; i < n; i++) {
+		bool main = p && p->exe && !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
+		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
+			add_row(m, what, main ? p->name : list[i].name, list[i].bytes, list[i].mappings);
+	}
+	if (m->count > first)
+		qsort(m->rows + first, m->count - first, sizeof *m->rows, by_bytes);
+}
+
+static void choose_base(struct memory *m, const struct rss *list, size_t n)
+{
+	const struct model *model = m->v.app->model;
+	uint32_t base = model_base(model);
+	const struct mark *mark = base ? model_mark(model, base) : NULL;
+	const struct rss *from = mark ? model_rss_at(model, mark->time_ns) : NULL;
+
+	m->mark = from ? base : 0;
+	m->compared = n > 1;
+	m->then = from ? *from : list[0];
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct memory *m = (struct memory *)v;
+	const struct rss *list;
+	size_t n = model_rss(v->app->model, &list);
+
+	(void)resort;
+	looked_want(v->app, MTW_KIND_MEMORY);
+	m->count = 0;
+	m->known = n > 0;
+	if (n) {
+		m->now = list[n - 1];
+		m->past_count = n < TREND_MAX ? n : TREND_MAX;
+		memcpy(m->past, list + n - m->past_count, m->past_count * sizeof *list);
+		choose_base(m, list, n);
+		for (uint32_t what = 0; what < MTW_MEMORY_COUNT; what++) {
+			if (!m->now.bytes[what] && !m->then.bytes[what] && what != MTW_MEMORY_LIVE)
+				continue;
+			add_row(m, what, "", m->now.bytes[what], m->now.mappings[what]);
+			add_named(m, what);
+		}
+		add_row(m, MTW_MEMORY_COUNT, "", rss_all(&m->now), 0);
+	}
+	list_update(&m->list, m->count, id_of, NULL, m);
+}
+
+/* --- the sentence */
+
+struct growth {
+	uint32_t what;
+	int64_t bytes;
+};
+
+static int by_growth(const void *a, const void *b)
+{
+	const struct growth *x = a, *y = b;
+
+	return x->bytes < y->bytes ? 1 : x->bytes > y->bytes ? -1 : (int)x->what - (int)y->what;
+}
+
+/* What it comes to, where one part did most of it. */
+static const char *verdict(const struct model *m, const struct growth *most, int64_t all)
+{
+	static char own[160];
+	const struct runtime *r = runtime_of(m);
+
+	if (all <= 0 || most->bytes * 2 < all)
+		return "";
+	switch (most->what) {
+	case MTW_MEMORY_LIVE: return ": the program keeps more";
+	case MTW_MEMORY_FREE: return ": fragmentation or a peak that has passed, not a leak";
+	case MTW_MEMORY_OTHER:
+		if (!r)
+			return ": mapped by the program itself, not by malloc";
+		snprintf(own, sizeof own, ": %s, not malloc's; %s shows it", r->heap, r->shows);
+		return own;
+	case MTW_MEMORY_STACK: return ": more threads, or deeper ones";
+	case MTW_MEMORY_FILE: return ": pages of files that were read";
+	case MTW_MEMORY_AGENT: return ": memtop's own";
+	default: return "";
+	}
+}
+
+static void sentence(const struct memory *m, char *out, size_t size)
+{
+	struct growth g[MTW_MEMORY_COUNT];
+	char a[32], b[32], since[128] = "";
+	int64_t all = (int64_t)(rss_all(&m->now) - rss_all(&m->then)), least = (int64_t)(rss_all(&m->now) / 1000);
+	size_t n;
+
+	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
+	if (!m->compared) {
+		snprintf(out + n, size - n, figures_over(&m->v.app->figures) || m->v.app->figures.past ?
+			 ".  It was looked at once only: what grew is not known." :
+			 ".  What grows is seen from the next look on, in a few seconds.");
+		return;
+	}
+	if (m->mark)
+		action_mark_name(m->v.app, m->mark, since, sizeof since);
+	bool same = all <= least && -all <= least;
+	n += (size_t)snprintf(out + n, size - n, ", %s %s %s", same ? "the same" : text_bytes_signed(a, all),
+			      m->mark ? "since" : same ? "for" : "in",
+			      m->mark ? since : text_span(b, m->now.time_ns - m->then.time_ns));
+	for (uint32_t i = 0; i < MTW_MEMORY_COUNT; i++)
+		g[i] = (struct growth){ i, (int64_t)(m->now.bytes[i] - m->then.bytes[i]) };
+	qsort(g, MTW_MEMORY_COUNT, sizeof g[0], by_growth);
+	const char *between = ": ";
+	for (int i = 0; i < MTW_MEMORY_COUNT && n < size; i++) {
+		if (g[i].bytes <= least && -g[i].bytes <= least)
+			continue;
+		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between, text_bytes_signed(a, g[i].bytes),
+				      brief[g[i].what], i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
+		between = i == 0 && *verdict(m->v.app->model, &g[0], all) ? "; " : ", ";
+	}
+	if (n < size)
+		snprintf(out + n, size - n, ".");
+}
+
+/* --- drawing */
+
+static void draw_share(const struct area *a, int y, int x, int w, uint64_t bytes, uint64_t all)
+{
+	char bar[256] = "";
+	int n = all ? (int)((double)bytes * w / (double)all + 0.5) : 0;
+
+	for (int i = 0; i < n && i < w && i < 60; i++)
+		strcat(bar, text_eighth(8));
+	draw_clip(a, y, x, w, ROLE_ALLOC, CLIP_END, bar);
+}
+
+static void draw_trend(const struct memory *m, uint32_t what, const struct area *a, int y, int x, int w)
+{
+	uint64_t values[TREND_MAX];
+
+	for (size_t i = 0; i < m->past_count; i++)
+		values[i] = bytes_of(&m->past[i], what);
+	graph_spark(a, y, x, w, ROLE_ALLOC, values, m->past_count);
+}
+
+static void name_cell(const struct memory *m, const struct memory_row *r, struct cell c)
+{
+	char text[200], count[32];
+
+	if (*r->name)
+		snprintf(text, sizeof text, "    %s", r->name);
+	else if (c.w < (int)strlen(label(MTW_MEMORY_FREE)))
+		snprintf(text, sizeof text, "%s", brief[r->what]);
+	else if (r->what == MTW_MEMORY_STACK && r->mappings)
+		snprintf(text, sizeof text, "%s (%s)", label(r->what), text_count(count, r->mappings));
+	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
+		snprintf(text, sizeof text, "allocator: rounding, free lists, its own"); /* not glibc's */
+	else
+		snprintf(text, sizeof text, "%s", label(r->what));
+	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	const struct memory *m = arg;
+	const struct memory_row *r = &m->rows[row];
+	bool about = r->what <= MTW_MEMORY_FREE && m->v.app->figures.estimate;
+	struct cell c = { a, y, x, w, about };
+	uint64_t all = rss_all(&m->now);
+
+	switch (column) {
+	case C_BYTES: cell_bytes(c, r->bytes); break;
+	case C_PART: cell_part(c, r->bytes, all); break;
+	case C_NET:
+		if (!*r->name && m->compared)
+			cell_net(c, (int64_t)(bytes_of(&m->now, r->what) - bytes_of(&m->then, r->what)));
+		break;
+	case C_TREND:
+		if (!*r->name)
+			draw_trend(m, r->what, a, y, x, w);
+		break;
+	case C_BAR:
+		if (!*r->name && r->what != MTW_MEMORY_COUNT)
+			draw_share(a, y, x, w, r->bytes, all);
+		break;
+	case C_NAME: name_cell(m, r, c); break;
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	return ((const struct memory *)arg)->rows[row].bytes == 0;
+}
+
+static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, NULL };
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct memory *m = (struct memory *)v;
+	char text[600];
+	int lines = a->h >= 8 ? 3 : 0;
+	struct area list = area_sub(a, lines, 0, a->h - lines, -1), top = area_sub(a, 0, 0, lines, -1);
+
+	if (!m->known) {
+		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
+		draw_words(a, 1, 1, ROLE_WARNING, why ? why : frame_empty_reason(v->app));
+		return;
+	}
+	sentence(m, text, sizeof text);
+	if (lines)
+		draw_words(&top, 0, 1, ROLE_NORMAL, text);
+	table_draw(&table, &list, &m->list, m, -1, false, true);
+}
+
+static void caption(struct view *v, bool in_brief, char *out, size_t size)
+{
+	struct memory *m = (struct memory *)v;
+	char span[32], since[128];
+	uint64_t age = looked_long_ago(v->app, MTW_KIND_MEMORY);
+
+	if (!m->known)
+		return;
+	if (m->mark)
+		action_mark_name(v->app, m->mark, since, sizeof since);
+	else
+		text_span(since, m->now.time_ns - m->then.time_ns);
+	if (m->compared)
+		snprintf(out, size, "NET %s %s", m->mark ? "since" : "over", since);
+	if (age && !in_brief)
+		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_ago(span, age));
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct memory *m = (struct memory *)v;
+
+	return list_request(&m->list, r, id_of, m) ? VIEW_DRAW : VIEW_IGNORED;
+}
+
+static void free_view(struct view *v)
+{
+	free(((struct memory *)v)->rows);
+	free(v);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
+}
+
+static const struct view_ops ops = {
+	.title = "Memory",
+	.brief = "Mem",
+	.no_filter = true,
+	.table = columns_of,
+	.foci = list_foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.caption = caption,
+	.free = free_view,
+};
+
+struct view *view_memory_new(struct app *a)
+{
+	struct memory *m = xcalloc(1, sizeof *m);
+
+	m->v = (struct view){ &ops, a };
+	return &m->v;
+}

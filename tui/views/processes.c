@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * processes.c - the page of the program's processes: a line for each, the sum of all below, and Enter to show
+ * another one in every view. Which rows there are is app/process_rows.c.
+ */
+#include "app/actions.h"
+#include "widgets/cells.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define PANEL_LINES 3
+#define PANEL_FROM 12 /* a page of so many lines has room for it */
+#define OTHERS_ID UINT64_MAX
+
+struct processes_page {
+	struct view v;           /* first */
+	struct list list;
+	struct process_rows *rows; /* the app's: they outlive the page */
+	size_t count;            /* rows, and the way to other programs */
+};
+
+enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
+
+static const struct column columns[] = {
+	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
+	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = PROCESSES_BY_GROWTH },
+	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = PROCESSES_BY_RATE },
+	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = PROCESSES_BY_PEAK },
+	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 6, .sort = PROCESSES_BY_ALLOCATED },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8, .sort = PROCESSES_BY_BLOCKS },
+	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
+	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
+	[C_TIME] = { .title = "RAN", .width = 7, .rank = 7, .sort = PROCESSES_BY_TIME },
+	[C_NAME] = { .title = "PROCESS", .wide = 33, .sort = PROCESSES_BY_TREE, .left = true },
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	const struct processes_page *g = arg;
+
+	return i < g->rows->count ? g->rows->rows[i].id : OTHERS_ID;
+}
+
+/* NULL: no row, or the way to other programs. */
+static const struct process_row *selected(const struct processes_page *g)
+{
+	return g->list.at < g->rows->count ? &g->rows->rows[g->list.at] : NULL;
+}
+
+/* --- rows */
+
+static void select_id(struct processes_page *g, uint64_t id)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (id_of(g, i) == id)
+			list_select(&g->list, i, id_of, g);
+}
+
+static void make(struct processes_page *g, bool resort)
+{
+	const struct app *a = g->v.app;
+	const struct process *list;
+	size_t n = processes_list(a->processes, &list);
+
+	process_rows_make(g->rows, list, n, a->others.shown, (enum process_sort)a->process_list.sort,
+			  a->process_list.reverse, resort);
+	g->count = g->rows->count + a->options->can_switch;
+	list_update(&g->list, g->count, id_of, NULL, g);
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct processes_page *g = (struct processes_page *)v;
+
+	make(g, resort || !g->list.touched);
+}
+
+/* --- drawing */
+
+static const struct table table;
+
+static struct cell indented(struct cell c, unsigned depth)
+{
+	int indent = (int)depth * 2, most = c.w / 3;
+	char deeper[24];
+
+	if (indent > most) { /* deeper than there is room for: say how deep */
+		snprintf(deeper, sizeof deeper, "%s%u", text_glyph(GLYPH_DEEPER), depth);
+		indent = draw_clip(c.a, c.y, c.x, most, ROLE_DIM, CLIP_END, deeper) + 1;
+	}
+	c.x += indent;
+	c.w -= indent;
+	return c;
+}
+
+/* As much of it as has room; the peak has a column of its own where that is on the screen. */
+static void fold_cell(const struct process_row *r, struct cell c)
+{
+	const char *peaks[] = { ", largest peak ", ", peak ", "" };
+	char text[160], size[32], count[32];
+	bool followed = r->p.state != PROCESS_UNFOLLOWED, bare = !followed || table_shows(&table, c.a->w, C_PEAK);
+
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
+	for (size_t i = bare ? 2 : 0; i < 3; i++) {
+		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
+			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
+		if (text_width(text) <= c.w - 2)
+			break;
+	}
+	draw_clip(c.a, c.y, c.x + 2, c.w - 2, ROLE_NAME, CLIP_END, text);
+}
+
+static void name_cell(const struct processes_page *g, const struct process_row *r, struct cell c)
+{
+	const struct app *a = g->v.app;
+	const struct process *now = r->folded ? NULL : processes_find(a->processes, r->p.id);
+	bool shown = r->p.id == a->others.shown, reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
+
+	c = indented(c, r->depth);
+	if (r->folded) {
+		fold_cell(r, c);
+		return;
+	}
+	int used = draw_clip(c.a, c.y, c.x + 2, c.w - 2, process_runs(&r->p) ? ROLE_NAME : ROLE_DIM, CLIP_END, r->p.name) + 2;
+	if (shown)
+		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_MARK, CLIP_END, "  (shown)");
+	else if (r->p.forked)
+		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_DIM, CLIP_END, "  (fork)");
+	else if (reason && c.w - used > 4)
+		draw_clip(c.a, c.y, c.x + used + 2, c.w - used - 2, ROLE_DIM, CLIP_END, now->why);
+}
+
+static uint64_t ran_ns(const struct app *a, const struct process *p)
+{
+	uint64_t end = p->end_ns ? p->end_ns : processes_time_ns(a->processes);
+
+	return end > p->begin_ns ? end - p->begin_ns : 0;
+}
+
+static void figure_cell(const struct app *a, const struct process *p, size_t column, struct cell c)
+{
+	char text[32];
+
+	switch (column) {
+	case C_LIVE: cell_bytes(c, p->live_bytes); break;
+	case C_GROWTH: if (process_runs(p)) cell_net(c, (int64_t)p->growth); break;
+	case C_RATE: if (process_runs(p)) cell_bytes(c, p->rate > 0 ? (uint64_t)p->rate : 0); break;
+	case C_PEAK: cell_bytes(c, p->peak_bytes); break;
+	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
+	case C_BLOCKS: cell_count(c, p->live_blocks); break;
+	case C_TIME: draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p))); break;
+	}
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	const struct processes_page *g = arg;
+	const struct process_row *r = row < g->rows->count ? &g->rows->rows[row] : NULL;
+	struct cell c = { a, y, x, w, false };
+	char text[32];
+
+	if (!r) {
+		if (column == C_NAME)
+			cell_text(c, ROLE_KEY, "another program ...");
+	} else if (column == C_NAME) {
+		name_cell(g, r, c);
+	} else if (r->folded) {
+		if ((column == C_PEAK || column == C_ALLOCATED) && r->p.state != PROCESS_UNFOLLOWED)
+			cell_bytes(c, column == C_PEAK ? r->p.peak_bytes : r->allocated);
+	} else if (column == C_PID) {
+		snprintf(text, sizeof text, "%d", r->p.pid);
+		if (r->p.pid)
+			draw_right(a, y, x, w, ROLE_NUMBER, text);
+	} else if (column == C_STATE) {
+		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE, process_state_words(&r->p, text));
+	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
+		figure_cell(g->v.app, &r->p, column, c);
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	const struct processes_page *g = arg;
+
+	return row < g->rows->count && !process_runs(&g->rows->rows[row].p);
+}
+
+static bool is_hit(void *arg, size_t row)
+{
+	const struct processes_page *g = arg;
+	const char *text = g->v.app->find.text;
+	char pid[16];
+
+	if (!*text || row >= g->rows->count)
+		return false;
+	snprintf(pid, sizeof pid, "%d", g->rows->rows[row].p.pid);
+	return strcasestr(g->rows->rows[row].p.name, text) || !strcmp(pid, text);
+}
+
+static const struct table table = { "Processes", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };
+
+/* Why there is no tree of it, or what Enter does. */
+static const char *about(const struct app *a, const struct process *p)
+{
+	if (p->why)
+		return p->why;
+	if (p->id == a->others.shown)
+		return "It is shown: Enter goes back to it.";
+	if (p->watch || process_runs(p))
+		return "Enter shows it in all views.";
+	return "It ended before it mattered: only its totals are known.";
+}
+
+/* Returns the lines that it took. */
+static int draw_figures(const struct app *a, const struct process *p, const struct area *s, int y)
+{
+	char live[32], blocks[32] = "", peak[32], all[32], ran[32], begin[32];
+	bool narrow = s->w < 100;
+
+	if (p->state == PROCESS_UNFOLLOWED)
+		return 0;
+	if (!narrow)
+		text_blocks(blocks, p->live_blocks);
+	draw_printf(s, y, 1, ROLE_NORMAL, "%s live%s%s%s, peak %s, %s in all; began %s, %s %s",
+		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks, process_runs(p) ? "" : " at its end",
+		    text_bytes(peak, p->peak_bytes), text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
+		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
+	return 1;
+}
+
+/* The selected process in words. */
+static void draw_panel(const struct processes_page *g, const struct area *s)
+{
+	const struct app *a = g->v.app;
+	const struct process_row *r = selected(g);
+	const struct process *now = r && !r->folded ? processes_find(a->processes, r->p.id) : NULL;
+	char title[400], state[32];
+
+	if (!now) {
+		draw_rule(s, 0, ROLE_BORDER, "");
+		draw_text(s, 1, 1, ROLE_NORMAL,
+			  r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
+		return;
+	}
+	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name, process_state_words(&r->p, state), now->path ? now->path : "");
+	draw_rule(s, 0, ROLE_BORDER, title);
+	int y = 1 + draw_figures(a, &r->p, s, 1); /* the row's: a newer figure would contradict it */
+	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, now));
+}
+
+static void draw_sum(const struct app *a, const struct area *s, int y)
+{
+	struct processes_sum sum;
+	uint64_t missed = processes_missed(a->processes);
+	char live[32], blocks[32], all[32], more[96] = "";
+
+	processes_total(a->processes, &sum);
+	draw_fill(s, y, 0, -1, ROLE_HEAD);
+	if (sum.unfollowed)
+		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
+	if (missed)
+		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
+	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
+				text_bytes(live, sum.live_bytes), sum.running);
+	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
+	draw_printf(s, y, x, ROLE_HEAD, ".  %s, %s allocated in all", text_blocks(blocks, sum.live_blocks),
+		    text_bytes(all, sum.sum.alloc_bytes));
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct processes_page *g = (struct processes_page *)v;
+	int sum = a->h >= 3, panel = a->h >= PANEL_FROM ? PANEL_LINES : 0;
+	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1), low = area_sub(a, a->h - sum - panel, 0, panel, -1);
+
+	table_draw(&table, &list, &g->list, g, v->app->process_list.sort, v->app->process_list.reverse, true);
+	if (panel)
+		draw_panel(g, &low);
+	if (sum)
+		draw_sum(v->app, a, a->h - 1);
+}
+
+/* --- keys */
+
+/* The row, if it is a fold, or the one that it is a member of; LIST_NONE = neither. */
+static size_t fold_of(const struct processes_page *g, size_t i)
+{
+	const struct process_row *rows = g->rows->rows;
+
+	if (rows[i].folded)
+		return i;
+	for (size_t k = i; k-- > 0;)
+		if (rows[k].depth < rows[i].depth)
+			return rows[k].folded ? k : LIST_NONE;
+	return LIST_NONE;
+}
+
+static unsigned open_fold(struct processes_page *g, bool open)
+{
+	size_t i = selected(g) ? open ? g->list.at : fold_of(g, g->list.at) : LIST_NONE;
+
+	if (i == LIST_NONE || !g->rows->rows[i].folded)
+		return VIEW_DRAW;
+	uint64_t id = g->rows->rows[i].id;
+	process_rows_open(g->rows, id, open);
+	make(g, false);
+	select_id(g, id);
+	return VIEW_DRAW;
+}
+
+static unsigned show(struct processes_page *g, uint32_t id)
+{
+	struct app *a = g->v.app;
+
+	if (id != a->others.shown && action_show_process(a, id))
+		return VIEW_DRAW;
+	app_close_page(a); /* frees g */
+	return VIEW_DRAW;
+}
+
+static unsigned enter(struct processes_page *g)
+{
+	const struct process_row *r = selected(g);
+
+	if (!r && g->list.at < g->count)
+		return app_quit(g->v.app, TUI_SWITCH), 0;
+	if (!r)
+		return VIEW_DRAW;
+	return r->folded ? open_fold(g, !r->open) : show(g, r->p.id);
+}
+
+static unsigned sort_beside(struct processes_page *g, int step)
+{
+	int *sort = &g->v.app->process_list.sort;
+
+	*sort = table_sort_beside(&table, *sort, step);
+	return VIEW_RESORT;
+}
+
+static unsigned next_order(struct processes_page *g)
+{
+	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH, [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
+				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK, [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
+	struct app *a = g->v.app;
+	size_t sort = (size_t)a->process_list.sort;
+
+	a->process_list.sort = sort < sizeof next / sizeof *next ? next[sort] : PROCESSES_BY_TREE;
+	a->process_list.reverse = false;
+	return VIEW_RESORT;
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct processes_page *g = (struct processes_page *)v;
+
+	if (list_request(&g->list, r, id_of, g))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_PROCESSES: return VIEW_CLOSE;
+	case REQ_PROCESS_SHOW: return enter(g);
+	case REQ_PROCESS_OPEN: return open_fold(g, true);
+	case REQ_PROCESS_CLOSE: return open_fold(g, false);
+	case REQ_PROCESS_TOGGLE: return selected(g) ? open_fold(g, !selected(g)->open) : VIEW_DRAW;
+	case REQ_PROCESS_ORDER: return next_order(g);
+	case REQ_SORT_LEFT: return sort_beside(g, -1);
+	case REQ_SORT_RIGHT: return sort_beside(g, 1);
+	case REQ_REVERSE: v->app->process_list.reverse = !v->app->process_list.reverse; return VIEW_RESORT;
+	default: return VIEW_IGNORED;
+	}
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	struct processes_page *g = (struct processes_page *)v;
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < g->count && *text; i++)
+		hits += is_hit(g, i);
+	return hits;
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct processes_page *g = (struct processes_page *)v;
+
+	list_next(&g->list, backwards, is_hit, id_of, g);
+	return VIEW_DRAW;
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_PROCESSES, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static int *sort_of(struct view *v)
+{
+	return &v->app->process_list.sort;
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
+}
+
+static void free_view(struct view *v)
+{
+	free(v);
+}
+
+static const struct view_ops ops = {
+	.title = "Processes",
+	.brief = "Processes",
+	.no_filter = true,
+	.table = columns_of,
+	.sort = sort_of,
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.search = search,
+	.next_hit = next_hit,
+	.free = free_view,
+};
+
+bool view_is_processes(const struct view *v)
+{
+	return v && v->ops == &ops;
+}
+
+/* The one that line 2 names is selected, so that Enter shows it; else the one that is shown. */
+struct view *view_processes_new(struct app *a)
+{
+	struct processes_page *g = xcalloc(1, sizeof *g);
+
+	g->v = (struct view){ &ops, a };
+	g->rows = &a->process_list.rows;
+	make(g, true);
+	select_id(g, g->rows->count > 1 || !a->options->can_switch ? a->others.look ? a->others.look : a->others.shown : OTHERS_ID);
+	return &g->v;
+}

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * threads.c - who allocates, and whose blocks are alive: one row per thread.
+ *
+ * What a thread allocated and freed is always known. What it holds (allocated by it, freed by nobody
+ * yet) takes the agent a walk over all live blocks, and is asked for while this view is shown: the caption says
+ * how old the answer is, for the columns beside it are of now.
+ * Threads that ended and hold nothing are counted, not listed.
+ */
+#include "app/actions.h"
+#include "widgets/cells.h"
+#include "app/looked.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define RATE_NS 1000000000u      /* a rate is of the last second */
+#define RATE_MAX_NS 5000000000u  /* or, where ticks come slowly, of no more than so long */
+#define OLD_NS 1000000000u       /* an answer is worth a word */
+
+struct thread_row {
+	uint32_t index;
+	struct thread t;         /* copied: the model's are good until its next event */
+	uint64_t rate_bytes, rate_calls;
+	bool rate_known;
+	size_t place;            /* line before this refresh; SIZE_MAX: was not there */
+};
+
+struct past { /* of a thread, by its index */
+	struct tally then;       /* its counters at rate_ns */
+	bool seen, rate_known;   /* seen: then was taken */
+	uint64_t rate_bytes, rate_calls;
+	size_t place;
+};
+
+struct threads {
+	struct view v;
+	struct list list;
+	struct thread_row *rows; /* in this view's order; owned */
+	struct past *past;       /* owned */
+	size_t count, room, past_count, past_room;
+	size_t hidden;           /* threads that ended and hold nothing */
+	uint64_t held;           /* by all of them, as of the same answer */
+	uint64_t rate_ns;        /* session's time; 0 = rates begin anew */
+	int sort;
+	bool reverse;
+};
+
+enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
+
+static const struct column columns[] = {
+	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE},
+	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
+	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS},
+	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 1, .sort = C_RATE},
+	[C_CALLS] = {.title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS},
+	[C_ALLOC] = {.title = "ALLOC", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5, .sort = C_ALLOC},
+	[C_FREED] = {.title = "FREED", .width = 8, .bytes = SIZE_IN_ALL, .rank = 7, .sort = C_FREED},
+	[C_TID] = {.title = "TID", .width = 8, .rank = 2, .sort = C_TID},
+	[C_NAME] = {.title = "THREAD", .left = true, .sort = C_NAME},
+};
+
+static uint64_t id_of(void *arg, size_t i)
+{
+	return ((struct threads *)arg)->rows[i].index;
+}
+
+static uint64_t value(const struct thread_row *r, int sort)
+{
+	switch (sort) {
+	case C_BLOCKS: return r->t.live_blocks;
+	case C_RATE: return r->rate_bytes;
+	case C_CALLS: return r->rate_calls;
+	case C_ALLOC: return r->t.done.alloc_bytes;
+	case C_FREED: return r->t.done.free_bytes;
+	case C_TID: return r->t.tid;
+	default: return r->t.live_bytes;
+	}
+}
+
+static const struct threads *sorting; /* of the qsort in progress */
+
+/* Equal values, as before the first scan: who allocated most comes first. */
+static int compare(const void *a, const void *b)
+{
+	const struct thread_row *x = a, *y = b;
+	uint64_t vx = value(x, sorting->sort), vy = value(y, sorting->sort);
+	int c = sorting->sort == C_NAME ? strcmp(x->t.name, y->t.name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+
+	if (!c && x->t.done.alloc_bytes != y->t.done.alloc_bytes)
+		c = x->t.done.alloc_bytes < y->t.done.alloc_bytes ? 1 : -1;
+	if (!c)
+		c = x->index < y->index ? -1 : 1;
+	return sorting->reverse ? -c : c;
+}
+
+/* Per second, over the last second. Nobody knows one at the first look, nor after a time elsewhere. */
+static void take_rates(struct threads *l)
+{
+	const struct app *a = l->v.app;
+	uint64_t now = model_time(a->model), ns = now - l->rate_ns;
+	uint32_t n = model_thread_count(a->model);
+
+	GROW(l->past, l->past_room, (size_t)n + 1);
+	for (; l->past_count < n; l->past_count++)
+		l->past[l->past_count] = (struct past){ .place = SIZE_MAX };
+	if (a->figures.past || now < l->rate_ns || ns > RATE_MAX_NS)
+		l->rate_ns = 0; /* instants are no interval, nor is what was not looked at */
+	if (l->rate_ns && ns < RATE_NS)
+		return;
+	for (uint32_t i = 0; i < n; i++) {
+		struct past *p = &l->past[i];
+		const struct tally *done = &model_thread(a->model, i)->done;
+		double seconds = (double)ns / 1e9;
+		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
+		p->rate_bytes = p->rate_known ? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) / seconds) : 0;
+		p->rate_calls = p->rate_known ? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) / seconds) : 0;
+		p->then = *done;
+		p->seen = true;
+	}
+	l->rate_ns = now;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct thread_row *x = a, *y = b;
+
+	return x->place != y->place ? (x->place < y->place ? -1 : 1) : x->index < y->index ? -1 : 1;
+}
+
+static void collect(struct threads *l)
+{
+	const struct model *m = l->v.app->model;
+
+	for (size_t i = 0; i < l->past_count; i++)
+		l->past[i].place = SIZE_MAX;
+	for (size_t i = 0; i < l->count; i++)
+		if (l->rows[i].index < l->past_count)
+			l->past[l->rows[i].index].place = i;
+	l->count = l->hidden = 0;
+	l->held = 0;
+	for (uint32_t i = 0, n = model_thread_count(m); i < n; i++) {
+		const struct thread *t = model_thread(m, i);
+		const struct past *p = &l->past[i];
+		if (!t->known)
+			continue;
+		l->held += t->live_bytes;
+		if (t->ended && !t->live_blocks && model_looked(m, MTW_KIND_THREADS)) {
+			l->hidden++;
+			continue;
+		}
+		GROW(l->rows, l->room, l->count + 1);
+		l->rows[l->count++] = (struct thread_row){ i, *t, p->rate_bytes, p->rate_calls, p->rate_known, p->place };
+	}
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct threads *l = (struct threads *)v;
+
+	looked_want(v->app, MTW_KIND_THREADS);
+	take_rates(l);
+	collect(l);
+	sorting = l;
+	if (l->count)
+		qsort(l->rows, l->count, sizeof *l->rows, resort || !l->list.touched ? compare : by_place);
+	list_update(&l->list, l->count, id_of, NULL, l);
+}
+
+static void name_cell(const struct thread_row *r, struct cell c)
+{
+	char text[80];
+
+	snprintf(text, sizeof text, "%s%s", r->index ? r->t.name[0] ? r->t.name : "(no name)" : "other threads",
+		 r->t.ended ? "  (ended)" : "");
+	cell_text(c, r->t.ended ? ROLE_DIM : ROLE_NAME, text);
+}
+
+static void cell(void *arg, size_t row, size_t column, const struct area *a, int y, int x, int w)
+{
+	const struct threads *l = arg;
+	const struct thread_row *r = &l->rows[row];
+	const struct figures *f = &l->v.app->figures;
+	struct cell c = { a, y, x, w, f->estimate };
+	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0, rate = r->rate_known && !f->past, over = figures_over(f);
+	char text[32];
+
+	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
+		draw_right(a, y, x, w, ROLE_DIM, text_glyph(GLYPH_ELLIPSIS));
+		return;
+	}
+	switch (column) {
+	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
+	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
+	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
+	case C_RATE: if (rate || over) cell_bytes(c, over ? 0 : r->rate_bytes); break;
+	case C_CALLS: if (rate || over) cell_rate(c, over ? 0 : r->rate_calls); break;
+	case C_ALLOC: cell_bytes(c, r->t.done.alloc_bytes); break;
+	case C_FREED: cell_bytes(c, r->t.done.free_bytes); break;
+	case C_TID:
+		snprintf(text, sizeof text, "%u", r->t.tid);
+		if (r->index)
+			draw_right(a, y, x, w, ROLE_DIM, text);
+		break;
+	case C_NAME: name_cell(r, c); break;
+	}
+}
+
+static bool dim(void *arg, size_t row)
+{
+	return ((const struct threads *)arg)->rows[row].t.ended;
+}
+
+static bool matches(const struct thread_row *r, const char *text)
+{
+	char tid[16];
+
+	snprintf(tid, sizeof tid, "%u", r->t.tid);
+	return strcasestr(r->t.name, text) || !strcmp(tid, text);
+}
+
+static bool is_hit(void *arg, size_t row)
+{
+	const struct threads *l = arg;
+
+	return l->v.app->find.text[0] && matches(&l->rows[row], l->v.app->find.text);
+}
+
+static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct threads *l = (struct threads *)v;
+
+	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
+
+	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
+	if (why && l->count && (int)l->count + 4 < a->h) /* below the rows; where they fill the screen, the caption says that */
+		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
+	if (!l->count)
+		draw_words(a, 2, 3, ROLE_WARNING, l->hidden ? "All threads have ended, and hold nothing." :
+							      frame_empty_reason(v->app));
+}
+
+/* Of when LIVE is, where it is not of what is shown. */
+static void live_of(const struct threads *l, char *out, size_t size)
+{
+	const struct app *a = l->v.app;
+	bool still = a->figures.past || figures_over(&a->figures);
+	uint64_t all = live_bytes(&a->figures.totals.sum), age = looked_ago(a, MTW_KIND_THREADS);
+	char one[32], two[32], ago[32];
+
+	if (!model_looked(a->model, MTW_KIND_THREADS))
+		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !still ? "asked for" : "not known");
+	else if (!still && age >= OLD_NS)
+		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
+	else if (still && l->held != all)
+		snprintf(out, size, "  LIVE of a look %s before: %s of %s", text_ago(ago, age), text_bytes(one, l->held),
+			 text_bytes(two, all));
+}
+
+static void caption(struct view *v, bool brief, char *out, size_t size)
+{
+	struct threads *l = (struct threads *)v;
+	char count[96], n[32], when[120] = "";
+
+	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count), l->count == 1 ? "" : "s");
+	if (l->hidden && !brief)
+		snprintf(count + strlen(count), sizeof count - strlen(count), " and %s that ended and hold nothing",
+			 text_count(n, l->hidden));
+	live_of(l, when, sizeof when);
+	snprintf(out, size, "%s%s", count, when);
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct threads *l = (struct threads *)v;
+
+	if (list_request(&l->list, r, id_of, l))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_THREAD_TREE:
+		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid) : VIEW_DRAW;
+	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
+	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
+	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;
+	default: return VIEW_IGNORED;
+	}
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	struct threads *l = (struct threads *)v;
+	long hits = 0;
+
+	*pending = 0;
+	for (size_t i = 0; i < l->count && *text; i++)
+		hits += matches(&l->rows[i], text);
+	return hits;
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct threads *l = (struct threads *)v;
+
+	list_next(&l->list, backwards, is_hit, id_of, l);
+	return VIEW_DRAW;
+}
+
+static void enter(struct view *v)
+{
+	((struct threads *)v)->rate_ns = 0;
+}
+
+static void free_view(struct view *v)
+{
+	struct threads *l = (struct threads *)v;
+
+	free(l->rows);
+	free(l->past);
+	free(l);
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_THREADS, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static int *sort_of(struct view *v)
+{
+	return &((struct threads *)v)->sort;
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	(void)v;
+	return &table;
+}
+
+static const struct view_ops ops = {
+	.title = "Threads",
+	.brief = "Thr",
+	.no_filter = true,
+	.table = columns_of,
+	.sort = sort_of,
+	.foci = foci,
+	.enter = enter,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.caption = caption,
+	.search = search,
+	.next_hit = next_hit,
+	.free = free_view,
+};
+
+struct view *view_threads_new(struct app *a)
+{
+	struct threads *l = xcalloc(1, sizeof *l);
+
+	l->v = (struct view){ &ops, a };
+	l->sort = C_LIVE;
+	return &l->v;
+}

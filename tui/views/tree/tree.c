@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * tree.c - the call tree of live memory, from the program's entry down or from the allocation
+ * up. Rows, their order and what is open belong to query/query.c; what they look like is views/tree/rows.c;
+ * here is which key does what.
+ */
+#include "app/app.h"
+#include "views/tree/tree.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define OPEN_ALL_MAX 5000
+#define WRAPPERS 4u /* between an allocation and its call site, as a rule */
+
+uint64_t tree_id(void *arg, size_t i)
+{
+	return ((struct tree *)arg)->rows[i].id;
+}
+
+static size_t find(void *arg, uint64_t id)
+{
+	return query_index(((struct tree *)arg)->v.app->query, (row_id)id);
+}
+
+const struct row *tree_selected(const struct tree *t)
+{
+	return t->count ? &t->rows[t->list.at] : NULL;
+}
+
+static void fetch(struct tree *t, bool resort)
+{
+	struct query *q = t->v.app->query;
+
+	query_set_sort(q, (enum query_column)t->sort[tree_diffing(t)], t->reverse);
+	t->count = query_rows(q, resort, &t->rows);
+	if (t->instead && find(t, t->list.id) == SIZE_MAX)
+		t->list.id = t->instead;
+	if (t->crumb_count > query_zoom_depth(q)) /* its row has gone */
+		t->crumb_count = query_zoom_depth(q);
+	list_update(&t->list, t->count, tree_id, find, t);
+}
+
+static void select_id(struct tree *t, row_id id)
+{
+	size_t i = query_index(t->v.app->query, id);
+
+	if (i != SIZE_MAX && i < t->count)
+		list_select(&t->list, i, tree_id, t);
+}
+
+static void opened_all(size_t left)
+{
+	char count[32];
+
+	if (left)
+		status_say("the first %d rows are open, %s more are not", OPEN_ALL_MAX,
+			   text_count(count, left));
+}
+
+/* What was asked for, as far as it comes in this slice: it goes on with the next. */
+static void pursue(struct tree *t)
+{
+	struct query *q = t->v.app->query;
+	row_id end = 0;
+	size_t left = 0;
+
+	switch (t->want) {
+	case WANT_NOTHING: return;
+	case WANT_HEAVY: case WANT_FIRST: end = query_open_heaviest(q, t->want_id); break;
+	case WANT_ALL: left = query_open_below(q, t->want_id, true, OPEN_ALL_MAX); break;
+	case WANT_NODE: end = query_open_node(q, t->want_id); break;
+	}
+	fetch(t, t->want == WANT_FIRST || t->want == WANT_NODE);
+	if (query_building(q) >= 0)
+		return;
+	if (end)
+		select_id(t, end);
+	else if (t->want == WANT_NODE)
+		status_error("the call path is not in the tree as it is filtered or zoomed now");
+	if (t->want == WANT_FIRST && end)
+		t->list.top = 0; /* from the entry down, as far as it fits when it is drawn */
+	opened_all(left);
+	t->want = WANT_NOTHING;
+}
+
+static void want(struct tree *t, int what, uint32_t id)
+{
+	t->want = what;
+	t->want_id = id;
+	pursue(t);
+}
+
+static void refresh(struct view *v, bool resort)
+{
+	struct tree *t = (struct tree *)v;
+
+	fetch(t, resort);
+	pursue(t);
+	if (!t->opened && t->count && v->app->figures.complete && query_building(v->app->query) < 0) {
+		t->opened = true;
+		if (!t->list.touched) {
+			fetch(t, true); /* in the order of sums that are whole: the first row is the heaviest */
+			want(t, WANT_FIRST, t->rows[0].id);
+		}
+	}
+	if (ages_take(&t->ages, v->app, false, tree_ages(t), &t->list, tree_id, t) && resort)
+		refresh(v, true);
+}
+
+/* The names in the rows that are on the screen; the uppermost come first. */
+static void hurry_names(const struct tree *t)
+{
+	size_t end = t->list.top + (size_t)t->list.height;
+	bool inverted = query_inverted(t->v.app->query);
+
+	for (size_t i = end < t->count ? end : t->count; i-- > t->list.top;) {
+		const struct row *r = &t->rows[i];
+		if (!(r->flags & ROW_REST))
+			query_hurry(t->v.app->query, r->node, r->folded + (inverted ? r->depth + WRAPPERS : 0));
+	}
+}
+
+static void draw(struct view *v, const struct area *a)
+{
+	struct tree *t = (struct tree *)v;
+	int panel = a->h >= 14 && t->count ? 3 : 0;
+	struct area list = area_sub(a, 0, 0, a->h - panel, -1);
+
+	table_draw(tree_table(t), &list, &t->list, t, t->sort[tree_diffing(t)], t->reverse, true);
+	hurry_names(t);
+	if (!t->count)
+		draw_words(a, 2, 3, ROLE_WARNING, frame_empty_reason(v->app));
+	if (panel) {
+		struct area low = area_sub(a, a->h - panel, 0, panel, -1);
+		tree_panel(t, &low);
+	}
+}
+
+/* --- keys */
+
+static unsigned go_left(struct tree *t, const struct row *r)
+{
+	struct query *q = t->v.app->query;
+
+	if ((r->flags & ROW_OPEN) && !(r->flags & ROW_LEAF)) {
+		query_open(q, r->id, false);
+		return VIEW_REFRESH;
+	}
+	size_t parent = r->parent ? query_index(q, r->parent) : SIZE_MAX;
+	if (parent < t->count)
+		list_select(&t->list, parent, tree_id, t);
+	return VIEW_DRAW;
+}
+
+static unsigned go_right(struct tree *t, const struct row *r)
+{
+	row_id id = r->id;
+
+	if (r->flags & ROW_LEAF)
+		return VIEW_DRAW;
+	if (!(r->flags & ROW_OPEN)) {
+		query_open(t->v.app->query, id, true);
+		fetch(t, false);
+	}
+	size_t at = t->list.at + 1;
+	if (at < t->count && t->rows[at].parent == id)
+		list_select(&t->list, at, tree_id, t);
+	return VIEW_DRAW;
+}
+
+/* A row of many small ones has no path of its own. */
+static unsigned show_detail(struct tree *t, const struct row *r)
+{
+	if (r->flags & ROW_REST)
+		status_error("this row is several: Enter opens it, and each of them has its detail");
+	else
+		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
+	return VIEW_DRAW;
+}
+
+static unsigned toggle(struct tree *t, const struct row *r)
+{
+	if (r->flags & ROW_LEAF)
+		return show_detail(t, r);
+	query_open(t->v.app->query, r->id, !(r->flags & ROW_OPEN));
+	return VIEW_REFRESH;
+}
+
+unsigned view_tree_inlined(struct view *v, bool on)
+{
+	struct tree *t = (struct tree *)v;
+	const struct row *r = tree_selected(t), *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
+	row_id below = next && next->parent == r->id ? next->id : 0;
+
+	/* An inlined one becomes part of its caller: which is above, or below when the tree is turned over. */
+	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
+	query_set_inlined(v->app->query, on);
+	if (app_view(v->app) == v)
+		find_anew(v->app); /* hits are of rows */
+	status_say(on ? "inlined functions are rows of their own" : "inlined functions are part of the function that has their code");
+	return VIEW_RESORT;
+}
+
+static int *sort_of(struct view *v)
+{
+	struct tree *t = (struct tree *)v;
+
+	return &t->sort[tree_diffing(t)];
+}
+
+static unsigned sort_beside(struct tree *t, int step)
+{
+	int *sort = sort_of(&t->v);
+
+	*sort = table_sort_beside(tree_table(t), *sort, step);
+	return VIEW_RESORT;
+}
+
+/* A key that opens says so where there is nothing to open: a key without effect looks like a broken one. */
+static bool opens_nothing(const struct row *r, enum request req)
+{
+	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
+		return false;
+	if (r->flags & ROW_REST)
+		status_error("this row is several: Enter opens it");
+	else if (r->flags & ROW_LEAF)
+		status_error("nothing is below this row: it allocates itself; Enter shows its detail");
+	return r->flags & (ROW_REST | ROW_LEAF);
+}
+
+static unsigned row_request(struct tree *t, const struct row *r, enum request req)
+{
+	struct query *q = t->v.app->query;
+
+	t->list.touched = true;
+	t->list.id = r->id;
+	if (opens_nothing(r, req))
+		return VIEW_DRAW;
+	switch (req) {
+	case REQ_TREE_TOGGLE: return toggle(t, r);
+	case REQ_TREE_RIGHT: return go_right(t, r);
+	case REQ_TREE_LEFT: return go_left(t, r);
+	case REQ_TREE_UNFOLD: query_unfold(q, r->id); return VIEW_REFRESH;
+	case REQ_TREE_MORE: query_open(q, r->id, true); return VIEW_REFRESH;
+	case REQ_TREE_LESS: query_open(q, r->id, false); return VIEW_REFRESH;
+	case REQ_TREE_ALL: want(t, WANT_ALL, r->id); return VIEW_REFRESH;
+	case REQ_TREE_NONE: query_open_below(q, r->id, false, SIZE_MAX); return VIEW_REFRESH;
+	case REQ_TREE_HEAVY: want(t, WANT_HEAVY, r->id); return VIEW_DRAW;
+	case REQ_ZOOM: return tree_zoom(t, r);
+	case REQ_ZOOM_LIB: return tree_zoom_library(t, r);
+	case REQ_DETAIL: return show_detail(t, r);
+	default: return VIEW_IGNORED;
+	}
+}
+
+static unsigned request(struct view *v, enum request r)
+{
+	struct tree *t = (struct tree *)v;
+
+	t->want = WANT_NOTHING; /* the keyboard has the selection */
+	t->instead = 0;
+	if (list_request(&t->list, r, tree_id, t))
+		return VIEW_DRAW;
+	switch (r) {
+	case REQ_SORT_LEFT: return sort_beside(t, -1);
+	case REQ_SORT_RIGHT: return sort_beside(t, 1);
+	case REQ_REVERSE: t->reverse = !t->reverse; return VIEW_RESORT;
+	case REQ_ZOOM_OUT: return tree_zoom_out(t);
+	case REQ_INVERT:
+		query_set_inverted(v->app->query, !query_inverted(v->app->query));
+		t->list.touched = t->opened = false;
+		return VIEW_RESORT;
+	case REQ_INLINED: return view_tree_inlined(v, !query_inlined(v->app->query));
+	default: break;
+	}
+	const struct row *row = tree_selected(t);
+	return row ? row_request(t, row, r) : VIEW_IGNORED;
+}
+
+static bool escape(struct view *v)
+{
+	struct tree *t = (struct tree *)v;
+
+	return tree_zoom_out(t) == VIEW_RESORT;
+}
+
+static bool row(struct view *v, struct view_row *out)
+{
+	const struct row *r = tree_selected((struct tree *)v);
+
+	if (!r || r->flags & ROW_REST)
+		return false;
+	*out = (struct view_row){ r->node, r->file, r->line };
+	return true;
+}
+
+static long search(struct view *v, const char *text, size_t *pending)
+{
+	return (long)query_search(v->app->query, text, pending);
+}
+
+static unsigned next_hit(struct view *v, bool backwards)
+{
+	struct tree *t = (struct tree *)v;
+	const struct row *r = tree_selected(t);
+	row_id id = query_search_next(v->app->query, r ? r->id : 0, backwards);
+
+	fetch(t, false);
+	if (id)
+		select_id(t, id);
+	else
+		status_error(query_zoom_depth(v->app->query) ? "no hit below the row that is zoomed into; z goes back out" :
+							       "no hit has a row as the tree is now");
+	return VIEW_DRAW;
+}
+
+void view_tree_select_node(struct view *v, uint32_t node)
+{
+	struct tree *t = (struct tree *)v;
+
+	t->opened = true;
+	want(t, WANT_NODE, node);
+}
+
+static const enum focus *foci(struct view *v)
+{
+	static const enum focus list[] = { FOCUS_TREE, FOCUS_LIST, FOCUS_NONE };
+
+	(void)v;
+	return list;
+}
+
+static void view_free(struct view *v)
+{
+	ages_release(&((struct tree *)v)->ages);
+	free(v);
+}
+
+static const struct table *columns_of(struct view *v)
+{
+	return tree_table((struct tree *)v);
+}
+
+static const struct view_ops ops = {
+	.title = "Tree",
+	.brief = "Tree",
+	.table = columns_of,
+	.sort = sort_of,
+	.foci = foci,
+	.refresh = refresh,
+	.draw = draw,
+	.request = request,
+	.escape = escape,
+	.caption = tree_caption,
+	.row = row,
+	.search = search,
+	.next_hit = next_hit,
+	.free = view_free,
+};
+
+struct view *view_tree_new(struct app *a)
+{
+	struct tree *t = xcalloc(1, sizeof *t);
+
+	t->v = (struct view){ &ops, a };
+	t->sort[0] = BY_LIVE;
+	t->sort[1] = BY_NET;
+	return &t->v;
+}

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * columns.c - see widgets/columns.h.
+ */
+#include "widgets/columns.h"
+
+#include <string.h>
+#include <strings.h>
+
+static const struct { const char *title, *what; } words[] = {
+	{ "LIVE", "requested bytes that are not freed" },
+	{ "LIVE NOW", "requested bytes that are not freed: now, not at the interval's end" },
+	{ "BLOCKS", "live blocks; with a base: how many more than there" },
+	{ "BLOCKS+", "live blocks: how many more than at the base" },
+	{ "TID", "the kernel's number of the thread" },
+	{ "SELF", "of LIVE: what the function itself allocated" },
+	{ "CALLS/s", "allocations in the last second" },
+	{ "BYTES/s", "allocated in the last second" },
+	{ "CHURN/s", "allocated and freed again a second, in the last ten: allocated - |NET|" },
+	{ "LIFE", "mean time from an allocation to its free; >: nothing was freed for so long" },
+	{ "IN ALL", "allocated since the start, freed or not" },
+	{ "AGE", "half of the live blocks are older" },
+	{ "OLDEST", "age of the oldest live block" },
+	{ "BORN", "allocated after the base, alive now" },
+	{ "GONE", "alive at the base, freed since" },
+	{ "NET", "BORN - GONE" },
+	{ "SHAPE", "how it grew: steady as of a leak, slowing as of a cache" },
+	{ "/MIN", "NET per minute" },
+	{ "GREW IN", "in how many of the intervals that shapes are judged by" },
+	{ "TREND", "live bytes over time" },
+	{ "AT", "source line, or module" },
+	{ "OWNER", "library whose memory it is" },
+	{ "SHARE", "part of the whole" },
+	{ "ALLOC", "allocated by the thread" },
+	{ "FREED", "freed by the thread" },
+	{ "%", "part of the whole" },
+};
+
+static const char *const views[] = { "Overview", "Tree", "Sites", "Libs", "Threads", "Memory" };
+
+static struct hidden { char view[16], title[32]; } list[COLUMNS_HIDDEN_MAX];
+static size_t count;
+
+const char *columns_what(const char *title)
+{
+	for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
+		if (!strcasecmp(words[i].title, title))
+			return words[i].what;
+	return NULL;
+}
+
+static bool is_view(const char *name)
+{
+	for (size_t i = 0; i < sizeof views / sizeof views[0]; i++)
+		if (!strcasecmp(views[i], name))
+			return true;
+	return false;
+}
+
+static struct hidden *find(const char *view, const char *title)
+{
+	for (size_t i = 0; i < count; i++)
+		if (!strcasecmp(list[i].view, view) && !strcasecmp(list[i].title, title))
+			return &list[i];
+	return NULL;
+}
+
+bool columns_hidden(const char *view, const char *title)
+{
+	return find(view, title) != NULL;
+}
+
+bool columns_hide(const char *view, const char *title, bool hide)
+{
+	struct hidden *h = find(view, title);
+
+	if (h && !hide)
+		*h = list[--count];
+	if (h || !hide)
+		return true;
+	if (count == COLUMNS_HIDDEN_MAX || strlen(view) >= sizeof h->view || strlen(title) >= sizeof h->title)
+		return false;
+	h = &list[count++];
+	strcpy(h->view, view);
+	strcpy(h->title, title);
+	return true;
+}
+
+bool columns_set(const char *view, const char *titles, char *why, size_t size)
+{
+	char copy[1024], *save = NULL;
+
+	if (!is_view(view)) {
+		snprintf(why, size, "no view with columns is called \"%.40s\"", view);
+		return false;
+	}
+	for (size_t i = count; i-- > 0;)
+		if (!strcasecmp(list[i].view, view))
+			list[i] = list[--count];
+	snprintf(copy, sizeof copy, "%s", titles);
+	for (char *t = strtok_r(copy, ",", &save); t; t = strtok_r(NULL, ",", &save)) {
+		t += strspn(t, " ");
+		for (size_t n = strlen(t); n && t[n - 1] == ' '; n--)
+			t[n - 1] = 0;
+		if (*t && (!columns_what(t) || !columns_hide(view, t, true))) {
+			snprintf(why, size, "\"%.40s\" is no column that can be hidden", t);
+			return false;
+		}
+	}
+	return true;
+}
+
+static bool said_before(size_t i)
+{
+	for (size_t k = 0; k < i; k++)
+		if (!strcasecmp(list[k].view, list[i].view))
+			return true;
+	return false;
+}
+
+void columns_write(FILE *f)
+{
+	for (size_t i = 0; i < count; i++) {
+		const char *comma = "";
+		if (said_before(i))
+			continue;
+		fprintf(f, "hide %s = ", list[i].view);
+		for (size_t k = i; k < count; k++)
+			if (!strcasecmp(list[k].view, list[i].view)) {
+				fprintf(f, "%s%s", comma, list[k].title);
+				comma = ", ";
+			}
+		fputc('\n', f);
+	}
+}

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * graph.h - curves over time from the session's history. Main thread, while the terminal is on.
+ *
+ * A column shows the time from its left edge to its right one; where the history has no point yet
+ * nothing is drawn. Rates are differences of cumulative counters, so a column is the true mean of
+ * its time however coarse the points are.
+ */
+#ifndef GRAPH_H
+#define GRAPH_H
+
+#include "screen/draw.h"
+#include "widgets/figures.h"
+#include "widgets/keys.h"
+
+/* What of the session's time graphs show. */
+struct graph_time {
+	uint64_t window_ns;      /* up to now; 0 = fits itself to the session */
+	uint64_t at_ns;          /* the instant that the cursor is at, session time; 0 = now */
+};
+uint64_t graph_window(const struct figures *f, const struct graph_time *t);
+/* Of the focus GRAPH: another window, another instant (of now: watch_now()). False = it is another request. */
+bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now, enum request r);
+/* A window; a time of the session, and how long ago it was: with milliseconds where the session or the window is
+ * short. All return out, 32 bytes. */
+char *graph_span(char *out, uint64_t window);
+char *graph_clock(char *out, const struct figures *f, const struct graph_time *t, uint64_t time_ns);
+char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, uint64_t ns);
+/* The point that the cursor is at; SIZE_MAX = it is at now. */
+size_t graph_instant(const struct figures *f, const struct graph_time *t);
+
+enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
+
+/* What graph_owners() shows, in words; `focus`: its keys are said. Returns out. */
+char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus);
+/* Calls per second: now, or around the cursor's instant. */
+double graph_rate_at(const struct figures *f, const struct graph_time *t, enum graph_rate which);
+
+/* Live bytes by owner as stacked bands, with a legend where there is room. */
+void graph_owners(const struct area *a, const struct figures *f, const struct graph_time *t);
+
+/* Calls per second, filled from below, with its scale and `label`. */
+void graph_rate(const struct area *a, const struct figures *f, const struct graph_time *t,
+		enum graph_rate which, enum role r, const char *label);
+/* A line of eighths; values oldest first, scaled between their least and largest. */
+void graph_spark(const struct area *a, int y, int x, int w, enum role r, const uint64_t *values,
+		 size_t count);
+/* Live bytes of the window in one line, marks in it. */
+void graph_strip(const struct area *a, int y, int x, int w, const struct figures *f,
+		 const struct graph_time *t);
+/* "-10m      -5m   m1   now" under a graph; a mark's name goes before a time. */
+void graph_axis(const struct area *a, int y, int x, int w, const struct figures *f,
+		const struct graph_time *t, bool marks);
+
+#endif

@@ -1,0 +1,254 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.c - see widgets/keys.h. The table is app/request.h's; its key strings are parsed once, at first use.
+ */
+#include "widgets/keys.h"
+
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define KEYS_PER_REQUEST 6
+
+static const struct request_info infos[REQ_COUNT] = {
+#define X(name, focus, keys, brief, help) [REQ_##name] = {#name, FOCUS_##focus, keys, brief, help},
+	REQUESTS(X)
+#undef X
+};
+
+static const struct {
+	const char *word, *shown;
+	int key;
+} named[] = {
+	{ "Up", "Up", KEY_UP_ },          { "Down", "Down", KEY_DOWN_ },
+	{ "Left", "Left", KEY_LEFT_ },    { "Right", "Right", KEY_RIGHT_ },
+	{ "PgUp", "PgUp", KEY_PGUP },     { "PgDn", "PgDn", KEY_PGDN },
+	{ "Home", "Home", KEY_HOME_ },    { "End", "End", KEY_END_ },
+	{ "BS", "Backspace", KEY_BS },    { "Del", "Del", KEY_DEL },
+	{ "Tab", "Tab", KEY_TAB_ },       { "S-Tab", "S-Tab", KEY_BACKTAB },
+	{ "Enter", "Enter", KEY_RETURN }, { "Space", "Space", ' ' },
+	{ "Esc", "Esc", KEY_ESCAPE },
+};
+#define NAMED (sizeof named / sizeof named[0])
+
+static int parsed[REQ_COUNT][KEYS_PER_REQUEST];
+static bool ready;
+
+int key_parse(const char *name, size_t len)
+{
+	if (len == 1)
+		return (unsigned char)name[0];
+	if (len == 2 && name[0] == '^' && name[1] >= '@' && name[1] <= '_')
+		return name[1] - '@';
+	if (len < 3 || name[0] != '<' || name[len - 1] != '>')
+		return KEY_NOTHING;
+	if (name[1] == 'F' && len <= 5 && name[2] >= '1' && name[2] <= '9') {
+		char *end;
+		long n = strtol(name + 2, &end, 10);
+		return n <= 24 && end == name + len - 1 ? KEY_FN + (int)n : KEY_NOTHING;
+	}
+	for (size_t i = 0; i < NAMED; i++)
+		if (strlen(named[i].word) == len - 2 && !memcmp(named[i].word, name + 1, len - 2))
+			return named[i].key;
+	return KEY_NOTHING;
+}
+
+static void prepare(void)
+{
+	for (int r = 1; r < REQ_COUNT; r++) {
+		size_t n = 0;
+		for (const char *at = infos[r].keys; *at;) {
+			size_t len = strcspn(at, " ");
+			if (n == KEYS_PER_REQUEST || !(parsed[r][n++] = key_parse(at, len)))
+				BUG("keys of %s: \"%s\"", infos[r].name, infos[r].keys);
+			at += len;
+			at += strspn(at, " ");
+		}
+	}
+	ready = true;
+}
+
+const struct request_info *request_info(enum request r)
+{
+	return &infos[r];
+}
+
+int request_key(enum request r, size_t n)
+{
+	if (!ready)
+		prepare();
+	return n < KEYS_PER_REQUEST ? parsed[r][n] : KEY_NOTHING;
+}
+
+static enum request lookup(enum focus f, int key)
+{
+	for (int r = 1; r < REQ_COUNT; r++)
+		if (infos[r].focus == f)
+			for (size_t n = 0; n < KEYS_PER_REQUEST && parsed[r][n]; n++)
+				if (parsed[r][n] == key)
+					return (enum request)r;
+	return REQ_NONE;
+}
+
+enum request request_of_key(const enum focus *foci, int key)
+{
+	if (!ready)
+		prepare();
+	for (; *foci != FOCUS_NONE; foci++) {
+		enum request r = lookup(*foci, key);
+		if (r)
+			return r;
+	}
+	return lookup(FOCUS_GLOBAL, key);
+}
+
+char *key_label(char *out, int key)
+{
+	for (size_t i = 0; i < NAMED; i++)
+		if (named[i].key == key)
+			return strcpy(out, named[i].shown);
+	if (key > KEY_FN)
+		snprintf(out, 16, "F%d", key - KEY_FN);
+	else if (key < 32)
+		snprintf(out, 16, "^%c", key + '@');
+	else
+		snprintf(out, 16, "%c", key);
+	return out;
+}
+
+const char *focus_title(enum focus f)
+{
+	static const char *const titles[FOCUS_COUNT] = {
+		[FOCUS_GLOBAL] = "Everywhere",
+		[FOCUS_LIST] = "In a list",
+		[FOCUS_TREE] = "In the tree",
+		[FOCUS_SITES] = "In Overview and Sites",
+		[FOCUS_LIBS] = "In Libs",
+		[FOCUS_MARKS] = "In Marks",
+		[FOCUS_THREADS] = "In Threads",
+		[FOCUS_COLUMNS] = "In the list of columns",
+		[FOCUS_GRAPH] = "In a graph",
+		[FOCUS_TEXT] = "On a page of text",
+		[FOCUS_PROCESSES] = "In the program's processes",
+		[FOCUS_CHOOSER] = "In the list of processes",
+	};
+
+	return titles[f];
+}
+
+char *request_keys(enum request r, char *out, size_t size)
+{
+	char key[16];
+	int k;
+
+	*out = 0;
+	for (size_t n = 0; (k = request_key(r, n)) != KEY_NOTHING; n++) {
+		size_t len = strlen(out);
+		snprintf(out + len, size - len, "%s%s", n ? " " : "", key_label(key, k));
+	}
+	return out;
+}
+
+bool request_named(const char *word, enum request *r)
+{
+	char name[32];
+
+	for (int i = 1; i < REQ_COUNT; i++)
+		if (!strcmp(request_word((enum request)i, name), word)) {
+			*r = (enum request)i;
+			return true;
+		}
+	return false;
+}
+
+/* Whose the key is in r's focus, but r; REQ_NONE. */
+static enum request other_owner(enum request r, int key)
+{
+	for (int i = 1; i < REQ_COUNT; i++)
+		for (size_t n = 0; i != (int)r && infos[i].focus == infos[r].focus && n < KEYS_PER_REQUEST; n++)
+			if (parsed[i][n] == key)
+				return (enum request)i;
+	return REQ_NONE;
+}
+
+bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
+{
+	int wanted[KEYS_PER_REQUEST] = { 0 };
+	size_t n = 0;
+
+	if (!ready)
+		prepare();
+	for (const char *at = keys + strspn(keys, " "); *at; at += strspn(at, " ")) {
+		size_t len = strcspn(at, " ");
+		int key = n < KEYS_PER_REQUEST ? key_parse(at, len) : KEY_NOTHING;
+		char word[32];
+		if (key == KEY_NOTHING) {
+			snprintf(why, size, n < KEYS_PER_REQUEST ? "\"%.*s\" is no key" : "\"%.*s\" is one key too many",
+				 (int)(len < 40 ? len : 40), at);
+			return false;
+		}
+		enum request owner = other_owner(r, key);
+		if (owner) {
+			snprintf(why, size, "%.*s is :%s's key", (int)len, at, request_word(owner, word));
+			return false;
+		}
+		wanted[n++] = key;
+		at += len;
+	}
+	memcpy(parsed[r], wanted, sizeof wanted);
+	return true;
+}
+
+static void write_key(int key, char *out, size_t size)
+{
+	for (size_t i = 0; i < NAMED; i++)
+		if (named[i].key == key) {
+			snprintf(out, size, "<%s>", named[i].word);
+			return;
+		}
+	if (key > KEY_FN)
+		snprintf(out, size, "<F%d>", key - KEY_FN);
+	else if (key < 32)
+		snprintf(out, size, "^%c", key + '@');
+	else
+		snprintf(out, size, "%c", key);
+}
+
+char *request_keys_written(enum request r, char *out, size_t size)
+{
+	char key[16];
+
+	*out = 0;
+	for (size_t n = 0; request_key(r, n) != KEY_NOTHING; n++) {
+		size_t len = strlen(out);
+		write_key(request_key(r, n), key, sizeof key);
+		snprintf(out + len, size - len, "%s%s", n ? " " : "", key);
+	}
+	return out;
+}
+
+/* As the command line has it: mark-named. */
+char *request_word(enum request r, char *out)
+{
+	size_t n = 0;
+
+	for (const char *c = infos[r].name; *c && n < 31; c++)
+		out[n++] = *c == '_' ? '-' : (char)tolower((unsigned char)*c);
+	out[n] = 0;
+	return out;
+}
+
+void keys_print(FILE *out)
+{
+	char keys[96], name[32];
+
+	for (int f = 1; f < FOCUS_COUNT; f++) {
+		fprintf(out, "%s%s\n", f > 1 ? "\n" : "", focus_title((enum focus)f));
+		for (int r = 1; r < REQ_COUNT; r++) {
+			if (infos[r].focus != (enum focus)f)
+				continue;
+			fprintf(out, "  %-18s :%-14s %s\n", request_keys((enum request)r, keys, sizeof keys),
+				request_word((enum request)r, name), infos[r].help);
+		}
+	}
+}

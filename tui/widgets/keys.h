@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * keys.h - keys as numbers of our own (so that only screen/term.c knows curses), and which request a
+ * key means in a focus.
+ */
+#ifndef KEYS_H
+#define KEYS_H
+
+#include "base/base.h"
+#include "app/request.h"
+
+/* Printable keys are their code points, control keys 1..31 and 127. */
+enum key {
+	KEY_NOTHING = 0,
+	KEY_CTRL_C = 3,
+	KEY_TAB_ = 9,
+	KEY_RETURN = 13,
+	KEY_ESCAPE = 27,
+	KEY_SPECIAL = 0x200000, /* beyond Unicode */
+	KEY_UP_ = KEY_SPECIAL, KEY_DOWN_, KEY_LEFT_, KEY_RIGHT_, KEY_PGUP, KEY_PGDN, KEY_HOME_, KEY_END_,
+	KEY_BS, KEY_DEL, KEY_BACKTAB, KEY_RESIZED, KEY_CLICK /* term_clicked() says where */,
+	KEY_WHEEL_UP, KEY_WHEEL_DOWN,
+	KEY_FN /* F1 is KEY_FN + 1 */
+};
+
+struct request_info {
+	const char *name;   /* "MARK_NAMED" */
+	enum focus focus;
+	const char *keys;   /* as in app/request.h */
+	const char *brief;
+	const char *help;
+};
+
+const struct request_info *request_info(enum request r);
+/* The n-th key of r, KEY_NOTHING past the last. */
+int request_key(enum request r, size_t n);
+/* Of foci[], FOCUS_NONE ends, the first that knows the key; else FOCUS_GLOBAL's; else REQ_NONE. */
+enum request request_of_key(const enum focus *foci, int key);
+/* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
+int key_parse(const char *name, size_t len);
+/* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]). Both return out. */
+char *request_keys(enum request r, char *out, size_t size);
+char *request_word(enum request r, char *out);
+bool request_named(const char *word, enum request *r);
+/*
+ * Other keys instead of the table's, "m <F2>"; "" = none. False, and why: a name that is no key's, too many,
+ * or a key that another request of the same focus has.
+ */
+bool request_set_keys(enum request r, const char *keys, char *why, size_t size);
+/* As key_parse() reads them: "m <F2>". Returns out. */
+char *request_keys_written(enum request r, char *out, size_t size);
+/* What a key is called in the last line and on the help page: "Enter", "^L", "s". out[16]. */
+char *key_label(char *out, int key);
+const char *focus_title(enum focus f);
+/* The whole table, for --keys and the man page: keys, name on the command line, what it does. */
+void keys_print(FILE *out);
+
+#endif

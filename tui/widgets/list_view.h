@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * list_view.h - what every view is, and the list that most of them scroll. Main thread.
+ *
+ * A view asks the backend's query functions for rows in refresh() and keeps them; draw() only
+ * draws what refresh() left, so that a key costs a redraw and never a query. Handlers return
+ * bits, app/app.c acts on them. A view never includes the wire or curses.
+ *
+ * Rows do not jump: a list remembers the id of the selected row and, when the rows moved, puts that
+ * row back on the screen line where it was.
+ */
+#ifndef VIEW_H
+#define VIEW_H
+
+#include "screen/draw.h"
+#include "widgets/keys.h"
+
+struct app;
+struct view;
+
+enum {
+	VIEW_DRAW = 1u << 0,    /* draw again from the rows at hand */
+	VIEW_REFRESH = 1u << 1, /* query again, in the order that is there */
+	VIEW_RESORT = 1u << 2,  /* query again and sort */
+	VIEW_CLOSE = 1u << 3,   /* of a page: close it */
+	VIEW_IGNORED = 1u << 4, /* not a request of this view */
+};
+
+/* What y and e are about. */
+struct view_row {
+	uint32_t leaf;           /* call path: a node, the heaviest of those that the row stands for */
+	const char *file;        /* the row's own place, borrowed as the row is; NULL = as the call path's */
+	uint32_t line;
+};
+
+struct table;
+
+struct view_ops {
+	const char *title;                             /* "Overview": the tab */
+	const char *brief;                             /* "Over": in 80 columns */
+	const enum focus *(*foci)(struct view *v);     /* innermost first, FOCUS_NONE ends */
+	void (*refresh)(struct view *v, bool resort);
+	void (*draw)(struct view *v, const struct area *a);
+	unsigned (*request)(struct view *v, enum request r);
+	bool no_filter;                                /* the filter is not about its rows */
+	/* Its list of rows, as columns. May be NULL. */
+	const struct table *(*table)(struct view *v);
+	/* What its rows are sorted by, a column's `sort`. May be NULL. */
+	int *(*sort)(struct view *v);
+	/* The view comes to the front. May be NULL. */
+	void (*enter)(struct view *v);
+	/* Esc: closes the view's innermost thing; false = it has none. May be NULL. */
+	bool (*escape)(struct view *v);
+	/* What stands at the right of the tabs. May be NULL. */
+	void (*caption)(struct view *v, bool brief, char *out, size_t size);
+	/* The selected row; false = none, or none of a call path. May be NULL. */
+	bool (*row)(struct view *v, struct view_row *r);
+	/* / typed and n N; hits < 0 = the view has no search. May be NULL. */
+	long (*search)(struct view *v, const char *text, size_t *pending);
+	unsigned (*next_hit)(struct view *v, bool backwards);
+	void (*free)(struct view *v);
+};
+
+struct view { /* first member of each view's own struct */
+	const struct view_ops *ops;
+	struct app *app;
+};
+
+/* --- a scrolled list of rows with ids */
+
+#define LIST_NONE SIZE_MAX
+
+struct list {
+	size_t count, at, top;   /* rows; the selected one; the first on screen */
+	int height;              /* rows on screen, as last drawn */
+	uint64_t id;             /* of the selected row */
+	bool touched;            /* the user chose a row; until then the first one is selected */
+};
+
+typedef uint64_t list_id_fn(void *arg, size_t index);
+typedef size_t list_find_fn(void *arg,
+			    uint64_t id); /* LIST_NONE = gone; NULL: looked up by list_id_fn */
+
+/* New rows are there. */
+void list_update(struct list *l, size_t count, list_id_fn *id, list_find_fn *find, void *arg);
+/* Selects a row, in view. */
+void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
+/* Movement requests; false = it was none. */
+bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
+/* Selects the next row, around the end, that matches; stays where none does. */
+void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row), list_id_fn *id, void *arg);
+/* For view_ops: a view that is one list without keys of its own. */
+const enum focus *list_foci(struct view *v);
+/* Before drawing: rows that fit. */
+void list_fit(struct list *l, int height);
+
+/* --- a list drawn as columns */
+
+#define TABLE_COLUMNS_MAX 16
+
+struct column {
+	const char *title;
+	short width;             /* 0 = takes what is left (one per table) */
+	short wide;              /* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would like */
+	short rank;              /* dropped first when it is tight: highest; 0 = never */
+	short sort;              /* what < > call it; -1 = not sortable */
+	bool left;               /* title at the left */
+	short bytes;             /* enum size_kind: wider where such sizes are (widgets/cells.h) */
+};
+
+struct table {
+	const char *view;        /* whose: widgets/columns.h */
+	const struct column *columns;
+	size_t count;
+	/* Draws one cell. */
+	void (*cell)(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
+		     int w);
+	bool (*dim)(void *arg, size_t row);   /* may be NULL */
+	list_id_fn *id;
+	bool (*hit)(void *arg, size_t row);   /* matches the search; NULL where nothing is searched */
+};
+
+/* First line of the area is the head. `reverse`: the least first. `focus`: keys go to this list. */
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool reverse, bool focus);
+/* Libraries are counted by direct caller until this is said again: so heads that say OWNER say that. */
+void table_direct(bool on);
+/* There is room for this column. */
+bool table_shows(const struct table *t, int width, size_t column);
+/* The sort of the column beside the one with `sort`, whether it is on the screen or not; whether that column is. */
+int table_sort_next(const struct table *t, int sort, int step);
+bool table_shows_sort(const struct table *t, int sort);
+/* ... of the next one that is on the screen. */
+int table_sort_beside(const struct table *t, int sort, int step);
+
+#endif

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * status.h - the one line that says what just happened, for some seconds. Main thread.
+ */
+#ifndef STATUS_H
+#define STATUS_H
+
+#include "screen/theme.h"
+
+void status_say(const char *format, ...) PRINTF(1, 2);
+/* Returns -1, so that a handler can end with it. */
+int status_error(const char *format, ...) PRINTF(1, 2);
+/* NULL when there is nothing to say (any more). */
+const char *status_text(enum role *r);
+/* A key was pressed: what could be read goes. */
+void status_key(void);
+void status_clear(void);
+
+#endif
