@@ -188,10 +188,10 @@ deps:
 have-libs:
 	@tests/deps.sh --if-missing $(BUILD_DEPS)
 
-# --- arrows run one way (agent -> include, backend -> include, tui -> backend)
+# --- which folder uses which: tests/layers.txt
 
-check-layers: all
-	@tests/layers.sh $(B)
+layers: all
+	@tests/layers.py $(B) --graph
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
@@ -228,7 +228,7 @@ clean:
 
 help:
 	@sed -n 's/^#   //p' Makefile
-	@echo 'make check-unit | check-run | check-tui | check-layers | check-long | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
+	@echo 'make check T=NAME | check-long | layers | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
-.PHONY: all musl arm64 armhf arm64-memtop deps have-libs check-layers install man-keys format clean help
+.PHONY: all musl arm64 armhf arm64-memtop deps have-libs layers install man-keys format clean help
 .DEFAULT_GOAL := all

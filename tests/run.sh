@@ -1,11 +1,13 @@
 #!/bin/bash
-# Runs the tests and closes with "N passed, N failed". Usage: run.sh BUILD [unit|run|tui|layers]
+# Runs the tests and closes with "N passed, N failed". Usage: run.sh BUILD [NAME...]: all; or a folder of tests/
+# (processes, screens, unit, ...), a test's name (follow = test_follow.py), or layers.
 # A test is any executable that prints PASS/FAIL/SKIP lines; one that prints none, or ends badly
 # without a FAIL line, counts as one failure. Scripts that drive a screen wait for it by the clock, beside others and on
 # a machine that is busy with more: up to two that fail are run once more, alone, and the closing lines name them.
 set -u
 export BUILD=$1
-only=${2:-}
+shift
+only=$(tr ' ' '|' <<<"$*")
 cd "$(dirname "$0")/.." || exit 1
 passed=0 failed=0 skipped=0
 once_more=() alone=
@@ -33,7 +35,7 @@ judge() { # label, out
 		echo "== $label"
 		grep '^FAIL ' "$out" | head -20 # what follows may be long
 		tail -n 60 "$out"
-		if [ -z "$alone" ] && [ ${#once_more[@]} -lt 2 ] && [[ $label = tests/tui/* ]]; then
+		if [ -z "$alone" ] && [ ${#once_more[@]} -lt 2 ] && [[ $label = tests/screens/* ]]; then
 			once_more+=("$label")
 			return
 		fi
@@ -57,7 +59,7 @@ beside() { # how many, tests...
 			still=()
 			for u in "${under_way[@]}"; do
 				if [ -s "$log/${u//\//_}.rc" ] || [ $none = 1 ]; then
-					judge "${u#"$BUILD"/tests/}" "$log/${u//\//_}"
+					judge "${u#"$BUILD"/}" "$log/${u//\//_}"
 				else
 					still+=("$u")
 				fi
@@ -70,17 +72,23 @@ beside() { # how many, tests...
 		fi
 	done
 }
-want() { [ -z "$only" ] || [ "$only" = "$1" ]; }
-if want layers; then
-	execute "$log/layers" tests/layers.sh "$BUILD"
+# Of the tests given, those that the caller named.
+chosen() {
+	local t
+	for t; do
+		[[ -z $only || /${t#"$BUILD"/} =~ /(test_)?($only)(/|\.py|\.sh|$) ]] && echo "$t"
+	done
+}
+if [[ -z $only || layers =~ ^($only)$ ]]; then
+	execute "$log/layers" tests/layers.py "$BUILD"
 	judge layers "$log/layers"
 fi
-# From the last name to the first: so the long ones have company. Screens wait more than they compute.
-want unit && beside 2 $(ls -r "$BUILD"/tests/{backend,agent,tui}/t_* | grep -v '\.d$')
-want run && beside 3 $(ls -r tests/run/t_*)
-want tui && beside 3 $(ls -r tests/tui/t_*)
+# From the last name to the first: so the long ones have company. Screens wait more than they compute: each is beside others.
+beside 2 $(chosen $(find "$BUILD/tests/unit" -name 'test_*' ! -name '*.d' | sort -r))
+beside 4 $(paste -d '\n' <(chosen $(ls -r tests/*/test_*.{py,sh} | grep -v '^tests/screens/')) <(chosen $(ls -r tests/screens/test_*)))
 alone=1
 beside 1 "${once_more[@]}"
+
 echo
 [ ${#once_more[@]} = 0 ] || echo "failed beside others, run once more alone: ${once_more[*]}"
 [ $skipped = 0 ] && echo "$passed passed, $failed failed" || echo "$passed passed, $failed failed, $skipped skipped"

@@ -1,6 +1,5 @@
-# Tests. tests/unit/backend/t_*.c link the backend, tests/unit/agent/t_*.c the agent's archive,
-# tests/unit/tui/t_*.c the tui objects but main.o; tests/targets/*.c, *.cc are programs to be watched;
-# tests/run/*.py and tests/tui/*.py drive them. All print PASS/FAIL/SKIP lines; tests/run.sh counts them.
+# Tests. tests/unit/PART/FOLDER/test_*.c call the functions of that folder; tests/targets/*.c, *.cc are programs to be
+# watched; the scripts test_* of the other folders drive them. All print PASS/FAIL/SKIP lines; tests/run.sh counts them.
 
 TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5.4 jq libxml2-utils git gawk \
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
@@ -8,127 +7,129 @@ TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
 	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14
 
-T := $(B)/tests
-UNIT_B := $(patsubst tests/unit/backend/%.c,$(T)/backend/%,$(wildcard tests/unit/backend/t_*.c))
-UNIT_A := $(patsubst tests/unit/agent/%.c,$(T)/agent/%,$(filter-out %/t_order.c,$(wildcard tests/unit/agent/t_*.c)))
-UNIT_T := $(patsubst tests/unit/tui/%.c,$(T)/tui/%,$(wildcard tests/unit/tui/t_*.c))
-TARGETS_C := $(patsubst tests/targets/%.c,$(T)/targets/%,$(filter-out %/late.c,$(wildcard tests/targets/*.c)))
-TARGETS_CXX := $(patsubst tests/targets/%.cc,$(T)/targets/%,$(wildcard tests/targets/*.cc))
+BT := $(B)/tests
+UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))
+UNIT_ORDER := $(BT)/unit/agent/record/test_order
+UNIT_A := $(filter-out $(UNIT_ORDER),$(call UNIT_TESTS,agent))
+UNIT_B := $(call UNIT_TESTS,backend)
+UNIT_T := $(call UNIT_TESTS,tui)
+TARGETS_C := $(patsubst tests/targets/%.c,$(BT)/targets/%,$(filter-out %/late.c,$(wildcard tests/targets/*.c)))
+TARGETS_CXX := $(patsubst tests/targets/%.cc,$(BT)/targets/%,$(wildcard tests/targets/*.cc))
 
-$(UNIT_B): $(T)/backend/%: tests/unit/backend/%.c $(B)/libmemtop.a tests/check.h
+$(UNIT_B): $(B)/%: %.c $(B)/libmemtop.a tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
+	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -Itests/unit/backend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
-$(UNIT_A): $(T)/agent/%: tests/unit/agent/%.c $(B)/agent/inner.a tests/check.h
+$(UNIT_A): $(B)/%: %.c $(B)/agent/inner.a tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 # What threads publish to each other, under ThreadSanitizer, in one piece.
 ORDER_SRC := $(addprefix agent/,record/slots.c unwind/stacks.c base/arena.c base/prim_linux.c record/thread.c base/self.c base/wiped.c \
 	record/live.c record/live_sampled.c)
-$(T)/agent/t_order: tests/unit/agent/t_order.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
+$(UNIT_ORDER): $(B)/%: %.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
 
-$(UNIT_T): $(T)/tui/%: tests/unit/tui/%.c $(B)/memtop tests/check.h
+$(UNIT_T): $(B)/%: %.c $(B)/memtop tests/check.h
 	@mkdir -p $(@D)
 	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/cli/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 # Programs with known allocations: nothing may be optimised away.
-$(TARGETS_C): $(T)/targets/%: tests/targets/%.c
+$(TARGETS_C): $(BT)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
 
-$(TARGETS_CXX): $(T)/targets/%: tests/targets/%.cc
+$(TARGETS_CXX): $(BT)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -g -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
 
 # What the instrument engine is for.
-$(T)/targets/s_instrument: INSTRUMENT := -finstrument-functions
-$(T)/targets/s_instrument_cxx: INSTRUMENT := -finstrument-functions
+$(BT)/targets/s_instrument: INSTRUMENT := -finstrument-functions
+$(BT)/targets/s_instrument_cxx: INSTRUMENT := -finstrument-functions
 
 # Is not preloaded into itself.
-$(T)/targets/contain: INSTRUMENT := -static
+$(BT)/targets/contain: INSTRUMENT := -static
 
 # Coroutines.
-$(T)/targets/s_torture_cxx: INSTRUMENT := -std=c++20 -fno-builtin
+$(BT)/targets/s_torture_cxx: INSTRUMENT := -std=c++20 -fno-builtin
 
 # Libraries that s_owners loads: libs/NAME.cc is libNAME.so beside it.
-TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(T)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))
-$(TARGET_LIBS): $(T)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs/owns.h
+TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(BT)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))
+$(TARGET_LIBS): $(BT)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs/owns.h
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O2 -g -fno-builtin -fPIC -shared -o $@ $<
 
 # Libraries that late loads: one source, bound in each of the ways that there are; and one that is C++.
-LATE_LIBS := $(addprefix $(T)/late/liblate_,now.so lazy.so rel.so cxx.so own.so else.so)
+LATE_LIBS := $(addprefix $(BT)/late/liblate_,now.so lazy.so rel.so cxx.so own.so else.so)
 $(LATE_LIBS): tests/targets/latelibs/work.h
-$(T)/late/liblate_now.so: LATE_LINK := -Wl,-z,now -Wl,-z,relro
-$(T)/late/liblate_lazy.so: LATE_LINK := -Wl,-z,lazy -Wl,-z,norelro
-$(T)/late/liblate_rel.so: LATE_LINK := -fno-plt -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=sysv
-$(T)/late/liblate_else.so: LATE_LINK := -L$(T)/late -Wl,--no-as-needed -llate_own -Wl,-rpath,'$$ORIGIN'
-$(T)/late/liblate_else.so: $(T)/late/liblate_own.so
-$(T)/late/liblate_own.so: tests/targets/latelibs/own.c
+$(BT)/late/liblate_now.so: LATE_LINK := -Wl,-z,now -Wl,-z,relro
+$(BT)/late/liblate_lazy.so: LATE_LINK := -Wl,-z,lazy -Wl,-z,norelro
+$(BT)/late/liblate_rel.so: LATE_LINK := -fno-plt -Wl,-z,now -Wl,-z,relro -Wl,--hash-style=sysv
+$(BT)/late/liblate_else.so: LATE_LINK := -L$(BT)/late -Wl,--no-as-needed -llate_own -Wl,-rpath,'$$ORIGIN'
+$(BT)/late/liblate_else.so: $(BT)/late/liblate_own.so
+$(BT)/late/liblate_own.so: tests/targets/latelibs/own.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
-$(filter-out %cxx.so %own.so,$(LATE_LIBS)): $(T)/late/liblate_%.so: tests/targets/latelibs/plain.c
+$(filter-out %cxx.so %own.so,$(LATE_LIBS)): $(BT)/late/liblate_%.so: tests/targets/latelibs/plain.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $< $(LATE_LINK)
-$(T)/late/liblate_cxx.so: tests/targets/latelibs/cxx.cc
+$(BT)/late/liblate_cxx.so: tests/targets/latelibs/cxx.cc
 	@mkdir -p $(@D)
 	g++ -std=c++17 -O1 -g -fno-builtin -fPIC -shared -o $@ $<
 
 # The same program, bound lazily and no PIE; full RELRO is the default of late itself.
-$(T)/late/late: LATE := -fPIE -pie -Wl,-z,now -Wl,-z,relro
-$(T)/late/late_lazy: LATE := -fno-pie -no-pie -Wl,-z,lazy
-$(T)/late/late_static: LATE := -fPIE -static-pie
-LATE_TARGETS := $(T)/late/late $(T)/late/late_lazy $(T)/late/late_static
+$(BT)/late/late: LATE := -fPIE -pie -Wl,-z,now -Wl,-z,relro
+$(BT)/late/late_lazy: LATE := -fno-pie -no-pie -Wl,-z,lazy
+$(BT)/late/late_static: LATE := -fPIE -static-pie
+LATE_TARGETS := $(BT)/late/late $(BT)/late/late_lazy $(BT)/late/late_static
 $(LATE_TARGETS): tests/targets/late.c tests/targets/latelibs/work.h
 	@mkdir -p $(@D)
 	@$(CC) $(CSTD) -O1 -g -fno-builtin $(LATE) -o $@ $< -lpthread -ldl 2>$@.log || { cat $@.log; exit 1; } # static dlopen warns
 
 # Preloaded libraries that the scripts of tests/lib use.
-PRELOADS := $(patsubst tests/lib/%.c,$(T)/lib/%.so,$(wildcard tests/lib/*.c))
-$(PRELOADS): $(T)/lib/%.so: tests/lib/%.c
+PRELOADS := $(patsubst tests/lib/%.c,$(BT)/lib/%.so,$(wildcard tests/lib/*.c))
+$(PRELOADS): $(BT)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
-# What t_musl runs: built as its compiler builds, without a table to search .eh_frame by.
-MUSL_TARGETS := $(addprefix $(T)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks)
-$(MUSL_TARGETS): $(T)/musl/%: tests/targets/%.c
+# What test_musl.py runs: built as its compiler builds, without a table to search .eh_frame by.
+MUSL_TARGETS := $(addprefix $(BT)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks)
+$(MUSL_TARGETS): $(BT)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $<
 
-$(T)/musl/late: tests/targets/late.c tests/targets/latelibs/work.h
+$(BT)/musl/late: tests/targets/late.c tests/targets/latelibs/work.h
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -o $@ $<
 
-$(T)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs/work.h
+$(BT)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs/work.h
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
 
-$(T)/musl/count_preload.so: tests/lib/count_preload.c
+$(BT)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
 	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
 
 # Java programs, all by one compiler: tests/lib/java.py starts them.
 JAVA_SRC := $(wildcard tests/targets/java/*.java)
-$(T)/java/built: $(JAVA_SRC)
+$(BT)/java/built: $(JAVA_SRC)
 	@mkdir -p $(@D)
 	javac -Xlint:all -d $(@D) $(JAVA_SRC)
 	@touch $@
 
-# What t_arm64 and t_armhf run.
+# What test_arm64.py and test_armhf.py run.
 CROSS_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_fork s_server s_torture
 define cross_programs
-$(T)/$(1)/%: tests/targets/%.c
+$(BT)/$(1)/%: tests/targets/%.c
 	@mkdir -p $$(@D)
 	$(CROSS_$(1))gcc $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $$@ $$< -lpthread -ldl
 
-$(T)/$(1)/count_preload.so: tests/lib/count_preload.c
+$(BT)/$(1)/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $$(@D)
 	$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $$@ $$< -ldl
 
-cross-programs: $(1) $(addprefix $(T)/$(1)/,$(CROSS_PROGRAMS) count_preload.so)
+cross-programs: $(1) $(addprefix $(BT)/$(1)/,$(CROSS_PROGRAMS) count_preload.so)
 endef
 $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 
@@ -136,7 +137,7 @@ $(foreach machine,arm64 armhf,$(eval $(call cross_programs,$(machine))))
 FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model/*.c backend/owners/*.c backend/query/*.c backend/query/*/*.c backend/wire/*.c) \
 	$(addprefix backend/,session/read.c session/write.c base/series.c base/idmap.c base/map.c base/base.c base/sanitize.c \
 	base/atomic_file.c report/words.c report/runtimes.c)
-$(T)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
+$(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
 	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
 		-o $@ $(FUZZ_SRC) -lzstd
@@ -213,9 +214,9 @@ bench-screen: bench-deps
 bench-instructions: bench-deps all bench-programs
 	@BUILD=$(B) tests/bench/instructions.py --write
 
-test-programs: bench-programs $(T)/fuzz/wire $(UNIT_B) $(UNIT_A) $(T)/agent/t_order $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
-	$(LATE_LIBS) $(LATE_TARGETS) $(T)/java/built \
-	$(MUSL_TARGETS) $(addprefix $(T)/musl/,count_preload.so late liblate_now.so) \
+test-programs: bench-programs $(BT)/fuzz/wire $(UNIT_B) $(UNIT_A) $(UNIT_ORDER) $(UNIT_T) $(TARGETS_C) $(TARGETS_CXX) $(TARGET_LIBS) $(PRELOADS) \
+	$(LATE_LIBS) $(LATE_TARGETS) $(BT)/java/built \
+	$(MUSL_TARGETS) $(addprefix $(BT)/musl/,count_preload.so late liblate_now.so) \
 	$(B)/musl/libmemtop-agent.so $(B)/musl/libmemtop-wrap.a \
 	cross-programs
 
@@ -225,20 +226,18 @@ test-deps:
 # On all processors, unless the caller has said how many.
 JOBS = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 
-# The one command: installs what is missing, builds with warnings as errors, runs everything.
+# The one command: installs what is missing, builds with warnings as errors, runs everything; with T=follow that test
+# alone, with T=screens those of a folder.
 check: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
-	@tests/run.sh $(B)
+	@tests/run.sh $(B) $(T)
 
 # The same with the slow programs, twice as many runs of each, and the fuzzers' long lists.
 check-long: test-deps
 	@$(MAKE) --no-print-directory $(JOBS) WERROR=1 all test-programs
-	@LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B)
+	@LONG=1 TEST_TIMEOUT=3600 tests/run.sh $(B) $(T)
 
-check-unit check-run check-tui: check-%: all test-programs
-	@tests/run.sh $(B) $*
+-include $(wildcard $(BT)/*/*.d $(BT)/unit/*/*/*.d $(BT)/unit/*/*/*/*.d)
 
--include $(wildcard $(T)/*/*.d)
-
-.PHONY: check check-long check-unit check-run check-tui cross-programs test-programs test-deps \
+.PHONY: check check-long cross-programs test-programs test-deps \
 	bench bench-unwind bench-rows bench-screen bench-instructions bench-programs bench-deps

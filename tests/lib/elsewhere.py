@@ -207,7 +207,7 @@ class Machine:
         for name in names:
             program = temporary_folder() + "/" + name
             done = run([self.compiler, "-std=c11", "-D_GNU_SOURCE", "-O2", "-g", "-funwind-tables", "-fno-builtin", "-Iinclude",
-                        "-Iagent", "-Itests", "-o", program, f"tests/unit/agent/{name}.c", *objects, "-lpthread", "-ldl"], 60)
+                        "-Iagent", "-Itests", "-o", program, *glob.glob(f"tests/unit/agent/*/test_{name}.c"), *objects, "-lpthread", "-ldl"], 60)
             assert done.returncode == 0, done.stderr
             done = run(self.command(program), 200, env=environment())
             lines = done.stdout.splitlines()
@@ -217,7 +217,7 @@ class Machine:
         assert not failed, failed
 
     def check_torture(self):
-        """t_torture's counts: handlers that allocate and jump out, coroutines, a timer that interrupts everywhere."""
+        """test_torture.py's counts: handlers that allocate and jump out, coroutines, a timer that interrupts everywhere."""
         for mode, blocks in (("handlers", 1 + 2000 * 2 + 2000 * 2 * 2), ("coroutines", 16 * 200 + 16 * 10 * 2),
                              ("timer", 400000 * 2)):
             t = self.recorded("s_torture", mode)[0]["totals"]

@@ -35,6 +35,9 @@ _newest = contextlib.ExitStack()  # for threads that a test made by itself; with
 atexit.register(_newest.close)
 
 
+os.environ.pop("PYTHONPATH", None)  # that of a script of ours is none for what it starts
+
+
 class Skip(Exception):
     """The test cannot be judged here; the text says why."""
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * late.c - a program that the agent comes to late: it loads it by itself when it is told to, and counts
- * what it allocates from then on. Driven by tests/run/t_late.
+ * what it allocates from then on. Driven by tests/attach/test_late.py.
  *
  * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by write() alone:
  *     a OPTIONS   memtop_attach; answers its result

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
  * ehabi.c - functions of 32-bit ARM whose unwind tables are false, each in another way. Each asks for a block; what its table
- * leads to must neither be believed nor be read where nothing is. t_armhf runs it under the agent.
+ * leads to must neither be believed nor be read where nothing is. test_armhf.py runs it under the agent.
  */
 #include <stdio.h>
 #include <stdlib.h>

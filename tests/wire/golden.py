@@ -7,7 +7,7 @@ with protocol version 2 as v2_NAME.bin.
     golden.py write    writes files that are missing; never changes one that is there
 
 The files are the contract of a protocol version: once it is released they do not change, and a
-later version gets files of its own. tests/unit/backend/t_wire_golden.c reads the same files.
+later version gets files of its own. tests/unit/backend/wire/test_golden.c reads the same files.
 """
 import os
 import sys

@@ -1,0 +1,516 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_attach.py - memtop attach: the agent in a process that runs already, and that the process never notices.
+
+Under fire, in waits of all kinds, in other namespaces; and every refusal, made by its real cause.
+"""
+import contextlib
+import glob
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+
+from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, ready, refused, report_of, root_only, server_of, state,
+                       totals)
+from cli import memtop, one_line
+from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+
+ROUNDS = 67 if LONG else 5
+
+
+def counts(target):
+    """It allocates, and is seen to: on a busy machine it may not have had its turn yet."""
+    wait_for(lambda: report_of(target)["totals"]["allocated_blocks"] > 0, 20, "a block")
+
+
+@test
+def t_under_fire():
+    """Threads inside the allocator nearly all of the time: no deadlock, no crash, no byte changed; in and out again."""
+    held = []
+    for fresh in range(3):
+        process = ready([FIRE, "2"])
+        for _ in range(ROUNDS):
+            held.append(attached(process.pid)[0])
+            if fresh == 0:
+                counts(f"@memtop.{process.pid}")
+            detached(process.pid)
+        checked = int(finish(process).split()[1])
+        assert checked > 0
+    held.sort()
+    print(f"  | {len(held)} rounds: held {held[len(held) // 2]:.1f} ms (median), {held[-1]:.1f} ms (worst)")
+
+
+@test
+def t_musl_under_fire():
+    program = os.path.join(BUILD, "tests", "musl", "s_attach")
+    if not os.path.exists(program):
+        raise Skip(f"{program} is not built: make musl")
+    env = environment(MEMTOP_AGENT="")  # the one of musl beside memtop
+    process = ready([program, "2"])
+    for _ in range(100 if LONG else 5):
+        attached(process.pid, env=env)
+        counts(f"@memtop.{process.pid}")
+        detached(process.pid)
+    assert int(finish(process).split()[1]) > 0
+
+
+@test
+def t_waits_go_on():
+    """epoll_wait, nanosleep, read, poll and condition variables, in 200 threads, and whichever is the main thread."""
+    process = ready([FIRE, "0", "200"])
+    assert attached(process.pid)[1], "no waiting thread was taken"
+    assert totals(process.pid)["live_blocks"] >= 0
+    assert finish(process) == "checked 0\n"
+
+
+@test
+def t_a_wait_that_was_restarted():
+    """After SIGSTOP and SIGCONT, or an attach before, a sleep is in restart_syscall."""
+    process = ready([FIRE, "0"])
+    wait_for(lambda: "230 " in open(f"/proc/{process.pid}/syscall").read(), 10, "the sleep")
+    process.send_signal(signal.SIGSTOP)
+    wait_for(lambda: state(process.pid) == "T", 10, "the stop")
+    process.send_signal(signal.SIGCONT)
+    wait_for(lambda: open(f"/proc/{process.pid}/syscall").read().startswith("219 "), 10, "restart_syscall")
+    assert attached(process.pid)[1]
+    assert finish(process) == "checked 0\n"
+
+
+@test
+def t_a_wait_that_may_not_be_used():
+    """Under a malloc that is not the libc's no futex is idle: the thread is stopped and stepped until one is found, and no trap is left to it."""
+    process = ready([FIRE, "0", "0", "3"], env=environment(LD_PRELOAD=f"{BUILD}/tests/lib/count_preload.so"))
+    wait_for(lambda: state(process.pid) == "S", 10, "the wait")
+    done = run([MEMTOP, "attach", "--no-view", str(process.pid)], env=environment())
+    assert done.returncode == 0 or "no safe point" in done.stderr, done
+    assert finish(process).startswith("checked 0\n")
+
+
+@test
+def t_each_kind_of_wait_alone():
+    """With nothing else in the process; read, poll, a condition variable, epoll_wait."""
+    for kind in range(1, 5):
+        process = ready([FIRE, "0", "0", str(kind)])
+        wait_for(lambda: state(process.pid) == "S", 10, "the wait")
+        assert attached(process.pid)[1], kind
+        assert finish(process) == "checked 0\n"
+
+
+@test
+def t_every_block_from_then_on():
+    """A program that allocates 10 blocks for each line that it reads, and nothing else."""
+    code = ("import ctypes, sys\n"
+            "c = ctypes.CDLL(None)\n"
+            "c.malloc.restype = ctypes.c_void_p\n"
+            "print('ready', flush=True)\n"
+            "for line in iter(sys.stdin.readline, ''):\n"
+            "    for i in range(10): c.malloc(123456)\n"
+            "    print('done', flush=True)\n")
+    process = ready([sys.executable, "-c", code], stdin=subprocess.PIPE)
+    attached(process.pid)
+    for lines in (1, 2):
+        process.stdin.write("more\n")
+        process.stdin.flush()
+        assert process.stdout.readline() == "done\n"
+        rows = [s for s in report_of(f"@memtop.{process.pid}")["stacks"] if s["live_bytes"] and s["live_bytes"] % 123456 == 0]
+        assert sum(s["live_blocks"] for s in rows) == 10 * lines, rows
+
+
+@test
+def t_redis_under_load():
+    need("redis-server", "redis-benchmark")
+    with socket.socket() as s:
+        s.bind(("127.0.0.1", 0))
+        port = str(s.getsockname()[1])
+    server = start(["redis-server", "--port", port, "--save", "", "--daemonize", "no"], stdout=subprocess.DEVNULL, cwd=temporary_folder())
+    wait_for(lambda: run(["redis-cli", "-p", port, "ping"]).stdout == "PONG\n", 10, "redis-server")
+    load = start(["redis-benchmark", "-p", port, "-n", "40000", "-d", "20000", "-t", "set", "-q", "-r", "100"], stdout=subprocess.DEVNULL)
+    attached(server.pid)
+    assert load.wait(60) == 0
+    assert totals(server.pid)["allocated_blocks"] > 1000
+    assert run(["redis-cli", "-p", port, "ping"]).stdout == "PONG\n"
+    server.terminate()
+    assert server.wait(10) == 0
+
+
+@test
+def t_other_mount_and_pid_namespace():
+    """The agent's file is not to be seen there, and its pid is another."""
+    need("bwrap")
+    folder = os.path.dirname(os.path.abspath(FIRE))
+    command = ["bwrap", "--ro-bind", "/usr", "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--ro-bind", folder, "/t",
+               "--proc", "/proc", "--dev", "/dev", "--unshare-pid", "--die-with-parent", "/t/s_attach", "2"]
+    try:
+        process = ready(command)
+    except AssertionError as why:
+        raise Skip(f"bwrap cannot make namespaces here: {why}")
+    inner = wait_for(lambda: child_named(process.pid, "s_attach"), 10, "the program in bwrap")
+    assert not os.path.exists(f"/proc/{inner}/root{AGENT}")
+    attached(inner)
+    counts(f"@memtop.{inner}")
+    os.kill(inner, signal.SIGTERM)
+    assert "checked" in process.communicate(timeout=10)[0]
+    assert process.returncode == 0
+
+
+@test
+def t_other_network_namespace():
+    need("unshare")
+    process = start(["unshare", "--net", FIRE, "1"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    if process.stdout.readline() != "ready\n":
+        raise Skip(f"no network namespace can be made here: {process.communicate()[1]}")
+    out, _ = attach(process.pid)
+    target = HELD.fullmatch(out)[5]
+    assert target.startswith(f"unix:/proc/{process.pid}/root/"), out
+    counts(target)
+    finish(process)
+
+
+def child_named(pid, name):
+    """The descendant of that name, or None."""
+    for child in open(f"/proc/{pid}/task/{pid}/children").read().split():
+        if open(f"/proc/{child}/comm").read().strip() == name:
+            return int(child)
+        found = child_named(int(child), name)
+        if found:
+            return found
+    return None
+
+
+@test
+def t_signal_dispositions_stay():
+    """A thread that ignores SIGSEGV and blocks SIGTRAP finds both so."""
+    process = ready([SEALED, "ignore"])
+    attached(process.pid)
+    finish(process)
+
+
+@test
+def t_a_filter_that_forbids_other_things():
+    process = ready([SEALED, "errno"])
+    out, err = attach(process.pid)
+    assert HELD.fullmatch(out) and err.count("\n") == 1 and "under a seccomp filter" in err, (out, err)
+    assert totals(process.pid)["live_blocks"] >= 0 and process.poll() is None
+
+
+@test
+def t_detached_as_before():
+    """No socket, no thread, no process and no descriptor of the agent is left, and it can come back; one that was preloaded stays."""
+    process = ready([FIRE, "0", "3"])
+
+    def seen():
+        with open(f"/proc/{process.pid}/net/unix") as f:
+            sockets = f.read().count(f"@memtop.{process.pid}")
+        ours = [n for n in os.listdir("/proc") if n.isdigit() and n != str(process.pid) and same_program(n, process.pid)]
+        return sockets, len(os.listdir(f"/proc/{process.pid}/task")), os.listdir(f"/proc/{process.pid}/fd"), ours
+    wait_for(lambda: len(seen()[2]) == 3 + 4 * 3, 10, "an epoll and a pipe of each thread")
+    before = seen()
+    for _ in range(2):
+        attached(process.pid)
+        assert seen()[0] == 1
+        detached(process.pid)
+        with contextlib.suppress(AssertionError):
+            wait_for(lambda: seen() == before, 5, "")
+        assert seen() == before, f"{seen()} after {before}"
+    done = run([MEMTOP, "detach", str(process.pid)], env=environment())
+    assert done.returncode == 3 and f"memtop attach {process.pid} brings it back" in done.stderr, done
+    finish(process)
+    process = ready([FIRE, "0", "1"], env=environment(LD_PRELOAD=AGENT))
+    wait_for(lambda: f"@memtop.{process.pid}\n" in open("/proc/net/unix").read(), 10, "its agent")
+    done = run([MEMTOP, "detach", str(process.pid)], env=environment())
+    assert done.returncode == 3 and "the agent stays" in done.stderr and done.stderr.count("\n") == 1, done
+    assert totals(process.pid)["live_blocks"] >= 0
+    finish(process)
+
+
+def same_program(a, b):
+    with contextlib.suppress(OSError):
+        return os.readlink(f"/proc/{a}/exe") == os.readlink(f"/proc/{b}/exe")
+    return False
+
+
+@test
+def t_refused_for_what_it_is():
+    for how, words in (("kill", ("its seccomp filter kills for",)), ("strict", ("seccomp's strict mode",))):
+        process = ready([SEALED, how])
+        refused(process.pid, "(s_sealed)", *words)
+        assert process.poll() is None, f"{how}: killed"
+    zombie = int(ready([SEALED, "zombie"]).first)
+    wait_for(lambda: state(zombie) == "Z", 10, "its end")
+    refused(zombie, "a zombie", "s_sealed")
+    gone = start(["true"])
+    gone.wait()
+    refused(gone.pid, "no such process")
+    refused(2, "a thread of the kernel") if open("/proc/2/comm").read() == "kthreadd\n" else None
+    threads = ready([FIRE, "0", "3"])
+    thread = next(int(t) for t in os.listdir(f"/proc/{threads.pid}/task") if int(t) != threads.pid)
+    refused(thread, "a thread, not a process", f"memtop attach {threads.pid}")
+    threads.send_signal(signal.SIGSTOP)
+    wait_for(lambda: state(threads.pid) == "T", 10, "the stop")
+    refused(threads.pid, "stopped", f"kill -CONT {threads.pid}")
+    threads.send_signal(signal.SIGCONT)
+    attached(threads.pid)
+    refused(threads.pid, "has an agent already", f"use memtop -p {threads.pid}")
+    finish(threads)
+
+
+@test
+def t_refused_itself():
+    """exec keeps the shell's pid, so that memtop is told its own."""
+    done = run(["sh", "-c", f"exec {MEMTOP} attach --no-view $$"], env=environment())
+    assert done.returncode == 3 and "this memtop itself" in done.stderr, done
+
+
+def names_the_program(server, pid, name, env=None):
+    """Every way in by a pid refuses the server, and names its program."""
+    words = f"no program but an agent's server, which shares the memory of {pid} ({name}); name {pid} in its place"
+    refused(server, words, env=env)
+    for verb in (["report", "-p"], ["mark", "-p"], ["detach"], ["record", "-o", temporary_folder() + "/a.mtop", "-p"]):
+        one_line(memtop(*verb, str(server), env=env), 3, words)
+
+
+def listed(process):
+    """Rows of memtop list that it has: its own, none of its server's."""
+    own = {str(process.pid), str(server_of(process.pid))}
+    return [line.split()[:2] for line in memtop("list").stdout.splitlines() if line.split()[0] in own]
+
+
+@test
+def t_refused_its_server():
+    """The agent's own process, of a program that was attached to and of one that began with the agent."""
+    process = ready([FIRE, "0"])
+    attached(process.pid)
+    names_the_program(server_of(process.pid), process.pid, "s_attach")
+    assert listed(process) == [[str(process.pid), "s_attach"]]
+    finish(process)
+    process = ready([FIRE, "0"], env=environment(LD_PRELOAD=AGENT))
+    names_the_program(server_of(process.pid), process.pid, "s_attach")
+    finish(process)
+
+
+@test
+def t_a_program_of_the_servers_name():
+    """It is no server: attached to, listed, and named by its own server."""
+    program = temporary_folder() + "/memtop-agent"
+    shutil.copy(FIRE, program)
+    process = ready([program, "1"])
+    attached(process.pid)
+    counts(f"@memtop.{process.pid}")
+    names_the_program(server_of(process.pid), process.pid, "memtop-agent")
+    assert listed(process) == [[str(process.pid), "memtop-agent"]]
+    detached(process.pid)
+    finish(process)
+
+
+@test
+def t_a_server_whose_program_cannot_be_compared():
+    """Without CAP_SYS_PTRACE the kernel compares nobody's memory: told by what everybody may read."""
+    root_only()
+    need("capsh")
+    folder = public_copy()
+    named = as_nobody([folder + "/s_attach", "0"])
+    process = ready(named.pop("args"), **named)
+    attached(process.pid)
+    server = server_of(process.pid)
+    done = run(["capsh", "--drop=cap_sys_ptrace", "--", "-c", f"{MEMTOP} attach --no-view {server}"], env=environment())
+    one_line(done, 3, f"an agent's server, which shares the memory of {process.pid} (s_attach)")
+    finish(process)
+
+
+@test
+def t_refused_preloaded():
+    process = ready([FIRE, "0", "1"], env=environment(LD_PRELOAD=AGENT))
+    refused(process.pid, "has an agent already")
+    finish(process)
+
+
+@test
+def t_refused_traced():
+    need("strace")
+    process = ready([FIRE, "0", "1"])
+    tracer = start(["strace", "-qq", "-o", "/dev/null", "-p", str(process.pid)])
+    wait_for(lambda: f"TracerPid:\t{tracer.pid}\n" in open(f"/proc/{process.pid}/status").read(), 10, "strace")
+    refused(process.pid, "already traced", f"{tracer.pid} (strace)")
+
+
+@test
+def t_refused_static():
+    need("gcc")
+    folder = temporary_folder()
+    source = folder + "/s.c"
+    with open(source, "w") as f:
+        f.write('#include <stdio.h>\n#include <unistd.h>\nint main(void) { puts("ready"); fflush(stdout); for (;;) pause(); }\n')
+    for flag in ("-static", "-static-pie"):
+        done = run(["gcc", flag, "-o", folder + "/s" + flag, source])
+        assert done.returncode == 0, done.stderr
+        refused(ready([folder + "/s" + flag]).pid, "statically linked", "libmemtop-wrap.a")
+
+
+@test
+def t_refused_other_word_size():
+    """A 32-bit program of two system calls, for the assembler may know that machine where no compiler's library does."""
+    need("as", "ld")
+    folder = temporary_folder()
+    with open(folder + "/s.s", "w") as f:
+        f.write(".globl _start\n_start: mov $4,%eax\nmov $1,%ebx\nmov $t,%ecx\nmov $6,%edx\nint $0x80\nl: mov $29,%eax\nint $0x80\njmp l\n"
+                ".data\nt: .ascii \"ready\\n\"\n")
+    done = run(["sh", "-c", f"cd {folder} && as --32 -o s.o s.s && ld -m elf_i386 -o s s.o"])
+    if done.returncode:
+        raise Skip(f"no 32-bit program can be made here: {done.stderr}")
+    try:
+        process = ready([folder + "/s"])
+    except (AssertionError, OSError) as why:
+        raise Skip(f"no 32-bit program runs here: {why}")
+    refused(process.pid, "32-bit i386", "x86-64")
+
+
+@test
+def t_refused_other_libc():
+    """A musl program, and the agent of glibc named."""
+    program = os.path.join(BUILD, "tests", "musl", "s_attach")
+    if not os.path.exists(program):
+        raise Skip(f"{program} is not built: make musl")
+    process = ready([program, "1"])
+    refused(process.pid, "its C library is musl", "is for glibc", env={**environment(), "MEMTOP_AGENT": AGENT})
+    finish(process)
+
+
+def as_nobody(command, capabilities=False):
+    """Runs it as another user."""
+    who = pwd.getpwnam("nobody")
+
+    def drop():
+        os.setgroups([])
+        os.setgid(who.pw_gid)
+        os.setuid(who.pw_uid)
+    return {"args": command, "preexec_fn": drop}
+
+
+def public_copy():
+    """memtop and its agent where another user may run them."""
+    folder = temporary_folder()
+    os.chmod(folder, 0o755)
+    for path in (MEMTOP, AGENT, FIRE, SEALED):
+        shutil.copy(path, folder)
+    return folder
+
+
+def run_as_nobody(command, env):
+    named = as_nobody(command)
+    return run(named.pop("args"), env=env, **named)
+
+
+@test
+def t_refused_to_another_user():
+    root_only()
+    folder = public_copy()
+    env = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    mine = ready([FIRE, "0", "1"])
+    done = run_as_nobody([folder + "/memtop", "attach", "--no-view", str(mine.pid)], env)
+    assert done.returncode == 3 and "belongs to user 0" in done.stderr and f"sudo memtop attach {mine.pid}" in done.stderr, done
+    named = as_nobody([folder + "/s_sealed", "undumpable"])
+    closed = ready(named.pop("args"), **named)
+    done = run_as_nobody([folder + "/memtop", "attach", "--no-view", str(closed.pid)], env)
+    assert done.returncode == 3 and "undumpable" in done.stderr and "as root" in done.stderr, done
+    named = as_nobody([folder + "/s_sealed", "errno"])
+    filtered = ready(named.pop("args"), **named)
+    done = run_as_nobody([folder + "/memtop", "attach", "--no-view", str(filtered.pid)], env)
+    assert done.returncode == 3 and "only root can read" in done.stderr, done
+
+
+@test
+def t_of_one_user_without_root():
+    """Both nobody's; and root attaches to nobody's with an agent that nobody may not read."""
+    root_only()
+    folder = public_copy()
+    env = {"PATH": os.environ["PATH"], "HOME": folder, "TERM": "xterm", "LC_ALL": "C.UTF-8"}
+    named = as_nobody([folder + "/s_attach", "1"])
+    process = ready(named.pop("args"), **named)
+    done = run_as_nobody([folder + "/memtop", "attach", "--no-view", str(process.pid)], env)
+    scope = open("/proc/sys/kernel/yama/ptrace_scope").read().strip() if os.path.exists("/proc/sys/kernel/yama/ptrace_scope") else "0"
+    if scope != "0":
+        assert done.returncode == 3 and f"ptrace_scope is {scope}" in done.stderr, done
+    else:
+        assert done.returncode == 0, done.stderr
+    finish(process)
+    named = as_nobody([folder + "/s_attach", "1"])
+    process = ready(named.pop("args"), **named)
+    closed = temporary_folder()  # 0700
+    shutil.copy(AGENT, closed)
+    attached(process.pid, env=environment(MEMTOP_AGENT=closed + "/libmemtop-agent.so"))
+    counts(f"@memtop.{process.pid}")
+    finish(process)
+
+
+@test
+def t_refused_without_the_capability():
+    """Root as in a container: no CAP_SYS_PTRACE."""
+    root_only()
+    need("capsh")
+    folder = public_copy()
+    named = as_nobody([folder + "/s_attach", "0", "1"])
+    process = ready(named.pop("args"), **named)
+    done = run(["capsh", "--drop=cap_sys_ptrace", "--", "-c", f"{MEMTOP} attach --no-view {process.pid}"], env=environment())
+    assert done.returncode == 3 and "CAP_SYS_PTRACE" in done.stderr and "--cap-add=SYS_PTRACE" in done.stderr, done
+
+
+@test
+def t_refused_by_ptrace_scope():
+    if not os.path.exists("/proc/sys/kernel/yama/ptrace_scope"):
+        raise Skip("this kernel has no yama: its line is tested by the unit test alone")
+    if open("/proc/sys/kernel/yama/ptrace_scope").read().strip() == "0":
+        raise Skip("kernel.yama.ptrace_scope is 0 here: its line is tested by the unit test alone")
+
+
+@test
+def t_both_machines_compile():
+    need("aarch64-linux-gnu-gcc")
+    backend = os.path.join(ROOT, "backend")
+    sources = sorted(glob.glob(backend + "/attach/ptrace/*.c"))
+    assert sources
+    for source in sources:
+        done = run(["aarch64-linux-gnu-gcc", "-std=c11", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall", "-Wextra", "-Werror", "-I" + ROOT + "/include", "-I" + backend, source])
+        assert done.returncode == 0, done.stderr
+
+
+@test
+def t_agent_that_is_none():
+    """dlopen's own reason is told, and the process goes on."""
+    process = ready([FIRE, "1"])
+    folder = temporary_folder()
+    with open(AGENT, "rb") as f:
+        head = f.read()
+    with open(folder + "/other.so", "wb") as f:
+        f.write(head.replace(b"libc.so.6\0", b"lost.so.6\0") + b"libc.so.6")
+    out, err = attach(process.pid, "--agent", folder + "/other.so", status=3)
+    assert "its loader does not take the agent" in err and "lost.so.6" in err, err
+    attached(process.pid)
+    finish(process)
+
+
+@test
+def t_bad_options():
+    process = ready([FIRE, "1"])
+    _, err = attach(process.pid, "--options", "no_such_option=1", status=3)
+    assert "does not know these options" in err and "no_such_option=1" in err, err
+    _, err = attach(process.pid, "--options", "listen=tcp:0", status=2)
+    attached(process.pid)
+    finish(process)
+
+
+@test
+def t_usage():
+    for arguments, word in (([], "a process is missing"), (["abc"], "not a process id"), (["1", "2"], "one process is enough")):
+        done = run([MEMTOP, "attach", "--no-view", *arguments], env=environment())
+        assert done.returncode == 2 and word in done.stderr and done.stderr.count("\n") == 1, done
+    process = ready([FIRE, "0", "1"])
+    done = run([MEMTOP, "report", "-p", str(process.pid)], env=environment())
+    assert done.returncode == 3 and f"memtop attach {process.pid}" in done.stderr, done
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_build.py - what the build promises: the agent exports agent.map and needs libc only, its sources compile for
+arm64, the backend links without curses, every header stands alone, and `make install` puts all in place.
+"""
+import glob
+import os
+import re
+import subprocess
+
+import harness
+from harness import AGENT, BUILD, main, need, run, temporary_folder, test
+
+BACKEND_LIBS = "-levent -ldw -lelf -lzstd -liberty -ljansson -lpthread".split()
+
+
+def output(*command):
+    done = run(command)
+    assert done.returncode == 0, f"{' '.join(command)}: {done.stderr}"
+    return done.stdout
+
+
+def make(*arguments, seconds=280):
+    # not a part of the make that runs the tests: its job server is not ours
+    env = {k: v for k, v in os.environ.items() if k not in ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "BUILD")}
+    done = run(["make", "--no-print-directory", *arguments], seconds, env=env)
+    assert done.returncode == 0, f"make {' '.join(arguments)}: status {done.returncode}\n{done.stderr[-3000:]}"
+    return done.stdout
+
+
+@test
+def t_agent_exports_its_map():
+    with open("agent/agent.map", encoding="utf-8") as f:
+        text = re.sub(r"/\*.*?\*/", "", f.read(), flags=re.S)
+    listed = set(re.search(r"global:(.*)local:", text, re.S).group(1).replace(";", " ").split())
+    wildcards = {w for w in listed if w.endswith("*")}
+    assert wildcards <= {"memtop_*"}, wildcards
+    lines = output("nm", "-D", "--defined-only", AGENT).splitlines()
+    exported = {line.split()[-1] for line in lines}
+    public = {name for name in exported if name.startswith("memtop_")}
+    missing, extra = listed - wildcards - exported, exported - listed - public
+    assert not missing and not extra, f"missing {sorted(missing)}, not in the map {sorted(extra)}"
+    header = "include/memtop/memtop.h"
+    assert os.path.exists(header) or not public, f"{sorted(public)} without {header}"
+    if public:
+        with open(header, encoding="utf-8") as f:
+            declared = set(re.findall(r"\bmemtop_\w+", f.read()))
+        assert public <= declared, f"not declared in {header}: {sorted(public - declared)}"
+    assert not [line for line in lines if "@" in line], "versioned symbols would not bind malloc@GLIBC_2.2.5"
+
+
+@test
+def t_agent_needs_libc_only():
+    needed = set(re.findall(r"\(NEEDED\).*\[(.*)\]", output("readelf", "-d", AGENT)))
+    assert needed <= {"libc.so.6", "ld-linux-x86-64.so.2"} and "libc.so.6" in needed, needed
+
+
+@test
+def t_agent_tls_is_static_and_small():
+    text = output("readelf", "-lW", AGENT)
+    size = re.search(r"^\s+TLS\s+\S+\s+\S+\s+\S+\s+\S+\s+(0x[0-9a-f]+)", text, re.M)
+    assert size is None or int(size.group(1), 16) <= 64, f"TLS of {size.group(1)} bytes"
+    assert "__tls_get_addr" not in output("nm", "-D", AGENT)
+
+
+@test
+def t_agent_compiles_for_arm64():
+    need("aarch64-linux-gnu-gcc")
+    folder = f"{BUILD}/arm64"  # where make arm64 has them
+    objects = [f"{folder}/{os.path.splitext(c)[0]}.o" for c in sorted(glob.glob("agent/*/*.c")) if not c.startswith("agent/linked/")]
+    make("-j2", f"B={folder}", "CC=aarch64-linux-gnu-gcc", "WERROR=1", *objects)
+    machine = output("readelf", "-h", objects[0])
+    assert "AArch64" in machine, machine
+
+
+@test
+def t_backend_needs_no_curses():
+    folder = temporary_folder()
+    with open(f"{folder}/third.c", "w", encoding="utf-8") as f:
+        f.write('#include "model/model.h"\nint main(void)\n{\n\tstruct model *m = model_new();\n\tmodel_free(m);\n'
+                "\treturn 0;\n}\n")
+    done = run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-Iinclude", "-Ibackend", "-o", f"{folder}/third",
+                f"{folder}/third.c", "-Wl,--whole-archive", f"{BUILD}/libmemtop.a", "-Wl,--no-whole-archive",
+                *BACKEND_LIBS])
+    assert done.returncode == 0, done.stderr[-2000:]
+    assert run([f"{folder}/third"]).returncode == 0
+    text = output("ldd", f"{folder}/third")
+    assert "curses" not in text and "tinfo" not in text, text
+
+
+@test
+def t_headers_stand_alone():
+    bad = []
+    for header in sorted(h for part in ("agent", "backend", "tui", "include") for h in glob.glob(f"{part}/**/*.h", recursive=True)):
+        part, name = header.split("/", 1)
+        include = ["-Iinclude", f"-I{part}", *(["-Ibackend"] if part == "tui" else [])]
+        name = f"<{name}>" if part == "include" else f'"{name}"'
+        done = subprocess.run(["gcc", "-std=c11", "-D_GNU_SOURCE", "-fsyntax-only", *include, "-x", "c", "-"],
+                              input=f"#include {name}\n", capture_output=True, text=True, check=False)
+        if done.returncode:
+            bad.append(f"{header}: {done.stderr.splitlines()[0]}")
+    assert not bad, "\n".join([f"{len(bad)} headers need others before them", *bad])
+
+
+@test
+def t_install():
+    folder = temporary_folder()
+    make(f"B={BUILD}", "install", f"DESTDIR={folder}", "PREFIX=/usr/local")
+    root = f"{folder}/usr/local"
+    expected = ["bin/memtop", "lib/memtop/libmemtop-agent.so", "lib/memtop/libmemtop-agent.a",
+                "lib/memtop/libmemtop-wrap.a", "lib/memtop/wrap.flags", "lib/memtop/wrap-jemalloc.flags",
+                "share/man/man1/memtop.1", "include/memtop/wire.h", "share/memtop/themes/dark.theme"]
+    missing = [e for e in expected if not os.path.exists(f"{root}/{e}")]
+    assert not missing, f"not installed: {missing}"
+    for header in glob.glob("include/memtop/*.h"):
+        assert os.path.exists(f"{root}/{header}"), f"{header} is not installed"
+    done = run([f"{root}/bin/memtop", "--version"], env=harness.environment())
+    assert done.returncode == 0 and "memtop" in done.stdout, f"{done.returncode} {done.stdout} {done.stderr}"
+
+
+main()

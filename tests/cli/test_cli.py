@@ -1,0 +1,290 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_cli.py - the command line: words, options, statuses, and one clear line for each way to be wrong."""
+import json
+import os
+import re
+import signal
+import subprocess
+
+from cli import memtop, one_line, recorded
+from client import preload
+from harness import (MEMTOP, check_invariants, environment, main, need, report, run, start, temporary_folder, test, wait_for)
+
+
+VERBS = ("run", "attach", "adb", "record", "open", "report", "mark", "detach", "list")
+
+
+@test
+def t_help_of_every_verb():
+    done = memtop("--help")
+    assert done.returncode == 0 and done.stderr == "", done.stderr
+    listed = re.findall(r"^  ([a-z]+) ", done.stdout, re.M)
+    assert listed == list(VERBS), listed
+    for verb in VERBS:
+        for word in ("--help", "-h"):
+            done = memtop(verb, word)
+            assert done.returncode == 0 and done.stderr == "", f"{verb}: {done}"
+            assert done.stdout.startswith(f"usage: memtop {verb}"), done.stdout
+
+
+@test
+def t_help_names_only_what_exists():
+    """Every option on a help page is taken; every verb that a page names has a page."""
+    for verb in VERBS:
+        page = memtop(verb, "--help").stdout
+        for option, value in re.findall(r"^  (?:-\w, |    )(--[a-z-]+)(?: ([A-Z.]+))? ", page, re.M):
+            if option == "--help":
+                continue
+            done = memtop(verb, option + ("=1" if value else ""), "--no-such-option")
+            one_line(done, 2, "--no-such-option", "unknown option")
+    for word in set(re.findall(r"(?:usage:|^  |;) +memtop ([a-z]+)", memtop("--help").stdout + "".join(
+            memtop(v, "--help").stdout for v in VERBS), re.M)):
+        assert word in VERBS, f"a help page names memtop {word}"
+
+
+@test
+def t_version():
+    done = memtop("--version")
+    assert done.returncode == 0 and re.fullmatch(r"memtop \d+\.\d+\.\d+\n", done.stdout), done
+
+
+@test
+def t_unknown_option():
+    one_line(memtop("--frobnicate"), 2, "--frobnicate: unknown option", "memtop --help")
+    for verb in VERBS:
+        one_line(memtop(verb, "--frobnicate"), 2, "--frobnicate: unknown option", f"memtop {verb} --help")
+        one_line(memtop(verb, "-Z"), 2, "-Z: unknown option")
+    one_line(memtop("report", "-o"), 2, "-o: a value is missing")
+    one_line(memtop("open", "--last=1"), 2, "takes no value")
+
+
+@test
+def t_missing_and_surplus_operands():
+    one_line(memtop("report"), 2, "a target is missing", ":PORT")
+    one_line(memtop("report", ":1", ":2"), 2, ":2: one target is enough")
+    one_line(memtop("report", "-p", "1", ":2"), 2, ":2: one target is enough")
+    one_line(memtop("run"), 2, "a program is missing")
+    one_line(memtop("record"), 2)
+    one_line(memtop("record", "--"), 2)
+    one_line(memtop("open"), 2, "--last")
+    one_line(memtop("mark"), 2, "a target is missing")
+    one_line(memtop("list", "x"), 2, "x: ")
+
+
+@test
+def t_bare_number():
+    for words in (["4121"], ["report", "4121"], ["record", "4121"], ["mark", "4121"]):
+        one_line(memtop(*words), 2, "memtop: 4121: a port or a process?; use :4121 or -p 4121\n")
+
+
+@test
+def t_bare_program():
+    one_line(memtop("/bin/true"), 2, "/bin/true: ", "; use memtop run /bin/true\n")
+    folder = temporary_folder()
+    os.symlink("/bin/true", folder + "/server")
+    one_line(memtop("./server", cwd=folder), 2, "./server: ", "; use memtop run ./server\n")
+    one_line(memtop("sleep"), 2, "sleep: ", "; use memtop run sleep\n")
+
+
+@test
+def t_bad_targets():
+    for word in (":0", ":70000", ":x", "host:99999", "unix:", "@"):
+        one_line(memtop("report", word), 2, word)
+    for pid in ("0", "-5", "x", "99999999999999999999"):
+        one_line(memtop("report", "-p", pid), 2, pid)
+    for word, advice in (("host:", "host:9001"), ("::1:9001", "[::1]:9001"), ("[::1]", "[::1]:9001"), (":", ":9001"),
+                         ("@" + "x" * 200, "107 bytes"), ("unix:/" + "x" * 200, "107 bytes"),
+                         ("x" * 5000, "use a shorter path"), ("a\nb\033[31m", "not a target"), ("frob", "memtop --help")):
+        one_line(memtop("report", word), 2, advice)
+
+
+@test
+def t_empty_words():
+    one_line(memtop(""), 2, '"": an empty word')
+    for verb in VERBS[:-1]:
+        one_line(memtop(verb, ""), 2, '"": an empty word', f"memtop {verb} --help")
+    one_line(memtop("record", "-o", "", "--", "/bin/true"), 2, "--output: its value is empty")
+    one_line(memtop("report", "--format=", ":1"), 2, "--format: its value is empty")
+    one_line(memtop("report", "-p", "", ":1"), 2, "--pid: its value is empty")
+    assert memtop("record", "--options", "", "-o", temporary_folder() + "/a.mtop", "--", "/bin/true").returncode == 0
+
+
+@test
+def t_program_where_a_target_belongs():
+    """Its own options come behind it: the mistake is the missing verb, not they."""
+    for words in (["/bin/ls", "-Z"], ["sleep", "60"], ["/bin/sh", "-c", "exit 0"]):
+        one_line(memtop(*words), 2, f"{words[0]}: a program, not a target; use memtop run {words[0]}")
+    one_line(memtop("frobnicate", "x"), 2, "frobnicate: not a target", "memtop --help")
+
+
+@test
+def t_no_such_symbol_folder():
+    session = recorded("/bin/true")
+    for option in ("--symbols", "--sysroot"):
+        one_line(memtop("report", option, "/nonexistent", session), 2, f"/nonexistent: no such folder for {option}")
+
+
+@test
+def t_long_words_keep_the_advice():
+    """A sentence that is too long loses its middle, never what to do."""
+    path = "/" + "x/" * 2000
+    one_line(memtop("record", "-o", path, "--", "/bin/true"), 125, "memtop: /x/x/", "choose another -o")
+
+
+@test
+def t_closed_standard_descriptors():
+    """No file of memtop's gets the number of a closed one, and a program finds them closed."""
+    folder = temporary_folder()
+    path = folder + "/a.mtop"
+    session = recorded("/bin/true")
+
+    def shell(line):
+        return run(["/bin/sh", "-c", line, MEMTOP, session, path], env=environment())
+
+    one_line(shell('"$0" report "$1" >&-'), 3, "cannot be written", "Bad file descriptor")
+    one_line(shell('"$0" --help >&-'), 3, "standard output", "Bad file descriptor")
+    one_line(shell('"$0" report --format json "$1" 0>&- >/dev/full'), 3, "No space left")
+    for closed in ("<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        done = shell(f'"$0" record -o "$2" -- /bin/sh -c "ls /proc/\\$\\$/fd >{folder}/fds; exit 7" {closed}')
+        assert done.returncode == 7, f"{closed}: {done}"
+        check_invariants(report(path))
+        seen = set(open(folder + "/fds", encoding="ascii").read().split())
+        shell(f'exec /bin/sh -c "ls /proc/\\$\\$/fd >{folder}/fds; exit 7" {closed}')
+        plain = set(open(folder + "/fds", encoding="ascii").read().split())
+        assert seen == plain, f"{closed}: the program has {seen}, without memtop {plain}"
+    done = shell('"$0" record -o "$2" -- /no/such/program 2>&-')
+    assert done.returncode == 127 and not os.path.exists(path + ".new"), done
+
+
+@test
+def t_reader_goes_away():
+    session = recorded("/bin/true")
+    for words in (["report", session], ["report", "--format", "json", session], ["--help"]):
+        read, write = os.pipe()
+        os.close(read)
+        done = memtop(*words, stdout=write)
+        assert done.returncode == -signal.SIGPIPE and done.stderr == "", done
+        done = memtop(*words, stdout=write, restore_signals=False)  # ignored, as under some shells
+        os.close(write)
+        assert done.returncode == 3 and re.fullmatch(r"memtop: [^\n]+: [^\n]*Broken pipe; [^\n]+\n", done.stderr), done
+
+
+@test
+def t_keys_are_those_of_the_man_page():
+    """Both are the table of requests: what --keys prints stands in memtop.1 (make man-keys puts it there)."""
+    printed = memtop("--keys")
+    assert printed.returncode == 0 and "  s                  :mark           mark a snapshot now\n" in printed.stdout, printed
+    with open("tui/memtop.1", encoding="utf-8") as f:
+        page = f.read().split('.\\" made from the table of keys by make man-keys\n')[1].split('.\\" end\n')[0]
+    assert page.replace("\\-", "-").replace("\\e", "\\") == printed.stdout, "make man-keys"
+
+
+@test
+def t_no_terminal():
+    folder = temporary_folder()
+    one_line(memtop("run", "/bin/sh", "-c", f"touch {folder}/ran"), 125, "not a terminal", "memtop record")
+    assert not os.listdir(folder), "the program was started"
+    one_line(memtop(":9001"), 2, "not a terminal", "memtop report")
+    one_line(memtop(), 2, "not a terminal", "memtop list")
+    one_line(memtop("open", recorded("/bin/true")), 2, "not a terminal", "memtop report")
+
+
+@test
+def t_term_unset():
+    need("script")
+    env = environment()
+    for term in (None, "no-such-terminal"):
+        env.pop("TERM", None)
+        if term:
+            env["TERM"] = term
+        log = temporary_folder() + "/typed"
+        done = run(["script", "-qec", f"{MEMTOP} run /bin/true", log], env=env, seconds=20)
+        assert done.returncode == 125, done
+        text = open(log, encoding="utf-8", errors="replace").read()
+        lines = [line for line in text.replace("\r", "").split("\n") if line and not line.startswith("Script ")]
+        assert len(lines) == 1 and "TERM" in lines[0] or "terminal" in lines[0], text
+
+
+@test
+def t_open_last_without_sessions():
+    one_line(memtop("open", "--last"), 3, "--last", "no session")
+    env = environment()
+    folder = env["XDG_STATE_HOME"] + "/memtop"
+    os.makedirs(folder + "/x-1-20260101T000000.mtop")
+    os.symlink("/etc/passwd", folder + "/y-1-20260101T000000.mtop")
+    with open(folder + "/mine.mtop", "w", encoding="ascii") as f:
+        f.write("what a user put there")
+    one_line(memtop("open", "--last", env=env), 3, "--last", f"no session was kept in {folder};")
+    for name, value in (("XDG_STATE_HOME", ""), ("HOME", ""), ("HOME", "relative")):
+        env[name] = value
+    for verb in ("open", "report"):
+        one_line(memtop(verb, "--last", env=env), 3, "--last", "set HOME or XDG_STATE_HOME")
+    one_line(memtop("report", "--last", ":1"), 2, "--last", ":1")
+
+
+@test
+def t_list_empty_and_full():
+    done = memtop("list")
+    assert done.returncode == 0, done
+    folder = temporary_folder()
+    os.mkfifo(folder + "/go")
+    p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/cat", folder + "/go"], env=environment(),
+              stderr=subprocess.DEVNULL)
+    children = f"/proc/{p.pid}/task/{p.pid}/children"
+    child = wait_for(lambda: open(children, encoding="ascii").read().split(), 20)[0]
+    wait_for(lambda: child in memtop("list").stdout.split(), 20, "the process in the list")
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("\n")
+    assert p.wait(20) == 0
+
+
+@test
+def t_list_has_every_kind_of_socket():
+    """A path, one with a space in it, and a name that says nothing of the process: all are listed, and found by pid."""
+    folder = temporary_folder()
+    os.mkfifo(folder + "/go")
+    for address in (f"unix:{folder}/a.sock", f"unix:{folder}/%p b.sock", f"@{folder[1:]}"):
+        p = start(["/bin/sh", "-c", f"read -r x <{folder}/go; :"], env=preload(f'"listen={address}"'))
+        line = f"{p.pid:8}  {'sh':20} {address.replace('%p', str(p.pid))}"
+        wait_for(lambda: line in memtop("list").stdout.splitlines(), 20, f"in the list: {line}")
+        done = memtop("report", "-p", str(p.pid), "--format", "json")
+        assert done.returncode == 0 and json.loads(done.stdout)["program"]["pid"] == p.pid, done
+        with open(folder + "/go", "w", encoding="utf-8") as go:
+            go.write("\n")
+        assert p.wait(20) == 0
+
+
+@test
+def t_why_an_agent_listens_nowhere():
+    """The agent tries for two seconds, with nobody at its stderr; who asks for the process later is told."""
+    folder = temporary_folder()
+    os.mkfifo(folder + "/go")
+    taken = [f"{folder}/a.sock{suffix}" for suffix in ("", *(f".{n}" for n in range(2, 20)))]
+    for path in taken:
+        os.mkdir(path)
+    for address, why in ((taken[0], "the address is taken"), (f"{folder}/none/a.sock", "there is no such folder")):
+        p = start(["/bin/sh", "-c", f"read -r x <{folder}/go; :"], env=preload(f"listen=unix:{address}"))
+        line = f"{p.pid}: sh has the agent, but no session: listen=unix:{address}: {why}"
+        wait_for(lambda: line in memtop("list").stderr, 20, f"in the list: {line}")
+        one_line(memtop("report", "-p", str(p.pid)), 3, f"sh has the agent, but no session: listen=unix:{address}: {why}")
+        with open(folder + "/go", "w", encoding="utf-8") as go:
+            go.write("\n")
+        assert p.wait(20) == 0
+
+
+@test
+def t_bad_report_options():
+    session = recorded("/bin/true")
+    one_line(memtop("report", "--format", "xml", session), 2, "xml: no such format")
+    one_line(memtop("report", "--since", "nothing", session), 2, "nothing: no mark")
+    one_line(memtop("report", "--between", "m1", session), 2, "m1: two marks")
+    one_line(memtop("report", "--since", "m1", "--between", "m1..m2", session), 2, "--since")
+    one_line(memtop("mark", session), 2, "session file")
+    one_line(memtop("record", session), 2, "session file")
+    for seconds in ("x", "0", "-1", "1x", "0x10", "nan", "inf", "1e99", "9" * 30):
+        one_line(memtop("record", f"--for={seconds}", ":1"), 2, "seconds")
+
+
+if __name__ == "__main__":
+    main()

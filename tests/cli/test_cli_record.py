@@ -1,0 +1,306 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_cli_record.py - the command line: recording, its file, and the status that is passed on."""
+import json
+import os
+import re
+import shlex
+import signal
+import stat
+import struct
+import subprocess
+import sys
+
+from cli import memtop, one_line, compiled, recorded
+from harness import (AGENT, BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, report, run, start,
+                     temporary_folder, test, wait_for, wait_for_session)
+
+
+@test
+def t_unwritable_output():
+    one_line(memtop("record", "-o", "/nonexistent/a.mtop", "--", "/bin/true"), 125, "/nonexistent/a.mtop")
+    one_line(memtop("record", "-o", temporary_folder(), "--", "/bin/true"), 125, "-o")
+    session = recorded("/bin/true")
+    one_line(memtop("report", "-o", "/nonexistent/a.json", session), 3, "/nonexistent/a.json")
+
+
+@test
+def t_output_that_would_destroy():
+    """Neither a program, a text nor a session is written over by a slip; a pipe is no place for a session."""
+    folder = temporary_folder()
+    script = folder + "/script"
+    with open(script, "w", encoding="utf-8") as f:
+        f.write("#!/bin/sh\nexit 5\n")
+    os.chmod(script, 0o755)
+    one_line(memtop("record", "-o", script, "--", script), 125, script, "choose another -o")
+    assert open(script, encoding="utf-8").read() == "#!/bin/sh\nexit 5\n"
+    os.mkfifo(folder + "/pipe")
+    one_line(memtop("record", "-o", folder + "/pipe", "--", script, seconds=20), 125, "pipe", "choose another -o")
+    session = folder + "/a.mtop"
+    assert memtop("record", "-o", session, "--", script).returncode == 5
+    assert memtop("record", "-o", session, "--", script).returncode == 5, "an older session may be written over"
+    whole = open(session, "rb").read()
+    one_line(memtop("report", "-o", session, session), 2, session, "no session")
+    os.link(session, folder + "/a.txt")
+    one_line(memtop("report", "-o", folder + "/a.txt", session), 2, "a.txt", "no session")
+    one_line(memtop("report", "-o", folder + "/b.mtop", session), 2, "memtop record -o")
+    assert open(session, "rb").read() == whole and not os.path.exists(folder + "/b.mtop")
+
+
+@mostly_waits
+def t_nothing_recorded():
+    """An agent that gave up is said once by it and once by memtop; nobody takes an empty file for a recording."""
+    folder = temporary_folder()
+
+    def record(number, program, words, env):
+        return memtop("record", *words, "-o", f"{folder}/{number}.mtop", "--", *program, env=env)
+    path = compiled("int main(void) { return 0; }")
+    with open(path, "r+b") as f:
+        f.truncate(4000)  # the kernel takes it, and it dies at once
+    cases = [(["/bin/sh", "-c", f"exit {status}"], *how) for options in ("nonsense=1", "depth=x", 'x"') for status in (0, 6)
+             for how in (([], environment(MEMTOP_OPTIONS=options)), (["--options", options], environment()))]
+    cases.append(([path], [], environment()))
+    answers = at_once(record, [(i, *case) for i, case in enumerate(cases)])
+    one_line(answers.pop(), 139, "nothing was recorded", "never spoke")
+    for case, done in zip(cases, answers):
+        assert done.returncode == (6 if case[0][-1] == "exit 6" else 125), ("the program's own failure wins", case, done)
+        lines = done.stderr.splitlines()
+        assert done.stdout == "" and len(lines) == 2 and lines[0].startswith("memtop: MEMTOP_OPTIONS: "), lines
+        assert re.fullmatch(r"memtop: /bin/sh: nothing was recorded: [^;]+; [^;]+", lines[1]), lines
+    assert not os.listdir(folder), os.listdir(folder)
+
+
+@test
+def t_links_and_disks():
+    """What is no file of record's own stays: a link that leads nowhere, a disk's node."""
+    folder = temporary_folder()
+    os.symlink(folder + "/to", folder + "/link.mtop")
+    one_line(memtop("record", "-o", folder + "/link.mtop", "--", "/nowhere/prog"), 127, "/nowhere/prog")
+    assert os.path.islink(folder + "/link.mtop"), "the link is gone"
+    if os.geteuid():
+        raise Skip("needs root to make a disk's node")
+    try:
+        os.mknod(folder + "/disk", stat.S_IFBLK | 0o600, os.makedev(240, 0)) # a number that no disk has
+    except OSError as e:
+        raise Skip(f"no device nodes here: {e}") from e
+    one_line(memtop("record", "-o", folder + "/disk", "--", "/bin/true"), 125, "kept as it is: a disk")
+
+
+@test
+def t_full_disk():
+    """A disk that fills is one line with what was saved; the program's own failure still wins."""
+    def shell(status):
+        return memtop("record", "-o", "/dev/full", "--", "/bin/sh", "-c", f"exit {status}")
+    fine, failed = at_once(shell, [(0,), (7,)])
+    one_line(fine, 125, "/dev/full", "No space left")
+    one_line(failed, 7, "/dev/full")
+    session = recorded("/bin/true")
+    one_line(memtop("report", "-o", "/dev/full", session), 3, "No space left")
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = memtop("report", session, stdout=full)
+    assert done.returncode == 3 and "No space left" in done.stderr, done
+
+
+@mostly_waits
+def t_full_small_disk():
+    """On a file system with room for the first second or two: it is said how much was saved, and that opens."""
+    program = ["--", BUILD + "/demo/mapd", "3"]
+    folder = temporary_folder()
+    assert memtop("record", "-o", folder + "/whole.mtop", *program).returncode == 0
+    whole = open(folder + "/whole.mtop", "rb").read()
+    first = 16 + 32 + struct.unpack_from("<I", whole, 20)[0]
+    room = first // 4096 * 4096 + 4096
+    assert room < len(whole) - 100, f"a first block of {first} bytes, {len(whole)} in all"
+    os.mkdir(folder + "/small")
+    if run(["mount", "-t", "tmpfs", "-o", f"size={room}", "tmpfs", folder + "/small"]).returncode:
+        raise Skip("mounting a tmpfs needs rights")
+    at_end(run, ["umount", "-l", folder + "/small"])
+    path = folder + "/small/a.mtop"
+    done = memtop("record", "-o", path, *program)
+    assert done.returncode == 125, done
+    assert re.fullmatch(r"memtop: [^\n]+No space left[^\n]+; [^\n]+\n", done.stderr) and "saved" in done.stderr, done.stderr
+    after = memtop("report", "--format", "json", path)
+    assert after.returncode == 0, f"what was saved does not open: {after}"
+    saved = json.loads(after.stdout)
+    assert saved["program"]["state"] == "cut" and 0 < saved["program"]["duration_s"] < 3, saved["program"]
+    check_invariants(saved)
+
+
+@test
+def t_for_seconds_of_a_program():
+    """The file is closed, the program runs on, and that is said."""
+    folder = temporary_folder()
+    path = folder + "/a.mtop"
+    with open(folder + "/said", "w+", encoding="utf-8") as said:  # the program keeps it open
+        p = start([MEMTOP, "record", "--for", "0.7", "-o", path, "--", "/bin/sh", "-c", "echo $$ >&2; exec sleep 60"],
+                  env=environment(), stdout=subprocess.DEVNULL, stderr=said)
+        assert p.wait(30) == 0, p
+        said.seek(0)
+        words = said.read()
+    pid = int(words.split()[0])
+    at_end(kill, pid)
+    assert f"recorded for 0.7 s; it runs on as process {pid}, kill {pid} ends it" in words, words
+    os.kill(pid, 0)
+    r = json.loads(memtop("report", "--format", "json", path).stdout)
+    assert r["program"]["state"] == "running" and not [w for w in r["warnings"] if "missing" in w], (r["program"], r["warnings"])
+    done = memtop("record", "--for", "60", "-o", path, "--", "/bin/sh", "-c", "exit 3")
+    assert (done.returncode, done.stderr) == (3, ""), done
+    done = memtop("record", "--for", "soon", "--", "/bin/true")
+    assert done.returncode == 2 and "not a number of seconds" in done.stderr, done
+
+
+@test
+def t_report_of_no_known_ending():
+    folder = temporary_folder()
+    path = folder + "/a.mtop"
+    assert memtop("record", "-o", path, "--", "/bin/true").returncode == 0
+    done = memtop("report", "-o", folder + "/a.csv", path)
+    assert done.returncode == 2 and not os.path.exists(folder + "/a.csv"), done
+    assert re.fullmatch(r"memtop: [^\n]+a\.csv: no format ends in \.csv; end it in \.txt or \.json, [^\n]+\n", done.stderr), done.stderr
+    for name, more in (("a.json", ()), ("a", ()), ("a.txt", ()), ("b.csv", ("--format", "text"))):
+        assert memtop("report", "-o", f"{folder}/{name}", *more, path).returncode == 0, name
+
+
+@test
+def t_status_is_passed_on():
+    env = environment()
+    for status in (0, 1, 42, 255):
+        done = memtop("record", "-o", temporary_folder() + "/a.mtop", "--", "/bin/sh", "-c", f"exit {status}", env=env)
+        assert done.returncode == status and done.stderr == "", done
+    for name in ("TERM", "KILL", "SEGV", "ABRT", "INT"):
+        done = memtop("record", "-o", temporary_folder() + "/a.mtop", "--", "/bin/sh", "-c",
+                      f"ulimit -c 0; kill -{name} $$", env=env)
+        assert done.returncode == 128 + getattr(signal, "SIG" + name), f"{name}: {done}"
+
+
+@test
+def t_record_is_transparent():
+    """Input, output, arguments and environment of the program are as without memtop."""
+    env = environment()
+    del env["MEMTOP_AGENT"]  # ours, and taken out as such; the agent beside memtop is found
+    path = temporary_folder() + "/a.mtop"
+    with subprocess.Popen([MEMTOP, "record", "-o", path, "--", "/usr/bin/python3", "-c",
+                           "import sys; print(sys.stdin.read()); print(sys.argv[1:]); print('e', file=sys.stderr)",
+                           "-o", "--", "a b"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, env=env) as p:
+        out, err = p.communicate("some input", timeout=60)
+    assert (out, err, p.returncode) == ("some input\n['-o', '--', 'a b']\n", "e\n", 0), (out, err, p.returncode)
+    plain = run(["/usr/bin/env"], env=env).stdout
+    seen = memtop("record", "-o", path, "--", "/usr/bin/env", env=env).stdout
+    assert seen == plain, f"the environment differs\n{seen}"
+
+
+@test
+def t_command_is_one_that_a_shell_takes():
+    words = ["-c", "exit 0", "", "it's", "a=b", "two  words", "$HOME"]
+    path = temporary_folder() + "/a.mtop"
+    done = memtop("record", "-o", path, "--", "/bin/sh", *words)
+    assert done.returncode == 0, done.stderr
+    line = re.search("^command: (.*)$", memtop("report", path).stdout, re.M).group(1)
+    assert shlex.split(line)[1:] == words and "-c 'exit 0' ''" in line and " a=b " in line, line
+
+
+@test
+def t_record_default_name():
+    folder = temporary_folder()
+    done = memtop("record", "/bin/sh", "-c", "exit 3", cwd=folder)
+    made = os.listdir(folder)
+    assert done.returncode == 3 and len(made) == 1, (done, made)
+    assert re.fullmatch(r"sh\.\d{8}-\d{6}\.mtop", made[0]), made
+    assert made[0] in done.stderr, done.stderr
+
+
+@mostly_waits
+def t_record_interrupted():
+    """SIGINT and SIGQUIT at memtop are the program's business; SIGTERM ends the recording, not the program."""
+    folder = temporary_folder()
+    path = folder + "/a.mtop"
+    script = f"echo $$ >{folder}/pid; read line <{folder}/go; exit 9"
+    os.mkfifo(folder + "/go")
+    p = start([MEMTOP, "record", "-o", path, "--", "/bin/sh", "-c", script], env=environment(), stderr=subprocess.PIPE)
+    wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid", encoding="utf-8").read().strip(), 20)
+    wait_for_session(path)
+    p.send_signal(signal.SIGINT)
+    p.send_signal(signal.SIGQUIT)
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("\n")
+    assert p.wait(20) == 9, p.returncode
+    os.unlink(folder + "/pid")
+    os.unlink(path)
+
+    p = start([MEMTOP, "record", "-o", path, "--", "/bin/sh", "-c", script], env=environment(), stderr=subprocess.PIPE)
+    pid = int(wait_for(lambda: os.path.exists(folder + "/pid") and open(folder + "/pid", encoding="utf-8").read().strip(), 20))
+    wait_for_session(path)
+    p.send_signal(signal.SIGTERM)
+    assert p.wait(20) == 0, p.returncode
+    os.kill(pid, 0)
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("\n")
+    check_invariants(report(path))
+
+
+@mostly_waits
+def t_record_of_a_target():
+    """For a time, until ^C, and to the target's end; the target does not notice."""
+    folder = temporary_folder()
+    os.mkfifo(folder + "/go")
+    env = environment()
+    target = start(["/bin/cat", folder + "/go"], env={**env, "LD_PRELOAD": AGENT}, stdout=subprocess.DEVNULL)
+    name = f"@memtop.{target.pid}"
+    wait_for(lambda: memtop("list", env=env).stdout.count(name), 20, "the agent in the list")
+    done = memtop("record", "--for", "0.5", "-o", folder + "/a.mtop", name, env=env)
+    assert done.returncode == 0 and done.stderr == "", done
+    assert report(folder + "/a.mtop")["program"]["state"] == "running"
+
+    p = start([MEMTOP, "record", name, "-o", folder + "/b.mtop"], env=env, stderr=subprocess.DEVNULL)
+    wait_for_session(folder + "/b.mtop")
+    p.send_signal(signal.SIGINT)
+    assert p.wait(20) == 0, p.returncode
+    assert report(folder + "/b.mtop")["program"]["state"] == "running" and target.poll() is None
+
+    p = start([MEMTOP, "record", "-o", folder + "/c.mtop", "-p", str(target.pid)], env=env, stderr=subprocess.DEVNULL)
+    wait_for_session(folder + "/c.mtop")
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("x")
+    assert target.wait(20) == 0
+    assert p.wait(20) == 0, p.returncode
+    r = report(folder + "/c.mtop")
+    assert (r["program"]["state"], r["program"]["status"]) == ("exited", 0), r["program"]
+
+
+@test
+def t_session_file_cut_empty_random():
+    session = recorded("/bin/sh", "-c", "exit 0")
+    folder = temporary_folder()
+    whole = open(session, "rb").read()
+    bad = folder + "/bad.mtop"
+
+    def put(data):
+        with open(bad, "wb") as f:
+            f.write(data)
+
+    put(b"")
+    one_line(memtop("report", bad), 3, bad, "empty")
+    put(os.urandom(5000))
+    one_line(memtop("report", bad), 3, bad)
+    one_line(memtop("report", folder + "/none.mtop"), 3, "none.mtop", "No such file")
+    put(whole[:16] + whole[20:])
+    one_line(memtop("report", bad), 3, bad, "damaged at byte 16", "record it again")
+    os.mkfifo(folder + "/pipe.mtop")
+    one_line(memtop("report", folder + "/pipe.mtop", seconds=20), 3, "no plain file")
+    os.mkdir(folder + "/dir.mtop")
+    one_line(memtop("report", folder + "/dir.mtop"), 3, "dir.mtop")
+    for cut in sorted({1, 7, 12, 15, 16, 30, len(whole) // 2, len(whole) - 17, len(whole) - 1}):
+        put(whole[:cut])
+        done = memtop("report", "--format", "json", bad)
+        if done.returncode == 3:
+            one_line(done, 3, bad)
+            continue
+        assert done.returncode == 0, f"cut at {cut}: {done}"
+        assert re.fullmatch(r"memtop: [^\n]+; [^\n]+\n", done.stderr), f"cut at {cut} is not said: {done.stderr!r}"
+        value = json.loads(done.stdout)
+        assert value["warnings"], f"cut at {cut}: no warning in the report"
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,299 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_json.py - the report for scripts: every key of the contract, the sums, the order, any bytes as text."""
+import datetime
+import json
+import os
+import re
+import signal
+
+from harness import (BUILD, MEMTOP, Synthetic, check_invariants, environment, main, report, run, start,
+                     temporary_folder, test, wait_for)
+
+LIVE = ("live_bytes", "live_blocks")
+TALLY = (*LIVE, "allocated_bytes", "allocated_blocks")
+KEYS = {
+    "program": {"pid": int, "exe": str, "args": list, "start_time": str, "duration_s": float, "state": str,
+                "status": (int, type(None)), "signal": (int, type(None))},
+    "agent": {"unwind": str, "min_size": int, "overhead_percent": (float, type(None)), "memory_bytes": int,
+              "truncated_stacks": int, "lost": dict},
+    "totals": {**dict.fromkeys((*TALLY, "freed_bytes", "freed_blocks", "peak_bytes", "peak_error_bytes"), int),
+               "peak_time_s": float},
+}
+LISTS = {
+    "sampling": {"from_s": float, "bytes": int},
+    "libraries": {"name": str, "build_id": (str, type(None)), **dict.fromkeys(TALLY, int)},
+    "threads": {"tid": int, "name": str, **dict.fromkeys(TALLY, int)},
+    "stacks": {"id": int, "owner": str, "expected": bool, **dict.fromkeys(TALLY, int), "truncated": (str, type(None)), "frames": list},
+    "marks": {"id": int, "name": str, "set_by": str, "time_s": float, **dict.fromkeys(LIVE, int)},
+    "timeline": {"time_s": float, "live_bytes": int, "live_blocks": int, "allocated_bytes": int, "rss_bytes": int},
+    "changes": {"id": int, "owner": str, **dict.fromkeys(TALLY, int), "truncated": (str, type(None)), "frames": list,
+                **{f"{what}_{unit}": int for what in ("born", "gone", "net") for unit in ("bytes", "blocks")}},
+}
+FRAME = {"function": (str, type(None)), "module": (str, type(None)), "offset": (int, type(None)), "address": int,
+         "file": (str, type(None)), "line": (int, type(None)), "inlined": bool}
+
+
+def check_keys(where, value, keys):
+    for key, kind in keys.items():
+        assert key in value, f"{where} has no {key}"
+        assert isinstance(value[key], kind) and (kind is bool or not isinstance(value[key], bool)), \
+            f"{where}.{key} is {value[key]!r}"
+
+
+def check_contract(r):
+    """Keys and kinds of the contract, its sums and its order."""
+    assert list(r)[:12] == ["schema", "program", "agent", "sampling", "totals", "libraries", "threads", "stacks", "marks",
+                            "timeline", "changes", "warnings"], list(r)
+    assert r["schema"] == 1
+    for part, keys in KEYS.items():
+        check_keys(part, r[part], keys)
+    for part, keys in LISTS.items():
+        assert isinstance(r[part], list), part
+        for row in r[part]:
+            check_keys(part, row, keys)
+    for row in r["stacks"] + r["changes"]:
+        for frame in row["frames"]:
+            check_keys("frame", frame, FRAME)
+    assert all(isinstance(w, str) for w in r["warnings"])
+    assert all(isinstance(a, str) for a in r["program"]["args"])
+    check_keys("lost", r["agent"]["lost"], {"events": int, "bytes": int, "reasons": list})
+    datetime.datetime.strptime(r["program"]["start_time"], "%Y-%m-%dT%H:%M:%S.%fZ")
+    assert r["program"]["state"] in ("running", "exited", "signalled", "ended", "link_lost", "cut", "detached")
+    for part in ("libraries", "threads", "stacks", "changes"):
+        live = [row["live_bytes"] for row in r[part]]
+        assert live == sorted(live, reverse=True), f"{part} are not sorted by live_bytes"
+    ids = [row["id"] for row in r["stacks"]]
+    assert len(ids) == len(set(ids)), "two stacks with one id"
+    times = [p["time_s"] for p in r["timeline"]]
+    assert times == sorted(times), "the timeline goes back"
+    assert r["agent"]["truncated_stacks"] == sum(s["truncated"] is not None for s in r["stacks"])
+    assert {s["owner"] for s in r["stacks"]} <= {o["name"] for o in r["libraries"]}
+    for library in r["libraries"]:
+        for field in TALLY:
+            total = sum(s[field] for s in r["stacks"] if s["owner"] == library["name"])
+            assert total == library[field], f"{library['name']}.{field}: {library[field]}, its stacks {total}"
+    check_invariants(r)
+
+
+def recorded(*program, env=None, status=0):
+    path = temporary_folder() + "/session.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--", *program], env=env or environment())
+    assert done.returncode == status, done
+    return path
+
+
+def frame_order(stack):
+    return [(f["function"] is None, f["function"] or "", f["module"] is None, f["module"] or "", f["offset"] or 0)
+            for f in stack["frames"]]
+
+
+@test
+def t_recorded_program():
+    path = recorded("/bin/bash", "--norc", "-c", "declare -A a; for i in {1..300}; do a[k$i]=$i; done; exit 5", status=5)
+    r = report(path)
+    check_contract(r)
+    p = r["program"]
+    assert (p["state"], p["status"], p["signal"]) == ("exited", 5, None), p
+    assert p["exe"] == os.path.realpath("/bin/bash") and p["args"][:3] == ["/bin/bash", "--norc", "-c"], p
+    assert r["totals"]["allocated_blocks"] > 300 and r["stacks"] and r["libraries"], r["totals"]
+    assert [t["tid"] for t in r["threads"]] == [p["pid"]], r["threads"]
+    assert r["threads"][0]["live_bytes"] == r["totals"]["live_bytes"], "one thread holds all that is live"
+    assert r["threads"][0]["allocated_blocks"] == r["totals"]["allocated_blocks"]
+    assert r["changes"] == [] and r["marks"] == []
+
+
+@test
+def t_short_lived_threads_keep_their_names():
+    """They name themselves before their first allocation and are gone before anybody looks."""
+    r = report(recorded(f"{BUILD}/tests/targets/s_named", "20"))
+    names = [t["name"] for t in r["threads"] if t["tid"] != r["program"]["pid"]]
+    assert sorted(names) == sorted(f"short-{i}" for i in range(20)), names
+
+
+@test
+def t_main_program_has_the_name_it_was_called_by():
+    """As /usr/bin/redis-server is a link to redis-check-rdb; the path stays the real one."""
+    folder = temporary_folder()
+    real = os.path.realpath(f"{BUILD}/tests/targets/s_named")
+    os.symlink(real, folder + "/serverd")
+    path = recorded(folder + "/serverd", "2")
+    r = report(path)
+    assert run([MEMTOP, "report", path], env=environment()).stdout.startswith("serverd [")
+    assert r["program"]["exe"] == real, r["program"]
+    assert "serverd" in {x["name"] for x in r["libraries"]}, r["libraries"]
+    assert "serverd" in {s["owner"] for s in r["stacks"]}
+    assert "serverd" in {f["module"] for s in r["stacks"] for f in s["frames"]}
+    assert "s_named" not in json.dumps([r["libraries"], [[f["module"] for f in s["frames"]] for s in r["stacks"]]])
+    assert real in {m["path"] for m in r["modules"]}, r["modules"]
+    # not a file's name: a login shell's dash, a title
+    for title in ("-serverd", "serverd: worker"):
+        path = recorded("/bin/bash", "-c", f'exec -a "$0" {real} 2', title)
+        assert "s_named" in {x["name"] for x in report(path)["libraries"]}, title
+
+
+@test
+def t_signalled_program():
+    path = recorded("/bin/sh", "-c", "ulimit -c 0; kill -SEGV $$", status=128 + signal.SIGSEGV)
+    p = report(path)["program"]
+    assert (p["state"], p["status"], p["signal"]) == ("signalled", None, int(signal.SIGSEGV)), p
+
+
+@test
+def t_same_file_same_report():
+    """Nothing in a report depends on the moment or on the process that prints it."""
+    path = recorded("/usr/bin/perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..3000; print length $h{3}")
+    first, second = ([run([MEMTOP, "report", "--format", "json", path], env=environment()).stdout for _ in range(2)])
+    assert first == second
+    r = json.loads(first)
+    check_contract(r)
+    for a, b in zip(r["stacks"], r["stacks"][1:]):
+        if a["live_bytes"] == b["live_bytes"]:
+            assert frame_order(a)[0] <= frame_order(b)[0], f"{a['frames'][0]} before {b['frames'][0]}"
+
+
+@test
+def t_text_shows_what_was_given_back():
+    """Sites that hold nothing any more come by what they allocated: of a program that freed all, that is the news."""
+    path = recorded("/usr/bin/perl", "-e", "my %h; $h{$_ % 97} .= $_ for 1..3000; print length $h{3}")
+    done = run([MEMTOP, "report", path], env=environment())
+    assert done.returncode == 0, done
+    table = done.stdout.split("\nCall sites, ")[1].split("\n\n")[0].splitlines()[2:]
+    unit = {"": 1, "K": 1 << 10, "M": 1 << 20}
+    rows = []
+    for line in table:
+        row = re.match(r" *([0-9.]+)([KM]?) +[0-9,]+ +([0-9.]+)([KM]?)   ", line)
+        if row:
+            rows.append(tuple(float(row[n]) * unit[row[n + 1]] for n in (1, 3)))
+    assert len(rows) > 5 and rows == sorted(rows, reverse=True), done.stdout
+
+
+@test
+def t_bytes_that_are_no_text():
+    """Names that are not UTF-8 come as \\xNN; those that are stay as they are."""
+    folder = temporary_folder()
+    odd = os.fsencode(folder) + b"/pro\xff\xfeg\xc3\xa9"
+    os.symlink("/bin/echo", odd)
+    path = folder + "/a.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--", odd, b"a\x80b", "\u00e9", b"\xed\xa0\x80", "q\"\\\n"], env=environment(),
+               text=False)
+    assert done.returncode == 0, done
+    args = report(path)["program"]["args"]
+    assert args[0].endswith("/pro\\xff\\xfeg\u00e9"), args
+    assert args[1:] == ["a\\x80b", "\u00e9", "\\xed\\xa0\\x80", "q\"\\\n"], args
+
+
+@test
+def t_live_agent():
+    agent = Synthetic("--past", "30", "--past-marks", "3")
+    r = report(agent.address)
+    check_contract(r)
+    assert r["program"]["state"] == "running" and r["program"]["status"] is None, r["program"]
+    assert [m["id"] for m in r["marks"]] == [1, 2, 3], r["marks"]
+    assert {t["name"] for t in r["threads"]} == {"mapd", "logger"} and any(t["live_bytes"] for t in r["threads"])
+    assert r["agent"]["truncated_stacks"] == 1 and len(r["timeline"]) > 10
+
+
+@test
+def t_changes():
+    """NET of all stacks between two instants is the difference of live there; born and gone add up."""
+    agent = Synthetic("--past", "30", "--past-marks", "3", "--still")
+    for arguments, at, until in ((["--since", "m2"], 2, None), (["--between", "m1..m3"], 1, 3), (["--since", "1"], 1, None),
+                                 (["--between", "start..m2"], None, 2), (["--between", "m3..now"], 3, None)):
+        r = report(agent.address, arguments=arguments)
+        check_contract(r)
+        live = {m["id"]: (m["live_bytes"], m["live_blocks"]) for m in r["marks"]}
+        now = (r["totals"]["live_bytes"], r["totals"]["live_blocks"])
+        before, after = live[at] if at else (0, 0), live[until] if until else now
+        for i, unit in enumerate(("bytes", "blocks")):
+            net = sum(c[f"net_{unit}"] for c in r["changes"])
+            assert net == after[i] - before[i], f"{arguments}: net {unit} {net}, live {before[i]} > {after[i]}"
+        assert r["changes"], arguments
+
+
+@test
+def t_marks_of_a_script():
+    folder = temporary_folder()
+    for name in ("go", "end"):  # two: a reader may open one again before its writer has closed it
+        os.mkfifo(f"{folder}/{name}")
+    env = environment()
+    p = start([MEMTOP, "record", "-o", folder + "/a.mtop", "--", "/bin/bash", "--norc", "-c",
+               f"read x <{folder}/go; for i in {{1..200}}; do a[i]=x$i; done; read x <{folder}/end"], env=env)
+    children = f"/proc/{p.pid}/task/{p.pid}/children"
+    pid = wait_for(lambda: open(children, encoding="ascii").read().split(), 20)[0]
+
+    def mark(name):
+        done = run([MEMTOP, "mark", "-p", pid, name], env=env)
+        if done.returncode:
+            print("  " + done.stderr.strip())
+        return done if done.returncode == 0 else None
+
+    first = wait_for(lambda: mark("before"), 20, "the first mark")
+    assert first.stdout.split() == ["m1", "before"], first
+    with open(folder + "/go", "w", encoding="utf-8") as go:
+        go.write("\n")
+    second = mark("before")
+    assert second and second.stdout.startswith("m2 before"), second
+    assert second.stdout.split()[1] != "before", "a name is unique"
+    third = mark("")
+    assert third and third.stdout.startswith("m3"), third
+    with open(folder + "/end", "w", encoding="utf-8") as go:
+        go.write("\n")
+    assert p.wait(20) == 0
+    r = report(folder + "/a.mtop", arguments=["--since", "before"])
+    check_contract(r)
+    assert [m["id"] for m in r["marks"]] == [1, 2, 3], r["marks"]
+    net = sum(c["net_bytes"] for c in r["changes"])
+    assert net == r["totals"]["live_bytes"] - r["marks"][0]["live_bytes"], net
+
+
+@test
+def t_symbols_in_the_file():
+    """A session file opens with its names where the binaries are not."""
+    folder = temporary_folder()
+    with open(folder + "/p.c", "w", encoding="utf-8") as f:
+        f.write("#include <stdlib.h>\nvoid *keep;\nvoid keeper_of_memory(void)\n{\n\tkeep = malloc(4321);\n}\n"
+                "int main(void)\n{\n\tkeeper_of_memory();\n\treturn keep == 0;\n}\n")
+    assert run(["gcc", "-g", "-O0", "-o", folder + "/p", folder + "/p.c"]).returncode == 0
+    path = recorded(folder + "/p")
+    os.unlink(folder + "/p")
+    r = report(path)
+    top = r["stacks"][0]
+    assert top["live_bytes"] == 4321 and top["live_blocks"] == 1, top
+    frames = [f for f in top["frames"] if f["function"] == "keeper_of_memory"]
+    assert frames and frames[0]["line"] == 5 and frames[0]["file"].endswith("/p.c"), top["frames"]
+    assert top["owner"] == "p", top
+
+
+@test
+def t_demo_program():
+    """The bundled demonstration: its leak is the site that holds most, with function, file and line."""
+    path = recorded(BUILD + "/demo/mapd", "4")
+    r = report(path)
+    check_contract(r)
+    assert {t["name"] for t in r["threads"]} >= {"mapd", "io-1", "io-2", "logger"}, r["threads"]
+    leak = [s for s in r["stacks"] if any(f["function"] == "new_vertex_array" for f in s["frames"])]
+    held = sum(s["live_bytes"] for s in leak)
+    assert held and all(s["owner"] == "libtile.so.2" for s in leak), leak[:2]
+    assert any(f["file"].endswith("/vertex.c") and f["line"] for f in leak[0]["frames"] if f["file"]), leak[0]
+
+
+@test
+def t_text_report():
+    path = recorded("/bin/bash", "--norc", "-c", "a=1; exit 0")
+    done = run([MEMTOP, "report", path], env=environment())
+    assert done.returncode == 0, done
+    r = report(path)
+    text = done.stdout
+    assert text.startswith(f"bash [{r['program']['pid']}]  exited with status 0"), text
+    for name in ("live", "allocated", "freed"):
+        line = [li for li in text.splitlines() if li.startswith(name + " ")][0]
+        assert f"{r['totals'][name + '_blocks']:,} blocks" in line, line
+    assert r["libraries"][0]["name"] in text
+    out = temporary_folder() + "/r.json"
+    assert run([MEMTOP, "report", "-o", out, path], env=environment()).returncode == 0
+    assert json.load(open(out, encoding="utf-8")) == r, "-o FILE.json is the JSON report"
+
+
+if __name__ == "__main__":
+    main()

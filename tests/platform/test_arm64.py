@@ -1,0 +1,154 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_arm64.py - the agent on AArch64, under qemu-user: totals, threads, marks, stacks, signals, forks, ends.
+
+qemu-user refuses the agent a process of its own, so that its server is a thread of the program, which it says; and it knows
+neither ptrace nor MADV_WIPEONFORK nor a host's memory figures: those are tested natively only.
+"""
+
+from elsewhere import Machine, check_cut, shown, told
+from harness import main, run, temporary_folder, test
+
+
+def machine():
+    return Machine("arm64", "qemu-aarch64-static", "aarch64-linux-gnu")
+
+
+@test
+def t_totals_equal_the_counters():
+    machine().check_totals()
+
+
+@test
+def t_threads_and_their_blocks():
+    machine().check_threads()
+
+
+@test
+def t_marks_from_within():
+    machine().check_marks()
+
+
+@test
+def t_live_while_it_runs():
+    machine().check_live()
+
+
+@test
+def t_hello_and_what_its_server_is():
+    machine().check_hello("aarch64", 64)
+
+
+@test
+def t_torture():
+    machine().check_torture()
+
+
+@test
+def t_ends():
+    machine().check_ends()
+
+
+@test
+def t_children_are_not_counted():
+    r = machine().check_children()
+    assert [f["function"] for f in r["stacks"][0]["frames"]][:3] == ["some", "everything", "main"], r["stacks"]
+
+
+@test
+def t_unit_tests():
+    machine().check_units("cohorts", "conf", "history", "record", "shadow_stack", "stacks")
+
+
+@test
+def t_default_engine():
+    r, _ = machine().recorded("s_mark")
+    assert r["agent"]["unwind"] == "cfi", r["agent"]
+
+
+@test
+def t_stacks_by_frame_pointers():
+    machine().check_stacks("s_stacks", "fp")
+
+
+@test
+def t_stacks_by_tables():
+    machine().check_stacks("s_stacks", "cfi")
+
+
+@test
+def t_stacks_with_signed_return_addresses():
+    m = machine()
+    program = m.compile("s_stacks", "-mbranch-protection=standard")
+    for engine in ("fp", "cfi"):
+        m.check_stacks(program, engine)
+
+
+@test
+def t_stacks_without_frame_pointers():
+    m = machine()
+    m.check_stacks(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), "cfi")
+
+
+# Code as s_art.c writes it, in a file without a table: what Android's linker lists of an app that was compiled ahead of time.
+OAT = """.globl compiled
+.type compiled, %function
+compiled:
+    sub sp, sp, #32
+    str x30, [sp, #24]
+    mov x9, x1
+    mov x1, x2
+    mov x2, x3
+    blr x9
+    ldr x30, [sp, #24]
+    add sp, sp, #32
+    ret
+.size compiled, .-compiled
+"""
+
+
+@test
+def t_compiled_code_of_art():
+    """It ends a stack, with the reason: its callers are not known, and nobody else is shown in their place."""
+    m = machine()
+    folder = temporary_folder()
+    with open(f"{folder}/boot.s", "w", encoding="ascii") as f:
+        f.write(OAT)
+    done = run([m.compiler, "-shared", "-nostdlib", "-o", f"{folder}/boot.oat", f"{folder}/boot.s"])
+    assert done.returncode == 0, done.stderr
+    program = m.compile("s_art", "-Wno-pedantic", "-ldl")
+    for engine in ("auto", "cfi", "fp"):
+        r, _ = m.recorded(program, f"{folder}/boot.oat", options=f"unwind={engine}")
+        stacks = {s["allocated_bytes"] // 100: s for s in r["stacks"] if s["allocated_blocks"] == 100}
+        for size, name in ((1001, None), (1002, None), (1003, "compiled")):
+            s = stacks[size]
+            assert [f["function"] for f in s["frames"]] == ["get", name], (engine, size, s["frames"])
+            assert s["truncated"] == "no unwind table for the code", (engine, size, s["truncated"])
+        assert [f["function"] for f in stacks[1004]["frames"]][:3] == ["get", "call", "main"], stacks[1004]
+        assert stacks[1004]["truncated"] is None, stacks[1004]
+
+
+@test
+def t_code_without_records():
+    """By frame pointers: a table tells that a function keeps none, and the walk ends there, which is said."""
+    m = machine()
+    r, said = m.recorded(m.compile("s_stacks", "-fomit-frame-pointer", "-O2"), options="unwind=fp")
+    want = told(said)
+    got, reasons = shown(r, {name for stack in want for name in stack})
+    check_cut(want, got, reasons)
+
+
+@test
+def t_code_without_tables():
+    """By frame pointers: functions without a table show by their instructions that they keep a record; but not where a
+    signal interrupted one."""
+    m = machine()
+    program = m.compile("s_stacks", "-fno-asynchronous-unwind-tables", "-fno-unwind-tables", "-fno-omit-frame-pointer")
+    r, said = m.recorded(program, options="unwind=fp")
+    want = told(said)
+    got, reasons = shown(r, {name for stack in want for name in stack})
+    check_cut(want, got, reasons)
+    assert {k for k in want if {"on_signal", "by_fault"} <= set(k)} == set(want) - set(got), set(want) ^ set(got)
+
+
+main()

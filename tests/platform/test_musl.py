@@ -1,0 +1,205 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_musl.py - the agent in programs of another libc: totals, threads, marks, the server, and stacks as far as tables go.
+
+Its compiler asks for no table to search .eh_frame by, and musl itself is built without any: its code that calls main or a
+thread's function is recognised, other code of it ends a stack, which is said.
+"""
+import json
+import os
+import shutil
+import signal
+import struct
+import subprocess
+
+from elsewhere import check_cut, shown, told
+from harness import BUILD, MEMTOP, at_end, check_invariants, environment, main, report, run, start, temporary_folder, test, wait_for
+
+MUSL = os.path.join(BUILD, "tests", "musl")
+AGENT = os.path.join(BUILD, "musl", "libmemtop-agent.so")
+PROGRAMS = [["s_threads", "5"], ["s_sites"], ["s_filter"], ["s_mark"], ["s_named"], ["s_paths", "8"], ["s_phases"]]
+
+
+def recorded(command):
+    """What memtop tells of one run, from its start to its end."""
+    session = temporary_folder() + "/session.mtop"
+    env = environment()
+    done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", MUSL + "/" + command[0], *command[1:]], env=env)
+    assert done.returncode == 0, done.stderr
+    return report(session, env=env)
+
+
+def counted(command):
+    """allocations, frees, bytes: by the plain counter."""
+    folder = temporary_folder()
+    os.link(MUSL + "/count_preload.so", folder + "/count.so")
+    done = run(["/usr/bin/env", f"LD_PRELOAD={folder}/count.so", MUSL + "/" + command[0], *command[1:]], env=environment())
+    assert done.returncode == 0, done.stderr
+    with open(folder + "/counts", "rb") as f:
+        return struct.unpack("=3Q", f.read(24))
+
+
+@test
+def t_totals_equal_the_counters():
+    wrong = []
+    for command in PROGRAMS:
+        t, want = recorded(command)["totals"], counted(command)
+        got = t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]
+        if got != want or not want[0]:
+            wrong.append(f"{command[0]}: memtop {got}, counter {want}")
+    assert not wrong, "; ".join(wrong)
+
+
+def without_a_word(memtop, *arguments):
+    """memtop, told nothing of agents."""
+    env = environment()
+    del env["MEMTOP_AGENT"]
+    return run([memtop, *arguments], env=env)
+
+
+@test
+def t_its_agent_is_found():
+    """Nobody names it: memtop looks what the program asks for, or the interpreter of a script."""
+    folder = temporary_folder()
+    with open(f"{folder}/script", "w", encoding="utf-8") as f:
+        f.write(f"#!{MUSL}/s_mark\n")
+    os.chmod(f"{folder}/script", 0o755)
+    want = counted(["s_mark"])
+    for program in (f"{MUSL}/s_mark", f"{folder}/script"):
+        done = without_a_word(MEMTOP, "record", "-o", f"{folder}/a.mtop", "--", program)
+        assert done.returncode == 0, done.stderr
+        t = report(f"{folder}/a.mtop")["totals"]
+        assert (t["allocated_blocks"], t["freed_blocks"], t["allocated_bytes"]) == want, (program, t, want)
+    done = without_a_word(MEMTOP, "record", "-o", f"{folder}/a.mtop", "--", "/bin/true")
+    assert done.returncode == 0, done.stderr
+
+
+@test
+def t_its_agent_where_it_is_installed():
+    """Installed as make install does, and with none: one line that says how to get one."""
+    folder = temporary_folder()
+    for place in ("bin", "lib/memtop/musl"):
+        os.makedirs(f"{folder}/{place}")
+    shutil.copy(MEMTOP, f"{folder}/bin/memtop")
+    command = ["record", "-o", f"{folder}/a.mtop", "--", f"{MUSL}/s_mark"]
+    done = without_a_word(f"{folder}/bin/memtop", *command)
+    assert done.returncode == 125 and done.stderr.count("\n") == 1 and "make musl" in done.stderr, done
+    shutil.copy(AGENT, f"{folder}/lib/memtop/musl/")
+    done = without_a_word(f"{folder}/bin/memtop", *command)
+    assert done.returncode == 0, done.stderr
+    assert report(f"{folder}/a.mtop")["totals"]["allocated_blocks"] > 0
+
+
+@test
+def t_stacks_name_every_frame_up_to_musl():
+    r = recorded(["s_paths", "3"])
+    paths = set()
+    for s in r["stacks"]:
+        names = [f["function"] for f in s["frames"] if f.get("function")]
+        if "leaf" in names:
+            paths.add(tuple(names))
+            assert names[0] == "leaf" and names[1] == "branch" and "main" in names, names
+            assert all(n in ("branch", "left", "right") for n in names[1:names.index("main")]), names
+            assert not s["truncated"], s
+    assert len(paths) == 8, paths
+
+
+@test
+def t_stacks_as_the_program_tells_them():
+    """Whole up to main or a thread's function; but where musl's own code stands between: it called back, or was interrupted."""
+    session = temporary_folder() + "/session.mtop"
+    done = run([MEMTOP, "record", "--agent", AGENT, "-o", session, "--", MUSL + "/s_stacks"], env=environment())
+    assert done.returncode == 0, done.stderr
+    want = told(done.stdout)
+    got, reasons = shown(report(session), {name for stack in want for name in stack})
+    check_cut(want, got, reasons)
+    through = {"by_qsort", "by_raise", "by_other_stack"}
+    assert len(want) > 40 and set(want) - set(got) == {k for k in want if through & set(k)}, set(want) ^ set(got)
+    assert {k for k in got if reasons[k]} == set(got) - set(want), reasons
+
+
+@test
+def t_libraries_that_come_later():
+    """The loader does not say what is where: its list is looked at, as soon as somebody is met that it did not have."""
+    program = start(["/bin/sh", "-c", 'LD_PRELOAD=$1 exec "$2" none', "sh", AGENT, MUSL + "/late"],
+                    env=environment(MEMTOP_OPTIONS="listen=@memtop-test.%p"), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    for line in (f"l {MUSL}/liblate_now.so", "r 300"):
+        program.stdin.write(line + "\n")
+        program.stdin.flush()
+        assert program.stdout.readline().startswith(("ok", "sums")), line
+    r = report(f"@memtop-test.{program.pid}")
+    made = [s for s in r["stacks"] for f in s["frames"] if f["function"] == "late_work" and f["module"] == "liblate_now.so"]
+    assert made, [s["frames"] for s in r["stacks"]]
+    nowhere = [s for s in r["stacks"] if any(not f["module"] for f in s["frames"])]
+    assert not nowhere, nowhere[0]
+
+
+# As musl has it from 1.2.5 on, which Alpine 3.20 brought.
+CLONE = """#include <errno.h>
+int clone(int (*run)(void *), void *stack, int flags, void *arg, ...)
+{
+	(void)run, (void)stack, (void)flags, (void)arg;
+	errno = EINVAL;
+	return -1;
+}
+"""
+
+
+@test
+def t_where_libc_refuses_threads_of_ones_own():
+    """Its clone() takes no CLONE_SETTLS: the agent's server starts all the same, as a process of its own."""
+    folder = temporary_folder()
+    with open(f"{folder}/clone.c", "w", encoding="ascii") as f:
+        f.write(CLONE)
+    done = run(["musl-gcc", "-std=c11", "-D_GNU_SOURCE", "-O1", "-g", "-fno-builtin", "-Iinclude", "-Itests", "-rdynamic", "-o",
+                f"{folder}/s_mark", "tests/targets/s_mark.c", f"{folder}/clone.c"])
+    assert done.returncode == 0, done.stderr
+    done = run([MEMTOP, "record", "--agent", AGENT, "-o", f"{folder}/a.mtop", "--", f"{folder}/s_mark"], env=environment())
+    assert done.returncode == 0 and not done.stderr, done
+    assert report(f"{folder}/a.mtop")["totals"]["allocated_blocks"] > 0
+
+
+@test
+def t_threads_and_their_blocks():
+    r = recorded(["s_threads", "2"])
+    assert len(r["threads"]) > 8, r["threads"]
+    assert sum(t["allocated_bytes"] for t in r["threads"]) == r["totals"]["allocated_bytes"]
+
+
+@test
+def t_marks_from_within():
+    marks = {m["name"]: m for m in recorded(["s_mark"])["marks"]}
+    assert marks["first"]["live_blocks"] == 10 and marks["first"]["live_bytes"] == 1000, marks
+
+
+@test
+def t_live_while_it_runs():
+    """Its server answers, takes a mark from outside, and sees the end."""
+    folder, env = temporary_folder(), environment(LD_PRELOAD=AGENT)
+    program = start(["/usr/bin/env", "-u", "LD_PRELOAD", "/bin/sh", "-c", 'LD_PRELOAD=$1 exec "$2" wait', "sh", AGENT,
+                     MUSL + "/s_phases"], env={k: v for k, v in env.items() if k != "LD_PRELOAD"}, cwd=folder)
+    at_end(program.kill)
+    target = f"@memtop.{program.pid}"
+
+    def live():
+        done = run([MEMTOP, "report", "--format", "json", target], env=environment())
+        if done.returncode:
+            return None
+        value = json.loads(done.stdout)
+        check_invariants(value)
+        return value
+
+    r = wait_for(lambda: (x := live()) and x["totals"]["live_blocks"] == 100 and x, what="the first phase")
+    assert r["totals"]["live_bytes"] == 100 * 65536, r["totals"]
+    done = run([MEMTOP, "mark", target, "outside"], env=environment())
+    assert done.returncode == 0, done.stderr
+    os.kill(program.pid, signal.SIGUSR1)
+    r = wait_for(lambda: (x := live()) and x["totals"]["live_blocks"] == 400 and x, what="the second phase")
+    assert [m["live_blocks"] for m in r["marks"] if m["name"] == "outside"] == [100], r["marks"]
+    for _ in range(2):
+        os.kill(program.pid, signal.SIGUSR1)
+        wait_for(lambda: program.poll() is not None or live(), what="the next phase")
+    assert program.wait(10) == 0
+
+
+main()

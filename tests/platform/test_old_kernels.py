@@ -1,0 +1,127 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_old_kernels.py - the agent where later system calls are missing, as s_old makes it seem: Linux 3.10, 4.4, 4.9 and 5.4.
+
+Whole tests of other scripts run under such a filter, test and all. Left out are those of ways out that only later
+kernels have: the status of a process that its parent reaps at once takes a pidfd that tells (6.15).
+"""
+import json
+import os
+import signal
+import subprocess
+
+from client import Client
+from harness import AGENT, ROOT, TARGETS, Skip, environment, main, run, start, test
+
+OLD = os.path.join(TARGETS, "s_old")
+HOOKS = ("malloc_contract", "children_of_every_kind", "no_system_call_that_an_allocator_does_not_make", "exec_stays_watched",
+         "children_are_left_alone", "daemon_becomes_a_session", "workers_become_sessions",
+         "children_that_only_wait_become_sessions", "woken_child_takes_the_agent_through_exec", "thread_names")
+SERVER = ("first_state", "exact_changes", "paths", "marks", "program_marks", "two_viewers_and_reconnect", "options_at_run_time",
+          "scans", "threads", "children_are_counted", "exit_codes", "memory_of_the_dead_is_given_back",
+          "exec_ends_the_session_and_frees_the_name", "exec_of_itself_is_watched_again", "nothing_is_left")
+UNSEEN = ("wait_says_no_child", "no_sigchld_no_children_in_proc", "descriptors", "pipe_ends", "unshare_user_namespace",
+          "setuid_takes_the_server_along", "server_killed_target_lives")
+FORKED = ("a_child_of_a_raw_fork_does_not_wait_for_the_loader", "nothing_is_looked_up_after_the_start",
+          "exec_does_what_it_does_without_the_agent")
+UNHARMED = ("bash_forks", "shell_pipes_and_jobs", "python_threads_and_processes", "redis")
+
+PROBE = """
+import ctypes, errno, json, mmap, platform
+libc, page = ctypes.CDLL(None, use_errno=True), mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+at = ctypes.c_void_p(ctypes.addressof(ctypes.c_char.from_buffer(page)))
+def ask(*args):
+    return "yes" if libc.syscall(*args) >= 0 else errno.errorcode[ctypes.get_errno()]
+print(json.dumps([ask(CALLS["madvise"], at, 4096, 18), ask(CALLS["madvise"], at, 4096, 4), ask(CALLS["membarrier"], 16, 0),
+                  ask(CALLS["membarrier"], 0, 0), ask(CALLS["getrandom"], at, 4, 0), ask(436, 4000, 4000, 0)]))
+"""
+CALLS = {"x86_64": {"madvise": 28, "membarrier": 324, "getrandom": 318}, "aarch64": {"madvise": 233, "membarrier": 283, "getrandom": 278}}
+
+
+def under(version, script, names):
+    """These tests of another script, each of which must pass."""
+    done = run([OLD, version, os.path.join(ROOT, "tests", "run", script), *names], 280)
+    lines = [line for line in done.stdout.splitlines() if line.startswith(("PASS ", "FAIL ", "SKIP "))]
+    bad = [line for line in lines if line.startswith("FAIL ")]
+    assert not bad and done.returncode == 0, f"Linux {version}, {script}: {bad or done}"
+    assert len(lines) == len(names), (version, script, lines)
+    skipped = [line for line in lines if line.startswith("SKIP ")]
+    if skipped:
+        raise Skip(f"Linux {version}, {script}: {skipped}")
+
+
+@test
+def t_it_does_seem_older():
+    """The filter's answers, and this kernel's own without it."""
+    if os.uname().machine not in CALLS:
+        raise Skip("numbers of another machine")
+    code = f"CALLS = {CALLS[os.uname().machine]}" + PROBE
+    expected = {"3.10": ["EINVAL", "yes", "ENOSYS", "ENOSYS", "ENOSYS", "ENOSYS"], "4.4": ["EINVAL", "yes", "EINVAL", "yes", "yes", "ENOSYS"],
+                "4.9": ["EINVAL", "yes", "EINVAL", "yes", "yes", "ENOSYS"], "5.4": ["yes"] * 5 + ["ENOSYS"],
+                "4.4+eperm": ["EINVAL", "yes", "EINVAL", "yes", "yes", "EPERM"]}
+    for version, answers in expected.items():
+        done = run([OLD, version, "/usr/bin/python3", "-c", code])
+        assert done.returncode == 0 and json.loads(done.stdout) == answers, (version, done)
+
+
+@test
+def t_hooks_and_children():
+    under("4.4", "t_hooks", HOOKS)
+    under("3.10", "t_hooks", [h for h in HOOKS if h != "exec_stays_watched"])  # its program calls execveat itself
+
+
+@test
+def t_server():
+    under("3.10", "t_server", SERVER)
+    under("4.4", "t_server", SERVER)
+    under("5.4", "t_server", SERVER)
+
+
+@test
+def t_server_unseen():
+    under("3.10", "t_server_unseen", UNSEEN)
+    under("4.9", "t_server_unseen", UNSEEN)
+
+
+@test
+def t_forked_children():
+    under("4.4", "t_forked", FORKED)
+
+
+@test
+def t_exec_without_execveat():
+    under("3.10", "t_forked", FORKED[2:])
+
+
+@test
+def t_real_programs():
+    under("3.10", "t_unharmed", UNHARMED)
+    under("4.4", "t_unharmed", UNHARMED[:3])
+
+
+@test
+def t_memory_is_given_back():
+    """By the barrier of 4.3, which the one of 4.14 is quicker than."""
+    under("4.4", "t_ebb", ["memory_for_blocks_that_are_gone_is_given_back"])
+
+
+@test
+def t_attach_and_detach():
+    under("4.4", "t_late", ["exact_in_a_program_of_full_relro", "everything_freed_is_everything_seen", "slots_and_pages_are_as_before"])
+    under("3.10", "t_late", ["exact_in_a_lazy_program_that_is_no_pie"])
+
+
+@test
+def t_calls_that_are_refused():
+    """A container of that time says EPERM to what it does not know."""
+    for version in ("3.10+eperm", "4.4+eperm", "5.4+eperm"):
+        p = start([OLD, version, "env", f"LD_PRELOAD={AGENT}", "MEMTOP_OPTIONS=", os.path.join(TARGETS, "s_phases"), "wait"],
+                  env=environment(), stdin=subprocess.PIPE)
+        c = Client(f"@memtop.{p.pid}").until_complete()
+        c.until(lambda: c.live() == (100, 6553600), f"{version}: the early blocks")
+        os.kill(p.pid, signal.SIGUSR1)
+        c.until(lambda: c.live() == (400, 26214400), f"{version}: the later blocks")
+
+
+if __name__ == "__main__":
+    main()

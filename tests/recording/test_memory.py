@@ -1,0 +1,99 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_memory.py - of what the resident memory consists: the parts against a program that knows, and against the kernel."""
+import subprocess
+import sys
+
+import wire
+from client import Client, run_watched
+from harness import BUILD, main, test
+
+LIVE, ROUNDING, FREE, FILE, SHARED, STACK, AGENT, OTHER = range(8)
+MIB = 1 << 20
+
+
+def watched(*command):
+    p = run_watched(list(command), "listen=@memtop-test.%p", stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert p.stdout.readline() == b"ready\n"
+    return p, Client(f"@memtop-test.{p.pid}").until_complete()
+
+
+def scan(c, request):
+    c.send(wire.SCAN, request=request, kind=2, slots=[])
+    c.until(lambda: request in c.scans, "the memory")
+    return c.scans[request]["parts"]
+
+
+def sums(parts):
+    return [sum(p["bytes"] for p in parts if p["what"] == what) for what in range(8)]
+
+
+def rss(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as f:
+        return next(int(line.split()[1]) * 1024 for line in f if line.startswith("Rss:"))
+
+
+def near(value, want, slack):
+    assert abs(value - want) <= slack, f"{value} is not within {slack} of {want}"
+
+
+@test
+def t_parts_are_what_the_program_made():
+    p, c = watched(f"{BUILD}/tests/targets/s_memory")
+    before = rss(p.pid)
+    parts = scan(c, 1)
+    got = sums(parts)
+    near(sum(got), before, before // 50)
+    pins = 2000 * 100
+    # the 100 MiB that nobody touched are no resident memory: of each large block only the first page is
+    near(got[LIVE], 1000 * 20000 + pins, 64 * 1024)
+    near(got[ROUNDING], 1000 * 16 + 2000 * 12, 16 * 1024)
+    near(got[FREE], 2000 * 20016, MIB)
+    near(got[OTHER], 16 * MIB, MIB)
+    near(got[SHARED], 8 * MIB, 64 * 1024)
+    near(got[STACK], 4 * MIB, MIB // 2)
+    assert got[FILE] > MIB and got[AGENT] > 100 * 1024, got
+    names = {x["name"].rsplit("/", 1)[-1]: x for x in parts if x["name"]}
+    assert any(n.startswith("libc") for n in names) and "s_memory" in names, sorted(names)
+    assert any(n.startswith("memfd:parts") and x["what"] == SHARED for n, x in names.items()), sorted(names)
+
+
+@test
+def t_what_is_freed_moves_to_the_free_lists():
+    p, c = watched(f"{BUILD}/tests/targets/s_memory", "more")
+    first = sums(scan(c, 1))
+    p.stdin.write(b"x")
+    p.stdin.flush()
+    assert p.stdout.readline() == b"less\n"
+    second = sums(scan(c, 2))
+    near(first[LIVE] - second[LIVE], 500 * 20000, 64 * 1024)
+    near(second[FREE] - first[FREE], 500 * 20016, 256 * 1024)
+    near(sum(second), rss(p.pid), rss(p.pid) // 50)
+    assert second[STACK] < first[STACK] - 3 * MIB, (first, second)
+
+
+@test
+def t_real_programs_add_up():
+    """Another allocator, threads, many mappings: the parts add up to what the kernel says."""
+    script = ("import sys; a = [bytearray(3000) for _ in range(20000)]; "
+              "b = {str(i): i for i in range(100000)}; print('ready', flush=True); sys.stdin.read()")
+    p, c = watched("/usr/bin/python3", "-c", script)
+    got = sums(scan(c, 1))
+    near(sum(got), rss(p.pid), rss(p.pid) // 50)
+    near(got[LIVE], c.live()[1], c.live()[1] // 20)
+    assert got[FREE] < sum(got) // 4 and got[FILE] > 2 * MIB, got
+
+
+@test
+def t_neighbours_are_told_apart():
+    """Aligned blocks beside the program's own mappings, which the kernel joins, and a stack within a block."""
+    p, c = watched(f"{BUILD}/tests/targets/s_memory", "beside")
+    got = sums(scan(c, 1))
+    near(sum(got), rss(p.pid), rss(p.pid) // 50)
+    near(got[OTHER], 20 * 4 * MIB, 2 * MIB)
+    near(got[LIVE], 20 * 3 * MIB + 2 * MIB, 2 * MIB)
+    assert got[FREE] < MIB and got[STACK] < MIB, got
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,124 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_agent.py - what memtop says of itself on the screen: its cost and the quality of its stacks, as the report has them."""
+import json
+import os
+import platform
+import re
+
+from harness import MEMTOP, Skip, Synthetic, TARGETS, environment, main, report, run, temporary_folder, test
+from term import Terminal
+
+
+def recorded(options):
+    path = os.path.join(temporary_folder(), "a.mtop")
+    done = run([MEMTOP, "record", "--options", options, "-o", path, "--", os.path.join(TARGETS, "s_sites")],
+               env=environment())
+    assert done.returncode == 0, done
+    return path, report(path)["agent"]
+
+
+def share(percent):
+    """Never rounded up to what it is not."""
+    return "100" if percent == 100 else f"{int(percent * 10) / 10:.1f}"
+
+
+def size(n):
+    return f"{n / 1024:.1f}K" if n < 1 << 20 else f"{n / (1 << 20):.1f}M"
+
+
+def percent(value, known, unknown):
+    """null: a program that hardly ran."""
+    return unknown if value is None else known.format(value)
+
+
+@test
+def t_header():
+    """80 columns have the share of whole stacks when some are not; 120 have the cost; 200 have all."""
+    for options in ("depth=4", ""):
+        path, agent = recorded(options)
+        whole = f"stacks {share(agent['stacks']['whole_percent'])}%"
+        assert (whole == "stacks 100%") == (not options), agent
+        cost = f"agent {size(agent['memory_bytes'])}" + percent(agent["overhead_percent"], " ~{:.1f}%", "")
+        for width, height in ((80, 24), (120, 36), (200, 60)):
+            with Terminal([MEMTOP, "open", path], width, height) as t:
+                t.wait_for("0 lost")
+                head = t.lines()[0]
+                assert cost in head or width == 80, (cost, head)
+                assert whole in head or (width == 80 and not options), (whole, head)
+                if width == 200:
+                    assert f"cached {share(agent['stacks']['remembered_percent'])}%" in head, head
+
+
+@test
+def t_page():
+    path, agent = recorded("depth=4")
+    stacks, cpu = agent["stacks"], agent["cpu"]
+    assert stacks["truncated"]
+    for width, height, *more in ((80, 24), (80, 24, "--ascii"), (120, 36, "--theme", "mono"), (200, 60)):
+        with Terminal([MEMTOP, "open", *more, path], width, height) as t:
+            t.wait_for("0 lost")
+            t.keys("A")
+            t.wait_for("Lost: nothing")
+            text = "\n".join(t.lines())
+            for line in (rf"whole +{share(stacks['whole_percent'])} % ",
+                         rf"remembered +{share(stacks['remembered_percent'])} % ",
+                         rf"frames walked +{stacks['frames_per_capture']:.1f} ",
+                         rf"rules at hand +{share(stacks['pc_hit_percent'])} % ",
+                         rf"steps at hand +{share(stacks['edge_hit_percent'])} % ",
+                         r"both +" + percent(cpu["percent_of_program"], "~{:.1f} % ", "- ")):
+                assert re.search(line, text), (line, text)
+            for c in stacks["truncated"]:
+                assert re.search(rf"(?m)^ +{c['blocks']:,} +{re.escape(c['module'])} +{c['reason']}$", text), (c, text)
+            assert not any(line.endswith(("…", "~")) for line in t.lines()[4:]), "words that do not fit"
+            t.keys("q")
+            t.wait_gone("Lost: nothing")
+            t.type(":agent")
+            t.keys("Enter")
+            t.wait_for("Lost: nothing")
+
+
+@test
+def t_memory_by_part():
+    """As the agent names its parts; they add up to what the header says."""
+    agent = Synthetic("--past", 60)
+    said = json.loads(run([MEMTOP, "report", "--format", "json", agent.address]).stdout)["agent"]
+    assert [p["part"] for p in said["memory"]] == ["live map", "stacks"], said
+    assert sum(p["bytes"] for p in said["memory"]) == said["memory_bytes"] > 0, said
+    sizes = [size(p["bytes"]) for p in said["memory"]]
+    assert f"of it {sizes[0]} live map, {sizes[1]} stacks\n" in run([MEMTOP, "report", agent.address]).stdout
+    with Terminal([MEMTOP, agent.address], 120, 36) as t:
+        t.wait_for("0 lost")
+        t.keys("A")
+        t.wait_for(re.compile(rf"Its memory\n +{sizes[0]}  live map\n +{sizes[1]}  stacks\n"))
+
+
+
+@test
+def t_frame_pointers():
+    """Code without unwind tables: how many stacks it is in, and which frames of one."""
+    if platform.machine() != "x86_64":
+        raise Skip("frame pointers that prove themselves are x86-64's")
+    path = os.path.join(temporary_folder(), "g.mtop")
+    done = run([MEMTOP, "record", "-o", path, "--", os.path.join(TARGETS, "s_no_tables")], env=environment())
+    assert done.returncode == 0, done
+    found = report(path)["agent"]["stacks"]["by_fp_percent"]
+    for width, height in ((80, 24), (120, 36)):
+        with Terminal([MEMTOP, "open", path], width, height) as t:
+            t.wait_for("0 lost")
+            t.keys("A")
+            t.wait_for("by pointer")
+            text = "\n".join(t.lines())
+            assert re.search(rf"by pointer +{share(found)} % ", text), text
+            assert not any(line.endswith(("…", "~")) for line in t.lines()[4:]), "words that do not fit"
+            t.keys("q")
+            t.wait_gone("by pointer")
+            t.keys("2", "/")
+            t.type("asm_keeps")
+            t.keys("Enter", "v")
+            t.wait_for("Stack, innermost first")
+            assert re.search(r"main \(fp\)", "\n".join(t.lines())), t.lines()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,264 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_everywhere.py - one truth: ten real programs, each at one instant, seen in every way there is.
+
+Those that run are stopped (SIGSTOP), so that no figure of theirs moves; then they are looked at by the view that started
+them, by a second one that comes late, by `report` in text and JSON, by `record`, and by `open` and `report` of the recorded
+file and of the one that the view saves. Those that end are looked at by the view that saw their end and by its files.
+Not compared is what belongs to who looks: the agent's own memory and cpu, how long ago something was, when a picture begins.
+"""
+import json
+import os
+import re
+import signal
+import subprocess
+
+from harness import MEMTOP, Skip, environment, main, mostly_waits, run, temporary_folder, wait_for
+from term import Terminal, command, running
+
+PYTHON = """
+import threading, time
+kept = {}
+def work(n):
+    kept[n] = [bytearray(1000 + n * 100 + i) for i in range(3000)]
+    time.sleep(1000)
+for n in range(4):
+    threading.Thread(target=work, args=(n,)).start()
+time.sleep(1000)
+"""
+CRASH = "import os, signal; kept = [bytearray(5000) for _ in range(900)]; os.kill(os.getpid(), signal.SIGSEGV)"
+LUA = "t = {} for i = 1, 40000 do t[i] = {tostring(i)} end io.read()"
+PERL = "my %h = map { $_ => [1 .. 20] } 1 .. 5000; sleep 1000"
+SQL = "create table t(a, b); with recursive n(i) as (select 1 union all select i + 1 from n where i < 40000) " \
+      "insert into t select i, hex(randomblob(20)) from n; create index x on t(b); select count(*) from t;"
+SHELL = "x=$(seq 20000); (y=$x$x; sleep 1000) & (exit 3); wait"
+NGINX = """
+daemon off; master_process off; pid {0}/pid; error_log {0}/error;
+events {{ }}
+http {{ access_log off; client_body_temp_path {0}/a; proxy_temp_path {0}/b; fastcgi_temp_path {0}/c;
+        uwsgi_temp_path {0}/d; scgi_temp_path {0}/e; server {{ listen unix:{0}/http; return 200 "here"; }} }}
+"""
+C = "".join(f"int f{i}(int a) {{ int b[{i + 1}]; for (int c = 0; c <= {i}; c++) b[c] = a * c; return b[a % {i + 1}]; }}\n" for i in range(300))
+
+
+def written(name, text):
+    path = os.path.join(temporary_folder(), name)
+    with open(path, "w", encoding="ascii") as f:
+        f.write(text)
+    return path
+
+
+def tool(name):
+    return subprocess.run(["gcc", f"-print-prog-name={name}"], capture_output=True, text=True, check=True).stdout.strip()
+
+
+def redis():
+    folder = temporary_folder()
+    return ["/usr/bin/redis-server", "--port", "0", "--save", "", "--dir", folder, "--unixsocket", folder + "/redis"]
+
+
+def load_redis(words):
+    socket = words[-1]
+    wait_for(lambda: os.path.exists(socket), 20, "redis")
+    lines = "".join(f"SET key{i} {'v' * (1 + i % 700)}\r\n" for i in range(20000))
+    done = subprocess.run(["redis-cli", "-s", socket, "--pipe"], input=lines, capture_output=True, text=True, timeout=60, check=False)
+    assert "errors: 0" in done.stdout, done
+
+
+STAND = {  # name: (words, what to do with them once they run, more environment, the program reads this)
+    "redis": lambda: (redis(), load_redis),
+    "python3_threads": lambda: (["/usr/bin/python3", "-S", "-c", PYTHON], None),
+    "perl": lambda: (["/usr/bin/perl", "-e", PERL], None),
+    "nginx": lambda: (["/usr/sbin/nginx", "-c", written("conf", NGINX.format(temporary_folder()))], None),
+    "shell_that_forks": lambda: (["/bin/bash", "--norc", "-c", SHELL], None),
+    "lua_waiting": lambda: (["/usr/bin/lua5.4", "-e", LUA.replace("io.read()", "os.execute('sleep 1000')")], None),
+}
+END = {
+    "sqlite3": lambda: (["/usr/bin/sqlite3", ":memory:", SQL], "EXITED 0"),
+    "git": lambda: (["/usr/bin/git", "help", "--all"], "EXITED 0"),
+    "cc1": lambda: ([tool("cc1"), "-quiet", "-O1", "-o", "/dev/null", written("a.c", C)], "EXITED 0"),
+    "python3_crash": lambda: (["/usr/bin/python3", "-S", "-c", CRASH], "SIGSEGV"),
+}
+
+WHO_LOOKS = [  # what belongs to who looks, not to the program
+    (r"\bRSS [\d.]+[KMG]?( \(live is \d+ %\))?", "RSS"),
+    (r" 8 Output", ""),
+    (r"no marks yet: s sets one", "no marks"),
+    (r"(>|~) ?(?=\d+(\.\d+)? (s|min|m|h)\b)", ""),
+    (r"~?\b\d+(\.\d+)? (s|min|m|h)\b( ago)?", "TIME"),
+    (r"[▁▂▃▄▅▆▇█⠀-⣿]+", "#"),
+    (r"\b\d:\d\d:\d\d(\.\d+)?\b", "CLOCK"),
+    (r"\b\d+(\.\d+)? ms\b", "TIME"),  # how long a block lives, as an average over what was seen
+    (r"(?<= )[A-Z.] +(?=\S+( *TIME)* *$)", ""),  # an owner's letter
+    (r"#", ""),
+]
+
+
+def plain(line):
+    for pattern, word in WHO_LOOKS:
+        line = re.sub(pattern, word, line)
+    return re.sub(r"\s+", " ", line).strip()
+
+
+def body(lines):
+    """What a view says of the program: the verdict, the figures' line, and the rows."""
+    rows = [line for line in lines[4:-1] if "memtop agent" not in line and "RSS, all" not in line and "│" not in line and "─" not in line]
+    if "[7 Memory]" in lines[4]:  # NET, and the sentence above, are since this viewer's first look
+        first = next((i for i, line in enumerate(rows) if "RESIDENT" in line), len(rows))
+        rows = [re.sub(r"^(.{10} +\S+ +)[-+]?[\d.]+[KMG]? ", r"\1", line) for line in rows[first + 1:]]
+        rows = [re.sub(r" +<?\d+ ", " ", line, count=1) if re.match(r"[ >] *[\d.]+[KMG]? +<?\d+ ", line) else line for line in rows]
+    if "[5 Marks]" in lines[4]:  # the resident size is that of another second
+        rows = [re.sub(r"[\d.]+[KMG](?= +[\d,]+$)", "RSS", line) for line in rows]
+    return [plain(line) for line in [lines[1], lines[2], *rows] if plain(line)]
+
+
+def settled(t, key):
+    t.keys(key)
+    t.wait_for(lambda lines: re.search(rf"\[{key} ", "\n".join(lines)), 10, f"view {key}")
+    t.wait_for(lambda lines: "reading" not in lines[0] and "loading" not in lines[0] and "symbols" not in lines[0], 60, "all names")
+    return t
+
+
+def differences(name, want, have):
+    return [f"{name}: {a!r} is {b!r}" for a, b in zip(want + [""] * len(have), have + [""] * len(want)) if a != b][:6]
+
+
+def same_screens(screens):
+    """Views 1 to 7 of each."""
+    first, others = screens[0], screens[1:]
+    bad = []
+    for key in "1234567":
+        for _, t in screens:
+            settled(t, key)
+        for name, t in others:
+            def equal(t=t):
+                return body(first[1].lines()) == body(t.lines())
+            try:
+                wait_for(equal, 12, "the same figures")
+            except AssertionError:
+                bad += differences(f"view {key}, {name}", body(first[1].lines()), body(t.lines()))
+    assert not bad, "\n".join(bad)
+
+
+KEPT = ("program", "sampling", "totals", "libraries", "threads", "stacks", "marks", "changes", "filters", "verdict")
+
+
+def kept(r):
+    r["program"].pop("duration_s")
+    for key in ("over_s", "at_s"):  # the newest sample may be another
+        r["verdict"].pop(key)
+    r["verdict"]["text"] = plain(r["verdict"]["text"])
+    return {key: r.get(key) for key in KEPT}
+
+
+def figures(target):
+    done = run([MEMTOP, "report", "--format", "json", *target])
+    assert done.returncode == 0, done
+    r = json.loads(done.stdout)
+    return kept(r)
+
+
+def words(target):
+    done = run([MEMTOP, "report", *target])
+    assert done.returncode == 0, done
+    lines = done.stdout.splitlines()
+    if re.match(r"[\d,]+ processes: ", lines[0]):  # the table of the tree stands before the process
+        lines = lines[next(i for i, line in enumerate(lines) if line.startswith("command: ")):]
+    else:
+        lines = lines[1:]
+    return [plain(line) for line in lines if not re.match(r"\s*(agent|of it|resident|stacks) |.*memtop agent|.* all of it$", line)]
+
+
+def same_reports(targets):
+    first = targets[0]
+    want, want_words = figures(first[1]), words(first[1])
+    for name, target in targets[1:]:
+        have = figures(target)
+        for key in KEPT:
+            assert want[key] == have[key], f"{key} of {first[0]} and {name}:\n{json.dumps(want[key])[:1500]}\n{json.dumps(have[key])[:1500]}"
+        bad = differences(f"text of {first[0]} and {name}", want_words, words(target))
+        assert not bad, "\n".join(bad)
+
+
+def of_process(path, pid):
+    """A session of one process needs no choice, and takes none."""
+    r = json.loads(run([MEMTOP, "report", "--format", "json", path]).stdout)
+    return ["--process", str(pid), path] if len(r["processes"]) > 1 else [path]
+
+
+def viewed(words_, folder):
+    need_program(words_[0])
+    return running(words_, 140, 44, env={"XDG_STATE_HOME": folder, "HOME": folder})
+
+
+def need_program(path):
+    if not os.access(path, os.X_OK):
+        raise Skip(f"no {path} here")
+
+
+def saved(t, folder):
+    path = f"{folder}/saved.mtop"
+    command(t, f"w {path}")
+    wait_for(lambda: os.path.exists(path) and not run([MEMTOP, "report", path]).returncode, 20, "the saved file")
+    return path
+
+
+def opened(path):
+    return Terminal([MEMTOP, "open", path], 140, 44)
+
+
+def stands(make):
+    program, load = make()
+    folder = temporary_folder()
+    t = viewed(program, folder)
+    if load:
+        load(program)
+    quiet = [None, 0]
+
+    def still(lines):
+        figures_ = re.search(r"Live (\S+ +\S+) blocks", lines[2])
+        quiet[1] = quiet[1] + 1 if figures_ and figures_.group(1) == quiet[0] else 0
+        quiet[0] = figures_ and figures_.group(1)
+        return quiet[1] > 60
+    t.wait_for(still, 60, "its figures to stand still")
+    os.kill(t.child, signal.SIGSTOP)
+    t.wait_for(lambda lines: "verdict on growth needs" not in lines[1] and "watching" not in lines[1], 90, "a verdict")
+    path = f"{folder}/recorded.mtop"
+    done = run([MEMTOP, "record", "-o", path, "--for", "3", "-p", str(t.child)], env=environment())
+    assert done.returncode == 0, done
+    file = saved(t, folder)
+    same_reports([("the process", ["-p", str(t.child)]), ("its recording", [path]),
+                  ("what the view saved", of_process(file, t.child))])
+    same_screens([("the first view", t), ("a second one", Terminal([MEMTOP, "-p", str(t.child)], 140, 44)),
+                  ("the recording", opened(path)), ("what it saved", opened(file))])
+    os.kill(t.child, signal.SIGCONT)
+
+
+def ends(make):
+    program, state = make()
+    folder = temporary_folder()
+    t = viewed(program, folder)
+    t.wait_for(lambda lines: state in lines[0], 60, state)
+    file = saved(t, folder)
+    shown = f"{folder}/shown.json"
+    command(t, f"w {shown}")
+    wait_for(lambda: os.path.exists(shown) and os.path.getsize(shown), 20, "the report")
+    with open(shown, encoding="utf-8") as f:
+        r = kept(json.load(f))
+    have = figures([file])
+    for key in KEPT:
+        assert have[key] == r.get(key), f"{key} of the view and its file:\n{json.dumps(r.get(key))[:1500]}\n{json.dumps(have[key])[:1500]}"
+    same_screens([("the view", t), ("what it saved", opened(file))])
+
+
+def every_case():
+    for way, programs in ((stands, STAND), (ends, END)):
+        for name, make in programs.items():
+            def case(way=way, make=make):
+                way(make)
+            case.__name__ = f"t_{name}"
+            mostly_waits(case)
+
+
+every_case()
+main()

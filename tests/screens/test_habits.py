@@ -1,0 +1,235 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_habits.py - what hands expect that know other programs: typing, Esc, sorting, and a list that shows what is new."""
+import json
+import os
+import re
+import stat
+
+from harness import MEMTOP, Synthetic, environment, main, mostly_waits, need, run, temporary_folder, test, wait_for
+from term import Terminal, command, running, selected, view
+
+
+@test
+def t_a_name_that_is_typed_takes_the_place_of_the_offer():
+    folder = temporary_folder()
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("w")
+        t.wait_for(re.compile(r"Save as .*mapd-\d+\.mtop$", re.M))
+        t.type(f"{folder}/a.txt")
+        t.keys("Enter")
+        t.wait_for(f"saved: {folder}/a.txt", 20)
+    assert os.listdir(folder) == ["a.txt"]
+
+
+@test
+def t_home_and_several_settings():
+    """~ is the home folder wherever a path is typed; :set takes several."""
+    home = temporary_folder()
+    with open(home + "/r.supp", "w", encoding="ascii") as f:
+        f.write("cat!main\n")
+    os.mkfifo(home + "/go")
+    with running(["/bin/cat", home + "/go"], env={"HOME": home, "XDG_STATE_HOME": home}) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("w")
+        t.wait_for("Save as")
+        t.type("~/a.txt")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"saved: \S*/a.txt"), 20)
+        command(t, "w ~/b.json")
+        t.wait_for(re.compile(r"saved: \S*/b.json"), 20)
+        command(t, "suppress ~/r.supp")
+        t.wait_for("1 rule")
+        assert {"a.txt", "b.json"} <= set(os.listdir(home)), os.listdir(home)
+        command(t, "set min_size=64 libs=ca  t exclude=x max_size=1M")
+        t.wait_for("asked for min_size=64")
+
+        def in_force():
+            filters = json.loads(run([MEMTOP, "report", "--format", "json", "-p", str(t.child)]).stdout)["filters"]
+            return filters and [filters[-1][k] for k in ("min_size", "max_size", "libs", "exclude")] == [64, 1 << 20, "ca  t", "x"]
+        wait_for(in_force, 20, "all four in force")
+        command(t, "set min_size")
+        t.wait_for("NAME=VALUE is wanted")
+
+
+@test
+def t_a_file_is_saved_in_the_place_of_a_file_alone():
+    """Not of a FIFO or a device, and beside it nothing is touched; a link stays one."""
+    folder = temporary_folder()
+    os.mkfifo(folder + "/pipe.txt")
+    os.symlink("/dev/null", folder + "/device.mtop")
+    os.symlink(folder + "/to.txt", folder + "/link.txt")
+    for name in "to.txt", "link.txt.part", "device.mtop.part", "pipe.txt.part":
+        with open(f"{folder}/{name}", "w", encoding="ascii") as f:
+            f.write("the user's\n")
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        for name, said in (("pipe.txt", "kept as it is: it is no file"), ("device.mtop", "kept as it is: it is no file"),
+                           ("link.txt", "saved: ")):
+            t.keys("w")
+            t.wait_for("Save as")
+            t.keys("C-u")
+            t.type(f"{folder}/{name}")
+            t.keys("Enter")
+            t.wait_for("It exists")
+            t.keys("o")
+            t.wait_for(said, 20)
+    assert stat.S_ISFIFO(os.lstat(folder + "/pipe.txt").st_mode) and os.path.islink(folder + "/device.mtop")
+    assert os.path.islink(folder + "/link.txt") and os.path.getsize(folder + "/to.txt") > 100
+    for name in "link.txt.part", "device.mtop.part", "pipe.txt.part":
+        with open(f"{folder}/{name}", encoding="ascii") as f:
+            assert f.read() == "the user's\n", name
+
+
+@mostly_waits
+def t_sorting_goes_from_column_to_column_that_is_there():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent, 80, 24) as t:
+        t.wait_for("[1 Over]")
+        t.keys("2")
+        t.wait_for(" LIVE▼")
+        for step, title in ((">", "BLOCKS"), (">", "CALLS/s"), (">", "FUNCTION"), ("<", "CALLS/s"), ("<", "BLOCKS"), ("<", "LIVE")):
+            t.keys(step)
+            t.wait_for(f" {title}▼")
+        t.keys("3")
+        t.wait_for(" LIVE▼")
+        # by calls and by life Sites has LIFE in the place of BLOCKS and AGE; back it is the same way
+        titles = ["LIVE", "BLOCKS", "CALLS/s", "LIFE", "AGE", "CALL SITE < CALLER"]
+        for step, title in [(">", x) for x in titles[1:]] + [("<", x) for x in titles[-2::-1]]:
+            t.keys(step)
+            t.wait_for(f" {title}▼")
+
+
+@mostly_waits
+def t_churn_again_is_the_largest_first():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("3")
+        t.wait_for(re.compile(r"^ +LIVE▼", re.M))
+        t.keys("r")
+        t.wait_for(re.compile(r"^ +LIVE▲", re.M))
+        t.keys("T")
+        t.wait_for("CALLS/s▼")
+        t.keys("r")
+        t.wait_for("CALLS/s▲")
+        t.keys("T")
+        t.wait_for(re.compile(r"^ +LIVE▼", re.M))
+
+
+@mostly_waits
+def t_escape_ends_the_search_before_the_zoom():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("2")
+        t.wait_for(re.compile(r"^>.*[▼▶ ] ", re.M))
+        t.keys("g", "O")
+        t.wait_for(re.compile(r"\[2 Tree\].* in "))
+        t.keys("/")
+        t.type("tile_cache")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"[1-9]\d* hits?; n next"))
+        t.keys("Escape")
+        t.wait_gone("; n next")
+        assert re.search(r"\[2 Tree\].* in ", t.text()), t.text()
+        t.keys("n")
+        t.wait_for("nothing is searched for")
+        t.keys("Escape")
+        t.wait_for(lambda lines: not re.search(r"\[2 Tree\].* in ", t.text()))
+
+
+@mostly_waits
+def t_the_newest_marks_are_on_the_screen():
+    agent = Synthetic("--past", 120, "--past-marks", 20)
+    with view(agent, 80, 24) as t:
+        t.wait_for("[1 Over]")
+        t.keys("5")
+        t.wait_for(lambda lines: re.search(r"^>.* m20 ", t.text(), re.M) and re.search(r"^ .* now ", t.text(), re.M))
+        t.keys("s")
+        t.wait_for(lambda lines: " m21 " in (selected(lines) or ""))
+        t.keys("Up", "Up")  # the user's from now on
+        t.wait_for(lambda lines: " m19 " in (selected(lines) or ""))
+        t.keys("s")
+        t.wait_for(re.compile(r"m22"))
+        assert " m19 " in selected(t.lines()), t.text()
+
+
+@mostly_waits
+def t_the_command_line_completes():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.type(":wri")
+        t.keys("Tab")
+        t.wait_for(re.compile(r"^ :write-config$", re.M))
+        t.keys("C-u")
+        t.type("units b")
+        t.keys("Tab", "Enter")
+        t.wait_for("sizes: exact bytes")
+        t.type(":theme ")
+        t.keys("Tab")
+        first = t.wait_for(re.compile(r"^ :theme (\S+)$", re.M)).group(1)
+        t.keys("Tab")
+        assert t.wait_for(re.compile(rf"^ :theme (?!{first}$)(\S+)$", re.M))
+        t.keys("Escape")
+        t.type(":tree-h")  # what has a key, by its name
+        t.keys("Tab")
+        t.wait_for(re.compile(r"^ :tree-heavy$", re.M))
+        t.keys("Escape")
+        command(t, "nonsense")
+        t.wait_for(":nonsense: no such command; Tab")
+
+
+@mostly_waits
+def t_a_filter_says_what_it_took_for_a_name():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("3", "\\")
+        t.type("foo:bar")
+        t.keys("Enter")
+        t.wait_for('"foo:bar" is looked for as a name; words of the filter are lib: thread:')
+        t.keys("\\", "C-u")
+        t.type("lib:tile age>1s Cache::grow")
+        t.keys("Enter")
+        t.wait_for("filter: lib:tile age>1s Cache::grow")
+        t.wait_gone("looked for as a name")
+        t.keys("4")  # of libraries all are listed: no filter is named
+        t.wait_for("[4 Libs]")
+        assert "filter:" not in t.text(), t.text()
+
+
+@test
+def t_an_owner_without_memory_is_not_unknown():
+    need("lua5.4")
+    path = temporary_folder() + "/a.mtop"
+    assert run([MEMTOP, "record", "-o", path, "--", "lua5.4", "-e", "x = {}"], env=environment()).returncode == 0
+    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+        t.wait_for("EXITED 0")
+        t.wait_for(re.compile(r"^.*  lua5\.4 ", re.M))
+        assert "? lua5.4" not in t.text(), t.text()
+
+
+@test
+def t_line_3_has_both_rates_in_80_columns():
+    agent = Synthetic("--past", 60)
+    with view(agent, 80, 24) as t:
+        t.wait_for(re.compile(r"^ Live \S+  [\d,]+ blocks  +RSS \S+  +Alloc [\d.]+k?/s  +Free [\d.]+k?/s", re.M))
+
+
+@mostly_waits
+def t_a_remark_is_whole_in_80_columns():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent, 80, 24) as t:
+        t.wait_for("[1 Over]")
+        t.keys("M", "M")
+        t.wait_for(re.compile(r"the mouse is memtop's: a click selects, a second one opens; Shift\s+leaves\s+it\s+to\s+the\s+terminal$", re.M))
+        t.keys("Escape")
+        t.wait_for(lambda lines: "Quit" in lines[-1] and "memtop's" not in lines[-2])
+
+
+main()

@@ -1,0 +1,163 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_instants.py - a short session, step by step: each recorded instant, to the byte, against the frames of its file."""
+import re
+
+import mtop
+import wire
+from cli import compiled, recorded
+from harness import MEMTOP, main, temporary_folder, test
+from term import Terminal, command, running
+
+PHASES = """
+#include <stdlib.h>
+#include <unistd.h>
+int main(void)
+{
+	static void *kept[20];
+	for (int i = 0; i < 20; i++) {
+		kept[i] = malloc(1000 * (i + 1) + 7);
+		if (i % 3 == 2)
+			free(kept[i - 1]);
+		usleep(40000);
+	}
+	return kept[19] == NULL;
+}
+"""
+FIRST, FINAL = 1, 2
+
+
+def instants(path):
+    """Of each instant that was recorded: time, live bytes and blocks, RSS; and what was known by the last looks before it."""
+    now, out = {"memory": None, "threads": None, "cohorts": None}, []
+    for kind, v in mtop.decoded(path):
+        if kind == wire.TOTALS:
+            now["live"] = v["allocated_bytes"] - v["freed_bytes"]
+        elif kind == wire.PROCESS:
+            now["rss"] = v["rss_bytes"]
+        elif kind == wire.SCAN_MEMORY:
+            now["memory"] = sum(p["bytes"] for p in v["parts"] if not p["name"]), sum(p["bytes"] for p in v["parts"])
+        elif kind == wire.SCAN_THREADS:
+            now["threads"] = sum(t["bytes"] for t in v["threads"])
+        elif kind == wire.SCAN_COHORTS:
+            now["cohorts"] = v["time_ns"]
+        elif kind == wire.TICK and v["flags"] & 1:
+            if out and out[-1]["time"] == v["time_ns"]:
+                if not v["flags"] & FINAL:
+                    continue
+                out.pop()
+            out.append({"time": v["time_ns"], **now})
+    return out
+
+
+def clock(ns):
+    ms = ns // 1000000
+    return f"{ms // 3600000}:{ms // 60000 % 60:02}:{ms // 1000 % 60:02}.{ms % 1000:03}"
+
+
+def number(text):
+    return int(text.replace(",", ""))
+
+
+def shows(t, i):
+    t.wait_for(lambda lines: f"PAST {clock(i['time'])}," in lines[0], 10, f"the instant {clock(i['time'])}")
+    t.wait_for(lambda lines: re.match(rf" Live {i['live']:,} ", lines[2]), 10, f"{i} live")
+    assert re.search(rf"RSS {i['rss']:,} ", t.lines()[2]), (i, t.text())
+
+
+def memory(t, i):
+    if i["memory"] is None:
+        t.wait_for("Of what the resident memory consists is not known: the agent had not looked by this instant.")
+    else:
+        t.wait_for(re.compile(rf"^.\s+{i['memory'][1]:,} .* RSS, all of it", re.M))
+
+
+def threads(t, i):
+    if i["threads"] is None:
+        t.wait_for("What each thread holds is not known: the agent had not looked by this instant.")
+    else:
+        row = t.wait_for(re.compile(r"^>\s+([\d,]+) ", re.M))
+        assert number(row.group(1)) == i["threads"], (i, t.text())
+
+
+def walk(t, list_, views):
+    command(t, "units bytes")
+    t.wait_for(lambda lines: re.match(r" Live [\d,]+  ", lines[2]))
+    for n, i in enumerate(reversed(list_[:-1])):
+        t.keys("[")
+        shows(t, i)
+        view, check = views[n % len(views)]
+        t.keys(view)
+        check(t, i)
+    t.keys("[", "[")
+    shows(t, list_[0])  # there is nothing before
+    for i in list_[1:-1]:
+        t.keys("]")
+        shows(t, i)
+    t.keys("]")
+    t.wait_for(f"EXITED 0 at {clock(list_[-1]['time'])}")
+
+
+VIEWS = [("7", memory), ("6", threads), ("1", lambda t, i: None)]
+
+
+@test
+def t_every_recorded_instant_of_a_file():
+    path = recorded(compiled(PHASES))
+    list_ = instants(path)
+    assert len(list_) >= 4 and list_[-1]["time"] < 60e9, list_
+    assert list_[0]["memory"] is None and list_[-1]["memory"], "the first instant is before any look, the last has one"
+    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+        t.wait_for("EXITED 0")
+        walk(t, list_, VIEWS)
+        for i in (list_[0], list_[-2], list_[1]):
+            command(t, f"at {clock(i['time'])}")
+            shows(t, i)
+
+
+@test
+def t_of_a_live_view_and_its_spool():
+    folder = temporary_folder()
+    with running([compiled(PHASES)], env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
+        t.wait_for("EXITED 0", 30)
+        t.type(f"w{folder}/a.mtop")
+        t.keys("Enter")
+        t.wait_for("saved")
+        list_ = instants(f"{folder}/a.mtop")
+        walk(t, list_, VIEWS)
+        t.keys("Q")
+        t.wait_exit()
+    with Terminal([MEMTOP, "open", "--last"], 120, 36, env={"XDG_STATE_HOME": folder, "HOME": folder}) as t:
+        t.wait_for("EXITED 0")
+        walk(t, list_, VIEWS)
+
+
+@test
+def t_ages_of_the_past_are_of_a_look_before():
+    """A filter by age finds blocks at an instant, or says why there are none."""
+    path = recorded(compiled(PHASES))
+    list_ = instants(path)
+    with Terminal([MEMTOP, "open", path], 120, 36) as t:
+        t.wait_for("EXITED 0")
+        t.keys("3", "\\")
+        t.type("age<50s")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"^> .* main", re.M))
+        for i in (list_[0], next(x for x in list_ if x["cohorts"])):
+            command(t, f"at {clock(i['time'])}")
+            t.wait_for(lambda lines, i=i: f"PAST {clock(i['time'])}," in lines[0])
+            if i["cohorts"] is None:
+                t.wait_for("How old blocks are, and whose is not known: the agent had not looked by this instant.")
+            else:
+                t.wait_for(lambda lines: "not known" not in t.text() and "ages of 0." in t.text())
+        t.keys("v")  # of one call path, of that instant; and of the end
+        t.wait_for(re.compile(r"Of the agent's last look, 0\.\d+ s before(.*\n)+.*Ages of live blocks: median 0 s(.*\n)+.*Allocated by"))
+        t.keys("q")
+        command(t, "at now")
+        t.wait_for("EXITED 0")
+        t.keys("v")
+        t.wait_for(re.compile(r"Ages of live blocks(.*\n)+.*Allocated by(.*\n)+ +prog \d+ +149\.\dK "))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,133 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_of_when.py - figures that stand beside each other are of one time and of one thing, or it is said of which."""
+import os
+import re
+import signal
+
+from harness import BUILD, Synthetic, main, mostly_waits, temporary_folder, test
+from term import command, running, selected, view
+
+
+def phases():
+    folder = temporary_folder()
+    t = running([f"{BUILD}/tests/targets/s_phases", "wait"], env={"XDG_STATE_HOME": folder, "HOME": folder})
+    t.wait_for(lambda lines: lines[2].startswith(" Live 6.2M "), 15)
+    return t
+
+
+@mostly_waits
+def t_what_threads_hold_is_of_the_last_look():
+    with phases() as t:
+        t.keys("6")
+        t.wait_for(re.compile(r"^>.* 6\.2M .*s_phases", re.M))
+        t.wait_for(re.compile(r"LIVE of [1-9] s ago"))  # asked again after two at the soonest
+        t.keys("1")
+        os.kill(t.child, signal.SIGUSR1)
+        t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M "), 15)
+        command(t, "at -0.1s")
+        t.wait_for(lambda lines: "PAST" in lines[0] and lines[2].startswith(" Live 25.0M "), 15)
+        t.keys("6")
+        # of before, which is said, unless the session's own look came just then
+        t.wait_for(re.compile(r"LIVE of a look [\d.]+ s before: [\d.]+M of 25\.0M|^>.* 25\.0M +100 ", re.M))
+
+
+@mostly_waits
+def t_rates_of_threads_begin_when_they_are_looked_at():
+    """What was allocated while nobody looked is no rate of the last second."""
+    with phases() as t:
+        t.keys("6")
+        t.wait_for(re.compile(r"^> +6\.2M +100 +[\d,]+ +0 +0 +6\.2M .*s_phases", re.M))  # nothing moves in this phase
+        t.keys("1")
+        os.kill(t.child, signal.SIGUSR1)
+        t.wait_for(lambda lines: lines[2].startswith(" Live 25.0M "), 15)
+        t.keys("6")
+        row = t.wait_for(re.compile(r"^> +25\.0M +100 +[\d,]+ (.*) 25\.0M .*s_phases", re.M), 15)
+        assert row.group(1).split() in ([], ["0", "0"]), row.group(0)
+
+
+@mostly_waits
+def t_memory_that_nobody_asked_for():
+    with phases() as t:
+        t.keys("7")
+        t.wait_for("live blocks, resident")
+        command(t, "at 0:00")
+        t.wait_for(lambda lines: "PAST" in lines[0])
+        t.wait_for("is not known: the agent had not looked by this instant")
+        assert "smaps" not in t.text(), t.text()
+
+
+@mostly_waits
+def t_a_peak_of_now_is_where_live_is():
+    with phases() as t:
+        for live in (" Live 25.0M ", " Live 21.9M "):
+            os.kill(t.child, signal.SIGUSR1)
+            line = t.wait_for(lambda lines, live=live: lines[2].startswith(live) and lines[2], 15)
+        assert re.search(r"Peak 25\.0M \d+ s ago", line), line
+
+
+@test
+def t_of_a_thread_only_what_is_known_of_it():
+    """Rates and what was ever allocated are of all threads together: they are not shown as one's."""
+    agent = Synthetic("--past", 60)
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("2")
+        t.wait_for(re.compile(r"^.\s+\S+\s+[\d,]+\s+\S+\s+[\d.]+k? ▼ ", re.M))  # LIVE, BLOCKS, SELF, CALLS/s
+        t.keys("6")
+        t.wait_for(re.compile(r"^>.* \d+ +\S+$", re.M))
+        t.wait_gone("LIVE is asked for")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"filter: thread:\d+"))
+        t.wait_for(re.compile(r"^.\s+\S+\s+[\d,]+\s+\S+\s{5,}▼ ", re.M))
+        t.wait_for(re.compile(r"in all, by all threads\."))
+
+
+@test
+def t_a_row_of_several_has_no_detail():
+    """It has no call path of its own: not that of the whole program either."""
+    agent = Synthetic("--past", 60, "--still", "--wide", 2000)
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("2")
+        t.wait_for("main")
+        t.wait_gone("symbols ", 20)
+        t.wait_for(re.compile(r" \.\.\. [\d,]+ more"))  # the heaviest path is open
+        t.keys("G", "Up", "Up")
+        t.wait_for(lambda lines: re.search(r" \.\.\. [\d,]+ more", selected(lines) or ""))
+        for key in ("v", "z", "+"):
+            t.keys(key)
+            t.wait_for("this row is several")
+            t.keys("Escape")
+            t.wait_gone("this row is several")
+        assert "Detail" not in t.lines()[3], t.text()
+
+
+@mostly_waits
+def t_a_leaf_says_that_it_opens_nothing():
+    agent = Synthetic("--past", 60, "--still")
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("2", "/")
+        t.type("png_read")
+        t.wait_for(re.compile("[1-9][0-9]* hits?"))
+        t.keys("Enter")
+        t.wait_for(re.compile("^>.*png_read_row", re.M))
+        for key in ("z", "+", "*"):
+            t.keys(key)
+            t.wait_for("nothing is below this row")
+
+
+@mostly_waits
+def t_what_is_said_is_over_with_what_ended_it():
+    agent = Synthetic("--past", 60)
+    with view(agent) as t:
+        t.wait_for("[1 Overview]")
+        t.keys("p")
+        t.wait_for("the display is paused")
+        t.keys("p")
+        t.wait_for("the display goes on")
+        t.wait_for(lambda lines: "PAUSED" not in lines[0])
+
+
+main()

@@ -1,0 +1,357 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_processes.py - the processes of a tree on the screen: who is named, who is folded, what Enter shows, what a mark and q do."""
+import os
+import re
+import subprocess
+import sys
+
+from harness import MEMTOP, TARGETS, at_end, main, run, temporary_folder, test, wait_for
+from term import Terminal, select_by_search, selected
+
+# Holds so many bytes, says so, and waits.
+HOLDS = """
+import signal, sys
+keep = [bytearray(int(size)) for size in sys.argv[1:]]
+signal.pause()
+"""
+
+# Three workers: one of them grows by 4 MB a second.
+WORKERS = """
+import multiprocessing, time
+def work(size):
+    keep = []
+    while True:
+        keep.append(bytearray(size))
+        time.sleep(0.1)
+if __name__ == "__main__":
+    workers = [multiprocessing.Process(target=work, args=(size,)) for size in (10, 400000, 20)]
+    for w in workers:
+        w.start()
+    for w in workers:
+        w.join()
+"""
+
+
+# A row of the list: it has lived for two seconds.
+MATTERS = re.compile(r" ([2-9]|\d\d)(\.\d)? s +python3$", re.M)
+
+
+def folder():
+    path = temporary_folder()
+    for name, text in (("holds.py", HOLDS), ("workers.py", WORKERS)):
+        with open(f"{path}/{name}", "w", encoding="ascii") as f:
+            f.write(text)
+    return path
+
+
+def end_all(session):
+    """Whatever of the tree is left: its first process leads a session."""
+    subprocess.run(["pkill", "-KILL", "-s", str(session)], check=False)
+
+
+def run_tree(command, size=(120, 36), env=None, options=(), term="tmux-256color"):
+    """memtop run in a shell that says how it ended; (terminal, pid of the first)."""
+    t = Terminal(["sh", "-c", '"$@"; echo status=$?; exec sleep 60', "sh", MEMTOP, "run", *options, "--", *command], *size,
+                 env={"XDG_STATE_HOME": temporary_folder(), **(env or {})}, term=term)
+    pid = int(t.wait_for(re.compile(r"\[(\d+)\] ")).group(1))
+    at_end(end_all, pid)
+    return t, pid
+
+
+def shell(path, *sizes, **named):
+    """A shell that only waits for a program that holds 12 MB, or so much."""
+    sizes = sizes or (12000000,)
+    return run_tree(["sh", "-c", f"/usr/bin/python3 {path}/holds.py {' '.join(map(str, sizes))}; true"], **named)
+
+
+def open_list(t):
+    t.keys("P")
+    t.wait_for(re.compile(r"LIVE .* PROCESS"))
+
+
+def name_of(lines):
+    """The process that the header names: (name, pid)."""
+    m = re.match(r" memtop  (\S+) \[(\d+)\]", lines[0])
+    return m and (m.group(1), int(m.group(2)))
+
+
+def is_shown(t, name):
+    return t.wait_for(lambda lines: (name_of(lines) or ("", 0))[0] == name and name_of(lines)[1])
+
+
+@test
+def t_line_2_leads_from_a_waiting_shell_to_its_program():
+    t, pid = shell(folder(), size=(80, 24))
+    with t:
+        t.wait_for(f"sh [{pid}]  +1: P lists  LIVE")
+        hint = t.wait_for(re.compile(r"python3 \[(\d+)\] holds more: 1\d\.\d+M; P$", re.M))
+        child = int(hint.group(1))
+        open_list(t)
+        row = selected(t.lines())
+        assert re.match(rf"> +1\d\.\dM .* {child} running +python3", row), row
+        t.keys("Enter")
+        assert is_shown(t, "python3") == child
+        t.wait_for("[1 Over")
+        t.wait_for(re.compile(r"Live 1\d\.\dM"))
+        assert "holds more" not in t.text(), t.text()
+
+
+@test
+def t_another_one_that_grows_is_named_with_its_rate():
+    t, _ = run_tree(["/usr/bin/python3", f"{folder()}/workers.py"])
+    with t:
+        hint = t.wait_for(re.compile(r"python3 \[(\d+)\] grows more: \+\d+(\.\d+)?M/min; P$", re.M), 20)
+        open_list(t)
+        row = selected(t.lines())
+        assert f" {hint.group(1)} running" in row and row.endswith("(fork)"), row
+        t.keys("o")
+        t.wait_for("/MIN▼")
+        first = t.wait_for(lambda lines: next((x for x in lines if "running" in x), None))
+        assert f" {hint.group(1)} running" in first, t.text()
+        t.keys("<")
+        t.wait_for("LIVE▼")
+        t.keys("r")
+        t.wait_for("LIVE▲")
+        t.keys("o")
+        t.wait_for("PEAK▼")
+        t.keys("o")
+        t.wait_for("IN ALL▼")
+        t.keys("o")
+        t.wait_for("PROCESS▼")
+
+
+@test
+def t_coming_back_finds_the_place():
+    t, _ = shell(folder(), 12000000, 300000)
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        t.keys("Enter")
+        is_shown(t, "python3")
+        t.keys("3")
+        t.wait_for("[3 Sites]")
+        t.wait_for("PyDict_SetDefault")
+        select_by_search(t, "PyDict_SetDefault")
+        open_list(t)
+        t.keys("Home", "Enter")
+        is_shown(t, "sh")
+        t.wait_for("[1 Over")
+        open_list(t)
+        t.keys("Enter")
+        is_shown(t, "python3")
+        t.wait_for("[3 Sites]")
+        t.wait_for(lambda lines: selected(lines) and "PyDict_SetDefault" in selected(lines))
+
+
+@test
+def t_a_mark_is_set_in_all_with_one_name():
+    t, _ = shell(folder())
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        t.wait_for(MATTERS)
+        t.keys("Escape")
+        t.wait_gone("PROCESS")
+        t.keys("s")
+        t.wait_for("mark asked for in 2 processes; d compares")
+        t.keys("5")
+        name = t.wait_for(re.compile(r"> A +m1 +(\d\d:\d\d:\d\d) ")).group(1)
+        t.wait_for("m1 in 2 processes")
+        open_list(t)
+        t.keys("Enter")
+        is_shown(t, "python3")
+        t.wait_for("[5 Marks]")
+        t.wait_for(re.compile(rf"m1 +{name} "))
+
+
+@test
+def t_a_daemon_goes_on_when_its_starter_ends():
+    path = temporary_folder()
+    folders = "".join(f"{kind}_temp_path {path};" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+    with open(f"{path}/conf", "w", encoding="ascii") as f:
+        f.write(f"daemon on; worker_processes 2; pid {path}/pid; error_log {path}/error; events {{}}\n"
+                f"http {{ access_log off; {folders} server {{ listen unix:{path}/socket; }} }}\n")
+    t, pid = run_tree(["nginx", "-c", f"{path}/conf"], size=(80, 24))
+    with t:
+        master = int(wait_for(lambda: open(f"{path}/pid", encoding="ascii").read(), 20))
+        at_end(end_all, master)
+        t.wait_for(f"nginx [{pid}]  +3: P lists  EXITED 0 at")
+        t.wait_for(re.compile(r"nginx \[\d+\] runs on and holds \d\S+[KM]; P$", re.M))
+        open_list(t)
+        t.wait_for(lambda lines: sum(" running " in x and "nginx  (fork)" in x for x in lines) == 3)
+        t.keys("Enter")
+        other = t.wait_for(lambda lines: name_of(lines) and name_of(lines)[1] != pid and name_of(lines)[1])
+        t.wait_for(f"nginx [{other}]  +2: P lists  LIVE")
+        t.keys("q")
+        t.wait_for("3 processes run.  l: leave them running  s: stop them")
+        t.keys("s")
+        t.wait_for("status=0", 20)
+        wait_for(lambda: not os.path.exists(f"/proc/{master}"), 20, "the daemon's end")
+
+
+@test
+def t_what_runs_on_is_named_when_it_is_left():
+    t, pid = shell(folder())
+    with t:
+        t.wait_for("holds more")
+        t.keys("q")
+        t.wait_for("2 processes run.  l: leave them running  s: stop them")
+        t.keys("l")
+        t.wait_for("status=0")
+        t.wait_for(f"memtop: sh: runs on as process {pid}")
+
+
+@test
+def t_a_build_is_folded_by_name():
+    path = temporary_folder()
+    for i in range(3):
+        with open(f"{path}/f{i}.c", "w", encoding="ascii") as f:
+            f.write(f"int f{i};\n")
+    with open(f"{path}/Makefile", "w", encoding="ascii") as f:
+        f.write("all: f0.o f1.o f2.o\n\t@read wait <wait\n%.o: %.c\n\tgcc -c -o $@ $<\n")
+    os.mkfifo(f"{path}/wait")
+    t, pid = run_tree(["make", "-j2", "-C", path], size=(80, 24))
+    with t:
+        t.wait_for(f"make [{pid}]")
+        open_list(t)
+        t.wait_for("cc1: 3 ended, peak", 30)
+        t.wait_for("as: 3 ended, peak", 30)
+        t.keys("/")
+        t.type("cc1")
+        t.keys("Enter")
+        t.wait_for(lambda lines: selected(lines) and "cc1: 3 ended" in selected(lines))
+        t.keys("Escape", "Right")
+        t.wait_for(lambda lines: sum(re.search(r"exited 0 +cc1$", x) is not None for x in lines) == 3)
+        t.keys("Down", "Enter")
+        t.wait_for(re.compile(r"cc1 \[\d+\]: .*(ended|matter)"))
+        t.keys("Left")
+        t.wait_for(lambda lines: not any(re.search(r"exited 0 +cc1$", x) for x in lines))
+        assert "cc1: 3 ended" in selected(t.lines()), t.text()
+        with open(f"{path}/wait", "w", encoding="ascii") as f:
+            f.write("go\n")
+        t.wait_for("EXITED 0")
+        t.wait_for(re.compile(rf"make \[{pid}\]  1\d ended: P  EXITED 0"))
+
+
+@test
+def t_states_are_named():
+    path = folder()
+    t, _ = run_tree(["sh", "-c", f"/usr/bin/python3 -c 'import os; os.kill(os.getpid(), 11)'; /usr/bin/python3 -c 'exit(3)'; "
+                     f"/usr/bin/python3 {path}/holds.py 100; true"])
+    with t:
+        t.wait_for("+1: P lists")
+        open_list(t)
+        t.wait_for(re.compile(r"SIGSEGV .* python3"))
+        t.wait_for(re.compile(r"exited 3 .* python3"))
+        t.wait_for(re.compile(r"running .* python3"))
+
+
+@test
+def t_what_cannot_be_followed_is_named_with_the_reason():
+    path = folder()
+    t, _ = run_tree(["sh", "-c", f"{TARGETS}/contain; /usr/bin/python3 {path}/holds.py 100; true"])  # a static program
+    with t:
+        t.wait_for("+1: P lists")
+        open_list(t)
+        t.wait_for(re.compile(r"not followed .* contain  statically linked"))
+        t.keys("End")
+        t.wait_for(lambda lines: selected(lines) and "contain" in selected(lines))
+        t.wait_for(re.compile(r"^ statically linked: no agent can be preloaded into it", re.M))
+        t.keys("Enter")
+        t.wait_for(re.compile(r"contain \[\d+\]: .*statically linked"))
+
+
+@test
+def t_a_session_saved_from_another_process_has_the_tree():
+    path = folder()
+    t, _ = shell(path)
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        t.wait_for(MATTERS)
+        t.keys("Enter")
+        is_shown(t, "python3")
+        t.wait_for("[1 Over")
+        t.keys("w")
+        t.wait_for("Save as")
+        t.keys("C-u")
+        t.type(f"{path}/a.mtop")
+        t.keys("Enter")
+        t.wait_for(f"saved: {path}/a.mtop")
+    table = run([MEMTOP, "report", f"{path}/a.mtop"]).stdout
+    assert re.search(r"1\d\.\dM .* running +python3 ", table) and re.search(r"running +sh ", table), table
+
+
+@test
+def t_every_size_names_each_process_and_what_it_holds():
+    t, pid = shell(folder())
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        for width, height in ((40, 10), (80, 24), (200, 60), (120, 36)):
+            t.resize(width, height)
+            t.wait_for(lambda lines: any(re.match(r".*1\d\.\dM .*python3$", x) for x in lines), what=f"{width}x{height}")
+            t.wait_for(re.compile(r"^ All: 1\d\.\dM live, 2 run of 2|^ 1\d\.\dM live, 2 run of 2", re.M))
+            assert len(t.lines()[0]) <= width and "sh" in t.lines()[0], t.text()
+    for options, env in ((("--ascii",), {}), ((), {"NO_COLOR": "1"})):
+        t, pid = shell(folder(), size=(80, 24), options=options, env=env)
+        with t:
+            t.wait_for("holds more")
+            open_list(t)
+            t.wait_for(re.compile(rf"{pid} running +sh  \(shown\)"))
+            assert not options or all(ord(c) < 128 for c in t.text()), t.text()
+
+
+@test
+def t_the_mouse_opens_the_list_and_a_row():
+    t, _ = shell(folder(), term="xterm-256color")
+    with t:
+        t.wait_for("holds more")
+        t.mouse(t.lines()[1].index("holds more"), 1)
+        t.wait_for(re.compile(r"LIVE .* PROCESS"))
+        line = next(i for i, x in enumerate(t.lines()) if x.endswith("sh  (shown)"))
+        t.mouse(60, line)
+        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith("sh  (shown)"))
+        t.mouse(60, line + 1)
+        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith("python3"))
+        t.mouse(60, line + 1)
+        is_shown(t, "python3")
+
+
+@test
+def t_a_recorded_tree_opens_with_all_its_processes():
+    path, two = folder(), "/usr/bin/python3 -c 'keep = bytearray(int(20e6))'; /usr/bin/python3 -c pass; true"
+    run([MEMTOP, "record", "-o", f"{path}/a.mtop", "--", "sh", "-c", two])
+    with Terminal([MEMTOP, "open", f"{path}/a.mtop"], 80, 24) as t:
+        t.wait_for(re.compile(r" memtop  sh \[\d+\]  2 ended: P  EXITED 0"))
+        t.wait_for(re.compile(r"python3 \[\d+\] held more: (19|20)\.\d+M; P$", re.M))
+        open_list(t)
+        t.wait_for("All: ")
+        t.keys("Enter")
+        is_shown(t, "python3")
+        t.keys("2")
+        t.wait_for(re.compile(r"\[2 Tree\](.|\n)*^> +\d.* A python3", re.M))
+        open_list(t)
+        t.keys("End", "Enter")  # the short one
+        t.wait_for(re.compile(r"python3 \[\d+\]: .*only its totals"))
+        t.keys("Home", "Enter")
+        is_shown(t, "sh")
+    with Terminal([MEMTOP, "open", "--process", "python3", f"{path}/a.mtop"], 80, 24) as t:
+        is_shown(t, "python3")
+        open_list(t)
+        t.wait_for(re.compile(r"^> .*python3  \(shown\)", re.M))
+
+
+@test
+def t_without_following_there_is_one_process():
+    t, pid = shell(folder(), options=["--no-follow"])
+    with t:
+        t.wait_for(f"sh [{pid}]")
+        open_list(t)
+        t.wait_for("1 run of 1")
+        assert "python3" not in t.text(), t.text()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,208 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_run_view.py - memtop run on the screen: the program's output, leaving it, stopping it; the chooser."""
+import json
+import os
+import re
+
+from harness import MEMTOP, at_end, kill, main, run, temporary_folder, test, wait_for
+from term import Terminal
+
+PROGRAM = """
+import os, sys, time
+print("hello from", os.getpid(), flush=True)
+keep = []
+while True:
+    keep.append(bytearray(5000))
+    print("line", len(keep), "\\x1b[31mred\\x1b[0m", flush=True)
+    time.sleep(0.02)
+"""
+
+
+def alive(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+def run_view(size=(120, 36), program=PROGRAM, env=None):
+    path = f"{temporary_folder()}/program.py"
+    with open(path, "w", encoding="ascii") as f:
+        f.write(program)
+    t = Terminal(["sh", "-c", f"{MEMTOP} run /usr/bin/python3 {path}; echo status=$?; exec sleep 60"], *size, env=env)
+    t.wait_for("[1 Over")
+    t.keys("8")
+    t.wait_for("[8 Out")
+    t.keys("g")
+    pid = int(t.wait_for(re.compile(r"hello from (\d+)")).group(1))
+    at_end(kill, pid)
+    return t, pid
+
+
+def select(chooser, pid):
+    """Down by one row at a time, each seen: others may have agents, too."""
+    def at(lines):
+        return next((int(m.group(1)) for m in (re.match(r"> +(\d+) ", x) for x in lines) if m), None)
+
+    chooser.keys("Home")
+    while (here := chooser.wait_for(at)) != pid:
+        chooser.keys("Down")
+        chooser.wait_for(lambda lines, was=here: at(lines) not in (None, was))
+
+
+@test
+def t_output_is_followed_without_control_sequences():
+    t, _ = run_view()
+    with t:
+        t.wait_for(re.compile(r"^ line 3 red$", re.M))
+        t.keys("G")
+        t.wait_for("following")
+        first = int(t.wait_for(re.compile(r"line (\d+)")).group(1))
+        t.wait_for(lambda lines: int(re.search(r"line (\d+)", "\n".join(lines)).group(1)) > first + 20)
+        t.keys("Up")
+        t.wait_for("End follows")
+        t.keys("/")
+        t.type("line 7 ")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"^\*line 7 red", re.M))
+
+
+@test
+def t_leave_it_running():
+    t, pid = run_view()
+    with t:
+        t.keys("1", "q")
+        t.wait_for("leave it running")
+        t.keys("Escape")
+        t.wait_gone("leave it running")
+        t.keys("q")
+        t.wait_for("leave it running")
+        t.keys("l")
+        t.wait_for("status=0")
+        assert alive(pid), "the program went with memtop"
+        t.wait_for(re.compile(rf"memtop: /usr/bin/python3: runs on as process {pid}; memtop -p {pid} watches it again"))
+
+
+@test
+def t_stop_it():
+    t, pid = run_view((80, 24))
+    with t:
+        t.keys("1", "q")
+        t.wait_for("stop it")
+        t.keys("s")
+        t.wait_for("status=")
+        wait_for(lambda: not alive(pid), 10, "the program's end")
+
+
+# On SIGTERM it allocates 7,000,000 bytes more, and ends by itself when `gate` has a line.
+LAST_WORDS = """
+import os, signal, sys
+def last(*_):
+    keep.append(bytearray(7000000))
+    print("allocated", flush=True)
+    open(GATE).readline()
+    os._exit(7)
+keep = []
+signal.signal(signal.SIGTERM, last)
+print("hello from", os.getpid(), flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def gated():
+    gate = temporary_folder() + "/gate"
+    os.mkfifo(gate)
+    return gate, LAST_WORDS.replace("GATE", repr(gate))
+
+
+def stop(t):
+    t.keys("1", "q")
+    t.wait_for("stop it")
+    t.keys("s")
+    t.wait_for("its last state is waited for")
+
+
+@test
+def t_stop_it_keeps_its_last_state():
+    state = temporary_folder()
+    gate, program = gated()
+    t, _ = run_view(program=program, env={"XDG_STATE_HOME": state})
+    with t:
+        stop(t)
+        t.keys("8")
+        t.wait_for("allocated")
+        with open(gate, "w", encoding="ascii") as f:
+            f.write("go\n")
+        t.wait_for("status=7")
+        t.wait_for("memtop open --last shows its last state")
+    sessions = [f"{state}/memtop/{name}" for name in os.listdir(state + "/memtop") if name.endswith(".mtop")]
+    assert len(sessions) == 1, sessions
+    report = json.loads(run([MEMTOP, "report", "--format", "json", sessions[0]]).stdout)
+    assert report["totals"]["live_bytes"] > 7000000, report["totals"]
+    assert (report["program"]["state"], report["program"]["status"]) == ("exited", 7), report["program"]
+
+
+@test
+def t_keys_live_while_it_stops_and_q_leaves():
+    """What does not end is not waited for when q is pressed again, and not for long when it is not."""
+    t, pid = run_view(program=gated()[1])
+    with t:
+        stop(t)
+        t.keys("2", "q")
+        screen = "\n".join(t.wait_for(lambda lines: lines if any("status=0" in x for x in lines) else None))
+        assert f"process {pid} was asked to end (SIGTERM)" in screen, screen
+        assert alive(pid)
+
+
+@test
+def t_what_ends_slowly_does_not_run_on():
+    deaf = PROGRAM.replace("import os, sys, time", "import os, signal, sys, time\nsignal.signal(signal.SIGTERM, signal.SIG_IGN)")
+    t, pid = run_view(program=deaf)
+    with t:
+        t.keys("1", "q")
+        t.wait_for("stop it")
+        t.keys("s")
+        screen = "\n".join(t.wait_for(lambda lines: lines if any("status=" in x for x in lines) else None))
+        assert f"process {pid} was asked to end (SIGTERM)" in screen and "runs on" not in screen, screen
+        assert alive(pid)
+
+
+@test
+def t_interrupt_never_reaches_the_program():
+    t, pid = run_view()
+    with t:
+        t.keys("C-c")
+        t.wait_for("status=130")
+        t.wait_for(f"runs on as process {pid}")
+        assert alive(pid), "^C reached the program"
+
+
+@test
+def t_chooser_lists_and_watches():
+    t, pid = run_view()
+    with t:
+        t.keys("Q")
+        t.wait_for("status=0")
+        with Terminal([MEMTOP], 100, 24) as c:
+            c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M))
+            select(c, pid)
+            c.keys("Enter")
+            c.wait_for(f"[{pid}]")
+            c.wait_for("LIVE")
+            for key in ("Enter", "q"):  # P: its own processes; below them all others, of which another, or none: back to the same
+                c.keys("P")
+                c.wait_for(re.compile(r"^> .*another program", re.M))
+                c.keys("Enter")
+                c.wait_for("processes that have an agent")
+                c.wait_for(re.compile(rf"^>? +{pid} +[0-9.]+[KM]", re.M))
+                select(c, pid)
+                c.keys(key)
+                c.wait_for(f"[{pid}]")
+                c.wait_for("[1 Over")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,163 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""test_travel.py - back in time: what the views say of an instant is what they said then."""
+import os
+import re
+import signal
+
+from harness import BUILD, MEMTOP, main, temporary_folder, test
+from term import Terminal, command, running
+
+FIRST = r"(0|[\d.]+K|[1-6]\.\dM)"  # somewhere on the way to the first phase's end
+PHASES = ["6.2M", "25.0M", "21.9M"]  # s_phases.c, in whole blocks
+
+
+def kept_in(folder, program="tests/targets/s_phases wait"):
+    return running(f"{BUILD}/{program}".split(), env={"XDG_STATE_HOME": folder, "HOME": folder})
+
+
+def live_is(t, text, state):
+    t.wait_for(lambda lines: re.search(state, lines[0]) and re.match(f" Live {text} ", lines[2]), 15, f"{state} with {text} live")
+
+
+def phases(t):
+    """All three, with a mark in each."""
+    live_is(t, PHASES[0], "LIVE")
+    for i, live in enumerate(PHASES):
+        if i:
+            os.kill(t.child, signal.SIGUSR1)
+            live_is(t, live, "LIVE")
+        t.keys("s")
+        t.keys("5")
+        t.wait_for(re.compile(rf"^[ >].* m{i + 1} .* {re.escape(live)} ", re.M), 15)
+        t.keys("1")
+
+
+def held(t, name):
+    """LIVE of the Tree's or of Sites' row of a function."""
+    row = re.search(rf"^.\s*([\d.]+[KMG]?) .*{name}", t.text(), re.M)
+    return row and row.group(1)
+
+
+@test
+def t_every_view_shows_the_instant():
+    with kept_in(temporary_folder()) as t:
+        phases(t)
+        t.keys("2")
+        t.wait_for(lambda lines: held(t, "later_phase") and held(t, "early_phase"))
+        t.type("/early_phase")
+        t.keys("Enter")
+        t.wait_for(re.compile(r"^>.*early_phase", re.M))
+        want = [("6.2M", None), ("6.2M", "18.8M"), ("3.1M", "18.8M")]
+        for i in (2, 0, 1, 0, 2, 1):
+            command(t, f"at m{i + 1}")
+            live_is(t, PHASES[i], r"PAST 0:\d\d:\d\d(\.\d\d\d)?, \d+(\.\d\d\d)? s ago")
+            t.wait_for(lambda lines, i=i: [held(t, n) for n in ("early_phase", "later_phase")] ==
+                       list(want[i]), 10, f"{want[i]} of the phases at m{i + 1}")
+            assert re.search(r"^>.*early_phase", t.text(), re.M), "the selection moved\n" + t.text()
+        t.keys("3")
+        t.wait_for(lambda lines: "[3 Sites]" in t.text() and held(t, "early_phase") == "6.2M")
+        t.keys("4")
+        t.wait_for(re.compile(r"25\.0M.*s_phases"))
+        t.keys("5")  # marks: those that were set by then
+        t.wait_for(lambda lines: re.search(r"^.* m1  ", t.text(), re.M) and not re.search(r"^.* m3  ", t.text(), re.M))
+        assert not re.search(r" \d{4,}", t.text()), t.text()
+        t.keys("Escape", "Escape")  # the search, then the past
+        live_is(t, PHASES[2], "LIVE")
+        t.wait_for(re.compile(r"^.* m3  ", re.M))
+        os.kill(t.child, signal.SIGUSR1)
+        t.wait_for("EXITED 0")
+        command(t, "at m1")  # of a program that ended, too
+        live_is(t, PHASES[0], "PAST")
+        command(t, "at now")
+        t.wait_for("EXITED 0")
+
+
+@test
+def t_a_diff_comes_along_as_far_as_its_marks_do():
+    with kept_in(temporary_folder()) as t:
+        phases(t)
+        t.keys("5", "g", "Down", "Space", "G", "Space", "Enter")
+        t.wait_for(lambda lines: "[2 Tree]" in t.text() and "since m1" in t.text())
+        for _ in range(2):
+            command(t, "at m2")
+            t.wait_for(re.compile(r"since m1(.*\n)+.*\+18\.8M .*later_phase"))
+            command(t, "at 0:00")  # there was no m1
+            t.wait_for(lambda lines: "PAST" in lines[0] and "since m1" not in t.text())
+        t.keys("Escape")
+        live_is(t, PHASES[2], "LIVE")
+        t.wait_for(re.compile(r"since m1(.*\n)+.*-3\.1M .*early_phase"))
+
+
+@test
+def t_by_the_cursor_and_back():
+    with kept_in(temporary_folder()) as t:
+        phases(t)
+        t.keys("3", "[")
+        t.wait_for("PAST")
+        t.keys(*["["] * 70)  # to the begin of the graph: the first thing that is known
+        live_is(t, FIRST, "PAST 0:00:00")
+        t.keys(*["]"] * 90)
+        live_is(t, PHASES[2], "LIVE")
+        t.keys("1", "Tab", "Home")  # the graph's own keys do the same
+        live_is(t, FIRST, "PAST 0:00:00")
+        t.keys("End")
+        live_is(t, PHASES[2], "LIVE")
+        for wrong in ("", "m9", "yesterday", "1:2:3:4", "-", "-5x"):
+            command(t, f"at {wrong}")
+            t.wait_for("at: 0:12:09, -2m, a mark or now")
+            t.keys("Escape")
+        command(t, "at -1s")
+        t.wait_for(re.compile(r"PAST 0:\d\d:\d\d(\.\d\d\d)?, [1-3](\.\d\d\d)? s ago"))
+        t.keys("p")  # paused, it stays
+        t.wait_for("PAUSED")
+        t.keys("p", "Escape")
+        live_is(t, PHASES[2], "LIVE")
+
+
+@test
+def t_a_file_has_its_past():
+    folder = temporary_folder()
+    with kept_in(folder) as t:
+        phases(t)
+        os.kill(t.child, signal.SIGUSR1)
+        t.wait_for("EXITED 0")
+        t.keys("Q")
+        t.wait_exit()
+    name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
+    with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36) as t:
+        t.wait_for("EXITED 0")
+        for i in (1, 0, 2):
+            command(t, f"at m{i + 1}")
+            live_is(t, PHASES[i], "PAST")
+        t.keys("Escape")
+        t.wait_for("EXITED 0")
+
+
+@test
+def t_a_file_of_a_leak_gets_its_verdict():
+    """Growth is that of the whole time of the file, not of the moment at which it is opened."""
+    folder = temporary_folder()
+    with kept_in(folder, "demo/mapd") as t:
+        t.wait_for(re.compile(r"GROWING .* for (2[5-9]|[3-9]\d) s, steady.*new_vertex_array"), 90)
+        t.keys("Q")
+        t.wait_exit()
+    name = next(f for f in os.listdir(f"{folder}/memtop") if f.endswith(".mtop"))
+    with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36) as t:
+        t.wait_for(re.compile(r"GROWING .*steady.*new_vertex_array"))
+        t.wait_for(re.compile(r"^>.*steady.*new_vertex_array", re.M))
+    # A look at growth on the way that does not fit into a slice is gone on with.
+    with Terminal([MEMTOP, "open", f"{folder}/memtop/{name}"], 120, 36, env={"MEMTOP_TEST_STEPS": "20"}) as t:
+        t.wait_for(re.compile(r"GROWING .*steady.*new_vertex_array"), 60)
+
+
+@test
+def t_without_a_session_there_is_no_way_back():
+    with kept_in("/proc/none") as t:
+        t.wait_for(lambda lines: lines[2].startswith(" Live 6.2M "), 15)
+        t.keys("[")
+        t.wait_for("no session is kept of this program")
+        assert "PAST" not in t.lines()[0]
+
+
+main()

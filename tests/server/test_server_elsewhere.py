@@ -1,0 +1,305 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""Where the server is a child of its target, as process 1 of a container, and where it cannot be at all (an emulator: test_arm64.py).
+And where a new one must start: a child that lives on its own."""
+import os
+import signal
+import subprocess
+
+import wire
+from client import Client, run_watched
+from elsewhere import listening
+from harness import (AGENT, MEMTOP, TARGETS, Skip, environment, main, mostly_waits, need, report, run, start,
+                     temporary_folder, test, wait_for, wait_for_session)
+from obedient import PROGRAM, Obedient
+from refuse import ERRNO, VFORK, refuse
+
+
+def process_one():
+    """The target as process 1 of a namespace; its name ends in .1 there."""
+    need("unshare")
+    if run(["unshare", "-p", "-f", "--mount-proc", "true"]).returncode:
+        raise Skip("no namespace may be made here")
+    name = f"@memtop-test-one-{os.getpid()}.%p"
+    inner = ["unshare", "-p", "-f", "--mount-proc", "env", f"LD_PRELOAD={AGENT}", f"MEMTOP_OPTIONS=listen={name}"]
+    p = Obedient(watched=False, command=inner)
+    p.name = name.replace("%p", "1")
+    return p
+
+
+def in_container(profile):
+    """The same under the filter and the capabilities of an engine."""
+    p = Obedient(command=[os.path.join(TARGETS, "contain"), "--profile", profile, "--pid1", "--"], wait=False,
+                 options=f"listen=@memtop-test-{profile}-{os.getpid()}.%p")
+    assert p.answer() == "ready"
+    p.name = f"@memtop-test-{profile}-{os.getpid()}.1"
+    return p
+
+
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+        return [int(c) for c in f.read().split()]
+
+
+@test
+def t_process_one():
+    p = process_one()
+    c = p.viewer().until_complete()
+    assert c.hello["pid"] == 1 and c.process["threads"] == 1, (c.hello, c.process)
+    p.do("W", "ECHILD")
+    p.do("w", "0")  # __WALL: the server, which is its child, for its orphans would be
+    p.do("c", "3")
+    p.do("a 10 100")
+    p.tell("x 3")
+    c.until_final()
+    assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
+    assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
+    assert p.process.wait(10) == 3
+
+
+@mostly_waits
+def t_process_one_that_is_killed():
+    """The kernel ends its server at once. A recording says that the link broke, and never that it exited."""
+    p = process_one()
+    path = temporary_folder() + "/t.mtop"
+    recording = start([MEMTOP, "record", "-o", path, p.name], env=environment(), stderr=subprocess.PIPE)
+    wait_for_session(path)
+    os.kill(children(p.process.pid)[0], signal.SIGKILL)
+    recording.wait(60)
+    program = report(path)["program"]
+    assert (program["state"], program["status"], program["signal"]) == ("link_lost", None, None), program
+
+
+
+@test
+def t_process_one_of_a_container():
+    """Its server is a process with a table of its own: nothing of it is seen, closed or filtered with the program's."""
+    for profile in ("docker", "podman"):
+        p = in_container(profile)
+        c = p.viewer().until_complete()
+        one = children(p.process.pid)[0]
+        server, = children(one)
+        with open(f"/proc/{one}/status", encoding="utf-8") as f:
+            assert "Threads:\t1\n" in f.read()
+        assert sorted(os.listdir(f"/proc/{one}/fd")) == ["0", "1", "2"], profile
+        p.do("W", "ECHILD")
+        p.do("c", "3")
+        p.do("a 10 100")
+        with open(f"/proc/{server}/stat", encoding="utf-8") as f:
+            assert f.read().rpartition(")")[2].split()[35] == "0", "the server has an exit signal"
+        p.tell("_ 3")
+        c.until_final()
+        assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
+        assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
+        assert p.process.wait(10) == 3
+
+
+@test
+def t_filter_of_its_own():
+    """Whatever that lets pass, it ends as without the agent: what the server calls it need not, and nothing is asked at the end."""
+    for kind in [], ["--pid1"], ["--init"], ["--pid1", "--profile", "docker"]:
+        name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}"
+        for command in ("y", "z"):
+            p = Obedient(command=[os.path.join(TARGETS, "contain"), *kind, "--"], options=f"listen={name}")
+            p.name = name
+            p.viewer().until_complete()
+            p.do(command, "0")
+            p.viewer("after the filter").until_complete()
+            p.tell("x 3")
+            assert p.process.wait(10) == 3, (kind, command, p.process.returncode)
+
+
+@test
+def t_process_one_executes_another_program():
+    for command in ("e", "E"):
+        p = process_one()
+        c = p.viewer().until_complete()
+        p.tell(f"{command} {PROGRAM}")
+        c.until_final()
+        assert c.state["state"] == wire.EXECED, c.state
+        assert p.answer() == "ready"
+        p.do("W", "ECHILD")
+        if command == "e":
+            assert p.viewer().until_complete().hello["pid"] == 1
+        assert p.end() == 0
+
+
+@test
+def t_process_one_executes_itself_often():
+    """Of the servers that ended at each exec no more than two are left, the last ones: nobody but the agent would reap them."""
+    p = process_one()
+    one = children(p.process.pid)[0]
+    for _ in range(8):
+        p.viewer().until_complete()
+        server = [c for c in children(one) if listed(c)]
+        p.tell(f"e {PROGRAM}")
+        assert p.answer() == "ready"
+        wait_for(lambda: not any(listed(c) for c in server), 20, "the end of its server")
+    left = [c for c in children(one) if not listed(c)]
+    assert len(left) <= 2, f"dead servers: {left}"
+    assert p.end() == 0
+
+
+@test
+def t_process_one_with_a_slow_viewer():
+    """Its server leaves the memory of what is gone without an orphan, which the new program would have to reap."""
+    p = process_one()
+    slow = p.viewer("slow", ack=False).until(lambda: True)
+    p.do("s 20000")
+    slow.pump(1)
+    one = children(p.process.pid)[0]
+    server, = children(one)
+    p.tell(f"E {PROGRAM}")
+    assert p.answer() == "ready"
+    heir = wait_for(lambda: [c for c in children(one) if c != server], 20, "the server in memory of its own")
+    p.do("W", "ECHILD")
+    slow.ack = True
+    slow.acknowledge()
+    slow.until_final(30)
+    wait_for(lambda: not any(listed(c) for c in heir), 20, "its end")
+    p.do("W", "ECHILD")
+    assert p.end() == 0
+
+
+def listed(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="utf-8") as f:
+            return f.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+FORKS = """
+import os, sys
+def child(): # as it sees itself; it lives until we say so
+    r, w = os.pipe(); r2, w2 = os.pipe(); pid = os.fork()
+    if not pid:
+        os.write(w, b"%d\\n" % os.getpid()); os.close(w2); os.read(r2, 1); os._exit(0)
+    return os.read(r, 20), pid, w2
+"""
+
+
+def same_with_and_without(code, before=(), says=""):
+    """What a Python program prints that way, plainly and under the agent."""
+    answers = []
+    for watched in (False, True):
+        agent = [f"LD_PRELOAD={AGENT}", "MEMTOP_OPTIONS=listen=@memtop-test.%p"] if watched else []
+        done = run([*before, "env", *agent, "/usr/bin/python3", "-c", FORKS + code])
+        answers.append((done.returncode, done.stdout))
+    assert answers[0] == answers[1], answers
+    assert answers[0][0] == 0, done.stderr
+    assert says in done.stderr, done.stderr
+    return answers[0][1]
+
+
+@test
+def t_children_in_another_namespace():
+    """unshare -p PROG: the first child of PROG is process 1 there, and PROG may fork for as long as that lives."""
+    need("unshare")
+    code = "print([child()[0] for _ in range(4)])"
+    out = same_with_and_without(code, ["unshare", "-p"], "unshare: use --fork")
+    assert "b'1\\n', b'2\\n', b'3\\n', b'4\\n'" in out, out
+
+
+@test
+def t_child_that_is_process_one_starts_nothing_at_once():
+    """Its parent, in another namespace, has no number there; that is not gone. So it lives its two seconds, and no pid is used."""
+    code = """
+import ctypes, time
+assert ctypes.CDLL(None).unshare(0x20000000) == 0
+r, w = os.pipe()
+if not os.fork():
+    begun, seen = time.monotonic(), [os.getpid()]
+    while len(seen) < 100 and time.monotonic() < begun + 1.5:
+        keep = [bytearray(n) for n in range(1000, 3000, 10)]
+        seen.append(os.fork())
+        if not seen[-1]: os._exit(0)
+        os.waitpid(seen[-1], 0)
+    os.write(w, repr(len(seen) > 2 and seen == list(range(1, len(seen) + 1)) or seen).encode()); os._exit(0)
+print(os.read(r, 1000)); os.wait()
+"""
+    assert same_with_and_without(code) == "b'True'\n"
+
+
+@test
+def t_process_one_main_ends_with_pthread_exit():
+    p = process_one()
+    p.viewer().until_complete()
+    p.tell("p")
+    assert p.process.wait(10) == 7
+
+
+@test
+def t_thread_where_a_process_is_refused():
+    """Even unshare() is: descriptors of its own, and the rights of its program."""
+    p = Obedient(preexec_fn=refuse(ERRNO, ("clone", VFORK), "unshare"), cwd="/")
+    c = p.viewer().until_complete()
+    thread, = [int(t) for t in os.listdir(f"/proc/{p.pid}/task") if int(t) != p.pid]
+    own, theirs = (sorted(os.listdir(f"/proc/{p.pid}/task/{t}/fd"), key=int) for t in (p.pid, thread))
+    assert own == ["0", "1", "2"] and len(theirs) == 2, (own, theirs)  # its socket, and one for c
+    assert all(os.readlink(f"/proc/{p.pid}/task/{thread}/fd/{n}").startswith("socket:") for n in theirs), theirs
+    p.do("c", "3")
+    p.do("a 10 100")
+    if not os.geteuid():
+        p.do("i 65534", "0")
+        wait_for(lambda: [users(p.pid, t) for t in (p.pid, thread)] == [["65534"] * 4] * 2, 10, "the thread's user")
+    c.until_complete()
+    c.until_complete()
+    p.tell("x 3")
+    c.until_final()
+    assert (c.state["state"], c.state["status"]) == (wire.EXITED, 3), c.state
+    assert any(c.slot_live(s) == (10, 1000) for s in c.counts)
+    assert p.process.wait(10) == 3
+
+
+def users(pid, tid):
+    with open(f"/proc/{pid}/task/{tid}/status", encoding="utf-8") as f:
+        return next(line.split()[1:] for line in f if line.startswith("Uid:"))
+
+
+@test
+def t_program_in_a_user_namespace():
+    """Nobody from outside can be told apart there: it does not wait for a viewer, and the report says why it is not in it."""
+    need("unshare")
+    if run(["unshare", "-U", "true"]).returncode:
+        raise Skip("no user namespace may be made here")
+    path = temporary_folder() + "/t.mtop"
+    done = run([MEMTOP, "record", "--options", "wait=600000", "-o", path, "--", "unshare", "-U", "sh", "-c", "echo here; exit 3"],
+               env=environment())
+    assert (done.returncode, done.stdout) == (3, "here\n"), done
+    warnings = report(path)["warnings"]
+    assert len([w for w in warnings if "followed by exec is not in this session" in w and "user namespace" in w]) == 1, warnings
+
+
+@test
+def t_forked_child_has_what_was_seen_before():
+    """Its session begins with all of its parent's blocks, also with those that viewers of its parent were told of long ago."""
+    p = Obedient()
+    p.do("a 7 1000")
+    c = p.viewer(tick_ns=20_000_000)
+    c.until(lambda: c.ticks > 5 and any(c.slot_live(s) == (7, 7000) for s in c.counts), "its blocks")
+    p.do("F 1")
+    with open(f"/proc/{p.pid}/task/{p.pid}/children", encoding="ascii") as f:
+        child = f.read().split()[0]
+    wait_for(lambda: listening(f"memtop-test.{child}"), 60, "its session")
+    c = Client(f"@memtop-test.{child}").until_complete()
+    assert any(c.slot_live(s) == (7, 7000) for s in c.counts), c.totals
+
+
+@test
+def t_forked_child_that_lives_on():
+    code = ("import os, time\npid = os.fork()\nif not pid:\n    keep = []\n    while True:\n"
+            "        keep.append(bytearray(777)); time.sleep(0.01)\nprint(pid, flush=True)\nos.waitpid(pid, 0)\n")
+    p = run_watched(["/usr/bin/python3", "-c", code], "listen=@memtop-test.%p", stdout=subprocess.PIPE)
+    child = int(p.stdout.readline())
+    parent = Client(f"@memtop-test.{p.pid}").until_complete()
+    c = Client(f"@memtop-test.{child}", who="child").until_complete()
+    assert c.hello["pid"] == child and parent.hello["pid"] == p.pid
+    os.kill(child, signal.SIGKILL)
+    c.until_final()
+    assert (c.state["state"], c.state["status"]) == (wire.SIGNALLED, 9), c.state
+    parent.until_final()
+    assert parent.state["state"] == wire.EXITED and p.wait(10) == 0
+
+
+main()

@@ -1,0 +1,265 @@
+#!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
+# SPDX-License-Identifier: MIT
+"""What the program can observe does not change because it is watched: each case runs with and without the
+agent, and must say the same."""
+import os
+import signal
+import subprocess
+import sys
+
+import container
+import wire
+from harness import Skip, main, run, temporary_folder, test, wait_for
+from client import preload, run_watched
+from obedient import Obedient
+
+
+# What wait() says, with __WALL where the server is no child of the target's.
+WAIT = "W" if container.AS_ONE else "w"
+
+
+def both(commands, **named):
+    """The answers without and with the agent."""
+    answers = []
+    for watched in (False, True):
+        p = Obedient(watched=watched, **named)
+        if watched:
+            p.viewer().until_complete()
+        answers.append([p.do(c, None) for c in commands])
+        p.end()
+    return answers
+
+
+@test
+def t_wait_says_no_child():
+    plain, watched = both([WAIT])
+    assert plain == watched == ["ECHILD"], (plain, watched)
+
+
+@test
+def t_subreaper_inherits_nothing():
+    plain, watched = both([WAIT.replace("w", "r").replace("W", "R"), WAIT])
+    assert plain == watched == ["ECHILD", "ECHILD"], (plain, watched)
+
+
+@test
+def t_started_as_subreaper_inherits_nothing():
+    container.unless_own_pids("it is not found by its pid")
+    code = ("import ctypes, os, sys; ctypes.CDLL(None).prctl(36, 1, 0, 0, 0); "
+            "os.environ.update(LD_PRELOAD=sys.argv[1], MEMTOP_OPTIONS=sys.argv[2]); os.execv(sys.argv[3], sys.argv[3:])")
+    env = preload("listen=@memtop-test.%p")
+    p = Obedient(watched=False, command=["/usr/bin/python3", "-c", code, env["LD_PRELOAD"], env["MEMTOP_OPTIONS"]])
+    p.viewer().until_complete()
+    p.do("W", "ECHILD")  # with __WALL it would see the server, its child
+    assert p.end() == 0
+
+
+@test
+def t_no_sigchld_no_children_in_proc():
+    p = Obedient()
+    p.viewer().until_complete()
+    with open(f"/proc/{p.pid}/task/{p.pid}/children") as f:
+        children = f.read().split()
+    # That of process 1 would fall to it, if it were not its child from the start.
+    children = [c for c in children if not (container.AS_ONE and is_server_of(int(c), p.pid))]
+    assert not children, f"the target has children: {children}"
+    with open(f"/proc/{p.pid}/status") as f:
+        status = dict(line.split(":", 1) for line in f)
+    assert status["Threads"].strip() == "1"
+    assert int(status["SigPnd"], 16) == int(status["ShdPnd"], 16) == 0
+    assert int(status["SigBlk"], 16) == 0
+
+
+@test
+def t_descriptors():
+    plain, watched = both(["c"])
+    assert plain == watched, (plain, watched)
+    p = Obedient()
+    c = p.viewer().until_complete()
+    assert sorted(os.listdir(f"/proc/{p.pid}/fd")) == ["0", "1", "2"]
+    p.do("c", None)
+    p.do("a 5 100")
+    c.until_complete()
+    c.until_complete()
+    p.viewer("after close-all").until_complete()
+
+
+@test
+def t_pipe_ends():
+    """When the program closes its last write end, the reader sees the end, though the server lives."""
+    p = Obedient()
+    c = p.viewer().until_complete()
+    r, w = os.pipe()
+    q = run_watched(["/bin/sh", "-c", "exec 1>&-; read x"], "listen=@memtop-test.%p", stdin=subprocess.PIPE, stdout=w)
+    os.close(w)
+    assert os.read(r, 1) == b"", "something else holds the pipe"
+    os.close(r)
+    q.stdin.close()
+    assert q.wait(5) == 1
+    c.until_complete()
+
+
+@test
+def t_main_ends_with_pthread_exit():
+    for watched in (False, True):
+        p = Obedient(watched=watched)
+        c = p.viewer().until_complete() if watched else None
+        p.tell("p")
+        assert p.process.wait(10) == 7
+        if c:
+            c.until_final()
+            assert (c.state["state"], c.state["status"]) == (wire.EXITED, 7), c.state
+            assert any(s == (0, 0) and c.counts[i]["allocated_bytes"] == 4321
+                       for i in c.counts for s in [c.slot_live(i)]), "the thread's block was not counted"
+
+
+@test
+def t_unshare_user_namespace():
+    plain, watched = both(["u"])
+    assert plain == watched, (plain, watched)
+    if plain != ["0"]:
+        raise Skip(f"the system refuses it anyway: errno {plain[0]}")
+
+
+@test
+def t_wait_status_and_core():
+    container.unless_own_pids("its process 1 ends with it, or takes no signal, and the kernel kills the server")
+    folder = temporary_folder()
+    for number in (signal.SIGSEGV, signal.SIGABRT):
+        statuses = []
+        for watched in (False, True):
+            p = Obedient(watched=watched, cwd=folder,
+                         preexec_fn=lambda: __import__("resource").setrlimit(4, (1 << 30, 1 << 30)))
+            c = p.viewer().until_complete() if watched else None
+            p.tell(f"k {int(number)}")
+            statuses.append(os.waitpid(p.process.pid, 0)[1])
+            p.process.returncode = -number
+            if c:
+                c.until_final()
+                assert c.state["status"] == number
+        assert statuses[0] == statuses[1], [hex(s) for s in statuses]
+
+
+@test
+def t_core_file_is_no_bigger():
+    container.unless_one("it takes no signal that it sends itself")
+    with open("/proc/sys/kernel/core_pattern") as f:
+        pattern = f.read().strip()
+    if pattern.startswith(("|", "/")):
+        raise Skip(f"core_pattern is {pattern}")
+    sizes = []
+    for watched in (False, True):
+        folder = temporary_folder()
+        p = Obedient(watched=watched, cwd=folder,
+                     preexec_fn=lambda: __import__("resource").setrlimit(4, (1 << 30, 1 << 30)))
+        if watched:
+            p.viewer().until_complete()
+        p.do("f 3 1000000")
+        p.tell("k 11")
+        p.process.wait(10)
+        cores = [os.path.join(folder, n) for n in os.listdir(folder) if n.startswith("core")]
+        if not cores:
+            raise Skip("no core file is written here")
+        sizes.append(os.stat(cores[0]).st_blocks * 512)
+    assert abs(sizes[1] - sizes[0]) < 3 << 20, sizes  # the library's own pages, not its tables
+
+
+@test
+def t_setuid_takes_the_server_along():
+    container.unless_user("it cannot change its user")
+    if os.geteuid():
+        raise Skip("needs root")
+    p = Obedient(cwd="/")
+    c = p.viewer().until_complete()
+    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    p.do("i 65534", "0")
+    wait_for(lambda: uids(server) == [65534] * 3, 10, "the server's user")
+    p.do("a 3 100")
+    c.until_complete()
+    p.do("D", "1")
+    c.until_complete()
+    assert p.do("g", None) == "1"
+    assert p.end() == 0
+    c.until_final()
+
+
+def is_server_of(pid, target):
+    try:
+        with open(f"/proc/{pid}/comm", encoding="utf-8", errors="replace") as f:
+            if f.read().strip() != "memtop-agent":
+                return False
+        with open(f"/proc/{pid}/maps") as a, open(f"/proc/{target}/maps") as b:
+            return a.readline() == b.readline()
+    except OSError:
+        return False
+
+
+def uids(pid):
+    with open(f"/proc/{pid}/status") as f:
+        return next([int(n) for n in line.split()[1:4]] for line in f if line.startswith("Uid:"))
+
+
+@test
+def t_terminal_signals_do_not_reach_it():
+    p = Obedient()
+    c = p.viewer().until_complete()
+    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    assert os.getsid(server) == server and os.getpgid(server) == server
+    for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGUSR1, signal.SIGPIPE, signal.SIGALRM):
+        os.kill(server, number)
+    p.do("a 1 1")
+    c.until_complete()
+    c.until_complete()
+
+
+@test
+def t_server_killed_target_lives():
+    p = Obedient()
+    c = p.viewer().until_complete()
+    server = next(int(e) for e in os.listdir("/proc") if e.isdigit() and is_server_of(int(e), p.pid))
+    for number in (signal.SIGKILL,):
+        os.kill(server, number)
+    c.until(lambda: c.ended, "closed")
+    p.do("a 100 100")
+    p.do("A")
+    p.do("T 3")
+    p.do(WAIT, "ECHILD")
+    assert p.end() == 0
+
+
+@test
+def t_many_short_programs_leave_nothing():
+    before = servers()
+    for _ in range(30):
+        done = run(["/bin/true"], env=preload("listen=@memtop-test.%p"))
+        assert done.returncode == 0 and done.stderr == "", done
+    wait_for(lambda: servers() <= before, 5, "servers that go with their programs")
+
+
+def servers():
+    """Those of /bin/true that run; one that has ended is its new parent's to reap, sooner or later."""
+    found = set()
+    for entry in os.listdir("/proc"):
+        try:
+            with open(f"/proc/{entry}/stat", encoding="utf-8", errors="replace") as f:
+                text = f.read()
+            if not os.readlink(f"/proc/{entry}/exe").endswith("/true"):
+                continue
+            if entry.isdigit() and "(memtop-agent)" in text and text.rsplit(")", 1)[1].split()[0] != "Z":
+                found.add(int(entry))
+        except OSError:
+            pass
+    return found
+
+
+@test
+def t_exit_at_once_is_reported_to_a_waiting_viewer():
+    from client import Client
+    for status in (0, 5):
+        p = run_watched(["/bin/sh", "-c", f"exit {status}"], "listen=@memtop-test.%p wait=60000")
+        c = Client(f"@memtop-test.{p.pid}").until_final()
+        assert (c.state["state"], c.state["status"], c.state["known"]) == (wire.EXITED, status, 1), c.state
+        assert p.wait(5) == status
+
+
+main()

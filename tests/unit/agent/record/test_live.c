@@ -1,0 +1,500 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_live.c.c - the live map against a plain table: every size class, neighbours, odd addresses,
+ * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there. Then memory
+ * that is given back, under the test's own malloc.
+ */
+#include "check.h"
+#include "record/live.h"
+#include "record/live_sampled.h"
+
+#include <memtop/wire.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define BASE ((uintptr_t)0x123456000000)
+
+static struct thread owner = { .xindex = 77 };
+
+static void *at(uintptr_t offset)
+{
+	return (void *)(BASE + offset);
+}
+
+static bool enter(uintptr_t offset, size_t size, slot_id slot, struct block *old)
+{
+	CHECK(mt_live_ready(at(offset), size));
+	return mt_live_enter(&owner, at(offset), size, slot, old);
+}
+
+TEST(sizes_come_back)
+{
+	static const size_t sizes[] = { 0, 1, 31, 32, 1022, 1023, 1024, 1025, 4096, 1u << 24, (size_t)1 << 31,
+					((size_t)1 << 32) + 5, (size_t)1 << 46 };
+	struct block old, b;
+
+	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+		CHECK(!mt_live_peek(at(64), &b));
+		CHECK(!enter(64, sizes[i], 0xfffffe, &old));
+		CHECK(mt_live_peek(at(64), &b));
+		CHECK_EQ(b.size, sizes[i]);
+		b = mt_live_take(at(64));
+		CHECK_EQ(b.size, sizes[i]);
+		CHECK_EQ(b.slot, 0xfffffe);
+		CHECK_EQ(b.thread, 77);
+		CHECK_EQ(mt_live_take(at(64)).slot, 0); /* a double free finds nothing */
+	}
+}
+
+TEST(large_neighbours_are_not_mistaken)
+{
+	struct block old;
+
+	CHECK(!enter(0x400 + 0x3f0, 2000, 5, &old)); /* starts at the end of its granule */
+	CHECK_EQ(mt_live_take(at(0x400)).slot, 0);   /* an unknown block in the same granule */
+	CHECK_EQ(mt_live_take(at(0x400 + 0x3e0)).slot, 0);
+	CHECK_EQ(mt_live_take(at(0x400 + 0x3f0)).size, 2000);
+}
+
+TEST(odd_addresses_have_a_map_of_their_own)
+{
+	struct block old, b;
+
+	CHECK(!mt_live_peek(at(0x100 + 8), &b));
+	CHECK(!enter(0x100, 8, 3, &old));
+	CHECK(!enter(0x100 + 8, 7, 4, &old));
+	CHECK_EQ(mt_live_take(at(0x100)).slot, 3);
+	CHECK_EQ(mt_live_take(at(0x100 + 8)).slot, 4);
+	CHECK_EQ(mt_live_take(at(0x100 + 8)).slot, 0);
+}
+
+TEST(unseen_frees_show)
+{
+	struct block old;
+
+	CHECK(!enter(0x2000, 100, 1, &old));
+	CHECK(enter(0x2000, 200, 2, &old)); /* small on small */
+	CHECK_EQ(old.size, 100);
+	CHECK_EQ(old.slot, 1);
+	CHECK(enter(0x2000, 5000, 3, &old)); /* large on small */
+	CHECK_EQ(old.size, 200);
+	CHECK(enter(0x2000, 6000, 4, &old)); /* large on large */
+	CHECK_EQ(old.size, 5000);
+	CHECK_EQ(old.slot, 3);
+	CHECK_EQ(mt_live_take(at(0x2000)).size, 6000);
+	CHECK_EQ(mt_live_take(at(0x2000)).slot, 0);
+}
+
+/* Made-up addresses: the test's own blocks are not counted, so none may go meanwhile. */
+TEST(pages_with_a_recorded_block_are_known)
+{
+	enum { PAGE = 1 << FEW_SHIFT, FAR = 1 << 30, MANY = 300 };
+	struct block old, b;
+
+	CHECK(!live_few_none(at(0x200000))); /* nobody counts */
+	bool counting = mt_live_few_begin();
+	bool none_yet = live_few_none(at(0x200000));
+	enter(0x200000 + PAGE - 16, 24, 3, &old);
+	enter(0x200000 + PAGE - 96, 5000, 4, &old);
+	enter(0x200000 + FAR + 8, 24, 5, &old);
+	bool here = live_few_none(at(0x200000)), after = live_few_none(at(0x200000 + PAGE));
+	bool far = live_few_none(at(0x200000 + FAR)), known = mt_live_knows(at(0x200000 + PAGE - 16));
+	mt_live_take(at(0x200000 + PAGE - 16));
+	bool one_left = live_few_none(at(0x200000));
+	enter(0x200000 + PAGE - 96, 6000, 4, &old); /* in the place of one that was freed unseen */
+	mt_live_take(at(0x200000 + PAGE - 96));
+	mt_live_take(at(0x200000 + PAGE - 96));     /* there is none any more */
+	bool none_left = live_few_none(at(0x200000));
+	for (int i = 0; i < MANY; i++)
+		mt_live_few_add(BASE + 0x200000);
+	for (int i = 0; i < MANY; i++)
+		mt_live_few_remove(BASE + 0x200000);
+	bool stuck = live_few_none(at(0x200000));
+	bool told = mt_live_few_end();
+	CHECK(counting && told);
+	CHECK(none_yet && after && none_left);
+	CHECK(!here && !far && !one_left && !stuck && known);
+	CHECK(!live_few_none(at(0x200000)));
+	CHECK(mt_live_peek(at(0x200000 + FAR + 8), &b));
+	CHECK_EQ(b.slot, 5);
+	CHECK_EQ(mt_live_take(at(0x200000 + FAR + 8)).slot, 5);
+}
+
+TEST(a_failed_realloc_is_taken_back)
+{
+	struct block old, b;
+
+	enter(0x3000, 77, 9, &old);
+	b = mt_live_take(at(0x3000));
+	CHECK(!mt_live_restore(&owner, at(0x3000), &b, &old));
+	b = mt_live_take(at(0x3000));
+	CHECK_EQ(b.size, 77);
+	CHECK_EQ(b.slot, 9);
+}
+
+TEST(impossible_addresses)
+{
+	CHECK(!mt_live_ready((void *)((uintptr_t)1 << 60), 10));
+	CHECK_EQ(mt_live_take((void *)((uintptr_t)1 << 60)).slot, 0);
+	CHECK_EQ(mt_live_take((void *)16).slot, 0);
+}
+
+struct scan {
+	uint64_t blocks, bytes;
+};
+
+static void visit(void *arg, uintptr_t addr, const struct block *b)
+{
+	(void)addr;
+	struct scan *s = arg;
+
+	if (b->slot < 0xabc000) /* the test's own blocks, and no others of this process */
+		return;
+	s->blocks++;
+	s->bytes += b->size;
+}
+
+/* What a small block finds in its way when a large one was freed unseen: only what it lies in. */
+TEST(a_large_block_gives_way_to_a_small_one)
+{
+	struct block old, b;
+
+	CHECK(!enter(0x200 + 0x100, 5000, 9, &old));
+	CHECK(!enter(0x200 + 0x80, 64, 10, &old));  /* ends before it */
+	CHECK(!enter(0x800, 64, 11, &old));         /* another granule */
+	CHECK(mt_live_peek(at(0x300), &b));
+	CHECK(enter(0x340, 64, 12, &old));
+	CHECK_EQ(old.slot, 9);
+	CHECK_EQ(old.size, 5000);
+	CHECK(!enter(0x380, 64, 13, &old));         /* once */
+	CHECK(!mt_live_peek(at(0x300), &b));
+	CHECK_EQ(mt_live_take(at(0x280)).slot, 10);
+	CHECK_EQ(mt_live_take(at(0x800)).slot, 11);
+	CHECK_EQ(mt_live_take(at(0x340)).slot, 12);
+	CHECK_EQ(mt_live_take(at(0x380)).slot, 13);
+}
+
+/* Random operations beside a table of what must be there. */
+TEST(agrees_with_a_table)
+{
+	enum { PLACES = 4096, STEP = 4096 };
+	static size_t table[PLACES]; /* size + 1, 0 = nothing there */
+	uint64_t seed = 42, blocks = 0, bytes = 0;
+	struct scan s = { 0, 0 };
+	struct block old;
+
+	for (int i = 0; i < 200000; i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		unsigned place = seed >> 33 & (PLACES - 1);
+		uintptr_t offset = (uintptr_t)place * STEP + (place * 32u) % STEP;
+		if (table[place]) {
+			struct block b = mt_live_take(at(offset));
+			CHECK_EQ(b.size, table[place] - 1);
+			CHECK_EQ(b.slot, 0xabc000 + place);
+			blocks--;
+			bytes -= b.size;
+			table[place] = 0;
+		} else {
+			size_t size = (seed >> 50) % 3000;
+			CHECK(!enter(offset, size, 0xabc000 + place, &old));
+			blocks++;
+			bytes += size;
+			table[place] = size + 1;
+		}
+	}
+	mt_live_scan(visit, &s);
+	CHECK_EQ(s.blocks, blocks);
+	CHECK_EQ(s.bytes, bytes);
+}
+
+TEST(ticks_follow_the_clock_and_marks)
+{
+	uint64_t second = 1000000000, now = 1000 * second;
+	uint32_t first = mt_live_tick();
+
+	mt_live_advance(now, true);
+	CHECK_EQ(mt_live_tick(), first + 1);
+	CHECK_EQ(mt_live_tick_ns(first + 1), now);
+	mt_live_advance(now + second / 2, false);
+	CHECK_EQ(mt_live_tick(), first + 1);
+	mt_live_advance(now + second / 2, true);
+	CHECK_EQ(mt_live_tick(), first + 2);
+	for (int i = 0; i < 70000; i++)
+		mt_live_advance(now += 300 * second, false);
+	CHECK_EQ(mt_live_tick(), 65535); /* stands still at the end of its budget */
+}
+
+#define SECOND_NS 1000000000u
+
+static void *large;
+
+/* What the server does at a tick. */
+static void pass(void)
+{
+	static uint64_t now = SECOND_NS;
+
+	mt_live_give_back(now += 2 * (uint64_t)SECOND_NS);
+}
+
+/* Much was alive, is no longer, and the leaves are looked at twice. */
+static void give_back(void)
+{
+	large = malloc(64u << 20);
+	pass();
+	free(large);
+	for (int i = 0; i < 4; i++)
+		pass();
+}
+
+static size_t resident_pages(void)
+{
+	static unsigned char touched[16384];
+	size_t sum = 0, pages = mt_live_small_bytes() / mt_prim_page_bytes();
+
+	for (const struct used *u = mt_live_used; u; u = u->next) {
+		if (u->kind != LEAF_EVEN || !mt_prim_touched((uintptr_t)u->leaf, pages, touched))
+			continue;
+		for (size_t i = 0; i < pages; i++)
+			sum += touched[i] & PAGE_THERE;
+	}
+	return sum;
+}
+
+TEST(memory_is_given_back_when_blocks_are_gone)
+{
+	enum { BLOCKS = 400000 }; /* of 64 bytes: 1,800 pages of entries */
+	static void *block[BLOCKS];
+	struct block b;
+
+	mt_init_seal(SEAL_RIGHTS); /* no server but this test */
+	give_back();
+	size_t before = resident_pages();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(64);
+	size_t full = resident_pages();
+	CHECK(full > before + 1500);
+	give_back();
+	CHECK(resident_pages() + 20 > full); /* nothing that is alive */
+	for (int i = 0; i < BLOCKS; i++) {
+		CHECK(mt_live_peek(block[i], &b));
+		CHECK_EQ(b.size, 64);
+	}
+	for (int i = 0; i < BLOCKS; i += 2)
+		free(block[i]);
+	give_back();
+	CHECK(resident_pages() + 20 > full); /* each page has one that is alive */
+	for (int i = 1; i < BLOCKS; i += 2)
+		free(block[i]);
+	give_back();
+	CHECK(resident_pages() < before + 50);
+	CHECK(!mt_live_closed);
+}
+
+/* One event of a thread is under way for as long as this says: nothing is given back, the region stays open. */
+TEST(who_is_in_the_middle_of_an_event_delays_it)
+{
+	enum { BLOCKS = 50000 };
+	static void *block[BLOCKS];
+	struct thread *t = mt_thread_self();
+	uint64_t given;
+
+	mt_init_seal(SEAL_RIGHTS);
+	give_back();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(100);
+	for (int i = 0; i < BLOCKS; i++)
+		free(block[i]);
+	large = malloc(64u << 20);
+	pass();
+	free(large);
+	pass();
+	given = mt_live_given_back;
+	uintptr_t was = t->busy_sp;
+	t->busy_sp = (uintptr_t)&was;
+	pass();
+	t->busy_sp = was;
+	CHECK_EQ(mt_live_given_back, given);
+	CHECK(!mt_live_closed);
+	pass();
+	CHECK(mt_live_given_back > given + 200);
+}
+
+static sem_t is_inside, may_go;
+
+static void *stays_inside(void *arg)
+{
+	struct thread *t = mt_thread_self();
+
+	t->busy_sp = (uintptr_t)&t;
+	sem_post(&is_inside);
+	sem_wait(&may_go);
+	t->busy_sp = 0;
+	return arg;
+}
+
+static bool gives_back(void)
+{
+	enum { BLOCKS = 50000 };
+	static void *block[BLOCKS];
+	uint64_t given;
+
+	give_back();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(100);
+	given = mt_live_given_back;
+	for (int i = 0; i < BLOCKS; i++)
+		free(block[i]);
+	give_back();
+	return mt_live_given_back > given + 200;
+}
+
+/* A thread that was within an event stayed with the parent. */
+TEST(a_forked_child_waits_for_nobody)
+{
+	pthread_t thread;
+	int status;
+
+	mt_init_seal(SEAL_RIGHTS);
+	CHECK_EQ(pthread_create(&thread, NULL, stays_inside, NULL), 0);
+	sem_wait(&is_inside);
+	pid_t child = fork();
+	if (!child)
+		_exit(!gives_back());
+	CHECK_EQ(waitpid(child, &status, 0), child);
+	CHECK_EQ(status, 0);
+	CHECK(!gives_back());
+	sem_post(&may_go);
+	pthread_join(thread, NULL);
+}
+
+TEST(what_goes_while_it_is_looked_at_is_given_back_later)
+{
+	enum { BLOCKS = 700000 }; /* of 64 bytes: looked at in one go */
+	static void *block[BLOCKS];
+
+	mt_init_seal(SEAL_RIGHTS);
+	give_back();
+	size_t before = resident_pages();
+	for (int i = 0; i < BLOCKS; i++)
+		block[i] = malloc(64);
+	pass();
+	for (int i = 0; i < BLOCKS / 2; i++)
+		free(block[i]);
+	pass();
+	for (int i = BLOCKS / 2; i < BLOCKS; i++)
+		free(block[i]);
+	for (int i = 0; i < 4; i++)
+		pass();
+	CHECK(resident_pages() < before + 50);
+}
+
+/* A region is closed for a moment only; here it stays so, and each function is asked. */
+TEST(a_closed_region_takes_blocks_all_the_same)
+{
+	struct block old, b;
+	size_t region = BASE >> REGION_SHIFT;
+	struct scan s = { 0, 0 };
+
+	CHECK(!enter(0x40, 100, 0xabc001, &old));
+	CHECK(mt_live_make_twin(&mt_live_even, region));
+	mt_live_closed = &mt_live_even.xsmall[region];
+	mt_live_open[region] = 0;
+	CHECK(!live_small(at(0x40)));
+	CHECK(!enter(0x80, 200, 0xabc002, &old));
+	CHECK(mt_live_peek(at(0x40), &b));
+	CHECK_EQ(b.size, 100);
+	CHECK(mt_live_peek(at(0x80), &b));
+	CHECK_EQ(b.size, 200);
+	CHECK(mt_live_knows(at(0x40)));
+	CHECK(mt_live_knows(at(0x80)));
+	CHECK(!mt_live_knows(at(0xc0)));
+	CHECK(enter(0x40, 300, 0xabc003, &old)); /* freed unseen before it was closed */
+	CHECK_EQ(old.size, 100);
+	mt_live_scan(visit, &s);
+	CHECK_EQ(s.blocks, 2);
+	CHECK_EQ(s.bytes, 500);
+	mt_live_give_back(1); /* a server that finds it so opens it */
+	CHECK(!mt_live_closed);
+	CHECK(live_small(at(0x40)));
+	CHECK_EQ(mt_live_take(at(0x80)).size, 200);
+	CHECK_EQ(mt_live_take(at(0x80)).slot, 0);
+	CHECK(enter(0x40, 400, 0xabc004, &old)); /* ... and while it was */
+	CHECK_EQ(old.size, 300);
+	CHECK_EQ(mt_live_take(at(0x40)).size, 400);
+	CHECK_EQ(mt_live_take(at(0x40)).slot, 0);
+}
+
+TEST(a_large_block_ends_what_was_put_aside)
+{
+	struct block old;
+	size_t region = BASE >> REGION_SHIFT;
+
+	CHECK(mt_live_ready(at(0), 1));
+	CHECK(mt_live_make_twin(&mt_live_even, region));
+	mt_live_closed = &mt_live_even.xsmall[region];
+	mt_live_open[region] = 0;
+	CHECK(!enter(0x40, 200, 0xabc002, &old));
+	mt_live_give_back(1);
+	CHECK(enter(0x40, 5000, 0xabc003, &old)); /* freed unseen */
+	CHECK_EQ(old.size, 200);
+	CHECK_EQ(mt_live_take(at(0x40)).size, 5000);
+	CHECK_EQ(mt_live_take(at(0x40)).slot, 0);
+}
+
+static _Atomic bool enough;
+static _Atomic uint64_t strange;
+
+/* Blocks come and go all over an area where few are alive at a time. */
+static void *wander(void *arg)
+{
+	enum { BURST = 300, SPACES = 40 };
+	void *block[BURST], *space[SPACES];
+	uint64_t seed = (uintptr_t)arg;
+	struct block b;
+
+	while (!enough) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		int spaces = (int)(seed >> 45) % SPACES;
+		for (int i = 0; i < spaces; i++)
+			space[i] = malloc(60000);
+		int burst = 1 + (int)(seed >> 33) % BURST;
+		for (int i = 0; i < burst; i++)
+			block[i] = malloc(24 + (size_t)i % 200);
+		for (int i = 0; i < burst; i++)
+			if (!mt_live_peek(block[i], &b) || b.size != 24 + (size_t)i % 200)
+				strange++;
+		if (seed >> 63)
+			block[0] = realloc(block[0], 5);
+		for (int i = 0; i < burst; i++)
+			free(block[i]);
+		for (int i = 0; i < spaces; i++)
+			free(space[i]);
+	}
+	return NULL;
+}
+
+TEST(threads_lose_nothing_while_memory_is_given_back)
+{
+	enum { THREADS = 5, PAGES = 2000, ROUNDS = 10000 };
+	pthread_t thread[THREADS];
+	uint64_t unknown, unseen, bytes, later;
+
+	mt_init_seal(SEAL_RIGHTS);
+	mt_record_losses(MTW_LOSS_UNKNOWN_FREE, &unknown, &bytes);
+	mt_record_losses(MTW_LOSS_UNSEEN_FREE, &unseen, &bytes);
+	for (uintptr_t i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, wander, (void *)(i + 1)));
+	for (int i = 0; i < ROUNDS && mt_live_given_back < PAGES; i++)
+		give_back();
+	enough = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	CHECK_EQ(strange, 0);
+	mt_record_losses(MTW_LOSS_UNKNOWN_FREE, &later, &bytes);
+	CHECK_EQ(later, unknown);
+	mt_record_losses(MTW_LOSS_UNSEEN_FREE, &later, &bytes);
+	CHECK_EQ(later, unseen);
+	CHECK(mt_live_given_back >= PAGES);
+}

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_order.c.c - what one thread publishes to another is ordered, also where the processor does not order it by itself.
+ *
+ * ThreadSanitizer knows the C memory model: a plain store that another thread reads without a release and an acquire
+ * between the two is a race to it on any processor. So this is compiled with it, together with the sources in
+ * question (tests.mk); what they need of others is below. The test's threads hand each other nothing themselves.
+ */
+#include "check.h"
+#include "record/filter.h"
+#include "record/live.h"
+#include "record/slots_fast.h"
+
+#include <memtop/wire.h>
+#include <pthread.h>
+
+#define ROUNDS 3000
+
+/* --- the rest of the agent */
+
+struct conf mt_conf;
+_Atomic uint32_t mt_filter_on;
+int mt_pid;
+uint64_t mt_start_ns;
+_Atomic int mt_state = AGENT_ON;
+
+bool mt_init_early(void) { return true; }
+bool mt_init_running(void) { return false; }
+void mt_init_dormant(void) { }
+void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
+void mt_live_give_back(uint64_t now_ns) { (void)now_ns; }
+void mt_unwind_thread_end(struct thread *t) { (void)t; }
+void mt_msg(const char *format, ...) { (void)format; }
+size_t mt_format(char *buf, size_t size, const char *format, ...) { (void)format; return *buf = 0, size; }
+void mt_record_loss(unsigned reason, uint64_t bytes) { (void)reason; (void)bytes; }
+struct module *mt_maps_find(uintptr_t pc) { (void)pc; return NULL; }
+
+/* --- */
+
+static _Atomic bool xover; /* relaxed: it orders nothing */
+static char blocks[1 << 16];
+
+static bool over(void)
+{
+	return atomic_load_explicit(&xover, memory_order_relaxed);
+}
+
+static void set_up(void)
+{
+	CHECK(mt_thread_init() && mt_live_init(16));
+	mt_live_advance(0, false);
+}
+
+/* New nodes, a slot each, a block in each slot, and its entry in the map. */
+static void *allocates(void *arg)
+{
+	struct thread *t = mt_thread_slow();
+
+	for (unsigned i = 1; i <= ROUNDS; i++) {
+		char *p = &blocks[i % 1024 * 64];
+		struct block b;
+		node_id node = mt_stacks_child(mt_stacks_child(0, mt_stacks_code(4096 + i % 64, MTW_NODE_CODE)),
+					       mt_stacks_code(8192 + i, MTW_NODE_CODE));
+		slot_id slot = mt_slots_of(node);
+		mt_slots_alloc(t, slot, i % 3 ? 100 : 0);
+		if (!mt_live_ready(p, 100))
+			_exit(4);
+		mt_live_enter(t, p, 100, slot, &b);
+		if (i % 7)
+			mt_slots_free(t, mt_live_take(p).slot, 100);
+	}
+	atomic_store_explicit(&xover, true, memory_order_relaxed);
+	return arg;
+}
+
+static uint64_t seen_codes;
+
+static void look_at(slot_id s)
+{
+	const struct slot *slot = mt_slots_at(s);
+
+	for (node_id n = slot->node; n; n = mt_stacks_node(n)->parent)
+		seen_codes += mt_stacks_code_at(mt_stacks_node(n)->code)->pc + slot->epoch + slot->rate;
+	if (!slot->node)
+		_exit(5);
+}
+
+static void changed(void *arg, slot_id s)
+{
+	struct tally sum;
+
+	(void)arg;
+	mt_slots_sum(s, &sum);
+	if (sum.alloc_blocks || sum.alloc_bytes || sum.free_blocks || sum.free_bytes)
+		look_at(s);
+}
+
+static void at_block(void *arg, uintptr_t addr, const struct block *b)
+{
+	(void)arg;
+	(void)addr;
+	look_at(b->slot);
+}
+
+static void with_a_thread(void *(*work)(void *), void (*reader)(void))
+{
+	pthread_t t;
+
+	set_up();
+	CHECK(!pthread_create(&t, NULL, work, NULL));
+	while (!over())
+		reader();
+	CHECK(!pthread_join(t, NULL));
+}
+
+static void sums(void)
+{
+	mt_slots_collect(false, changed, NULL);
+}
+
+static void entries(void)
+{
+	mt_live_scan(at_block, NULL);
+}
+
+TEST(slots_by_their_sums)
+{
+	with_a_thread(allocates, sums);
+	CHECK(seen_codes);
+}
+
+TEST(slots_by_the_live_map)
+{
+	with_a_thread(allocates, entries);
+	CHECK(seen_codes);
+}
+
+/* --- rows of threads */
+
+static void *counts(void *arg)
+{
+	struct thread *t = mt_thread_slow();
+
+	for (int i = 0; i < 20; i++)
+		mt_slots_alloc(t, SLOT_ROOT, 10);
+	return arg;
+}
+
+static void *thread_after_thread(void *arg)
+{
+	for (int i = 0; i < ROUNDS / 10; i++) {
+		pthread_t t;
+		if (pthread_create(&t, NULL, counts, NULL) || pthread_join(t, NULL))
+			_exit(6);
+	}
+	atomic_store_explicit(&xover, true, memory_order_relaxed);
+	return arg;
+}
+
+/* No row's figures go back, or show another's. */
+static void rows(void)
+{
+	static uint64_t before[ROUNDS];
+
+	for (uint32_t i = 1, n = mt_thread_count(); i < n && i < ROUNDS; i++) {
+		struct thread_info info;
+		if (!mt_thread_info(i, &info))
+			continue;
+		if (info.done.alloc_blocks < before[i] || info.done.alloc_blocks > 20)
+			_exit(7);
+		before[i] = info.done.alloc_blocks;
+	}
+}
+
+/* Before there are states, and then: this is no child. */
+static _Atomic bool xasking;
+
+static void *asks(void *arg)
+{
+	while (!over()) {
+		if (mt_thread_forked())
+			_exit(8);
+		atomic_store_explicit(&xasking, true, memory_order_relaxed);
+	}
+	return arg;
+}
+
+TEST(nobody_is_taken_for_a_child)
+{
+	pthread_t t;
+
+	CHECK(!pthread_create(&t, NULL, asks, NULL));
+	while (!atomic_load_explicit(&xasking, memory_order_relaxed))
+		;
+	set_up();
+	atomic_store_explicit(&xover, true, memory_order_relaxed);
+	CHECK(!pthread_join(t, NULL));
+}
+
+TEST(rows_of_threads)
+{
+	with_a_thread(thread_after_thread, rows);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_stacks.py.c - the trie and the code locations: one number per key, whoever asks, however many.
+ */
+#include "check.h"
+#include "unwind/stacks.h"
+
+#include <memtop/wire.h>
+#include <pthread.h>
+
+#define THREADS 4
+#define NODES 60000
+
+static uint32_t random_below(uint32_t *seed, uint32_t n)
+{
+	*seed = *seed * 1664525u + 1013904223u;
+	return (*seed >> 8) % n;
+}
+
+TEST(truncations_are_there_from_the_start)
+{
+	mt_stacks_init();
+	for (unsigned reason = 1; reason < MTW_TRUNC_COUNT; reason++) {
+		node_id id = mt_stacks_truncated(reason);
+		const struct node *n = mt_stacks_node(id);
+		const struct code *c = mt_stacks_code_at(n->code);
+		CHECK(id != 0);
+		CHECK_EQ(n->parent, 0);
+		CHECK_EQ(c->kind, MTW_NODE_TRUNCATED);
+		CHECK_EQ(c->offset, reason);
+	}
+	CHECK(mt_stacks_truncated(MTW_TRUNC_COUNT) != 0);
+	CHECK(mt_stacks_check());
+}
+
+TEST(same_key_same_node)
+{
+	mt_stacks_init();
+	uint32_t before = mt_stacks_count();
+	node_id a = mt_stacks_child(0, 11), b = mt_stacks_child(0, 12), c = mt_stacks_child(a, 12);
+	CHECK(a && b && c && a != b && b != c && a != c);
+	CHECK_EQ(mt_stacks_child(0, 11), a);
+	CHECK_EQ(mt_stacks_child(a, 12), c);
+	CHECK_EQ(mt_stacks_count(), before + 3);
+	CHECK_EQ(mt_stacks_node(c)->parent, a);
+	CHECK_EQ(mt_stacks_node(c)->code, 12);
+	CHECK_EQ(mt_stacks_child(a, 0), 0);
+}
+
+TEST(locations_know_their_module)
+{
+	mt_maps_init();
+	mt_stacks_init();
+	uintptr_t pc = (uintptr_t)&mt_stacks_init + 1;
+	code_id call = mt_stacks_code(pc, MTW_NODE_CODE), exact = mt_stacks_code(pc, MTW_NODE_SIGNAL);
+	const struct code *c = mt_stacks_code_at(call);
+	CHECK(call != exact);
+	CHECK_EQ(mt_stacks_code(pc, MTW_NODE_CODE), call);
+	CHECK_EQ(c->pc, pc);
+	CHECK_EQ(c->kind, MTW_NODE_CODE);
+	CHECK_EQ(c->offset, pc - mt_maps_module(c->module)->bias);
+	CHECK(mt_maps_module(c->module)->xflags & MTW_MODULE_MAIN);
+	c = mt_stacks_code_at(mt_stacks_code(4711, MTW_NODE_CODE));
+	CHECK_EQ(c->kind, MTW_NODE_NOWHERE);
+	CHECK_EQ(c->offset, 4711);
+}
+
+/* Every thread builds the same random tree; all must get the same numbers for it. */
+static node_id tree[THREADS][NODES];
+static code_id codes[5000];
+static pthread_barrier_t start;
+
+static void *build(void *arg)
+{
+	node_id *mine = arg;
+	uint32_t seed = 42;
+
+	pthread_barrier_wait(&start);
+	for (int i = 0; i < NODES; i++) {
+		bool inner = i && random_below(&seed, 8);
+		node_id parent = inner ? mine[random_below(&seed, (uint32_t)i)] : 0;
+		mine[i] = mt_stacks_child(parent, codes[random_below(&seed, 5000)]);
+	}
+	return NULL;
+}
+
+TEST(threads_agree)
+{
+	pthread_t thread[THREADS];
+
+	mt_stacks_init();
+	for (uintptr_t i = 0; i < 5000; i++)
+		codes[i] = mt_stacks_code(i + 1, MTW_NODE_CODE);
+	pthread_barrier_init(&start, NULL, THREADS);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!pthread_create(&thread[i], NULL, build, tree[i]));
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(thread[i], NULL);
+	for (int i = 0; i < THREADS; i++)
+		CHECK(!memcmp(tree[i], tree[0], sizeof(*tree)));
+	CHECK(mt_stacks_check());
+	for (int i = 0; i < NODES; i++) {
+		const struct node *n = mt_stacks_node(tree[0][i]);
+		CHECK(n->parent < tree[0][i]);
+		CHECK_EQ(mt_stacks_child(n->parent, n->code), tree[0][i]);
+	}
+}
+
+TEST(the_cap_is_met_and_said)
+{
+	mt_stacks_init();
+	mt_conf.max_memory = mt_arena_bytes() + (200u << 10);
+	code_id code = mt_stacks_code(99, MTW_NODE_CODE);
+	node_id first = mt_stacks_child(0, code), last = first;
+	uint32_t made = 0;
+	for (node_id next = first; next && made < 1000000; made++) {
+		last = next;
+		next = mt_stacks_child(next, code);
+	}
+	CHECK(made > 1000 && made < 100000);
+	CHECK_EQ(mt_stacks_child(last, code), 0);
+	CHECK_EQ(mt_stacks_child(0, code), first);
+	CHECK(mt_arena_bytes() <= mt_conf.max_memory);
+	CHECK(mt_stacks_check());
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_check.c.c - what stands in the way of an attach, from facts as other machines have them: those that cannot be
+ * made on every machine (kernel.yama.ptrace_scope) as well as those that test_attach.py makes.
+ */
+#include "attach/attach.h"
+#include "check.h"
+
+/* A process of ours that nothing stands in the way of. */
+static struct attach_facts plain(void)
+{
+	return (struct attach_facts){ .pid = 4121, .self = 99, .group = 4121, .parent = 1, .inner = 4121, .name = "server",
+				      .parent_name = "init", .state = 'S', .dumpable = true, .uid = 1000, .own_uid = 1000 };
+}
+
+#define REFUSED(f, words)                                                                          \
+	do {                                                                                       \
+		struct err err = { 0 };                                                            \
+		CHECK(attach_judge(&(f), &err) == -1);                                             \
+		CHECK(err.status == 3);                                                            \
+		if (!strstr(err.text, words) || !strstr(err.text, "; ") || !strstr(err.text, ": ")) \
+			printf("  said: %s\n", err.text);                                          \
+		CHECK(strstr(err.text, words) && strstr(err.text, "; ") && strstr(err.text, ": ")); \
+	} while (0)
+
+#define ALLOWED(f) CHECK(attach_judge(&(f), NULL) == 0)
+
+TEST(nothing_in_the_way)
+{
+	struct attach_facts f = plain();
+
+	ALLOWED(f);
+	for (const char *s = "RSDI"; *s; s++) {
+		f.state = *s;
+		ALLOWED(f);
+	}
+}
+
+TEST(ptrace_scope)
+{
+	struct attach_facts f = plain();
+
+	f.ptrace_scope = 1;
+	REFUSED(f, "kernel.yama.ptrace_scope is 1: only root and its parents may trace it; sudo memtop attach 4121, or sudo sysctl "
+		   "kernel.yama.ptrace_scope=0");
+	f.ptrace_scope = 2;
+	REFUSED(f, "kernel.yama.ptrace_scope is 2: only root may trace it; sudo memtop attach 4121");
+	f.capable = true;
+	ALLOWED(f);
+	f.ptrace_scope = 3;
+	REFUSED(f, "ptrace_scope is 3: nobody may trace until the next boot");
+}
+
+TEST(rights)
+{
+	struct attach_facts f = plain();
+
+	f.other_user = true;
+	f.uid = 1001;
+	REFUSED(f, "belongs to user 1001, you are user 1000");
+	f.own_uid = 0;
+	REFUSED(f, "this root has no CAP_SYS_PTRACE");
+	f.capable = true;
+	ALLOWED(f);
+	f = plain();
+	f.dumpable = false;
+	REFUSED(f, "setuid or with file capabilities");
+	f.capable = true;
+	ALLOWED(f);
+	f = plain();
+	f.more_capable = true;
+	REFUSED(f, "has capabilities that you have not");
+}
+
+TEST(what_it_is)
+{
+	struct attach_facts f = plain();
+
+	f.self = f.pid;
+	REFUSED(f, "this memtop itself");
+	f = plain();
+	f.gone = true;
+	REFUSED(f, "no such process");
+	f = plain();
+	f.group = 4000;
+	REFUSED(f, "memtop attach 4000");
+	f = plain();
+	f.kernel = true;
+	REFUSED(f, "a thread of the kernel");
+	f = plain();
+	f.state = 'Z';
+	REFUSED(f, "its parent 1 (init)");
+	f.state = 'T';
+	REFUSED(f, "kill -CONT 4121");
+	f = plain();
+	f.tracer = 7;
+	snprintf(f.tracer_name, sizeof f.tracer_name, "strace");
+	REFUSED(f, "already traced, by 7 (strace)");
+	f = plain();
+	f.seccomp = 1;
+	REFUSED(f, "seccomp's strict mode");
+	f.seccomp = 2; /* the filters themselves are asked later */
+	ALLOWED(f);
+	f = plain();
+	f.shadow_stack = true;
+	REFUSED(f, "runs with a shadow stack");
+	f = plain();
+	f.uid_unmapped = true;
+	REFUSED(f, "its user namespace does not know your user 1000");
+}
+
+/* What no permission mends is said before what one does. */
+TEST(order)
+{
+	struct attach_facts f = plain();
+
+	f.other_user = true;
+	f.kernel = true;
+	REFUSED(f, "a thread of the kernel");
+	f.kernel = false;
+	f.state = 'Z';
+	REFUSED(f, "a zombie");
+	f.state = 'T';
+	REFUSED(f, "belongs to user");
+}
+
+TEST(own_facts)
+{
+	struct attach_facts f;
+
+	attach_facts(getpid(), &f);
+	CHECK(!f.gone && f.pid == f.self && f.group == f.pid && f.parent == getppid() && !f.kernel && f.state == 'R');
+	CHECK(!f.other_user && !f.uid_unmapped && !f.other_network && !f.more_capable && f.dumpable && f.inner == f.pid && !f.shadow_stack);
+	CHECK(!strcmp(f.name, "t_attach_check"));
+	attach_facts(0x7ffffff0, &f);
+	CHECK(f.gone);
+}
+

@@ -1,0 +1,320 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_replay.c.c - instants of a session that was written frame by frame: what the shown model says then is
+ * what was written then, to the counter, wherever one comes from; and what is now goes on beside it.
+ */
+#include "check.h"
+#include "frames.h"
+#include "base/loop.h"
+#include "link/replay.h"
+#include "session/session.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+#define TICKS 150
+#define SLOTS 120
+#define MS 1000000ull
+
+static struct session_writer *file;
+static char path[64];
+static struct model *now;        /* what the stream went into */
+static struct tally at[TICKS + 1][SLOTS + 1]; /* counters by slot, at each tick */
+static uint32_t slots;           /* so far; slot n is of node n */
+static int ticks;
+
+static int apply(void *arg, const struct event *e, struct err *err)
+{
+	return model_apply(arg, e, err);
+}
+
+static void sent(unsigned type, const uint8_t *bytes, size_t len)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(session_frame(file, 0, (uint64_t)ticks * 100 * MS, type, bytes, len, &err), 0);
+	CHECK_EQ(wire_read(type, bytes, len, apply, now, &err), 0);
+}
+
+/* Some new paths, some counters that grew. */
+static void step(unsigned flags)
+{
+	struct tally all = { 0 };
+	int t = ++ticks;
+
+	memcpy(at[t], at[t - 1], sizeof at[t]);
+	while (slots < SLOTS && rand() % 2) {
+		slots++;
+		uint64_t parent = rand() % slots; /* 0 is the root */
+		NUMBERS(MTW_NODES, 1, slots, MTW_NODE_CODE, parent, 1, 16 * slots);
+		NUMBERS(MTW_SLOTS, 1, slots, slots, 0);
+	}
+	for (uint32_t s = 1; s <= slots; s++) {
+		struct tally *c = &at[t][s];
+		if (rand() % 4 == 0) {
+			c->alloc_blocks += 1 + (uint64_t)rand() % 9;
+			c->alloc_bytes += 100 + (uint64_t)rand() % 900;
+		}
+		if (rand() % 6 == 0 && c->alloc_blocks > c->free_blocks) {
+			c->free_blocks++;
+			c->free_bytes += (c->alloc_bytes - c->free_bytes) / 2;
+		}
+		NUMBERS(MTW_COUNTS, 1, s, c->alloc_blocks, c->alloc_bytes, c->free_blocks, c->free_bytes);
+		all.alloc_blocks += c->alloc_blocks;
+		all.alloc_bytes += c->alloc_bytes;
+		all.free_blocks += c->free_blocks;
+		all.free_bytes += c->free_bytes;
+	}
+	NUMBERS(MTW_TOTALS, (uint64_t)t * 100 * MS, all.alloc_blocks, all.alloc_bytes, all.free_blocks, all.free_bytes,
+		all.alloc_bytes, 0, 0, 0, 0, 0, 0, slots, slots, 0);
+	NUMBERS(MTW_TICK, (uint64_t)t, (uint64_t)t * 100 * MS, flags);
+}
+
+static struct loop *loop;
+static struct past *past;
+static struct model *shown;
+static unsigned moved, anew;
+
+static void on_moved(void *arg)
+{
+	(void)arg;
+	moved++;
+}
+
+static void on_change(void *arg, const struct model_delta *d, size_t count)
+{
+	(void)arg, (void)count;
+	anew += d == NULL;
+}
+
+static void enter(void)
+{
+	struct err err = { 0 };
+
+	srand(7);
+	ticks = 0;
+	slots = 0;
+	moved = anew = 0;
+	snprintf(path, sizeof path, "/tmp/t_past.%d.mtop", (int)getpid());
+	file = session_create(path, 0, &err);
+	CHECK(file != NULL);
+	now = shown = model_new();
+	loop = loop_new();
+	past = past_new(loop, shown, on_moved, NULL);
+	model_on_change(shown, on_change, &anew);
+}
+
+static void leave(void)
+{
+	struct err err = { 0 };
+
+	session_close(file, &err);
+	past_free(past);
+	model_free(shown);
+	loop_free(loop);
+	unlink(path);
+}
+
+static void go(uint64_t ns)
+{
+	struct err err = { 0 };
+	unsigned before = moved;
+
+	session_flush(file, &err);
+	CHECK_EQ(past_go(past, path, 0, ns, &err), 0);
+	while (moved == before)
+		CHECK(loop_once(loop, 20000));
+	now = past_now(past);
+}
+
+static void same_as(const struct model *m, int tick)
+{
+	struct err err = { 0 };
+
+	CHECK_EQ(model_time(m), (uint64_t)tick * 100 * MS);
+	CHECK(model_check(m, &err));
+	for (uint32_t s = 1; s <= slots; s++) {
+		const struct slot *x = model_slot(m, s);
+		if (!x || !x->known) { /* it came after the last look at what is now */
+			CHECK_EQ(at[tick][s].alloc_blocks, 0);
+			continue;
+		}
+		CHECK_EQ(x->now.alloc_bytes, at[tick][s].alloc_bytes);
+		CHECK_EQ(x->now.alloc_blocks, at[tick][s].alloc_blocks);
+		CHECK_EQ(x->now.free_bytes, at[tick][s].free_bytes);
+		CHECK_EQ(x->now.free_blocks, at[tick][s].free_blocks);
+	}
+}
+
+static void start(int to)
+{
+	hello_frame(100, 5);
+	module_frame();
+	step(MTW_TICK_COMPLETE);
+	while (ticks < to)
+		step(MTW_TICK_COMPLETE);
+}
+
+TEST(every_instant_is_as_it_was)
+{
+	enter();
+	start(100);
+	for (int i = 0; i < 60; i++) {
+		int t = 1 + rand() % ticks;
+		go((uint64_t)t * 100 * MS + (uint64_t)rand() % (99 * MS));
+		CHECK(past_away(past) && now != shown);
+		CHECK_EQ(model_dense_count(shown), model_dense_count(now)); /* rows keep their places */
+		same_as(shown, t);
+		same_as(now, ticks);
+	}
+	leave();
+}
+
+TEST(what_is_now_goes_on_meanwhile)
+{
+	enter();
+	start(60);
+	go(2000 * MS);
+	same_as(shown, 20);
+	for (int i = 0; i < 20; i++) { /* with paths that the instant's model has not met */
+		step(MTW_TICK_COMPLETE);
+		same_as(now, ticks);
+	}
+	CHECK_EQ(model_time(shown), 2000 * MS);
+	go(7000 * MS); /* on, into what came since */
+	same_as(shown, 70);
+	past_return(past);
+	CHECK(!past_away(past) && past_now(past) == shown);
+	now = shown;
+	same_as(shown, 80);
+	step(MTW_TICK_COMPLETE);
+	same_as(shown, 81);
+	leave();
+}
+
+TEST(who_observes_hears_of_each_exchange)
+{
+	enter();
+	start(30);
+	anew = 0;
+	uint64_t before = model_ticks(shown), resets = model_resets(shown);
+	go(1000 * MS);
+	CHECK_EQ(anew, 1);
+	CHECK(model_ticks(shown) != before);
+	before = model_ticks(shown);
+	past_return(past);
+	CHECK_EQ(anew, 2);
+	CHECK(model_ticks(shown) != before);
+	CHECK_EQ(model_resets(shown), resets); /* nobody has to begin anew */
+	leave();
+}
+
+/* Frames of the next tick come before it: they are none of this instant. */
+TEST(what_comes_behind_the_tick_is_of_the_next)
+{
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	for (uint64_t t = 1; t <= 20; t++) {
+		NUMBERS(MTW_PROCESS, t * 1000, t * 5000, t, 0);
+		step(MTW_TICK_COMPLETE);
+		if (t % 4 == 0) { /* a scan's answer has a tick of its own, of the same time, and is younger than this instant */
+			NUMBERS(MTW_SCAN_THREADS, t, 1, 1, t, t * 10);
+			NUMBERS(MTW_TICK, t, t * 100 * MS, MTW_TICK_COMPLETE);
+		}
+	}
+	const struct instant *list;
+	CHECK_EQ(model_instants(now, &list), 20);
+	CHECK_EQ(list[7].time_ns, 800 * MS);
+	CHECK_EQ(list[7].ticks, 9);
+	for (int i = 0; i < 40; i++) {
+		uint64_t t = 1 + (uint64_t)rand() % 20, rss, virt;
+		uint32_t threads, children;
+		go(t * 100 * MS + (uint64_t)rand() % (99 * MS));
+		same_as(shown, (int)t);
+		model_process(shown, &rss, &virt, &threads, &children);
+		CHECK_EQ(rss, t * 1000);
+		CHECK_EQ(model_looked(shown, MTW_KIND_THREADS), (t - 1) / 4 * 4 * 100 * MS);
+		const struct thread *of = model_thread(shown, 1);
+		CHECK_EQ(of ? of->live_bytes : 0, (t - 1) / 4 * 4 * 10);
+	}
+	leave();
+}
+
+TEST(only_the_program_that_is_watched)
+{
+	enter();
+	start(20);
+	/* By exec, another one: its times and ids begin anew. */
+	hello_frame(100, 6);
+	ticks = 0;
+	slots = 0;
+	memset(at, 0, sizeof at);
+	module_frame();
+	while (ticks < 30)
+		step(MTW_TICK_COMPLETE);
+	go(1500 * MS);
+	same_as(shown, 15);
+	leave();
+}
+
+TEST(before_the_first_whole_state_is_the_first)
+{
+	enter();
+	hello_frame(100, 5);
+	module_frame();
+	step(0);
+	step(0);
+	step(MTW_TICK_COMPLETE);
+	step(MTW_TICK_COMPLETE);
+	go(150 * MS);
+	same_as(shown, 3);
+	leave();
+}
+
+TEST(where_the_file_ends_so_does_the_way)
+{
+	struct err err = { 0 };
+
+	enter();
+	start(20);
+	go(100000 * MS); /* the last one that there is */
+	same_as(shown, 20);
+	past_return(past);
+	now = shown;
+	/* Cut in the middle of a block. */
+	for (int i = 0; i < 40; i++)
+		step(MTW_TICK_COMPLETE);
+	session_flush(file, &err);
+	CHECK_EQ(truncate(path, (off_t)session_written(file) - 9), 0);
+	go(6000 * MS);
+	same_as(shown, 20);
+	CHECK(*past_problem(past));
+	same_as(now, 60);
+	leave();
+}
+
+TEST(turning_round_on_the_way)
+{
+	struct err err = { 0 };
+
+	enter();
+	start(140);
+	session_flush(file, &err);
+	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
+	CHECK_EQ(past_go(past, path, 0, 900 * MS, &err), 0);
+	CHECK(past_percent(past) < 100);
+	while (!moved)
+		CHECK(loop_once(loop, 20000));
+	now = past_now(past);
+	same_as(shown, 9);
+	CHECK_EQ(past_percent(past), 100);
+	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
+	past_return(past); /* before it arrives */
+	CHECK(past_now(past) == shown);
+	same_as(shown, 140);
+	CHECK_EQ(past_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
+	CHECK(*err.text);
+	same_as(shown, 140);
+	leave();
+}

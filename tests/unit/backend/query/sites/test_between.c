@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_between.c.c - BORN, GONE, NET between any two marks, on rows, sites and owners, against plain sums.
+ *
+ * Random sessions with many marks, some dropped (their cells merge into the next) or reduced to totals. The
+ * test keeps what every slot held at every mark; each row must say what its stacks held, to the byte.
+ */
+#include "check.h"
+#include "made_query.h"
+#include "random.h"
+
+#define NODES 60
+#define SLOTS 400
+#define MARKS 16
+
+struct plain {
+	struct session x;
+	uint32_t nodes, slots, epoch, marks, newest; /* newest: of the marks whose live is known */
+	char path[NODES + 1][400];   /* names, outermost first: "/a/b/c/" */
+	char up[NODES + 1][400];     /* innermost first */
+	uint32_t node_of[SLOTS + 1];
+	uint64_t at[MARKS + 1][SLOTS + 1]; /* live bytes by mark; [0]: nothing */
+	bool gone[MARKS + 1];
+};
+
+static void add_node(struct plain *p)
+{
+	static const char *const names[] = { "a", "b", "c", "d", "e", "f" };
+	uint32_t id = ++p->nodes, parent = below(3) ? below(id) : 0;
+	const char *name = names[below(6)];
+
+	node(&p->x, id, parent, name[0] % 2, name); /* a function lies in one library */
+	strcpy(p->path[id], parent ? p->path[parent] : "/");
+	strcat(strcat(p->path[id], name), "/");
+	strcat(strcpy(p->up[id], "/"), name);
+	strcat(p->up[id], parent ? p->up[parent] : "/");
+}
+
+static void add_slot(struct plain *p)
+{
+	uint32_t s = ++p->slots;
+
+	p->node_of[s] = 1 + below(p->nodes);
+	made_slot(p->x.m, s, p->node_of[s], p->epoch);
+}
+
+static uint64_t now_of(const struct plain *p, uint32_t slot)
+{
+	return live_bytes(&model_slot(p->x.m, slot)->now);
+}
+
+static void change_some(struct plain *p)
+{
+	for (uint32_t n = 1 + below(20); n; n--) {
+		uint32_t s = 1 + below(p->slots);
+		const struct slot *slot = model_slot(p->x.m, s);
+		if (slot->epoch == p->epoch)
+			grow(&p->x, s, 1, 1 + below(5000));
+		else if (live_blocks(&slot->now))
+			shrink(&p->x, s, 1, live_blocks(&slot->now) == 1 ? live_bytes(&slot->now) :
+			       below((uint32_t)live_bytes(&slot->now)));
+		tick(&p->x, SECOND / 10);
+	}
+}
+
+/* Cells as the agent sends them: what differs from the chain's mark before. */
+static void set_mark(struct plain *p)
+{
+	uint32_t id = ++p->marks;
+
+	made_mark(p->x.m, id, p->epoch++, p->x.now, 0, "m");
+	for (uint32_t s = 1; s <= p->slots; s++) {
+		p->at[id][s] = now_of(p, s);
+		if (p->at[id][s] != p->at[p->newest][s])
+			made_cell(p->x.m, id, s, live_blocks(&model_slot(p->x.m, s)->now), p->at[id][s]);
+	}
+	made_cells_end(p->x.m, id);
+	p->newest = id;
+}
+
+static void drop_mark(struct plain *p)
+{
+	uint32_t id = 1 + below(p->marks);
+
+	if (p->gone[id])
+		return;
+	p->gone[id] = true;
+	made_mark(p->x.m, id, model_mark(p->x.m, id)->epoch, p->x.now, below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY,
+		  "m");
+	for (p->newest = p->marks; p->newest && p->gone[p->newest];)
+		p->newest--;
+}
+
+struct expected { uint64_t born, gone; };
+
+static void count(const struct plain *p, uint32_t from, uint32_t to, uint32_t s, struct expected *e)
+{
+	uint64_t a = p->at[from][s], b = to ? p->at[to][s] : now_of(p, s);
+
+	e->born += b > a ? b - a : 0;
+	e->gone += a > b ? a - b : 0;
+}
+
+static void must_be(const struct change *c, const struct expected *e)
+{
+	CHECK_EQ(c->born_bytes, e->born);
+	CHECK_EQ(c->gone_bytes, e->gone);
+}
+
+/* "a > b" of a folded chain becomes "a/b". */
+static void add_names(char *path, size_t size, const char *name)
+{
+	for (const char *c = name; *c; c++)
+		if (*c >= 'a' && *c <= 'f') {
+			size_t n = strlen(path);
+			snprintf(path + n, size - n, "%c/", *c);
+		}
+}
+
+static void check_rows(struct plain *p, uint32_t from, uint32_t to, bool inverted)
+{
+	const struct row *r;
+	char paths[64][400];
+	int64_t net = 0, want = 0;
+
+	query_set_inverted(p->x.q, inverted);
+	CHECK_EQ(query_open_below(p->x.q, 0, true, 1u << 30), 0);
+	size_t n = query_rows(p->x.q, true, &r);
+	for (size_t i = 0; i < n; i++) {
+		char *path = paths[r[i].depth];
+		struct expected e = { 0 };
+		if (!r[i].depth)
+			net += (int64_t)(r[i].change.born_bytes - r[i].change.gone_bytes);
+		snprintf(path, 400, "%s", r[i].depth ? paths[r[i].depth - 1] : "/");
+		if (r[i].flags & ROW_REST)
+			continue;
+		add_names(path, 400, r[i].name);
+		for (uint32_t s = 1; s <= p->slots; s++) {
+			uint32_t at = p->node_of[s];
+			if (!strncmp(inverted ? p->up[at] : p->path[at], path, strlen(path)))
+				count(p, from, to, s, &e);
+		}
+		must_be(&r[i].change, &e);
+		CHECK_EQ(!!(r[i].flags & ROW_ZERO), to ? !(e.born | e.gone) : !live_blocks(&r[i].incl));
+	}
+	for (uint32_t s = 1; s <= p->slots; s++)
+		want += (int64_t)((to ? p->at[to][s] : now_of(p, s)) - p->at[from][s]);
+	CHECK_EQ(net, want);
+}
+
+static void check_flat(struct plain *p, uint32_t from, uint32_t to)
+{
+	const struct site *sites;
+	const struct owner *owners;
+	struct expected all = { 0 }, by_site = { 0 }, by_owner = { 0 };
+
+	for (uint32_t s = 1; s <= p->slots; s++)
+		count(p, from, to, s, &all);
+	size_t n = query_sites(p->x.q, BY_NET, false, true, &sites);
+	for (size_t i = 0; i < n; i++) {
+		struct expected e = { 0 };
+		for (uint32_t s = 1; s <= p->slots; s++)
+			if (p->up[p->node_of[s]][1] == sites[i].name[0])
+				count(p, from, to, s, &e);
+		must_be(&sites[i].change, &e);
+		by_site.born += sites[i].change.born_bytes;
+		by_site.gone += sites[i].change.gone_bytes;
+	}
+	n = owners_update(p->x.o, &owners);
+	for (size_t i = 0; i < n; i++) {
+		by_owner.born += owners[i].change.born_bytes;
+		by_owner.gone += owners[i].change.gone_bytes;
+	}
+	CHECK_EQ(by_site.born, all.born);
+	CHECK_EQ(by_site.gone, all.gone);
+	CHECK_EQ(by_owner.born, all.born);
+	CHECK_EQ(by_owner.gone, all.gone);
+	struct change c = model_change(p->x.m, model_node(p->x.m, 0));
+	must_be(&c, &all);
+}
+
+static void check_interval(struct plain *p)
+{
+	uint32_t from = below(p->marks + 1), to = from + below(p->marks + 1 - from);
+
+	to = to == from ? 0 : to;
+	if ((from && p->gone[from]) || (to && p->gone[to])) {
+		CHECK_EQ(model_set_interval(p->x.m, from, to), -1);
+		return;
+	}
+	CHECK_EQ(model_set_interval(p->x.m, from, to), 0);
+	for (int later = 0; later < 3; later++) {
+		check_rows(p, from, to, false);
+		check_rows(p, from, to, true);
+		check_flat(p, from, to);
+		change_some(p); /* moves what counts up to now, and nothing else */
+	}
+}
+
+static void random_session(uint64_t number)
+{
+	struct plain *p = calloc(1, sizeof *p);
+
+	seed = number * 2654435761u + 99;
+	begin(&p->x);
+	add_node(p);
+	for (int i = 0; i < 60; i++) {
+		if (p->nodes < NODES)
+			add_node(p);
+		for (uint32_t n = 1 + below(4); n && p->slots < SLOTS; n--)
+			add_slot(p);
+		change_some(p);
+		if (below(3) == 0 && p->marks < MARKS)
+			set_mark(p);
+		if (below(8) == 0 && p->marks)
+			drop_mark(p);
+		if (below(3) == 0)
+			check_interval(p);
+	}
+	CHECK(p->marks > 5);
+	end(&p->x);
+	free(p);
+}
+
+TEST(random_intervals_equal_plain_sums)
+{
+	for (uint64_t number = 1; number <= 40; number++)
+		random_session(number);
+}
+
+/* After each mark k decode gets 10 k more; draw loses 1500 between the last two; log_line stands still. */
+static void three_marks(struct session *x)
+{
+	family(x);
+	for (uint32_t k = 1; k <= 3; k++) {
+		made_mark(x->m, k, k - 1, x->now, 0, "m");
+		for (uint32_t i = 4; i <= 7; i++)
+			made_cell(x->m, k, i, live_blocks(&model_slot(x->m, i)->now), live_bytes(&model_slot(x->m, i)->now));
+		for (uint32_t e = 1; e < k; e++)
+			made_cell(x->m, k, 100 + e, 1, 10 * e);
+		made_cells_end(x->m, k);
+		made_slot(x->m, 100 + k, 4, k);
+		grow(x, 100 + k, 1, 10 * k);
+		if (k == 2)
+			shrink(x, 6, 0, 1500);
+		tick(x, SECOND);
+	}
+}
+
+/* "name born gone ..." of open rows, in order. */
+static const char *changes(struct session *x)
+{
+	static char text[4096];
+	const struct row *r;
+	size_t n = query_rows(x->q, true, &r), at = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s +%llu -%llu", i ? "\n" : "",
+				       (int)r[i].depth, "......", r[i].name, (unsigned long long)r[i].change.born_bytes,
+				       (unsigned long long)r[i].change.gone_bytes);
+	return text;
+}
+
+TEST(rows_between_marks_by_hand)
+{
+	struct session x;
+	struct err err;
+
+	three_marks(&x);
+	query_set_sort(x.q, BY_NET, false);
+	CHECK_EQ(model_set_interval(x.m, 1, 2), 0);
+	query_open_below(x.q, 0, true, 100);
+	CHECK_STR(changes(&x), "main +10 -0\n.serve +10 -0\n..decode +10 -0\n..draw +0 -0\n.log_line +0 -0");
+	CHECK_EQ(model_set_interval(x.m, 2, 3), 0);
+	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 -0\n..draw +0 -1500");
+	grow(&x, 103, 1, 7);
+	tick(&x, SECOND);
+	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 -0\n..draw +0 -1500");
+	CHECK_EQ(query_set_filter(x.q, "grew", &err), 0);
+	CHECK_STR(changes(&x), "main +20 -0\n.serve +20 -0\n..decode +20 -0");
+	CHECK_EQ(query_set_filter(x.q, "new", &err), 0);
+	CHECK_STR(changes(&x), "");
+	CHECK_EQ(model_set_interval(x.m, 0, 1), 0);
+	CHECK_STR(changes(&x), "main +2750 -0\n.serve +2700 -0\n..draw +2000 -0\n..decode +700 -0\n.log_line +50 -0");
+	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
+	/* back to now; a mark that goes takes the interval along */
+	CHECK_EQ(model_set_interval(x.m, 1, 3), 0);
+	CHECK(model_diffing(x.m));
+	made_mark(x.m, 3, 2, x.now, MTW_MARK_DROPPED, "m");
+	CHECK(!model_diffing(x.m));
+	end(&x);
+}
+
+TEST(rows_without_change_fold)
+{
+	struct session x;
+
+	three_marks(&x);
+	for (uint32_t i = 20; i < 30; i++) { /* alive all the time, heavy */
+		char name[16];
+		snprintf(name, sizeof name, "still_%u", i);
+		node(&x, i, 1, 0, name);
+		made_slot(x.m, i, i, 0);
+		grow(&x, i, 1, 100000);
+	}
+	node(&x, 30, 20, 0, "below_20");
+	made_slot(x.m, 30, 30, 0);
+	grow(&x, 30, 1, 100000);
+	tick(&x, SECOND);
+	made_mark(x.m, 4, 3, x.now, 0, "m");
+	made_cell(x.m, 4, 103, 1, 30);
+	for (uint32_t i = 20; i <= 30; i++)
+		made_cell(x.m, 4, i, 1, 100000);
+	made_cells_end(x.m, 4);
+	made_mark(x.m, 5, 4, x.now, 0, "m");
+	made_cell(x.m, 5, 7, 0, 0);
+	made_cells_end(x.m, 5);
+	query_set_sort(x.q, BY_NET, false);
+	query_open(x.q, row(&x, "main"), true);
+	query_open(x.q, row(&x, "still_20"), true);
+	CHECK_EQ(model_set_interval(x.m, 4, 5), 0);
+	CHECK_STR(changes(&x), "main +0 -50\n.log_line +0 -50\n.... 11 unchanged +0 -0");
+	CHECK_EQ(model_set_interval(x.m, 4, 0), 0); /* to now: what is alive hides nothing */
+	CHECK_STR(changes(&x), "main +0 -0\n.... 12 unchanged +0 -0");
+	size_t pending;
+	CHECK_EQ(query_search(x.q, "below_20", &pending), 1); /* what is searched for has a line, and so what it lies in */
+	CHECK_STR(changes(&x), "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
+	CHECK_EQ(query_index(x.q, query_search_next(x.q, 0, false)), 2);
+	query_set_sort(x.q, BY_LIVE, false);
+	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_21")); /* 200,000 bytes, then by name */
+	end(&x);
+}
+
+/* The heaviest path is that of the figure that rows are sorted by. */
+TEST(heaviest_path_follows_the_change)
+{
+	struct session x;
+	const struct row *r;
+
+	three_marks(&x);
+	CHECK_EQ(model_set_interval(x.m, 1, 2), 0);
+	query_set_sort(x.q, BY_NET, false);
+	query_rows(x.q, true, &r);
+	row_id end_row = query_open_heaviest(x.q, r[0].id);
+	query_rows(x.q, true, &r);
+	CHECK_STR(r[query_index(x.q, end_row)].name, "decode");
+	CHECK_EQ(model_set_interval(x.m, 0, 0), 0);
+	query_set_sort(x.q, BY_LIVE, false);
+	end_row = query_open_heaviest(x.q, r[0].id);
+	query_rows(x.q, true, &r);
+	CHECK_EQ(end_row, row(&x, "decode")); /* a fork: draw holds half of it */
+	end(&x);
+}

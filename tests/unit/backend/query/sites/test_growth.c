@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_growth.c.c - the verdict is the samples' alone: of whatever phase they are to what goes up and down, whoever came when,
+ * whatever marks there are.
+ */
+#include "check.h"
+#include "made_query.h"
+
+#define STEP_NS (SECOND / 4) /* as an agent ticks at first */
+#define MIB 1048576.0
+
+struct course {
+	const char *name;
+	double base, leak, depth, period, phase; /* MiB, MiB/s, MiB, s, 0..1 */
+	double step_at, fills, noise;            /* s; s to fill half of 40 MiB; MiB */
+};
+
+static double live_at(const struct course *c, double s)
+{
+	double saw = c->period > 0 ? s / c->period + c->phase : 0, at = c->base + c->leak * s;
+	uint64_t random = (uint64_t)(s * 4) * 0x9e3779b97f4a7c15u;
+
+	at += c->depth * (saw - (double)(uint64_t)saw);
+	at += c->step_at > 0 && s >= c->step_at ? 20 : 0;
+	at += c->fills > 0 ? 40 * s / (s + c->fills) : 0;
+	return (at + c->noise * (double)(random >> 40) / (1 << 24)) * MIB;
+}
+
+static void follow(struct session *x, uint32_t slot, double want)
+{
+	uint64_t has = live_bytes(&model_slot(x->m, slot)->now), to = (uint64_t)want;
+
+	if (to > has)
+		grow(x, slot, 1, to - has);
+	else if (to < has)
+		shrink(x, slot, 0, has - to);
+}
+
+/* Two call sites; the second holds still. */
+static void play(struct session *x, const struct course *c, double seconds, double phase)
+{
+	family(x);
+	x->samples.phase = phase;
+	while ((double)x->now / 1e9 < seconds) {
+		follow(x, 6, live_at(c, (double)x->now / 1e9));
+		tick(x, STEP_NS);
+	}
+}
+
+static void must_be(struct session *x, const struct course *c, double seconds, double phase, unsigned kinds)
+{
+	struct verdict v;
+
+	query_verdict(x->q, &v);
+	if (kinds & 1u << v.kind)
+		return;
+	printf("  %s (%.2f MiB every %.2f s from %.2f), samples at %.2f, after %.0f s: \"%s\"\n", c->name, c->depth, c->period,
+	       c->phase, phase, seconds, v.text);
+	fflush(stdout);
+	_exit(1);
+}
+
+static void judge(const struct course *c, double seconds, double phase, unsigned kinds)
+{
+	struct session x;
+
+	play(&x, c, seconds, phase);
+	must_be(&x, c, seconds, phase, kinds);
+	end(&x);
+}
+
+static const double phases[] = { -1, 0, 0.5 };
+#define EACH(i, list) for (size_t i = 0; i < sizeof(list) / sizeof *(list); i++)
+
+/* Periods that meet the samples' distances exactly, and nearly: none of them is growth. */
+TEST(a_saw_tooth_of_any_period_and_phase_is_no_growth)
+{
+	static const double periods[] = { 1.25, 2.5, 2.51, 4, 5, 5.05, 10, 10.1, 20, 20.2 };
+	static const double ages[] = { 90, 200, 640 };
+
+	EACH(p, periods)
+		EACH(a, ages)
+			EACH(f, phases)
+				judge(&(struct course){ "saw-tooth", 5, 0, 6, periods[p], (double)(p * 7 % 10) / 10, 0, 0, 0 }, ages[a],
+				      phases[f], 1u << V_FLAT);
+}
+
+TEST(a_leak_beneath_a_saw_tooth_is_one)
+{
+	static const double periods[] = { 1.25, 5, 5.05, 10, 20 };
+
+	EACH(p, periods)
+		EACH(f, phases)
+			judge(&(struct course){ "leak beneath", 5, 0.05, 6, periods[p], 0.3, 0, 0, 0 }, 300, phases[f], 1u << V_GROWING);
+}
+
+TEST(each_shape_keeps_its_name_whatever_the_samples_phase)
+{
+	EACH(f, phases) {
+		judge(&(struct course){ "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 }, 120, phases[f], 1u << V_GROWING);
+		judge(&(struct course){ "leak with noise", 5, 0.05, 0, 0, 0, 0, 0, 0.5 }, 240, phases[f], 1u << V_GROWING);
+		judge(&(struct course){ "noise", 20, 0, 0, 0, 0, 0, 0, 2 }, 240, phases[f], 1u << V_FLAT);
+		judge(&(struct course){ "step", 5, 0, 0, 0, 0, 70, 0, 0 }, 140, phases[f], 1u << V_STEP);
+		judge(&(struct course){ "cache", 5, 0, 0, 0, 0, 0, 30, 0 }, 200, phases[f], 1u << V_FILLING);
+		judge(&(struct course){ "still", 5, 0, 0, 0, 0, 0, 0, 0 }, 100, phases[f], 1u << V_FLAT);
+		judge(&(struct course){ "shrinks", 40, -0.05, 0, 0, 0, 0, 0, 0 }, 100, phases[f], 1u << V_SHRINKING);
+	}
+}
+
+/* Marks every five seconds, on a saw-tooth of five seconds and on a leak: the same words with and without. */
+TEST(marks_do_not_matter)
+{
+	static const struct course all[] = {
+		{ "saw-tooth", 5, 0, 6, 5, 0.4, 0, 0, 0 }, { "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 },
+	};
+
+	EACH(c, all)
+		for (double apart = 5; apart < 12; apart += 2.5) {
+			struct session with, without;
+			struct verdict a, b;
+			uint32_t id = 0;
+			play(&without, &all[c], 100, -1);
+			family(&with);
+			while ((double)with.now / 1e9 < 100) {
+				follow(&with, 6, live_at(&all[c], (double)with.now / 1e9));
+				if ((double)with.now / 1e9 >= apart * (id + 1)) {
+					made_mark(with.m, ++id, 0, with.now, 0, "m");
+					made_cells_end(with.m, id);
+				}
+				tick(&with, STEP_NS);
+			}
+			query_verdict(with.q, &a);
+			query_verdict(without.q, &b);
+			CHECK(id >= 9);
+			CHECK_STR(a.text, b.text);
+			must_be(&with, &all[c], 100, -1, 1u << (c ? V_GROWING : V_FLAT));
+			end(&with);
+			end(&without);
+		}
+}
+
+/* One asked every tick, the other for the first time: the same words and the same rows. */
+TEST(one_that_comes_late_judges_alike)
+{
+	struct course c = { "leak beneath", 5, 0.05, 1, 4, 0.1, 0, 0, 0 };
+	struct session x;
+	struct verdict first, late;
+	const struct site *a, *b;
+
+	family(&x);
+	for (unsigned i = 0; i < 600; i++) {
+		follow(&x, 6, live_at(&c, (double)x.now / 1e9));
+		tick(&x, STEP_NS);
+		query_verdict(x.q, &first);
+	}
+	struct owners *o = owners_new(x.m, &x.s);
+	struct query *q = query_new(x.m, &x.s, o);
+	query_verdict(q, &late);
+	CHECK_STR(first.text, late.text);
+	CHECK_EQ(first.kind, V_GROWING);
+	CHECK_EQ(first.per_minute, late.per_minute);
+	CHECK_EQ(first.at_ns, late.at_ns);
+	CHECK_STR(first.word, "GROWING");
+	CHECK(late.share_percent > 80 && late.site);
+	size_t n = query_sites(x.q, BY_LIVE, false, true, &a);
+	CHECK_EQ(query_sites(q, BY_LIVE, false, true, &b), n);
+	for (size_t i = 0; i < n; i++)
+		CHECK(a[i].shape == b[i].shape && a[i].net_window == b[i].net_window && a[i].grew == b[i].grew);
+	query_free(q);
+	owners_free(o);
+	end(&x);
+}
+
+/* What is not enough is so for everybody, and an agent that keeps nothing is not waited for. */
+TEST(not_enough_is_said)
+{
+	struct session x;
+	struct verdict v;
+
+	play(&x, &(struct course){ .base = 5 }, 10, -1);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_WATCHING);
+	CHECK_EQ(v.needed_ns, 20 * SECOND - x.now);
+	CHECK_STR(v.text, "a verdict on growth needs 10 s more of watching");
+	end(&x);
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	grow(&x, 1, 1, 100);
+	made_tick_whole(x.m, &x.sum, 100 * SECOND);
+	query_verdict(x.q, &v);
+	CHECK_EQ(v.kind, V_WATCHING);
+	CHECK(strstr(v.text, "the agent is older than this memtop"));
+	end(&x);
+}
+
+/* The list comes whole: what left it gives its figures to the next one. */
+TEST(samples_that_leave_give_theirs_to_the_next)
+{
+	struct session x;
+	const struct sample *list;
+	struct event e = { .type = MTW_SAMPLES };
+
+	play(&x, &(struct course){ .base = 5, .leak = 0.1 }, 30, 0.5);
+	size_t n = model_samples(x.m, &list), kept = 0;
+	CHECK(n > 8 && model_samples_by_slot(x.m));
+	uint64_t newest = list[n - 1].f.serial;
+	for (size_t i = 0; i < n; i++)
+		if ((n - i) % 2)
+			e.u.samples.list[kept++] = list[i].f;
+	e.u.samples.count = kept;
+	made_apply(x.m, &e);
+	CHECK_EQ(model_samples(x.m, &list), kept);
+	CHECK_EQ(list[kept - 1].f.serial, newest);
+	CHECK(model_samples_by_slot(x.m));
+	struct err err = { 0 };
+	e.u.samples.list[0].serial = e.u.samples.list[1].serial;
+	CHECK_EQ(model_apply(x.m, &e, &err), -1);
+	e = (struct event){ .type = MTW_SAMPLE_LIVE };
+	e.u.mark_live.mark = 9999;
+	CHECK_EQ(model_apply(x.m, &e, &err), -1);
+	end(&x);
+}

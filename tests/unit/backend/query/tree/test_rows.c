@@ -1,0 +1,663 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * test_rows.c.c - rows of the call tree by hand: grouping, folding, filter, search, zoom, order.
+ */
+#include "check.h"
+#include "made_query.h"
+
+TEST(one_function_is_one_row)
+{
+	struct session x;
+
+	family(&x);
+	CHECK_STR(screen(&x, true), "main 2750");
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n.log_line 50");
+	open_row(&x, "serve");
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	const struct row *r;
+	query_rows(x.q, false, &r);
+	CHECK_EQ(r[1].paths, 2);
+	CHECK_EQ(r[3].paths, 2);
+	CHECK_EQ(r[3].node, 4);
+	CHECK_STR(r[3].owner->name, "libtile.so.2");
+	CHECK_EQ(r[3].flags & (ROW_LEAF | ROW_OPEN), ROW_LEAF);
+	CHECK_EQ(live_bytes(&r[1].self), 0);
+	CHECK_EQ(live_bytes(&r[3].self), 700);
+	end(&x);
+}
+
+/* A chain is placed by what says most about it, not by how the template library allocated. */
+TEST(chains_are_named_by_what_tells)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "std::allocator<char>::allocate()|Session::Session()|std::make_shared<S>()");
+	node(&x, 3, 1, 0, "log_line");
+	node(&x, 4, 3, 2, "fopen");
+	node(&x, 5, 1, 0, "operator new(unsigned long)|std::string::_M_create()");
+	grow(&x, 2, 1, 100);
+	grow(&x, 4, 1, 10);
+	grow(&x, 5, 1, 1);
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	CHECK_EQ(query_rows(x.q, true, &r), 4);
+	CHECK_EQ(r[1].folded, 3);
+	CHECK_EQ(r[1].named, 2);
+	CHECK_STR(r[1].function, "Session::Session()");
+	CHECK_EQ(r[1].node, 2);
+	CHECK_EQ(r[2].named, 2);
+	CHECK_STR(r[2].function, "fopen");
+	CHECK_EQ(r[3].named, 2); /* all the same: the last */
+	CHECK_STR(r[3].function, "operator new(unsigned long)");
+	end(&x);
+}
+
+TEST(rows_keep_their_numbers_and_places)
+{
+	struct session x;
+
+	family(&x);
+	open_row(&x, "main");
+	row_id serve = row(&x, "serve"), logs = row(&x, "log_line");
+	for (int i = 0; i < 10; i++) {
+		const struct row *r;
+		uint64_t live[2];
+		query_rows(x.q, true, &r);
+		live[0] = live_bytes(&r[query_index(x.q, serve)].incl);
+		live[1] = live_bytes(&r[query_index(x.q, logs)].incl);
+		bool before = query_index(x.q, serve) < query_index(x.q, logs);
+		CHECK_EQ(before, live[0] > live[1]);
+		if (before)
+			grow(&x, 7, 1, live[0] - live[1] + 1000);
+		else
+			grow(&x, 4, 1, live[1] - live[0] + 1000);
+		tick(&x, SECOND / 10);
+		screen(&x, false);
+		CHECK_EQ(row(&x, "serve"), serve);
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), before); /* not sorted unless asked */
+		screen(&x, true);
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), !before);
+	}
+	end(&x);
+}
+
+TEST(open_rows_stay_open_when_names_come)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 1, NULL);
+	node(&x, 3, 1, 1, NULL);
+	node(&x, 4, 2, 1, NULL);
+	node(&x, 5, 2, 0, "other");
+	node(&x, 6, 1, 0, "third");
+	grow(&x, 4, 1, 100);
+	grow(&x, 5, 1, 70);
+	grow(&x, 3, 1, 30);
+	grow(&x, 6, 1, 10);
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	open_row(&x, "libtile.so.2+0x20");
+	CHECK_STR(screen(&x, true),
+		  "main 210\n.libtile.so.2+0x20 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	row_id id = row(&x, "libtile.so.2+0x20");
+	made_answer(&x.s, 1, 2 * 16, SYMBOL_TABLE, "serve");
+	CHECK_STR(screen(&x, false), "main 210\n.serve 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	made_symbol(&x.s, 1, 3 * 16, "serve"); /* two rows become one */
+	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..libtile.so.2+0x40 100\n..other 70\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	made_symbol(&x.s, 1, 2 * 16, "inner|middle|serve"); /* one row becomes a chain */
+	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..middle > inner 170\n...libtile.so.2+0x40 100\n...other 70\n.third 10");
+	CHECK_EQ(row(&x, "serve"), id);
+	end(&x);
+}
+
+/* main > two callers of work, which calls decode and draw; names of the callers are late. */
+static void late_callers(struct session *x, uint64_t first, uint64_t second)
+{
+	begin(x);
+	node(x, 1, 0, 0, "main");
+	node(x, 2, 1, 1, NULL);
+	node(x, 3, 1, 1, NULL);
+	node(x, 4, 3, 0, "work");
+	node(x, 5, 4, 0, "decode");
+	node(x, 6, 4, 0, "draw");
+	node(x, 7, 2, 0, "log");
+	grow(x, 7, 1, first);
+	grow(x, 5, 1, second);
+	grow(x, 6, 1, 70);
+	tick(x, SECOND);
+	open_row(x, "main");
+	screen(x, true);
+	open_row(x, "libtile.so.2+0x30 > work");
+	screen(x, true);
+}
+
+/* An open chain that gets a second branch is cut in two, and what was on the screen stays there. */
+TEST(open_chains_stay_open_where_they_fork)
+{
+	struct session x;
+
+	late_callers(&x, 30, 100);
+	CHECK_STR(screen(&x, false), "main 200\n.libtile.so.2+0x30 > work 170\n..decode 100\n..draw 70\n"
+				     ".libtile.so.2+0x20 > log 30");
+	row_id id = row(&x, "libtile.so.2+0x30 > work");
+	node(&x, 8, 3, 0, "note");
+	grow(&x, 8, 1, 10);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n..work 170\n...decode 100\n...draw 70\n"
+				     "..note 10\n.libtile.so.2+0x20 > log 30");
+	CHECK_EQ(row(&x, "libtile.so.2+0x30"), id);
+	CHECK_EQ(query_open(x.q, id, false), 0); /* and it can be closed */
+	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n.libtile.so.2+0x20 > log 30");
+	end(&x);
+}
+
+/* Whichever of them came first. */
+TEST(open_rows_stay_open_when_names_join_them)
+{
+	static const uint64_t first[] = { 30, 300 };
+
+	for (int i = 0; i < 2; i++) {
+		struct session x;
+
+		late_callers(&x, first[i], 100);
+		row_id work = row(&x, "libtile.so.2+0x30 > work");
+		made_symbol(&x.s, 1, 2 * 16, "start");
+		made_symbol(&x.s, 1, 3 * 16, "start");
+		CHECK_STR(screen(&x, true),
+			  i ? "main > start 470\n.log 300\n.work 170\n..decode 100\n..draw 70"
+			    : "main > start 200\n.work 170\n..decode 100\n..draw 70\n.log 30");
+		query_unfold(x.q, row(&x, "main > start"));
+		screen(&x, true);
+		CHECK_EQ(row(&x, "start"), work);
+		end(&x);
+	}
+}
+
+TEST(small_rows_fold)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < 20; i++) {
+		static char names[20][8];
+		snprintf(names[i], 8, "f%02u", i);
+		node(&x, 2 + i, 1, 0, names[i]);
+		grow(&x, 2 + i, 1, i < 2 ? 1000001 - i : i);
+	}
+	tick(&x, SECOND);
+	open_row(&x, "main");
+	CHECK_STR(screen(&x, true), "main 2000190\n.f00 1000001\n.f01 1000000\n.... 18 more 189");
+	const struct row *r;
+	size_t n = query_rows(x.q, false, &r);
+	CHECK(r[3].flags & ROW_REST);
+	CHECK_EQ(r[3].paths, 18);
+	grow(&x, 5, 1, 1);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, false), "main 2000191\n.f00 1000001\n.f01 1000000\n.... 18 more 190");
+	CHECK_EQ(query_open(x.q, r[3].id, true), 0);
+	n = query_rows(x.q, true, &r);
+	CHECK_EQ(n, 21);
+	uint64_t sum = 0;
+	for (size_t i = 1; i < n; i++)
+		sum += live_bytes(&r[i].incl);
+	CHECK_EQ(sum, 2000191);
+	end(&x);
+}
+
+TEST(filter_keeps_matching_stacks)
+{
+	struct session x;
+	struct err err;
+
+	family(&x);
+	open_row(&x, "main");
+	open_row(&x, "serve");
+	CHECK_EQ(query_set_filter(x.q, "decode", &err), 0);
+	CHECK_STR(screen(&x, true), "main 700\n.serve 700\n..decode 700");
+	CHECK_EQ(query_set_filter(x.q, "decode size>350", &err), 0);
+	CHECK_STR(screen(&x, true), "main 400\n.serve 400\n..decode 400");
+	grow(&x, 5, 1, 60); /* now above */
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main 760\n.serve 760\n..decode 760");
+	CHECK_EQ(query_set_filter(x.q, "lib:tile DRAW", &err), 0);
+	CHECK_STR(screen(&x, true), "main 2000\n.serve 2000\n..draw 2000");
+	CHECK_EQ(query_set_filter(x.q, "no_such_name", &err), 0);
+	CHECK_STR(screen(&x, true), "");
+	CHECK_EQ(query_set_filter(x.q, "size>many", &err), -1);
+	CHECK(strstr(err.text, "not a size"));
+	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
+	CHECK_STR(screen(&x, true), "main 2810\n.serve 2760\n..draw 2000\n..decode 760\n.log_line 50");
+	made_mark(x.m, 1, 0, x.now, 0, "m");
+	for (uint32_t i = 4; i <= 7; i++)
+		made_cell(x.m, 1, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+	made_cells_end(x.m, 1);
+	made_slot(x.m, 100, 7, 1);
+	grow(&x, 100, 1, 9);
+	tick(&x, SECOND);
+	CHECK_EQ(model_set_interval(x.m, 1, 0), 0);
+	CHECK_EQ(query_set_filter(x.q, "grew", &err), 0);
+	CHECK_STR(screen(&x, true), "main 59\n.log_line 59");
+	CHECK_EQ(query_set_filter(x.q, "new", &err), 0);
+	CHECK_STR(screen(&x, true), "");
+	end(&x);
+}
+
+TEST(zoom)
+{
+	struct session x;
+
+	family(&x);
+	open_row(&x, "main");
+	CHECK_EQ(query_zoom(x.q, row(&x, "serve")), 0);
+	CHECK_STR(screen(&x, true), "serve 2700\n.draw 2000\n.decode 700");
+	CHECK_EQ(query_zoom(x.q, row(&x, "decode")), 0);
+	CHECK_STR(screen(&x, true), "decode 700");
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_EQ(query_zoom(x.q, 0), -1);
+	CHECK_EQ(query_zoom_owner(x.q, 1), 0);
+	CHECK_STR(screen(&x, true), "main 2700\n.serve 2700\n..draw 2000\n..decode 700");
+	CHECK_EQ(query_zoom(x.q, 0), 0);
+	end(&x);
+}
+
+TEST(search_opens_parents_of_hits)
+{
+	struct session x;
+	size_t pending;
+
+	family(&x);
+	node(&x, 8, 6, 1, NULL);
+	grow(&x, 8, 1, 5);
+	tick(&x, SECOND);
+	CHECK_EQ(query_search(x.q, "DECO", &pending), 2);
+	CHECK_EQ(pending, 1);
+	CHECK_STR(screen(&x, true), "main 2755\n.serve 2705\n..draw 2005\n..decode 700\n.log_line 50");
+	row_id hit = query_search_next(x.q, row(&x, "main"), false);
+	CHECK_EQ(hit, row(&x, "decode"));
+	CHECK_EQ(query_search_next(x.q, hit, false), hit);
+	CHECK_EQ(query_search(x.q, "", &pending), 0);
+	screen(&x, false);
+	CHECK_EQ(query_search_next(x.q, hit, true), 0);
+	CHECK_EQ(query_open_node(x.q, 7), row(&x, "log_line"));
+	end(&x);
+}
+
+TEST(heaviest_path_stops_at_a_fork)
+{
+	struct session x;
+
+	family(&x);
+	row_id last = query_open_heaviest(x.q, 0);
+	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_EQ(last, row(&x, "draw"));
+	end(&x);
+}
+
+TEST(inverted_sums_by_callers)
+{
+	struct session x;
+
+	family(&x);
+	query_set_inverted(x.q, true);
+	CHECK_STR(screen(&x, true), "draw 2000\ndecode 700\nlog_line 50");
+	node(&x, 8, 7, 1, "decode"); /* another caller */
+	grow(&x, 8, 1, 33);
+	tick(&x, SECOND);
+	open_row(&x, "decode");
+	CHECK_STR(screen(&x, true), "draw 2000\ndecode 733\n.serve < main 700\n.log_line < main 33\nlog_line 50");
+	const struct row *r;
+	query_rows(x.q, false, &r);
+	CHECK_EQ(live_bytes(&r[1].self), 733);
+	query_set_inverted(x.q, false);
+	CHECK_STR(screen(&x, true), "main 2783");
+	end(&x);
+}
+
+/* At call sites, as sites do, also in the middle of what was inlined; names turn that, too. */
+TEST(inverted_begins_at_call_sites)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 0, "std::vector<int>::push_back(int)|parse");
+	node(&x, 3, 2, 0, "std::allocator<int>::allocate(unsigned long)");
+	node(&x, 4, 1, 0, "std::vector<int>::reserve(unsigned long)|parse");
+	node(&x, 5, 1, 0, "draw");
+	node(&x, 6, 5, 0, NULL);
+	grow(&x, 3, 1, 100);
+	grow(&x, 4, 1, 20);
+	grow(&x, 6, 1, 3);
+	tick(&x, SECOND);
+	query_set_inverted(x.q, true);
+	CHECK_STR(screen(&x, true), "parse 120\nprogram+0x60 3");
+	open_row(&x, "parse");
+	CHECK_STR(screen(&x, true), "parse 120\n.main 120\nprogram+0x60 3");
+	size_t n = query_rows(x.q, false, &r);
+	CHECK_EQ(n, 3);
+	CHECK_EQ(live_bytes(&r[0].self), 120);
+	CHECK_EQ(live_bytes(&r[1].self), 0);
+	CHECK_EQ(r[0].paths, 2);
+	made_symbol(&x.s, 0, 6 * 16, "std::string::reserve(unsigned long)");
+	node(&x, 7, 3, 0, "std::allocator<int>::allocate(unsigned long)");
+	grow(&x, 7, 1, 1000);
+	grow(&x, 4, 1, 1);
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "parse 1121\n.main 1121\ndraw 3");
+	query_rows(x.q, false, &r);
+	CHECK_EQ(live_bytes(&r[0].self), 1121);
+	CHECK_EQ(query_open_node(x.q, 7), r[0].id);
+	end(&x);
+}
+
+TEST(recursion_counts_once)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 2; i <= 6; i++) {
+		node(&x, i, i - 1, 0, "visit");
+		grow(&x, i, 1, 10);
+	}
+	tick(&x, SECOND);
+	CHECK_STR(screen(&x, true), "main > visit 50");
+	query_open_below(x.q, 0, true, 100);
+	CHECK_STR(screen(&x, true), "main > visit 50\n.visit 40\n..visit 30\n...visit 20\n....visit 10");
+	query_set_inverted(x.q, true);
+	CHECK_EQ(query_open_below(x.q, 0, false, 100), 0);
+	CHECK_STR(screen(&x, true), "visit 50"); /* five stacks, one function: counted once */
+	end(&x);
+}
+
+TEST(opening_all_has_a_limit)
+{
+	struct session x;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 2; i < 200; i++) {
+		static char names[200][8];
+		snprintf(names[i], 8, "f%03u", i);
+		node(&x, i, i / 3 ? i / 3 : 1, 0, names[i]);
+		grow(&x, i, 1, i);
+	}
+	tick(&x, SECOND);
+	CHECK(query_open_below(x.q, 0, true, 20) > 0);
+	const struct row *r;
+	size_t n = query_rows(x.q, true, &r);
+	CHECK(n > 20 && n < 100);
+	CHECK_EQ(query_open_below(x.q, 0, true, 100000), 0);
+	query_open_below(x.q, 0, false, SIZE_MAX);
+	CHECK_EQ(query_rows(x.q, true, &r), 1);
+	end(&x);
+}
+
+TEST(truncated_and_dead_rows)
+{
+	struct session x;
+	const struct row *r;
+
+	begin(&x);
+	made_truncated(x.m, 1, MTW_TRUNC_DEPTH);
+	node(&x, 2, 1, 0, "lost");
+	node(&x, 3, 1, 0, "gone");
+	grow(&x, 2, 1, 10);
+	grow(&x, 3, 1, 10);
+	tick(&x, SECOND);
+	shrink(&x, 3, 1, 10);
+	tick(&x, SECOND);
+	query_open_below(x.q, 0, true, 10);
+	CHECK_EQ(query_rows(x.q, true, &r), 3);
+	CHECK_STR(r[0].name, "[described]");
+	CHECK(r[0].flags & ROW_TRUNCATED);
+	CHECK(!(r[1].flags & ROW_ZERO));
+	CHECK(r[2].flags & ROW_ZERO);
+	end(&x);
+}
+
+TEST(stack_for_reports)
+{
+	struct session x;
+	struct frame_out f[8];
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	node(&x, 2, 1, 1, "push|serve");
+	CHECK_EQ(query_stack(x.q, 2, f, 8), 3);
+	CHECK_STR(f[0].function, "push");
+	CHECK(f[0].inlined && !f[1].inlined);
+	CHECK_STR(f[1].module, "libtile.so.2");
+	CHECK_EQ(f[1].offset, 32);
+	CHECK_STR(f[2].function, "main");
+	CHECK_EQ(query_stack(x.q, 2, f, 2), 2);
+	CHECK_EQ(query_stack(x.q, 77, f, 8), 0);
+	end(&x);
+}
+
+/* A row of many members is summed up in slices; what arrives meanwhile is in it once. */
+TEST(values_that_are_made_in_slices_follow_what_arrives)
+{
+	struct session x;
+	const struct row *r;
+	struct err err;
+	uint64_t want = 0;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < 400; i++) { /* 400 callers of one function */
+		char name[16];
+		snprintf(name, sizeof name, "caller_%u", i);
+		node(&x, 1000 + i, 1, 0, name);
+		made_node(x.m, 10 + i, 1000 + i, 1, 16);
+		grow(&x, 10 + i, 1, 1000);
+	}
+	made_symbol(&x.s, 1, 16, "allocate");
+	tick(&x, SECOND);
+	query_set_inverted(x.q, true);
+	for (int round = 0; query_building(x.q) >= 0 || round < 400; round++) {
+		query_allow(x.q, 40);
+		query_rows(x.q, true, &r);
+		CHECK(round < 5000);
+		if (round < 350 && round % 3 == 0) {
+			grow(&x, 10 + (uint32_t)round * 7 % 400, 1, 10);
+			tick(&x, SECOND / 100);
+		}
+		if (round < 300 && round % 100 == 80) /* all values anew */
+			CHECK_EQ(model_set_interval(x.m, 0, 0), 0);
+		if (round < 300 && round % 9 == 2) /* ... of half of them, and again before they are whole */
+			CHECK_EQ(query_set_filter(x.q, round % 2 ? "size>1000" : "", &err), 0);
+	}
+	CHECK_EQ(query_rows(x.q, true, &r), 1);
+	CHECK_STR(r[0].name, "allocate");
+	for (uint32_t i = 10; i < 410; i++) { /* the filter is on at last */
+		const struct tally self = model_self(x.m, model_node(x.m, i));
+		want += live_bytes(&self) > 1000 ? live_bytes(&self) : 0;
+	}
+	CHECK_EQ(live_bytes(&r[0].incl), want);
+	CHECK_EQ(r[0].paths, 400);
+	end(&x);
+}
+
+/* "~draw" of the rows whose figures have a sampled share, here or below. */
+static const char *estimates(struct session *x)
+{
+	static char text[1024];
+	const struct row *r;
+	size_t n = query_rows(x->q, true, &r), at = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < n; i++)
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", i ? " " : "", r[i].estimate ? "~" : "",
+				       r[i].name, r[i].self_estimate ? "~" : "");
+	return text;
+}
+
+TEST(rows_are_estimates_where_their_stacks_are)
+{
+	struct session x;
+	const struct site *s;
+	struct err err;
+
+	family(&x);
+	CHECK_EQ(query_open_below(x.q, 0, true, 100), 0);
+	CHECK_STR(estimates(&x), "main serve draw decode log_line");
+	made_slot(x.m, 20, 5, 0);
+	made_weighed(x.m, 20, 4096);
+	tick(&x, SECOND);
+	CHECK_STR(estimates(&x), "main serve draw decode log_line"); /* nothing is counted in it yet */
+	x.sum.alloc_blocks += 10;
+	x.sum.alloc_bytes += 100;
+	made_counts(x.m, 20, 10, 100, 0, 0);
+	tick(&x, SECOND);
+	CHECK_STR(estimates(&x), "~main ~serve draw ~decode~ log_line");
+	size_t n = query_sites(x.q, BY_LIVE, false, true, &s);
+	CHECK_EQ(n, 3);
+	for (size_t i = 0; i < n; i++)
+		CHECK_EQ(s[i].estimate, !strcmp(s[i].name, "decode"));
+	CHECK_EQ(query_set_filter(x.q, "draw", &err), 0);
+	CHECK_STR(estimates(&x), "main serve draw");
+	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
+	query_set_inverted(x.q, true);
+	CHECK_STR(estimates(&x), "draw ~decode~ log_line");
+	end(&x);
+}
+
+
+/* A tick that changes much is not walked into the tree stack by stack: rows are summed up again. */
+TEST(a_busy_tick_costs_little)
+{
+	enum { STACKS = 300, DEPTH = 20 };
+	struct session x;
+	const struct row *rows;
+	uint32_t id = 1, leaves[STACKS];
+	unsigned slices = 0;
+	char names[STACKS][16];
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (int i = 0; i < STACKS; i++) {
+		snprintf(names[i], sizeof names[i], "way_%d", i);
+		for (int k = 0; k < DEPTH; k++, id++)
+			node(&x, id + 1, k ? id : 1, 0, k ? "deep" : names[i]);
+		leaves[i] = id;
+		grow(&x, id, 1, i ? 100 : 10000000);
+	}
+	tick(&x, SECOND);
+	screen(&x, true);
+	for (int i = 0; i < STACKS; i++)
+		grow(&x, leaves[i], 1, 50);
+	tick(&x, SECOND);
+	do {
+		query_allow(x.q, 500);
+		query_rows(x.q, false, &rows);
+		slices++;
+	} while (query_building(x.q) >= 0);
+	CHECK(slices <= 6);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10000000 + 100 * (STACKS - 1) + 50 * STACKS);
+	end(&x);
+}
+
+/* What there is time for is done, and of what there is none for, some. */
+TEST(a_slice_ends_with_its_time)
+{
+	enum { STACKS = 20000 };
+	struct session x;
+	const struct row *rows;
+	struct err err;
+	unsigned late = 0;
+
+	begin(&x);
+	node(&x, 1, 0, 0, "main");
+	for (uint32_t i = 0; i < STACKS; i++) {
+		made_node(x.m, 2 + i, 1, 0, 8 * (2 + i));
+		grow(&x, 2 + i, 1, 10);
+	}
+	tick(&x, SECOND);
+	CHECK_EQ(query_set_filter(x.q, "size>1", &err), 0);
+	do {
+		query_allow_until(x.q, 1); /* that is long past */
+		query_rows(x.q, true, &rows);
+		CHECK(++late < 1000);
+	} while (query_building(x.q) >= 0);
+	CHECK(late > 5);
+	CHECK_EQ(query_set_filter(x.q, "size>9", &err), 0);
+	query_allow_until(x.q, UINT64_MAX);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10 * STACKS);
+	end(&x);
+}
+
+enum { MANY = 20000 };
+
+/* main > many, MANY stacks at one place; main > few, another place without a name yet. */
+static void many_and_few(struct session *x)
+{
+	begin(x);
+	node(x, 1, 0, 0, "main");
+	node(x, 2, 1, 0, "many");
+	node(x, 3, 1, 0, NULL);
+	made_symbol(&x->s, 1, 5000, "leaf");
+	for (uint32_t i = 0; i < MANY; i++) {
+		made_node(x->m, 4 + i, 2, 1, 5000);
+		grow(x, 4 + i, 1, 10);
+	}
+	grow(x, 3, 1, 2 * MANY);
+	tick(x, SECOND);
+}
+
+/* A name that the filter matches as little as what stood for it leaves all that passes as it is. */
+TEST(names_that_change_nothing_begin_no_filter_anew)
+{
+	struct session x;
+	const struct row *rows;
+	struct err err;
+
+	many_and_few(&x);
+	CHECK_EQ(query_set_filter(x.q, "leaf", &err), 0);
+	CHECK_EQ(query_rows(x.q, true, &rows), 1);
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_TABLE, "few");
+	query_allow(x.q, 200);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 10 * MANY);
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "leaf|few"); /* and one that does adds its own */
+	query_allow(x.q, 200);
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	CHECK_EQ(live_bytes(&rows[0].incl), 12 * MANY);
+	end(&x);
+}
+
+/* A name below a row groups that row again, and not what it did not touch. */
+TEST(names_leave_rows_that_have_others)
+{
+	struct session x;
+	const struct row *rows;
+
+	many_and_few(&x);
+	open_row(&x, "main");
+	open_row(&x, "many > leaf");
+	row_id many = row(&x, "many > leaf");
+	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "few");
+	query_allow(x.q, 2 * MANY + 200); /* the members of "leaf" are looked through, not added up */
+	query_rows(x.q, true, &rows);
+	CHECK_EQ(query_building(x.q), -1);
+	query_allow(x.q, SIZE_MAX);
+	CHECK_EQ(row(&x, "many > leaf"), many);
+	CHECK_EQ(live_bytes(&rows[query_index(x.q, row(&x, "few"))].incl), 2 * MANY);
+	end(&x);
+}
