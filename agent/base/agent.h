@@ -52,6 +52,7 @@ void mt_msg(const char *format, ...) MT_PRINTF(1, 2);
 void mt_msg_keep(const char *format, ...) MT_PRINTF(1, 2); /* on no stderr: for memtop to read, as it reads what was said */
 void mt_msg_quiet(void);                            /* start-up is over: stderr is the program's alone */
 void mt_msg_forget(void);                           /* there is a session */
+uintptr_t mt_hex(const char **at);                   /* a hexadecimal number; moves on behind it */
 size_t mt_format(char *buf, size_t size, const char *format, ...) MT_PRINTF(3, 4);
 size_t mt_vformat(char *buf, size_t size, const char *format, va_list ap);
 
@@ -60,7 +61,8 @@ extern struct conf mt_conf;
 bool mt_conf_parse(const char *text);
 void mt_conf_reset(void);                           /* as if none had been given */
 size_t mt_conf_print(char *buf, size_t size);       /* options in force, as they would be typed */
-const char *mt_conf_set(const char *name, const char *value); /* at run time; NULL, or what is wrong */
+/* At run time; NULL, or what is wrong: apply() says that of the filter that comes of it, which is then as it was. */
+const char *mt_conf_set(const char *name, const char *value, const char *(*apply)(void));
 
 /* base/arena.c: private memory, bump-allocated in chunks, never freed singly. Thread-safe, no locks. */
 void *mt_arena_alloc(size_t bytes);                 /* 16-aligned, zeroed; NULL when the cap is met */
@@ -72,7 +74,7 @@ void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uin
 bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory (server keeps it) */
 void mt_arena_range(uintptr_t start, size_t bytes, enum part part); /* register a mapping of the agent's */
 
-/* modules/dlclose_gate.c: no dlclose while the server looks. */
+/* server/dlclose_gate.c: no dlclose while the server looks. */
 bool mt_unloads_hold(uint64_t wait_ns);             /* server; false: one does not end within that time */
 void mt_unloads_release(void);
 void mt_unloads_begin(void);                        /* the hook of dlclose; waits while the server holds them */
@@ -102,7 +104,8 @@ bool mt_real_linked(void);                          /* ... --wrap's: agent/linke
 void *mt_real_before(const char *symbol);           /* what comes before ours; NULL = nothing, or we are attached */
 void mt_real_late(void);                            /* before it finds any: the agent was attached */
 bool mt_real_came_late(void);
-void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller */
+void *mt_real_beside(uintptr_t caller, const char *symbol); /* in scope of the module at caller; allocates */
+bool mt_real_is_agent(uintptr_t pc);                 /* code of the agent itself */
 const char *mt_real_front(void);                    /* whose malloc comes before ours; NULL = none's */
 bool mt_real_front_part(void);                      /* ... what operator new is written on comes before ours */
 unsigned mt_real_granule(void);                     /* smallest distance of two blocks, bytes */
@@ -136,7 +139,7 @@ bool mt_stacks_check(void);
 
 /* unwind/unwind.c: the engine switch; unwind/incremental.c: captures; unwind/cfi_engine.c, unwind/fp.c, ...: engines. */
 /* False: no such engine here. What is used then stands in mt_conf.unwind. */
-bool mt_unwind_init(const char *engine);
+bool mt_unwind_init(const char *engine, bool enter_is_ours); /* ... whether __cyg_profile_func_enter is the agent's */
 void mt_unwind_forked(void);                        /* in the child, before its first stack */
 const char *mt_unwind_why(void);                    /* why it is not what was asked for; "" = it is */
 node_id mt_unwind_capture(struct thread *t, const struct regs *r); /* leaf of the whole stack */
@@ -166,20 +169,9 @@ uint32_t mt_live_tick(void);                        /* current birth tick */
 uint64_t mt_live_tick_ns(uint32_t tick);            /* when it began, ns since start */
 void mt_live_advance(uint64_t now_ns, bool mark);   /* server thread; ns since start */
 
-/*
- * Changes after anything did that a remembered stack (struct hit) was concluded from: the epoch, the
- * modules, the birth tick, the collector's pass. One word to look at for each event.
- */
-extern _Atomic uint32_t mt_era;
-MT_INLINE void mt_era_next(void)
-{
-	atomic_fetch_add_explicit(&mt_era, 1, memory_order_release);
-}
-
 /* record/slots.c: (node, epoch) -> slot, per-thread counters, sums. */
 extern _Atomic uint64_t mt_epoch;
 uint64_t mt_slots_next_epoch(void);                 /* a mark; returns the one that ends */
-extern _Atomic uint32_t mt_pass;                    /* the collector's pass; stamps copy it */
 void mt_slots_thread_init(struct thread *t);        /* no counters yet */
 slot_id mt_slots_of(node_id node);                  /* its slot in the current epoch; never 0 */
 slot_id mt_slots_new(node_id node, uint64_t epoch, uint32_t rate); /* one of its own; 0 = no more */
@@ -200,7 +192,7 @@ void mt_slots_restart(void);                        /* all counters are 0; nobod
 extern struct thread *_Atomic mt_threads;           /* list of all */
 extern _Atomic uint32_t mt_thread_states;           /* its length */
 struct thread *mt_thread_self(void);                /* made when missing; the shared one at worst */
-struct thread *mt_thread_slow(void);                /* gate closed: who counts? NULL = nobody */
+struct thread *mt_thread_of_session(void);          /* ... begun anew when the session is another one */
 struct thread *mt_thread_shared(void);              /* any thread may add to it */
 bool mt_thread_quiet(void);                         /* the agent itself allocates, by way of libc */
 bool mt_thread_init(void);
@@ -220,14 +212,6 @@ struct thread_info {                                /* one owner of a set, past 
 };
 uint32_t mt_thread_count(void);                     /* indices are 0..count-1 */
 bool mt_thread_info(uint32_t index, struct thread_info *info);
-/* The state of the calling thread, or NULL when nothing is to be counted. */
-MT_INLINE struct thread *mt_thread_enter(void)
-{
-	struct thread *t = mt_self_hot()->open;
-
-	return likely(t) ? t : mt_thread_slow();
-}
-
 /* record/filter.c: which blocks are recorded, and for how many each stands; see record/filter.h. */
 const char *mt_filter_update(void);                 /* mt_conf is in force from now on; NULL, or what is wrong */
 uint64_t mt_filter_weight(const struct block *b);   /* blocks that it was counted as */
@@ -249,7 +233,7 @@ void mt_record_losses(unsigned reason, uint64_t *events, uint64_t *bytes);
 
 /*
  * server/start.c: starts the process beside the target, and speaks to it for the target's threads.
- * server/loop.c and what server/start.h lists run in that process: server/target_exit.c collect/sums.c collect/encode.c server/viewer.c collect/marks.c ...
+ * server/loop.c and what collect/server.h lists run in that process: server/target_exit.c collect/sums.c collect/encode.c server/viewer.c collect/marks.c ...
  */
 bool mt_server_start(void);                         /* from the constructor, or in a forked child */
 void mt_server_look(void);                          /* soon: which rights the target still has */
@@ -266,25 +250,10 @@ bool mt_server_dies_along(void);                    /* when the target ends, so 
 void mt_server_exit(int status);                    /* exit() or _exit() is under way with it; optional */
 uint32_t mt_server_mark(const char *name);          /* memtop_mark(): its number; 0 = no server */
 
-/* hooks/attach.c */
-bool mt_attach_is(void);                            /* hooks came by memtop_attach(), and can be taken out */
-bool mt_attach_is_hook(const void *p);              /* one of them */
-struct object;
-void mt_attach_calls(const struct object *o, bool hooked); /* allocating ones of that object: mt_rebind_calls() */
-/*
- * Server: takes them out. *left: words that could not be written, *changed: that somebody else has written since.
- * false: not now (a library is being unloaded).
- */
-bool mt_attach_undo(uint32_t *left, uint32_t *changed);
-
 /* hooks/init.c */
-extern _Atomic int mt_state;                        /* enum agent_state */
-extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the agent started */
-extern int mt_pid;                                  /* the process that is watched */
 bool mt_init_late(void);                            /* attached: all but the options; false: no memory, no such engine */
 bool mt_init_early(void);                           /* first hook, before the constructor */
 void mt_init_tell_at_exit(void);                    /* the server is up: it is to learn of exit() */
-bool mt_init_running(void);                         /* ... which is what happens now */
 void mt_init_forked(void);                          /* first thing in a forked child */
 void mt_init_dormant(void);                         /* from a forked child's hooks: wake up? */
 void mt_init_forks(void);                           /* it forks a child itself: a master? */
@@ -292,21 +261,12 @@ uint64_t mt_init_waits(void);                       /* a dormant process is abou
 						     * is to wake, 0 = it did, or never will */
 void mt_init_daemon_begins(void);                   /* daemon() is called: its caller will end by it */
 void mt_init_daemon(void);                          /* daemon() has returned in the child */
-enum seal { SEAL_NONE, SEAL_RIGHTS, SEAL_FILTER };
-void mt_init_seal(enum seal to);                    /* it gives up rights: never start a server later */
-bool mt_init_gave_up(void);                         /* it did so */
-bool mt_init_filtered(void);                        /* ... system calls that it does not make itself may kill it */
-bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
-bool mt_init_is_pid(int pid);                       /* that of the process which this memory belongs to: no child of vfork's */
-bool mt_init_is_fork(void);                         /* it came by fork, and has executed nothing since */
-bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
 void mt_init_quick(int status);                     /* quick_exit() is */
 void mt_init_aborts(void);                          /* abort() is */
-const char *mt_init_program(void);                  /* its name, without folders */
-const char *mt_init_preload(void);                  /* our own entry of LD_PRELOAD, "" = none */
-const char *mt_init_saved(unsigned i);              /* our variables as they were, then NULL */
 
 #pragma GCC visibility pop
+
+#include "base/state.h"
 
 #endif

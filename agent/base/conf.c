@@ -289,7 +289,7 @@ size_t mt_conf_print(char *buf, size_t size)
 	return n;
 }
 
-const char *mt_conf_set(const char *name, const char *value)
+const char *mt_conf_set(const char *name, const char *value, const char *(*apply)(void))
 {
 	static struct conf kept; /* the server's, or a test's */
 	const struct option *o = find(name, strlen(name));
@@ -301,7 +301,7 @@ const char *mt_conf_set(const char *name, const char *value)
 		return "cannot be set while the program runs";
 	memcpy(&kept, &mt_conf, sizeof(kept));
 	wrong = set(o, value);
-	if (!wrong && o->kind != DEPTH && (wrong = mt_filter_update()))
+	if (!wrong && o->kind != DEPTH && (wrong = apply()))
 		memcpy(place(o), (char *)&kept + o->offset,
 		       o->kind == PATTERN ? o->high : sizeof(uint64_t));
 	return wrong;

@@ -215,3 +215,18 @@ void mt_msg(const char *format, ...)
 	line[len++] = '\n';
 	mt_prim_call(SYS_write, 2, (long)line, (long)len, 0, 0, 0);
 }
+
+uintptr_t mt_hex(const char **at)
+{
+	uintptr_t v = 0;
+
+	for (;; (*at)++) {
+		char c = **at;
+		if (c >= '0' && c <= '9')
+			v = v << 4 | (uintptr_t)(c - '0');
+		else if (c >= 'a' && c <= 'f')
+			v = v << 4 | (uintptr_t)(c - 'a' + 10);
+		else
+			return v;
+	}
+}

@@ -6,7 +6,7 @@
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
  *                                               -> record/live.c   (address -> packed entry)
  * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c (counters of the slot).
- * Blocks that the program reports itself go by record/heap_api.c, and lie in record/heaps.c instead of record/live.c.
+ * Blocks that the program reports itself go by hooks/heap_api.c, and lie in record/heaps.c instead of record/live.c.
  * server/start.c reads all of it from a process of its own that shares this memory.
  *
  * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a

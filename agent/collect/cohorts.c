@@ -6,7 +6,7 @@
  * of slots without sorting. Blocks come in the order of addresses, and neighbours are often of one cohort.
  */
 #include "collect/cohorts.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #define COHORTS_MAX (1u << 19)
 #define PLACES_LEAST 4096u
@@ -35,15 +35,15 @@ struct cohorts {
 
 struct cohorts *cohorts_new(void)
 {
-	struct cohorts *c = serve_map(sizeof(*c));
+	struct cohorts *c = memory_map(sizeof(*c));
 
 	if (!c)
 		return NULL;
-	c->time_ns = serve_now();
+	c->time_ns = server_now();
 	c->limit = mt_slots_count();
-	c->of_slot = serve_map(c->limit * sizeof(*c->of_slot));
+	c->of_slot = memory_map(c->limit * sizeof(*c->of_slot));
 	c->places = PLACES_LEAST;
-	c->place = serve_map(c->places * sizeof(*c->place));
+	c->place = memory_map(c->places * sizeof(*c->place));
 	c->tick = UINT32_MAX;
 	if (c->of_slot && c->place)
 		return c;
@@ -55,9 +55,9 @@ void cohorts_free(struct cohorts *c)
 {
 	if (!c)
 		return;
-	serve_unmap(c->of_slot, c->limit * sizeof(*c->of_slot));
-	serve_unmap(c->place, c->places * sizeof(*c->place));
-	serve_unmap(c, sizeof(*c));
+	memory_unmap(c->of_slot, c->limit * sizeof(*c->of_slot));
+	memory_unmap(c->place, c->places * sizeof(*c->place));
+	memory_unmap(c, sizeof(*c));
 }
 
 static uint32_t age_of(struct cohorts *c, uint32_t tick)
@@ -85,11 +85,11 @@ static uint32_t hash(const struct cohorts *c, slot_id slot, uint32_t thread, uin
 /* Twice the places. False: no memory for them. */
 static bool grow(struct cohorts *c)
 {
-	uint32_t *place = serve_map(2 * (size_t)c->places * sizeof(*place));
+	uint32_t *place = memory_map(2 * (size_t)c->places * sizeof(*place));
 
 	if (!place)
 		return false;
-	serve_unmap(c->place, c->places * sizeof(*c->place));
+	memory_unmap(c->place, c->places * sizeof(*c->place));
 	c->place = place;
 	c->places *= 2;
 	for (uint32_t i = 0; i < c->count; i++) {

@@ -11,7 +11,7 @@
  * What did not fit stays due (viewer.wants) and is looked at anew when the viewer acknowledges. While a
  * first state loads, half of each pump goes to it and half to what changed in slots already sent.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #define PUMP_LEAST 2048u  /* do not begin with less room: a few totals, and a TICK */
 #define TICK_BYTES 256u    /* the closing TOTALS and TICK */
@@ -80,7 +80,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	mtw_put(&o, (uint64_t)s->target);
 	mtw_put(&o, s->rights.uid[1]);
 	mtw_put(&o, s->start_unix_ns);
-	mtw_put(&o, serve_now());
+	mtw_put(&o, server_now());
 	mtw_put(&o, v->tick_ns);
 	mtw_put(&o, 8 * sizeof(void *));
 	mtw_put_string(&o, ARCH);

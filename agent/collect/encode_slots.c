@@ -12,7 +12,7 @@
  * since the group was served. A group is marked clean before the next begins, so a sweep that had to
  * stop goes on where it stood, and comes round.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #define BATCH_NODES 4096u
 #define BATCH_SLOTS 2048u
@@ -32,7 +32,7 @@ struct batch {
 
 bool batch_init(struct server *s)
 {
-	s->batch = serve_map(sizeof(*s->batch));
+	s->batch = memory_map(sizeof(*s->batch));
 	return s->batch;
 }
 
@@ -329,7 +329,7 @@ bool batch_list(struct server *s, struct viewer *v)
 
 	v->list_limit = s->slot_limit ? s->slot_limit : 1;
 	v->list_bytes = s->slots_seen * sizeof(uint32_t) + 4;
-	v->list = serve_map(v->list_bytes);
+	v->list = memory_map(v->list_bytes);
 	if (!v->list)
 		return false;
 	memset(b->class, 0, sizeof(b->class));
@@ -355,7 +355,7 @@ bool batch_list(struct server *s, struct viewer *v)
 /* Slots that were first seen while the list went out, where the sweep took them for the list's. */
 static void end_list(struct server *s, struct viewer *v)
 {
-	serve_unmap(v->list, v->list_bytes);
+	memory_unmap(v->list, v->list_bytes);
 	v->list = NULL;
 	for (slot_id id = 1; id < s->slot_limit; id++)
 		if (sums_at(s, id) && !bit_get(v->slot_known, id))

@@ -7,13 +7,13 @@
  * graphs of a viewer that comes late are full. A series follows one owner's live bytes; it gets its
  * place when the owner first holds something, and loses it to a larger one when places are short.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #define FIRST_INTERVAL_NS (250 * MILLI)
 
 bool history_init(struct server *s)
 {
-	s->history = serve_map(sizeof(*s->history));
+	s->history = memory_map(sizeof(*s->history));
 	if (s->history)
 		s->history->interval_ns = FIRST_INTERVAL_NS;
 	return s->history;

@@ -8,14 +8,14 @@
  * mark finds them changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
  * that has none of its own.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>
 
 bool marks_init(struct server *s)
 {
-	s->mark = serve_map(MTW_MARKS_MAX * sizeof(*s->mark));
+	s->mark = memory_map(MTW_MARKS_MAX * sizeof(*s->mark));
 	return s->mark;
 }
 
@@ -128,7 +128,7 @@ uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t
 	if (s->mark_last + 1 >= MTW_MARKS_MAX)
 		return 0;
 	if (!s->over)
-		mt_live_advance(serve_now(), true);
+		mt_live_advance(server_now(), true);
 	sums_pass(s, false);
 	const struct mark *last = neighbour(s, s->mark_last + 1, -1);
 	uint32_t since = last ? last->kept.pass : 0;

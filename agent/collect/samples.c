@@ -19,7 +19,7 @@
  * MEMORY. Half of mark_memory= at most; beyond it the interval doubles early, and when that is not enough samples keep their
  * totals only: growth is then judged as ever, and the call site is not named.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #define FIRST_INTERVAL_NS (1250 * MILLI)
 #define LAST_INTERVAL_NS (20 * SECOND)
@@ -28,7 +28,7 @@
 
 bool samples_init(struct server *s)
 {
-	s->samples = serve_map(sizeof(*s->samples));
+	s->samples = memory_map(sizeof(*s->samples));
 	if (s->samples)
 		s->samples->interval_ns = FIRST_INTERVAL_NS;
 	return s->samples;

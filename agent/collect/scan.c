@@ -10,7 +10,7 @@
  * is gone, belongs to the final state and does equal them.
  */
 #include "record/heaps.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #define BREATH_STEPS 8192u /* until the clock is looked at; a block is one */
 #define BREATH_NS (20 * MILLI)
@@ -42,12 +42,12 @@ void scan_breathe(struct server *s, struct breath *b, uint32_t steps)
 	if (b->steps < BREATH_STEPS)
 		return;
 	b->steps = 0;
-	now = serve_now();
+	now = server_now();
 	if (b->since_ns && now - b->since_ns <= BREATH_NS)
 		return;
 	if (b->since_ns)
-		serve_breathe(s);
-	b->since_ns = serve_now();
+		s->breathe(s);
+	b->since_ns = server_now();
 }
 
 static void add(struct count *c, const struct block *b, uint64_t weight)
@@ -143,14 +143,14 @@ static void put_ages(struct mtw_out *o, struct work *w)
 
 static void forget_request(struct scan_request *r)
 {
-	serve_unmap(r->slots, MTW_SLOTS_MAX / 8);
+	memory_unmap(r->slots, MTW_SLOTS_MAX / 8);
 	*r = (struct scan_request){ 0 };
 }
 
 /* Nothing is under way any more. */
 static void end_scan(struct scan *scan)
 {
-	serve_unmap(scan->reply, SCRATCH_BYTES);
+	memory_unmap(scan->reply, SCRATCH_BYTES);
 	cohorts_free(scan->cohorts);
 	*scan = (struct scan){ .viewer = -1 };
 }
@@ -165,7 +165,7 @@ void scan_drop(struct server *s, struct viewer *v)
 
 bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw_in *in, uint64_t n)
 {
-	uint64_t *slots = n ? serve_map(MTW_SLOTS_MAX / 8) : NULL;
+	uint64_t *slots = n ? memory_map(MTW_SLOTS_MAX / 8) : NULL;
 	uint64_t id = 0;
 
 	if (n && !slots)
@@ -178,7 +178,7 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 			bit_set(slots, (uint32_t)id);
 	}
 	if (in->bad) {
-		serve_unmap(slots, 0);
+		memory_unmap(slots, 0);
 		return false;
 	}
 	forget_request(&v->scan[kind]);
@@ -189,7 +189,7 @@ bool scan_ask(struct viewer *v, uint64_t request, enum mtw_kind kind, struct mtw
 /* A walk. NULL: no memory for it. */
 static struct work *look(struct server *s, const uint64_t *slots, struct cohorts *cohorts)
 {
-	struct work *w = serve_map(sizeof(*w));
+	struct work *w = memory_map(sizeof(*w));
 
 	if (!w)
 		return NULL;
@@ -212,7 +212,7 @@ static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *sl
 		put_ages(o, w);
 	else
 		put_threads(o, w);
-	serve_unmap(w, sizeof(*w));
+	memory_unmap(w, sizeof(*w));
 	return true;
 }
 
@@ -222,7 +222,7 @@ static struct cohorts *scan_cohorts(struct server *s, const uint64_t *slots)
 	struct work *w = c ? look(s, slots, c) : NULL;
 
 	if (w) {
-		serve_unmap(w, sizeof(*w));
+		memory_unmap(w, sizeof(*w));
 		return c;
 	}
 	cohorts_free(c);
@@ -232,7 +232,7 @@ static struct cohorts *scan_cohorts(struct server *s, const uint64_t *slots)
 /* A finished payload in a mapping of SCRATCH_BYTES; NULL. */
 static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum mtw_kind kind, size_t *len)
 {
-	uint8_t *reply = serve_map(SCRATCH_BYTES);
+	uint8_t *reply = memory_map(SCRATCH_BYTES);
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
 	bool good;
 
@@ -243,7 +243,7 @@ static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum 
 	*len = (size_t)(o.at - reply);
 	if (good && !o.full)
 		return reply;
-	serve_unmap(reply, SCRATCH_BYTES);
+	memory_unmap(reply, SCRATCH_BYTES);
 	return NULL;
 }
 
@@ -270,7 +270,7 @@ static bool send_cohorts(struct server *s, struct viewer *v)
 		size_t len = cohorts_encode(scan->cohorts, &scan->at, scan->request, s->scratch,
 					    room < SCRATCH_BYTES ? room : SCRATCH_BYTES);
 		viewer_frame(v, MTW_SCAN_COHORTS, s->scratch, len);
-		scan->moved_ns = serve_now();
+		scan->moved_ns = server_now();
 	}
 	return scan->at.whole;
 }
@@ -295,7 +295,7 @@ static void scan_send(struct server *s)
 	struct viewer *v = &s->viewer[scan->viewer];
 	bool sent = v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
 
-	uint64_t now = serve_now();
+	uint64_t now = server_now();
 	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
 	if (sent || (late && others_wait(s, v->index)))
 		end_scan(scan);
@@ -355,13 +355,13 @@ void scan_run(struct server *s)
 	scan->reply_len = len;
 	scan->cohorts = cohorts;
 	scan->request = request;
-	scan->moved_ns = scan->begun_ns = serve_now();
+	scan->moved_ns = scan->begun_ns = server_now();
 	if (scan->viewer >= 0 && (reply || (cohorts && !s->over))) {
 		scan_send(s);
 		return;
 	}
 	if (scan->viewer >= 0 && !s->over)
-		command_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
+		viewers_notice(s, -1, scan->viewer, "the agent has no memory for a scan");
 	end_scan(scan); /* or who asked is gone */
 }
 
@@ -369,7 +369,7 @@ void scan_run(struct server *s)
 static void keep_last(struct last_scan *last, unsigned type, uint8_t *reply, const struct mtw_out *o, bool good)
 {
 	if (!good || o->full) {
-		serve_unmap(reply, SCRATCH_BYTES);
+		memory_unmap(reply, SCRATCH_BYTES);
 		return;
 	}
 	*last = (struct last_scan){ type, reply, (size_t)(o->at - reply) };
@@ -379,7 +379,7 @@ static void last_threads(struct server *s)
 {
 	struct cohorts *c = cohorts_new();
 	struct work *w = look(s, NULL, c);
-	uint8_t *reply = w ? serve_map(SCRATCH_BYTES) : NULL;
+	uint8_t *reply = w ? memory_map(SCRATCH_BYTES) : NULL;
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
 
 	if (reply) {
@@ -390,7 +390,7 @@ static void last_threads(struct server *s)
 	} else {
 		cohorts_free(c);
 	}
-	serve_unmap(w, sizeof(*w));
+	memory_unmap(w, sizeof(*w));
 }
 
 /*
@@ -399,7 +399,7 @@ static void last_threads(struct server *s)
  */
 static void last_memory(struct server *s)
 {
-	uint8_t *reply = s->dies_along ? NULL : serve_map(SCRATCH_BYTES);
+	uint8_t *reply = s->dies_along ? NULL : memory_map(SCRATCH_BYTES);
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
 
 	if (!reply)

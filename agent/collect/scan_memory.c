@@ -17,7 +17,7 @@
 #include "record/heaps.h"
 #include "record/live_fast.h"
 #include "modules/maps.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -110,12 +110,12 @@ static bool add_region(struct walk *w, struct region r)
 {
 	if (w->count == w->room) {
 		uint32_t room = w->room ? w->room * 2 : REGIONS_FIRST;
-		struct region *more = room <= REGIONS_MAX ? serve_map(room * sizeof(*more)) : NULL;
+		struct region *more = room <= REGIONS_MAX ? memory_map(room * sizeof(*more)) : NULL;
 		if (!more)
 			return false;
 		if (w->count)
 			memcpy(more, w->region, w->count * sizeof(*more));
-		serve_unmap(w->region, w->room * sizeof(*more));
+		memory_unmap(w->region, w->room * sizeof(*more));
 		w->region = more;
 		w->room = room;
 	}
@@ -174,9 +174,9 @@ static struct region classify(struct walk *w, const char *line)
 	const char *at = line, *path;
 	struct region r = { .what = MTW_MEMORY_OTHER };
 
-	r.start = proc_hex(&at);
+	r.start = mt_hex(&at);
 	at += *at == '-';
-	r.end = proc_hex(&at);
+	r.end = mt_hex(&at);
 	bool shared = at[0] && at[4] == 's';
 	r.writable = at[0] && at[2] == 'w';
 	path = at;
@@ -191,7 +191,7 @@ static struct region classify(struct walk *w, const char *line)
 		r.what = MTW_MEMORY_STACK;
 	else if (is_shared_memory(path, shared))
 		r.what = MTW_MEMORY_SHARED;
-	else if (mt_arena_owns(r.start, r.end) || serve_owns(r.start, r.end) || of_the_agent(r.start, r.end))
+	else if (mt_arena_owns(r.start, r.end) || memory_owns(r.start, r.end) || of_the_agent(r.start, r.end))
 		r.what = MTW_MEMORY_AGENT;
 	else if (path[0] == '/' || starts(path, "[v"))
 		r.what = MTW_MEMORY_FILE;
@@ -415,7 +415,7 @@ static void put_parts(const struct walk *w, struct mtw_out *o)
 
 bool scan_memory(struct server *s, struct mtw_out *o)
 {
-	struct walk *w = serve_map(sizeof(*w));
+	struct walk *w = memory_map(sizeof(*w));
 
 	if (!w)
 		return false;
@@ -430,13 +430,13 @@ bool scan_memory(struct server *s, struct mtw_out *o)
 		note_stacks(w);
 		sum_up(w);
 	}
-	mtw_put(o, serve_now());
+	mtw_put(o, server_now());
 	if (good)
 		put_parts(w, o);
 	else
 		mtw_put(o, 0); /* no /proc here, or more mappings than we have room for */
 	bool whole = !ended_meanwhile(w);
-	serve_unmap(w->region, w->room * sizeof(*w->region));
-	serve_unmap(w, sizeof(*w));
+	memory_unmap(w->region, w->room * sizeof(*w->region));
+	memory_unmap(w, sizeof(*w));
 	return whole;
 }

@@ -11,7 +11,7 @@
  * A viewer may be in the middle of an instant when it is merged: it starts again with the merged one. What
  * it had taken already is repeated or overruled, never contradicted.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #define ENTRY_BYTES 25u
 #define PART_BYTES 32768u
@@ -62,7 +62,7 @@ static bool keep(struct kept *k, const uint8_t *buf, size_t len, size_t *total)
 {
 	/* An empty one is kept as well: it says that nothing changed since the one before. */
 	k->mapped = len ? len : 1;
-	k->live = serve_map(k->mapped);
+	k->live = memory_map(k->mapped);
 	if (!k->live)
 		return false;
 	memcpy(k->live, buf, len);
@@ -76,7 +76,7 @@ void kept_forget(struct kept *k, size_t *total)
 	if (!k->live)
 		return;
 	*total -= k->mapped;
-	serve_unmap(k->live, k->mapped);
+	memory_unmap(k->live, k->mapped);
 	k->live = NULL;
 	k->bytes = k->mapped = 0;
 }
@@ -88,14 +88,14 @@ bool kept_take(struct server *s, struct kept *k, uint32_t since, uint64_t epoch,
 	k->pass = s->pass;
 	walk(s, &count);
 	size_t size = count.entries * ENTRY_BYTES + 1;
-	uint8_t *buf = serve_map(size);
+	uint8_t *buf = memory_map(size);
 	struct mtw_out o = { buf, buf ? buf + size : NULL, false };
 	t.later = later;
 	t.arg = arg;
 	t.o = &o;
 	walk(s, &t); /* without memory, too: for `later` */
 	bool ok = buf && keep(k, buf, (size_t)(o.at - buf), total);
-	serve_unmap(buf, size);
+	memory_unmap(buf, size);
 	return ok;
 }
 
@@ -145,7 +145,7 @@ bool kept_merge(struct kept *older, struct kept *to, size_t *total)
 
 	if (!older->live || !to->live)
 		return true;
-	uint8_t *buf = serve_map(size);
+	uint8_t *buf = memory_map(size);
 	if (!buf)
 		return false;
 	struct mtw_out o = { buf, buf + size, false };
@@ -153,7 +153,7 @@ bool kept_merge(struct kept *older, struct kept *to, size_t *total)
 	kept_forget(to, total);
 	bool ok = keep(to, buf, (size_t)(o.at - buf), total);
 	to->version++;
-	serve_unmap(buf, size);
+	memory_unmap(buf, size);
 	return ok;
 }
 

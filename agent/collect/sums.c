@@ -12,7 +12,7 @@
  * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
  * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <errno.h>
 #include <sys/syscall.h>
@@ -42,7 +42,7 @@ static struct sum *make_sum(struct server *s, slot_id id)
 	struct sum_chunk **c = &s->chunk[id / SUM_CHUNK];
 
 	if (!*c) {
-		*c = serve_map(sizeof(**c));
+		*c = memory_map(sizeof(**c));
 		if (!*c)
 			return NULL;
 	}
@@ -118,7 +118,7 @@ static void changed(void *arg, slot_id id)
 void sums_pass(struct server *s, bool all)
 {
 	s->pass++;
-	s->pass_ns = serve_now();
+	s->pass_ns = server_now();
 	/* The first of a forked child's: its parent's server has had what was counted until then. */
 	mt_slots_collect(all || s->pass == 1, changed, s);
 	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
@@ -197,10 +197,10 @@ void sums_threads(struct server *s)
 
 bool sums_init(struct server *s)
 {
-	s->chunk = serve_map(SUM_CHUNKS * sizeof(*s->chunk));
-	s->module_live = serve_map(MTW_MODULES_MAX * sizeof(*s->module_live));
-	s->module_changed = serve_map(MTW_MODULES_MAX * sizeof(*s->module_changed));
-	s->module_seen = serve_map(MTW_MODULES_MAX * sizeof(*s->module_seen));
-	s->thread = serve_map(MTW_THREADS_MAX * sizeof(*s->thread));
+	s->chunk = memory_map(SUM_CHUNKS * sizeof(*s->chunk));
+	s->module_live = memory_map(MTW_MODULES_MAX * sizeof(*s->module_live));
+	s->module_changed = memory_map(MTW_MODULES_MAX * sizeof(*s->module_changed));
+	s->module_seen = memory_map(MTW_MODULES_MAX * sizeof(*s->module_seen));
+	s->thread = memory_map(MTW_THREADS_MAX * sizeof(*s->thread));
 	return s->chunk && s->module_live && s->module_changed && s->module_seen && s->thread;
 }

@@ -318,7 +318,7 @@ void mt_board_forked(int pid)
 	r->inherited_bytes = inherited = f.sum.alloc_bytes - f.sum.free_bytes;
 	r->before_blocks = f.sum.alloc_blocks;
 	r->before_bytes = f.sum.alloc_bytes;
-	set_name(r, of ? of->name : mt_init_program());
+	set_name(r, of ? of->name : mt_state_program());
 	if (of)
 		memcpy(r->path, of->path, sizeof(r->path));
 	r->path[sizeof(r->path) - 1] = '\0';

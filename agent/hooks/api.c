@@ -14,7 +14,7 @@ MT_EXPORT unsigned memtop_mark(const char *name)
 
 MT_EXPORT int memtop_backtrace(void **frames, int max)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (!t || max <= 0)
 		return 0;

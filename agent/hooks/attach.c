@@ -31,7 +31,7 @@
  */
 #include "hooks/malloc.h"
 #include "modules/object.h"
-#include "modules/rebind.h"
+#include "modules/hook_list.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -43,20 +43,10 @@
 
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
-#define HOOKS_MAX 128
 #define WALKS 5
-#define UNLOAD_PATIENCE_NS 1000000000u
 #define WALK_PAUSE_NS 2000000
 
-static struct rebind list[HOOKS_MAX];
-static size_t count;
 static _Atomic bool xbusy;     /* inside memtop_attach() */
-static _Atomic bool xattached; /* since the first time that it returned 0 */
-
-bool mt_attach_is(void)
-{
-	return atomic_load_explicit(&xattached, memory_order_relaxed);
-}
 
 static bool is_wanted(const char *name)
 {
@@ -72,32 +62,33 @@ static bool is_wanted(const char *name)
 static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct object o;
+	struct hook_list *l = arg;
 
 	(void)size;
-	(void)arg;
-	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_attach_is))
+	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_init_late))
 		return 0;
 	const ElfW(Sym) *end = mt_object_symbols_end(&o);
-	for (ElfW(Sym) *s = o.symbol; s < end && count < HOOKS_MAX; s++)
+	for (ElfW(Sym) *s = o.symbol; s < end && l->count < HOOKS_MAX; s++)
 		if (s->st_value && s->st_shndx != SHN_UNDEF && is_wanted(o.string + s->st_name))
-			list[count++] = (struct rebind){ o.string + s->st_name, NULL, (char *)o.bias + s->st_value };
+			l->hook[l->count++] = (struct rebind){ o.string + s->st_name, NULL, (char *)o.bias + s->st_value };
 	return 1;
 }
 
 /* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator new to malloc). */
 static void list_hooks(void)
 {
+	struct hook_list *l = &mt_hooks;
 	size_t all, kept = 0;
 
-	count = 0;
-	dl_iterate_phdr(list_ours, NULL);
-	for (all = count, count = 0; kept < all; kept++) {
-		list[count] = list[kept];
-		list[count].real = mt_real_next(list[kept].name);
-		count += list[count].real != NULL;
+	l->count = 0;
+	dl_iterate_phdr(list_ours, l);
+	for (all = l->count, l->count = 0; kept < all; kept++) {
+		l->hook[l->count] = l->hook[kept];
+		l->hook[l->count].real = mt_real_next(l->hook[kept].name);
+		l->count += l->hook[l->count].real != NULL;
 	}
-	if (count + JEMALLOC_HOOKS <= HOOKS_MAX)
-		count += mt_hooks_jemalloc_init(list + count);
+	if (l->count + JEMALLOC_HOOKS <= HOOKS_MAX)
+		l->count += mt_hooks_jemalloc_init(l->hook + l->count);
 }
 
 /* Its own calls to a malloc that the program itself has do not go through any slot. */
@@ -128,7 +119,7 @@ static struct rebound put_in(void)
 	struct rebound all = { .slots = 0 };
 
 	for (int walk = 0; walk < WALKS; walk++) {
-		struct rebound done = mt_rebind_in(list, count);
+		struct rebound done = mt_rebind_in(mt_hooks.hook, mt_hooks.count);
 		all.slots += done.slots;
 		all.names += done.names;
 		all.refused += done.refused;
@@ -198,35 +189,8 @@ static int begin(const char *options)
 	if (has_own_allocator())
 		return MEMTOP_ATTACH_ALLOCATOR;
 	list_hooks();
-	atomic_store(&xattached, true);
+	atomic_store(&mt_attached, true);
 	return start();
-}
-
-bool mt_attach_is_hook(const void *p)
-{
-	for (size_t i = 0; i < count; i++)
-		if (list[i].hook == p)
-			return true;
-	return false;
-}
-
-void mt_attach_calls(const struct object *o, bool hooked)
-{
-	mt_rebind_calls(o, list, count, !hooked);
-}
-
-bool mt_attach_undo(uint32_t *left, uint32_t *changed)
-{
-	*left = *changed = 0;
-	if (atomic_load(&mt_state) != AGENT_ON || !mt_unloads_hold(UNLOAD_PATIENCE_NS))
-		return false;
-	atomic_store(&mt_state, AGENT_OFF);
-	mt_thread_retire_all();
-	struct rebound done = mt_rebind_out(list, count);
-	mt_unloads_release();
-	*left = done.refused;
-	*changed = done.changed;
-	return true;
 }
 
 /*

@@ -232,12 +232,37 @@ static new_fn find_new(enum form f)
 	return fn;
 }
 
+/*
+ * One form of new may jump to another, whose caller then seems to be the agent: the first caller is remembered. What
+ * the loader allocates on the way is not the program's.
+ */
+static new_fn find_beside(enum form f, uintptr_t caller)
+{
+	struct thread *t = mt_thread_self();
+	struct thread *open = t->hot ? t->hot->open : NULL;
+	bool quiet = t->quiet;
+
+	if (mt_real_linked())
+		return NULL;
+	t->quiet = !t->shared;
+	if (t->hot)
+		t->hot->open = NULL;
+	if (mt_real_is_agent(caller))
+		caller = t->origin;
+	t->origin = caller;
+	new_fn fn = (new_fn)mt_real_beside(caller, new_names[f]);
+	if (t->hot)
+		t->hot->open = open;
+	t->quiet = quiet;
+	return fn;
+}
+
 static void *call_new(enum form f, size_t n, uintptr_t a, uintptr_t b, const struct regs *caller)
 {
 	new_fn fn = find_new(f);
 
 	if (!fn)
-		fn = (new_fn)mt_real_beside(caller->pc, new_names[f]);
+		fn = find_beside(f, caller->pc);
 	return fn ? fn(n, a, b) : NULL;
 }
 
@@ -278,7 +303,7 @@ static void *try_aligned(void *(*by)(size_t, size_t), size_t n, size_t align)
 MT_COLD static void *foreign_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
 				 const struct regs *caller)
 {
-	struct thread *t = kind == PROGRAM ? NULL : mt_thread_enter();
+	struct thread *t = kind == PROGRAM ? NULL : mt_gate_enter();
 	uint64_t before = t ? mt_record_seen(t) : 0;
 	void *p = NULL;
 
@@ -296,7 +321,7 @@ static void *any_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t
 {
 	if (unlikely(kind != PLAIN))
 		return foreign_new(f, n, align, a, b, caller);
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	void *p = align ? try_aligned(mt_real.aligned_alloc, n, align) : mt_real.malloc(n ? n : 1);
 	if (unlikely(!p))
 		return call_new(f, n, a, b, caller);
@@ -366,14 +391,14 @@ MT_EXPORT void *_ZnamSt11align_val_tRKSt9nothrow_t(size_t n, size_t align, uintp
 /* A block that we know is retired first; if the operator then frees it, that is no news. */
 MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 {
-	struct thread *t = kind == PROGRAM ? NULL : mt_thread_enter();
+	struct thread *t = kind == PROGRAM ? NULL : mt_gate_enter();
 	struct block known;
 
 	if (t && mt_live_peek(p, &known)) {
 		mt_record_take(t, p, &known);
 		mt_record_gone(t, &known);
 		t->deleting = (uintptr_t)p;
-	} else if (t && kind == ALLOCATOR && mt_attach_is()) {
+	} else if (t && kind == ALLOCATOR && mt_state_attached()) {
 		mt_record_take(t, p, &known); /* from before the attach: counted as such, here or nowhere */
 		t->deleting = (uintptr_t)p;
 	}
@@ -397,7 +422,7 @@ MT_INLINE void any_delete(enum gone g, void *p, uintptr_t a, uintptr_t b)
 		foreign_delete(g, p, a, b);
 		return;
 	}
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);
 	else

@@ -2,12 +2,12 @@
  *
  * exec.c - the exec family: the agent goes along into the program that comes.
  *
- * Whom it follows, and what the new environment has of ours, is follow/follow.c's. Here is what each call takes, and that it
+ * Whom it follows, and what the new environment has of ours, is hooks/follow.c's. Here is what each call takes, and that it
  * does what it does without us: errno, PATH, scripts without "#!". An exec may be called between vfork and exec, and
  * in a signal handler. A child of vfork has another pid than the process whose memory it works in: what it executes is
  * a program of its own, and that process' session goes on.
  */
-#include "follow/follow.h"
+#include "hooks/follow.h"
 #include "hooks/malloc.h"
 
 #include <errno.h>

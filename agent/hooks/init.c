@@ -14,10 +14,10 @@
  * as a getpid of ours.
  *
  * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for what the program
- * executes (follow/follow.c).
+ * executes (hooks/follow.c).
  */
 #include "follow/board.h"
-#include "follow/follow.h"
+#include "hooks/follow.h"
 #include "record/heaps.h"
 #include "hooks/malloc.h"
 #include "modules/loader.h"
@@ -38,52 +38,15 @@
 #define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
 #define DORMANT_SLACK_NS (20ull * 1000 * 1000)  /* the coarse clock is behind by less */
-#define SAVED_MAX 32
 
 /* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one thread. */
 extern void *__libc_stack_end __attribute__((weak));
 extern char __libc_single_threaded __attribute__((weak));
 
-_Atomic int mt_state;
-uint64_t mt_start_ns;
-int mt_pid;
-
-static _Atomic bool xrunning;  /* inside mt_init_early */
-static const char *preload = ""; /* our entry of LD_PRELOAD */
-static const char *saved[SAVED_MAX + 1];
-
-static int own_pid;            /* as of the last fork that was seen */
 static int parent_pid;         /* who forked us */
-static uint64_t forked_ns;
-static _Atomic bool xforks;    /* this process has forked once */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
-static _Atomic int xsealed;    /* enum seal: the highest so far */
 static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
-
-bool mt_init_running(void)
-{
-	return atomic_load_explicit(&xrunning, memory_order_relaxed);
-}
-
-const char *mt_init_program(void)
-{
-#ifdef __BIONIC__
-	return getprogname();
-#else
-	return program_invocation_short_name;
-#endif
-}
-
-const char *mt_init_preload(void)
-{
-	return preload;
-}
-
-const char *mt_init_saved(unsigned i)
-{
-	return i < SAVED_MAX ? saved[i] : NULL;
-}
 
 /*
  * What main will see. Functions of the program's .preinit_array run before libc has set `environ`: then it
@@ -117,7 +80,7 @@ static bool is_followed_child(void)
 static bool set_up_engines(void)
 {
 	mt_maps_init();
-	if (!mt_unwind_init(mt_conf.unwind)) {
+	if (!mt_unwind_init(mt_conf.unwind, mt_hooks_enter_is_ours())) {
 		mt_msg("unwind=%s: no such engine here; running unprofiled", mt_conf.unwind);
 		return false;
 	}
@@ -131,7 +94,7 @@ static bool set_up_engines(void)
 static bool set_up(void)
 {
 	mt_start_ns = mt_prim_now_ns();
-	mt_pid = own_pid = mt_prim_getpid();
+	mt_pid = mt_own_pid = mt_prim_getpid();
 	mt_hooks_proc_init();
 	mt_hooks_wait_init();
 	if (!mt_real_find() || !mt_thread_init() || getauxval(AT_SECURE))
@@ -160,8 +123,8 @@ bool mt_init_late(void)
 	static bool again;
 
 	mt_start_ns = mt_prim_now_ns();
-	mt_pid = own_pid = mt_prim_getpid();
-	forked_ns = 0;
+	mt_pid = mt_own_pid = mt_prim_getpid();
+	mt_forked_ns = 0;
 	mt_hooks_proc_init();
 	mt_hooks_wait_init();
 	if (!mt_thread_init())
@@ -174,20 +137,20 @@ bool mt_init_late(void)
 	mt_live_restart();
 	mt_heaps_restart();
 	mt_maps_restart();
-	return mt_unwind_init(mt_conf.unwind);
+	return mt_unwind_init(mt_conf.unwind, mt_hooks_enter_is_ours());
 }
 
 bool mt_init_early(void)
 {
 	bool expected = false;
 
-	if (!environment() || !atomic_compare_exchange_strong(&xrunning, &expected, true))
+	if (!environment() || !atomic_compare_exchange_strong(&mt_setting_up, &expected, true))
 		return false;
 	int kept = errno;
 	if (atomic_load(&mt_state) == AGENT_EARLY)
 		atomic_store(&mt_state, set_up() ? AGENT_ON : AGENT_OFF);
 	errno = kept;
-	atomic_store(&xrunning, false);
+	atomic_store(&mt_setting_up, false);
 	return atomic_load(&mt_state) == AGENT_ON;
 }
 
@@ -223,7 +186,7 @@ static void cut_preload(char *list)
 			at += len + strspn(at + len, ": ");
 			continue;
 		}
-		preload = keep(at, len);
+		mt_state_keep_preload(keep(at, len));
 		char *rest = at + len;
 		if (*rest)
 			rest++; /* one separator goes with it: the one behind, else the one before */
@@ -235,7 +198,7 @@ static void cut_preload(char *list)
 }
 
 /* Remembers what is ours; true when the variable is to go altogether. */
-static bool take_out(char *var, unsigned *count)
+static bool take_out(char *var)
 {
 	static const char ld[] = "LD_PRELOAD=", mine[] = "MEMTOP_";
 
@@ -247,58 +210,20 @@ static bool take_out(char *var, unsigned *count)
 	}
 	if (strncmp(var, mine, sizeof(mine) - 1))
 		return false;
-	if (*count < SAVED_MAX)
-		saved[(*count)++] = keep(var, strlen(var));
+	mt_state_keep_saved(keep(var, strlen(var)));
 	return true;
 }
 
 static void clean_environment(void)
 {
 	char **to = environ;
-	unsigned count = 0;
 
 	if (!to)
 		return;
 	for (char **from = environ; *from; from++)
-		if (!take_out(*from, &count))
+		if (!take_out(*from))
 			*to++ = *from;
 	*to = NULL;
-}
-
-static enum seal seal(void)
-{
-	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
-}
-
-bool mt_init_shares_pages(void)
-{
-	return forked_ns || atomic_load_explicit(&xforks, memory_order_relaxed);
-}
-
-bool mt_init_gave_up(void)
-{
-	return seal() != SEAL_NONE;
-}
-
-bool mt_init_filtered(void)
-{
-	return seal() == SEAL_FILTER;
-}
-
-/* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
-bool mt_init_watched(void)
-{
-	return seal() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
-}
-
-bool mt_init_is_pid(int pid)
-{
-	return pid == own_pid;
-}
-
-bool mt_init_is_fork(void)
-{
-	return forked_ns;
 }
 
 /* Also one that does not know yet that it was forked. */
@@ -319,10 +244,10 @@ static bool counts(void)
  */
 void mt_init_exits(int status)
 {
-	if (!counts() || seal() != SEAL_NONE)
+	if (!counts() || mt_state_sealed() != SEAL_NONE)
 		return;
 	bool served = mt_server_running();
-	if ((!served && !mt_board_is()) || !mt_init_is_pid(mt_prim_getpid()))
+	if ((!served && !mt_board_is()) || !mt_state_is_pid(mt_prim_getpid()))
 		return;
 	if (status == EXIT_UNKNOWN)
 		mt_board_exits(BOARD_UNKNOWN, 0, !served);
@@ -340,7 +265,7 @@ void mt_init_quick(int status)
 /* A handler may keep the process alive: its record says what it will have been, if it ends now. */
 void mt_init_aborts(void)
 {
-	if (mt_board_is() && counts() && seal() == SEAL_NONE && mt_init_is_pid(mt_prim_getpid()))
+	if (mt_board_is() && counts() && mt_state_sealed() == SEAL_NONE && mt_state_is_pid(mt_prim_getpid()))
 		mt_board_exits(BOARD_SIGNAL, SIGABRT, false);
 }
 
@@ -401,10 +326,10 @@ static void begin_on_board(void)
 {
 	static const char name[] = BOARD_VARIABLE "=";
 
-	for (unsigned i = 0; i < SAVED_MAX && saved[i]; i++)
-		if (!strncmp(saved[i], name, sizeof(name) - 1) && !mt_server_would_die())
-			mt_board_open(saved[i] + sizeof(name) - 1);
-	mt_board_runs(mt_init_program(), (const char *)getauxval(AT_EXECFN));
+	for (unsigned i = 0; mt_state_saved(i); i++)
+		if (!strncmp(mt_state_saved(i), name, sizeof(name) - 1) && !mt_server_would_die())
+			mt_board_open(mt_state_saved(i) + sizeof(name) - 1);
+	mt_board_runs(mt_state_program(), (const char *)getauxval(AT_EXECFN));
 }
 
 static void start_session(void)
@@ -414,7 +339,7 @@ static void start_session(void)
 	clean_environment();
 	if (atomic_load(&mt_state) == AGENT_ON) {
 		mt_thread_self();
-		mt_thread_named(0, mt_init_program());
+		mt_thread_named(0, mt_state_program());
 		mt_follow_init();
 		begin_on_board();
 		mt_server_start();
@@ -434,12 +359,6 @@ __attribute__((constructor)) static void begin(void)
 	errno = kept;
 }
 
-void mt_init_seal(enum seal to)
-{
-	if (to > seal())
-		atomic_store_explicit(&xsealed, to, memory_order_relaxed);
-}
-
 /* In the child, by its only thread: from the fork hook, or from the first hook after. */
 void mt_init_forked(void)
 {
@@ -449,18 +368,18 @@ void mt_init_forked(void)
 		mt_wiped_look();
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
-	parent_pid = own_pid;
-	own_pid = seal() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self()); /* that of its only thread */
+	parent_pid = mt_own_pid;
+	mt_own_pid = mt_state_sealed() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self()); /* that of its only thread */
 	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
-	forked_ns = mt_prim_coarse_ns();
-	atomic_store_explicit(&xdormant_look, forked_ns, memory_order_relaxed);
+	mt_forked_ns = mt_prim_coarse_ns();
+	atomic_store_explicit(&xdormant_look, mt_forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
 	mt_unloads_forked();
 	mt_unwind_forked();
 	mt_thread_fork_child();
 	mt_slots_forked();
 	mt_spawn_forked();
-	mt_board_forked(own_pid);
+	mt_board_forked(mt_own_pid);
 }
 
 /* By the tree's rule, where there is one: after that time it matters. */
@@ -483,11 +402,11 @@ MT_COLD static void wake_up(void)
 {
 	int dormant = AGENT_DORMANT;
 
-	if (mt_prim_getpid() != own_pid) /* its child of vfork */
+	if (mt_prim_getpid() != mt_own_pid) /* its child of vfork */
 		return;
 	if (!atomic_compare_exchange_strong(&mt_state, &dormant, AGENT_ON))
 		return;
-	mt_pid = own_pid;
+	mt_pid = mt_own_pid;
 	mt_server_start();
 }
 
@@ -501,16 +420,16 @@ void mt_init_daemon(void)
 {
 	if (mt_thread_forked())
 		mt_init_forked();
-	if (seal() == SEAL_NONE)
+	if (mt_state_sealed() == SEAL_NONE)
 		wake_up();
 }
 
 void mt_init_forks(void)
 {
-	atomic_store_explicit(&xforks, true, memory_order_relaxed);
+	atomic_store_explicit(&mt_forks, true, memory_order_relaxed);
 	if (atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT &&
-	    !mt_thread_forked() && seal() == SEAL_NONE &&
-	    mt_prim_getpid() == own_pid && parent_gone())
+	    !mt_thread_forked() && mt_state_sealed() == SEAL_NONE &&
+	    mt_prim_getpid() == mt_own_pid && parent_gone())
 		wake_up();
 }
 
@@ -518,9 +437,9 @@ uint64_t mt_init_waits(void)
 {
 	if (mt_thread_forked())
 		mt_init_forked();
-	if (seal() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
+	if (mt_state_sealed() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
 		return 0;
-	uint64_t lived = mt_prim_coarse_ns() - forked_ns, life = dormant_life();
+	uint64_t lived = mt_prim_coarse_ns() - mt_forked_ns, life = dormant_life();
 	mt_board_write(false);
 	if (lived <= life && !mt_board_due() && !parent_gone())
 		return life - lived + DORMANT_SLACK_NS;
@@ -539,6 +458,6 @@ void mt_init_dormant(void)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
 	mt_board_write(false);
-	if (seal() == SEAL_NONE && (due || now - forked_ns > dormant_life() || parent_gone()))
+	if (mt_state_sealed() == SEAL_NONE && (due || now - mt_forked_ns > dormant_life() || parent_gone()))
 		wake_up();
 }

@@ -25,18 +25,10 @@
 
 #include <string.h>
 
-#define FIRST_BYTES ((size_t)16 << 10)
 #define MOST_BYTES ((size_t)4 << 20) /* some 87,000 functions deep */
-
-static bool active; /* this is the engine: what enter tests first */
 
 MT_EXPORT void __cyg_profile_func_enter(void *fn, void *site);
 MT_EXPORT void __cyg_profile_func_exit(void *fn, void *site);
-
-void mt_unwind_instrument_on(void)
-{
-	active = true;
-}
 
 static struct shadow *map_shadow(size_t bytes)
 {
@@ -59,7 +51,7 @@ static MT_COLD struct shadow *begin(void)
 
 	if (t->shared)
 		return NULL;
-	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(FIRST_BYTES));
+	mt_self_set_shadow(t, t->shadow ? t->shadow : map_shadow(SHADOW_FIRST_BYTES));
 	return t->shadow;
 }
 
@@ -168,7 +160,7 @@ static __attribute__((noinline)) void leave_odd(struct shadow *s, uintptr_t fn, 
 
 void __cyg_profile_func_enter(void *fn, void *site)
 {
-	if (likely(!active))
+	if (likely(!mt_shadow_on))
 		return;
 	enter(fn, site, CALLER_PC, CALLER_SP, CALLER_FP);
 }
@@ -190,23 +182,10 @@ void __cyg_profile_func_exit(void *fn, void *site)
 extern __typeof__(__cyg_profile_func_enter) own_enter
 	__attribute__((alias("__cyg_profile_func_enter"), visibility("hidden")));
 
-bool mt_unwind_instrument_ours(void)
+bool mt_hooks_enter_is_ours(void)
 {
 	void *bound = (void *)__cyg_profile_func_enter, *own = (void *)own_enter;
 
 	__asm__("" : "+r"(bound), "+r"(own));
 	return bound == own;
-}
-
-/* The next thread with this state begins with none. */
-void mt_unwind_instrument_end(struct thread *t)
-{
-	struct shadow *s = t->shadow;
-
-	if (!s)
-		return;
-	s->top = s->entry + 1;
-	s->over = 0;
-	if (s->bytes > FIRST_BYTES)
-		mt_prim_drop((char *)s + FIRST_BYTES, s->bytes - FIRST_BYTES);
 }

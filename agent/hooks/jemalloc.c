@@ -33,7 +33,7 @@ static size_t (*real_nallocx)(size_t, int);
 
 MT_EXPORT void *mt_hooks_mallocx(size_t n, int flags)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	void *p = real_mallocx(n, flags);
 
 	return likely(p && t) ? RECORD(t, p, n) : p;
@@ -42,7 +42,7 @@ MT_EXPORT void *mt_hooks_mallocx(size_t n, int flags)
 /* As in realloc: out of the map before the real call. */
 MT_EXPORT void *mt_hooks_rallocx(void *p, size_t n, int flags)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	struct block old;
 
 	if (unlikely(!t || !p || !mt_record_take(t, p, &old)))
@@ -65,7 +65,7 @@ static bool was_met(size_t result, size_t n, size_t most, int flags)
 
 MT_EXPORT size_t mt_hooks_xallocx(void *p, size_t n, size_t extra, int flags)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	size_t most = n + extra < n ? SIZE_MAX : n + extra;
 	struct block old;
 
@@ -84,7 +84,7 @@ MT_EXPORT size_t mt_hooks_xallocx(void *p, size_t n, size_t extra, int flags)
 /* False: not the allocator's, leave it. */
 static bool count_freed(void *p)
 {
-	struct thread *t = p ? mt_thread_enter() : NULL;
+	struct thread *t = p ? mt_gate_enter() : NULL;
 	struct block b;
 
 	if (unlikely(!t))

@@ -6,7 +6,7 @@
  * function's doing. Counting comes before the real free and after the real malloc; a failed call
  * counts nothing; a realloc is one free and one allocation at its own stack, in place or not.
  *
- * mt_thread_enter() is one thread-local load and one compare; NULL means that this call is not to
+ * mt_gate_enter() is one thread-local load and one compare; NULL means that this call is not to
  * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
  * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
  * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the program
@@ -63,7 +63,7 @@ static void *plain_realloc(void *p, size_t n)
 
 MT_COLD static void *closed_malloc(size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_slow();
+	struct thread *t = mt_gate_slow();
 
 	if (!t)
 		return mt_hooks_plain_malloc(n);
@@ -85,7 +85,7 @@ MT_INLINE void any_free(void *p)
 {
 	if (unlikely(!p))
 		return;
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	if (unlikely(!t))
 		mt_hooks_plain_free(p);
 	else
@@ -111,7 +111,7 @@ MT_EXPORT void free(void *p)
 
 MT_COLD static void *closed_calloc(size_t n, size_t size, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_slow();
+	struct thread *t = mt_gate_slow();
 
 	if (!t)
 		return plain_calloc(n, size);
@@ -152,7 +152,7 @@ static void *counted_realloc(struct thread *t, void *p, size_t n, uintptr_t pc, 
 
 MT_COLD static void *closed_realloc(void *p, size_t n, uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
-	struct thread *t = mt_thread_slow();
+	struct thread *t = mt_gate_slow();
 
 	if (!t)
 		return plain_realloc(p, n);
@@ -194,7 +194,7 @@ MT_EXPORT void *reallocarray(void *p, size_t n, size_t size)
 
 MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (unlikely(!t && mt_thread_quiet()))
 		return (*out = mt_real_boot_alloc(n, align)) ? 0 : ENOMEM;
@@ -206,7 +206,7 @@ MT_EXPORT int posix_memalign(void **out, size_t align, size_t n)
 
 MT_EXPORT void *aligned_alloc(size_t align, size_t n)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (unlikely(!t))
 		return mt_hooks_plain_aligned(align, n);
@@ -216,7 +216,7 @@ MT_EXPORT void *aligned_alloc(size_t align, size_t n)
 
 MT_EXPORT void *memalign(size_t align, size_t n)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (unlikely(!t))
 		return mt_hooks_plain_aligned(align, n);
@@ -226,7 +226,7 @@ MT_EXPORT void *memalign(size_t align, size_t n)
 
 MT_EXPORT void *valloc(size_t n)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	void *p = mt_real.valloc(n);
 
 	return likely(p && t) ? RECORD(t, p, n) : p;
@@ -234,7 +234,7 @@ MT_EXPORT void *valloc(size_t n)
 
 MT_EXPORT void *pvalloc(size_t n)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 	void *p = mt_real.pvalloc(n);
 
 	return likely(p && t) ? RECORD(t, p, n) : p;

@@ -21,6 +21,7 @@ register uintptr_t mt_rbp __asm__("rbp");
 #define CALLER_FP (*(const uintptr_t *)__builtin_frame_address(0))
 #endif
 
+#include "hooks/gate.h"
 #include "record/record_fast.h"
 
 #define CALLER (&(struct regs){ .pc = CALLER_PC, .sp = CALLER_SP, .fp = CALLER_FP })
@@ -38,7 +39,7 @@ register uintptr_t mt_rbp __asm__("rbp");
 
 /* hooks/malloc.c: the one of all, whichever is found first; Android's headers leave it out below API level 28. */
 extern void *aligned_alloc(size_t align, size_t n);
-/* ... the call, when mt_thread_enter() said that it is not to be counted. */
+/* ... the call, when mt_gate_enter() said that it is not to be counted. */
 void *mt_hooks_plain_malloc(size_t n);
 void *mt_hooks_plain_aligned(size_t align, size_t n);
 void mt_hooks_plain_free(void *p);
@@ -50,6 +51,9 @@ bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc d
 #define JEMALLOC_HOOKS 5
 struct rebind;
 size_t mt_hooks_jemalloc_init(struct rebind *list); /* room for JEMALLOC_HOOKS */
+
+/* hooks/instrument.c: do the program's functions call the agent's hooks? */
+bool mt_hooks_enter_is_ours(void);
 
 /* hooks/process.c: the real process and loader functions; once, from init. */
 void mt_hooks_proc_init(void);

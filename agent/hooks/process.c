@@ -200,7 +200,7 @@ MT_EXPORT int prctl(int option, ...)
 		a[i] = va_arg(ap, unsigned long);
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
-		mt_init_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
+		mt_state_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
 	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
 			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
 	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_SECUREBITS)

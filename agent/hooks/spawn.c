@@ -2,7 +2,7 @@
  *
  * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen() and wordexp().
  *
- * posix_spawn() takes the environment of the child: it gets what an exec would (follow/follow.c). A relative path means
+ * posix_spawn() takes the environment of the child: it gets what an exec would (hooks/follow.c). A relative path means
  * something else where a file action changes the child's folder; what cannot be found from here is then left alone.
  *
  * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the call, and is put
@@ -21,7 +21,7 @@
  * A copy is never freed, for a thread may still walk over it; a program that changes its environment between calls uses
  * the next of COPIES, and the oldest one again after that.
  */
-#include "follow/follow.h"
+#include "hooks/follow.h"
 #include "hooks/malloc.h"
 
 #include <errno.h>
@@ -100,7 +100,7 @@ static bool lock(void)
 			return true;
 		if (is == self)
 			return false;
-		if (!mt_init_filtered())
+		if (!mt_state_filtered())
 			mt_prim_call(SYS_nanosleep, (long)a_while, 0, 0, 0, 0, 0);
 	}
 }
@@ -190,8 +190,8 @@ static bool came_with_us(char *const *copy, size_t bytes, const char *entry)
 {
 	if (is_ours(copy, bytes, entry))
 		return true;
-	for (unsigned i = 0; mt_init_saved(i); i++)
-		if (mt_init_saved(i) == entry)
+	for (unsigned i = 0; mt_state_saved(i); i++)
+		if (mt_state_saved(i) == entry)
 			return true;
 	return false;
 }

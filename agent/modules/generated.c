@@ -8,7 +8,7 @@
  * table is written again sees the table's number change, and answers UNKNOWN.
  */
 #include "modules/generated.h"
-#include "server/start.h"
+#include "base/agent.h"
 
 #include <fcntl.h>
 #include <string.h>
@@ -68,10 +68,10 @@ enum runs mt_generated_runs(uintptr_t addr)
 static bool add_line(struct table *t, const char *line)
 {
 	uint32_t n = atomic_load_explicit(&t->count, memory_order_relaxed);
-	uintptr_t start = proc_hex(&line), end, kind;
+	uintptr_t start = mt_hex(&line), end, kind;
 
 	line += *line == '-';
-	end = proc_hex(&line);
+	end = mt_hex(&line);
 	if (strnlen(line, 4) < 4)
 		return true;
 	kind = line[3] == 'x' ? EXECUTABLE : 0;

@@ -190,34 +190,23 @@ static const char *object_name(const void *addr)
 
 /*
  * A module that came by dlopen(RTLD_LOCAL) has libraries in its scope that RTLD_NEXT does not
- * see. Slow and rare: only when operator new has failed and its handler is wanted. One form of
- * new may jump to another, whose caller then seems to be us: the first caller is remembered.
+ * see. Slow and rare: only when operator new has failed and its handler is wanted. The loader allocates on the way.
  */
 void *mt_real_beside(uintptr_t caller, const char *symbol)
 {
-	struct thread *t = mt_thread_self();
-	bool quiet = t->quiet;
-	void *f = NULL;
-
-	if (mt_real_linked())
-		return NULL;
-	t->quiet = !t->shared;
-	struct thread *open = t->hot ? t->hot->open : NULL;
-	if (t->hot)
-		t->hot->open = NULL;
-	if (is_agent((void *)caller))
-		caller = t->origin;
-	t->origin = caller;
 	const char *name = object_name((void *)caller);
-	void *handle = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+	void *f = NULL, *handle = name ? dlopen(name, RTLD_LAZY | RTLD_NOLOAD) : NULL;
+
 	if (handle) {
 		f = lookup(handle, symbol);
 		dlclose(handle);
 	}
-	if (t->hot)
-		t->hot->open = open;
-	t->quiet = quiet;
 	return f && !is_agent(f) ? f : NULL;
+}
+
+bool mt_real_is_agent(uintptr_t pc)
+{
+	return is_agent((void *)pc);
 }
 
 /*

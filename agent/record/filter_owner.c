@@ -71,7 +71,7 @@ static const char *called(uint32_t module, const char *name)
 	const struct module *m = module == UNKNOWN ? NULL : mt_maps_module(module);
 
 	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN ?
-		       mt_init_program() : name;
+		       mt_state_program() : name;
 }
 
 static bool is_wanted(struct owners *o, uint32_t owner)

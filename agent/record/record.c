@@ -449,7 +449,7 @@ MT_COLD static bool unknown_free(const struct thread *t, void *p)
 		return true;
 	if (t->deleting != (uintptr_t)p &&
 	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
-		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_attach_is() ? mt_real.malloc_usable_size(p) : 0);
+		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_state_attached() ? mt_real.malloc_usable_size(p) : 0);
 	return true;
 }
 

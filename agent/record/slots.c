@@ -43,9 +43,7 @@
 #define STEP_MAX (64 * 1024)
 #define TIMED_EVERY 1024u
 
-_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
 _Atomic uint64_t mt_epoch;
-_Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
 
 static struct slot *_Atomic chunks[CHUNKS];
 static _Atomic uint32_t xnext = SLOT_ROOT + 1;

@@ -6,7 +6,7 @@
  * one, once the thread is gone for good (base/self.c).
  *
  * Hooks look at one word, hot->open, in memory that a fork wipes. It is NULL for a thread without a
- * state, in a forked child, and while the agent itself allocates; mt_thread_slow() then tells
+ * state, in a forked child, and while the agent itself allocates; mt_gate_slow() then tells
  * which. `xbirth`, in the same memory, reads 0 in a child that nobody announced (raw clone, _Fork).
  * Children that share memory (vfork, posix_spawn) see the parent's word, which is right: they work
  * on the parent's heap, by the parent's thread.
@@ -66,7 +66,7 @@ bool mt_thread_quiet(void)
 {
 	const struct thread *self = mt_self();
 
-	return mt_init_running() || (self && self->quiet);
+	return atomic_load_explicit(&mt_setting_up, memory_order_relaxed) || (self && self->quiet);
 }
 
 static void link_state(struct thread *t)
@@ -301,32 +301,13 @@ struct thread *mt_thread_self(void)
 	return t;
 }
 
-struct thread *mt_thread_slow(void)
+struct thread *mt_thread_of_session(void)
 {
-	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
-
-	if (state == AGENT_OFF || (state == AGENT_EARLY && !mt_init_early()))
-		return NULL;
-	if (mt_thread_quiet())
-		return NULL;
-	if (unlikely(mt_thread_forked()))
-		mt_init_forked();
 	struct thread *t = mt_thread_self();
+
 	if (unlikely(!t->shared && t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
 		mt_unwind_thread_end(t);
 		begin_owner(t);
-	}
-	state = atomic_load_explicit(&mt_state, memory_order_acquire);
-	if (state == AGENT_DORMANT)
-		mt_init_dormant();
-	else if (state == AGENT_ON && t->hot)
-		t->hot->open = t;
-	/* A detach closes gates after it has changed the state: one that was opened too late is seen here. */
-	atomic_signal_fence(memory_order_seq_cst);
-	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
-		if (t->hot)
-			t->hot->open = NULL;
-		return NULL;
 	}
 	return t;
 }

@@ -5,20 +5,7 @@
  * What one viewer changes all can see: a mark carries who set it, an option who changed it, and the
  * others get a sentence.
  */
-#include "server/start.h"
-
-void command_notice(struct server *s, int except, int only, const char *text)
-{
-	struct notice *n = &s->notice[s->notice_serial % NOTICES];
-	size_t len = strlen(text);
-
-	n->serial = ++s->notice_serial;
-	n->except = except;
-	n->only = only;
-	len = len < NOTICE_MAX ? len : NOTICE_MAX - 1;
-	memcpy(n->text, text, len);
-	n->text[len] = 0;
-}
+#include "collect/server.h"
 
 static const char *who(const struct viewer *v)
 {
@@ -55,7 +42,7 @@ static void keep_option(struct server *s, const char *name, const char *value, c
 static bool room_for_filter(struct server *s)
 {
 	if (!s->filter)
-		s->filter = serve_map(FILTERS_MAX * sizeof(*s->filter));
+		s->filter = memory_map(FILTERS_MAX * sizeof(*s->filter));
 	return s->filter && s->filter_count < FILTERS_MAX;
 }
 
@@ -76,7 +63,7 @@ static void keep_filters(struct server *s, const char *by)
 	if (!room_for_filter(s))
 		return;
 	memcpy(f.who, by, strlen(by) + 1);
-	f.since_ns = *by ? serve_now() : 0;
+	f.since_ns = *by ? server_now() : 0;
 	s->filter[s->filter_count++] = f;
 }
 
@@ -104,7 +91,7 @@ void command_options(struct server *s)
 	}
 	if (mt_unwind_why()[0])
 		keep_option(s, "unwind_why", mt_unwind_why(), "");
-	if (mt_attach_is())
+	if (mt_state_attached())
 		keep_option(s, "attached", "yes", "");
 	if (mt_real_front())
 		keep_option(s, "malloc_before", mt_real_front(), "");
@@ -135,18 +122,18 @@ static bool set_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)))
 		return false;
 	if (s->over) {
-		command_notice(s, -1, v->index, "the program has ended; no mark was set");
+		viewers_notice(s, -1, v->index, "the program has ended; no mark was set");
 		return true;
 	}
 	marks_requests(s); /* theirs have older epochs */
 	uint64_t epoch = mt_slots_next_epoch();
 	uint32_t id = marks_set(s, name, v->who, epoch);
 	if (!id) {
-		command_notice(s, -1, v->index, "no more marks can be set in this session");
+		viewers_notice(s, -1, v->index, "no more marks can be set in this session");
 		return true;
 	}
 	mt_format(text, sizeof(text), "%s set mark m%u %s", who(v), id, s->mark[id].name);
-	command_notice(s, v->index, -1, text);
+	viewers_notice(s, v->index, -1, text);
 	s->next_tick_ns = 0;
 	return true;
 }
@@ -161,7 +148,7 @@ static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
 		return true; /* two viewers may drop the same one */
 	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id, s->mark[id].name);
-	command_notice(s, v->index, -1, text);
+	viewers_notice(s, v->index, -1, text);
 	return true;
 }
 
@@ -175,7 +162,7 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (id >= MTW_MARKS_MAX || !marks_rename(s, (uint32_t)id, name))
 		return true;
 	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id, s->mark[id].name);
-	command_notice(s, v->index, -1, text);
+	viewers_notice(s, v->index, -1, text);
 	return true;
 }
 
@@ -186,19 +173,19 @@ static bool set_option(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (!get_text(in, name, sizeof(name)) || !get_text(in, value, sizeof(value)))
 		return false;
 	/* What is not told to viewers is not done. */
-	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value)
+	const char *wrong = room_for_filter(s) ? mt_conf_set(name, value, mt_filter_update)
 					       : "is one change too many for this session";
 	if (wrong) {
 		mt_format(text, sizeof(text), "%s=%.60s was not set: %s %s", name, value,
 			  !strcmp(wrong, "is no option") ? "it" : "the value", wrong);
-		command_notice(s, -1, v->index, text);
+		viewers_notice(s, -1, v->index, text);
 		return true;
 	}
 	keep_filters(s, who(v));
 	mt_maps_invalidate(); /* depth= makes other stacks of the same frames: nothing kept holds */
 	keep_option(s, name, value, who(v));
 	mt_format(text, sizeof(text), "%s set %s=%.60s", who(v), name, value);
-	command_notice(s, v->index, -1, text);
+	viewers_notice(s, v->index, -1, text);
 	return true;
 }
 
@@ -211,13 +198,13 @@ static bool begin_scan(struct server *s, struct viewer *v, struct mtw_in *in)
 	if (in->bad)
 		return false;
 	if (s->over && kind == MTW_KIND_MEMORY) {
-		command_notice(s, -1, v->index, "the program has ended; its memory is gone");
+		viewers_notice(s, -1, v->index, "the program has ended; its memory is gone");
 		return true;
 	}
 	if (s->over && kind == MTW_KIND_COHORTS)
 		return true; /* the final state has them */
 	if (!scan_ask(v, request, (enum mtw_kind)kind, in, n) && !in->bad)
-		command_notice(s, -1, v->index, "the agent has no memory for a scan");
+		viewers_notice(s, -1, v->index, "the agent has no memory for a scan");
 	return !in->bad;
 }
 

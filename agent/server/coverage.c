@@ -19,11 +19,11 @@
  * No library is unloaded while its tables are read: the caller sees to that. One that is being loaded is asked later.
  */
 #include "record/filter.h"
-#include "hooks/malloc.h"
 #include "modules/maps.h"
 #include "modules/object.h"
 #include "modules/rebind.h"
-#include "server/start.h"
+#include "modules/hook_list.h"
+#include "collect/server.h"
 
 #include <sys/auxv.h>
 
@@ -65,7 +65,7 @@ static void look_at_slot(void *arg, const char *name, void **slot)
 		t->own++;
 	else if (mt_object_holds(t->o, is))
 		t->lazy++;
-	else if (mt_attach_is_hook(is) || stand_in)
+	else if (mt_hooks_have(is) || stand_in)
 		t->hooked++;
 	else
 		t->elsewhere++;
@@ -105,10 +105,10 @@ static uint32_t settle(const struct module *m, const struct module *program)
 		return MTW_MODULE_SPARED;
 	if (!m->headers || !mt_object_read_headers(&o, m->bias, m->headers, m->header_count))
 		return MTW_MODULE_CALLS_NONE;
-	mt_attach_calls(&o, true);
+	mt_hooks_calls(&o, true);
 	uint32_t status = status_of(m, &o, program);
 	if (status == MTW_MODULE_UNMATCHED)
-		mt_attach_calls(&o, false);
+		mt_hooks_calls(&o, false);
 	return status;
 }
 
@@ -138,7 +138,7 @@ static void ask_again(void)
 
 void hooked_look(void)
 {
-	if (!mt_attach_is() || atomic_load(&mt_state) != AGENT_ON)
+	if (!mt_state_attached() || atomic_load(&mt_state) != AGENT_ON)
 		return;
 	const struct module *program = find_program();
 	ask_again();

@@ -8,7 +8,7 @@
  * when it names its own descriptor: /proc may be absent, another pid namespace's, or no proc at all. Without a
  * list each number is closed.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>

@@ -7,13 +7,15 @@
  * sockets and server go. The code stays mapped, for a thread may still be inside of a hook; what the
  * session needed in memory is given back to the system, its addresses are kept for the next one.
  */
-#include "server/start.h"
+#include "modules/hook_list.h"
+#include "collect/server.h"
 
 #define LEAVE_PATIENCE_NS (3 * SECOND)
+#define UNLOAD_PATIENCE_NS SECOND
 
 void leave_ask(struct server *s, struct viewer *v)
 {
-	if (!mt_attach_is()) {
+	if (!mt_state_attached()) {
 		viewer_error(s, v, MTW_E_DETACH,
 			     "this agent was loaded when the program started; it cannot be taken out");
 		return;
@@ -21,14 +23,26 @@ void leave_ask(struct server *s, struct viewer *v)
 	if (s->leaving || s->over)
 		return;
 	s->leaving = true;
-	s->leave_until_ns = serve_now() + LEAVE_PATIENCE_NS;
+	s->leave_until_ns = server_now() + LEAVE_PATIENCE_NS;
 	s->next_tick_ns = 0;
+}
+
+/* False: not now, a library is being loaded or unloaded. */
+static bool take_hooks_out(struct rebound *done)
+{
+	if (atomic_load(&mt_state) != AGENT_ON || !mt_unloads_hold(UNLOAD_PATIENCE_NS))
+		return false;
+	atomic_store(&mt_state, AGENT_OFF);
+	mt_thread_retire_all();
+	*done = mt_rebind_out(mt_hooks.hook, mt_hooks.count);
+	mt_unloads_release();
+	return true;
 }
 
 bool leave_check(struct server *s)
 {
 	char text[NOTICE_MAX];
-	uint32_t left, changed;
+	struct rebound done = { .slots = 0 };
 
 	if (atomic_load(&s->shared->xleave) && !s->leaving) {
 		s->leaving = true;
@@ -38,28 +52,28 @@ bool leave_check(struct server *s)
 		return false;
 	/* An attach that failed half way has put nothing in place. */
 	bool nothing = atomic_load(&s->shared->xleave) && atomic_load(&mt_state) == AGENT_OFF;
-	if (!mt_attach_undo(&left, &changed) && !nothing) {
-		if (serve_now() > s->leave_until_ns) {
+	if (!take_hooks_out(&done) && !nothing) {
+		if (server_now() > s->leave_until_ns) {
 			s->leaving = false;
-			command_notice(s, -1, -1, "the agent was not taken out: a library is just being loaded or "
+			viewers_notice(s, -1, -1, "the agent was not taken out: a library is just being loaded or "
 						  "unloaded; try again");
 		}
 		return false;
 	}
-	if (left) {
+	if (done.refused) {
 		mt_format(text, sizeof(text), "%u places could not be written: they stay with the agent, which passes "
-					      "calls on", left);
-		command_notice(s, -1, -1, text);
+					      "calls on", done.refused);
+		viewers_notice(s, -1, -1, text);
 	}
-	if (changed) {
+	if (done.changed) {
 		mt_format(text, sizeof(text), "slots that somebody else changed since the attach, and that are left as "
-					      "they are: %u", changed);
-		command_notice(s, -1, -1, text);
+					      "they are: %u", done.changed);
+		viewers_notice(s, -1, -1, text);
 	}
 	s->state = MTW_DETACHED;
 	s->state_status = 0;
 	s->state_known = 1;
-	s->state_ns = serve_now();
+	s->state_ns = server_now();
 	s->state_serial++;
 	return true;
 }
@@ -83,5 +97,5 @@ static void drop_mapping(void *arg, enum part part, uintptr_t start, uintptr_t e
 void leave_memory(struct server *s)
 {
 	mt_live_restart();
-	serve_each_mapping(drop_mapping, s);
+	memory_each(drop_mapping, s);
 }

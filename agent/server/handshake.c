@@ -16,7 +16,8 @@
  * filter may refuse random numbers, or kill for them.
  */
 #include "base/syscalls.h"
-#include "server/start.h"
+#include "collect/server.h"
+#include "server/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,10 +45,10 @@ static long read_random(uint8_t *to, long len)
 
 bool door_seed(struct server *s)
 {
-	const long len = sizeof(s->door.seed);
+	const long len = sizeof(s->door->seed);
 
-	if (mt_prim_call(SYS_getrandom, (long)s->door.seed, len, NON_BLOCKING, 0, 0, 0) == len ||
-	    read_random(s->door.seed, len) == len)
+	if (mt_prim_call(SYS_getrandom, (long)s->door->seed, len, NON_BLOCKING, 0, 0, 0) == len ||
+	    read_random(s->door->seed, len) == len)
 		return true;
 	mt_msg("listen=%s: TCP needs random numbers, and neither getrandom nor /dev/urandom gives any; "
 	       "listen on a Unix socket", mt_conf.listen);
@@ -128,7 +129,7 @@ static struct stranger *oldest(struct server *s)
 {
 	struct stranger *found = NULL;
 
-	for (struct stranger *t = s->door.stranger; t < s->door.stranger + DOOR_PLACES; t++) {
+	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++) {
 		if (t->stage == DOOR_FREE)
 			continue;
 		if (!found || t->proved < found->proved ||
@@ -140,7 +141,7 @@ static struct stranger *oldest(struct server *s)
 
 static struct stranger *entry(struct server *s)
 {
-	for (struct stranger *t = s->door.stranger; t < s->door.stranger + DOOR_PLACES; t++)
+	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++)
 		if (t->stage == DOOR_FREE)
 			return t;
 	struct stranger *t = oldest(s);
@@ -162,7 +163,7 @@ static void greet(struct server *s, int fd, uint64_t now)
 	put_greeting(&o, s);
 	memcpy(t->exchange.agent_greeting, bytes, MTW_GREETING_LEN);
 	if (s->port) {
-		draw_nonce(&s->door, t->exchange.agent_nonce);
+		draw_nonce(s->door, t->exchange.agent_nonce);
 		mtw_put(&o, MTW_CHALLENGE);
 		mtw_put(&o, MTW_NONCE_LEN + 1);
 		mtw_put_bytes(&o, t->exchange.agent_nonce, MTW_NONCE_LEN);
@@ -186,15 +187,15 @@ static void refuse(struct server *s, int fd, const char *why)
 
 uint64_t door_opens(const struct server *s)
 {
-	return s->door.open_ns;
+	return s->door->open_ns;
 }
 
 static void space(struct server *s, uint64_t now)
 {
 	const uint64_t burst = (uint64_t)DOOR_PLACES / 2, saved = (burst - 1) * SPACING_NS;
-	const uint64_t least = now > saved ? now - saved : 0, opened = s->door.open_ns;
+	const uint64_t least = now > saved ? now - saved : 0, opened = s->door->open_ns;
 
-	s->door.open_ns = (opened > least ? opened : least) + SPACING_NS;
+	s->door->open_ns = (opened > least ? opened : least) + SPACING_NS;
 }
 
 static bool somebody_waits(const struct server *s)
@@ -217,13 +218,13 @@ static bool may_pass(struct server *s, long why)
 
 void door_arrivals(struct server *s, uint64_t now)
 {
-	while (s->door.open_ns <= now) {
+	while (s->door->open_ns <= now) {
 		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 		if (fd == -EAGAIN || ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(s)))
 			return;
 		space(s, now);
 		if (fd < 0 && !may_pass(s, fd))
-			s->door.open_ns = now + PAUSE_NS;
+			s->door->open_ns = now + PAUSE_NS;
 		if (fd < 0)
 			continue;
 		const char *why = s->port ? NULL : listen_refuses(fd);
@@ -261,7 +262,7 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 static void wrong_token(struct server *s, struct stranger *t)
 {
 	char text[NOTICE_MAX];
-	uint64_t n = ++s->door.wrong_tokens;
+	uint64_t n = ++s->door->wrong_tokens;
 
 	turn_away(t, MTW_E_ACCESS, "the token is wrong");
 	while (n % 10 == 0)
@@ -269,8 +270,8 @@ static void wrong_token(struct server *s, struct stranger *t)
 	if (n != 1)
 		return;
 	mt_format(text, sizeof(text), "a connection to TCP port %d was refused for a wrong token (%llu so far)", s->port,
-		  (unsigned long long)s->door.wrong_tokens);
-	command_notice(s, -1, -1, text);
+		  (unsigned long long)s->door->wrong_tokens);
+	viewers_notice(s, -1, -1, text);
 }
 
 /* False: malformed. */
@@ -378,18 +379,18 @@ int door_watch(const struct server *s, struct pollfd *fd)
 	int n = 0;
 
 	for (int i = 0; i < DOOR_PLACES; i++)
-		if (s->door.stranger[i].stage != DOOR_FREE)
-			fd[n++] = (struct pollfd){ s->door.stranger[i].fd, POLLIN, 0 };
+		if (s->door->stranger[i].stage != DOOR_FREE)
+			fd[n++] = (struct pollfd){ s->door->stranger[i].fd, POLLIN, 0 };
 	return n;
 }
 
 /* In the order of door_watch(). Where another one came to an entry since, the rest is ready again at the next turn. */
 void door_ready(struct server *s, const struct pollfd *fd, int n)
 {
-	uint64_t now = serve_now();
+	uint64_t now = server_now();
 
 	for (int i = 0, at = 0; i < DOOR_PLACES && at < n; i++) {
-		struct stranger *t = &s->door.stranger[i];
+		struct stranger *t = &s->door->stranger[i];
 		if (t->stage != DOOR_FREE && t->fd == fd[at].fd && fd[at++].revents)
 			hear(s, t, now);
 	}
@@ -398,7 +399,7 @@ void door_ready(struct server *s, const struct pollfd *fd, int n)
 bool door_empty(const struct server *s)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
-		if (s->door.stranger[i].stage != DOOR_FREE)
+		if (s->door->stranger[i].stage != DOOR_FREE)
 			return false;
 	return true;
 }
@@ -406,12 +407,12 @@ bool door_empty(const struct server *s)
 void door_since(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
-		s->door.stranger[i].since_ns = now;
+		s->door->stranger[i].since_ns = now;
 }
 
 void door_patience(struct server *s, uint64_t now, uint64_t limit)
 {
-	for (struct stranger *t = s->door.stranger; t < s->door.stranger + DOOR_PLACES; t++)
+	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++)
 		if (t->stage != DOOR_FREE && now > t->since_ns && now - t->since_ns > limit)
 			leave(t);
 }

@@ -9,7 +9,7 @@
  * program's.
  */
 #include "follow/board.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <linux/futex.h>
 #include <sys/syscall.h>

@@ -13,7 +13,8 @@
  * process id's former agent may still be about to let go of it.
  */
 #include "base/syscalls.h"
-#include "server/start.h"
+#include "collect/server.h"
+#include "server/handshake.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -67,7 +68,7 @@ static void token_from_environment(char *to, size_t size)
 	static const char name[] = "MEMTOP_TOKEN=";
 	const char *var;
 
-	for (unsigned i = 0; (var = mt_init_saved(i)); i++)
+	for (unsigned i = 0; (var = mt_state_saved(i)); i++)
 		if (!strncmp(var, name, sizeof(name) - 1))
 			mt_format(to, size, "%s", var + sizeof(name) - 1);
 }

@@ -11,10 +11,11 @@
  * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
  * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets memtop in before.
  *
- * Runs as a process of its own in the target's memory; see server/start.h for what may be used here.
+ * Runs as a process of its own in the target's memory; see collect/server.h for what may be used here.
  */
 #include "modules/maps.h"
-#include "server/start.h"
+#include "collect/server.h"
+#include "server/handshake.h"
 #include "unwind/fp_proof.h"
 
 #include <poll.h>
@@ -34,125 +35,8 @@
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
 #define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
-#define ROOM_BYTES ((uintptr_t)16 << 30)    /* of addresses, which mappings come from in turn */
-#define PLACE_BYTES 65536u                  /* the largest page there is */
 #define ROUND_CPU_SECONDS 60                /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
-
-/*
- * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie in memory that the program
- * may write to, by an error of its own: a walk ends at the first head that is not as we left it, and after as many as there are.
- */
-struct mapping {
-	struct mapping *next, *prev;
-	size_t bytes;
-	uint64_t check;
-	uint64_t fill[4]; /* the rest of a cache line */
-};
-static struct mapping *mappings;
-static size_t mapping_count;
-
-static uint64_t check_of(const struct mapping *m)
-{
-	return ((uint64_t)(uintptr_t)m ^ m->bytes) * 0x9e3779b97f4a7c15u ^ (uintptr_t)&mappings;
-}
-
-static bool is_sound(const struct mapping *m)
-{
-	return m->check == check_of(m);
-}
-
-/*
- * Far from where the kernel puts what the program maps. A program of one thread may unmap a range and put something there
- * later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The server does: it must not be in the gap. It is a wish
- * alone, which the kernel grants where that range is free. 32-bit programs have no such room.
- */
-static uintptr_t next_place(size_t bytes)
-{
-#if UINTPTR_MAX > UINT32_MAX
-	static uintptr_t top, place;
-
-	if (!top)
-		top = ((uintptr_t)&mappings / 8 * 7) & ~(uintptr_t)(ROOM_BYTES - 1);
-	if (place < top - ROOM_BYTES + PLACE_BYTES + bytes)
-		place = top;
-	return place = (place - bytes) & ~(uintptr_t)(PLACE_BYTES - 1);
-#else
-	return (void)bytes, 0;
-#endif
-}
-
-void *serve_map(size_t bytes)
-{
-	bytes = (bytes + sizeof(struct mapping) + 4095) & ~(size_t)4095;
-	struct mapping *m = mt_prim_map_at(next_place(bytes), bytes);
-
-	if (!m)
-		return NULL;
-	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */, 0, 0, 0);
-	m->bytes = bytes;
-	m->check = check_of(m);
-	m->next = mappings;
-	if (mappings && is_sound(mappings))
-		mappings->prev = m;
-	mappings = m;
-	mapping_count++;
-	return m + 1;
-}
-
-bool serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
-{
-	const struct mapping *m = mappings;
-
-	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
-		visit(arg, PART_SERVER, (uintptr_t)m, (uintptr_t)m + m->bytes);
-	return !m;
-}
-
-void serve_unmap(void *p, size_t bytes)
-{
-	struct mapping *m = p ? (struct mapping *)p - 1 : NULL;
-
-	(void)bytes;
-	if (!m || !is_sound(m))
-		return; /* nobody knows where it ends: it stays */
-	if (!m->prev)
-		mappings = m->next;
-	else if (is_sound(m->prev))
-		m->prev->next = m->next;
-	if (m->next && is_sound(m->next))
-		m->next->prev = m->prev;
-	mapping_count--;
-	mt_prim_unmap(m, m->bytes);
-}
-
-bool serve_owns(uintptr_t start, uintptr_t end)
-{
-	const struct mapping *m = mappings;
-
-	for (size_t left = mapping_count; left && m && is_sound(m); left--, m = m->next)
-		if ((uintptr_t)m < end && start < (uintptr_t)m + m->bytes)
-			return true;
-	return false;
-}
-
-void serve_release(void)
-{
-	for (size_t left = mapping_count; left && mappings && is_sound(mappings); left--)
-		serve_unmap(mappings + 1, 0);
-	serve_forget();
-}
-
-void serve_forget(void)
-{
-	mappings = NULL;
-	mapping_count = 0;
-}
-
-uint64_t serve_now(void)
-{
-	return mt_prim_now_ns() - mt_start_ns;
-}
 
 static void leave(int status)
 {
@@ -206,7 +90,7 @@ static void raise_descriptor_limit(void)
  */
 static void limit_round(struct server *s)
 {
-	uint64_t limit[2], until, now = serve_now();
+	uint64_t limit[2], until, now = server_now();
 	long used[2] = { 0, 0 };
 
 	if (s->thread_mode || now < s->limit_next_ns)
@@ -234,9 +118,12 @@ static void settle(struct server *s)
 
 bool serve_prepare(struct server *s)
 {
-	s->scratch = serve_map(SCRATCH_BYTES);
-	return s->scratch && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && batch_init(s);
+	s->scratch = memory_map(SCRATCH_BYTES);
+	s->door = memory_map(sizeof(*s->door));
+	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && batch_init(s);
 }
+
+static void breathe(struct server *s);
 
 static void begin(struct server *s)
 {
@@ -247,14 +134,15 @@ static void begin(struct server *s)
 		s->viewer[i].fd = -1;
 	}
 	s->scan.viewer = -1;
-	s->start_unix_ns = mt_prim_unix_ns() - serve_now();
+	s->breathe = breathe;
+	s->start_unix_ns = mt_prim_unix_ns() - server_now();
 	s->state_known = 1;
 	s->state_serial = 1;
-	s->listen_until_ns = serve_now() + 2 * SECOND;
-	listen_try(s, serve_now());
+	s->listen_until_ns = server_now() + 2 * SECOND;
+	listen_try(s, server_now());
 	rights_begin(s);
 	life_begin(s);
-	s->next_second_ns = serve_now() + SECOND; /* nothing has changed yet */
+	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(s);
 	command_options(s);
 	/* The program may change its directory and unmount the old one: do not hold it. */
@@ -267,7 +155,7 @@ static void look_at_modules(void)
 {
 	static unsigned failures;
 
-	if (mt_attach_is() && atomic_load(&mt_state) != AGENT_ON)
+	if (mt_state_attached() && atomic_load(&mt_state) != AGENT_ON)
 		return;
 	bool held = mt_unloads_hold(UNLOAD_PATIENCE_NS);
 	failures = held ? 0 : failures + 1;
@@ -286,8 +174,8 @@ void serve_tick(struct server *s, bool all)
 {
 	if (!s->over) {
 		look_at_modules();
-		mt_unwind_proof_expire(serve_now());
-		mt_live_advance(serve_now(), false);
+		mt_unwind_proof_expire(server_now());
+		mt_live_advance(server_now(), false);
 	}
 	marks_requests(s);
 	sums_pass(s, all);
@@ -335,7 +223,7 @@ static void last_tick(struct server *s)
 static void the_end(struct server *s)
 {
 	s->over = true;
-	s->over_ns = serve_now();
+	s->over_ns = server_now();
 	s->exec_pending = false;
 	if (s->listen_fd >= 0)
 		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
@@ -427,7 +315,7 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] = (struct pollfd){ door_opens(s) > serve_now() ? -1 : s->listen_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ door_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
@@ -455,7 +343,7 @@ static void poll_once(struct server *s, int ms)
 	}
 	door_ready(s, fd + n, strangers); /* before newcomers push any of them out */
 	if (fd[0].revents)
-		door_arrivals(s, serve_now());
+		door_arrivals(s, server_now());
 }
 
 static void feed(struct server *s)
@@ -469,7 +357,7 @@ static void feed(struct server *s)
 
 static void due(struct server *s)
 {
-	uint64_t now = serve_now();
+	uint64_t now = server_now();
 
 	requests(s, now);
 	if (!s->over && !s->exec_pending)
@@ -495,7 +383,7 @@ static void due(struct server *s)
 	}
 }
 
-void serve_breathe(struct server *s)
+static void breathe(struct server *s)
 {
 	poll_once(s, 0);
 	if (s->over)
@@ -521,7 +409,7 @@ int serve_main(void *arg)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);
 	while (!s->over || anybody(s) || s->lingers) {
 		limit_round(s);
-		poll_once(s, timeout_ms(s, serve_now()));
+		poll_once(s, timeout_ms(s, server_now()));
 		due(s);
 		scan_run(s);
 	}

@@ -21,7 +21,7 @@
  * SECCOMP_FILTER_FLAG_TSYNC fail.
  */
 #include "base/syscalls.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -127,12 +127,12 @@ static void note_seals(const struct server *s)
 {
 	char text[STATUS_BYTES];
 
-	if (!mt_attach_is() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
+	if (!mt_state_attached() || proc_read(s->target, "status", text, sizeof(text)) <= 0)
 		return;
 	if (proc_status_number(text, "NoNewPrivs"))
-		mt_init_seal(SEAL_RIGHTS);
+		mt_state_seal(SEAL_RIGHTS);
 	if (proc_status_number(text, "Seccomp"))
-		mt_init_seal(SEAL_FILTER);
+		mt_state_seal(SEAL_FILTER);
 }
 
 void rights_begin(struct server *s)
@@ -274,7 +274,7 @@ static void seal(struct server *s, const char *why)
 	mt_format(text, sizeof(text), "the program %s: the agent's server gave up its own rights%s", why,
 		  filtered ? ", and sees no names of new threads and no children from now on" :
 			     ", but the system refuses it a filter of its own");
-	command_notice(s, -1, -1, text);
+	viewers_notice(s, -1, -1, text);
 }
 
 /* The change that cannot be followed, in words; NULL = none. */

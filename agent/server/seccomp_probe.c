@@ -12,7 +12,7 @@
  * them the server does all but follow its target to another user, which that one seldom can change to, either.
  */
 #include "base/syscalls.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <sched.h>
 #include <sys/auxv.h>

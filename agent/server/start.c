@@ -32,7 +32,8 @@
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
 #include "base/syscalls.h"
-#include "server/start.h"
+#include "collect/server.h"
+#include "server/handshake.h"
 #include "base/wiped.h"
 
 #include <errno.h>
@@ -177,7 +178,7 @@ static void *make_tls(void)
 	size_t half = tls_bytes((uintptr_t)__builtin_thread_pointer()) + 16384 + ROOM_BYTES;
 
 	half = (half + 4095) & ~(size_t)4095;
-	uint8_t *p = serve_map(2 * half);
+	uint8_t *p = memory_map(2 * half);
 	if (!p)
 		return NULL;
 	void **tp = (void **)(p + half);
@@ -271,7 +272,7 @@ static int dead_child(void)
 
 static bool start_process(struct start *st)
 {
-	/* Not serve_map's: its list is the server's alone from the clone on, and this goes after it. */
+	/* Not memory_map's: its list is the server's alone from the clone on, and this goes after it. */
 	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
@@ -337,11 +338,11 @@ bool mt_server_start(void)
 
 	proc_forget();
 	if (shared && shared->own)
-		serve_release(); /* of the last session */
+		memory_release(); /* of the last session */
 	else
-		serve_forget(); /* a forked child has the list, and not what it lists */
-	struct server *s = serve_map(sizeof(*s));
-	struct start st = { s, serve_map(STACK_BYTES), make_tls(), false, 0, 0, false };
+		memory_forget(); /* a forked child has the list, and not what it lists */
+	struct server *s = memory_map(sizeof(*s));
+	struct start st = { s, memory_map(STACK_BYTES), make_tls(), false, 0, 0, false };
 
 	bool known = shared; /* of the last session, or a copy of the page of the process that forked us */
 	if (known)

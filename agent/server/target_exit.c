@@ -19,7 +19,7 @@
  */
 #include "base/syscalls.h"
 #include "modules/maps.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,7 +109,7 @@ static void set_state(struct server *s, unsigned state, unsigned status, bool kn
 	s->state = state;
 	s->state_status = status;
 	s->state_known = known;
-	s->state_ns = serve_now();
+	s->state_ns = server_now();
 	s->state_serial++;
 }
 
@@ -279,7 +279,7 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	bracket = strchr(inode, '[');
 	if (bracket && strncmp(bracket, "[heap]", 6) && strncmp(bracket, "[anon", 5))
 		return false;
-	if (mt_arena_owns(start, end) || serve_owns(start, end))
+	if (mt_arena_owns(start, end) || memory_owns(start, end))
 		return false;
 	for (uint32_t i = 0; i < mt_maps_count(); i++) {
 		const struct module *m = mt_maps_module(i);
@@ -300,13 +300,13 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 static char *list_mappings(void)
 {
 	for (size_t size = 1u << 20; size <= 64u << 20; size *= 2) {
-		char *text = serve_map(size);
+		char *text = memory_map(size);
 		if (!text)
 			return NULL;
 		long n = proc_read(mt_prim_getpid(), "maps", text, size);
 		if (n > 0 && n + 1 < (long)size)
 			return text;
-		serve_unmap(text, size);
+		memory_unmap(text, size);
 		if (n <= 0)
 			return NULL;
 	}
@@ -319,9 +319,9 @@ static void unmap_the_dead(char *list)
 	for (char *line = list, *next; (next = strchr(line, '\n')); line = next + 1) {
 		*next = 0;
 		const char *at = line;
-		uintptr_t start = proc_hex(&at);
+		uintptr_t start = mt_hex(&at);
 		at += *at == '-';
-		uintptr_t end = proc_hex(&at);
+		uintptr_t end = mt_hex(&at);
 		if (end > start && of_the_dead(line, start, end))
 			mt_prim_unmap((void *)start, end - start);
 	}
@@ -340,16 +340,16 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
  */
 void life_release(struct server *s)
 {
-	struct shared *own = s->thread_mode || s->announced ? NULL : serve_map(sizeof(*own));
+	struct shared *own = s->thread_mode || s->announced ? NULL : memory_map(sizeof(*own));
 	char *list = own ? list_mappings() : NULL;
 
 	if (!list)
 		return;
-	if (!serve_each_mapping(take_along, NULL))
+	if (!memory_each(take_along, NULL))
 		return; /* not all that we need would be in the copy */
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
 	if (pid < 0)
-		command_notice(s, -1, -1, "the system refuses the agent's server a copy of itself: the memory of the "
+		viewers_notice(s, -1, -1, "the system refuses the agent's server a copy of itself: the memory of the "
 					  "program that has ended stays until the last viewer is gone");
 	if (pid > 0) {
 		atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
@@ -358,6 +358,6 @@ void life_release(struct server *s)
 	if (pid == 0) {
 		s->shared = own; /* the old one is wiped in a copy; its words are for the target's threads */
 		unmap_the_dead(list);
-		serve_unmap(list, 0);
+		memory_unmap(list, 0);
 	}
 }

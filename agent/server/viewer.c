@@ -12,7 +12,7 @@
  * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is halved.
  * So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
  */
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <errno.h>
 #include <sys/socket.h>
@@ -20,83 +20,12 @@
 
 #define GROW_NS (150 * MILLI)
 #define SHRINK_NS (600 * MILLI)
-#define REFUSALS 512 /* bytes of an ERROR */
 
 /* Parts of a viewer's one mapping, in order. Most of its pages are never touched. */
 #define SLOT_BITS (MTW_SLOTS_MAX / 8)
 #define NODE_BITS (MTW_NODES_MAX / 8)
 #define MAP_BYTES (SLOT_BITS + NODE_BITS + GROUPS * sizeof(uint32_t) + 2 * MTW_MARKS_MAX * sizeof(uint32_t) + \
 		   IN_BYTES + OUT_BYTES)
-
-size_t viewer_space(const struct viewer *v)
-{
-	return OUT_BYTES - v->out_len;
-}
-
-size_t viewer_room(const struct viewer *v)
-{
-	uint64_t under_way = v->produced - v->acked;
-	uint64_t window = under_way < v->window ? v->window - under_way : 0;
-	size_t space = viewer_space(v);
-
-	return window < space ? (size_t)window : space;
-}
-
-static void append(struct viewer *v, const void *p, size_t len)
-{
-	if (v->out_at + v->out_len + len > OUT_BYTES) {
-		memmove(v->out, v->out + v->out_at, v->out_len);
-		v->out_at = 0;
-	}
-	memcpy(v->out + v->out_at + v->out_len, p, len);
-	v->out_len += len;
-}
-
-/* Callers ask for room first; what does not fit all the same is a bug, and is not sent in part. */
-void viewer_frame(struct viewer *v, unsigned type, const void *payload, size_t len)
-{
-	uint8_t head[20];
-	struct mtw_out o = { head, head + sizeof(head), false };
-
-	mtw_put(&o, type);
-	mtw_put(&o, len);
-	size_t head_len = (size_t)(o.at - head);
-	if (head_len + len > viewer_space(v))
-		return;
-	append(v, head, head_len);
-	append(v, payload, len);
-	v->produced += head_len + len;
-	if (!v->probe) {
-		v->probe = v->produced;
-		v->probe_ns = serve_now();
-	}
-}
-
-static size_t error_payload(uint8_t *to, size_t size, unsigned code, const char *text)
-{
-	struct mtw_out o = { to, to + size, false };
-
-	mtw_put(&o, code);
-	mtw_put_string(&o, text);
-	return (size_t)(o.at - to);
-}
-
-/* Whatever was sent is still to be taken; nothing more is read but to see the peer go. */
-static void start_closing(struct viewer *v)
-{
-	v->state = VIEWER_CLOSING;
-	v->since_ns = serve_now();
-	v->wants = false;
-}
-
-void viewer_error(struct server *s, struct viewer *v, unsigned code, const char *text)
-{
-	uint8_t payload[REFUSALS];
-
-	viewer_frame(v, MTW_ERROR, payload, error_payload(payload, sizeof(payload), code, text));
-	start_closing(v);
-	viewer_write(s, v);
-}
 
 static struct viewer *free_viewer(struct server *s)
 {
@@ -108,7 +37,7 @@ static struct viewer *free_viewer(struct server *s)
 
 static bool place_arrays(struct viewer *v)
 {
-	uint8_t *at = serve_map(MAP_BYTES);
+	uint8_t *at = memory_map(MAP_BYTES);
 
 	if (!at)
 		return false;
@@ -139,63 +68,18 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 	v->state = VIEWER_OPEN;
 	v->fd = fd;
 	v->tcp = s->port != 0;
-	v->since_ns = serve_now();
+	v->since_ns = server_now();
 	v->window = MTW_WINDOW_MIN;
 	v->wants = true;
 	v->notice_serial = s->notice_serial;
 	if (s->thread_mode)
-		command_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
+		viewers_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
 			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
 	else if (s->target == 1)
-		command_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
+		viewers_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
 			       "a crash or SIGKILL leaves no last figures");
 	s->next_tick_ns = 0;
 	return v;
-}
-
-void viewer_close(struct server *s, struct viewer *v)
-{
-	int index = v->index;
-
-	if (v->state == VIEWER_FREE)
-		return;
-	s->last_taken |= v->final && !v->out_len;
-	mt_prim_call(SYS_close, v->fd, 0, 0, 0, 0, 0);
-	if (v->list)
-		serve_unmap(v->list, v->list_bytes);
-	serve_unmap(v->map, v->map_bytes);
-	scan_drop(s, v);
-	memset(v, 0, sizeof(*v));
-	v->index = index;
-	v->fd = -1;
-}
-
-void viewer_write(struct server *s, struct viewer *v)
-{
-	while (v->out_len) {
-		long n = mt_prim_call(SYS_sendto, v->fd, (long)(v->out + v->out_at), (long)v->out_len,
-				      MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
-		if (n == -EAGAIN || n == -EINTR)
-			return;
-		if (n <= 0) {
-			viewer_close(s, v);
-			return;
-		}
-		v->out_at += (size_t)n;
-		v->out_len -= (size_t)n;
-		v->since_ns = serve_now();
-		if (!v->out_len)
-			v->out_at = 0;
-	}
-	if (v->final && v->state == VIEWER_OPEN)
-		start_closing(v);
-	if (v->state != VIEWER_CLOSING)
-		return;
-	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes in. */
-	if (v->tcp)
-		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
-	else
-		viewer_close(s, v);
 }
 
 static void acknowledge(struct viewer *v, uint64_t bytes)
@@ -203,10 +87,10 @@ static void acknowledge(struct viewer *v, uint64_t bytes)
 	if (bytes > v->produced || bytes <= v->acked)
 		return; /* a wrong count harms only its sender: nothing is freed by it */
 	v->acked = bytes;
-	v->since_ns = serve_now(); /* progress, also of what TCP still holds for a slow peer */
+	v->since_ns = server_now(); /* progress, also of what TCP still holds for a slow peer */
 	if (!v->probe || bytes < v->probe)
 		return;
-	uint64_t took = serve_now() - v->probe_ns;
+	uint64_t took = server_now() - v->probe_ns;
 	if (took < GROW_NS && v->window < MTW_WINDOW_MAX)
 		v->window *= 2;
 	if (took > SHRINK_NS && v->window > MTW_WINDOW_MIN)

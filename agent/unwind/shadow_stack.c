@@ -69,6 +69,8 @@ struct walk {
 #define CODE_MASK (~PC_EXACT)
 #endif
 
+bool mt_shadow_on;
+
 #if defined(__x86_64__)
 static uint64_t rule_at(const struct walk *w, uintptr_t pc)
 {
@@ -436,4 +438,17 @@ int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t 
 	collect(&w, r);
 	*reason = w.reason;
 	return w.n;
+}
+
+/* The next thread with this state begins with none. */
+void mt_unwind_instrument_end(struct thread *t)
+{
+	struct shadow *s = t->shadow;
+
+	if (!s)
+		return;
+	s->top = s->entry + 1;
+	s->over = 0;
+	if (s->bytes > SHADOW_FIRST_BYTES)
+		mt_prim_drop((char *)s + SHADOW_FIRST_BYTES, s->bytes - SHADOW_FIRST_BYTES);
 }

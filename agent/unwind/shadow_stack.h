@@ -50,4 +50,12 @@ struct shadow {
 	struct entry entry[];
 };
 
+#define SHADOW_FIRST_BYTES ((size_t)16 << 10)
+
+#pragma GCC visibility push(hidden)
+
+extern bool mt_shadow_on; /* functions are noted: what the enter hook tests first */
+
+#pragma GCC visibility pop
+
 #endif

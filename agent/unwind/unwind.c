@@ -14,6 +14,7 @@
  * both share. Should it have been alive after all, on another stack, the interrupted capture sees that
  * `passes` moved, and calls its own result truncated.
  */
+#include "unwind/shadow_stack.h"
 #include "unwind/unwind.h"
 #include "cfi/cfi.h"
 #include "modules/maps.h"
@@ -120,7 +121,7 @@ static bool linked_in(void)
 }
 
 /* The one that is used when `name` was asked for, or NULL. */
-static const char *settle(const char *name)
+static const char *settle(const char *name, bool enter_is_ours)
 {
 	bool instrumented = false;
 
@@ -136,7 +137,7 @@ static const char *settle(const char *name)
 		return name;
 	if (!HAS_INSTRUMENT)
 		why = "that engine is not there for this machine";
-	else if (!mt_unwind_instrument_ours())
+	else if (!enter_is_ours)
 		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is not called";
 	else if (!instrumented && !linked_in())
 		why = "the program is not built with -finstrument-functions; what calls the hooks are libraries "
@@ -180,9 +181,9 @@ static bool set_engine(const char *name)
 	return false;
 }
 
-bool mt_unwind_init(const char *name)
+bool mt_unwind_init(const char *name, bool enter_is_ours)
 {
-	const char *chosen = settle(name);
+	const char *chosen = settle(name, enter_is_ours);
 
 	mt_stacks_init();
 	mt_cfi_init();
@@ -191,7 +192,7 @@ bool mt_unwind_init(const char *name)
 	if (!set_engine(chosen))
 		return false;
 	if (engine == ENGINE_INSTRUMENT)
-		mt_unwind_instrument_on();
+		mt_shadow_on = true;
 	memmove(mt_conf.unwind, chosen, strlen(chosen) + 1); /* what is in force */
 	return true;
 }

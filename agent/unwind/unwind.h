@@ -150,8 +150,6 @@ int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t 
 			      unsigned *reason);
 
 /* hooks/instrument.c, unwind/shadow_stack.c: -finstrument-functions */
-void mt_unwind_instrument_on(void);
-bool mt_unwind_instrument_ours(void); /* do the program's functions call the agent's hooks? */
 void mt_unwind_instrument_end(struct thread *t);
 node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
 /* What it falls back on where nothing is instrumented: this machine's best, as its captures do by their rules. */

@@ -60,7 +60,7 @@ __attribute__((noinline, optimize("no-omit-frame-pointer"))) void take(void)
 static void begin(void)
 {
 	mt_maps_init();
-	CHECK(mt_unwind_init("cfi"));
+	CHECK(mt_unwind_init("cfi", true));
 }
 
 /* A function with a frame of 24 bytes that calls take(), and a table that says `cfi` of it. */
@@ -146,7 +146,7 @@ void inner_record(void);
 TEST(records_lie_outside_of_the_frame)
 {
 	mt_maps_init();
-	CHECK(mt_unwind_init("fp"));
+	CHECK(mt_unwind_init("fp", true));
 	inner_record();
 	CHECK_EQ(taken.reason, MTW_TRUNC_BAD_CFI);
 	CHECK_EQ(taken.n, 1);

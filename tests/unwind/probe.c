@@ -46,7 +46,7 @@ static void begin(void)
 	raise(SIGPROF);
 	mt_maps_init();
 	const char *engine = getenv("PROBE_ENGINE");
-	if (!mt_unwind_init(engine ? engine : "cfi") || (engine && strcmp(engine, mt_conf.unwind))) {
+	if (!mt_unwind_init(engine ? engine : "cfi", true) || (engine && strcmp(engine, mt_conf.unwind))) {
 		puts("FAIL no such engine");
 		exit(1);
 	}

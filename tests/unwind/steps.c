@@ -309,7 +309,7 @@ int main(int argc, char **argv)
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
 
 	mt_maps_init();
-	if (!mt_unwind_init(argc > 1 ? argv[1] : "cfi") || (argc > 1 && strcmp(argv[1], mt_conf.unwind)))
+	if (!mt_unwind_init(argc > 1 ? argv[1] : "cfi", true) || (argc > 1 && strcmp(argv[1], mt_conf.unwind)))
 		return 2;
 	sigaction(SIGTRAP, &action, NULL);
 	truth.stop = true;

@@ -126,7 +126,7 @@ PLAIN int main(int argc, char **argv)
 	pthread_t thread[2];
 
 	mt_maps_init();
-	if (!mt_unwind_init(argc > 1 ? argv[1] : "instrument"))
+	if (!mt_unwind_init(argc > 1 ? argv[1] : "instrument", true))
 		return 1;
 	run((void *)3);
 	for (int i = 0; i < 2; i++)

@@ -3,7 +3,7 @@
  * test_cohorts.py.c - live blocks by slot, thread and age: sums, parts, and a bound.
  */
 #include "check.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 struct told {
 	uint64_t blocks, bytes, left_blocks, left_bytes, cohorts, parts;
@@ -51,7 +51,7 @@ static struct told read_all(const struct cohorts *c, size_t size)
 
 static void have_slots(uint32_t count)
 {
-	serve_forget(); /* what the parent's server has is not here */
+	memory_forget(); /* what the parent's server has is not here */
 	while (mt_slots_count() < count)
 		CHECK(mt_slots_new(0, 0, 0));
 }

@@ -3,13 +3,13 @@
  * test_history.c.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners kept.
  */
 #include "check.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 static struct server *make(void)
 {
 	struct server *s = calloc(1, sizeof(*s));
 
-	serve_forget(); /* those of this program's own server did not come along the fork */
+	memory_forget(); /* those of this program's own server did not come along the fork */
 	s->module_live = calloc(MTW_MODULES_MAX, sizeof(*s->module_live));
 	CHECK(history_init(s));
 	return s;

@@ -268,7 +268,7 @@ TEST(memory_is_given_back_when_blocks_are_gone)
 	static void *block[BLOCKS];
 	struct block b;
 
-	mt_init_seal(SEAL_RIGHTS); /* no server but this test */
+	mt_state_seal(SEAL_RIGHTS); /* no server but this test */
 	give_back();
 	size_t before = resident_pages();
 	for (int i = 0; i < BLOCKS; i++)
@@ -300,7 +300,7 @@ TEST(who_is_in_the_middle_of_an_event_delays_it)
 	struct thread *t = mt_thread_self();
 	uint64_t given;
 
-	mt_init_seal(SEAL_RIGHTS);
+	mt_state_seal(SEAL_RIGHTS);
 	give_back();
 	for (int i = 0; i < BLOCKS; i++)
 		block[i] = malloc(100);
@@ -356,7 +356,7 @@ TEST(a_forked_child_waits_for_nobody)
 	pthread_t thread;
 	int status;
 
-	mt_init_seal(SEAL_RIGHTS);
+	mt_state_seal(SEAL_RIGHTS);
 	CHECK_EQ(pthread_create(&thread, NULL, stays_inside, NULL), 0);
 	sem_wait(&is_inside);
 	pid_t child = fork();
@@ -374,7 +374,7 @@ TEST(what_goes_while_it_is_looked_at_is_given_back_later)
 	enum { BLOCKS = 700000 }; /* of 64 bytes: looked at in one go */
 	static void *block[BLOCKS];
 
-	mt_init_seal(SEAL_RIGHTS);
+	mt_state_seal(SEAL_RIGHTS);
 	give_back();
 	size_t before = resident_pages();
 	for (int i = 0; i < BLOCKS; i++)
@@ -481,7 +481,7 @@ TEST(threads_lose_nothing_while_memory_is_given_back)
 	pthread_t thread[THREADS];
 	uint64_t unknown, unseen, bytes, later;
 
-	mt_init_seal(SEAL_RIGHTS);
+	mt_state_seal(SEAL_RIGHTS);
 	mt_record_losses(MTW_LOSS_UNKNOWN_FREE, &unknown, &bytes);
 	mt_record_losses(MTW_LOSS_UNSEEN_FREE, &unseen, &bytes);
 	for (uintptr_t i = 0; i < THREADS; i++)

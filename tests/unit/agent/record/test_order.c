@@ -54,7 +54,7 @@ static void set_up(void)
 /* New nodes, a slot each, a block in each slot, and its entry in the map. */
 static void *allocates(void *arg)
 {
-	struct thread *t = mt_thread_slow();
+	struct thread *t = mt_gate_slow();
 
 	for (unsigned i = 1; i <= ROUNDS; i++) {
 		char *p = &blocks[i % 1024 * 64];
@@ -139,7 +139,7 @@ TEST(slots_by_the_live_map)
 
 static void *counts(void *arg)
 {
-	struct thread *t = mt_thread_slow();
+	struct thread *t = mt_gate_slow();
 
 	for (int i = 0; i < 20; i++)
 		mt_slots_alloc(t, SLOT_ROOT, 10);

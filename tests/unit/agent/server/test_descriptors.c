@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "refuse.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,8 @@
  * test_handshake.c.c - who waits at the door, who leaves for whom, and how many come in at a time: with a clock of its own.
  */
 #include "check.h"
-#include "server/start.h"
+#include "collect/server.h"
+#include "server/handshake.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,9 +24,9 @@ static uint64_t now;
 /* A server that listens; port: it asks for proof, though this is a Unix socket. */
 static void open_door(int port)
 {
-	serve_forget(); /* what the agent in this program has mapped is not here after the fork */
+	memory_forget(); /* what the agent in this program has mapped is not here after the fork */
 	s = calloc(1, sizeof(*s));
-	now = serve_now();
+	now = server_now();
 	s->shared = calloc(1, sizeof(*s->shared));
 	s->port = port;
 	memcpy(s->token, TOKEN, sizeof(TOKEN));

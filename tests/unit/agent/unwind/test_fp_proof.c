@@ -69,7 +69,7 @@ static void begin(void)
 {
 	atomic_store(&mt_conf.xdepth, 100);
 	mt_maps_init();
-	CHECK(mt_unwind_init("cfi"));
+	CHECK(mt_unwind_init("cfi", true));
 }
 
 /* --- code written at run time */

@@ -34,7 +34,7 @@ static long listed(void)
 static void begin(void)
 {
 	CHECK(mt_thread_init());
-	mt_unwind_instrument_on();
+	mt_shadow_on = true;
 }
 
 NOINLINE static void fall(int depth)

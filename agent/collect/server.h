@@ -8,7 +8,7 @@
  *   server/privileges.c   follows what the target gives up
  *   server/detach.c    the agent is taken out of the target        server/coverage.c   which modules it is in
  *   server/linger.c   the board's record; stays for memtop
- *   server/listen.c   socket names and who may connect            server/proc.c     figures from /proc
+ *   server/listen.c   socket names and who may connect            collect/proc.c     figures from /proc
  *   collect/sums.c     counters -> central sums with a change number; threads, modules
  *   server/handshake.c     who is no viewer yet: greeting, proof
  *   server/viewer.c   one connection: bytes, frames from it       server/commands.c what those frames ask for
@@ -29,9 +29,8 @@
 
 #include "base/agent.h"
 #include "collect/cohorts.h"
-#include "server/handshake.h"
 #include "memtop/wire.h"
-#include "server/viewer.h"
+#include "collect/viewer.h"
 
 #define LISTEN_NAMES 8              /* suffixes tried for a name that is taken */
 #define SCRATCH_BYTES (192u << 10)  /* one payload while it is made */
@@ -207,6 +206,8 @@ struct last_scan {
 	size_t len;
 };
 
+struct door;
+
 struct server {
 	/* set by the target before the server starts, then immutable */
 	struct shared *shared;
@@ -290,11 +291,12 @@ struct server {
 	struct history *history;
 	struct samples *samples;
 	struct scan scan;
+	void (*breathe)(struct server *s); /* inside long work: sockets and ticks, no commands */
 	int scan_turn;                /* the viewer that is looked at first for the next one */
 	struct last_scan last[LAST_SCANS]; /* of the final state */
 	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise; NULL = none */
 
-	struct door door;
+	struct door *door;            /* server/handshake.c */
 	struct viewer viewer[VIEWERS_MAX];
 	uint8_t *scratch;             /* SCRATCH_BYTES */
 	struct batch *batch;
@@ -303,17 +305,16 @@ struct server {
 
 /* server/loop.c */
 int serve_main(void *arg);                          /* never returns to the target's code */
-void serve_breathe(struct server *s);               /* inside long work: sockets and ticks, no commands */
 bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
 /* Private memory of the server; NULL. Before it runs for its starter, then for the server alone: the list has no lock. */
-void *serve_map(size_t bytes);
+void *memory_map(size_t bytes);
 /* False: not all of them, the list is broken. */
-bool serve_each_mapping(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
-void serve_unmap(void *p, size_t bytes);
-bool serve_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
-void serve_release(void);                           /* target: all of them, of a server that is gone */
-void serve_forget(void);                            /* in a forked child: they are copies now */
-uint64_t serve_now(void);                           /* ns since the agent started */
+bool memory_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg);
+void memory_unmap(void *p, size_t bytes);
+bool memory_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
+void memory_release(void);                           /* target: all of them, of a server that is gone */
+void memory_forget(void);                            /* in a forked child: they are copies now */
+uint64_t server_now(void);                           /* ns since the agent started */
 void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
 
 /* server/seccomp_probe.c */
@@ -356,7 +357,7 @@ void leave_memory(struct server *s);                /* last of all: what nobody 
 /* server/coverage.c */
 void hooked_look(void);                             /* attached: which modules' calls come to us; unloads are held */
 
-/* server/proc.c */
+/* collect/proc.c */
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
 long proc_open(int pid, const char *file);          /* /proc/PID/FILE at its begin; < 0 */
 void proc_close(long fd);
@@ -366,7 +367,6 @@ uint64_t proc_field(const char *stat, int field);   /* of /proc/PID/stat, 3 = st
 char proc_state(const char *stat);
 const char *proc_status(const char *status, const char *name); /* the text behind NAME: in /proc/PID/status; NULL */
 uint64_t proc_status_number(const char *status, const char *name); /* ... as a number; 0 */
-uintptr_t proc_hex(const char **at);                /* a number of /proc/PID/maps; moves on behind it */
 void proc_figures(struct server *s);
 void proc_identity(struct server *s);               /* exe, args */
 void proc_file_of(struct module *m);                /* sets m->file where m->path does not tell */
@@ -381,7 +381,7 @@ void sums_touch(struct server *s, slot_id id);      /* as if it changed in the p
 
 /* server/commands.c: false = malformed */
 bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_in *in);
-void command_notice(struct server *s, int except, int only, const char *text);
+void viewers_notice(struct server *s, int except, int only, const char *text);
 void command_options(struct server *s);             /* those in force at the start */
 
 /* collect/encode.c */

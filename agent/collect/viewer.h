@@ -3,7 +3,7 @@
  * viewer.h - one connection: its buffers, and how far it was served.
  *
  * All of it belongs to the server's only thread. What was served is kept as passes (change numbers,
- * see server/start.h) and bitmaps, never as queued data: a viewer that is slow costs nothing but these.
+ * see collect/server.h) and bitmaps, never as queued data: a viewer that is slow costs nothing but these.
  */
 #ifndef MT_VIEWER_H
 #define MT_VIEWER_H

@@ -7,7 +7,7 @@
  * server waits for those that are under way, not for long: a destructor may take its time. Not seen are
  * unloads that libc does by itself (character sets); modules/maps.c looks before it reads.
  *
- * A server that has died holds nothing: the kernel tells (server/start.h: xtid). From one that lives, and has not let go
+ * A server that has died holds nothing: the kernel tells (collect/server.h: xtid). From one that lives, and has not let go
  * within two seconds, its hold is taken, so that one dlclose waits for a stopped server and the next does not. When
  * such a server goes on, it may fault on what is gone, which ends a process of its own. On a busy machine a server
  * may wait for a cpu for some 100 ms: the patience must be longer, or a detach ends half way.
@@ -46,7 +46,7 @@ void mt_unloads_begin(void)
 {
 	uint64_t since = 0;
 
-	while (atomic_fetch_add(&xunloads, 1) & HELD && !mt_init_filtered()) {
+	while (atomic_fetch_add(&xunloads, 1) & HELD && !mt_state_filtered()) {
 		if (!since)
 			since = mt_prim_now_ns();
 		if (!mt_server_alive() || mt_prim_now_ns() - since > PATIENCE_NS) {

@@ -20,7 +20,7 @@
  * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
  * followed.
  */
-#include "follow/follow.h"
+#include "hooks/follow.h"
 #include "base/syscalls.h"
 
 #include <errno.h>
@@ -66,7 +66,7 @@ static const char *find_preload(char *const *envp)
 /* DIR/libmemtop-agent.so and DIR/musl/libmemtop-agent.so. */
 void mt_follow_init(void)
 {
-	const char *mine = mt_init_preload(), *slash = strrchr(mine, '/');
+	const char *mine = mt_state_preload(), *slash = strrchr(mine, '/');
 	size_t len = slash ? (size_t)(slash - mine) : 0;
 
 	waits = mt_conf.wait_ns != 0;
@@ -91,7 +91,7 @@ static bool follows_children(void)
 /* One that was attached or linked in does not come along; its server is to know that this was no exit. */
 static bool can_follow(int state)
 {
-	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_init_preload() && !mt_attach_is();
+	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_state_preload() && !mt_state_attached();
 }
 
 static bool may_open(const char *file)
@@ -104,7 +104,7 @@ static void choose_agent(struct follow *f)
 	const struct executable *x = &f->file;
 
 	f->why = x->why;
-	f->preload = x->linked ? "" : x->other_libc ? other_agent : mt_init_preload();
+	f->preload = x->linked ? "" : x->other_libc ? other_agent : mt_state_preload();
 	if (f->why || x->linked)
 		return;
 	if (x->other_libc && !*other_agent)
@@ -126,9 +126,9 @@ static void begin(struct follow *f)
 /* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not in its environment. */
 static bool has_another(char *const *envp)
 {
-	const char *list = find_preload(envp), *slash = strrchr(mt_init_preload(), '/');
+	const char *list = find_preload(envp), *slash = strrchr(mt_state_preload(), '/');
 
-	if (!list || mt_environ_is_copy(envp) || !strstr(list, slash ? slash + 1 : mt_init_preload()))
+	if (!list || mt_environ_is_copy(envp) || !strstr(list, slash ? slash + 1 : mt_state_preload()))
 		return false;
 	for (; *envp; envp++)
 		if (begins(*envp, "MEMTOP_", 7))
@@ -154,13 +154,13 @@ static void blind(struct follow *f, const char *path)
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
 	f->file.runs = true;
 	f->why = f->told ? BOARD_FOLLOWED : BOARD_UNREADABLE;
-	f->preload = mt_init_preload();
+	f->preload = mt_state_preload();
 }
 
 /* Who gave up rights may be under a filter that was set past prctl(). */
 static bool may_ask(void)
 {
-	return !mt_init_filtered() && (!mt_init_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
+	return !mt_state_filtered() && (!mt_state_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
 }
 
 bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp)
@@ -170,10 +170,10 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !path)
 		return false;
-	bool ask = may_ask(), watches = state == AGENT_ON && !mt_init_filtered(); /* its session has always asked */
+	bool ask = may_ask(), watches = state == AGENT_ON && !mt_state_filtered(); /* its session has always asked */
 	int pid = ask || watches ? mt_prim_getpid() : 0;
-	f->own = pid && mt_init_is_pid(pid);
-	f->child = !f->own || mt_init_is_fork();
+	f->own = pid && mt_state_is_pid(pid);
+	f->child = !f->own || mt_state_is_fork();
 	f->told = f->own && watches && pid == mt_pid;
 	if (!can_follow(state) || !(follows_children() || f->told))
 		return f->told;
@@ -267,7 +267,7 @@ static bool is_ours(const char *var)
 {
 	const char *mine;
 
-	for (unsigned i = 0; (mine = mt_init_saved(i)); i++)
+	for (unsigned i = 0; (mine = mt_state_saved(i)); i++)
 		if (same_name(mine, var))
 			return true;
 	return begins(var, BOARD_ENTRY, BOARD_ENTRY_LEN);
@@ -278,9 +278,9 @@ static size_t text_bytes(const struct follow *f, char *const *envp)
 	const char *user = find_preload(envp);
 	size_t bytes = PRELOAD_LEN + strlen(f->preload) + (user ? strlen(user) + 1 : 0) + 1;
 
-	for (unsigned i = 0; mt_init_saved(i); i++)
-		if (begins(mt_init_saved(i), OPTIONS, OPTIONS_LEN))
-			bytes += strlen(mt_init_saved(i)) + sizeof(NO_WAIT);
+	for (unsigned i = 0; mt_state_saved(i); i++)
+		if (begins(mt_state_saved(i), OPTIONS, OPTIONS_LEN))
+			bytes += strlen(mt_state_saved(i)) + sizeof(NO_WAIT);
 	return bytes + BOARD_ENTRY_BYTES;
 }
 
@@ -288,7 +288,7 @@ size_t mt_follow_bytes(const struct follow *f, char *const *envp)
 {
 	unsigned saved = 0;
 
-	while (mt_init_saved(saved))
+	while (mt_state_saved(saved))
 		saved++;
 	return (count(envp) + saved + 3) * sizeof(char *) + text_bytes(f, envp);
 }
@@ -329,7 +329,7 @@ char **mt_follow_fill(const struct follow *f, char *const *envp, void *room)
 	char **out = room, *text;
 	unsigned saved = 0;
 
-	while (mt_init_saved(saved))
+	while (mt_state_saved(saved))
 		saved++;
 	text = (char *)(out + count(envp) + saved + 3);
 	char *preload = text;
@@ -342,7 +342,7 @@ char **mt_follow_fill(const struct follow *f, char *const *envp, void *room)
 	if (*f->preload && !user)
 		*out++ = preload;
 	for (unsigned i = 0; i < saved; i++) {
-		*out = put_saved(f, mt_init_saved(i), &text);
+		*out = put_saved(f, mt_state_saved(i), &text);
 		out += *out != NULL;
 	}
 	if (mt_board_is()) {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * follow.h - how the agent goes along into what the program executes: follow/follow.c.
+ * follow.h - how the agent goes along into what the program executes: hooks/follow.c.
  */
 #ifndef MT_FOLLOW_H
 #define MT_FOLLOW_H

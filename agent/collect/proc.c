@@ -6,7 +6,7 @@
  * hidden gives zeros, which viewers show as unknown.
  */
 #include "modules/maps.h"
-#include "server/start.h"
+#include "collect/server.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
@@ -134,21 +134,6 @@ uint64_t proc_field(const char *stat, int field)
 	return at ? number(at) : 0;
 }
 
-uintptr_t proc_hex(const char **at)
-{
-	uintptr_t v = 0;
-
-	for (;; (*at)++) {
-		char c = **at;
-		if (c >= '0' && c <= '9')
-			v = v << 4 | (uintptr_t)(c - '0');
-		else if (c >= 'a' && c <= 'f')
-			v = v << 4 | (uintptr_t)(c - 'a' + 10);
-		else
-			return v;
-	}
-}
-
 static uint64_t clock_of(long clock)
 {
 	long ts[2] = { 0, 0 };
@@ -216,17 +201,17 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 /* What the agent takes of memory, by the kernel's word. Looked at less often where that takes longer. */
 static void measure_memory(struct server *s)
 {
-	struct resident r = { .counts = mt_init_shares_pages() ? PAGE_THERE : PAGE_ALONE };
-	uint64_t begin = serve_now(), sum = 0;
+	struct resident r = { .counts = mt_state_shares_pages() ? PAGE_THERE : PAGE_ALONE };
+	uint64_t begin = server_now(), sum = 0;
 
 	mt_arena_each(add_resident, &r);
-	serve_each_mapping(add_resident, &r);
+	memory_each(add_resident, &r);
 	memcpy(s->memory_of, r.of, sizeof(s->memory_of));
 	for (int i = 0; i < PART_COUNT; i++)
 		sum += s->memory_of[i];
 	s->memory_bytes = sum;
 	mt_arena_tell(sum, s->peak_bytes);
-	uint64_t took = serve_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */
+	uint64_t took = server_now() - begin, age = s->pass_ns / 4; /* soon, while all is new */
 	uint64_t pause = age < SECOND ? age : SECOND;
 	s->memory_next_ns = s->pass_ns + (1000 * took > pause ? 1000 * took : pause);
 }
@@ -323,9 +308,9 @@ static bool mapped_file(uintptr_t addr, char *file, size_t size)
 			*end = 0;
 			const char *name = strchr(line, '/');
 			const char *at = line;
-			from = proc_hex(&at);
+			from = mt_hex(&at);
 			at += *at == '-';
-			to = proc_hex(&at);
+			to = mt_hex(&at);
 			found = name && addr >= from && addr < to;
 			if (found)
 				mt_format(file, size, "%s", name);

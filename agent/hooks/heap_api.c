@@ -146,7 +146,7 @@ static void report_free(struct thread *t, unsigned heap, const void *p)
 
 MT_EXPORT void memtop_heap_alloc(struct memtop_heap *heap, const void *p, size_t size)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (t && p)
 		report_alloc(t, mt_heaps_number(heap), p, size, CALLER);
@@ -154,7 +154,7 @@ MT_EXPORT void memtop_heap_alloc(struct memtop_heap *heap, const void *p, size_t
 
 MT_EXPORT void memtop_heap_free(struct memtop_heap *heap, const void *p)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (t && p)
 		report_free(t, mt_heaps_number(heap), p);
@@ -162,7 +162,7 @@ MT_EXPORT void memtop_heap_free(struct memtop_heap *heap, const void *p)
 
 MT_EXPORT void memtop_heap_realloc(struct memtop_heap *heap, const void *old, const void *p, size_t size)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (!t)
 		return;
@@ -179,7 +179,7 @@ static void gone(void *t, const struct block *b)
 
 MT_EXPORT void memtop_heap_reset(struct memtop_heap *heap, const void *start, size_t size)
 {
-	struct thread *t = mt_thread_enter();
+	struct thread *t = mt_gate_enter();
 
 	if (t)
 		mt_heaps_take_range(mt_heaps_number(heap), (uintptr_t)start, size, gone, t);
@@ -188,7 +188,7 @@ MT_EXPORT void memtop_heap_reset(struct memtop_heap *heap, const void *start, si
 /* A block of malloc's, or of another heap; of neither (from mmap, from before the agent) there is nothing to take back. */
 MT_EXPORT void memtop_heap_backing(struct memtop_heap *heap, const void *p)
 {
-	struct thread *t = p ? mt_thread_enter() : NULL;
+	struct thread *t = p ? mt_gate_enter() : NULL;
 
 	if (!t)
 		return;

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * state.c - see state.h.
+ */
+#include "base/state.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define SAVED_MAX 32
+
+_Atomic int mt_state;
+uint64_t mt_start_ns;
+int mt_pid;
+int mt_own_pid;
+uint64_t mt_forked_ns;
+_Atomic bool mt_forks;
+_Atomic bool mt_attached;
+_Atomic bool mt_setting_up;
+_Atomic uint32_t mt_era = 1; /* a hit starts at 0 = never */
+_Atomic uint32_t mt_pass = 2; /* stamps start at 0 = never */
+
+static _Atomic int xsealed; /* enum seal */
+static const char *preload = "";
+static const char *saved[SAVED_MAX + 1];
+static unsigned saved_count;
+
+const char *mt_state_program(void)
+{
+#ifdef __BIONIC__
+	return getprogname();
+#else
+	return program_invocation_short_name;
+#endif
+}
+
+const char *mt_state_preload(void)
+{
+	return preload;
+}
+
+void mt_state_keep_preload(const char *entry)
+{
+	preload = entry;
+}
+
+const char *mt_state_saved(unsigned i)
+{
+	return i < SAVED_MAX ? saved[i] : NULL;
+}
+
+bool mt_state_keep_saved(const char *variable)
+{
+	if (saved_count == SAVED_MAX)
+		return false;
+	saved[saved_count++] = variable;
+	return true;
+}
+
+enum seal mt_state_sealed(void)
+{
+	return (enum seal)atomic_load_explicit(&xsealed, memory_order_relaxed);
+}
+
+void mt_state_seal(enum seal to)
+{
+	if (to > mt_state_sealed())
+		atomic_store_explicit(&xsealed, to, memory_order_relaxed);
+}
+
+bool mt_state_gave_up(void)
+{
+	return mt_state_sealed() != SEAL_NONE;
+}
+
+bool mt_state_filtered(void)
+{
+	return mt_state_sealed() == SEAL_FILTER;
+}
+
+/* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
+bool mt_state_watched(void)
+{
+	return mt_state_sealed() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
+}
+
+bool mt_state_is_pid(int pid)
+{
+	return pid == mt_own_pid;
+}
+
+bool mt_state_is_fork(void)
+{
+	return mt_forked_ns;
+}
+
+bool mt_state_shares_pages(void)
+{
+	return mt_forked_ns || atomic_load_explicit(&mt_forks, memory_order_relaxed);
+}

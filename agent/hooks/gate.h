@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * gate.h - the first thing that a hook does: whose event is this, and is it counted at all?
+ */
+#ifndef MT_GATE_H
+#define MT_GATE_H
+
+#include "base/agent.h"
+
+#pragma GCC visibility push(hidden)
+
+struct thread *mt_gate_slow(void);                  /* gate closed: who counts? NULL = nobody */
+
+/* The state of the calling thread, or NULL when nothing is to be counted. */
+MT_INLINE struct thread *mt_gate_enter(void)
+{
+	struct thread *t = mt_self_hot()->open;
+
+	return likely(t) ? t : mt_gate_slow();
+}
+
+#pragma GCC visibility pop
+
+#endif
