@@ -299,6 +299,7 @@ bool mt_init_filtered(void);                        /* ... system calls that it 
 bool mt_init_watched(void);                         /* the caller is mt_pid, not a child in its memory */
 bool mt_init_is_pid(int pid);                       /* that of the process which this memory belongs to: no child of vfork's */
 bool mt_init_is_fork(void);                         /* it came by fork, and has executed nothing since */
+const struct tally *mt_init_before_fork(void);      /* what its parents did up to then: all its sums have it; else 0 */
 bool mt_init_shares_pages(void);                    /* it came by fork, or has forked: pages may be a relative's, too */
 void mt_init_exits(int status);                     /* _exit() or exit() is under way */
 void mt_init_quick(int status);                     /* quick_exit() is */

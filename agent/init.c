@@ -55,6 +55,7 @@ static const char *saved[SAVED_MAX + 1];
 static int own_pid;            /* as of the last fork that was seen */
 static int parent_pid;         /* who forked us */
 static uint64_t forked_ns;
+static struct tally before_fork; /* what our parents did up to then: our counters go on from it */
 static _Atomic bool xforks;    /* this process has forked once */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
@@ -162,6 +163,7 @@ bool mt_init_late(void)
 	mt_start_ns = mt_prim_now_ns();
 	mt_pid = own_pid = mt_prim_getpid();
 	forked_ns = 0;
+	before_fork = (struct tally){ 0 };
 	mt_hooks_proc_init();
 	mt_hooks_wait_init();
 	if (!mt_thread_init())
@@ -299,6 +301,11 @@ bool mt_init_is_pid(int pid)
 bool mt_init_is_fork(void)
 {
 	return forked_ns;
+}
+
+const struct tally *mt_init_before_fork(void)
+{
+	return &before_fork;
 }
 
 /* Also one that does not know yet that it was forked. */
@@ -460,7 +467,8 @@ void mt_init_forked(void)
 	mt_thread_fork_child();
 	mt_slots_forked();
 	mt_spawn_forked();
-	mt_board_forked(own_pid);
+	mt_slots_totals(&before_fork);
+	mt_board_forked(own_pid, &before_fork);
 }
 
 /* By the tree's rule, where there is one: after that time it matters. */
@@ -522,7 +530,7 @@ uint64_t mt_init_waits(void)
 		return 0;
 	uint64_t lived = mt_prim_coarse_ns() - forked_ns, life = dormant_life();
 	mt_board_write(false);
-	if (lived <= life && !mt_board_due() && !parent_gone())
+	if (lived <= life && !mt_board_due() && !mt_board_churned() && !parent_gone())
 		return life - lived + DORMANT_SLACK_NS;
 	wake_up();
 	return 0;
@@ -539,6 +547,6 @@ void mt_init_dormant(void)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
 	mt_board_write(false);
-	if (seal() == SEAL_NONE && (due || now - forked_ns > dormant_life() || parent_gone()))
+	if (seal() == SEAL_NONE && (due || mt_board_churned() || now - forked_ns > dormant_life() || parent_gone()))
 		wake_up();
 }

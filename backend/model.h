@@ -171,6 +171,8 @@ struct program {
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
 	char *name;                      /* owned; as it was called, when by a file's name; else exe's last part */
 	size_t arg_count;
+	bool forked;                     /* a fork that executed nothing; always false of an older agent */
+	struct tally before;             /* part of the totals, and of its parent's: up to the fork */
 };
 
 struct totals {

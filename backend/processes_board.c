@@ -43,14 +43,13 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 /* A fork that did nothing but exec: the program's line stands for it. */
 static bool is_stub(const struct processes *p, const struct line *l)
 {
-	return l->p.forked && !l->p.watch && l->p.peak_bytes < l->p.inherited_bytes + p->options.matter_bytes;
+	return l->p.forked && !l->p.watch && !processes_is_large(p, l);
 }
 
 /* The program that went on as another one. */
 static void replace(struct processes *p, struct line *was, struct line *l)
 {
 	l->p.parent = was->p.parent;
-	l->p.depth = was->p.depth;
 	if (is_stub(p, was)) {
 		was->hidden = true;
 		l->p.begin_ns = was->p.begin_ns;

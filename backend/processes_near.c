@@ -29,7 +29,7 @@ static bool is_alive(const struct processes *p, const struct line *l)
 {
 	struct proc_stat s;
 
-	return l->p.pid > 0 && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
+	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
 	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS;
 }
 
@@ -214,6 +214,19 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	processes_state(p, l, PROCESS_RUNNING);
 }
 
+/* Of the target and of whoever came before it: a parent that was found later. */
+static void find_parent(struct processes *p, struct line *l)
+{
+	struct proc_stat s;
+	const struct line *above = procfs_stat(l->p.pid, &s) ? line_of_pid(p, s.parent) : NULL;
+
+	if (!above)
+		return;
+	l->p.parent = above->p.id;
+	p->ordered = false;
+	p->changed = true;
+}
+
 void processes_look_near(struct processes *p)
 {
 	struct agent_process *list;
@@ -225,4 +238,7 @@ void processes_look_near(struct processes *p)
 		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) && is_relative(p->first_pid, list[i].pid))
 			add_relative(p, &list[i]);
 	free(list);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && !p->lines[i]->p.parent && line_runs(p->lines[i]))
+			find_parent(p, p->lines[i]);
 }

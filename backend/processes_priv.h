@@ -36,6 +36,7 @@ struct line {
 	bool announced;                  /* it said how it would end, and nobody lived to see it */
 	uint32_t announced_end, announced_status;
 	bool gave_up;                    /* no watch for it any more */
+	bool heir, succeeded;            /* of a file: a daemon, and who started it */
 	uint64_t inherited_blocks;
 	uint64_t stamp_ns;               /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;             /* of the state */
@@ -83,6 +84,7 @@ bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
+bool processes_is_large(const struct processes *p, const struct line *l); /* by itself: what it inherited is its parent's */
 
 /* processes_board.c */
 void processes_read_board(struct processes *p, bool all); /* all: running ones' figures, too */

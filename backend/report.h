@@ -57,6 +57,8 @@ const char *report_filter(const struct recorded *f, bool brief, char *buf, size_
 #define REPORT_NUMBER 32
 const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes);  /* "14.0M"; M = MiB */
 const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes);  /* "+14.0M" */
+#define REPORT_RANGE (2 * REPORT_NUMBER + 4)
+const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes); /* "14.0M", "0 to 14.0M" */
 const char *report_count(char buf[REPORT_NUMBER], uint64_t n);      /* "812,004" */
 
 #endif

@@ -150,6 +150,15 @@ const char *report_filter(const struct recorded *f, bool brief, char *buf, size_
 	return buf;
 }
 
+const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
+{
+	char least[REPORT_NUMBER], most[REPORT_NUMBER];
+	bool one = !strcmp(report_bytes(least, bytes->least), report_bytes(most, bytes->most));
+
+	snprintf(buf, REPORT_RANGE, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
+	return buf;
+}
+
 const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes)
 {
 	char plain[REPORT_NUMBER];

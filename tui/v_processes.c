@@ -249,11 +249,20 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, now));
 }
 
+static const char *range(char *out, size_t size, const struct live_range *bytes)
+{
+	char least[32], most[32];
+	bool one = !strcmp(text_bytes(least, bytes->least), text_bytes(most, bytes->most));
+
+	snprintf(out, size, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
+	return out;
+}
+
 static void draw_sum(const struct app *a, const struct area *s, int y)
 {
 	struct processes_sum sum;
 	uint64_t missed = processes_missed(a->processes);
-	char live[32], blocks[32], all[32], more[96] = "";
+	char live[80], blocks[32], count[32], least[40] = "", all[32], more[96] = "";
 
 	processes_total(a->processes, &sum);
 	draw_fill(s, y, 0, -1, ROLE_HEAD);
@@ -262,9 +271,11 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 	if (missed)
 		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
 	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
-				text_bytes(live, sum.live_bytes), sum.running);
+				range(live, sizeof live, &sum.bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
-	draw_printf(s, y, x, ROLE_HEAD, ".  %s, %s allocated in all", text_blocks(blocks, sum.live_blocks),
+	if (sum.blocks.most != sum.blocks.least)
+		snprintf(least, sizeof least, "%s to ", text_count(count, sum.blocks.least));
+	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least, text_blocks(blocks, sum.blocks.most),
 		    text_bytes(all, sum.sum.alloc_bytes));
 }
 
