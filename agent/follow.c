@@ -90,6 +90,17 @@ static size_t text_bytes(struct follow *f, const char *text)
 	return n;
 }
 
+/* As strstr(); the text may have lost its end since it was measured. */
+static bool user_has(const struct follow *f, const char *file)
+{
+	size_t len = strlen(file);
+
+	for (size_t i = 0; f->user && i + len <= f->user_bytes; i++)
+		if (!memcmp(f->user + i, file, len))
+			return true;
+	return false;
+}
+
 /* False: it cannot be read. */
 static bool survey(struct follow *f, char *const *envp)
 {
@@ -175,7 +186,7 @@ static bool has_another(const struct follow *f, char *const *envp)
 {
 	const char *slash = strrchr(mt_init_preload(), '/'), *mine = slash ? slash + 1 : mt_init_preload();
 
-	return f->user && f->configured && !mt_environ_is_copy(envp) && memmem(f->user, f->user_bytes, mine, strlen(mine));
+	return f->configured && !mt_environ_is_copy(envp) && user_has(f, mine);
 }
 
 static void look(struct follow *f, enum lookup how, int folder, const char *path)
@@ -339,7 +350,7 @@ size_t mt_follow_bytes(struct follow *f, char *const *envp)
 static char *put_preload(const struct follow *f, char *at)
 {
 	const char *mine = f->preload;
-	bool there = !*mine || (f->user && memmem(f->user, f->user_bytes, mine, strlen(mine)));
+	bool there = !*mine || user_has(f, mine);
 
 	at = stpcpy(at, PRELOAD);
 	if (!there)
