@@ -49,8 +49,9 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_sp
 /* A shell that libc starts by itself, with `environ`. */
 bool mt_follow_shell(struct follow *f);
 
-size_t mt_follow_bytes(struct follow *f, char *const *envp); /* room for envp with the agent; 0 = envp cannot be read */
-char **mt_follow_fill(struct follow *f, char *const *envp, void *room); /* right after; envp itself where it has become unreadable */
+/* Room for envp with the agent; 0 = envp cannot be read. Then the copy; envp itself where it cannot be read any more. */
+size_t mt_follow_bytes(struct follow *f, char *const *envp);
+char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
 /* The environment of a child on the caller's stack; envp itself where the agent does not come along. */
 #define FOLLOW_ENV(f, envp) \

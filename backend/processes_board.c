@@ -186,7 +186,7 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
-/* A program in between may have been executed, and have executed the next one, between two looks: it never had the watch. */
+/* A program that was executed, and executed the next one, between two looks never had the watch. */
 static struct line *watched_before(const struct processes *p, const struct line *l)
 {
 	struct line *was = processes_line(p, l->before);

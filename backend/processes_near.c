@@ -3,9 +3,9 @@
  * processes_near.c - what /proc says of the tree: who ended without a word, why a program never spoke, and, of a target
  * that memtop did not start, who its relatives are.
  *
- * A pid on the board is that of the process' own namespace, and anybody in the tree may have written it. So it is taken for
- * one of this namespace when its process began with the tree or later, and has the board mapped. Only one that was found here
- * once can be missed here later.
+ * A pid on the board is that of the process' own namespace, and anybody in the tree may have written it. It counts as
+ * one of this namespace when its process began with the tree or later, and has the board mapped. Only one that was
+ * found here once can be missed here later.
  */
 #include "processes_priv.h"
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tracing.py - holds a process right before a system call of its, for as long as a test needs that moment (ptrace)."""
+"""tracing.py - stops a process right before it closes a socket, for as long as a test needs (ptrace)."""
 import ctypes
 import os
 import platform
