@@ -111,6 +111,8 @@ int processes_end(struct processes *p, struct err *err)
 		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
 		if (w && w != p->first && watch_end_record(w, err))
 			rc = -1;
+		if (p->lines[i] && !w)
+			processes_explain(p, p->lines[i]); /* one that runs on, too: nothing more comes */
 	}
 	processes_write(p);
 	return rc;

@@ -23,6 +23,7 @@ struct growth_sample { uint64_t ns, live, allocated; };
 
 struct line {
 	struct process p;
+	uint32_t before;                 /* line of the program that its process had before; 0 = none */
 	uint32_t record, serial;         /* on the board; BOARD_NONE: not there (any more) */
 	char *path, *why, *socket;       /* owned; NULL = "" or none */
 	bool path_socket;                /* socket is a path, no abstract name */
@@ -94,6 +95,7 @@ enum process_state processes_end_state(uint32_t end); /* enum board_end */
 /* processes_watch.c */
 struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
 void processes_care(struct processes *p);            /* opens and closes watches, takes their figures */
+void processes_explain(struct processes *p, struct line *l); /* of a fork that mattered: why there is no session of it */
 
 /* processes_file.c */
 void processes_write(struct processes *p);           /* each second: what changed, into the first's file */

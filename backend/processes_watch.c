@@ -185,6 +185,17 @@ static void say_crowded(struct line *l)
 	l->p.why = l->why;
 }
 
+/* A forked child starts its session as it allocates or waits; one that did neither since it came to matter has none. */
+void processes_explain(struct processes *p, struct line *l)
+{
+	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why || !matters(p, l))
+		return;
+	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a computation): its session could not begin, "
+			  "there are totals only");
+	l->p.why = l->why;
+	p->changed = true;
+}
+
 static void open_due(struct processes *p)
 {
 	struct err err;
@@ -224,10 +235,12 @@ void processes_care(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
-		if (!l || !l->p.watch)
-			continue;
-		take_figures(p, l);
-		close_done(p, l);
+		if (l && l->p.watch) {
+			take_figures(p, l);
+			close_done(p, l);
+		} else if (l && !line_runs(l)) {
+			processes_explain(p, l);
+		}
 	}
 	open_due(p);
 }

@@ -127,6 +127,8 @@ static void make_sane(struct board_record *r, uint64_t made_ns)
 	r->path[sizeof r->path - 1] = '\0';
 	r->begin_ns = within(r->begin_ns ? r->begin_ns : now, made_ns, now);
 	r->end_ns = within(r->end_ns ? r->end_ns : now, r->begin_ns, now);
+	if (atomic_load_explicit(&r->xstamp_ns, memory_order_relaxed) > now)
+		atomic_store_explicit(&r->xstamp_ns, 0, memory_order_relaxed);
 	if (r->end > BOARD_EXEC)
 		r->end = BOARD_UNKNOWN;
 	if (r->why > BOARD_UNREADABLE)
