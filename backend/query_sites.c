@@ -384,12 +384,16 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.flags |= zero_flag(q->m, &s->sum);
 }
 
+/* Names came since the sites were described, and no more come soon. */
+static bool renamed(const struct query *q, const struct site_table *t)
+{
+	return t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+}
+
 /* Names that came are of few sites, but to find which is as much. */
 static void describe_all(struct query *q, struct site_table *t)
 {
-	bool renamed = t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
-
-	if (t->described >= t->count && (renamed || t->rules != expected_now(q))) {
+	if (t->described >= t->count && (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);
 		t->rules = expected_now(q);
 		t->described = 0;
@@ -433,7 +437,7 @@ struct site_table *sites_table(struct query *q)
 	if (!ready)
 		return NULL;
 	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking && !sites_left(q) &&
-	    t->described >= t->count && t->rules == expected_now(q) && !t->looking)
+	    t->described >= t->count && t->rules == expected_now(q) && !t->looking && !renamed(q, t))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;

@@ -156,6 +156,34 @@ TEST(rules_wait_for_names)
 	end(&x);
 }
 
+/* Seen on the screen while more names are under way, the table waits for these: what is printed does not. */
+TEST(a_name_that_waits_for_others_is_in_a_report)
+{
+	for (int screen = 0; screen < 2; screen++) {
+		struct session x;
+		const struct site *s;
+
+		begin(&x);
+		node(&x, 1, 0, 0, "main");
+		node(&x, 2, 1, 1, NULL);
+		node(&x, 3, 2, 0, "keep");
+		grow(&x, 3, 1, 500);
+		tick(&x, SECOND);
+		query_allow(x.q, 1000);
+		CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 1);
+		CHECK(strcmp(s[0].caller, "serve"));
+		x.s.coming = 1;
+		made_symbol(&x.s, 1, 32, "serve");
+		query_allow(x.q, 1000);
+		query_sites(x.q, BY_LIVE, false, true, &s);
+		x.s.coming = screen ? 0 : 1; /* it came, and changed no name */
+		query_allow(x.q, screen ? 1000 : SIZE_MAX);
+		CHECK_EQ(query_sites(x.q, BY_LIVE, false, true, &s), 1);
+		CHECK_STR(s[0].caller, "serve");
+		end(&x);
+	}
+}
+
 /* What a template library puts between two functions is not who called. */
 TEST(callers_say_something)
 {
