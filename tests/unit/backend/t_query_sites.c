@@ -300,14 +300,14 @@ TEST(rss_grows_and_the_heap_does_not)
 	made_agent_memory = 0;
 }
 
-static void rss_grows_in(const char *program, const char *words, uint64_t heap)
+static void rss_grows_in(const char *program, uint32_t flags, const char *words, uint64_t heap)
 {
 	struct session x;
 	const struct site *s;
 	struct verdict v;
 
 	family(&x);
-	made_module(x.m, 90, program, MTW_MODULE_MAIN);
+	made_module(x.m, 90, program, MTW_MODULE_MAIN | flags);
 	for (unsigned k = 1; k <= 130; k++) {
 		grow(&x, 6, 1, heap);
 		made_process(x.m, 100000000 + k * 1000000);
@@ -325,11 +325,12 @@ static void rss_grows_in(const char *program, const char *words, uint64_t heap)
 /* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is named. */
 TEST(rss_grows_in_a_language_with_a_heap_of_its_own)
 {
-	rss_grows_in("/usr/bin/python3", "the heap does not: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it", 0);
-	rss_grows_in("/usr/bin/python3", "the heap by far less: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it",
+	rss_grows_in("/usr/bin/python3", 0, "the heap does not: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it", 0);
+	rss_grows_in("/usr/bin/python3", 0, "the heap by far less: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it",
 		     200000);
-	rss_grows_in("/usr/bin/node", "V8's heap? Memory (7) says; node --heapsnapshot-signal=SIGUSR2 shows it", 0);
-	rss_grows_in("/usr/bin/python3.11", "GROWING +57.2M/min", 1000000);
+	rss_grows_in("/usr/bin/node", 0, "V8's heap? Memory (7) says; node --heapsnapshot-signal=SIGUSR2 shows it", 0);
+	rss_grows_in("/opt/server", MTW_MODULE_GO, "Go's own heap? Memory (7) says; GODEBUG=gctrace=1 shows it", 0);
+	rss_grows_in("/usr/bin/python3.11", 0, "GROWING +57.2M/min", 1000000);
 }
 
 /* The next one down is not blamed for what the person expects. */
