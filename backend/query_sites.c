@@ -510,6 +510,11 @@ static int by_growth(const struct site *x, const struct site *y)
 	return x->net_window < y->net_window ? 1 : -1;
 }
 
+bool site_first(const struct site *x, const struct site *y)
+{
+	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
+}
+
 static int by_key(const void *a, const void *b)
 {
 	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
@@ -527,7 +532,7 @@ static int by_key(const void *a, const void *b)
 								    : 0;
 	if (sorting.reverse)
 		order = -order;
-	return order ? order : x->leaf != y->leaf ? (x->leaf < y->leaf ? -1 : 1) : na < nb ? -1 : 1;
+	return order ? order : site_first(x, y) ? -1 : 1;
 }
 
 static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
@@ -604,7 +609,8 @@ uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site
 	*net = 0;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->net_window > *net) {
+		bool more = s->net_window > *net || (best && s->net_window == *net && site_first(s, *site));
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
 			*net = s->net_window;
 			*site = s;
 			best = s->id;

@@ -243,8 +243,8 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	v->kind = V_ENDED;
 	for (size_t i = 0; with_site && i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
-		if (s->stacks && live_bytes(&s->sum) &&
-		    (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
+		uint64_t held = live_bytes(&s->sum), most = top ? live_bytes(&top->sum) : 0;
+		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
 			top = s;
 	}
 	v->word = state == MTW_SIGNALLED ? "KILLED"

@@ -99,6 +99,33 @@ TEST(what_holds_the_same_stands_in_the_order_of_the_agent)
 	}
 }
 
+/* The verdict of an end, and of marks, too. */
+TEST(what_holds_the_same_at_the_end_is_named_by_all_alike)
+{
+	for (int i = 0; i < 2; i++) {
+		const struct interval_row *rows;
+		struct session x;
+		struct verdict v;
+
+		begin(&x);
+		node(&x, 1, 0, 0, "main");
+		node(&x, 2, 1, 1, "first");
+		node(&x, 3, 1, 1, "second");
+		for (int k = 0; k < 2; k++) {
+			grow(&x, i == k ? 2 : 3, 1, 100);
+			tick(&x, SECOND);
+			query_verdict(x.q, &v);
+		}
+		CHECK_EQ(query_intervals(x.q, 0, 0, &rows), 2);
+		CHECK_STR(rows[0].site.name, "first");
+		model_set_state(x.m, MTW_EXITED, 0, true);
+		made_tick(x.m, x.now += SECOND, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
+		query_verdict(x.q, &v);
+		CHECK(strstr(v.text, "50 % of it: first") != NULL);
+		end(&x);
+	}
+}
+
 /* Of very many stacks some are looked at each time; in the end it is the heaviest. */
 TEST(the_heaviest_of_many_stacks_is_found_by_and_by)
 {
