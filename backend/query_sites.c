@@ -393,7 +393,8 @@ static bool renamed(const struct query *q, const struct site_table *t)
 /* Names that came are of few sites, but to find which is as much. */
 static void describe_all(struct query *q, struct site_table *t)
 {
-	if (t->described >= t->count && (renamed(q, t) || t->rules != expected_now(q))) {
+	/* One that began with older names is gone on with, but for what is printed. */
+	if ((t->described >= t->count || q->allowed == SIZE_MAX) && (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);
 		t->rules = expected_now(q);
 		t->described = 0;
