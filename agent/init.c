@@ -254,17 +254,30 @@ static bool take_out(char *var, unsigned *count)
 	return true;
 }
 
+/*
+ * The kernel's auxiliary vector follows the end of the list, and Go's runtime looks for it there (it ends the program
+ * where it finds something else). From the new end on it meets pairs to ignore, then the vector; of an odd number of
+ * words, which no pairs fill, an empty vector: then it asks /proc.
+ */
+static void fill_gap(char **end, char **was_end)
+{
+	bool pairs = (was_end - end) % 2 == 0;
+
+	for (char **word = end; word <= was_end; word++)
+		*word = pairs && (word - end) % 2 ? (char *)AT_IGNORE : NULL;
+}
+
 static void clean_environment(void)
 {
-	char **to = environ;
+	char **to = environ, **from;
 	unsigned count = 0;
 
 	if (!to)
 		return;
-	for (char **from = environ; *from; from++)
+	for (from = environ; *from; from++)
 		if (!take_out(*from, &count))
 			*to++ = *from;
-	*to = NULL;
+	fill_gap(to, from);
 }
 
 static enum seal seal(void)

@@ -96,7 +96,11 @@ static size_t make_rows(const struct processes *all, const struct process **sort
 
 static void put_state(const struct process *p, char *text, size_t size)
 {
-	if ((p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED) && p->status_known)
+	char signal[REPORT_SIGNAL];
+
+	if (p->state == PROCESS_SIGNALLED && p->status_known)
+		snprintf(text, size, "%s", report_signal(p->status, signal));
+	else if (p->state == PROCESS_EXITED && p->status_known)
 		snprintf(text, size, "%s %d", state_words[p->state], p->status);
 	else
 		snprintf(text, size, "%s%s", state_words[p->state], p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");

@@ -4,6 +4,7 @@
  */
 #include "report.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -25,6 +26,19 @@ const char *report_state(uint32_t state, bool known)
 	default:
 		return "running";
 	}
+}
+
+char *report_signal(int number, char *out)
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		snprintf(out, REPORT_SIGNAL, "SIG%s", name);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		snprintf(out, REPORT_SIGNAL, "SIGRTMIN+%d", number - SIGRTMIN);
+	else
+		snprintf(out, REPORT_SIGNAL, "signal %d", number);
+	return out;
 }
 
 const char *report_memory(unsigned what)

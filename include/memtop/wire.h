@@ -309,6 +309,7 @@ enum mtw_type {
 /* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no file and no addresses, and
  * is the innermost frame (offset 1) of the stacks of its blocks. */
 #define MTW_MODULE_HEAP (1u << 14)
+#define MTW_MODULE_GO (1u << 15) /* Go's linker made it: its heap is not malloc's */
 
 #define MTW_PART_FIRST (1u << 0)
 #define MTW_PART_LAST (1u << 1)
