@@ -44,11 +44,7 @@ static bool is_alive(const struct processes *p, const struct line *l)
 {
 	struct proc_stat s;
 
-<<<<<<< HEAD
 	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
-	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS;
-=======
-	return l->p.pid > 0 && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
 	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS && (!p->board || s.start_ns + START_NS > p->origin_ns);
 }
 
@@ -61,7 +57,6 @@ static bool is_running(const struct processes *p, const struct line *l)
 static bool is_linked(const struct processes *p, const struct line *l)
 {
 	return l->p.watch && watch_live(l->p.watch) && (!p->board || may_have_board(p, (pid_t)watch_peer(l->p.watch)));
->>>>>>> 8c4c6ac9781be245b0f59bbde9d5699ce5dd078d
 }
 
 static void end_now(struct processes *p, struct line *l)
