@@ -14,6 +14,7 @@ uint64_t mt_start_ns;
 int mt_pid;
 int mt_own_pid;
 uint64_t mt_forked_ns;
+struct tally mt_before_fork;
 _Atomic bool mt_forks;
 _Atomic bool mt_attached;
 _Atomic bool mt_setting_up;

@@ -15,6 +15,7 @@ extern uint64_t mt_start_ns;                        /* CLOCK_MONOTONIC when the 
 extern int mt_pid;                                  /* the process that is watched */
 extern int mt_own_pid;                              /* this one: another in a forked child; as of the last fork seen */
 extern uint64_t mt_forked_ns;                       /* when it was forked, CLOCK_MONOTONIC_COARSE; 0 = it was executed */
+extern struct tally mt_before_fork;                 /* what its parents did up to then: all its sums have it; else 0 */
 extern _Atomic bool mt_forks;                       /* this process has forked once */
 extern _Atomic bool mt_attached;                    /* hooks came by memtop_attach(), and can be taken out */
 extern _Atomic bool mt_setting_up;                  /* inside the first set-up: its allocations are not the program's */

@@ -244,6 +244,7 @@ struct module {
 	_Atomic uint64_t xunloaded_ns;
 	uint8_t build_id[64];
 	uint32_t build_id_len;
+	bool is_go;                /* Go's linker made it */
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
 	const char *file;          /* server only: path made absolute, NULL = path is what is known */
 	char path[];

@@ -69,6 +69,17 @@ static void put_args(struct mtw_out *o, const struct server *s)
 	}
 }
 
+static void put_fork(struct mtw_out *o)
+{
+	const struct tally *before = (&mt_before_fork);
+
+	mtw_put(o, mt_state_is_fork());
+	mtw_put(o, before->alloc_blocks);
+	mtw_put(o, before->alloc_bytes);
+	mtw_put(o, before->free_blocks);
+	mtw_put(o, before->free_bytes);
+}
+
 void encode_hello(struct server *s, struct viewer *v)
 {
 	struct mtw_out o = begin(s);
@@ -88,6 +99,7 @@ void encode_hello(struct server *s, struct viewer *v)
 	mtw_put_string(&o, MEMTOP_VERSION);
 	mtw_put_string(&o, options);
 	put_args(&o, s);
+	put_fork(&o);
 	send(s, v, MTW_HELLO, &o);
 	v->hello = true;
 }

@@ -34,7 +34,7 @@ static uint32_t records;         /* as it was checked: the head may be written t
 static struct claim mine = { BOARD_NONE, 0 };
 static char place[PLACE_BYTES];  /* "/proc/PID/fd/N" */
 static uint64_t begin_ns;        /* of this process, as far as it is one image */
-static uint64_t inherited;       /* bytes live at its fork */
+static uint64_t inherited, before; /* bytes live at its fork, and allocated up to then */
 
 static struct board_record *record(uint32_t i)
 {
@@ -196,14 +196,30 @@ void mt_board_write(bool exact)
 	put_figures(r, &f, exact);
 }
 
+/* least 0: the head has no such rule. */
+static bool reaches(uint64_t bytes, uint64_t less, uint64_t least)
+{
+	return least && bytes >= less && bytes - less >= least;
+}
+
 bool mt_board_due(void)
 {
 	uint64_t peak, error, at;
 
-	if (!claimed(mine) || !board->matter_bytes || !mt_board_is())
+	if (!claimed(mine) || !mt_board_is())
 		return false;
 	mt_slots_peak(&peak, &error, &at);
-	return peak >= inherited && peak - inherited >= board->matter_bytes;
+	return reaches(peak, inherited, board->matter_bytes);
+}
+
+bool mt_board_churned(void)
+{
+	struct tally sum;
+
+	if (!claimed(mine) || !mt_board_is())
+		return false;
+	mt_slots_totals(&sum);
+	return reaches(sum.alloc_bytes, before, board->matter_alloc_bytes);
 }
 
 uint64_t mt_board_life_ns(void)
@@ -213,9 +229,9 @@ uint64_t mt_board_life_ns(void)
 
 bool mt_board_mattered(const struct board_figures *f)
 {
-	uint64_t own = f->peak_bytes > inherited ? f->peak_bytes - inherited : 0;
-
-	return claimed(mine) && (own >= board->matter_bytes || mt_prim_now_ns() - begin_ns >= board->matter_ns);
+	return claimed(mine) && (reaches(f->peak_bytes, inherited, board->matter_bytes) ||
+				 reaches(f->sum.alloc_bytes, before, board->matter_alloc_bytes) ||
+				 mt_prim_now_ns() - begin_ns >= board->matter_ns);
 }
 
 uint64_t mt_board_linger_ns(void)
@@ -295,12 +311,14 @@ void mt_board_runs(const char *name, const char *path)
 	end_caller(r);
 }
 
-void mt_board_forked(int pid)
+void mt_board_forked(int pid, const struct tally *t)
 {
 	struct claim parent = mine;
 	const struct board_record *of = claimed(parent);
 	struct board_record *r;
 
+	inherited = t->alloc_bytes - t->free_bytes;
+	before = t->alloc_bytes;
 	if (!board)
 		return;
 	mine = claim();
@@ -314,10 +332,10 @@ void mt_board_forked(int pid)
 	r->pid = (uint32_t)pid;
 	r->forked = 1;
 	r->begin_ns = begin_ns = mt_prim_now_ns();
-	r->inherited_blocks = f.sum.alloc_blocks - f.sum.free_blocks;
-	r->inherited_bytes = inherited = f.sum.alloc_bytes - f.sum.free_bytes;
-	r->before_blocks = f.sum.alloc_blocks;
-	r->before_bytes = f.sum.alloc_bytes;
+	r->inherited_blocks = t->alloc_blocks - t->free_blocks;
+	r->inherited_bytes = inherited;
+	r->before_blocks = t->alloc_blocks;
+	r->before_bytes = before;
 	set_name(r, of ? of->name : mt_state_program());
 	if (of)
 		memcpy(r->path, of->path, sizeof(r->path));

@@ -25,13 +25,15 @@ struct claim {
 void mt_board_open(const char *value);
 bool mt_board_is(void);                       /* memtop collects from this process and its children */
 void mt_board_runs(const char *name, const char *path); /* the image that was executed has begun */
-void mt_board_forked(int pid);                /* in a forked child: it runs in a record of its own */
+/* In a forked child: it runs in a record of its own. before: what its parents did, which its counters go on from. */
+void mt_board_forked(int pid, const struct tally *before);
 
 /* Figures so far, by a process without a server. exact: nothing comes after them. */
 void mt_board_write(bool exact);
 /* ... which this status is the last word about; final: no server ends the record. */
 void mt_board_exits(unsigned how, uint32_t status, bool final);
 bool mt_board_due(void);                      /* its own part of the heap has reached what matters */
+bool mt_board_churned(void);                  /* ... or what it allocated: a sum over all threads */
 uint64_t mt_board_life_ns(void);              /* ... or it has lived so long; UINT64_MAX = no board */
 
 /* The server's, of the same process. */

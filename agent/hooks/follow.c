@@ -19,6 +19,11 @@
  *
  * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
  * followed.
+ *
+ * The caller's environment may be no array any more: a thread that reads `environ` while another one adds a variable has
+ * what setenv() has just freed. The kernel refuses such a call (EFAULT) where we would fault. So each page of the
+ * array and of its texts is asked for before it is read, nothing is read twice that the room for the copy depends on, and
+ * what cannot be read goes to the kernel as it came.
  */
 #include "hooks/follow.h"
 #include "base/syscalls.h"
@@ -37,30 +42,83 @@
 #define BOARD_ENTRY_LEN (sizeof(BOARD_ENTRY) - 1)
 #define NO_WAIT " wait=0" /* a later word of the options wins */
 #define FILE_BYTES 512
+#define PROBE_BYTES 4096u /* no machine has smaller pages */
 
 static char other_agent[FILE_BYTES]; /* for programs of the other C library; "" = none */
 static bool waits;                   /* the options that we came with say so */
 
-static size_t count(char *const *list)
+/* --- what the caller passes */
+
+static bool may_read(struct follow *f, const void *at)
+{
+	uintptr_t page = (uintptr_t)at / PROBE_BYTES, *known = &f->page[page % FOLLOW_PAGES];
+
+	if (*known == page && page)
+		return true;
+	if (!mt_prim_readable((uintptr_t)at, 1))
+		return f->readable = false;
+	*known = page;
+	return true;
+}
+
+/* Entry i; NULL: the end, or it cannot be read. */
+static char *entry_of(struct follow *f, char *const *envp, size_t i)
+{
+	if (!envp || !may_read(f, &envp[i]))
+		return NULL;
+	return __atomic_load_n(&envp[i], __ATOMIC_RELAXED);
+}
+
+/* Up to the end of `with`, or up to its '='. */
+static bool begins(struct follow *f, const char *var, const char *with)
+{
+	for (; *with; var++, with++) {
+		if (!may_read(f, var) || *var != *with)
+			return false;
+		if (*with == '=')
+			return true;
+	}
+	return true;
+}
+
+static size_t text_bytes(struct follow *f, const char *text)
 {
 	size_t n = 0;
 
-	while (list && list[n])
+	while (may_read(f, text + n) && text[n])
 		n++;
 	return n;
 }
 
-static bool begins(const char *var, const char *with, size_t len)
+/* As strstr(); the text may have lost its end since it was measured. */
+static bool user_has(const struct follow *f, const char *file)
 {
-	return !strncmp(var, with, len);
+	size_t len = strlen(file);
+
+	for (size_t i = 0; f->user && i + len <= f->user_bytes; i++)
+		if (!memcmp(f->user + i, file, len))
+			return true;
+	return false;
 }
 
-static const char *find_preload(char *const *envp)
+/* False: it cannot be read. */
+static bool survey(struct follow *f, char *const *envp)
 {
-	for (; envp && *envp; envp++)
-		if (begins(*envp, PRELOAD, PRELOAD_LEN))
-			return *envp + PRELOAD_LEN;
-	return NULL;
+	char *entry;
+
+	f->entries = f->user_bytes = 0;
+	f->user = NULL;
+	f->configured = false;
+	f->readable = true;
+	memset(f->page, 0, sizeof(f->page));
+	for (; (entry = entry_of(f, envp, f->entries)); f->entries++) {
+		if (!f->user && begins(f, entry, PRELOAD))
+			f->user = entry + PRELOAD_LEN;
+		f->configured |= begins(f, entry, "MEMTOP_");
+	}
+	if (f->user)
+		f->user_bytes = text_bytes(f, f->user);
+	return f->readable;
 }
 
 /* DIR/libmemtop-agent.so and DIR/musl/libmemtop-agent.so. */
@@ -124,16 +182,11 @@ static void begin(struct follow *f)
 }
 
 /* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not in its environment. */
-static bool has_another(char *const *envp)
+static bool has_another(const struct follow *f, char *const *envp)
 {
-	const char *list = find_preload(envp), *slash = strrchr(mt_state_preload(), '/');
+	const char *slash = strrchr(mt_state_preload(), '/'), *mine = slash ? slash + 1 : mt_state_preload();
 
-	if (!list || mt_environ_is_copy(envp) || !strstr(list, slash ? slash + 1 : mt_state_preload()))
-		return false;
-	for (; *envp; envp++)
-		if (begins(*envp, "MEMTOP_", 7))
-			return true;
-	return false;
+	return f->configured && !mt_environ_is_copy(envp) && user_has(f, mine);
 }
 
 static void look(struct follow *f, enum lookup how, int folder, const char *path)
@@ -181,9 +234,9 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 		look(f, how, folder, path);
 	else
 		blind(f, path);
-	if (!f->file.runs)
+	if (!f->file.runs || !survey(f, envp))
 		return f->told;
-	f->other = has_another(envp);
+	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, pid);
 	return true;
@@ -202,9 +255,9 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 		look(f, how, AT_FDCWD, path);
 	if (!f->file.runs && (!sure || !ask))
 		blind(f, path);
-	if (!f->file.runs)
+	if (!f->file.runs || !survey(f, envp))
 		return false;
-	f->other = has_another(envp);
+	f->other = has_another(f, envp);
 	f->with = !f->why && !f->other;
 	f->claim = mt_board_claim(f->file.path, 0);
 	mt_board_executes(f->claim, BOARD_FOLLOWED, true, false);
@@ -221,7 +274,7 @@ bool mt_follow_shell(struct follow *f)
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);
-	f->with = f->file.runs && !f->why && !has_another(environ);
+	f->with = f->file.runs && !f->why && survey(f, environ) && !has_another(f, environ);
 	return f->with;
 }
 
@@ -256,57 +309,59 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid)
 
 /* --- the environment */
 
-static bool same_name(const char *a, const char *b)
-{
-	size_t n = strcspn(a, "=");
-
-	return !strncmp(a, b, n + 1);
-}
-
-static bool is_ours(const char *var)
+static bool is_ours(struct follow *f, const char *var)
 {
 	const char *mine;
 
 	for (unsigned i = 0; (mine = mt_state_saved(i)); i++)
-		if (same_name(mine, var))
+		if (begins(f, var, mine))
 			return true;
-	return begins(var, BOARD_ENTRY, BOARD_ENTRY_LEN);
+	return begins(f, var, BOARD_ENTRY);
 }
 
-static size_t text_bytes(const struct follow *f, char *const *envp)
+static unsigned count_saved(void)
 {
-	const char *user = find_preload(envp);
-	size_t bytes = PRELOAD_LEN + strlen(f->preload) + (user ? strlen(user) + 1 : 0) + 1;
+	unsigned n = 0;
 
+	while (mt_state_saved(n))
+		n++;
+	return n;
+}
+
+static bool is_options(const char *saved)
+{
+	return !strncmp(saved, OPTIONS, OPTIONS_LEN);
+}
+
+size_t mt_follow_bytes(struct follow *f, char *const *envp)
+{
+	if (!survey(f, envp))
+		return 0;
+	size_t bytes = (f->entries + count_saved() + 3) * sizeof(char *);
+
+	bytes += PRELOAD_LEN + strlen(f->preload) + 1 + f->user_bytes + 1 + BOARD_ENTRY_BYTES;
 	for (unsigned i = 0; mt_state_saved(i); i++)
-		if (begins(mt_state_saved(i), OPTIONS, OPTIONS_LEN))
+		if (is_options(mt_state_saved(i)))
 			bytes += strlen(mt_state_saved(i)) + sizeof(NO_WAIT);
-	return bytes + BOARD_ENTRY_BYTES;
-}
-
-size_t mt_follow_bytes(const struct follow *f, char *const *envp)
-{
-	unsigned saved = 0;
-
-	while (mt_state_saved(saved))
-		saved++;
-	return (count(envp) + saved + 3) * sizeof(char *) + text_bytes(f, envp);
+	return bytes;
 }
 
 /* The user's own entries behind ours; ours once. Returns the end of the text. */
-static char *put_preload(const struct follow *f, char *at, const char *user)
+static char *put_preload(const struct follow *f, char *at)
 {
 	const char *mine = f->preload;
-	bool there = !*mine || (user && strstr(user, mine));
+	bool there = !*mine || user_has(f, mine);
 
 	at = stpcpy(at, PRELOAD);
 	if (!there)
 		at = stpcpy(at, mine);
-	if (user && *user) {
+	if (f->user_bytes) {
 		if (!there)
 			*at++ = ':';
-		at = stpcpy(at, user);
+		memcpy(at, f->user, f->user_bytes);
+		at += f->user_bytes;
 	}
+	*at = '\0';
 	return at + 1;
 }
 
@@ -315,31 +370,28 @@ static char *put_saved(const struct follow *f, const char *saved, char **text)
 {
 	char *at = *text;
 
-	if (begins(saved, BOARD_ENTRY, BOARD_ENTRY_LEN))
+	if (!strncmp(saved, BOARD_ENTRY, BOARD_ENTRY_LEN))
 		return NULL;
-	if (!waits || !f->child || !begins(saved, OPTIONS, OPTIONS_LEN))
+	if (!waits || !f->child || !is_options(saved))
 		return (char *)saved;
 	*text = stpcpy(stpcpy(at, saved), NO_WAIT) + 1;
 	return at;
 }
 
-char **mt_follow_fill(const struct follow *f, char *const *envp, void *room)
+char **mt_follow_fill(struct follow *f, char *const *envp, void *room)
 {
-	const char *user = find_preload(envp);
-	char **out = room, *text;
-	unsigned saved = 0;
+	unsigned saved = count_saved();
+	char **out = room, *text = (char *)(out + f->entries + saved + 3), *preload = text, *entry;
 
-	while (mt_state_saved(saved))
-		saved++;
-	text = (char *)(out + count(envp) + saved + 3);
-	char *preload = text;
-	text = put_preload(f, text, user);
-	for (; envp && *envp; envp++)
-		if (begins(*envp, PRELOAD, PRELOAD_LEN))
+	text = put_preload(f, text);
+	for (size_t i = 0; i < f->entries && (entry = entry_of(f, envp, i)); i++)
+		if (begins(f, entry, PRELOAD))
 			*out++ = preload;
-		else if (!is_ours(*envp))
-			*out++ = *envp;
-	if (*f->preload && !user)
+		else if (!is_ours(f, entry))
+			*out++ = entry;
+	if (!f->readable)
+		return (char **)envp;
+	if (*f->preload && !f->user)
 		*out++ = preload;
 	for (unsigned i = 0; i < saved; i++) {
 		*out = put_saved(f, mt_state_saved(i), &text);

@@ -12,6 +12,8 @@
 
 #pragma GCC visibility push(hidden)
 
+#define FOLLOW_PAGES 16
+
 /* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with nobody that runs. */
 struct follow {
 	bool with;            /* the environment is to name the agent */
@@ -22,6 +24,14 @@ struct follow {
 	const char *preload;  /* the agent's file; "" = it is linked into the program */
 	unsigned why;         /* enum board_why */
 	struct claim claim;   /* of the program to come; NO_CLAIM */
+	/* the caller's environment */
+	bool readable;        /* as far as it was read */
+	bool configured;      /* it has variables of memtop's */
+	size_t entries;
+	const char *user;     /* the value of its LD_PRELOAD; NULL = none */
+	size_t user_bytes;
+	size_t bytes;         /* mt_follow_bytes() */
+	uintptr_t page[FOLLOW_PAGES]; /* that could be read */
 	struct executable file;
 };
 
@@ -39,12 +49,14 @@ int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_sp
 /* A shell that libc starts by itself, with `environ`. */
 bool mt_follow_shell(struct follow *f);
 
-size_t mt_follow_bytes(const struct follow *f, char *const *envp);
-char **mt_follow_fill(const struct follow *f, char *const *envp, void *room); /* envp with the agent */
+/* Room for envp with the agent; 0 = envp cannot be read. Then the copy; envp itself where it cannot be read any more. */
+size_t mt_follow_bytes(struct follow *f, char *const *envp);
+char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
 /* The environment of a child on the caller's stack; envp itself where the agent does not come along. */
 #define FOLLOW_ENV(f, envp) \
-	((f)->with ? mt_follow_fill(f, (char *const *)(envp), alloca(mt_follow_bytes(f, (char *const *)(envp)))) : (char **)(envp))
+	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp))) ? \
+		 mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes)) : (char **)(envp))
 
 bool mt_environ_is_copy(char *const *envp);   /* hooks/spawn.c: `environ` as it is while a thread is in system() */
 

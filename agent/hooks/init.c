@@ -125,6 +125,7 @@ bool mt_init_late(void)
 	mt_start_ns = mt_prim_now_ns();
 	mt_pid = mt_own_pid = mt_prim_getpid();
 	mt_forked_ns = 0;
+	mt_before_fork = (struct tally){ 0 };
 	mt_hooks_proc_init();
 	mt_hooks_wait_init();
 	if (!mt_thread_init())
@@ -214,16 +215,29 @@ static bool take_out(char *var)
 	return true;
 }
 
+/*
+ * The kernel's auxiliary vector follows the end of the list, and Go's runtime looks for it there (it ends the program
+ * where it finds something else). From the new end on it meets pairs to ignore, then the vector; of an odd number of
+ * words, which no pairs fill, an empty vector: then it asks /proc.
+ */
+static void fill_gap(char **end, char **was_end)
+{
+	bool pairs = (was_end - end) % 2 == 0;
+
+	for (char **word = end; word <= was_end; word++)
+		*word = pairs && (word - end) % 2 ? (char *)AT_IGNORE : NULL;
+}
+
 static void clean_environment(void)
 {
-	char **to = environ;
+	char **to = environ, **from;
 
 	if (!to)
 		return;
-	for (char **from = environ; *from; from++)
+	for (from = environ; *from; from++)
 		if (!take_out(*from))
 			*to++ = *from;
-	*to = NULL;
+	fill_gap(to, from);
 }
 
 /* Also one that does not know yet that it was forked. */
@@ -379,7 +393,8 @@ void mt_init_forked(void)
 	mt_thread_fork_child();
 	mt_slots_forked();
 	mt_spawn_forked();
-	mt_board_forked(mt_own_pid);
+	mt_slots_totals(&mt_before_fork);
+	mt_board_forked(mt_own_pid, &mt_before_fork);
 }
 
 /* By the tree's rule, where there is one: after that time it matters. */
@@ -441,7 +456,7 @@ uint64_t mt_init_waits(void)
 		return 0;
 	uint64_t lived = mt_prim_coarse_ns() - mt_forked_ns, life = dormant_life();
 	mt_board_write(false);
-	if (lived <= life && !mt_board_due() && !parent_gone())
+	if (lived <= life && !mt_board_due() && !mt_board_churned() && !parent_gone())
 		return life - lived + DORMANT_SLACK_NS;
 	wake_up();
 	return 0;
@@ -458,6 +473,6 @@ void mt_init_dormant(void)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
 	mt_board_write(false);
-	if (mt_state_sealed() == SEAL_NONE && (due || now - mt_forked_ns > dormant_life() || parent_gone()))
+	if (mt_state_sealed() == SEAL_NONE && (due || mt_board_churned() || now - mt_forked_ns > dormant_life() || parent_gone()))
 		wake_up();
 }

@@ -243,11 +243,12 @@ static void put_back(void)
 /* `ours` before `environ`: a child that another thread forks in between takes out what is not there, and nothing else. */
 static void swap_in(void)
 {
-	char **is = plain = environ, **copy = is ? room_for(mt_follow_bytes(&shell, is)) : NULL;
+	char **is = plain = environ;
+	size_t bytes = is ? mt_follow_bytes(&shell, is) : 0;
+	char **copy = bytes ? room_for(bytes) : NULL;
 
-	if (!copy)
+	if (!copy || mt_follow_fill(&shell, is, copy) != copy)
 		return;
-	mt_follow_fill(&shell, is, copy);
 	user = user_preload(is);
 	ours = copy;
 	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))

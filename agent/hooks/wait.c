@@ -12,7 +12,9 @@
  * each part's mask alone, so that none can come between the parts and be slept over. The timed
  * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is passed on.
  * Calls that may be restarted, or that a descriptor's flags may keep from waiting (read, accept),
- * cannot be made in two: a child that is inside one of them at two seconds stays dormant until it returns.
+ * cannot be made in two: a child that is inside one of them at two seconds stays dormant until it returns. So does
+ * one that waits for a lock, a condition or a semaphore: those are waits of the libc's own, for memory, that call
+ * nothing here.
  */
 #include "hooks/malloc.h"
 
@@ -44,6 +46,7 @@
 	X(pselect, int, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,         \
 	  const sigset_t *m), (n, r, w, e, t, m))                                                  \
 	X(sleep, unsigned, (unsigned seconds), (seconds))                                          \
+	X(usleep, int, (useconds_t us), (us))                                                      \
 	X(nanosleep, int, (const struct timespec *t, struct timespec *rest), (t, rest))            \
 	X(clock_nanosleep, int, (clockid_t c, int f, const struct timespec *t, struct timespec *rest), \
 	  (c, f, t, rest))                                                                         \
@@ -301,6 +304,18 @@ static unsigned sleep_long(uint64_t left, unsigned seconds)
 		return 0;
 	errno = EINTR;
 	return (unsigned)rest.tv_sec;
+}
+
+static int usleep_long(uint64_t left, useconds_t us)
+{
+	uint64_t ns = (uint64_t)us * 1000;
+
+	if (ns <= left)
+		return real_usleep(us);
+	if (!sleep_parts(left, ns, NULL))
+		return 0;
+	errno = EINTR;
+	return -1;
 }
 
 static int nanosleep_long(uint64_t left, const struct timespec *t, struct timespec *rest)

@@ -43,6 +43,7 @@ __attribute__((section(".preinit_array"), used)) static void (*const first)(void
 #define PROCESS(X)                                                                                 \
 	X(fork, ) X(daemon, ) X(prctl, ) X(pthread_setname_np, ) X(execvpe, ) X(fexecve, )         \
 	X(poll, ) X(ppoll, ) X(epoll_wait, ) X(epoll_pwait, ) X(select, ) X(pselect, ) X(sleep, )  \
+	X(usleep, )                                                                                \
 	X(nanosleep, ) X(clock_nanosleep, ) X(sigsuspend, ) X(sigwait, ) X(accept, ) X(accept4, )  \
 	X(read, ) X(recv, ) X(recvfrom, ) X(recvmsg, ) X(waitpid, ) X(pause, )
 

@@ -118,6 +118,8 @@ static uint32_t flags_of(const struct module *m)
 		flags |= MTW_MODULE_AGENT;
 	if (mt_real.malloc && mt_maps_holds(m, (uintptr_t)mt_real.malloc))
 		flags |= MTW_MODULE_ALLOC;
+	if (m->is_go)
+		flags |= MTW_MODULE_GO;
 	return flags;
 }
 

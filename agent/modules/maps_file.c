@@ -162,7 +162,14 @@ uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end)
 	return 0;
 }
 
-static bool read_notes(struct module *m, const char *at, const char *end)
+#define NT_GO_BUILD_ID 4 /* of the name "Go" */
+
+static bool is_note(const ElfW(Nhdr) *note, uint32_t type, const char name[4])
+{
+	return note->n_type == type && note->n_namesz == 4 && !memcmp(note + 1, name, 4);
+}
+
+static void read_notes(struct module *m, const char *at, const char *end)
 {
 	while (end - at >= (ptrdiff_t)sizeof(ElfW(Nhdr))) {
 		const ElfW(Nhdr) *note = (const void *)at;
@@ -170,26 +177,24 @@ static bool read_notes(struct module *m, const char *at, const char *end)
 		size_t name_len = (note->n_namesz + 3u) & ~3u;
 		size_t len = note->n_descsz;
 		if (name_len > (size_t)(end - name) || len > (size_t)(end - name) - name_len)
-			return false;
-		if (note->n_type == NT_GNU_BUILD_ID && note->n_namesz == 4 && !memcmp(name, "GNU", 4)) {
+			return;
+		m->is_go = m->is_go || is_note(note, NT_GO_BUILD_ID, "Go\0");
+		if (!m->build_id_len && is_note(note, NT_GNU_BUILD_ID, "GNU")) {
 			m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id) : (uint32_t)len;
 			memcpy(m->build_id, name + name_len, m->build_id_len);
-			return true;
 		}
 		at = name + name_len + ((len + 3u) & ~(size_t)3);
 	}
-	return false;
 }
 
-static void read_build_id(struct module *m, const struct mt_headers *h)
+static void read_all_notes(struct module *m, const struct mt_headers *h)
 {
 	const ElfW(Phdr) *ph = h->at;
 
 	for (size_t i = 0; i < h->count; i++) {
 		uintptr_t low, high, at = h->bias + ph[i].p_vaddr;
-		if (ph[i].p_type == PT_NOTE && mt_maps_segment(m, at, &low, &high) && ph[i].p_memsz <= high - at &&
-		    read_notes(m, (const char *)at, (const char *)at + ph[i].p_memsz))
-			return;
+		if (ph[i].p_type == PT_NOTE && mt_maps_segment(m, at, &low, &high) && ph[i].p_memsz <= high - at)
+			read_notes(m, (const char *)at, (const char *)at + ph[i].p_memsz);
 	}
 }
 
@@ -214,7 +219,7 @@ bool mt_maps_read_file(struct module *m, const struct mt_headers *h)
 	m->header_count = h->count;
 	if (mt_maps_table(h, &m->eh_frame_hdr_end) != m->eh_frame_hdr)
 		m->eh_frame_hdr_end = 0;
-	read_build_id(m, h);
+	read_all_notes(m, h);
 	return true;
 }
 

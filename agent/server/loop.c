@@ -228,6 +228,8 @@ static void the_end(struct server *s)
 	if (s->listen_fd >= 0)
 		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
+	if (s->state == MTW_DETACHED)
+		listen_close(s, true); /* before anybody is told: the next attach looks whether somebody listens */
 	if (here)
 		last_tick(s);
 	else

@@ -227,3 +227,19 @@ void grow_array(void **ptr, size_t *have, size_t need, size_t size)
 	memset((char *)*ptr + *have * size, 0, (room - *have) * size);
 	*have = room;
 }
+
+size_t count_up_to(const void *elements, size_t count, size_t size, uint64_t key)
+{
+	size_t from = 0, to = count;
+
+	while (from < to) {
+		size_t middle = from + (to - from) / 2;
+		uint64_t at;
+		memcpy(&at, (const char *)elements + middle * size, sizeof at);
+		if (at <= key)
+			from = middle + 1;
+		else
+			to = middle;
+	}
+	return from;
+}

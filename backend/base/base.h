@@ -50,4 +50,7 @@ uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
 #define GROW(ptr, have, need) grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr))
 void grow_array(void **ptr, size_t *have, size_t need, size_t size);
 
+/* Elements of `size` bytes begin with a uint64_t and are sorted by it: how many have one at `key` or below. */
+size_t count_up_to(const void *elements, size_t count, size_t size, uint64_t key);
+
 #endif

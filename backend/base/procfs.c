@@ -105,16 +105,17 @@ bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
 	return found;
 }
 
-bool procfs_maps(pid_t pid, const char *name)
+int procfs_maps(pid_t pid, const char *name)
 {
 	char path[64], line[4096 + 128];
 	bool found = false;
 
 	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
 	FILE *f = fopen(path, "re");
-	while (f && !found && fgets(line, sizeof line, f))
+	if (!f)
+		return -1;
+	while (!found && fgets(line, sizeof line, f))
 		found = strstr(line, name) != NULL;
-	if (f)
-		fclose(f);
+	fclose(f);
 	return found;
 }

@@ -23,7 +23,7 @@ bool procfs_exe(pid_t pid, char *path, size_t size);
 pid_t procfs_child(pid_t parent, const char *exe);
 /* Calls fn for every process that began at or after since_ns (CLOCK_MONOTONIC), until it returns true: whether one did. */
 bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg);
-/* Whether a mapping of the process has this name. */
-bool procfs_maps(pid_t pid, const char *name);
+/* Whether a mapping of the process has this name: 1, 0; -1 = nobody may know, or the process is gone. */
+int procfs_maps(pid_t pid, const char *name);
 
 #endif

@@ -3,9 +3,12 @@
  * target.c - the words that name what is watched; the same for every verb.
  *
  * Declared in link/watch.h. Nothing is guessed: a word that could mean two things is refused with both
- * ways to say it, so that a script never watches something else than it meant.
+ * ways to say it, so that a script never watches something else than it meant. A session file is known by what it
+ * begins with; one that ends in .mtop is meant as one whatever is in it, so that its problem is told.
  */
 #include "link/watch.h"
+
+#include "session/session.h"
 
 #include <ctype.h>
 #include <limits.h>
@@ -101,7 +104,7 @@ static int refuse(const char *word, struct err *err)
 	if (there && S_ISSOCK(st.st_mode))
 		return err_set(err, 2, "%s: a socket, say so; use unix:%s", word, word);
 	if (there && S_ISREG(st.st_mode))
-		return err_set(err, 2, "%s: not a session file by its name; use FILE.mtop", word);
+		return err_set(err, 2, "%s: a file, but not a session; use one that memtop record wrote", word);
 	return err_set(err, 2, "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
 		       "(memtop --help lists the verbs)", word);
 }
@@ -136,7 +139,7 @@ int target_parse(const char *word, struct target *t, struct err *err)
 		snprintf(t->name, sizeof t->name, "%s", word + 5);
 		return 0;
 	}
-	if (has_ending(word, ".mtop")) {
+	if (has_ending(word, ".mtop") || session_file(word)) {
 		t->kind = TARGET_FILE;
 		snprintf(t->name, sizeof t->name, "%s", word);
 		return 0;

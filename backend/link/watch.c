@@ -537,6 +537,11 @@ bool watch_live(const struct watch *w)
 	return w->conn && w->greeted && conn_up(w->conn);
 }
 
+unsigned watch_peer(const struct watch *w)
+{
+	return w->conn ? conn_peer(w->conn) : 0;
+}
+
 uint64_t watch_silent_ns(const struct watch *w)
 {
 	uint64_t last = w->conn ? conn_last_ns(w->conn) : 0, now = now_ns();

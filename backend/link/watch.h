@@ -68,6 +68,7 @@ const struct expected *watch_expected(const struct watch *w); /* rules of the se
 /* One more, of a live session for its file, too; -1: it is none, or there are too many. */
 int watch_expect(struct watch *w, const char *rule, bool on);
 const struct target *watch_target(const struct watch *w);
+unsigned watch_peer(const struct watch *w);        /* process at the other end of a Unix socket; 0 = unknown */
 bool watch_live(const struct watch *w);          /* link is up */
 bool watch_growing(const struct watch *w);       /* a session file whose writer is still at it */
 uint64_t watch_stale_ns(const struct watch *w);  /* how old what is shown is, when the link is not keeping it fresh; 0 = fresh */

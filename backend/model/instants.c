@@ -55,16 +55,7 @@ size_t model_instants(const struct model *m, const struct instant **list)
 
 size_t model_instant_at(const struct model *m, uint64_t time_ns)
 {
-	size_t low = 0, high = m->instant_count; /* those before low are not after it, those from high on are */
-
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (m->instants[mid].time_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? low - 1 : SIZE_MAX;
+	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) - 1; /* 0 - 1 = SIZE_MAX */
 }
 
 uint64_t model_ticks_read(const struct model *m)

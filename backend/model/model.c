@@ -275,6 +275,8 @@ static int apply_hello(struct model *m, const struct event *e)
 	p->args = xcalloc(p->arg_count, sizeof *p->args);
 	for (size_t i = 0; i < p->arg_count; i++)
 		p->args[i] = own(e->u.hello.args[i]);
+	p->forked = e->u.hello.forked;
+	p->before = e->u.hello.before;
 	p->name = name_of(p);
 	m->hello = true;
 	return 0;

@@ -161,7 +161,7 @@ struct recorded { /* what is recorded since then; 0 and "" = all */
 	char *libs, *exclude, *who;      /* owned; who: "" = at start */
 };
 
-struct point { /* one point of the history */
+struct point { /* one point of the history; its time first, for count_up_to() */
 	uint64_t time_ns, live_bytes, live_blocks, alloc_bytes, alloc_blocks, free_blocks, rss_bytes;
 };
 
@@ -171,6 +171,8 @@ struct program {
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
 	char *name;                      /* owned; as it was called, when by a file's name; else exe's last part */
 	size_t arg_count;
+	bool forked;                     /* a fork that executed nothing; always false of an older agent */
+	struct tally before;             /* part of the totals, and of its parent's: up to the fork */
 };
 
 struct totals {
@@ -309,7 +311,7 @@ uint64_t model_thread_scans(const struct model *m); /* moves with each answer to
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
 uint64_t model_answers(const struct model *m, enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
 /* Instants at which the session is known whole, by time, each once; of very many, every second one, fourth ... */
-struct instant { uint64_t time_ns, ticks; }; /* ticks: so many were read up to it (model_ticks_read()) */
+struct instant { uint64_t time_ns, ticks; }; /* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
 size_t model_instants(const struct model *m, const struct instant **list);
 size_t model_instant_at(const struct model *m, uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
 uint64_t model_ticks_read(const struct model *m);

@@ -26,15 +26,16 @@ struct tree_board {
 	uint32_t seen;                   /* head->xserial at the last tree_board_moved() */
 };
 
-static void fill_head(struct board_head *h, uint64_t matter_bytes, uint64_t matter_ns)
+static void fill_head(struct board_head *h, const struct board_rule *rule)
 {
 	memcpy(h->magic, BOARD_MAGIC, sizeof h->magic);
 	h->version = BOARD_VERSION;
 	h->records = BOARD_RECORDS;
 	h->record_bytes = sizeof(struct board_record);
 	h->collector = (uint32_t)getpid();
-	h->matter_bytes = matter_bytes;
-	h->matter_ns = matter_ns;
+	h->matter_bytes = rule->bytes;
+	h->matter_ns = rule->ns;
+	h->matter_alloc_bytes = rule->alloc_bytes;
 	h->linger_ns = LINGER_NS;
 }
 
@@ -53,7 +54,7 @@ static int make_file(const char *name)
 	return -1;
 }
 
-struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, struct err *err)
+struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err)
 {
 	char name[48];
 	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
@@ -73,7 +74,7 @@ struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, str
 	b->made_ns = now_ns();
 	memcpy(b->name, name, sizeof name);
 	snprintf(b->path, sizeof b->path, "/proc/%d/fd/%d", (int)getpid(), fd);
-	fill_head(b->head, matter_bytes, matter_ns);
+	fill_head(b->head, rule);
 	return b;
 }
 
@@ -126,6 +127,8 @@ static void make_sane(struct board_record *r, uint64_t made_ns)
 	r->path[sizeof r->path - 1] = '\0';
 	r->begin_ns = within(r->begin_ns ? r->begin_ns : now, made_ns, now);
 	r->end_ns = within(r->end_ns ? r->end_ns : now, r->begin_ns, now);
+	if (atomic_load_explicit(&r->xstamp_ns, memory_order_relaxed) > now)
+		atomic_store_explicit(&r->xstamp_ns, 0, memory_order_relaxed);
 	if (r->end > BOARD_EXEC)
 		r->end = BOARD_UNKNOWN;
 	if (r->why > BOARD_UNREADABLE)

@@ -15,7 +15,9 @@
 
 struct tree_board;
 
-struct tree_board *tree_board_new(uint64_t matter_bytes, uint64_t matter_ns, struct err *err); /* NULL and *err: no memfd */
+struct board_rule { uint64_t bytes, ns, alloc_bytes; }; /* as the head has them: who matters */
+
+struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err); /* NULL and *err: no memfd */
 void tree_board_free(struct tree_board *b);  /* nobody lingers from now on */
 const char *tree_board_path(const struct tree_board *b); /* "/proc/PID/fd/N" */
 const char *tree_board_name(const struct tree_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */

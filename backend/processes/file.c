@@ -70,6 +70,7 @@ static void write_tree(struct processes *p)
 	mtw_put(&o, p->options.matter_ns);
 	mtw_put(&o, processes_missed(p));
 	mtw_put(&o, processes_time_ns(p));
+	mtw_put(&o, p->options.matter_alloc_bytes);
 	watch_keep_table(p->first, processes_time_ns(p), MTW_S_TREE, payload, (size_t)(o.at - payload));
 }
 
@@ -110,6 +111,8 @@ int processes_end(struct processes *p, struct err *err)
 		struct watch *w = p->lines[i] ? p->lines[i]->p.watch : NULL;
 		if (w && w != p->first && watch_end_record(w, err))
 			rc = -1;
+		if (p->lines[i] && !w)
+			processes_explain(p, p->lines[i]); /* one that runs on, too: nothing more comes */
 	}
 	processes_write(p);
 	return rc;
@@ -173,7 +176,7 @@ static void take_process(struct processes *p, const uint8_t *payload, size_t len
 	if (!l)
 		return;
 	l->p.id = (uint32_t)v[0];
-	l->p.parent = v[1] < v[0] ? (uint32_t)v[1] : 0;
+	l->p.parent = v[1] <= IDS_MAX ? (uint32_t)v[1] : 0;
 	l->p.pid = v[2] <= INT32_MAX ? (int)v[2] : 0;
 	l->p.state = v[3] <= PROCESS_UNFOLLOWED ? (enum process_state)v[3] : PROCESS_GONE;
 	l->p.status = (int)(v[4] & 0xffff);
@@ -197,14 +200,22 @@ static void take_tree(struct processes *p, const uint8_t *payload, size_t len)
 	p->options.matter_ns = mtw_get(&in);
 	p->file_missed = mtw_get(&in);
 	p->file_ns = mtw_get(&in);
+	p->options.matter_alloc_bytes = mtw_get(&in); /* an older file: 0 */
 }
 
-static void set_depths(struct processes *p)
+/* Of a daemon, whose starter ends right after the fork: what was live then is the daemon's. */
+static bool is_heir(const struct processes *p, const struct line *l, const struct line *above)
+{
+	return l->p.forked && l->p.recorded && above && above->p.state == PROCESS_EXITED &&
+	       above->p.end_ns < l->p.begin_ns + p->options.matter_ns && (!l->p.end_ns || l->p.end_ns > above->p.end_ns);
+}
+
+static void find_heirs(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i], *above = l ? processes_line(p, l->p.parent) : NULL;
-		if (l)
-			l->p.depth = above ? above->p.depth + 1 : 0;
+		if (l && is_heir(p, l, above))
+			l->heir = above->succeeded = true;
 	}
 }
 
@@ -222,13 +233,25 @@ bool processes_read(struct processes *p, const char *path)
 			take_tree(p, payload, len);
 	}
 	session_reader_free(r);
+	find_heirs(p);
 	p->tree = p->kept > 0;
-	set_depths(p);
 	p->ordered = false;
 	return p->kept > 0;
 }
 
 /* --- which one */
+
+static uint64_t weight(const struct line *l)
+{
+	return process_allocated(&l->p) + (l->heir ? l->p.inherited_bytes : 0);
+}
+
+static bool is_heavier(const struct line *l, const struct line *than)
+{
+	if (!than || l->p.recorded != than->p.recorded)
+		return !than || l->p.recorded;
+	return l->succeeded != than->succeeded ? than->succeeded : weight(l) > weight(than);
+}
 
 static bool is_named(const struct line *l, const char *word)
 {
@@ -244,8 +267,7 @@ const struct process *processes_named(const struct processes *p, const char *wor
 		const struct line *l = p->lines[i];
 		if (!l || l->hidden || !is_named(l, word))
 			continue;
-		if (!found || (l->stream != STREAM_NONE) > (found->stream != STREAM_NONE) ||
-		    ((l->stream != STREAM_NONE) == (found->stream != STREAM_NONE) && l->p.peak_bytes > found->p.peak_bytes))
+		if (is_heavier(l, found))
 			found = l;
 	}
 	if (!found)
@@ -259,7 +281,7 @@ const struct process *processes_heaviest(const struct processes *p)
 
 	for (size_t i = 0; i < p->count; i++) {
 		const struct line *l = p->lines[i];
-		if (l && !l->hidden && l->stream != STREAM_NONE && (!most || l->p.peak_bytes > most->p.peak_bytes))
+		if (l && !l->hidden && l->p.recorded && is_heavier(l, most))
 			most = l;
 	}
 	return most ? &most->p : NULL;

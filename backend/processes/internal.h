@@ -23,6 +23,7 @@ struct growth_sample { uint64_t ns, live, allocated; };
 
 struct line {
 	struct process p;
+	uint32_t before;                 /* line of the program that its process had before; 0 = none */
 	uint32_t record, serial;         /* on the board; BOARD_NONE: not there (any more) */
 	char *path, *why, *socket;       /* owned; NULL = "" or none */
 	bool path_socket;                /* socket is a path, no abstract name */
@@ -36,6 +37,7 @@ struct line {
 	bool announced;                  /* it said how it would end, and nobody lived to see it */
 	uint32_t announced_end, announced_status;
 	bool gave_up;                    /* no watch for it any more */
+	bool heir, succeeded;            /* of a file: a daemon, and who started it */
 	uint64_t inherited_blocks;
 	uint64_t stamp_ns;               /* CLOCK_MONOTONIC, of the figures */
 	uint64_t changed_ns;             /* of the state */
@@ -83,6 +85,7 @@ bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
+bool processes_is_large(const struct processes *p, const struct line *l); /* by itself: what it inherited is its parent's */
 
 /* processes/records.c */
 void processes_read_board(struct processes *p, bool all); /* all: running ones' figures, too */
@@ -92,6 +95,7 @@ enum process_state processes_end_state(uint32_t end); /* enum board_end */
 /* processes/watches.c */
 struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
 void processes_care(struct processes *p);            /* opens and closes watches, takes their figures */
+void processes_explain(struct processes *p, struct line *l); /* of a fork that mattered: why there is no session of it */
 
 /* processes/file.c */
 void processes_write(struct processes *p);           /* each second: what changed, into the first's file */

@@ -2,13 +2,15 @@
  *
  * processes.c - the lines of a process tree: made, kept in order, summed.
  *
- * A line's parent has a lower id, always, whatever the board claims: so there are no loops. Ids are never used again.
+ * Ids are never used again. A line's parent mostly has a lower id, but for a target's own parent, which is found later:
+ * whoever stands in a loop, as a stranger's file may have it, has no parent.
  * Of a build that runs for days the oldest lines that ended and never mattered are dropped; their figures stay in the sums.
  */
 #include "processes/internal.h"
 
 #include "base/loop.h"
 
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -131,32 +133,58 @@ void processes_state(struct processes *p, struct line *l, enum process_state sta
 
 /* --- lines */
 
-static uint64_t own_live(const struct processes *p, const struct line *l, bool ended)
+static uint64_t without(uint64_t all, uint64_t part)
 {
-	struct line *parent = processes_line(p, l->p.parent);
-	uint64_t shared = ended || (parent && line_runs(parent)) ? l->p.inherited_bytes : 0;
-
-	return l->p.live_bytes > shared ? l->p.live_bytes - shared : 0;
+	return all > part ? all - part : 0;
 }
 
-static uint64_t own_blocks(const struct processes *p, const struct line *l, bool ended)
+/* Whether its parent's line counts what it inherited. */
+static bool shares(const struct processes *p, const struct line *l, bool ended)
 {
 	struct line *parent = processes_line(p, l->p.parent);
-	uint64_t shared = ended || (parent && line_runs(parent)) ? l->inherited_blocks : 0;
 
-	return l->p.live_blocks > shared ? l->p.live_blocks - shared : 0;
+	return l->p.forked && (ended || (parent && line_runs(parent)));
+}
+
+/* What it freed was its parent's, all of it, or its own as far as there is any. */
+static void add_live(struct live_range *sum, uint64_t live, uint64_t inherited, uint64_t allocated)
+{
+	sum->least += without(live, inherited);
+	sum->most += live < allocated ? live : allocated;
+}
+
+static void add_own(const struct processes *p, const struct line *l, struct processes_sum *sum)
+{
+	bool shared = shares(p, l, !sum->running);
+
+	add_live(&sum->bytes, l->p.live_bytes, shared ? l->p.inherited_bytes : 0,
+		 shared ? process_allocated(&l->p) : UINT64_MAX);
+	add_live(&sum->blocks, l->p.live_blocks, shared ? l->inherited_blocks : 0,
+		 shared ? process_allocated_blocks(&l->p) : UINT64_MAX);
+}
+
+uint64_t process_allocated_blocks(const struct process *p)
+{
+	return without(p->sum.alloc_blocks, p->before_blocks);
 }
 
 uint64_t process_allocated(const struct process *p)
 {
-	return p->sum.alloc_bytes > p->before_bytes ? p->sum.alloc_bytes - p->before_bytes : 0;
+	return without(p->sum.alloc_bytes, p->before_bytes);
+}
+
+bool processes_is_large(const struct processes *p, const struct line *l)
+{
+	uint64_t held = p->options.matter_bytes, churn = p->options.matter_alloc_bytes;
+
+	return l->p.peak_bytes >= held + l->p.inherited_bytes || (churn && process_allocated(&l->p) >= churn);
 }
 
 static void add_sum(const struct line *l, struct processes_sum *sum)
 {
 	struct tally t = l->p.sum;
 
-	t.alloc_blocks -= l->p.before_blocks < t.alloc_blocks ? l->p.before_blocks : t.alloc_blocks;
+	t.alloc_blocks = process_allocated_blocks(&l->p);
 	t.alloc_bytes = process_allocated(&l->p);
 	tally_add(&sum->sum, &t);
 	sum->lines += !l->hidden;
@@ -174,8 +202,7 @@ void processes_total(const struct processes *p, struct processes_sum *sum)
 		const struct line *l = p->lines[i];
 		if (!l || (sum->running && !line_runs(l)) || l->p.state == PROCESS_EXECED)
 			continue;
-		sum->live_bytes += own_live(p, l, !sum->running);
-		sum->live_blocks += own_blocks(p, l, !sum->running);
+		add_own(p, l, sum);
 	}
 }
 
@@ -206,7 +233,6 @@ struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_
 	l->changed_ns = now_ns();
 	l->p.id = (uint32_t)p->count;
 	l->p.parent = above ? parent : 0;
-	l->p.depth = above ? above->p.depth + 1 : 0;
 	l->p.path = "";
 	l->p.begin_ns = begin_ns > p->origin_ns ? begin_ns - p->origin_ns : 0;
 	p->ordered = false;
@@ -214,13 +240,37 @@ struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_
 	return l;
 }
 
+#define NOT_REACHED UINT_MAX
+
+static void forget_depths(struct processes *p)
+{
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i])
+			p->lines[i]->p.depth = NOT_REACHED;
+}
+
+/* Returns whether there were any. */
+static bool cut_loops(struct processes *p)
+{
+	bool cut = false;
+
+	for (size_t i = 0; i < p->count; i++) {
+		if (!p->lines[i] || p->lines[i]->p.depth != NOT_REACHED)
+			continue;
+		p->lines[i]->p.parent = 0;
+		cut = true;
+	}
+	return cut;
+}
+
 /* Parents first: below each, its children by id. No recursion: a tree may be as deep as it has lines. */
-static void put_in_order(struct processes *p)
+static void order_from_roots(struct processes *p)
 {
 	uint32_t *child = xcalloc(p->count + 1, sizeof *child), *next = xcalloc(p->count + 1, sizeof *next);
 	uint32_t *stack = xcalloc(p->count + 1, sizeof *stack);
 	size_t depth = 0;
 
+	forget_depths(p);
 	for (size_t id = p->count; id > 0; id--) {
 		const struct line *l = p->lines[id - 1];
 		uint32_t above = l && processes_line(p, l->p.parent) ? l->p.parent : 0;
@@ -236,6 +286,7 @@ static void put_in_order(struct processes *p)
 			id = stack[--depth];
 			continue;
 		}
+		p->lines[id - 1]->p.depth = (unsigned)depth;
 		if (!p->lines[id - 1]->hidden)
 			p->order[p->order_count++] = id;
 		stack[depth++] = next[id];
@@ -244,6 +295,13 @@ static void put_in_order(struct processes *p)
 	free(child);
 	free(next);
 	free(stack);
+}
+
+static void put_in_order(struct processes *p)
+{
+	order_from_roots(p);
+	if (cut_loops(p))
+		order_from_roots(p);
 	p->ordered = true;
 }
 
@@ -300,8 +358,12 @@ size_t processes_running(const struct processes *p)
 
 void processes_rule(const struct processes *p, char *text, size_t size)
 {
-	snprintf(text, size, "lived %.3g s or held %.1fM", (double)p->options.matter_ns / 1e9,
-		 (double)p->options.matter_bytes / 1048576);
+	double mib = 1048576, churn = (double)p->options.matter_alloc_bytes / mib;
+	int len = snprintf(text, size, "lived %.3g s%s held %.1fM", (double)p->options.matter_ns / 1e9, churn ? "," : " or",
+			   (double)p->options.matter_bytes / mib);
+
+	if (churn && (size_t)len < size)
+		snprintf(text + len, size - (size_t)len, " or allocated %.1fM", churn);
 }
 
 /* --- the clock */
@@ -346,9 +408,12 @@ struct processes *processes_new(struct loop *loop, const struct processes_option
 		p->options.matter_bytes = PROCESSES_MATTER_BYTES;
 	if (!o->matter_ns)
 		p->options.matter_ns = PROCESSES_MATTER_NS;
+	if (!o->matter_alloc_bytes)
+		p->options.matter_alloc_bytes = PROCESSES_MATTER_ALLOC_BYTES;
 	p->origin_ns = p->second_ns = now_ns();
 	if (o->follow) {
-		p->board = tree_board_new(p->options.matter_bytes, p->options.matter_ns, err);
+		p->board = tree_board_new(&(struct board_rule){ p->options.matter_bytes, p->options.matter_ns,
+								p->options.matter_alloc_bytes }, err);
 		p->seats = xcalloc(BOARD_RECORDS, sizeof *p->seats);
 	}
 	if (o->follow && !p->board) {

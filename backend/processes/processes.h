@@ -5,7 +5,7 @@
  *
  * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target that memtop did not
  * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
- * first one, has lived for a second, or has held 16 MiB: it gets a watch, which has all
+ * first one, has lived for a second, has held 16 MiB, or has allocated 64 MiB in all: it gets a watch, which has all
  * figures, and the session's file has them, too. Of the others the file has the line.
  *
  * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the queries of each process
@@ -57,12 +57,14 @@ struct process {
 };
 
 uint64_t process_allocated(const struct process *p);              /* bytes, since it began: of a fork, since that */
+uint64_t process_allocated_blocks(const struct process *p);
 
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
+#define PROCESSES_MATTER_ALLOC_BYTES (64ull << 20) /* a compiler takes a third of that for a small file */
 
 struct processes_options {
-	uint64_t matter_bytes, matter_ns;  /* 0 = 16 MiB, 1 s */
+	uint64_t matter_bytes, matter_ns, matter_alloc_bytes; /* 0 = 16 MiB, 1 s, 64 MiB */
 	bool follow;                       /* memtop starts the program: by the board. false: by relatives of its pid */
 	const char *agent;                 /* as launch() was given it; for reasons why a program has none. Borrowed */
 	bool keep_ended;                   /* somebody may look at one that has ended: its watch stays, while there is room */
@@ -92,10 +94,12 @@ const struct process *processes_find(const struct processes *p, uint32_t id);
  */
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err);
 /*
- * Sums over the tree: each inherited block once. running: how many run; lines: how many there were in all. live: of those
- * that run; when none does, what they all held at their ends.
+ * Sums over the tree: each inherited block once. running: how many run; lines: how many there were in all. Live are those
+ * of what runs; when nothing does, what all held at their ends. A fork that frees may free its parent's blocks or its own:
+ * then what is live of its own lies between two bounds.
  */
-struct processes_sum { size_t running, lines, unfollowed; uint64_t live_bytes, live_blocks; struct tally sum; };
+struct live_range { uint64_t least, most; };
+struct processes_sum { size_t running, lines, unfollowed; struct live_range bytes, blocks; struct tally sum; };
 void processes_total(const struct processes *p, struct processes_sum *sum);
 uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: its end */
 uint64_t processes_missed(const struct processes *p);             /* processes that the board had no room for */
@@ -104,14 +108,15 @@ const struct process *processes_grows_more(const struct processes *p, uint32_t i
 uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: where it ends */
 /*
  * For a session file, before its watch is opened: the lines of its table. false: it has none, for it has one process. Then
- * one by name or pid (of several the one that has figures, and the largest peak; NULL and *err), the one with the largest
- * peak that has all figures (NULL = none), and where they are: *t leads to its frames; -1 and *err: there are totals only.
+ * one by name or pid (of several the one that has figures, and allocated most; NULL and *err), the one to begin with: of those
+ * that have all figures the one that allocated most (NULL = none; a daemon counts with what it has from its starter, who is
+ * the last choice), and where they are: *t leads to its frames; -1 and *err: there are totals only.
  */
 bool processes_read(struct processes *p, const char *path);
 const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
 const struct process *processes_heaviest(const struct processes *p);
 int processes_target(const struct processes *p, uint32_t id, struct target *t, struct err *err);
-/* What mattered, in the words of a report: "lived 1 s or held 16.0M". */
+/* What mattered, in the words of a report: "lived 1 s, held 16.0M or allocated 64.0M". */
 void processes_rule(const struct processes *p, char *text, size_t size);
 /*
  * The end of a recording: a last look at the board, all names of all watches, the whole table. Before watch_end_record() of

@@ -43,14 +43,14 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 /* A fork that did nothing but exec: the program's line stands for it. */
 static bool is_stub(const struct processes *p, const struct line *l)
 {
-	return l->p.forked && !l->p.watch && l->p.peak_bytes < l->p.inherited_bytes + p->options.matter_bytes;
+	return l->p.forked && !l->p.watch && !processes_is_large(p, l);
 }
 
 /* The program that went on as another one. */
 static void replace(struct processes *p, struct line *was, struct line *l)
 {
+	l->before = was->p.id;
 	l->p.parent = was->p.parent;
-	l->p.depth = was->p.depth;
 	if (is_stub(p, was)) {
 		was->hidden = true;
 		l->p.begin_ns = was->p.begin_ns;
@@ -93,8 +93,10 @@ static void take_names(struct processes *p, struct line *l, const struct board_r
 {
 	struct line *above = processes_line(p, l->p.parent);
 
-	if (r->pid)
+	if (r->pid && (int)r->pid != l->p.pid) {
 		l->p.pid = (int)r->pid;
+		l->seen = false;
+	}
 	if (*r->name || *r->path)
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", *r->name ? r->name : base_name(r->path));
 	else if (!*l->p.name && above)
@@ -183,13 +185,23 @@ static void pass_watch_on(struct processes *p, struct line *l, struct line *was)
 	line_stream(was, STREAM_NONE); /* of its frames what is shown is their end */
 }
 
+/* A program that was executed, and executed the next one, between two looks never had the watch. */
+static struct line *watched_before(const struct processes *p, const struct line *l)
+{
+	struct line *was = processes_line(p, l->before);
+
+	while (was && !was->p.watch)
+		was = processes_line(p, was->before);
+	return was;
+}
+
 /* Also by a program that is over when its record is first read: the next one in its process has the watch from it. */
 static void succeed(struct processes *p, struct line *l, const struct taken *t)
 {
-	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
+	struct line *was = watched_before(p, l);
 
 	end_predecessor(p, t);
-	if (l != was && same_process(was, &t->r) && was->p.watch && !l->p.watch)
+	if (was && !l->p.watch)
 		pass_watch_on(p, l, was);
 }
 

@@ -3,8 +3,9 @@
  * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke, and, of a target
  * that memtop did not start, who its relatives are.
  *
- * A pid on the board is that of the process' own namespace. Only one that was found here once, with a start that fits, can
- * be missed here later.
+ * A pid on the board is that of the process' own namespace, and anybody in the tree may have written it. It counts as
+ * one of this namespace when its process began with the tree or later, and has the board mapped. Only one that was
+ * found here once can be missed here later.
  */
 #include "processes/internal.h"
 
@@ -25,12 +26,37 @@
 #define SERVER_NAME "memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
 #define CHAIN_MAX 64           /* parents of parents */
 
+/* Also when nobody may know: a process that gave up its rights closes its mappings to its own user. */
+static bool may_have_board(const struct processes *p, pid_t pid)
+{
+	return procfs_maps(pid, tree_board_name(p->board)) != 0;
+}
+
+/* memtop itself made the board, and a server has its target's memory. */
+static bool is_program(pid_t pid)
+{
+	char name[64];
+
+	return pid != getpid() && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+}
+
 static bool is_alive(const struct processes *p, const struct line *l)
 {
 	struct proc_stat s;
 
-	return l->p.pid > 0 && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
-	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS;
+	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
+	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS && (!p->board || s.start_ns + START_NS > p->origin_ns);
+}
+
+static bool is_running(const struct processes *p, const struct line *l)
+{
+	return is_alive(p, l) && (!p->board || l->seen || (is_program(l->p.pid) && may_have_board(p, l->p.pid)));
+}
+
+/* Its pid says nothing in a namespace of its own, its socket does. */
+static bool is_linked(const struct processes *p, const struct line *l)
+{
+	return l->p.watch && watch_live(l->p.watch) && (!p->board || may_have_board(p, (pid_t)watch_peer(l->p.watch)));
 }
 
 static void end_now(struct processes *p, struct line *l)
@@ -52,12 +78,12 @@ static void look_at_running(struct processes *p, struct line *l)
 {
 	if (l->p.pid == (int)p->first_pid && !p->first_ended && p->board)
 		return; /* memtop's child: waitpid() tells */
-	if (is_alive(p, l)) {
+	if (is_running(p, l)) {
 		l->seen = true;
 		l->missing = 0;
 		return;
 	}
-	if (l->p.watch && watch_live(l->p.watch))
+	if (is_linked(p, l))
 		return;
 	if (!l->seen && now_ns() - l->stamp_ns < SILENCE_NS)
 		return;
@@ -148,14 +174,11 @@ void processes_look_alive(struct processes *p)
 static bool is_unborn(void *arg, pid_t pid)
 {
 	const struct processes *p = arg;
-	char name[64];
 
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i] && p->lines[i]->p.pid == (int)pid)
 			return false;
-	if (pid == getpid()) /* memtop itself, which made the board */
-		return false;
-	return procfs_maps(pid, tree_board_name(p->board)) && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+	return is_program(pid) && procfs_maps(pid, tree_board_name(p->board)) > 0;
 }
 
 bool processes_unborn(const struct processes *p)
@@ -214,6 +237,19 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 	processes_state(p, l, PROCESS_RUNNING);
 }
 
+/* Of the target and of whoever came before it: a parent that was found later. */
+static void find_parent(struct processes *p, struct line *l)
+{
+	struct proc_stat s;
+	const struct line *above = procfs_stat(l->p.pid, &s) ? line_of_pid(p, s.parent) : NULL;
+
+	if (!above)
+		return;
+	l->p.parent = above->p.id;
+	p->ordered = false;
+	p->changed = true;
+}
+
 void processes_look_near(struct processes *p)
 {
 	struct agent_process *list;
@@ -225,4 +261,7 @@ void processes_look_near(struct processes *p)
 		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) && is_relative(p->first_pid, list[i].pid))
 			add_relative(p, &list[i]);
 	free(list);
+	for (size_t i = 0; i < p->count; i++)
+		if (p->lines[i] && !p->lines[i]->p.parent && line_runs(p->lines[i]))
+			find_parent(p, p->lines[i]);
 }

@@ -2,7 +2,7 @@
  *
  * watches.c - who matters gets a watch, and its line's figures come from there.
  *
- * A process matters when it has held so much, has lived so long, or when its server waits for memtop at its end. At
+ * A process matters when it has held or allocated so much, has lived so long, or when its server waits for memtop at its end. At
  * most WATCHES are open at once: of those that wait the largest comes first, and one that has ended makes room, the
  * smallest first. The first program's watch is the caller's.
  */
@@ -32,6 +32,32 @@ static void take_state(struct processes *p, struct line *l, uint32_t state, int 
 	processes_state(p, l, state == MTW_EXITED ? PROCESS_EXITED : PROCESS_SIGNALLED);
 }
 
+static uint64_t rest_of(uint64_t allocated, uint64_t freed)
+{
+	return allocated > freed ? allocated - freed : 0;
+}
+
+/* Where there is a board, that says it of each image. */
+static void take_fork(struct line *l, const struct program *g)
+{
+	l->p.forked = g->forked;
+	l->p.before_blocks = g->before.alloc_blocks;
+	l->p.before_bytes = g->before.alloc_bytes;
+	l->inherited_blocks = rest_of(g->before.alloc_blocks, g->before.free_blocks);
+	l->p.inherited_bytes = rest_of(g->before.alloc_bytes, g->before.free_bytes);
+}
+
+static void take_program(struct line *l, const struct program *g)
+{
+	take_fork(l, g);
+	if (!l->p.pid)
+		l->p.pid = (int)g->pid;
+	if (strcmp(l->p.path, g->exe)) {
+		line_say(&l->path, g->exe);
+		l->p.path = l->path ? l->path : "";
+	}
+}
+
 static void take_figures(struct processes *p, struct line *l)
 {
 	struct model *m = watch_now(l->p.watch);
@@ -46,7 +72,9 @@ static void take_figures(struct processes *p, struct line *l)
 	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
-	if (l->p.id == p->first_now && model_program(m))
+	if (!p->board && model_program(m))
+		take_program(l, model_program(m));
+	if (l->p.id == p->first_now && !l->serial && model_program(m)) /* the board names each image; here it may be the next one */
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", model_program(m)->name);
 	l->p.exact = model_complete(m) || model_final(m);
 	model_rates(m, &one, &ten);
@@ -130,7 +158,7 @@ static bool matters(const struct processes *p, const struct line *l)
 {
 	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns : l->p.end_ns - l->p.begin_ns;
 
-	return l->lingers || l->p.peak_bytes >= p->options.matter_bytes + l->p.inherited_bytes || lived >= p->options.matter_ns;
+	return l->lingers || lived >= p->options.matter_ns || processes_is_large(p, l);
 }
 
 /* The largest that waits for a watch. */
@@ -155,6 +183,17 @@ static void say_crowded(struct line *l)
 	snprintf(text, sizeof text, "%d processes were watched when it came to matter: of this one there are totals only", WATCHES);
 	line_say(&l->why, text);
 	l->p.why = l->why;
+}
+
+/* A forked child starts its session as it allocates or waits; one that did neither since it came to matter has none. */
+void processes_explain(struct processes *p, struct line *l)
+{
+	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why || !matters(p, l))
+		return;
+	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a computation): its session could not begin, "
+			  "there are totals only");
+	l->p.why = l->why;
+	p->changed = true;
 }
 
 static void open_due(struct processes *p)
@@ -196,10 +235,12 @@ void processes_care(struct processes *p)
 {
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
-		if (!l || !l->p.watch)
-			continue;
-		take_figures(p, l);
-		close_done(p, l);
+		if (l && l->p.watch) {
+			take_figures(p, l);
+			close_done(p, l);
+		} else if (l && !line_runs(l)) {
+			processes_explain(p, l);
+		}
 	}
 	open_due(p);
 }

@@ -32,7 +32,7 @@ static void set_figures(json_t *o, const struct process *p)
 	set_number(o, "live_bytes", known ? p->live_bytes : 0);
 	set_number(o, "live_blocks", known ? p->live_blocks : 0);
 	set_number(o, "allocated_bytes", process_allocated(p));
-	set_number(o, "allocated_blocks", p->sum.alloc_blocks > p->before_blocks ? p->sum.alloc_blocks - p->before_blocks : 0);
+	set_number(o, "allocated_blocks", process_allocated_blocks(p));
 	set_number(o, "peak_bytes", p->peak_bytes);
 	set_number(o, "inherited_bytes", p->inherited_bytes);
 	set(o, "exact", json_boolean(p->exact));
@@ -70,8 +70,10 @@ struct json_t *export_tree_json(const struct processes *p)
 	set_number(o, "running", sum.running);
 	set_number(o, "not_followed", sum.unfollowed);
 	set_number(o, "missed", processes_missed(p));
-	set_number(o, "live_bytes", sum.live_bytes);
-	set_number(o, "live_blocks", sum.live_blocks);
+	set_number(o, "live_bytes", sum.bytes.least);
+	set_number(o, "live_blocks", sum.blocks.least);
+	set_number(o, "live_bytes_most", sum.bytes.most);
+	set_number(o, "live_blocks_most", sum.blocks.most);
 	set_number(o, "allocated_bytes", sum.sum.alloc_bytes);
 	set_number(o, "allocated_blocks", sum.sum.alloc_blocks);
 	return o;

@@ -6,22 +6,29 @@
 
 #include <string.h>
 
-/* A module's name begins so, and goes on as a file's of that kind does; program: the executable alone. */
+/*
+ * A module's name begins so, and goes on as a file's of that kind does; program: the executable alone. A Go program may
+ * have any name: the agent tells.
+ */
 static const struct known {
-	const char *begins;
+	const char *begins;      /* NULL: it has the flag */
 	bool program;
+	uint32_t flag;
 	struct runtime runtime;
 } known[] = {
-	{ "libjvm.so", false, { "Java's heap", "jcmd PID GC.heap_info" } },
-	{ "libnode.so", false, { "V8's heap", "node --heapsnapshot-signal=SIGUSR2" } },
-	{ "node", true, { "V8's heap", "node --heapsnapshot-signal=SIGUSR2" } },
-	{ "libpython", false, { "Python's own heap", "PYTHONMALLOC=malloc" } },
-	{ "python", true, { "Python's own heap", "PYTHONMALLOC=malloc" } },
+	{ "libjvm.so", false, 0, { "Java's heap", "jcmd PID GC.heap_info", NULL } },
+	{ "libnode.so", false, 0, { "V8's heap", "node --heapsnapshot-signal=SIGUSR2", NULL } },
+	{ "node", true, 0, { "V8's heap", "node --heapsnapshot-signal=SIGUSR2", NULL } },
+	{ "libpython", false, 0, { "Python's own heap", "PYTHONMALLOC=malloc", NULL } },
+	{ "python", true, 0, { "Python's own heap", "PYTHONMALLOC=malloc", NULL } },
+	{ NULL, false, MTW_MODULE_GO, { "Go's own heap", "GODEBUG=gctrace=1", "memtop sees C's part (cgo) alone" } },
 };
 
 /* "python3.11" goes on with a version; "nodectl" is another program. */
 static bool is(const struct known *k, const struct module *x)
 {
+	if (!k->begins)
+		return x->flags & k->flag;
 	const char *slash = x->path ? strrchr(x->path, '/') : NULL, *file = slash ? slash + 1 : x->name;
 	size_t len = strlen(k->begins);
 

@@ -11,9 +11,10 @@
 struct runtime {
 	const char *heap;  /* "Python's own heap" */
 	const char *shows; /* what shows it: "PYTHONMALLOC=malloc" */
+	const char *seen;  /* what memtop sees of the program beside it; NULL = all else */
 };
 
-/* By the names of the program's modules; NULL = none that is known. */
+/* By the program's modules, their names and what linked them; NULL = none that is known. */
 const struct runtime *runtime_of(const struct model *m);
 
 #endif

@@ -149,14 +149,14 @@ static void head(const struct page *p)
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
-	char name[256];
+	char name[256], signal[REPORT_SIGNAL];
 
 	fprintf(p->out, "%s [%u]  ", foreign_clean(name, sizeof name, *g->name ? g->name : "?"),
 		g->pid);
 	if (state == MTW_EXITED && known)
 		fprintf(p->out, "exited with status %d", status);
 	else if (state == MTW_SIGNALLED && known)
-		fprintf(p->out, "ended by signal %d", status);
+		fprintf(p->out, "ended by %s", report_signal(status, signal));
 	else if (state == MTW_LINK_LOST)
 		fprintf(p->out, "link lost");
 	else if (state == MTW_CUT)

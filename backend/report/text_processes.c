@@ -96,7 +96,11 @@ static size_t make_rows(const struct processes *all, const struct process **sort
 
 static void put_state(const struct process *p, char *text, size_t size)
 {
-	if ((p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED) && p->status_known)
+	char signal[REPORT_SIGNAL];
+
+	if (p->state == PROCESS_SIGNALLED && p->status_known)
+		snprintf(text, size, "%s", report_signal(p->status, signal));
+	else if (p->state == PROCESS_EXITED && p->status_known)
 		snprintf(text, size, "%s %d", state_words[p->state], p->status);
 	else
 		snprintf(text, size, "%s%s", state_words[p->state], p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");
@@ -139,13 +143,14 @@ static bool has_forks(const struct processes *p)
 static void put_head(const struct processes *p, bool several, FILE *out)
 {
 	struct processes_sum sum;
-	char a[REPORT_NUMBER], b[REPORT_NUMBER], n[REPORT_NUMBER], rule[64];
+	char a[REPORT_NUMBER], live[REPORT_RANGE], n[REPORT_NUMBER], rule[96];
 
 	processes_total(p, &sum);
 	processes_rule(p, rule, sizeof rule);
-	fprintf(out, "%s processes: %s allocated, %s live %s%s\n", report_count(n, sum.lines), report_bytes(a, sum.sum.alloc_bytes),
-		report_bytes(b, sum.live_bytes), sum.running ? "in those that run" : "at their ends",
-		has_forks(p) ? "; what a fork has from its parent counts once" : "");
+	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", report_count(n, sum.lines), report_bytes(a, sum.sum.alloc_bytes),
+		report_range(live, &sum.bytes), sum.running ? "in those that run" : "at their ends",
+		has_forks(p) ? "; what a fork has from its parent counts once" : "",
+		sum.bytes.least < sum.bytes.most ? ", what it freed was that or its own" : "");
 	if (processes_missed(p))
 		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n", report_count(n, processes_missed(p)));
 	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n%s\n", rule,

@@ -4,6 +4,7 @@
  */
 #include "report/report.h"
 
+#include <signal.h>
 #include <stdarg.h>
 #include <string.h>
 
@@ -25,6 +26,19 @@ const char *report_state(uint32_t state, bool known)
 	default:
 		return "running";
 	}
+}
+
+char *report_signal(int number, char *out)
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		snprintf(out, REPORT_SIGNAL, "SIG%s", name);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		snprintf(out, REPORT_SIGNAL, "SIGRTMIN+%d", number - SIGRTMIN);
+	else
+		snprintf(out, REPORT_SIGNAL, "signal %d", number);
+	return out;
 }
 
 const char *report_memory(unsigned what)
@@ -147,6 +161,15 @@ const char *report_filter(const struct recorded *f, bool brief, char *buf, size_
 		     (unsigned long long)f->merge);
 	if (!buf[0])
 		snprintf(buf, size, "every block");
+	return buf;
+}
+
+const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
+{
+	char least[REPORT_NUMBER], most[REPORT_NUMBER];
+	bool one = !strcmp(report_bytes(least, bytes->least), report_bytes(most, bytes->most));
+
+	snprintf(buf, REPORT_RANGE, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
 	return buf;
 }
 

@@ -86,7 +86,10 @@ bool session_file(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	uint8_t head[8];
-	bool is = fd >= 0 && read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, SESSION_MAGIC, sizeof head);
+	struct stat st;
+	/* Of a pipe or a device, what is read is gone. */
+	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
+		  read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, SESSION_MAGIC, sizeof head);
 
 	if (fd >= 0)
 		close(fd);

@@ -44,7 +44,7 @@ uint64_t session_written(const struct session_writer *w);      /* bytes safely i
 /* The session so far as a whole file of its own (index, trailer) at `path`; the writer goes on. */
 int session_copy(struct session_writer *w, const char *path, struct err *err);
 
-bool session_file(const char *path); /* begins like one; nothing is promised of the rest */
+bool session_file(const char *path); /* a file that begins like one; the rest is not looked at */
 struct session_reader *session_open(const char *path, uint32_t stream, struct err *err); /* one of its streams */
 /* Next frame: 1, 0 at the end, -1 damaged from here on (err says at which byte; what came before is good). */
 int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, const uint8_t **payload, size_t *len, struct err *err);

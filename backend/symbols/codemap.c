@@ -23,7 +23,7 @@
 #define TAIL 64u  /* bytes that tell one file from another */
 
 struct piece {
-	uint64_t start;
+	uint64_t start;          /* first, for count_up_to() */
 	uint32_t size;
 	uint32_t at;             /* of the line in the file, below CODEMAP_READ_MAX */
 };
@@ -199,16 +199,9 @@ static const struct piece *find(const struct codemap *c, uint64_t pc)
 {
 	for (int k = 0; k < RUNS; k++) {
 		const struct run *r = &c->runs[k];
-		size_t low = 0, high = r->count;
-		while (low < high) {
-			size_t mid = low + (high - low) / 2;
-			if (r->pieces[mid].start <= pc)
-				low = mid + 1;
-			else
-				high = mid;
-		}
-		if (low && pc < end_of(&r->pieces[low - 1]))
-			return &r->pieces[low - 1];
+		size_t n = count_up_to(r->pieces, r->count, sizeof *r->pieces, pc);
+		if (n && pc < end_of(&r->pieces[n - 1]))
+			return &r->pieces[n - 1];
 	}
 	return NULL;
 }

@@ -33,7 +33,7 @@
 #define DEPTH_MAX 256 /* of nested blocks: broken DWARF may loop */
 
 struct range {           /* of code of one function, or of one unit */
-	Dwarf_Addr low, high;
+	Dwarf_Addr low, high; /* low first, for count_up_to() */
 	Dwarf_Off die;
 	bool nested;     /* a function within a class or another function */
 };
@@ -419,18 +419,11 @@ static struct unit *unit_of(struct symdw_file *f, Dwarf_Die *cu)
 /* The innermost range that holds pc: the last to begin before it, or one that encloses that. */
 static const struct range *find_range(const struct range *list, size_t count, Dwarf_Addr pc)
 {
-	size_t low = 0, high = count;
+	size_t n = count_up_to(list, count, sizeof *list, pc);
 
-	while (low < high) {
-		size_t mid = low + (high - low) / 2;
-		if (list[mid].low <= pc)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	for (size_t tries = 0; low && tries < 64; tries++)
-		if (pc < list[--low].high)
-			return &list[low];
+	for (size_t tries = 0; n && tries < 64; tries++)
+		if (pc < list[--n].high)
+			return &list[n];
 	return NULL;
 }
 

@@ -21,7 +21,7 @@
 #define TOGETHER_MAX 64 /* symbols that contain one address; more: the library is asked */
 
 struct symbol {
-	GElf_Addr low, high;
+	GElf_Addr low, high;     /* low first, for count_up_to() */
 	GElf_Addr reach;         /* the largest `high` of this symbol and all before it */
 	int index;               /* in the table */
 	int binding;             /* the higher, the better */
@@ -34,7 +34,7 @@ struct symbols {             /* by low */
 };
 
 struct label {                   /* a symbol without a size */
-	GElf_Addr addr;
+	GElf_Addr addr;          /* first, for count_up_to() */
 	int index;
 	bool global, absolute;   /* absolute: of no section, it stands for its address alone */
 	const char *name;
@@ -199,16 +199,7 @@ void symdw_names_free(struct symdw_names *n)
 /* How many of `s` begin at addr or before. */
 static size_t begun(const struct symbols *s, GElf_Addr addr)
 {
-	size_t from = 0, to = s->count;
-
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (s->at[middle].low <= addr)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from;
+	return count_up_to(s->at, s->count, sizeof *s->at, addr);
 }
 
 /* Those of `s` that contain addr, in the order of the table; TOGETHER_MAX of them: there may be more. */
@@ -253,16 +244,9 @@ static const char *best_of(const struct symbol *const *found, size_t count)
 /* The last label at addr or before; NULL. */
 static const struct label *label_before(const struct labels *l, GElf_Addr addr)
 {
-	size_t from = 0, to = l->count;
+	size_t n = count_up_to(l->at, l->count, sizeof *l->at, addr);
 
-	while (from < to) {
-		size_t middle = from + (to - from) / 2;
-		if (l->at[middle].addr <= addr)
-			from = middle + 1;
-		else
-			to = middle;
-	}
-	return from ? &l->at[from - 1] : NULL;
+	return n ? &l->at[n - 1] : NULL;
 }
 
 /* The last global one that stands at addr itself; NULL. */

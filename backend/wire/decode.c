@@ -104,6 +104,10 @@ static void read_hello(struct reader *r)
 	r->e.u.hello.arg_count = get_count(r, MTW_ARGS_MAX, 1);
 	for (size_t i = 0; i < r->e.u.hello.arg_count; i++)
 		r->e.u.hello.args[i] = get_text(r, MTW_STRING_MAX);
+	if (in->at < in->end) { /* an older agent tells nothing of a fork */
+		r->e.u.hello.forked = mtw_get(in) != 0;
+		r->e.u.hello.before = get_tally(r);
+	}
 	emit(r);
 }
 

@@ -15,7 +15,8 @@ struct event {
 	uint32_t type;               /* enum mtw_type */
 	union {
 		struct { uint64_t version, features, pid, uid, start_unix_ns, now_ns, tick_ns, word_bits;
-			 struct text arch, exe, agent_version, options, args[MTW_ARGS_MAX]; size_t arg_count; } hello;
+			 struct text arch, exe, agent_version, options, args[MTW_ARGS_MAX]; size_t arg_count;
+			 bool forked; struct tally before; } hello;
 		struct { uint64_t code; struct text text; } error;
 		struct totals totals;
 		struct { uint64_t seq, time_ns; uint32_t flags; } tick;

@@ -53,13 +53,14 @@ struct board_head {
 	uint32_t record_bytes;
 	uint32_t collector;          /* memtop's pid */
 	uint64_t matter_bytes;       /* a process whose peak reaches this, */
-	uint64_t matter_ns;          /* or that lives so long, matters: its server waits for memtop when it ends, */
-	uint64_t linger_ns;          /* so long at most */
+	uint64_t matter_ns;          /* or that lives so long, */
+	uint64_t linger_ns;          /* of one that matters the server waits for memtop when it ends, so long at most */
 	_Atomic uint32_t xserial;    /* raised with every change of a state: memtop looks when it moved */
 	_Atomic uint32_t xnext;      /* where to look for a free record */
 	_Atomic uint32_t xmissed;    /* processes for which there was none */
 	_Atomic uint32_t xclosed;    /* memtop collects no longer: nobody lingers */
-	uint8_t reserved[64];
+	uint64_t matter_alloc_bytes; /* or that allocates so much in all (0: says nothing) matters */
+	uint8_t reserved[56];
 };
 
 /* Cumulative, as in MTW_TOTALS. Stores are relaxed, but for xstate (release): what is read of a RUNNING record may be torn. */
@@ -85,7 +86,7 @@ struct board_record {
 	uint8_t reserved[72];
 };
 
-_Static_assert(sizeof(struct board_record) == 640, "the layout is shared between builds of memtop and of the agent");
+_Static_assert(sizeof(struct board_head) == 128 && sizeof(struct board_record) == 640, "the layout is shared between builds of memtop and of the agent");
 
 static inline uint64_t board_bytes(uint32_t records)
 {

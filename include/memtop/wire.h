@@ -117,7 +117,10 @@ enum mtw_type {
 	/* agent to client */
 	MTW_HELLO = 1,
 	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits,
-	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument } */
+	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v forked (1: from a program
+	 * that had the agent; it executed nothing since), then what its parents did up to the fork: v allocated_blocks,
+	 * v allocated_bytes, v freed_blocks, v freed_bytes. All of that is in its counters, and in its parent's, too;
+	 * nothing from forked on: an older agent's */
 	MTW_ERROR = 2,
 	/* v code (enum mtw_error), s sentence. The agent closes after it. */
 	MTW_CHALLENGE = 27,
@@ -266,9 +269,10 @@ enum mtw_type {
 	/* the two below are in the table of a process tree (session.h) alone; the last one of each, and of each id, counts */
 	MTW_S_TREE = 135,
 	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed (processes of which
-	 * nothing is known), v time_ns (since the first began) */
+	 * nothing is known), v time_ns (since the first began), v matter_alloc_bytes (or that allocated so much; 0 or
+	 * nothing: that did not count) */
 	MTW_S_PROCESS = 136,
-	/* v id (1 = the first program), v parent (a lower id; 0 = none), v pid, v state (0 starting, 1 running, 2 exited,
+	/* v id (1 = the first program), v parent (its id; 0 = none), v pid, v state (0 starting, 1 running, 2 exited,
 	 * 3 signalled, 4 executed another program, 5 gone unseen, 6 without an agent), v status, v flags (MTW_PROCESS_*),
 	 * v stream + 1 (0 = it has none: these are all its figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks,
 	 * v allocated_bytes, v freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at its
@@ -305,6 +309,7 @@ enum mtw_type {
 /* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no file and no addresses, and
  * is the innermost frame (offset 1) of the stacks of its blocks. */
 #define MTW_MODULE_HEAP (1u << 14)
+#define MTW_MODULE_GO (1u << 15) /* Go's linker made it: its heap is not malloc's */
 
 #define MTW_PART_FIRST (1u << 0)
 #define MTW_PART_LAST (1u << 1)

@@ -18,6 +18,7 @@ from attaching import (FIRE, HELD, SEALED, attach, attached, detached, finish, r
                        totals)
 from cli import memtop, one_line
 from harness import AGENT, BUILD, LONG, MEMTOP, ROOT, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
+from tracing import HeldAtClose
 
 ROUNDS = 67 if LONG else 5
 
@@ -42,6 +43,30 @@ def t_under_fire():
         assert checked > 0
     held.sort()
     print(f"  | {len(held)} rounds: held {held[len(held) // 2]:.1f} ms (median), {held[-1]:.1f} ms (worst)")
+
+
+def listening(name):
+    """Inode of the abstract socket that somebody listens on; None."""
+    with open("/proc/net/unix", encoding="utf-8") as f:
+        return next((int(w[6]) for w in map(str.split, f) if w[-1] == "@" + name and int(w[3], 16) & 0x10000), None)
+
+
+@test
+def t_detached_means_that_the_next_attach_is_accepted():
+    """However slow the server is to let its socket go: memtop detach says so afterwards, or the attach is refused."""
+    process = ready([FIRE, "0", "4"])
+    attached(process.pid)
+    held = HeldAtClose(server_of(process.pid), listening(f"memtop.{process.pid}"))
+    detach = start([MEMTOP, "detach", str(process.pid)], env=environment(), stdout=subprocess.DEVNULL)
+    assert held.held.wait(20), held.error
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        detach.wait(1)
+    if detach.returncode is None:
+        held.release()
+    assert detach.wait(20) == 0
+    attached(process.pid)
+    held.release()
+    finish(process)
 
 
 @test

@@ -162,6 +162,26 @@ def t_report_of_no_known_ending():
 
 
 @test
+def t_a_session_has_any_name():
+    """What record wrote, every verb that takes a session reads, whatever it is called."""
+    folder = temporary_folder()
+    assert memtop("record", "-o", "x.mt", "--", "/bin/true", cwd=folder).returncode == 0
+    os.rename(folder + "/x.mt", folder + "/a:1")
+    os.symlink("a:1", folder + "/none")
+    for name in ("a:1", "./a:1", "none", folder + "/none"):
+        done = memtop("report", name, cwd=folder)
+        assert done.returncode == 0 and "command: /bin/true" in done.stdout, done
+    one_line(memtop("open", "none", cwd=folder), 2, "not a terminal")
+    one_line(memtop("none", cwd=folder), 2, "not a terminal")
+    with open(folder + "/text", "w", encoding="utf-8") as f:
+        f.write("MTOP")
+    one_line(memtop("report", "text", cwd=folder), 2, "text: a file, but not a session")
+    one_line(memtop("open", "text", cwd=folder), 2, "not a terminal")
+    os.mkfifo(folder + "/fifo")
+    one_line(memtop("report", "fifo", cwd=folder), 2, "fifo: not a target")
+
+
+@test
 def t_status_is_passed_on():
     env = environment()
     for status in (0, 1, 42, 255):

@@ -134,9 +134,15 @@ def t_main_program_has_the_name_it_was_called_by():
 
 @test
 def t_signalled_program():
-    path = recorded("/bin/sh", "-c", "ulimit -c 0; kill -SEGV $$", status=128 + signal.SIGSEGV)
-    p = report(path)["program"]
+    """By its number for scripts, by its name for people."""
+    path = recorded("/bin/sh", "-c", "ulimit -c 0; /bin/sh -c 'kill -TERM $$'; kill -SEGV $$", status=128 + signal.SIGSEGV)
+    r = report(path)
+    p = r["program"]
     assert (p["state"], p["status"], p["signal"]) == ("signalled", None, int(signal.SIGSEGV)), p
+    assert sorted(x["signal"] for x in r["processes"]) == [signal.SIGSEGV, signal.SIGTERM], r["processes"]
+    text = run([MEMTOP, "report", "--process", str(p["pid"]), path]).stdout
+    assert re.search(rf"^sh \[{p['pid']}\]  ended by SIGSEGV ", text, re.M) and "KILLED (SIGSEGV)" in text, text
+    assert re.search(r" SIGTERM +sh", text) and "signal 1" not in text, text
 
 
 @test
@@ -209,6 +215,42 @@ def t_changes():
             net = sum(c[f"net_{unit}"] for c in r["changes"])
             assert net == after[i] - before[i], f"{arguments}: net {unit} {net}, live {before[i]} > {after[i]}"
         assert r["changes"], arguments
+
+
+def described():
+    """What memtop.1 says of each key of the report; "" = of all."""
+    with open("tui/memtop.1", encoding="utf-8") as f:
+        page = f.read().split(".SH JSON\n")[1].split(".SH ")[0]
+    start, entries = page.split(".nf\n")
+    parts = re.split(r"^(\w+)(?:\[\])? +", entries, flags=re.M)
+    assert len(parts[1::2]) == len(set(parts[1::2])), f"described twice: {parts[1::2]}"
+    return {"": start, **dict(zip(parts[1::2], parts[2::2]))}
+
+
+def keys_below(value):
+    for x in value if isinstance(value, list) else value.values() if isinstance(value, dict) else ():
+        yield from keys_below(x)
+    if isinstance(value, dict):
+        yield from value
+
+
+@test
+def t_every_key_is_in_the_man_page():
+    """The manual describes what is printed, each key once; and what may be null or is one of some words."""
+    text = described()
+    tree = recorded("/bin/sh", "-c", "/bin/true; (sleep 0.1) & wait")
+    agent = Synthetic("--past", "30", "--past-marks", "3")
+    for r in (report(tree), report(agent.address, arguments=["--since", "m2"])):
+        for part, value in r.items():
+            assert part in text, f"memtop.1 has no {part}"
+            words = text[""] + text[part] + (text["stacks"] + "born_bytes born_blocks gone_bytes gone_blocks net_bytes net_blocks"
+                                             if part == "changes" else "")
+            missing = {key for key in keys_below(value) if not re.search(rf"\b{key}\b", words)}
+            assert not missing, f"memtop.1 says nothing of {part}: {missing}"
+    for part, words in (("program", ("ended", "link_lost", "cut", "detached")), ("agent", ("overhead_percent: [^,]*, null in its first",)),
+                        ("processes", ("starting", "signalled", "execed", "gone", "not_followed"))):
+        for word in words:
+            assert re.search(rf"\b{word}\b", " ".join(text[part].split())), f"memtop.1, {part}: {word}"
 
 
 @test

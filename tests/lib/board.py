@@ -25,7 +25,7 @@ class Head(ctypes.Structure):
                 ("record_bytes", ctypes.c_uint32), ("collector", ctypes.c_uint32), ("matter_bytes", ctypes.c_uint64),
                 ("matter_ns", ctypes.c_uint64), ("linger_ns", ctypes.c_uint64), ("xserial", ctypes.c_uint32),
                 ("xnext", ctypes.c_uint32), ("xmissed", ctypes.c_uint32), ("xclosed", ctypes.c_uint32),
-                ("reserved", ctypes.c_uint8 * 64)]
+                ("matter_alloc_bytes", ctypes.c_uint64), ("reserved", ctypes.c_uint8 * 56)]
 
 
 class Record(ctypes.Structure):
@@ -57,7 +57,7 @@ assert ctypes.sizeof(Record) == 640
 
 
 class Board:
-    def __init__(self, records=512, matter_bytes=16 << 20, matter_s=1.0, linger_s=5.0, seals=SEAL_SHRINK | SEAL_GROW):
+    def __init__(self, records=512, matter_bytes=16 << 20, matter_s=1.0, linger_s=5.0, matter_alloc_bytes=0, seals=SEAL_SHRINK | SEAL_GROW):
         self.fd = os.memfd_create("memtop-board", os.MFD_CLOEXEC | os.MFD_ALLOW_SEALING)
         at_end(os.close, self.fd)
         size = ctypes.sizeof(Head) + records * ctypes.sizeof(Record)
@@ -69,7 +69,7 @@ class Board:
         h = self.head
         h.magic, h.version, h.records, h.record_bytes = b"MTBOARD\n", 1, records, ctypes.sizeof(Record)
         h.collector, h.matter_bytes, h.matter_ns = os.getpid(), matter_bytes, int(matter_s * 1e9)
-        h.linger_ns = int(linger_s * 1e9)
+        h.linger_ns, h.matter_alloc_bytes = int(linger_s * 1e9), matter_alloc_bytes
 
     @property
     def variable(self):

@@ -139,7 +139,7 @@ class Client:
         except OSError:
             pass  # the agent is gone; what it wrote is still read
 
-    def until(self, condition, what="condition", seconds=15):
+    def until(self, condition, what="condition", seconds=60):
         end = time.monotonic() + seconds
         while not condition():
             if not self.pump() and not condition():
@@ -148,12 +148,12 @@ class Client:
                 raise AssertionError(f"{what}: not within {seconds} s")
         return self
 
-    def until_complete(self, seconds=15):
+    def until_complete(self, seconds=60):
         """A whole state that is newer than this call."""
         before = self.completes
         return self.until(lambda: self.completes > before or self.final, "a complete tick", seconds)
 
-    def until_final(self, seconds=15):
+    def until_final(self, seconds=60):
         return self.until(lambda: self.final, "the final tick", seconds)
 
     # --- model

@@ -55,6 +55,20 @@ def t_threads_start_shells_while_another_one_changes_the_environment():
 
 
 @test
+def t_an_environment_that_cannot_be_read_is_refused_by_the_kernel():
+    """Entries, an array or a text that end in nowhere: EFAULT, as without us, and no record of a program that never came."""
+    _, records = plain_and_followed([TREE, "spoilt"])
+    assert [r.name for r in records] == ["s_tree"], records
+
+
+@test
+def t_a_thread_adds_variables_while_another_one_spawns():
+    """setenv() frees the array that posix_spawn() was given: such a call may fail, and nothing else."""
+    for _ in range(3):
+        plain_and_followed([TREE, "races", "150"], Board(records=8192))
+
+
+@test
 def t_the_option_follows_without_a_board():
     """Each program with a socket of its own, also behind two that forked."""
     done = run(["/bin/sh", "-c", "(sh -c 'sleep 600 >/dev/null 2>&1 & echo $!')"], env=preload("follow=exec listen=@memtop-follow.%p"), stderr=None)

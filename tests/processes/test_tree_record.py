@@ -3,13 +3,16 @@
 """test_tree_record.py - recording a tree of processes: one file, a line for each, all figures of those that matter."""
 import json
 import os
+import pty
 import re
 import signal
 import struct
 import time
 
 from cli import memtop, one_line, compiled
-from harness import BUILD, MEMTOP, Skip, at_end, check_invariants, environment, kill, main, mostly_waits, run, start, temporary_folder, test, wait_for
+from client import preload
+from harness import (BUILD, MEMTOP, Skip, at_end, at_once, check_invariants, environment, kill, main, mostly_waits, run, start,
+                     temporary_folder, test, wait_for)
 
 # holds BYTES, in blocks of 1000, then waits SECONDS, then exits with STATUS
 HOLDS = r"""
@@ -24,6 +27,98 @@ int main(int argc, char **argv)
 		memset(kept[i] = malloc(1000), 1, 1000);
 	usleep((useconds_t)(atof(argv[2]) * 1e6));
 	return argc > 3 ? atoi(argv[3]) : 0;
+}
+"""
+
+# writes into free records of its board what CASE says, about process PID of no tree; SOCKET is an agent of none of its processes
+SCRIBBLES = r"""
+#include <memtop/board.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static struct board_head *board(void)
+{
+	char line[4200];
+	void *at = NULL;
+	FILE *f = fopen("/proc/self/maps", "r");
+	while (f && !at && fgets(line, sizeof line, f))
+		if (strstr(line, "memtop-board"))
+			sscanf(line, "%p", &at);
+	if (f)
+		fclose(f);
+	return at;
+}
+static void say(struct board_record *r, unsigned state, unsigned pid, const char *socket, unsigned long stamp)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	r->pid = pid;
+	r->parent = BOARD_NONE;
+	r->begin_ns = now.tv_sec * 1000000000ul + now.tv_nsec;
+	r->xstamp_ns = stamp;
+	snprintf(r->socket, sizeof r->socket, "%s", socket);
+	strcpy(r->name, "invented");
+	r->xserial++;
+	r->xstate = state;
+}
+static void garbage(struct board_record *r, size_t bytes, unsigned seed)
+{
+	srand(seed);
+	for (size_t i = 0; i < bytes; i++)
+		((unsigned char *)r)[i] = rand();
+	for (size_t i = 0; i < bytes / sizeof *r; i++)
+		r[i].xstate = rand() % 6;
+}
+int main(int argc, char **argv)
+{
+	const char *how = argv[1], *socket = argv[3];
+	unsigned pid = atoi(argv[2]);
+	struct board_head *b = board();
+	if (!b)
+		return 9;
+	struct board_record *free_one = (struct board_record *)(b + 1) + 100;
+	if (!strcmp(how, "running"))
+		say(free_one, BOARD_RUNNING, pid, "", 0);
+	else if (!strcmp(how, "linked"))
+		say(free_one, BOARD_RUNNING, pid, socket, 0);
+	else if (!strcmp(how, "memtop"))
+		say(free_one, BOARD_RUNNING, getppid(), "", 0);
+	else if (!strcmp(how, "later"))
+		say(free_one, BOARD_RUNNING, 0x7ffffffe, "", -1ul >> 1);
+	else if (!strcmp(how, "executing"))
+		say(free_one, BOARD_EXECING, pid, "", 0);
+	else if (!strcmp(how, "exchanged")) {
+		say(free_one, BOARD_RUNNING, getpid(), "", 0);
+		sleep(3);
+		free_one->pid = pid;
+	} else if (!strcmp(how, "chain")) {
+		struct board_record *own = (struct board_record *)(b + 1);
+		if (!fork()) /* a tree has two processes */
+			_exit(0);
+		wait(NULL);
+		while (own->xstate != BOARD_RUNNING || own->pid != (unsigned)getpid())
+			own++;
+		say(free_one, BOARD_EXECING, getpid(), "", 0);
+		free_one->parent_serial = own->xserial;
+		free_one->parent = own - (struct board_record *)(b + 1);
+		say(free_one + 1, BOARD_RUNNING, getpid(), "", 0);
+		free_one[1].parent_serial = free_one->xserial;
+		free_one[1].parent = free_one - (struct board_record *)(b + 1);
+		own->end = BOARD_EXEC;
+		own->xstate = BOARD_ENDED;
+		b->xserial++;
+		sleep(2);
+		free_one->end = BOARD_EXEC;
+		free_one->xstate = BOARD_ENDED;
+		b->xserial++;
+	} else
+		garbage(free_one, 1000 * sizeof *free_one, atoi(how));
+	sleep(1);
+	return 3;
 }
 """
 
@@ -46,6 +141,10 @@ def named(r, name):
     return found[0]
 
 
+def the_first(r):
+    return next(p for p in r["processes"] if p["id"] == 1)
+
+
 @test
 def t_a_wrapper_is_not_the_program():
     """sh -c './svc; true': what ./svc held is in the report, with its stacks."""
@@ -54,7 +153,7 @@ def t_a_wrapper_is_not_the_program():
     assert done.returncode == 7 and done.stderr == "", done
     name = os.path.basename(svc)
     r = processes(session)
-    assert r["program"]["args"][0] == "sh", r["program"]
+    assert r["program"]["args"][0] == svc and the_first(r)["name"] == "sh", r["program"]
     p = named(r, name)
     assert p["state"] == "exited" and p["status"] == 0 and p["exact"] and p["recorded"], p
     assert p["live_bytes"] >= 20000000 and p["live_blocks"] >= 20000, p
@@ -114,7 +213,6 @@ int main(int argc, char **argv)
 """
 
 
-@test
 @mostly_waits
 def t_a_fork_in_words():
     """When it ended, on the clock that it has from its parent, and how long it lived; its title; nothing counts twice."""
@@ -127,11 +225,144 @@ def t_a_fork_in_words():
     r = processes(session)
     fork = next(p for p in r["processes"] if p["forked"])
     assert fork["allocated_bytes"] == 4000000 and r["tree"]["allocated_bytes"] == 7000000, r
-    parent = memtop("report", "--process", str(r["program"]["pid"]), session).stdout
+    parent = memtop("report", "--process", str(the_first(r)["pid"]), session).stdout
     assert re.search(r"exited with status 0 after [\d.]+ s\ncommand: \S+ an 'argument or two' more\n", parent), parent
 
 
+# inherits 8 MB and frees them; 1.5 MB of its own are left
+FREES = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static char *kept[8], *own[3];
+int main(void)
+{
+	for (int i = 0; i < 8; i++)
+		kept[i] = malloc(1000000);
+	if (!fork()) {
+		for (int i = 0; i < 3; i++)
+			own[i] = malloc(500000);
+		for (int i = 0; i < 8; i++)
+			free(kept[i]);
+		return 0;
+	}
+	return wait(NULL) < 0;
+}
+"""
+
+
 @test
+def t_a_fork_that_frees():
+    """Nobody knows whether it freed what it had from its parent, or its own: what is live of its own is between two bounds."""
+    _, session = record(compiled(FREES))
+    r = processes(session)
+    fork = next(p for p in r["processes"] if p["forked"])
+    assert fork["live_bytes"] == 1500000 and fork["inherited_bytes"] == 8000000, fork
+    assert r["tree"]["live_bytes"] == 8000000 and r["tree"]["live_bytes_most"] == 9500000, r["tree"]
+    assert (r["tree"]["live_blocks"], r["tree"]["live_blocks_most"]) == (8, 11), r["tree"]
+    text = memtop("report", session).stdout
+    assert "allocated, 7.6M to 9.1M live at their ends; what a fork has from its parent counts once, what it freed was that or its own\n" in text, text
+
+
+# allocates and frees argv[1] times 1000 bytes
+CHURNS = r"""
+#include <stdlib.h>
+int main(int argc, char **argv)
+{
+	for (long i = 0; i < atol(argv[1]); i++)
+		free(malloc(1000));
+	return argc != 2;
+}
+"""
+
+
+@test
+@mostly_waits
+def t_who_allocated_much_is_recorded_and_comes_first():
+    """A peak of a kilobyte, a life of some milliseconds: its stacks are there, and every way to look begins with it."""
+    churns, holds = compiled(CHURNS), compiled(HOLDS)
+    path = os.path.join(os.path.dirname(churns), "churns")
+    os.rename(churns, path)
+    _, session = record("sh", "-c", f"{path} 60000; {path} 80000; {holds} 5000000 1.2")
+    r = processes(session)
+    less, more = sorted((p for p in r["processes"] if p["name"] == "churns"), key=lambda p: p["id"])
+    assert not less["recorded"] and more["recorded"] and more["end_s"] - more["begin_s"] < 1, (less, more)
+    assert named(r, os.path.basename(holds))["recorded"] and more["peak_bytes"] < 1000000, r["processes"]
+    assert r["program"]["pid"] == more["pid"] and r["totals"]["allocated_blocks"] == 80000, r["program"]
+    assert any(f["function"] == "main" for s in r["stacks"] for f in s["frames"]), r["stacks"]
+    text = memtop("report", session).stdout
+    assert "\n* has all figures (it lived 1 s, held 16.0M or allocated 64.0M): " in text, text
+    assert re.search(rf"\n\* .* churns \[{more['pid']}\]  \(below\)\n", text), text
+
+
+FORK_CHURNS = r"""
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+int main(void)
+{
+	if (fork())
+		return wait(NULL) < 0;
+	for (int i = 0; i < 300000; i++)
+		free(malloc(1000));
+	return 0;
+}
+"""
+
+
+@test
+def t_a_fork_that_allocated_much_is_recorded():
+    _, session = record(compiled(FORK_CHURNS))
+    fork = next(p for p in processes(session)["processes"] if p["forked"])
+    assert fork["recorded"] and fork["allocated_blocks"] == 300000 and fork["peak_bytes"] < 16000000, fork
+    assert processes(session)["program"]["pid"] == fork["pid"]
+
+
+FORKS = r"""
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+static void wait_as(const char *how, double seconds)
+{
+	struct timespec t = { (time_t)seconds, (long)((seconds - (time_t)seconds) * 1e9) };
+	if (!strcmp(how, "usleep"))
+		usleep((useconds_t)(seconds * 1e6));
+	else /* as a lock waits */
+		syscall(SYS_nanosleep, &t, NULL);
+}
+int main(int argc, char **argv)
+{
+	if (!fork()) {
+		malloc(1000);
+		wait_as(argv[1], atof(argv[2]));
+		_exit(0);
+	}
+	wait(NULL);
+	return 0;
+}
+"""
+
+
+@mostly_waits
+def t_a_fork_that_only_waits():
+    """By usleep() it is recorded; in a wait that is no call of the libc's there are totals only, and the line says why."""
+    forks = compiled(FORKS)
+
+    def fork(how, seconds):
+        done, session = record(forks, how, str(seconds))
+        assert (done.returncode, done.stderr) == (0, ""), done
+        found = [p for p in processes(session)["processes"] if p["forked"]]
+        assert len(found) == 1 and found[0]["state"] == "exited" and found[0]["allocated_blocks"] == 1, found
+        return found[0]
+    slept, locked, short = at_once(fork, [("usleep", 3), ("lock", 3), ("lock", 0)])
+    assert slept["recorded"] and slept["why"] is None, slept
+    assert not locked["recorded"] and "its session could not begin" in (locked["why"] or ""), locked
+    assert not short["recorded"] and short["why"] is None, short
+
+
 @mostly_waits
 def t_a_program_behind_many_execs():
     """sh executes env, that env another one, that one what lives on: its figures are its own line's, and no other's."""
@@ -202,10 +433,75 @@ def t_the_recording_of_a_daemon_can_be_ended():
         os.kill(pid, 0)
 
 
+def on_a_terminal(arguments, act=None):
+    """memtop record on a pseudo-terminal: all that it wrote there, its status. act(fd, so_far) may type something."""
+    pid, fd = pty.fork()
+    if pid == 0:
+        os.execve(MEMTOP, [MEMTOP, "record", *arguments], environment())
+    text, acted = "", False
+    while True:
+        try:
+            more = os.read(fd, 4096)
+        except OSError:  # nobody has the other end any more
+            break
+        if not more:
+            break
+        text += more.decode()
+        acted = acted or (act is not None and act(fd, text))
+    os.close(fd)
+    return text, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+ON = "memtop: sh: ended with status 5; 1 of its processes runs on: recording until it ends; ^C ends the recording, " \
+     "--first-only does not wait"
+
+
+@mostly_waits
+def t_that_a_daemon_runs_on_is_said_to_a_person():
+    """On a terminal, once, and what ^C does then; without one, where memtop chose the file's name. Else stderr is the program's."""
+    holds, session = compiled(HOLDS), temporary_folder() + "/a.mtop"
+    daemon = ["sh", "-c", f"{holds} 3000000 60 >/dev/null </dev/null 2>&1 & echo daemon $!; exit 5"]
+
+    def interrupt(fd, text):
+        return ON in text and os.write(fd, b"\x03")
+    text, status = on_a_terminal(["-o", session, "--", *daemon], interrupt)
+    pid = int(re.search(r"daemon (\d+)", text)[1])
+    at_end(kill, pid)
+    assert status == 5 and text.count(ON) == 1 and f"memtop: {session}: 2 processes" in text, text
+    os.kill(pid, 0)
+    done = run([MEMTOP, "record", "--", "sh", "-c", f"{holds} 3000 1.5 >/dev/null 2>&1 & exit 5"], env=environment(), cwd=temporary_folder())
+    assert done.returncode == 5 and done.stderr.startswith(ON + "\n"), done
+
+
 def processes_of(folder):
     """While it is written: a reader sees what is whole so far."""
     done = memtop("report", "--format", "json", folder + "/a.mtop")
     return json.loads(done.stdout)["processes"] if done.returncode == 0 else []
+
+
+@mostly_waits
+def t_a_board_that_was_scribbled_on_ends_with_its_program():
+    """Records of processes that are none of the tree's: the recording waits for nobody else's end."""
+    scribbles = compiled(SCRIBBLES, "-Iinclude")
+    other = start(["sleep", "600"], env=preload("listen=@memtop-other.%p"))
+    wait_for(lambda: f"@memtop-other.{other.pid}\n" in open("/proc/net/unix", encoding="utf-8").read(), what="the other's agent")
+
+    def ends(case):
+        done, session = record(scribbles, case, str(other.pid), f"memtop-other.{other.pid}", seconds=90)
+        assert done.returncode == 3, (case, done)
+        assert named(processes(session), os.path.basename(scribbles))["status"] == 3 or case.isdigit(), case
+    at_once(ends, [(case,) for case in ("running", "linked", "memtop", "later", "executing", "exchanged", "1", "2", "3")])
+    assert other.poll() is None
+
+
+@mostly_waits
+def t_the_watch_goes_past_a_program_that_was_never_seen_to_run():
+    """It was executed, and executed the next one, between two looks, and its server was slow to say that it had ended."""
+    done, session = record(compiled(SCRIBBLES, "-Iinclude"), "chain", "0", "")
+    assert done.returncode == 3, done
+    first, between, last = sorted((p for p in processes(session)["processes"] if not p["forked"]), key=lambda p: p["id"])
+    assert (first["state"], between["state"]) == ("execed", "execed"), (first, between)
+    assert (first["recorded"], between["recorded"], last["recorded"]) == (False, False, True), (first, between, last)
 
 
 @mostly_waits

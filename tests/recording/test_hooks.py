@@ -465,7 +465,7 @@ def t_workers_become_sessions():
 def waiting_children(how):
     """s_waits and its children: {name: pid}, once all of them have said so, and the pipe of the rest."""
     p = start([target("s_waits"), how], env=preload(), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    want = {"signal": 13, "data": 6, "time": 11}.get(how, 1)
+    want = {"signal": 14, "data": 6, "time": 12}.get(how, 1)
     children = dict(p.stdout.readline().split() for _ in range(want))
     return p, {name: int(pid) for name, pid in children.items()}
 

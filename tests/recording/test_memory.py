@@ -5,6 +5,7 @@ import subprocess
 import sys
 
 import wire
+from cli import compiled
 from client import Client, run_watched
 from harness import BUILD, main, test
 
@@ -93,6 +94,27 @@ def t_neighbours_are_told_apart():
     near(got[OTHER], 20 * 4 * MIB, 2 * MIB)
     near(got[LIVE], 20 * 3 * MIB + 2 * MIB, 2 * MIB)
     assert got[FREE] < MIB and got[STACK] < MIB, got
+
+
+GO = """
+#include <stdio.h>
+int main(void) { puts("ready"); fflush(stdout); return getchar(); }
+__asm__(".section .note.go.buildid, \\"a\\", @note\\n .balign 4\\n"
+        ".long 4, 8, %d\\n .ascii \\"Go\\\\0\\\\0\\"\\n .ascii \\"an id...\\"\\n .previous\\n");
+"""
+
+
+@test
+def t_go_is_told_by_its_note():
+    """As Go's linker writes it, after the build-id, which is still found."""
+    for kind, go in ((4, True), (5, False)):
+        p, c = watched(compiled(GO % kind, "-Wl,--build-id"))
+        program = next(m for m in c.modules.values() if m["flags"] & 1)
+        assert bool(program["flags"] & 1 << 15) == go and len(program["build_id"]) == 20, program
+        assert sum(bool(m["flags"] & 1 << 15) for m in c.modules.values()) == go, c.modules
+        p.stdin.write(b"x")
+        p.stdin.close()
+        p.wait()
 
 
 if __name__ == "__main__":

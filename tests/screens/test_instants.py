@@ -55,10 +55,6 @@ def clock(ns):
     return f"{ms // 3600000}:{ms // 60000 % 60:02}:{ms // 1000 % 60:02}.{ms % 1000:03}"
 
 
-def number(text):
-    return int(text.replace(",", ""))
-
-
 def shows(t, i):
     t.wait_for(lambda lines: f"PAST {clock(i['time'])}," in lines[0], 10, f"the instant {clock(i['time'])}")
     t.wait_for(lambda lines: re.match(rf" Live {i['live']:,} ", lines[2]), 10, f"{i} live")
@@ -76,8 +72,7 @@ def threads(t, i):
     if i["threads"] is None:
         t.wait_for("What each thread holds is not known: the agent had not looked by this instant.")
     else:
-        row = t.wait_for(re.compile(r"^>\s+([\d,]+) ", re.M))
-        assert number(row.group(1)) == i["threads"], (i, t.text())
+        t.wait_for(re.compile(rf"^>\s+{i['threads']:,} ", re.M), what=f"{i} held by the thread")
 
 
 def walk(t, list_, views):

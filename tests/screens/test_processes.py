@@ -1,11 +1,13 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
 """test_processes.py - the processes of a tree on the screen: who is named, who is folded, what Enter shows, what a mark and q do."""
+import json
 import os
 import re
 import subprocess
 import sys
 
+from cli import compiled
 from harness import MEMTOP, TARGETS, at_end, main, run, temporary_folder, test, wait_for
 from term import Terminal, select_by_search, selected
 
@@ -235,6 +237,59 @@ def t_a_build_is_folded_by_name():
 
 
 @test
+def t_the_selection_stays_with_a_process_that_is_folded():
+    """It moves among others while its fellows end: behind what runs, and there into their fold, before smaller ones."""
+    path = folder()
+    for name in "abc":
+        os.mkfifo(f"{path}/{name}")
+    t, pid = run_tree(["sh", "-c", f"cd {path}; /bin/true; /bin/echo; cat a & cat b & cat c & /usr/bin/python3 holds.py 12000000 & wait"], size=(80, 24))
+    with t:
+        t.wait_for(f"sh [{pid}]")
+        open_list(t)
+        t.wait_for(lambda lines: sum(x.endswith(" cat") for x in lines) == 3 and
+                   all(any(x.endswith(f" {name}") for x in lines) for name in ("python3", "true", "echo")), 20)
+        first = re.search(r" (\d+) running", next(x for x in t.lines() if x.endswith(" cat"))).group(1)
+        with open(f"/proc/{first}/cmdline", encoding="ascii") as f:
+            waits_for = f.read().split("\0")[1]
+        t.keys("/")
+        t.type(first)
+        t.keys("Enter")
+        t.wait_for(lambda lines: selected(lines) and selected(lines).endswith(" cat"))
+        t.keys("Escape")
+        for name in waits_for + "abc".replace(waits_for, ""):
+            with open(f"{path}/{name}", "w", encoding="ascii"):
+                pass
+            if name == waits_for:
+                t.wait_for(lambda lines: "exited 0" in (selected(lines) or ""))
+        t.wait_for("cat: 3 ended")
+        assert "cat: 3 ended" in selected(t.lines()), t.text()
+
+
+@test
+def t_what_a_diff_is_of_is_said():
+    t, _ = shell(folder(), size=(120, 36))
+    with t:
+        t.wait_for("holds more")
+        assert re.search(r"\bd Diff\b", t.lines()[-1]), t.text()
+        open_list(t)
+        assert not re.search(r"\bd Diff\b", t.lines()[-1]), t.text()
+        t.keys("d")
+        t.wait_for("Enter shows this one, then d")
+        t.wait_for(re.compile(r"LIVE .* PROCESS"))
+
+
+@test
+def t_who_allocated_most_is_seen_at_80_columns():
+    t, _ = shell(folder(), size=(80, 24))
+    with t:
+        t.wait_for("holds more")
+        open_list(t)
+        for width in (80, 100, 120, 200):
+            t.resize(width, 24)
+            t.wait_for(lambda lines, w=width: any(re.match(r"^ +LIVE .* IN ALL .*PROCESS", x) for x in lines), what=f"{width}")
+
+
+@test
 def t_states_are_named():
     path = folder()
     t, _ = run_tree(["sh", "-c", f"/usr/bin/python3 -c 'import os; os.kill(os.getpid(), 11)'; /usr/bin/python3 -c 'exit(3)'; "
@@ -324,23 +379,85 @@ def t_a_recorded_tree_opens_with_all_its_processes():
     path, two = folder(), "/usr/bin/python3 -c 'keep = bytearray(int(20e6))'; /usr/bin/python3 -c pass; true"
     run([MEMTOP, "record", "-o", f"{path}/a.mtop", "--", "sh", "-c", two])
     with Terminal([MEMTOP, "open", f"{path}/a.mtop"], 80, 24) as t:
-        t.wait_for(re.compile(r" memtop  sh \[\d+\]  2 ended: P  EXITED 0"))
-        t.wait_for(re.compile(r"python3 \[\d+\] held more: (19|20)\.\d+M; P$", re.M))
-        open_list(t)
-        t.wait_for("All: ")
-        t.keys("Enter")
-        is_shown(t, "python3")
+        t.wait_for(re.compile(r" memtop  python3 \[\d+\]  2 ended: P  EXITED 0"))
         t.keys("2")
         t.wait_for(re.compile(r"\[2 Tree\](.|\n)*^> +\d.* A python3", re.M))
         open_list(t)
+        t.wait_for("All: ")
         t.keys("End", "Enter")  # the short one
         t.wait_for(re.compile(r"python3 \[\d+\]: .*only its totals"))
         t.keys("Home", "Enter")
         is_shown(t, "sh")
-    with Terminal([MEMTOP, "open", "--process", "python3", f"{path}/a.mtop"], 80, 24) as t:
-        is_shown(t, "python3")
+        t.wait_for(re.compile(r"python3 \[\d+\] held more: (19|20)\.\d+M; P$", re.M))
+    with Terminal([MEMTOP, "open", "--process", "sh", f"{path}/a.mtop"], 80, 24) as t:
+        is_shown(t, "sh")
         open_list(t)
-        t.wait_for(re.compile(r"^> .*python3  \(shown\)", re.M))
+        t.wait_for(re.compile(r"sh  \(shown\)$", re.M))
+
+
+# Two forks that inherit 8 MB; they allocate 3 and 4 MB of their own, and the first frees 2 of what it has from its parent.
+FORKS = r"""
+#include <stdlib.h>
+#include <unistd.h>
+static void *kept[8], *own[8];
+int main(void)
+{
+	for (int i = 0; i < 8; i++)
+		kept[i] = malloc(1000000);
+	for (int n = 3; n < 5; n++) {
+		if (fork())
+			continue;
+		for (int i = 0; i < n; i++)
+			own[i] = malloc(1000000);
+		for (int i = 0; n == 3 && i < 2; i++)
+			free(kept[i]);
+		n = 5;
+	}
+	for (;;)
+		sleep(1);
+}
+"""
+
+
+def table_of(t):
+    """What P says of each process, by pid, and of all: LIVE, PEAK, IN ALL, BLOCKS, whether it is a fork; how deep."""
+    rows, every = {}, None
+    for line in t.lines():
+        m = re.match(r"[> ] +(\S+) +\S+ +\S+ +(\S+) +(\S+) +(\S+) +(\d+) running .* prog(?:  (\S+))?$", line)
+        if m:
+            rows[int(m[5])] = (m[1], m[2], m[3], m[4], m[6] or "")
+        m = re.match(r" All: (.*) live, 3 run of 3\.  (.*)$", line)
+        every = m.groups() if m else every
+    return rows, every
+
+
+@test
+def t_who_comes_late_knows_what_a_fork_inherited():
+    """By the first view, which has it from the board, by one on the parent, by one on a fork, and by reports: one truth."""
+    forks = compiled(FORKS)
+    t, pid = run_tree([forks], size=(160, 36))
+    with t:
+        open_list(t)
+        t.wait_for(lambda _: len(table_of(t)[0]) == 3)
+        children = sorted(p for p in table_of(t)[0] if p != pid)
+        want = {pid: ("7.6M", "7.6M", "7.6M", "8", "(shown)"), children[0]: ("8.6M", "10.5M", "2.9M", "9", "(fork)"),
+                children[1]: ("11.4M", "11.4M", "3.8M", "12", "(fork)")}
+        every = ("12.4M to 14.3M", "13 to 15 blocks, 14.3M allocated in all")
+        t.wait_for(lambda _: table_of(t) == (want, every), 20, f"{want}, {every}")
+        with Terminal([MEMTOP, "-p", str(pid)], 160, 36) as late:
+            open_list(late)
+            late.wait_for(lambda _: table_of(late) == (want, every), 20, f"by the parent: {want}, {every}")
+        with Terminal([MEMTOP, "-p", str(children[0])], 160, 36) as late:
+            open_list(late)
+            want[pid], want[children[0]] = want[pid][:4] + ("",), want[children[0]][:4] + ("(shown)",)
+            late.wait_for(lambda _: table_of(late) == (want, every), 20, f"by a fork: {want}, {every}")
+            late.wait_for(re.compile(r"running +.* s   prog\n.*running +.* s     prog  \(shown\)$", re.M))  # below its parent
+    figures = ("live_bytes", "live_blocks", "peak_bytes", "allocated_bytes", "allocated_blocks", "inherited_bytes", "forked", "pid", "exe")
+    for process, bytes_ in ((pid, (8000000, 8, 8000000, 8000000, 8, 0, False)),
+                            (children[0], (9000000, 9, 11000000, 3000000, 3, 8000000, True)),
+                            (children[1], (12000000, 12, 12000000, 4000000, 4, 8000000, True))):
+        r = json.loads(run([MEMTOP, "report", "--format", "json", "-p", str(process)]).stdout)
+        assert tuple(r["processes"][0][key] for key in figures) == bytes_ + (process, forks), r["processes"]
 
 
 @test

@@ -63,7 +63,9 @@ def t_used_memory_at_ten_instants():
     for i in range(INSTANTS):
         wait_for(lambda i=i: served() > REQUESTS * (i + 1) // (INSTANTS + 1), 120, f"instant {i + 1}")
         load.pause()
+        connection.ask("DEBUG", "PAUSE-CRON", 1)  # it resizes buffers now and then: on a busy machine during every look
         used, r = at_rest(connection, lambda: report(redis.target))
+        connection.ask("DEBUG", "PAUSE-CRON", 0)
         load.go_on()
         live = r["totals"]["live_bytes"]
         z = [s for s in r["stacks"] if by_zmalloc(s["frames"])]

@@ -16,6 +16,7 @@ import urllib.request
 import container
 import forward
 import harness
+from cli import compiled
 from harness import AGENT, MEMTOP, Skip, environment, main, need, run, start, temporary_folder, test, wait_for
 
 
@@ -41,6 +42,66 @@ def same(command, seconds=60, options="listen=@memtop.%p", cwd=None, expect=0, *
         a, b = getattr(plain, field), getattr(watched, field)
         assert a == b, f"{what}: {field} differs\nplain   {str(a)[-600:]!r}\nwatched {str(b)[-600:]!r}"
     return plain
+
+
+AUXV = """
+#include <elf.h>
+#include <stdio.h>
+#include <unistd.h>
+/* As Go's runtime: what follows the environment; an empty one has it ask /proc, one without the page's size ends it. */
+int main(int argc, char **argv)
+{
+	unsigned long *at = (unsigned long *)(argv + argc + 1), page = 0;
+	while (*at++)
+		;
+	int empty = !*at;
+	for (; *at; at += 2)
+		if (*at == AT_PAGESZ)
+			page = at[1];
+	puts(empty || page == (unsigned long)sysconf(_SC_PAGESIZE) ? "known" : "failed to get system page size");
+	return 0;
+}
+"""
+CGO = """
+package main
+// #include <stdlib.h>
+import "C"
+import ("fmt"; "os"; "runtime")
+func main() {
+	defer C.free(C.malloc(1000))
+	kept := make([][]byte, 0)
+	for i := 0; i < 1000; i++ { kept = append(kept, make([]byte, 10000)) }
+	runtime.GC()
+	fmt.Println(len(kept), os.Getpagesize(), len(os.Args))
+}
+"""
+
+
+@test
+def t_what_follows_the_environment():
+    """The agent takes its entries out; how many there are is memtop's business, one to four here."""
+    program = compiled(AUXV)
+    for more in range(4):
+        assert same([program], **{f"A_{i}": "1" for i in range(more)}).stdout == "known\n"
+        env = {**plain_environment(), "LD_PRELOAD": AGENT, **{f"MEMTOP_{i}": "1" for i in range(more)}}
+        done = run([program], env=env)
+        assert (done.stdout, done.returncode) == ("known\n", 0), (more, done)
+    done = run([MEMTOP, "record", "-o", temporary_folder() + "/a.mtop", "--", program], env=environment())
+    assert (done.stdout, done.stderr, done.returncode) == ("known\n", "", 0), done
+
+
+@test
+def t_go_that_calls_c():
+    need("go")
+    folder = temporary_folder()
+    with open(folder + "/main.go", "w", encoding="ascii") as f:
+        f.write(CGO)
+    env = environment(GO111MODULE="off", GOCACHE=folder + "/cache", GOFLAGS="", CGO_ENABLED="1", HOME=folder)
+    done = run(["go", "build", "-o", "a", "main.go"], 300, env=env, cwd=folder)
+    assert done.returncode == 0, done
+    assert same([folder + "/a"]).stdout.startswith("1000 ")
+    done = run([MEMTOP, "record", "-o", folder + "/a.mtop", "--", folder + "/a"], env=environment())
+    assert (done.stdout.split()[0], done.stderr, done.returncode) == ("1000", "", 0), done
 
 
 @test

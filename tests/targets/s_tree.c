@@ -10,6 +10,8 @@
  *   grows BYTES          forks; the child allocates so much and waits for input
  *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
  *   changes N            N times setenv() and unsetenv(), while threads call system(); says what is not as it has to be
+ *   spoilt               environments that nobody can read, for execve and posix_spawn: what each of them says
+ *   races N              N times posix_spawn() with `environ`, to which a thread adds variables all the time
  *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
  *                        program of ours does on its way to write()
  *   daemon               a child that forks twice, closes all it has and allocates MORE
@@ -26,6 +28,7 @@
 #include <spawn.h>
 #include <stdatomic.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -307,6 +310,76 @@ static int set_and_unset(int n)
 	return 0;
 }
 
+/* Its end is the end of a page, behind which nothing is mapped. */
+static char **without_end(void)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
+	char **list = (char **)(void *)two;
+	for (size_t i = 0; i < page / sizeof(*list); i++)
+		list[i] = (char *)"A=1";
+	return list;
+}
+
+/* A text that no page ends in: "LD_PRELOAD=a". */
+static char *text_without_end(void)
+{
+	static const char text[] = "LD_PRELOAD=a";
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
+	return memcpy(two + page - sizeof text + 1, text, sizeof text - 1);
+}
+
+static int spoilt(void)
+{
+	static char *const none[] = { (char *)"B=2", (char *)8, NULL }; /* never a mapped address */
+	char *const open[] = { (char *)"B=2", text_without_end(), NULL };
+	char *const *lists[] = { none, (char *const *)16, without_end(), open };
+	char *const argv[] = { (char *)"true", NULL };
+
+	for (size_t i = 0; i < sizeof lists / sizeof *lists; i++) {
+		pid_t pid;
+		int spawned = posix_spawn(&pid, "/bin/true", NULL, NULL, argv, lists[i]);
+		EXPECT(execve("/bin/true", argv, (char *const *)lists[i]) == -1);
+		printf("%zu: execve %s, posix_spawn %s\n", i, strerror(errno), strerror(spawned));
+	}
+	return 0;
+}
+
+static void *adds_variables(void *unused)
+{
+	char name[32];
+
+	for (int i = 0; !atomic_load(&xchanged); i++) {
+		snprintf(name, sizeof name, "ADDED_%d", i);
+		EXPECT(!setenv(name, "1", 1));
+		if (i % 500 == 499)
+			EXPECT(!clearenv());
+	}
+	return unused;
+}
+
+/* Some of them fail: the kernel finds the array that setenv() has freed. */
+static int races(int n)
+{
+	char *const argv[] = { (char *)"true", NULL };
+	int status;
+	pthread_t t;
+	pid_t pid;
+
+	EXPECT(!pthread_create(&t, NULL, adds_variables, NULL));
+	for (int i = 0; i < n; i++)
+		if (!posix_spawn(&pid, "/bin/true", NULL, NULL, argv, environ))
+			EXPECT(waitpid(pid, &status, 0) == pid);
+	atomic_store(&xchanged, 1);
+	EXPECT(!pthread_join(t, NULL));
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	EXPECT(argc > 1);
@@ -330,5 +403,9 @@ int main(int argc, char **argv)
 		return variables(argv + 2);
 	if (!strcmp(argv[1], "changes") && argc == 3)
 		return set_and_unset(atoi(argv[2]));
+	if (!strcmp(argv[1], "spoilt"))
+		return spoilt();
+	if (!strcmp(argv[1], "races") && argc == 3)
+		return races(atoi(argv[2]));
 	return !strcmp(argv[1], "daemon") ? is_daemon() : 2;
 }

@@ -121,6 +121,11 @@ static int in_sleep(long ms)
 	return left ? -1 : 0;
 }
 
+static int in_usleep(long ms)
+{
+	return usleep((useconds_t)(ms < 0 ? LONG_MS : ms) * 1000);
+}
+
 static int in_nanosleep(long ms)
 {
 	struct timespec t = span(ms < 0 ? LONG_MS : ms), left = { 0, 0 };
@@ -185,6 +190,7 @@ static const struct {
 	{ "select", in_select, true, true },
 	{ "pselect", in_pselect, true, true },
 	{ "sleep", in_sleep, false, true },
+	{ "usleep", in_usleep, false, true },
 	{ "nanosleep", in_nanosleep, false, true },
 	{ "clock_nanosleep", in_clock_nanosleep, false, true },
 	{ "clock_until", in_clock_until, false, true },

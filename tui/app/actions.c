@@ -137,6 +137,8 @@ static unsigned diff(struct app *a)
 {
 	uint32_t newest = model_newest_mark(a->model), from, to;
 
+	if (app_view(a)->ops->no_diff)
+		return said(status_error("%s", app_view(a)->ops->no_diff));
 	model_counting(a->model, &from, &to);
 	if (from || to)
 		return action_set_interval(a, 0, 0);

@@ -31,7 +31,7 @@ static uint64_t live_now(const struct app *a)
 	struct processes_sum sum;
 
 	processes_total(a->processes, &sum);
-	return sum.lines > 1 ? sum.live_bytes : live_bytes(&model_totals(watch_now(a->watch))->sum);
+	return sum.lines > 1 ? sum.bytes.least : live_bytes(&model_totals(watch_now(a->watch))->sum);
 }
 
 int action_every(struct app *a, const char *text)

@@ -135,14 +135,15 @@ static void draw_hints(struct app *a, const struct area *s, int y)
 	}
 	int x = 1;
 	/* The way back from a diff of the past is never left out. */
-	if (action_between(a) && x + hint_width(a, REQ_DIFF) <= right)
+	if (action_between(a) && !app_view(a)->ops->no_diff && x + hint_width(a, REQ_DIFF) <= right)
 		x += hint(a, s, y, x, REQ_DIFF) + 2;
 	for (int own = 1; own >= 0; own--)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			const struct request_info *info = request_info((enum request)r);
+			bool none = r == REQ_DIFF && app_view(a)->ops->no_diff;
 			bool ends = r == REQ_HELP || r == REQ_BACK || r == REQ_QUIT ||
 				    (r == REQ_DIFF && action_between(a));
-			if (!*info->brief || ends ||
+			if (!*info->brief || ends || none ||
 			    (own ? !in_foci(foci, info->focus) : info->focus != FOCUS_GLOBAL))
 				continue;
 			if (x + hint_width(a, (enum request)r) > right)

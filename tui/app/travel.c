@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define LOOK_BACK_NS (640 * NS) /* what libraries held is of the stops that were met on the way */
+#define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
 #define LEAST_STEP_NS (5 * NS)
-#define READ_STOPS 300          /* of a file: the graph's columns, too, are of what was met */
+#define READ_STOPS 300          /* of a file: its graph's columns, what libraries held, are of stops, too */
 #define READ_STEP_NS NS
 #define READ_NODES 3000000u     /* looked at in all; at least so many stops as without a file */
 
@@ -150,17 +150,17 @@ static void say_where(struct app *a)
 		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown), watch_travel_problem(a->watch));
 }
 
-/* At a stop: growth is looked at, in slices when it takes long; then on. */
+/* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
 void travel_go_on(struct app *a)
 {
 	struct travel *t = &a->travel;
-	const struct owner *list;
-	struct verdict v;
+	const struct owner *libraries;
+	const struct site *sites;
 
 	if (!t->looking)
 		return;
-	owners_update(a->owners, &list);
-	query_verdict(a->query, &v);
+	owners_update(a->owners, &libraries);
+	query_sites(a->query, BY_LIVE, false, false, &sites);
 	if (query_building(a->query) >= 0)
 		return;
 	t->looking = false;

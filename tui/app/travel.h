@@ -4,7 +4,8 @@
  *
  * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop, and
  * what was shown before stays until the arrival. On the way it stops every few seconds of the
- * session's time, so that growth and shapes at the instant are judged by what came before it.
+ * session's time, and looks: what sites churn and how long their blocks live (query_churn.c), and in a file what
+ * libraries held over time, are of looks. Growth, shapes and the verdict need no stops: they are of the agent's samples.
  */
 #ifndef TRAVEL_H
 #define TRAVEL_H
@@ -18,8 +19,8 @@ struct travel {
 	uint64_t to_ns;          /* on the way there, session time; 0 = not on a way */
 	uint64_t wanted_ns;      /* the cursor, as it was when it was followed last */
 	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
-	bool looking;            /* at a stop: growth is being looked at */
-	bool home;               /* then back: only what growth was is wanted */
+	bool looking;            /* at a stop: what looks are for is not whole yet */
+	bool home;               /* then back: only the looks are wanted */
 	struct owners *graphed;  /* of what is now, while the past is shown; NULL = app->owners are */
 };
 
@@ -27,7 +28,7 @@ void travel_follow(struct app *a);               /* the cursor may have moved */
 void travel_arrived(struct app *a);              /* WATCH_INSTANT */
 void travel_go_on(struct app *a);                /* what was being made anew is whole */
 void travel_release(struct app *a);
-/* A file: how its heap grew is looked at once, to its end. */
+/* A file: it is looked at once, to its end. */
 void travel_read(struct app *a);
 bool travel_under_way(const struct app *a);
 struct owners *travel_owners(const struct app *a); /* whose history the graphs show */

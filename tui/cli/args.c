@@ -53,7 +53,7 @@ const struct option_spec opt_break = { 0, "break", "METHOD", "pkg.Class.method t
 const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (" TIMEOUT_DEFAULT ")",
 					 offsetof(struct args, timeout), false };
 
-const struct option_spec opt_process = { 0, "process", "PROCESS", "of a session of several processes the one of this name or pid",
+const struct option_spec opt_process = { 0, "process", "PROCESS", "of a session of several processes (else the one that allocated most)",
 					 offsetof(struct args, process), false };
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };

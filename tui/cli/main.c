@@ -33,7 +33,7 @@ static void print_help(void)
 	       "  :PORT, HOST:PORT   a forwarded TCP port\n"
 	       "  @NAME, unix:PATH   a local socket\n"
 	       "  -p PID             a local process that has the agent\n"
-	       "  FILE.mtop          a session file\n"
+	       "  FILE.mtop          a session file; any name does\n"
 	       "\n"
 	       "memtop VERB --help tells more about a verb.\n"
 	       "\n"

@@ -205,6 +205,7 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
+/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the table. */
 static void say_on(struct recording *r, size_t running)
 {
 	char how[48];
@@ -266,10 +267,10 @@ static void record_loop(struct recording *r)
 
 static void say_tree(const struct recording *r, const struct processes_sum *all)
 {
-	char live[REPORT_NUMBER];
+	char live[REPORT_RANGE];
 
 	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s", r->path, all->lines,
-	     (unsigned long long)all->sum.alloc_blocks, report_bytes(live, all->live_bytes), r->path);
+	     (unsigned long long)all->sum.alloc_blocks, report_range(live, &all->bytes), r->path);
 }
 
 /* The line at the end, where a person reads it or the file's name is ours. */

@@ -124,13 +124,9 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_newest(t, err);
 }
 
-/* For a person the heaviest of a tree says most; a script finds the first program where it always was. */
-static struct watch *open_one(struct loop *loop, struct processes *p, const struct export_format *f, struct target *t,
-			      const struct args *a, struct err *err)
+static struct watch *open_one(struct loop *loop, struct processes *p, struct target *t, const struct args *a, struct err *err)
 {
-	bool person = !strcmp(f->name, "text");
-
-	if (cmd_choose_process(a, p, person, t, err))
+	if (cmd_choose_process(a, p, t, err))
 		return NULL;
 	struct watch *w = cmd_open_whole(loop, t, a, err);
 	if (w)
@@ -148,7 +144,7 @@ static int report_run(const struct args *a)
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
 	struct processes *p = processes_new(loop, &(struct processes_options){ .follow = false }, &err);
-	struct watch *w = open_one(loop, p, f, &t, a, &err);
+	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
 	int rc = w ? write_report(f, w, p, a, &err) : -1;
@@ -179,8 +175,8 @@ const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); start and now may stand for A and B. Of a session of several\n"
-		   "processes text begins with their table and reports the heaviest, json the first program.\n",
+	.details = "MARK is a name or a number (m2); start and now may stand for A and B. A session of several processes\n"
+		   "begins with their table, and the one that allocated most is reported, or --process.\n",
 	.options = options,
 	.run = report_run,
 };

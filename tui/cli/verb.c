@@ -44,7 +44,7 @@ static int refuse_process(const struct args *a, const struct target *t, struct e
 			: "--process %s: chooses in a session file; of what runs use -p PID", a->process);
 }
 
-int cmd_choose_process(const struct args *a, struct processes *p, bool heaviest, struct target *t, struct err *err)
+int cmd_choose_process(const struct args *a, struct processes *p, struct target *t, struct err *err)
 {
 	const struct process *one = NULL;
 
@@ -52,7 +52,7 @@ int cmd_choose_process(const struct args *a, struct processes *p, bool heaviest,
 		return refuse_process(a, t, err);
 	if (a->process && !(one = processes_named(p, a->process, err)))
 		return -1;
-	if (!one && heaviest)
+	if (!one)
 		one = processes_heaviest(p);
 	return one ? processes_target(p, one->id, t, err) : 0;
 }
@@ -131,7 +131,7 @@ int cmd_view(const struct args *a, const struct target *t)
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
 	struct target chosen = *t;
-	struct watch *w = p && !cmd_choose_process(a, p, false, &chosen, &err) ? watch_open(loop, &chosen, &options.watch, &err) : NULL;
+	struct watch *w = p && !cmd_choose_process(a, p, &chosen, &err) ? watch_open(loop, &chosen, &options.watch, &err) : NULL;
 	if (w) {
 		cmd_note_rules(a, w);
 		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);

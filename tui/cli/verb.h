@@ -27,11 +27,11 @@ int cmd_file(const char *path, struct target *t, struct err *err);
 int cmd_newest(struct target *t, struct err *err);
 
 /*
- * Of a session file the process that --process names; without it the heaviest (heaviest: true) or the first program. Sets
+ * Of a session file the process that --process names, or the one to begin with (processes_heaviest()). Sets
  * t->stream. p has the file's lines then, if it has a table. -1 and *err: there is no such process, or only its totals.
  */
 struct processes;
-int cmd_choose_process(const struct args *a, struct processes *p, bool heaviest, struct target *t, struct err *err);
+int cmd_choose_process(const struct args *a, struct processes *p, struct target *t, struct err *err);
 
 /* Says in the view what was wrong with --suppress. */
 void cmd_note_rules(const struct args *a, struct watch *w);

@@ -174,7 +174,8 @@ static const char *verdict(const struct model *m, const struct growth *most, int
 	case MTW_MEMORY_OTHER:
 		if (!r)
 			return ": mapped by the program itself, not by malloc";
-		snprintf(own, sizeof own, ": %s, not malloc's; %s shows it", r->heap, r->shows);
+		snprintf(own, sizeof own, ": %s, not malloc's%s%s; %s shows it", r->heap, r->seen ? ": " : "",
+			 r->seen ? r->seen : "", r->shows);
 		return own;
 	case MTW_MEMORY_STACK: return ": more threads, or deeper ones";
 	case MTW_MEMORY_FILE: return ": pages of files that were read";

@@ -25,9 +25,9 @@ enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, 
 static const struct column columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
 	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = PROCESSES_BY_GROWTH },
-	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 4, .sort = PROCESSES_BY_RATE },
+	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 6, .sort = PROCESSES_BY_RATE },
 	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = PROCESSES_BY_PEAK },
-	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 6, .sort = PROCESSES_BY_ALLOCATED },
+	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4, .sort = PROCESSES_BY_ALLOCATED },
 	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8, .sort = PROCESSES_BY_BLOCKS },
 	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
 	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
@@ -50,14 +50,7 @@ static const struct process_row *selected(const struct processes_page *g)
 
 /* --- rows */
 
-static void select_id(struct processes_page *g, uint64_t id)
-{
-	for (size_t i = 0; i < g->count; i++)
-		if (id_of(g, i) == id)
-			list_select(&g->list, i, id_of, g);
-}
-
-static void make(struct processes_page *g, bool resort)
+static void make_rows(struct processes_page *g, bool resort)
 {
 	const struct app *a = g->v.app;
 	const struct process *list;
@@ -66,6 +59,53 @@ static void make(struct processes_page *g, bool resort)
 	process_rows_make(g->rows, list, n, a->others.shown, (enum process_sort)a->process_list.sort,
 			  a->process_list.reverse, resort);
 	g->count = g->rows->count + a->options->can_switch;
+}
+
+static size_t row_of(struct processes_page *g, uint64_t id)
+{
+	for (size_t i = 0; i < g->count; i++)
+		if (id_of(g, i) == id)
+			return i;
+	return LIST_NONE;
+}
+
+static void select_id(struct processes_page *g, uint64_t id)
+{
+	size_t i = row_of(g, id);
+
+	if (i != LIST_NONE)
+		list_select(&g->list, i, id_of, g);
+}
+
+static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
+{
+	process_rows_open(g->rows, fold, true);
+	make_rows(g, false);
+	bool in = row_of(g, id) != LIST_NONE;
+	process_rows_open(g->rows, fold, false);
+	make_rows(g, false);
+	return in;
+}
+
+/* The fold that took a process in; its own id where none did. A closed one does not tell whom it has: it is opened. */
+static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
+{
+	const struct process *p = id < UINT32_MAX ? processes_find(g->v.app->processes, (uint32_t)id) : NULL;
+
+	for (size_t i = 0; p && i < g->rows->count; i++) {
+		const struct process_row *r = &g->rows->rows[i];
+		uint64_t fold = r->id;
+		if (r->folded && !r->open && !strcmp(r->p.name, p->name) && is_in(g, fold, id))
+			return fold;
+	}
+	return id;
+}
+
+static void make(struct processes_page *g, bool resort)
+{
+	make_rows(g, resort);
+	if (g->list.touched && row_of(g, g->list.id) == LIST_NONE)
+		g->list.id = taken_in_by(g, g->list.id);
 	list_update(&g->list, g->count, id_of, NULL, g);
 }
 
@@ -249,11 +289,20 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, now));
 }
 
+static const char *range(char *out, size_t size, const struct live_range *bytes)
+{
+	char least[32], most[32];
+	bool one = !strcmp(text_bytes(least, bytes->least), text_bytes(most, bytes->most));
+
+	snprintf(out, size, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
+	return out;
+}
+
 static void draw_sum(const struct app *a, const struct area *s, int y)
 {
 	struct processes_sum sum;
 	uint64_t missed = processes_missed(a->processes);
-	char live[32], blocks[32], all[32], more[96] = "";
+	char live[80], blocks[32], count[32], least[40] = "", all[32], more[96] = "";
 
 	processes_total(a->processes, &sum);
 	draw_fill(s, y, 0, -1, ROLE_HEAD);
@@ -262,9 +311,11 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 	if (missed)
 		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
 	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
-				text_bytes(live, sum.live_bytes), sum.running);
+				range(live, sizeof live, &sum.bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
-	draw_printf(s, y, x, ROLE_HEAD, ".  %s, %s allocated in all", text_blocks(blocks, sum.live_blocks),
+	if (sum.blocks.most != sum.blocks.least)
+		snprintf(least, sizeof least, "%s to ", text_count(count, sum.blocks.least));
+	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least, text_blocks(blocks, sum.blocks.most),
 		    text_bytes(all, sum.sum.alloc_bytes));
 }
 
@@ -417,6 +468,7 @@ static const struct view_ops ops = {
 	.title = "Processes",
 	.brief = "Processes",
 	.no_filter = true,
+	.no_diff = "d compares one process with a mark: Enter shows this one, then d.  /MIN is what each grows by",
 	.table = columns_of,
 	.sort = sort_of,
 	.foci = foci,

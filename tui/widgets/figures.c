@@ -162,14 +162,5 @@ size_t figures_known_from(const struct figures *f)
 
 size_t figures_point_at(const struct figures *f, uint64_t time_ns)
 {
-	size_t low = 0, high = f->point_count; /* points[low - 1] <= time < points[high] */
-
-	while (low < high) {
-		size_t mid = (low + high) / 2;
-		if (f->points[mid].time_ns <= time_ns)
-			low = mid + 1;
-		else
-			high = mid;
-	}
-	return low ? low - 1 : SIZE_MAX;
+	return count_up_to(f->points, f->point_count, sizeof *f->points, time_ns) - 1; /* 0 - 1 = SIZE_MAX */
 }

@@ -43,6 +43,7 @@ struct view_ops {
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
 	bool no_filter;                                /* the filter is not about its rows */
+	const char *no_diff;      /* why d does nothing here; NULL = it diffs */
 	/* Its list of rows, as columns. May be NULL. */
 	const struct table *(*table)(struct view *v);
 	/* What its rows are sorted by, a column's `sort`. May be NULL. */

@@ -37,7 +37,7 @@ static int grew_first(const void *a, const void *b)
 	const struct interval_row *x = a, *y = b;
 	int64_t tx = total(x), ty = total(y);
 
-	return tx < ty ? 1 : tx > ty ? -1 : x->site.id < y->site.id ? -1 : 1;
+	return tx < ty ? 1 : tx > ty ? -1 : site_first(&x->site, &y->site) ? -1 : 1;
 }
 
 /*

@@ -384,12 +384,17 @@ static void publish(struct query *q, const struct site_table *t, struct query_si
 	s->pub.flags |= zero_flag(q->m, &s->sum);
 }
 
+/* Names came since the sites were described, and no more come soon. */
+static bool renamed(const struct query *q, const struct site_table *t)
+{
+	return t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
+}
+
 /* Names that came are of few sites, but to find which is as much. */
 static void describe_all(struct query *q, struct site_table *t)
 {
-	bool renamed = t->names != names_version(q->n) && !more_names_soon(q, t->described_ns);
-
-	if (t->described >= t->count && (renamed || t->rules != expected_now(q))) {
+	/* One that began with older names is gone on with, but for what is printed. */
+	if ((t->described >= t->count || q->allowed == SIZE_MAX) && (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);
 		t->rules = expected_now(q);
 		t->described = 0;
@@ -433,7 +438,7 @@ struct site_table *sites_table(struct query *q)
 	if (!ready)
 		return NULL;
 	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking && !sites_left(q) &&
-	    t->described >= t->count && t->rules == expected_now(q) && !t->looking)
+	    t->described >= t->count && t->rules == expected_now(q) && !t->looking && !renamed(q, t))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
@@ -506,6 +511,11 @@ static int by_growth(const struct site *x, const struct site *y)
 	return x->net_window < y->net_window ? 1 : -1;
 }
 
+bool site_first(const struct site *x, const struct site *y)
+{
+	return x->leaf != y->leaf ? x->leaf < y->leaf : x->id < y->id;
+}
+
 static int by_key(const void *a, const void *b)
 {
 	uint32_t na = *(const uint32_t *)a, nb = *(const uint32_t *)b;
@@ -523,7 +533,7 @@ static int by_key(const void *a, const void *b)
 								    : 0;
 	if (sorting.reverse)
 		order = -order;
-	return order ? order : x->leaf != y->leaf ? (x->leaf < y->leaf ? -1 : 1) : na < nb ? -1 : 1;
+	return order ? order : site_first(x, y) ? -1 : 1;
 }
 
 static void sort_sites(struct site_table *t, enum query_column by, bool reverse)
@@ -600,7 +610,8 @@ uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site
 	*net = 0;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct site *s = &t->sites[i]->pub;
-		if (s->stacks && !(s->flags & ROW_EXPECTED) && s->net_window > *net) {
+		bool more = s->net_window > *net || (best && s->net_window == *net && site_first(s, *site));
+		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
 			*net = s->net_window;
 			*site = s;
 			best = s->id;

@@ -111,6 +111,8 @@ struct site_table *sites_table(struct query *q);
 int64_t sites_steady(const struct site_table *t);
 /* The same of all that grow, in whatever shape, and are marked as expected. */
 int64_t sites_expected(const struct site_table *t);
+/* Of two with the same figure x stands first: in the agent's order of stacks, not as they were met here, and so for all. */
+bool site_first(const struct site *x, const struct site *y);
 /* 0 = none. */
 uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site **site);
 /* query/sites/expected_sites.c: moves when other sites may be expected. */

@@ -235,7 +235,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 {
 	int status;
 	bool known;
-	char bytes[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	char bytes[REPORT_NUMBER], blocks[REPORT_NUMBER], signal[REPORT_SIGNAL];
 	uint32_t state = model_state(q->m, &status, &known);
 	const struct tally *sum = &model_totals(q->m)->sum;
 	const struct site *top = NULL;
@@ -243,8 +243,8 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	v->kind = V_ENDED;
 	for (size_t i = 0; with_site && i < q->sites->count; i++) {
 		const struct site *s = &q->sites->sites[i]->pub;
-		if (s->stacks && live_bytes(&s->sum) &&
-		    (!top || live_bytes(&s->sum) > live_bytes(&top->sum)))
+		uint64_t held = live_bytes(&s->sum), most = top ? live_bytes(&top->sum) : 0;
+		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
 			top = s;
 	}
 	v->word = state == MTW_SIGNALLED ? "KILLED"
@@ -254,8 +254,10 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	    : state == MTW_DETACHED ? "DETACHED"
 				   : "ENDED";
 	say(v, "%s%s", v->word, state == MTW_EXECED ? " by another program" : "");
-	if (known && (state == MTW_EXITED || state == MTW_SIGNALLED))
-		say(v, " (%s %d)", state == MTW_EXITED ? "status" : "signal", status);
+	if (known && state == MTW_EXITED)
+		say(v, " (status %d)", status);
+	else if (known && state == MTW_SIGNALLED)
+		say(v, " (%s)", report_signal(status, signal));
 	say(v, ", %s alive %s in %s block%s", report_bytes(bytes, live_bytes(sum)),
 	    state == MTW_CUT ? "where it was cut" : state == MTW_DETACHED ? "when the agent was taken out" : "at the end",
 	    report_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");

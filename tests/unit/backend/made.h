@@ -215,6 +215,7 @@ struct symbols {
 	struct made_name *names;
 	size_t count, room;
 	uint64_t generation, asked; /* asked: calls of symbols_of_location() */
+	uint64_t coming;            /* answers that are said to be under way */
 	struct made_answered answered[MADE_ANSWERED];
 	struct symbol_frame described;
 	struct symbol describing;
@@ -268,10 +269,11 @@ uint64_t symbols_generation(const struct symbols *s)
 	return s->generation;
 }
 
-/* As if all were answered: rows do not wait for more. */
+/* As if all but `coming` were answered: rows do not wait for more. */
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)
 {
-	*done = *asked = s->asked;
+	*done = s->asked;
+	*asked = s->asked + s->coming;
 }
 
 bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conf.c.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing what can be parsed again.
+ * test_conf.c - MEMTOP_OPTIONS: words, quotes, bounds, and printing what can be parsed again.
  */
 #include "base/agent.h"
 #include "check.h"
@@ -69,17 +69,17 @@ TEST(printed_options_parse_to_themselves)
 
 TEST(run_time_changes)
 {
-	CHECK(!mt_conf_set("depth", "12"));
+	CHECK(!mt_conf_set("depth", "12", mt_filter_update));
 	CHECK_EQ(mt_conf.xdepth, 12);
-	CHECK_STR(mt_conf_set("depth", "0"), "is out of range");
-	CHECK_STR(mt_conf_set("listen", "@other"), "cannot be set while the program runs");
-	CHECK_STR(mt_conf_set("nonsense", "1"), "is no option");
+	CHECK_STR(mt_conf_set("depth", "0", mt_filter_update), "is out of range");
+	CHECK_STR(mt_conf_set("listen", "@other", mt_filter_update), "cannot be set while the program runs");
+	CHECK_STR(mt_conf_set("nonsense", "1", mt_filter_update), "is no option");
 	CHECK_EQ(mt_conf.xdepth, 12);
-	CHECK(!mt_conf_set("max_size", "2k"));
-	CHECK(mt_conf_set("min_size", "3k"));
+	CHECK(!mt_conf_set("max_size", "2k", mt_filter_update));
+	CHECK(mt_conf_set("min_size", "3k", mt_filter_update));
 	CHECK_EQ(mt_conf.min_size, 0);
-	CHECK(!mt_conf_set("libs", "a|b"));
-	CHECK(mt_conf_set("libs", "a|b("));
+	CHECK(!mt_conf_set("libs", "a|b", mt_filter_update));
+	CHECK(mt_conf_set("libs", "a|b("), mt_filter_update);
 	CHECK_STR(mt_conf.libs, "a|b");
-	CHECK(!mt_conf_set("libs", ""));
+	CHECK(!mt_conf_set("libs", "", mt_filter_update));
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_wiped.c.c - memory that a forked child finds cleared: by the kernel, and by hand where it does not do that.
+ * test_wiped.c - memory that a forked child finds cleared: by the kernel, and by hand where it does not do that.
  */
 #include "check.h"
 #include "refuse.h"

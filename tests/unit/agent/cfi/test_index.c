@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_index.c.c - .eh_frame without a search table: found in a file's memory, sorted, and searched. Tables are made here byte by
+ * test_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched. Tables are made here byte by
  * byte, good ones and hostile ones, in the segments of a file that nobody loaded.
  */
 #include "cfi/table.h"

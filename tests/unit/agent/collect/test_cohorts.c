@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cohorts.py.c - live blocks by slot, thread and age: sums, parts, and a bound.
+ * test_cohorts.c - live blocks by slot, thread and age: sums, parts, and a bound.
  */
 #include "check.h"
 #include "collect/server.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_history.c.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners kept.
+ * test_history.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners kept.
  */
 #include "check.h"
 #include "collect/server.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_board.py.c - the life of a record: claimed, begun, executed from, ended, freed by memtop.
+ * test_board.c - the life of a record: claimed, begun, executed from, ended, freed by memtop.
  */
 #include "check.h"
 #include "follow/board.h"
@@ -40,6 +40,7 @@ static void set_up(const char *record)
 		at((uint32_t)atoi(record))->xstate = BOARD_EXECING;
 	mt_pid = 42;
 	mt_start_ns = mt_prim_now_ns();
+	mt_board_forked(0, &(struct tally){ 0 }); /* each test is a fork of this program */
 	snprintf(value, sizeof value, "/proc/self/fd/%d%s%s", fd, record ? ":" : "", record ? record : "");
 	mt_board_open(value);
 	CHECK(mt_board_is());
@@ -74,6 +75,33 @@ TEST(a_record_of_somebody_else_is_a_parent)
 	CHECK_EQ(state(3), BOARD_RUNNING);
 	CHECK_EQ(state(0), BOARD_RUNNING);
 	CHECK(at(0)->parent == BOARD_NONE); /* another life of 3 than the one it was opened with */
+}
+
+TEST(who_matters)
+{
+	struct board_figures f = { { 9, 900, 0, 0 }, 900 };
+	struct tally before = { 10, 5000, 4, 2000 };
+
+	set_up(NULL);
+	mt_board_runs("name", "/folder/name");
+	CHECK(!mt_board_mattered(&f));
+	f.sum.alloc_bytes = 5000;
+	CHECK(!mt_board_mattered(&f)); /* an older memtop has no such rule */
+	b->matter_alloc_bytes = 5000;
+	CHECK(mt_board_mattered(&f));
+	mt_board_forked(43, &before);
+	CHECK(!mt_board_mattered(&f)); /* what its parents did is theirs */
+	CHECK_EQ(at(1)->inherited_bytes, 3000);
+	CHECK_EQ(at(1)->inherited_blocks, 6);
+	CHECK_EQ(at(1)->before_bytes, 5000);
+	f.sum.alloc_bytes = 9999;
+	f.peak_bytes = 3999;
+	CHECK(!mt_board_mattered(&f));
+	f.sum.alloc_bytes = 10000;
+	CHECK(mt_board_mattered(&f));
+	f.sum.alloc_bytes = 5000;
+	f.peak_bytes = 4000;
+	CHECK(mt_board_mattered(&f));
 }
 
 TEST(exec_and_its_failure)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_executable.c.c - which programs the agent can go into: files of every kind, and such as no linker makes.
+ * test_executable.c - which programs the agent can go into: files of every kind, and such as no linker makes.
  */
 #include "check.h"
 #include "base/agent.h"

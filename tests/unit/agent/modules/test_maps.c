@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_maps.c.c - modules: who they are, and that a place that is used again is somebody else.
+ * test_maps.c - modules: who they are, and that a place that is used again is somebody else.
  */
 #include "check.h"
 #include "modules/maps.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_filter.c.c - sampling is unbiased and its variance is the one that record/filter.h states; weights are found again
+ * test_filter.c - sampling is unbiased and its variance is the one that record/filter.h states; weights are found again
  * by the free; switches lose and invent nothing; expressions of libs=. All seeds are fixed. The test's own
  * malloc is watched.
  */
@@ -86,7 +86,7 @@ TEST(gaps_are_exponential)
 
 static uint32_t set(const char *name, const char *value)
 {
-	const char *wrong = mt_conf_set(name, value);
+	const char *wrong = mt_conf_set(name, value, mt_filter_update);
 
 	CHECK(!wrong);
 	return atomic_load(&mt_filter_on);
@@ -306,12 +306,12 @@ TEST(what_is_left_out_by_size)
 	free(huge);
 	free(most);
 	CHECK_EQ(losses(), 0);
-	CHECK(mt_conf_set("min_size", "6k") != NULL); /* would leave nothing */
+	CHECK(mt_conf_set("min_size", "6k", mt_filter_update) != NULL); /* would leave nothing */
 	CHECK_EQ(mt_conf.min_size, 100);
-	CHECK(mt_conf_set("sample", "often") != NULL);
-	CHECK(mt_conf_set("libs", "a(") != NULL);
-	CHECK(mt_conf_set("listen", "x") != NULL);
-	CHECK(mt_conf_set("nothing", "x") != NULL);
+	CHECK(mt_conf_set("sample", "often", mt_filter_update) != NULL);
+	CHECK(mt_conf_set("libs", "a(") != NULL, mt_filter_update);
+	CHECK(mt_conf_set("listen", "x", mt_filter_update) != NULL);
+	CHECK(mt_conf_set("nothing", "x", mt_filter_update) != NULL);
 }
 
 TEST(expressions)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_heaps.py.c - blocks of named heaps against a plain table: any address, any distance, ranges, names, cells that are
+ * test_heaps.c - blocks of named heaps against a plain table: any address, any distance, ranges, names, cells that are
  * used again, and threads that work on neighbours. Nothing is at these addresses.
  */
 #include "check.h"

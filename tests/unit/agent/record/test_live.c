@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_live.c.c - the live map against a plain table: every size class, neighbours, odd addresses,
+ * test_live.c - the live map against a plain table: every size class, neighbours, odd addresses,
  * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there. Then memory
  * that is given back, under the test's own malloc.
  */

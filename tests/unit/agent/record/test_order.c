@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_order.c.c - what one thread publishes to another is ordered, also where the processor does not order it by itself.
+ * test_order.c - what one thread publishes to another is ordered, also where the processor does not order it by itself.
  *
  * ThreadSanitizer knows the C memory model: a plain store that another thread reads without a release and an acquire
  * between the two is a race to it on any processor. So this is compiled with it, together with the sources in
@@ -20,12 +20,8 @@
 
 struct conf mt_conf;
 _Atomic uint32_t mt_filter_on;
-int mt_pid;
-uint64_t mt_start_ns;
-_Atomic int mt_state = AGENT_ON;
 
 bool mt_init_early(void) { return true; }
-bool mt_init_running(void) { return false; }
 void mt_init_dormant(void) { }
 void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
 void mt_live_give_back(uint64_t now_ns) { (void)now_ns; }
@@ -47,6 +43,7 @@ static bool over(void)
 
 static void set_up(void)
 {
+	atomic_store(&mt_state, AGENT_ON);
 	CHECK(mt_thread_init() && mt_live_init(16));
 	mt_live_advance(0, false);
 }

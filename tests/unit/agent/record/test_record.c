@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_record.c.c - where events are booked: the slot of the last stack as long as it is the same, the
+ * test_record.c - where events are booked: the slot of the last stack as long as it is the same, the
  * thread's own counters unless it is in the middle of something. The test's own malloc is watched.
  */
 #include "base/agent.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_slots.c.c - slots by stack and epoch, counters by thread, what a collection reports, the peak.
+ * test_slots.c - slots by stack and epoch, counters by thread, what a collection reports, the peak.
  * Uses stacks of made-up addresses; the test process's own allocations have stacks of their own.
  */
 #include "base/agent.h"

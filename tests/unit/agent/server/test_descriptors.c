@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_descriptors.c.c - every descriptor is closed where there is no close_range(), and few calls are made for it.
+ * test_descriptors.c - every descriptor is closed where there is no close_range(), and few calls are made for it.
  */
 #include "check.h"
 #include "refuse.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_handshake.c.c - who waits at the door, who leaves for whom, and how many come in at a time: with a clock of its own.
+ * test_handshake.c - who waits at the door, who leaves for whom, and how many come in at a time: with a clock of its own.
  */
 #include "check.h"
 #include "collect/server.h"

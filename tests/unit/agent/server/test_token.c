@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_token.c.c - the hash and the HMAC of include/memtop/proof.h: the examples of FIPS 180-4 and RFC 4231.
+ * test_token.c - the hash and the HMAC of include/memtop/proof.h: the examples of FIPS 180-4 and RFC 4231.
  * tests/wire/golden.py holds the proofs themselves against another implementation.
  */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_fp_proof.c.c - stacks through code without unwind tables: machine code written at run time and assembly, which keep frame
+ * test_fp_proof.c - stacks through code without unwind tables: machine code written at run time and assembly, which keep frame
  * pointers, do not, or use rbp for something that looks like one. What proves itself is walked through; all else ends
  * the stack. Each capture is compared with the plain walk, and taken twice.
  */

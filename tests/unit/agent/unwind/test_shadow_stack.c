@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shadow_stack.c.c - the list of functions that a thread of an instrumented program is inside of: in step
+ * test_shadow_stack.c - the list of functions that a thread of an instrumented program is inside of: in step
  * after calls deeper than it may grow, after longjmp, after exits that never came or came twice.
  */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_check.c.c - what stands in the way of an attach, from facts as other machines have them: those that cannot be
+ * test_check.c - what stands in the way of an attach, from facts as other machines have them: those that cannot be
  * made on every machine (kernel.yama.ptrace_scope) as well as those that test_attach.py makes.
  */
 #include "attach/attach.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_loop.c.c - the event loop: order, removal from within, posts from threads.
+ * test_loop.c - the event loop: order, removal from within, posts from threads.
  */
 #include "check.h"
 #include "base/loop.h"

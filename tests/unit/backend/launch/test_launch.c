@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_launch.c.c - starting a program: what it sees, and what is said of those that cannot be watched.
+ * test_launch.c - starting a program: what it sees, and what is said of those that cannot be watched.
  * A shared object without any code stands for the agent.
  */
 #include "check.h"

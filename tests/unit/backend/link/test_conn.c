@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conn.c.c - the link: what is said of those that do not greet as an agent does, and how it comes back.
+ * test_conn.c - the link: what is said of those that do not greet as an agent does, and how it comes back.
  * The resolver is this file's: names are found, are not, or are looked up for ever.
  */
 #include "link/conn.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_histories.c.c - programs of three minutes on a clock of their own: what the verdict calls them, which call
+ * test_histories.c - programs of three minutes on a clock of their own: what the verdict calls them, which call
  * site it names, and in which order the sites stand.
  */
 #include "check.h"

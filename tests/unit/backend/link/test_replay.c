@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_replay.c.c - instants of a session that was written frame by frame: what the shown model says then is
+ * test_replay.c - instants of a session that was written frame by frame: what the shown model says then is
  * what was written then, to the counter, wherever one comes from; and what is now goes on beside it.
  */
 #include "check.h"

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_target.c.c - the words that name what is watched.
+ * test_target.c - the words that name what is watched.
  */
 #include "check.h"
 #include "link/watch.h"
+#include "session/format.h"
 
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -58,8 +59,10 @@ TEST(two_meanings_are_refused_with_both)
 	bad("sh", "sh: a program, not a target; use memtop run sh");
 	int fd = mkstemp(path);
 	CHECK(fd >= 0);
-	snprintf(text, sizeof text, "%s: not a session file by its name; use FILE.mtop", path);
+	snprintf(text, sizeof text, "%s: a file, but not a session; use one that memtop record wrote", path);
 	bad(path, text);
+	CHECK_EQ(write(fd, SESSION_MAGIC, 8), 8);
+	good(path, TARGET_FILE, "", 0, path);
 	close(fd);
 	unlink(path);
 	strcpy(un.sun_path, path);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cohorts.c.c - scans of live blocks by slot, thread and age: parts, order, what peers must not do.
+ * test_cohorts.c - scans of live blocks by slot, thread and age: parts, order, what peers must not do.
  */
 #include "check.h"
 #include "made.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_model.c.c - the session's sums, by hand; what ticks and paths cost.
+ * test_model.c - the session's sums, by hand; what ticks and paths cost.
  */
 #include "check.h"
 #include "made.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_random.c.c - the session's sums under random sessions, against plain arrays.
+ * test_random.c - the session's sums under random sessions, against plain arrays.
  */
 #include "check.h"
 #include "made.h"

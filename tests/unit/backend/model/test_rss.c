@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_rss.c.c - what the model keeps of the answers about resident memory.
+ * test_rss.c - what the model keeps of the answers about resident memory.
  */
 #include "check.h"
 #include "made.h"

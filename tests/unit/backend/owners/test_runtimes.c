@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_runtimes.c.c - which programs have a heap that malloc does not see.
+ * test_runtimes.c - which programs have a heap that malloc does not see.
  */
 #include "check.h"
 #include "made.h"
@@ -18,6 +18,7 @@ TEST(runtimes_by_modules)
 		{ "/usr/bin/tool", "/opt/python3", NULL }, /* a plugin of that name is no program */
 		{ "/usr/lib/jvm/bin/java", "/usr/lib/jvm/lib/server/libjvm.so", "jcmd PID GC.heap_info" },
 		{ "/usr/bin/redis-server", "/usr/lib/libc.so.6", NULL },
+		{ "/opt/go/server", NULL, NULL }, /* no name tells */
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -28,6 +29,25 @@ TEST(runtimes_by_modules)
 		const struct runtime *r = runtime_of(m);
 		CHECK_EQ(r != NULL, cases[i].shows != NULL);
 		CHECK_STR(r ? r->shows : "", cases[i].shows ? cases[i].shows : "");
+		model_free(m);
+	}
+}
+
+/* A Go program, or a library that Go made in another one: what it was linked by is seen by the agent. */
+TEST(go_by_what_linked_it)
+{
+	for (int library = 0; library < 2; library++) {
+		struct model *m = model_new();
+		made_module(m, 0, "/opt/server", MTW_MODULE_MAIN | (library ? 0 : MTW_MODULE_GO));
+		CHECK((runtime_of(m) != NULL) == !library);
+		if (library)
+			made_module(m, 1, "/opt/libgo-made.so", MTW_MODULE_GO);
+		const struct runtime *r = runtime_of(m);
+		CHECK(r && !strcmp(r->heap, "Go's own heap") && strstr(r->seen, "C's part"));
+		if (library) {
+			made_module(m, 1, "/opt/libgo-made.so", MTW_MODULE_GO | MTW_MODULE_GONE);
+			CHECK(!runtime_of(m));
+		}
 		model_free(m);
 	}
 }

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_processes.py.c - the lines of a process tree, from a board that the test itself writes to, as agents do.
+ * test_processes.c - the lines of a process tree, from a board that the test itself writes to, as agents do.
  */
 #include "peer.h"
 #include "processes/processes.h"
+#include "session/session.h"
 
 #include <memtop/board.h>
 #include <memtop/wire.h>
@@ -327,6 +328,20 @@ TEST(one_that_matters_gets_a_watch)
 	leave();
 }
 
+TEST(one_that_allocated_much_gets_a_watch)
+{
+	enter();
+	claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "sh");
+	struct board_record *r = claim(1, BOARD_RUNNING, (unsigned)getppid(), 0, "awk");
+	snprintf(r->socket, sizeof r->socket, "%.107s", target.name);
+	r->xalloc_bytes = r->xfreed_bytes = (64 << 20) - 1;
+	WAIT_FOR(named("awk") != NULL);
+	CHECK(named("awk")->watch == NULL);
+	r->xalloc_bytes = r->xfreed_bytes = 64 << 20;
+	WAIT_FOR(named("awk")->watch != NULL);
+	leave();
+}
+
 TEST(inherited_blocks_count_once)
 {
 	enter();
@@ -340,9 +355,126 @@ TEST(inherited_blocks_count_once)
 	WAIT_FOR(line(1) && line(1)->live_bytes == 1500);
 	struct processes_sum sum;
 	processes_total(tree, &sum);
-	CHECK_EQ(sum.live_bytes, 1500);
+	CHECK_EQ(sum.bytes.least, 1500);
+	CHECK_EQ(sum.bytes.most, 1500);
 	CHECK_EQ(sum.sum.alloc_bytes, 1500);
 	leave();
+}
+
+/* 1000 inherited, 300 allocated, 900 freed: of the 400 that are left 300 at most are its own, and maybe none. */
+TEST(what_a_fork_freed_was_inherited_or_its_own)
+{
+	enter();
+	ends(claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "python3"), BOARD_EXIT, 0, 1000, 1000);
+	struct board_record *fork = claim(1, BOARD_RUNNING, NOBODY, 0, "");
+	fork->forked = 1;
+	fork->before_bytes = fork->inherited_bytes = 1000;
+	fork->before_blocks = fork->inherited_blocks = 100;
+	ends(fork, BOARD_EXIT, 0, 1300, 900);
+	WAIT_FOR(lines() == 2 && line(1)->state == PROCESS_EXITED && line(0)->state == PROCESS_EXITED);
+	struct processes_sum sum;
+	processes_total(tree, &sum);
+	CHECK_EQ(sum.bytes.least, 0);
+	CHECK_EQ(sum.bytes.most, 300);
+	CHECK_EQ(sum.blocks.least, 0);
+	CHECK_EQ(sum.blocks.most, 30);
+	leave();
+}
+
+/* --- of a file */
+
+static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags, uint64_t end_ns, uint64_t peak,
+			uint64_t allocated, uint64_t before)
+{
+	uint8_t payload[256];
+	struct mtw_out o = { payload, payload + sizeof payload, false };
+	struct err err = { 0 };
+	const uint64_t v[] = { id, parent, 100 + id, PROCESS_EXITED, 0, flags, id + 1, 0, end_ns, 1, allocated, 0, 0, peak, 0, before, 0, before };
+
+	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
+		mtw_put(&o, v[i]);
+	mtw_put_string(&o, "p");
+	mtw_put_string(&o, "");
+	mtw_put_string(&o, "");
+	CHECK(!o.full && !session_frame(w, SESSION_TABLE, 1, MTW_S_PROCESS, payload, (size_t)(o.at - payload), &err));
+}
+
+static char file[64];
+static struct session_writer *writer;
+
+static void begin_file(void)
+{
+	struct err err = { 0 };
+
+	strcpy(file, "/tmp/t_processes.XXXXXX");
+	close(mkstemp(file));
+	writer = session_create(file, 0, &err);
+	CHECK(writer != NULL);
+}
+
+static void read_file(void)
+{
+	struct processes_options o = { .follow = false };
+	struct err err = { 0 };
+
+	CHECK_EQ(session_close(writer, &err), 0);
+	loop = loop_new();
+	tree = processes_new(loop, &o, &err);
+	CHECK(processes_read(tree, file));
+}
+
+static void leave_file(void)
+{
+	processes_free(tree);
+	loop_free(loop);
+	unlink(file);
+}
+
+TEST(parents_of_a_file_that_go_in_a_ring)
+{
+	begin_file();
+	put_process(writer, 1, 4, 0, 9, 0, 0, 0); /* its parent came later */
+	put_process(writer, 2, 3, 0, 9, 0, 0, 0);
+	put_process(writer, 3, 2, 0, 9, 0, 0, 0);
+	put_process(writer, 4, 0, 0, 9, 0, 0, 0);
+	put_process(writer, 5, 5, 0, 9, 0, 0, 0);
+	put_process(writer, 6, 1000000, 0, 9, 0, 0, 0);
+	read_file();
+	CHECK_EQ(lines(), 6);
+	CHECK_EQ(processes_find(tree, 1)->depth, 1);
+	CHECK_EQ(processes_find(tree, 1)->parent, 4);
+	for (uint32_t id = 2; id <= 6; id++)
+		CHECK_EQ(processes_find(tree, id)->depth, 0);
+	leave_file();
+}
+
+TEST(a_session_begins_with_who_allocated_most)
+{
+	begin_file();
+	put_process(writer, 1, 0, 0, 9, 100, 1000, 0);
+	put_process(writer, 2, 1, 0, 9, 900, 950, 0);
+	put_process(writer, 3, 1, MTW_PROCESS_FORKED, 8, 900, 1100, 1000);
+	read_file();
+	CHECK_EQ(processes_heaviest(tree)->id, 1);
+	leave_file();
+}
+
+TEST(a_session_of_a_daemon_begins_with_who_runs_on)
+{
+	begin_file();
+	put_process(writer, 1, 0, 0, 2, 900, 1000, 0);
+	put_process(writer, 2, 1, MTW_PROCESS_FORKED, 9, 900, 610, 600);
+	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1110, 610);
+	read_file();
+	CHECK_EQ(processes_heaviest(tree)->id, 2);
+	leave_file();
+	begin_file();
+	put_process(writer, 1, 0, 0, 2, 900, 1000, 0);
+	put_process(writer, 2, 1, MTW_PROCESS_FORKED, 9, 900, 610, 600);
+	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1310, 610); /* a worker that does more */
+	read_file();
+	CHECK_EQ(processes_heaviest(tree)->id, 3);
+	leave_file();
 }
 
 TEST(a_tree_as_deep_as_it_is_long)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_expected.py.c - rules for expected call sites: what they match, and their files.
+ * test_expected.c - rules for expected call sites: what they match, and their files.
  */
 #include "check.h"
 #include "query/expected.h"

@@ -2,6 +2,8 @@
 #include "check.h"
 #include "report/report.h"
 
+#include <signal.h>
+
 TEST(bytes_have_one_decimal_and_a_unit)
 {
 	static const struct { uint64_t bytes; const char *text; } cases[] = {
@@ -57,4 +59,17 @@ TEST(formats_are_found)
 	CHECK_STR(export_by_path("/x/a.txt")->name, "text");
 	CHECK(export_by_path(".json") == NULL);
 	CHECK(export_by_path("a.mtop") == NULL);
+}
+
+TEST(signals_have_names)
+{
+	char name[REPORT_SIGNAL];
+
+	CHECK_STR(report_signal(SIGTERM, name), "SIGTERM");
+	CHECK_STR(report_signal(SIGSEGV, name), "SIGSEGV");
+	CHECK_STR(report_signal(SIGRTMIN, name), "SIGRTMIN+0");
+	CHECK_STR(report_signal(SIGRTMIN + 3, name), "SIGRTMIN+3");
+	CHECK_STR(report_signal(0, name), "signal 0");
+	CHECK_STR(report_signal(-1, name), "signal -1");
+	CHECK_STR(report_signal(1000000000, name), "signal 1000000000");
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_session.c.c - session files: round trip, cut at every byte, flipped bytes, empty, random, full disk.
+ * test_session.c - session files: round trip, cut at every byte, flipped bytes, empty, random, full disk.
  */
 #include "check.h"
 #include "session/session.h"

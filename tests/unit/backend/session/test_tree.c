@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_tree.c.c - session files with several streams: each reads back by itself, cut anywhere, whatever bit is wrong,
+ * test_tree.c - session files with several streams: each reads back by itself, cut anywhere, whatever bit is wrong,
  * on a disk that fills; and a file with one stream stays of the version that every memtop reads.
  */
 #include "check.h"

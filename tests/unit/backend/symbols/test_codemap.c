@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_codemap.c.c - maps of generated code: well-formed, garbage, growing, rewritten, larger than its bounds.
+ * test_codemap.c - maps of generated code: well-formed, garbage, growing, rewritten, larger than its bounds.
  */
 #include "check.h"
 #include "symbols/codemap.h"

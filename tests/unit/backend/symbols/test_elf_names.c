@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_elf_names.c.c - the sorted symbol tables answer as libdw's walk of the whole table does.
+ * test_elf_names.c - the sorted symbol tables answer as libdw's walk of the whole table does.
  */
 #include "check.h"
 #include "symbols/elf_names.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_perfmap.c.c - which file names a program's generated code, and what is not taken for one. The program
+ * test_perfmap.c - which file names a program's generated code, and what is not taken for one. The program
  * is the test itself: what it must not be is another process of this machine.
  */
 #include "check.h"

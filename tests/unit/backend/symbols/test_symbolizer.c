@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer.c.c - names, lines and inlined frames equal what eu-addr2line -i -f -C prints, at every
+ * test_symbolizer.c - names, lines and inlined frames equal what eu-addr2line -i -f -C prints, at every
  * instruction of programs compiled on the spot; and which file is believed to be the module.
  */
 #include "check.h"

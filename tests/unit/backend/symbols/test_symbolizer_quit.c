@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer_quit.c.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for symbols/dwfl.c: its look-ups
+ * test_symbolizer_quit.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for symbols/dwfl.c: its look-ups
  * last until the test lets them go.
  */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbols.c.c - the main thread's book of names: whose answer it was, and names of generated code.
+ * test_symbols.c - the main thread's book of names: whose answer it was, and names of generated code.
  */
 #include "check.h"
 #include "symbols/symbols.h"

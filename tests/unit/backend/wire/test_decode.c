@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_decode.c.c - payloads by hand: fields come out as they went in, and each bound of wire.h holds.
- * Cut-off frames of every type are test_golden.c.c's and the fuzzer's.
+ * test_decode.c - payloads by hand: fields come out as they went in, and each bound of wire.h holds.
+ * Cut-off frames of every type are test_decode.c's and the fuzzer's.
  */
 #include "check.h"
 #include "wire/decode.h"
@@ -85,6 +85,24 @@ TEST(batches_give_an_event_per_entry)
 	CHECK_EQ(seen_count, 2); /* the cell, then the end */
 	CHECK_EQ(seen[0].u.mark_live.bytes, 64);
 	CHECK(seen[1].u.mark_live.end);
+}
+
+#define HELLO 1, 0, 7, 0, 5, 0, 0, 64, 0, 0, 0, 0, 0
+
+TEST(a_greeting_tells_of_the_fork_or_nothing_of_it)
+{
+	CHECK_EQ(READ(MTW_HELLO, HELLO), 0); /* an older agent's */
+	CHECK_EQ(seen[0].u.hello.pid, 7);
+	CHECK(!seen[0].u.hello.forked);
+	CHECK_EQ(seen[0].u.hello.before.alloc_bytes, 0);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 1, 9, 900, 4, 400), 0);
+	CHECK(seen[0].u.hello.forked);
+	CHECK_EQ(seen[0].u.hello.before.alloc_blocks, 9);
+	CHECK_EQ(seen[0].u.hello.before.alloc_bytes, 900);
+	CHECK_EQ(seen[0].u.hello.before.free_blocks, 4);
+	CHECK_EQ(seen[0].u.hello.before.free_bytes, 400);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 1, 9, 900, 4), -1);
+	CHECK_EQ(READ(MTW_HELLO, HELLO, 0, 0, 0, 0, 0, 1, 2, 3), 0); /* a later agent's */
 }
 
 TEST(ids_and_counts_are_bounded)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_golden.c.c - the golden bytes of tests/wire, read by the backend's decoder and by the inline
+ * test_golden.c - the golden bytes of tests/wire, read by the backend's decoder and by the inline
  * functions of wire.h. What each file means is spelled out here as text, apart from the script that
  * wrote it.
  */

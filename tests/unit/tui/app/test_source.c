@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_source.py.c - source files: found below the user's folders, and read.
+ * test_source.c - source files: found below the user's folders, and read.
  */
 #include "check.h"
 #include "base/base.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_modules.c.c - what is loaded in a process: a file whose segments have a gap, and another one in that gap.
+ * test_modules.c - what is loaded in a process: a file whose segments have a gap, and another one in that gap.
  */
 #include "check.h"
 #include "attach/ptrace/modules.h"

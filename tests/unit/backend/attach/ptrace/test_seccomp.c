@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_seccomp.c.c - classic BPF as attach/ptrace/seccomp.c runs it, against the kernel itself: random filters are installed, and for
+ * test_seccomp.c - classic BPF as attach/ptrace/seccomp.c runs it, against the kernel itself: random filters are installed, and for
  * system calls that do not exist both must give the same answer.
  */
 #include "check.h"

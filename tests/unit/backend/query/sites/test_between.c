@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_between.c.c - BORN, GONE, NET between any two marks, on rows, sites and owners, against plain sums.
+ * test_between.c - BORN, GONE, NET between any two marks, on rows, sites and owners, against plain sums.
  *
  * Random sessions with many marks, some dropped (their cells merge into the next) or reduced to totals. The
  * test keeps what every slot held at every mark; each row must say what its stacks held, to the byte.

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_churn.c.c - how much call sites allocate and free again, and how long their blocks live.
+ * test_churn.c - how much call sites allocate and free again, and how long their blocks live.
  */
 #include "check.h"
 #include "made_query.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_growth.c.c - the verdict is the samples' alone: of whatever phase they are to what goes up and down, whoever came when,
+ * test_growth.c - the verdict is the samples' alone: of whatever phase they are to what goes up and down, whoever came when,
  * whatever marks there are.
  */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_lines.c.c - live memory by the lines of a source file. Frames of made sessions are at line 10 and, inlined
+ * test_lines.c - live memory by the lines of a source file. Frames of made sessions are at line 10 and, inlined
  * ones outwards, 11 and so on, of made.c.
  */
 #include "check.h"

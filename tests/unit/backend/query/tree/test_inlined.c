@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_inlined.c.c - inlined functions as rows of the call tree, and merged into the function that has their code.
+ * test_inlined.c - inlined functions as rows of the call tree, and merged into the function that has their code.
  */
 #include "check.h"
 #include "made_query.h"

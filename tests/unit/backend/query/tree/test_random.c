@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_random.c.c - random sessions: what is kept from tick to tick equals what is made anew, also when it
+ * test_random.c - random sessions: what is kept from tick to tick equals what is made anew, also when it
  * is made in slices between which the session goes on.
  */
 #include "check.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_rows.c.c - rows of the call tree by hand: grouping, folding, filter, search, zoom, order.
+ * test_rows.c - rows of the call tree by hand: grouping, folding, filter, search, zoom, order.
  */
 #include "check.h"
 #include "made_query.h"
