@@ -283,7 +283,8 @@ static void copy_places(struct symdw_places *to, const struct symdw_places *from
 	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs, from->dir_count };
 }
 
-struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate, void (*wake)(void *arg), void *arg)
+struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate, void (*wake)(void *arg),
+				  void *arg)
 {
 	struct sym_worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
