@@ -5,8 +5,7 @@
  * First all names from symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
  * once); of both, what is on the screen before the rest, and last in, first out. What is on the screen overtakes
  * at the other end, too: at most WAITING_MAX answers are given that nobody took, so that the loop, which has other things
- * to do, is never far behind. Under the tests' delay the order is first in first out, else the newest would hold back
- * all others.
+ * to do, is never far behind.
  *
  * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's. Nothing can
  * interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so whoever quits waits
@@ -23,17 +22,19 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #define STAGES 2
 #define WAITING_MAX 800u
 #define LEAVE_MS 20
+#define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
 unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
 
 struct sym_worker {
 	struct symdw_places places;      /* owned, immutable */
-	uint64_t delay_ns;
+	const char *gate;                /* tests: see sym_worker_new() */
 	void (*wake)(void *arg);
 	void *arg;
 	pthread_t thread;
@@ -77,29 +78,13 @@ static struct timespec clock_at(uint64_t ns)
 	return (struct timespec){ (time_t)(ns / 1000000000), (long)(ns % 1000000000) };
 }
 
-static struct sym_job *oldest(struct sym_job *job)
-{
-	while (job->next)
-		job = job->next;
-	return job;
-}
-
 /* The next job, taken out; NULL when there is none that may be done yet. Locked. */
-static struct sym_job *pick(struct sym_worker *w, uint64_t *until_ns)
+static struct sym_job *pick(struct sym_worker *w)
 {
-	*until_ns = 0;
 	for (int i = 0; i < 2 * STAGES; i++) {
 		struct sym_job *job = w->queues[i % 2 == 0][i / 2];
 		if (!job || (!job->hurried && w->waiting >= WAITING_MAX))
 			continue;
-		if (w->delay_ns)
-			job = oldest(job);
-		uint64_t due = job->asked_ns + w->delay_ns;
-		if (w->delay_ns && now_ns() < due) {
-			if (!*until_ns || due < *until_ns)
-				*until_ns = due;
-			continue;
-		}
 		unlink_job(job);
 		return job;
 	}
@@ -227,7 +212,7 @@ static void worker_release(struct sym_worker *w)
 }
 
 /* Locked, but while it lets go. */
-static void wait_for_work(struct sym_worker *w, uint64_t until)
+static void wait_for_work(struct sym_worker *w)
 {
 	uint64_t rest_ns = w->read ? w->worked_ns + sym_rest_ms * 1000000ull : 0;
 
@@ -240,25 +225,32 @@ static void wait_for_work(struct sym_worker *w, uint64_t until)
 		pthread_mutex_lock(&w->lock);
 		return;
 	}
-	if (rest_ns && (!until || rest_ns < until))
-		until = rest_ns;
-	struct timespec t = clock_at(until);
-	if (until)
+	struct timespec t = clock_at(rest_ns);
+	if (rest_ns)
 		pthread_cond_timedwait(&w->work, &w->lock, &t);
 	else
 		pthread_cond_wait(&w->work, &w->lock);
 }
 
+/* Locked, but while it waits. */
+static void wait_at_gate(struct sym_worker *w)
+{
+	while (w->gate && !w->stop && access(w->gate, F_OK)) {
+		struct timespec t = clock_at(now_ns() + GATE_LOOK_MS * 1000000ull);
+		pthread_cond_timedwait(&w->work, &w->lock, &t);
+	}
+}
+
 static void *worker(void *arg)
 {
 	struct sym_worker *w = arg;
-	uint64_t until;
 
 	pthread_mutex_lock(&w->lock);
+	wait_at_gate(w);
 	while (!w->stop) {
-		struct sym_job *job = pick(w, &until);
+		struct sym_job *job = pick(w);
 		if (!job) {
-			wait_for_work(w, until);
+			wait_for_work(w);
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
@@ -291,14 +283,15 @@ static void copy_places(struct symdw_places *to, const struct symdw_places *from
 	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs, from->dir_count };
 }
 
-struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg)
+struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate, void (*wake)(void *arg),
+				  void *arg)
 {
 	struct sym_worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
 	sigset_t all, old;
 
 	copy_places(&w->places, places);
-	w->delay_ns = delay_ms * 1000000ull;
+	w->gate = gate;
 	w->wake = wake;
 	w->arg = arg;
 	for (int i = 0; i < 2; i++)
@@ -377,7 +370,6 @@ struct sym_file *sym_generated_new(struct sym_worker *w, const struct perfmap_wh
 
 void sym_ask(struct sym_worker *w, struct sym_job *job)
 {
-	job->asked_ns = now_ns();
 	job->stage = 0;
 	pthread_mutex_lock(&w->lock);
 	push(w, job);
@@ -388,8 +380,6 @@ void sym_ask(struct sym_worker *w, struct sym_job *job)
 
 void sym_hurry(struct sym_worker *w, struct sym_job *job)
 {
-	if (w->delay_ns)
-		return;
 	pthread_mutex_lock(&w->lock);
 	bool waits = job->link != NULL;
 	if (waits)

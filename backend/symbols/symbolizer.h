@@ -41,7 +41,6 @@ struct sym_job {
 	bool hurried;
 	unsigned slices;         /* of a large map that were read for it */
 	unsigned waiting;        /* answers that nobody took yet */
-	uint64_t asked_ns;
 };
 
 struct sym_answer {
@@ -58,8 +57,10 @@ struct sym_answer {
 
 struct sym_worker;
 extern unsigned sym_rest_ms; /* without work for so long, what was read of the files is let go; set before there is a worker */
-/* wake: called by the worker, when answers wait where none did; it may post, not take. places is copied. */
-struct sym_worker *sym_worker_new(const struct symdw_places *places, unsigned delay_ms, void (*wake)(void *arg), void *arg);
+/* wake: called by the worker, when answers wait where none did; it may post, not take. places is copied.
+ * gate: for tests, nothing is looked up before this file exists; NULL = none; borrowed for good. */
+struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate, void (*wake)(void *arg),
+				  void *arg);
 /* Drops what is not answered; wake is not called any more. Does not wait for a location that takes long: the
  * worker then ends by itself, some time, and cleans up. Jobs not answered finally are freed. */
 void sym_worker_free(struct sym_worker *w);

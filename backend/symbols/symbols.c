@@ -477,8 +477,6 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o)
 {
 	struct symbols *s = xcalloc(1, sizeof *s);
-	const char *delay = getenv("MEMTOP_TEST_SYMBOL_DELAY");
-	unsigned delay_ms = o->delay_ms ? o->delay_ms : delay ? (unsigned)strtoul(delay, NULL, 10) : 0;
 
 	s->loop = loop;
 	s->model = m;
@@ -490,7 +488,7 @@ struct symbols *symbols_new(struct loop *loop, const struct model *m, const stru
 	s->mail = xcalloc(1, sizeof *s->mail);
 	s->mail->loop = loop;
 	s->mail->book = s;
-	s->worker = sym_worker_new(&s->places, delay_ms, wake, s->mail);
+	s->worker = sym_worker_new(&s->places, getenv("MEMTOP_TEST_SYMBOLS_GATE"), wake, s->mail);
 	symbols_debug_new(s);
 	return s;
 }

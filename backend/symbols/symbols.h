@@ -39,7 +39,6 @@ struct loop;
 struct symbol_options {
 	const char *sysroot, **dirs; /* --sysroot, --symbols */
 	size_t dir_count;
-	unsigned delay_ms;           /* tests: each answer waits this long (MEMTOP_TEST_SYMBOL_DELAY) */
 };
 
 /* loop may be NULL: then answers are only taken in by symbols_wait(). */

@@ -130,7 +130,7 @@ def save_refused(t, folder):
 @test
 def t_a_place_is_not_marked_before_its_name():
     agent = Synthetic("--past", 60, "--still")
-    with Terminal([MEMTOP, agent.address], 120, 36, env={"MEMTOP_TEST_SYMBOL_DELAY": "2000"}) as t:
+    with Terminal([MEMTOP, agent.address], 120, 36, env={"MEMTOP_TEST_SYMBOLS_GATE": "/nowhere"}) as t:
         t.wait_for(re.compile(r"\n>.* \S+\+0x[0-9a-f]+ .*mapd"))
         t.keys("x")
         t.wait_for("not marked: its name is on its way")

@@ -37,7 +37,9 @@ def line_2(t):
 class Compared:
     def __init__(self, *arguments):
         self.folder = temporary_folder()
-        self.process = start([f"{TARGETS}/s_swings", *arguments], env=environment(LD_PRELOAD=AGENT))
+        # In a session of its own: a file also holds what else runs in it, and a report in text is of the heaviest.
+        self.process = start([f"{TARGETS}/s_swings", *arguments], env=environment(LD_PRELOAD=AGENT),
+                             start_new_session=True)
         self.born = time.monotonic()
         self.target = ["-p", str(self.process.pid)]
         self.first = self.viewer()

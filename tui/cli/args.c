@@ -291,13 +291,10 @@ int args_timeout(const struct args *a, int *ms, struct err *err)
 
 void args_symbols(const struct args *a, struct symbol_options *o)
 {
-	const char *delay = getenv("MEMTOP_TEST_SYMBOL_DELAY");
-
 	*o = (struct symbol_options){
 		.sysroot = a->sysroot,
 		.dirs = (const char **)(uintptr_t)a->symbol_dirs,
 		.dir_count = a->symbol_dir_count,
-		.delay_ms = delay ? (unsigned)strtoul(delay, NULL, 10) : 0,
 	};
 }
 
