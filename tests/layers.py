@@ -20,7 +20,7 @@ LIBRARIES = {  # header: where it may be included
 
 
 def read_order(path):
-    """({part: [folders]}, {folder: {file, ...} of its listed cycle}, {(from file, to file), ...} listed climbs)."""
+    """({part: [[folder, ...] of one rank]}, {folder: {file, ...} of its listed cycles}, {(from, to): met} listed climbs)."""
     orders, cycles, climbs = {}, collections.defaultdict(set), {}
     with open(path, encoding="utf-8") as f:
         for line in f:
@@ -32,7 +32,7 @@ def read_order(path):
             elif words[0] == "climbs":
                 climbs[words[1], words[3]] = False
             else:
-                orders[words[0].rstrip(":")] = words[1:]
+                orders[words[0].rstrip(":")] = [w.split("=") for w in words[1:]]
     return orders, cycles, climbs
 
 
@@ -112,7 +112,7 @@ def components(nodes, edges):
 
 
 def check_part(build, part, orders, cycles, climbs):
-    order, wrong = orders[part], []
+    order, wrong = {f: rank for rank, folders in enumerate(orders[part]) for f in folders}, []
     graph = symbol_graph(build, part)
     if not graph:
         return [f"no objects in {build}/{part}; build first"], graph
@@ -121,7 +121,7 @@ def check_part(build, part, orders, cycles, climbs):
     arrows += [(p[:-2], i[:-2], "#include") for p, i, of in includes(part) if of == part]
     for a, b, why in sorted(arrows):
         at, to = folder(a + ".o"), folder(b + ".o")
-        if at not in order or to not in order or order.index(to) <= order.index(at):
+        if at not in order or to not in order or order[to] <= order[at]:
             continue
         if (a, b) in climbs:
             climbs[a, b] = True
@@ -168,7 +168,7 @@ def main():
     for part in PARTS:
         wrong, graph = check_part(build, part, orders, cycles, climbs)
         if graphs:
-            print_graph(part, orders[part], graph)
+            print_graph(part, [f for rank in orders[part] for f in rank], graph)
         for line in wrong:
             print(f"FAIL layers {part}: {line}")
         failed |= bool(wrong)

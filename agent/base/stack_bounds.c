@@ -15,7 +15,7 @@
  * A stack pointer is `certain` when somebody runs on it now; one that was read from memory is asked
  * about first.
  */
-#include "unwind/unwind.h"
+#include "base/stack_bounds.h"
 
 #include <string.h>
 #include <sys/auxv.h>

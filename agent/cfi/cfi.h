@@ -6,7 +6,9 @@
 #define MT_CFI_H
 
 #include "base/agent.h"
-#include "unwind/unwind.h"
+#include "base/stack_bounds.h"
+
+#include <memtop/wire.h>
 
 #if defined(__arm__)
 #define CFI_TABLES false /* unwind/ehabi.c has what is there instead */

@@ -6,7 +6,7 @@
 #define DORMANT_H
 
 #include "base/base.h"
-#include "link/watch.h"
+#include "launch/target.h"
 
 /*
  * Is there a session in the process of t (-p PID), or will there soon be one? 0; else -1 and *err (status 3): why not. Takes

@@ -4,7 +4,7 @@
  */
 #include "link/budget.h"
 
-#include "report/quality.h"
+#include "query/quality.h"
 
 #define WINDOW_NS (2000ull * 1000 * 1000)
 #define SAVES 0.8 /* what a change must bring, or the next one is not worth it */

@@ -3,34 +3,19 @@
  * watch.h - one target being watched: a live link or a session file, with its model, symbols and
  * spool. What tui/ and the verbs start from. Main thread only.
  *
- *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
- *
  * A live watch reconnects by itself; every frame that came is also written to the spool. Errors of
  * the link are a state, not a failure: watch_problem() has the sentence for the header.
  */
 #ifndef WATCH_H
 #define WATCH_H
 
+#include "launch/target.h"
 #include "model/model.h"
 #include "symbols/symbols.h"
 
 struct expected;
 struct loop;
 struct watch;
-
-struct target {
-	enum target_kind { TARGET_TCP, TARGET_ABSTRACT, TARGET_PATH, TARGET_PID, TARGET_FILE } kind;
-	char host[256];
-	char name[512];  /* abstract name, socket path or file */
-	int port, pid;
-	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
-	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
-	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
-	char text[600];  /* as typed: for messages and the header */
-};
-/* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
-int target_parse(const char *word, struct target *t, struct err *err);
-int target_parse_pid(const char *word, struct target *t, struct err *err);
 
 struct watch_options {
 	const char *who;          /* shown to other viewers; NULL = user@host */

@@ -12,7 +12,7 @@
 #include "base/idmap.h"
 #include "base/map.h"
 #include "model/model.h"
-#include "base/series.h"
+#include "model/series.h"
 #include "wire/decode.h"
 
 #define CHUNK 4096u

@@ -5,7 +5,7 @@
  * Modules, nodes, slots, threads and marks are entered when they come: they hold no values yet, so
  * every sum stays true. Counters and totals wait for the tick (model/tick.c). Everything
  * that an event claims is checked before anything is written. What is not here: applying a tick
- * (model/tick.c), marks and the base (model/marks.c), the history (base/series.c), invariants (model_check.c).
+ * (model/tick.c), marks and the base (model/marks.c), the history (model/series.c), invariants (model_check.c).
  */
 #include "model/internal.h"
 

@@ -373,7 +373,7 @@ uint64_t model_samples_generation(const struct model *m); /* moves when any of t
 /* As mark_walk(), over all of them while the generation is the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
 
-/* Points oldest first, as fine as their age is young (base/series.h): the agent's history, then our own ticks. */
+/* Points oldest first, as fine as their age is young (model/series.h): the agent's history, then our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */
 

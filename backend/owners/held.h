@@ -6,7 +6,7 @@
 #define OWNER_HELD_H
 
 #include "owners/internal.h"
-#include "base/series.h"
+#include "model/series.h"
 
 struct held {
 	struct owner pub;

@@ -245,21 +245,21 @@ static void warn_state(struct report *r, struct watch *w)
 
 static void warn_counts(struct report *r)
 {
-	char n[REPORT_NUMBER];
+	char n[FORMAT_NUMBER];
 
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		uint64_t events, bytes;
 
 		model_loss(r->model, i, &events, &bytes);
 		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(r->model)))
-			add_warning(r, xasprintf("%s: %s times.", report_loss(i), report_count(n, events)));
+			add_warning(r, xasprintf("%s: %s times.", report_loss(i), format_count(n, events)));
 	}
 	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++) {
 		uint64_t blocks = model_truncated(r->model, i);
 
 		if (blocks)
 			add_warning(r, xasprintf("%s blocks have a stack that ends early: %s.",
-						 report_count(n, blocks), report_truncation(i)));
+						 format_count(n, blocks), report_truncation(i)));
 	}
 }
 
@@ -290,7 +290,7 @@ static uint32_t flags_of_node(const struct report *r, const struct node *n)
  */
 static void warn_emergency_pool(struct report *r)
 {
-	char n[REPORT_NUMBER];
+	char n[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < r->stack_count && live_bytes(&r->stacks[i].sum) > 4096; i++) {
 		const struct node *node = model_node(r->model, r->stacks[i].leaf);
@@ -305,7 +305,7 @@ static void warn_emergency_pool(struct report *r)
 			continue;
 		add_warning(r, xasprintf("%s bytes are libstdc++'s emergency pool for exceptions, "
 					 "not a leak.",
-					 report_count(n, live_bytes(&r->stacks[i].sum))));
+					 format_count(n, live_bytes(&r->stacks[i].sum))));
 		return;
 	}
 }
@@ -326,15 +326,15 @@ static void warn_front(struct report *r)
 
 static void warn_late(struct report *r)
 {
-	char n[REPORT_NUMBER], b[REPORT_NUMBER];
+	char n[FORMAT_NUMBER], b[FORMAT_NUMBER];
 	uint64_t frees, bytes;
 
 	if (!hooked_late(r->model))
 		return;
 	hooked_before(r->model, &frees, &bytes);
 	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated before is not shown; "
-				 "%s blocks of it were freed since (%s, usable size).", report_count(n, frees),
-				 report_bytes(b, bytes)));
+				 "%s blocks of it were freed since (%s, usable size).", format_count(n, frees),
+				 format_bytes(b, bytes)));
 }
 
 static void warn_unseen(struct report *r)

@@ -8,8 +8,9 @@
 #ifndef REPORT_H
 #define REPORT_H
 
+#include "base/format.h"
 #include "report/formats.h"
-#include "report/quality.h"
+#include "query/quality.h"
 
 struct report_stack {
 	uint32_t leaf;               /* trie node: the stack's id */
@@ -42,9 +43,6 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-/* "SIGTERM", "SIGRTMIN+2", "signal 99"; out[REPORT_SIGNAL]. Returns out. JSON has the number. */
-#define REPORT_SIGNAL 24
-char *report_signal(int number, char *out);
 const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
 const char *report_truncation(uint32_t reason); /* NULL for none */
 const char *report_memory(unsigned what);       /* enum mtw_memory; what a part of the resident memory is for */
@@ -57,11 +55,7 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of bloc
  */
 const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
 
-#define REPORT_NUMBER 32
-const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes);  /* "14.0M"; M = MiB */
-const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes);  /* "+14.0M" */
-#define REPORT_RANGE (2 * REPORT_NUMBER + 4)
+#define REPORT_RANGE (2 * FORMAT_NUMBER + 4)
 const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes); /* "14.0M", "0 to 14.0M" */
-const char *report_count(char buf[REPORT_NUMBER], uint64_t n);      /* "812,004" */
 
 #endif

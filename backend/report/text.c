@@ -54,27 +54,27 @@ static void title(const struct page *p, const char *text)
 }
 
 /* "~14.0M" of what has a share that was sampled. */
-static const char *bytes_of(char buf[REPORT_NUMBER], uint64_t bytes, bool estimate)
+static const char *bytes_of(char buf[FORMAT_NUMBER], uint64_t bytes, bool estimate)
 {
-	char plain[REPORT_NUMBER];
+	char plain[FORMAT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", report_bytes(plain, bytes));
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", format_bytes(plain, bytes));
 	return buf;
 }
 
-static const char *count_of(char buf[REPORT_NUMBER], uint64_t n, bool estimate)
+static const char *count_of(char buf[FORMAT_NUMBER], uint64_t n, bool estimate)
 {
-	char plain[REPORT_NUMBER];
+	char plain[FORMAT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", n && estimate ? "~" : "", report_count(plain, n));
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", n && estimate ? "~" : "", format_count(plain, n));
 	return buf;
 }
 
-static const char *signed_of(char buf[REPORT_NUMBER], int64_t bytes, bool estimate)
+static const char *signed_of(char buf[FORMAT_NUMBER], int64_t bytes, bool estimate)
 {
-	char plain[REPORT_NUMBER];
+	char plain[FORMAT_NUMBER];
 
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", report_signed(plain, bytes));
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", format_signed(plain, bytes));
 	return buf;
 }
 
@@ -87,11 +87,11 @@ struct more {
 /* "... 1,204 more hold 3.2M" under a table that was cut. */
 static void rest(const struct page *p, size_t count, const struct more *m, const char *what)
 {
-	char n[REPORT_NUMBER], b[REPORT_NUMBER];
+	char n[FORMAT_NUMBER], b[FORMAT_NUMBER];
 
 	if (count)
 		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(b, m->bytes, m->estimate), "", "...",
-			report_count(n, count), what);
+			format_count(n, count), what);
 }
 
 static void row_head(const struct page *p, const char *name)
@@ -106,7 +106,7 @@ static const char *word_blocks(uint64_t count)
 
 static void row_numbers(const struct page *p, const struct tally *t, bool estimate)
 {
-	char live[REPORT_NUMBER], blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
+	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER], alloc[FORMAT_NUMBER];
 
 	fprintf(p->out, "%10s  %9s %11s   ", bytes_of(live, live_bytes(t), estimate),
 		count_of(blocks, live_blocks(t), estimate), bytes_of(alloc, t->alloc_bytes, estimate));
@@ -149,14 +149,14 @@ static void head(const struct page *p)
 	int status;
 	bool known;
 	uint32_t state = model_state(m, &status, &known);
-	char name[256], signal[REPORT_SIGNAL];
+	char name[256], signal[FORMAT_SIGNAL];
 
 	fprintf(p->out, "%s [%u]  ", foreign_clean(name, sizeof name, *g->name ? g->name : "?"),
 		g->pid);
 	if (state == MTW_EXITED && known)
 		fprintf(p->out, "exited with status %d", status);
 	else if (state == MTW_SIGNALLED && known)
-		fprintf(p->out, "ended by %s", report_signal(status, signal));
+		fprintf(p->out, "ended by %s", format_signal(status, signal));
 	else if (state == MTW_LINK_LOST)
 		fprintf(p->out, "link lost");
 	else if (state == MTW_CUT)
@@ -173,10 +173,10 @@ static void own_memory(const struct page *p)
 {
 	const struct memory_part *parts;
 	size_t n = model_memory(p->report->model, &parts);
-	char a[REPORT_NUMBER];
+	char a[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < n; i++) {
-		fprintf(p->out, "%s%s ", i ? ", " : "           of it ", report_bytes(a, parts[i].bytes));
+		fprintf(p->out, "%s%s ", i ? ", " : "           of it ", format_bytes(a, parts[i].bytes));
 		put_clean(p, parts[i].name);
 	}
 	if (n)
@@ -188,10 +188,10 @@ static void own_cost(const struct page *p)
 {
 	const struct model *m = p->report->model;
 	struct quality q;
-	char a[REPORT_NUMBER], b[QUALITY_TEXT];
+	char a[FORMAT_NUMBER], b[QUALITY_TEXT];
 
 	quality_of(m, &q);
-	fprintf(p->out, "agent      %9s", report_bytes(a, model_totals(m)->agent_memory_bytes));
+	fprintf(p->out, "agent      %9s", format_bytes(a, model_totals(m)->agent_memory_bytes));
 	if (!isnan(q.hooks))
 		fprintf(p->out, ", ~%.1f %% of one core", q.hooks + q.server);
 	if (!isnan(q.of_program))
@@ -213,7 +213,7 @@ static void own_cost(const struct page *p)
 static void totals(const struct page *p)
 {
 	const struct totals *t = model_totals(p->report->model);
-	char a[REPORT_NUMBER], b[REPORT_NUMBER];
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER];
 	bool about = model_estimate(p->report->model);
 	uint64_t rss, virt;
 	uint32_t threads, children;
@@ -230,7 +230,7 @@ static void totals(const struct page *p)
 		fprintf(p->out, " (to within %s)", bytes_of(a, t->peak_error_bytes, about));
 	fputc('\n', p->out);
 	if (model_process(p->report->model, &rss, &virt, &threads, &children) && rss)
-		fprintf(p->out, "resident   %9s (RSS, last seen)\n", report_bytes(a, rss));
+		fprintf(p->out, "resident   %9s (RSS, last seen)\n", format_bytes(a, rss));
 	own_cost(p);
 }
 
@@ -379,7 +379,7 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 static void stacks(const struct page *p, struct frame_out *frames)
 {
 	const struct report *r = p->report;
-	char live[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
 	size_t shown = 0;
 
 	title(p, "The stacks that hold most, innermost frame first");
@@ -405,13 +405,13 @@ static void stacks(const struct page *p, struct frame_out *frames)
 	}
 	if (left)
 		fprintf(p->out, "%10s  in %s more stacks\n", bytes_of(live, more.bytes, more.estimate),
-			report_count(blocks, left));
+			format_count(blocks, left));
 }
 
 static void cuts(const struct page *p)
 {
 	const struct report *r = p->report;
-	char blocks[REPORT_NUMBER], stacks[REPORT_NUMBER];
+	char blocks[FORMAT_NUMBER], stacks[FORMAT_NUMBER];
 	uint64_t more = 0;
 
 	if (!r->cut_count)
@@ -425,20 +425,20 @@ static void cuts(const struct page *p)
 			more += c->blocks;
 			continue;
 		}
-		fprintf(p->out, "%10s  %9s   ", report_count(blocks, c->blocks), report_count(stacks, c->stacks));
+		fprintf(p->out, "%10s  %9s   ", format_count(blocks, c->blocks), format_count(stacks, c->stacks));
 		const char *name = quality_module_name(r->model, c->module);
 		put_clean(p, name ? name : "[no frame]");
 		fprintf(p->out, ": %s\n", report_truncation(c->reason));
 	}
 	if (r->cut_count > p->top)
-		fprintf(p->out, "%10s  %9s   %s more\n", report_count(blocks, more), "...",
-			report_count(stacks, r->cut_count - p->top));
+		fprintf(p->out, "%10s  %9s   %s more\n", format_count(blocks, more), "...",
+			format_count(stacks, r->cut_count - p->top));
 }
 
 static void marks(const struct page *p)
 {
 	const struct model *m = p->report->model;
-	char live[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
 	bool titled = false;
 
 	for (uint32_t id = 1; id < model_mark_limit(m); id++) {
@@ -464,7 +464,7 @@ static void marks(const struct page *p)
 static void threads(const struct page *p)
 {
 	const struct model *m = p->report->model;
-	char live[REPORT_NUMBER];
+	char live[FORMAT_NUMBER];
 	uint32_t limit = model_thread_count(m), shown = 0, known = 0;
 	bool about = model_estimate(m); /* whose the samples are is not known */
 
@@ -478,7 +478,7 @@ static void threads(const struct page *p)
 	row_head(p, "THREAD");
 	for (uint32_t i = 0; i < limit && shown < p->top; i++) {
 		const struct thread *t = model_thread(m, i);
-		char blocks[REPORT_NUMBER], alloc[REPORT_NUMBER];
+		char blocks[FORMAT_NUMBER], alloc[FORMAT_NUMBER];
 
 		if (!t || !t->known)
 			continue;
@@ -497,7 +497,7 @@ static void changes(const struct page *p, const struct export_options *o,
 {
 	const struct mark *from = model_mark(p->report->model, o->from);
 	const struct mark *to = model_mark(p->report->model, o->to);
-	char net[REPORT_NUMBER], born[REPORT_NUMBER], gone[REPORT_NUMBER];
+	char net[FORMAT_NUMBER], born[FORMAT_NUMBER], gone[FORMAT_NUMBER];
 	struct change sum = { 0 };
 	bool about = false;
 

@@ -22,14 +22,14 @@ static bool begin(const struct watch *w, const struct model *m, enum mtw_kind ki
 void export_text_resident(const struct watch *w, const struct model *m, FILE *out)
 {
 	const struct rss *now = model_rss_newest(m);
-	char bytes[REPORT_NUMBER];
+	char bytes[FORMAT_NUMBER];
 
 	if (!begin(w, m, MTW_KIND_MEMORY, "Resident memory, by what it consists of", out) || !now)
 		return;
 	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
 		if (now->bytes[i])
-			fprintf(out, "%10s   %s\n", report_bytes(bytes, now->bytes[i]), report_memory(i));
-	fprintf(out, "%10s   all of it\n", report_bytes(bytes, rss_all(now)));
+			fprintf(out, "%10s   %s\n", format_bytes(bytes, now->bytes[i]), report_memory(i));
+	fprintf(out, "%10s   all of it\n", format_bytes(bytes, rss_all(now)));
 }
 
 void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
@@ -39,7 +39,7 @@ void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
 		{ 600, "younger than 10 min" }, { 3600, "younger than 1 h" }, { UINT32_MAX, "older" },
 	};
 	const struct cohorts *c = model_cohorts(m);
-	char bytes[REPORT_NUMBER], blocks[REPORT_NUMBER];
+	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
 	bool about = model_estimate(m);
 	size_t n = 0, at = 0;
 
@@ -53,8 +53,8 @@ void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
 			sum.bytes += list[at].bytes;
 		}
 		if (sum.blocks)
-			fprintf(out, "%s%9s  %s%8s   %s\n", about ? "~" : " ", report_bytes(bytes, sum.bytes), about ? "~" : " ",
-				report_count(blocks, sum.blocks), steps[k].label);
+			fprintf(out, "%s%9s  %s%8s   %s\n", about ? "~" : " ", format_bytes(bytes, sum.bytes), about ? "~" : " ",
+				format_count(blocks, sum.blocks), steps[k].label);
 	}
 	free(list);
 }

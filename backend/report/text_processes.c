@@ -96,10 +96,10 @@ static size_t make_rows(const struct processes *all, const struct process **sort
 
 static void put_state(const struct process *p, char *text, size_t size)
 {
-	char signal[REPORT_SIGNAL];
+	char signal[FORMAT_SIGNAL];
 
 	if (p->state == PROCESS_SIGNALLED && p->status_known)
-		snprintf(text, size, "%s", report_signal(p->status, signal));
+		snprintf(text, size, "%s", format_signal(p->status, signal));
 	else if (p->state == PROCESS_EXITED && p->status_known)
 		snprintf(text, size, "%s %d", state_words[p->state], p->status);
 	else
@@ -108,15 +108,15 @@ static void put_state(const struct process *p, char *text, size_t size)
 
 static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 {
-	char live[REPORT_NUMBER], peak[REPORT_NUMBER], alloc[REPORT_NUMBER], n[REPORT_NUMBER], state[32];
+	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], alloc[FORMAT_NUMBER], n[FORMAT_NUMBER], state[32];
 	bool none = r->p->state == PROCESS_UNFOLLOWED;
 
 	put_state(r->p, state, sizeof state);
-	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ', none ? "-" : report_bytes(live, r->live),
-		none ? "-" : report_bytes(peak, r->peak), none ? "-" : report_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
+	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ', none ? "-" : format_bytes(live, r->live),
+		none ? "-" : format_bytes(peak, r->peak), none ? "-" : format_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
 	foreign_put(out, r->p->name, strlen(r->p->name));
 	if (r->count > 1)
-		fprintf(out, "  %s processes", report_count(n, r->count));
+		fprintf(out, "  %s processes", format_count(n, r->count));
 	else if (r->p->pid)
 		fprintf(out, " [%d]", r->p->pid);
 	if (r->p->forked)
@@ -143,16 +143,16 @@ static bool has_forks(const struct processes *p)
 static void put_head(const struct processes *p, bool several, FILE *out)
 {
 	struct processes_sum sum;
-	char a[REPORT_NUMBER], live[REPORT_RANGE], n[REPORT_NUMBER], rule[96];
+	char a[FORMAT_NUMBER], live[REPORT_RANGE], n[FORMAT_NUMBER], rule[96];
 
 	processes_total(p, &sum);
 	processes_rule(p, rule, sizeof rule);
-	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", report_count(n, sum.lines), report_bytes(a, sum.sum.alloc_bytes),
+	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", format_count(n, sum.lines), format_bytes(a, sum.sum.alloc_bytes),
 		report_range(live, &sum.bytes), sum.running ? "in those that run" : "at their ends",
 		has_forks(p) ? "; what a fork has from its parent counts once" : "",
 		sum.bytes.least < sum.bytes.most ? ", what it freed was that or its own" : "");
 	if (processes_missed(p))
-		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n", report_count(n, processes_missed(p)));
+		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n", format_count(n, processes_missed(p)));
 	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n%s\n", rule,
 		several ? "A row of several has sums, but for PEAK: that of the largest.\n" : "");
 	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS", "STATE", "PROCESS");
@@ -161,7 +161,7 @@ static void put_head(const struct processes *p, bool several, FILE *out)
 static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *out)
 {
 	struct tree_row more = { 0 };
-	char a[REPORT_NUMBER], b[REPORT_NUMBER], n[REPORT_NUMBER];
+	char a[FORMAT_NUMBER], b[FORMAT_NUMBER], n[FORMAT_NUMBER];
 
 	for (size_t i = from; i < count; i++) {
 		more.count += rows[i].count;
@@ -169,8 +169,8 @@ static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *o
 		more.allocated += rows[i].allocated;
 	}
 	if (more.count)
-		fprintf(out, "%10s %9s %11s %9s   %-13s %s more\n", report_bytes(a, more.live), "...", report_bytes(b, more.allocated), "", "",
-			report_count(n, more.count));
+		fprintf(out, "%10s %9s %11s %9s   %-13s %s more\n", format_bytes(a, more.live), "...", format_bytes(b, more.allocated), "", "",
+			format_count(n, more.count));
 }
 
 void export_tree_text(const struct processes *p, uint32_t shown, FILE *out)

@@ -28,19 +28,6 @@ const char *report_state(uint32_t state, bool known)
 	}
 }
 
-char *report_signal(int number, char *out)
-{
-	const char *name = sigabbrev_np(number);
-
-	if (name)
-		snprintf(out, REPORT_SIGNAL, "SIG%s", name);
-	else if (number >= SIGRTMIN && number <= SIGRTMAX)
-		snprintf(out, REPORT_SIGNAL, "SIGRTMIN+%d", number - SIGRTMIN);
-	else
-		snprintf(out, REPORT_SIGNAL, "signal %d", number);
-	return out;
-}
-
 const char *report_memory(unsigned what)
 {
 	static const char *const words[MTW_MEMORY_COUNT] = {
@@ -106,26 +93,6 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes)
 	return events;
 }
 
-const char *report_bytes(char buf[REPORT_NUMBER], uint64_t bytes)
-{
-	static const char units[] = "BKMGTPE";
-	double v = (double)bytes;
-	int unit = 0;
-
-	if (bytes < 1024) {
-		snprintf(buf, REPORT_NUMBER, "%u", (unsigned)bytes);
-		return buf;
-	}
-	for (; v >= 1024 && units[unit + 1]; unit++)
-		v /= 1024;
-	if (v >= 999.95 && units[unit + 1]) {
-		v /= 1024;
-		unit++;
-	}
-	snprintf(buf, REPORT_NUMBER, "%.1f%c", v, units[unit]);
-	return buf;
-}
-
 static void join(char *buf, size_t size, const char *format, ...) PRINTF(3, 4);
 static void join(char *buf, size_t size, const char *format, ...)
 {
@@ -142,16 +109,16 @@ static void join(char *buf, size_t size, const char *format, ...)
 
 const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size)
 {
-	char n[REPORT_NUMBER];
+	char n[FORMAT_NUMBER];
 
 	buf[0] = '\0';
 	if (f && f->sample)
 		join(buf, size, brief ? "~1 in %s" : "samples every %s (numbers are estimates)",
-		     report_bytes(n, f->sample));
+		     format_bytes(n, f->sample));
 	if (f && f->min_size)
-		join(buf, size, brief ? ">=%s" : "blocks of %s and more", report_bytes(n, f->min_size));
+		join(buf, size, brief ? ">=%s" : "blocks of %s and more", format_bytes(n, f->min_size));
 	if (f && f->max_size)
-		join(buf, size, brief ? "<=%s" : "blocks of %s and less", report_bytes(n, f->max_size));
+		join(buf, size, brief ? "<=%s" : "blocks of %s and less", format_bytes(n, f->max_size));
 	if (f && *f->libs)
 		join(buf, size, brief ? "libs %.40s" : "owners that match %.255s", f->libs);
 	if (f && *f->exclude)
@@ -166,32 +133,10 @@ const char *report_filter(const struct recorded *f, bool brief, char *buf, size_
 
 const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
 {
-	char least[REPORT_NUMBER], most[REPORT_NUMBER];
-	bool one = !strcmp(report_bytes(least, bytes->least), report_bytes(most, bytes->most));
+	char least[FORMAT_NUMBER], most[FORMAT_NUMBER];
+	bool one = !strcmp(format_bytes(least, bytes->least), format_bytes(most, bytes->most));
 
 	snprintf(buf, REPORT_RANGE, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
 	return buf;
 }
 
-const char *report_signed(char buf[REPORT_NUMBER], int64_t bytes)
-{
-	char plain[REPORT_NUMBER];
-
-	report_bytes(plain, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
-	snprintf(buf, REPORT_NUMBER, "%s%.30s", bytes < 0 ? "-" : bytes ? "+" : "", plain);
-	return buf;
-}
-
-const char *report_count(char buf[REPORT_NUMBER], uint64_t n)
-{
-	char digits[24];
-	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
-
-	for (int i = 0; i < len; i++) {
-		if (i && (len - i) % 3 == 0)
-			buf[at++] = ',';
-		buf[at++] = digits[i];
-	}
-	buf[at] = '\0';
-	return buf;
-}

@@ -5,7 +5,7 @@
 #include "app/config.h"
 
 #include "widgets/columns.h"
-#include "widgets/keys.h"
+#include "screen/keys.h"
 #include "app/source.h"
 
 #include <errno.h>

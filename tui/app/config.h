@@ -27,7 +27,7 @@ struct config {
 	enum units units;
 };
 
-/* Read at the first call; keys take effect then (widgets/keys.h). The first wrong line is in *said, which may be NULL. */
+/* Read at the first call; keys take effect then (screen/keys.h). The first wrong line is in *said, which may be NULL. */
 const struct config *config_get(struct err *said);
 /* Writes c, and the keys that are not memtop's own; *path is set, also when that fails: -1 and *err. */
 int config_write(const struct config *c, char *path, size_t size, struct err *err);

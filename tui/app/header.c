@@ -77,7 +77,7 @@ static void add_others(const struct app *a, const struct area *s, struct part *p
 static void add_state(const struct app *a, struct part *parts, size_t *n)
 {
 	const struct figures *f = &a->figures;
-	char clock[32], span[32], signal[REPORT_SIGNAL];
+	char clock[32], span[32], signal[FORMAT_SIGNAL];
 	int loading = watch_loading(a->watch);
 	uint64_t stale = watch_stale_ns(a->watch), live = live_bytes(&f->totals.sum);
 	bool file = watch_target(a->watch)->kind == TARGET_FILE;
@@ -96,7 +96,7 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else if (f->state == MTW_EXITED)
 		add(parts, n, ROLE_HEADER_STRONG, "ENDED at %s", clock);
 	else if (f->state == MTW_SIGNALLED)
-		add(parts, n, ROLE_HEADER_BAD, "KILLED by %s at %s", report_signal(f->status, signal), clock);
+		add(parts, n, ROLE_HEADER_BAD, "KILLED by %s at %s", format_signal(f->status, signal), clock);
 	else if (f->state == MTW_DETACHED)
 		add(parts, n, ROLE_HEADER_STRONG, "DETACHED at %s", clock);
 	else if (f->state == MTW_CUT)

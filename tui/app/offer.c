@@ -29,7 +29,7 @@ static void answered(void *arg, enum prompt_event e, const char *text)
 
 void offer_sampling(struct app *a)
 {
-	char question[96], rate[REPORT_NUMBER];
+	char question[96], rate[FORMAT_NUMBER];
 	double cost;
 	uint64_t sample;
 
@@ -39,6 +39,6 @@ void offer_sampling(struct app *a)
 		return;
 	a->offered = sample;
 	snprintf(question, sizeof question, "The agent takes %.1f %% (limit %.3g %%). y: sample every %s  Esc: every block",
-		 cost, a->budget.percent, report_bytes(rate, sample));
+		 cost, a->budget.percent, format_bytes(rate, sample));
 	prompt_ask(&a->prompt, question, "y", answered, a);
 }

@@ -3,7 +3,7 @@
  * main.c - the verb table. The first word is a verb, or else the whole line is the bare live view:
  * `memtop TARGET`. A verb's own file (cmd_*.c) has its options, its help and its work.
  */
-#include "widgets/keys.h"
+#include "screen/keys.h"
 #include "cli/verbs.h"
 
 #include <errno.h>

@@ -128,7 +128,7 @@ static void keep_budget(struct recording *r)
 {
 	double cost;
 	uint64_t sample;
-	char rate[REPORT_NUMBER], value[32];
+	char rate[FORMAT_NUMBER], value[32];
 
 	if (!watch_live(r->watch) || !budget_exceeded(&r->budget, watch_model(r->watch), &cost, &sample))
 		return;
@@ -136,7 +136,7 @@ static void keep_budget(struct recording *r)
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it samples every %s from now on",
-		     cost, r->budget.percent, report_bytes(rate, sample));
+		     cost, r->budget.percent, format_bytes(rate, sample));
 	} else if (!r->budget_said) {
 		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s", cost,
 		     r->budget.percent, r->allow_sampling ? "to sample less would save nothing more" :

@@ -7,7 +7,7 @@
  */
 #include "screen/term.h"
 
-#include "widgets/keys.h"
+#include "screen/keys.h"
 #include "screen/text.h"
 
 #include <errno.h>

@@ -20,7 +20,7 @@ int term_rows(void);
 int term_columns(void);
 /* The window changed (SIGWINCH): take its new size. */
 void term_resize(void);
-/* Next key (widgets/keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
+/* Next key (screen/keys.h), KEY_NOTHING when none waits; KEY_HANGUP when the terminal is gone. */
 int term_key(void);
 #define KEY_HANGUP (-1)
 /* Takes clicks and the wheel from the terminal, or leaves them to it. */

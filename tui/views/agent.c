@@ -8,7 +8,7 @@
 #include "symbols/debuginfod.h"
 #include "report/coverage.h"
 #include "widgets/page.h"
-#include "report/quality.h"
+#include "query/quality.h"
 #include "report/report.h"
 
 #include <math.h>

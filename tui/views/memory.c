@@ -11,7 +11,7 @@
 #include "widgets/graph.h"
 #include "app/looked.h"
 #include "report/report.h"
-#include "report/runtimes.h"
+#include "owners/runtimes.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -9,7 +9,7 @@
 #ifndef FIGURES_H
 #define FIGURES_H
 
-#include "report/quality.h"
+#include "query/quality.h"
 #include "query/query.h"
 #include "link/watch.h"
 

@@ -11,7 +11,7 @@
 
 #include "screen/draw.h"
 #include "widgets/figures.h"
-#include "widgets/keys.h"
+#include "screen/keys.h"
 
 /* What of the session's time graphs show. */
 struct graph_time {

@@ -13,7 +13,7 @@
 #define VIEW_H
 
 #include "screen/draw.h"
-#include "widgets/keys.h"
+#include "screen/keys.h"
 
 struct app;
 struct view;

@@ -5,7 +5,7 @@
  */
 #include "widgets/prompt.h"
 
-#include "widgets/keys.h"
+#include "screen/keys.h"
 
 #include <string.h>
 

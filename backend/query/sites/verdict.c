@@ -7,8 +7,8 @@
  * most is named, by file and line where these are known. Where the heap does not grow but the process does, that is said.
  */
 #include "query/sites/sites.h"
-#include "report/report.h"
-#include "report/runtimes.h"
+#include "base/format.h"
+#include "owners/runtimes.h"
 
 #include <string.h>
 
@@ -40,7 +40,7 @@ static void span(char out[24], uint64_t ns)
 }
 
 /* "+2.4M" a minute, for "10 min". */
-static void per_minute(struct query *q, struct verdict *v, int64_t total, char number[REPORT_NUMBER + 1], char time[24])
+static void per_minute(struct query *q, struct verdict *v, int64_t total, char number[FORMAT_NUMBER + 1], char time[24])
 {
 	const struct growth *g = &q->sites->growth;
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
@@ -51,7 +51,7 @@ static void per_minute(struct query *q, struct verdict *v, int64_t total, char n
 	v->over_ns = g->end_ns - g->at_ns[0];
 	v->at_ns = g->end_ns;
 	number[0] = '~';
-	report_signed(number + about, v->per_minute);
+	format_signed(number + about, v->per_minute);
 	span(time, v->over_ns);
 }
 
@@ -81,7 +81,7 @@ static bool stopped(struct verdict *v, const struct growth *g)
 {
 	int64_t after = 0, before = 0;
 	size_t last = g->count;
-	char number[REPORT_NUMBER], time[24], flat[24];
+	char number[FORMAT_NUMBER], time[24], flat[24];
 
 	while (last && after + g->whole.net[last - 1] <= STILL_BYTES)
 		after += g->whole.net[--last];
@@ -93,13 +93,13 @@ static bool stopped(struct verdict *v, const struct growth *g)
 	v->word = "GREW";
 	span(time, g->at_ns[last] - g->at_ns[0]);
 	span(flat, g->end_ns - g->at_ns[last]);
-	say(v, "GREW %s in %s, then not for %s", report_signed(number, before), time, flat);
+	say(v, "GREW %s in %s, then not for %s", format_signed(number, before), time, flat);
 	return true;
 }
 
 static void say_step(struct verdict *v, const struct growth *g)
 {
-	char number[REPORT_NUMBER];
+	char number[FORMAT_NUMBER];
 	size_t largest = 0;
 
 	for (size_t i = 0; i < g->count; i++)
@@ -107,7 +107,7 @@ static void say_step(struct verdict *v, const struct growth *g)
 	uint64_t s = g->at_ns[largest + 1] / NS;
 	v->kind = V_STEP;
 	v->word = "STEP";
-	say(v, "STEP %s before %u:%02u:%02u", report_signed(number, g->whole.net[largest]), (unsigned)(s / 3600),
+	say(v, "STEP %s before %u:%02u:%02u", format_signed(number, g->whole.net[largest]), (unsigned)(s / 3600),
 	    (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 }
 
@@ -123,7 +123,7 @@ static void say_rate(struct verdict *v, int kind, const char *word, const char *
 static void say_shape(struct query *q, struct verdict *v, enum shape shape, int64_t steady)
 {
 	const struct growth *g = &q->sites->growth;
-	char number[REPORT_NUMBER + 1], time[24];
+	char number[FORMAT_NUMBER + 1], time[24];
 
 	per_minute(q, v, g->whole.total, number, time);
 	if (shape == SHAPE_STEADY)
@@ -166,7 +166,7 @@ static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 	const struct growth *g = &t->growth;
 	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX), total = g->rss.total;
 	const struct runtime *own = runtime_of(q->m);
-	char number[REPORT_NUMBER + 1], time[24];
+	char number[FORMAT_NUMBER + 1], time[24];
 	uint32_t grew;
 
 	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes, least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
@@ -200,7 +200,7 @@ static void say_growth(struct query *q, struct verdict *v)
 	if (total <= 0 || v->kind == V_RSS_GROWING)
 		return;
 	if (expected > 0 && v->kind != V_FLAT && only_expected(q, total, expected)) {
-		char number[REPORT_NUMBER + 1], time[24];
+		char number[FORMAT_NUMBER + 1], time[24];
 		*v = (struct verdict){ .kind = V_FLAT, .word = "AS EXPECTED", .share_percent = -1 };
 		per_minute(q, v, total, number, time);
 		say(v, "AS EXPECTED %s/min for %s", number, time);
@@ -235,7 +235,7 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 {
 	int status;
 	bool known;
-	char bytes[REPORT_NUMBER], blocks[REPORT_NUMBER], signal[REPORT_SIGNAL];
+	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER], signal[FORMAT_SIGNAL];
 	uint32_t state = model_state(q->m, &status, &known);
 	const struct tally *sum = &model_totals(q->m)->sum;
 	const struct site *top = NULL;
@@ -257,10 +257,10 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 	if (known && state == MTW_EXITED)
 		say(v, " (status %d)", status);
 	else if (known && state == MTW_SIGNALLED)
-		say(v, " (%s)", report_signal(status, signal));
-	say(v, ", %s alive %s in %s block%s", report_bytes(bytes, live_bytes(sum)),
+		say(v, " (%s)", format_signal(status, signal));
+	say(v, ", %s alive %s in %s block%s", format_bytes(bytes, live_bytes(sum)),
 	    state == MTW_CUT ? "where it was cut" : state == MTW_DETACHED ? "when the agent was taken out" : "at the end",
-	    report_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
+	    format_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
 	if (top) {
 		say_share(v, live_bytes(&top->sum), live_bytes(sum));
 		say_site(v, top);

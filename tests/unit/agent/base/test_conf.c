@@ -79,7 +79,7 @@ TEST(run_time_changes)
 	CHECK(mt_conf_set("min_size", "3k", mt_filter_update));
 	CHECK_EQ(mt_conf.min_size, 0);
 	CHECK(!mt_conf_set("libs", "a|b", mt_filter_update));
-	CHECK(mt_conf_set("libs", "a|b("), mt_filter_update);
+	CHECK(mt_conf_set("libs", "a|b(", mt_filter_update));
 	CHECK_STR(mt_conf.libs, "a|b");
 	CHECK(!mt_conf_set("libs", "", mt_filter_update));
 }

@@ -309,7 +309,7 @@ TEST(what_is_left_out_by_size)
 	CHECK(mt_conf_set("min_size", "6k", mt_filter_update) != NULL); /* would leave nothing */
 	CHECK_EQ(mt_conf.min_size, 100);
 	CHECK(mt_conf_set("sample", "often", mt_filter_update) != NULL);
-	CHECK(mt_conf_set("libs", "a(") != NULL, mt_filter_update);
+	CHECK(mt_conf_set("libs", "a(", mt_filter_update) != NULL);
 	CHECK(mt_conf_set("listen", "x", mt_filter_update) != NULL);
 	CHECK(mt_conf_set("nothing", "x", mt_filter_update) != NULL);
 }

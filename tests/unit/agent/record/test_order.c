@@ -7,6 +7,7 @@
  * question (tests.mk); what they need of others is below. The test's threads hand each other nothing themselves.
  */
 #include "check.h"
+#include "hooks/gate.h"
 #include "record/filter.h"
 #include "record/live.h"
 #include "record/slots_fast.h"

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "base/series.h"
+#include "model/series.h"
 
 #include <malloc.h>
 

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "report/runtimes.h"
+#include "owners/runtimes.h"
 
 TEST(runtimes_by_modules)
 {

@@ -4,7 +4,7 @@
  */
 #include "check.h"
 #include "made.h"
-#include "report/quality.h"
+#include "query/quality.h"
 
 #include <math.h>
 

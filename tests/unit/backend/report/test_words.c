@@ -11,31 +11,31 @@ TEST(bytes_have_one_decimal_and_a_unit)
 		{ 1048575, "1.0M" }, { 1048576, "1.0M" }, { 14680064, "14.0M" }, { 1ull << 30, "1.0G" },
 		{ 1000ull << 20, "1.0G" }, { 1ull << 40, "1.0T" }, { UINT64_MAX, "16.0E" },
 	};
-	char buf[REPORT_NUMBER];
+	char buf[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		CHECK_STR(report_bytes(buf, cases[i].bytes), cases[i].text);
+		CHECK_STR(format_bytes(buf, cases[i].bytes), cases[i].text);
 }
 
 TEST(signs_are_always_said)
 {
-	char buf[REPORT_NUMBER];
+	char buf[FORMAT_NUMBER];
 
-	CHECK_STR(report_signed(buf, 0), "0");
-	CHECK_STR(report_signed(buf, 2048), "+2.0K");
-	CHECK_STR(report_signed(buf, -2048), "-2.0K");
-	CHECK_STR(report_signed(buf, INT64_MIN), "-8.0E");
+	CHECK_STR(format_signed(buf, 0), "0");
+	CHECK_STR(format_signed(buf, 2048), "+2.0K");
+	CHECK_STR(format_signed(buf, -2048), "-2.0K");
+	CHECK_STR(format_signed(buf, INT64_MIN), "-8.0E");
 }
 
 TEST(counts_are_grouped)
 {
-	char buf[REPORT_NUMBER];
+	char buf[FORMAT_NUMBER];
 
-	CHECK_STR(report_count(buf, 0), "0");
-	CHECK_STR(report_count(buf, 999), "999");
-	CHECK_STR(report_count(buf, 1000), "1,000");
-	CHECK_STR(report_count(buf, 812004), "812,004");
-	CHECK_STR(report_count(buf, UINT64_MAX), "18,446,744,073,709,551,615");
+	CHECK_STR(format_count(buf, 0), "0");
+	CHECK_STR(format_count(buf, 999), "999");
+	CHECK_STR(format_count(buf, 1000), "1,000");
+	CHECK_STR(format_count(buf, 812004), "812,004");
+	CHECK_STR(format_count(buf, UINT64_MAX), "18,446,744,073,709,551,615");
 }
 
 TEST(every_reason_has_words)
@@ -63,13 +63,13 @@ TEST(formats_are_found)
 
 TEST(signals_have_names)
 {
-	char name[REPORT_SIGNAL];
+	char name[FORMAT_SIGNAL];
 
-	CHECK_STR(report_signal(SIGTERM, name), "SIGTERM");
-	CHECK_STR(report_signal(SIGSEGV, name), "SIGSEGV");
-	CHECK_STR(report_signal(SIGRTMIN, name), "SIGRTMIN+0");
-	CHECK_STR(report_signal(SIGRTMIN + 3, name), "SIGRTMIN+3");
-	CHECK_STR(report_signal(0, name), "signal 0");
-	CHECK_STR(report_signal(-1, name), "signal -1");
-	CHECK_STR(report_signal(1000000000, name), "signal 1000000000");
+	CHECK_STR(format_signal(SIGTERM, name), "SIGTERM");
+	CHECK_STR(format_signal(SIGSEGV, name), "SIGSEGV");
+	CHECK_STR(format_signal(SIGRTMIN, name), "SIGRTMIN+0");
+	CHECK_STR(format_signal(SIGRTMIN + 3, name), "SIGRTMIN+3");
+	CHECK_STR(format_signal(0, name), "signal 0");
+	CHECK_STR(format_signal(-1, name), "signal -1");
+	CHECK_STR(format_signal(1000000000, name), "signal 1000000000");
 }

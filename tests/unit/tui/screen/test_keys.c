@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "check.h"
 
-#include "widgets/keys.h"
+#include "screen/keys.h"
 
 TEST(every_key_string_names_keys)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see base/series.h. Times never go back: a point that is not later than the last replaces
+ * series.c - see model/series.h. Times never go back: a point that is not later than the last replaces
  * it. Thinning is one pass over all points, once in hundreds of ticks; a point that it kept for its
  * distance it keeps the next time, until an older age wants a wider one.
  */
-#include "base/series.h"
+#include "model/series.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
  * test_target.c - the words that name what is watched.
  */
 #include "check.h"
-#include "link/watch.h"
+#include "launch/target.h"
 #include "session/format.h"
 
 #include <sys/socket.h>

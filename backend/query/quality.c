@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.c - see report/quality.h. Where a cut stack ends follows from the call tree: a node that stands
+ * quality.c - see query/quality.h. Where a cut stack ends follows from the call tree: a node that stands
  * for the missing rest is a child of the root, and each of its children is the last known frame of
  * the stacks below it. So counting by module takes a look at these children, not at the stacks.
  */
-#include "report/quality.h"
+#include "query/quality.h"
 
 #include <math.h>
 #include <stdlib.h>

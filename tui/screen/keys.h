@@ -7,7 +7,7 @@
 #define KEYS_H
 
 #include "base/base.h"
-#include "app/request.h"
+#include "screen/request.h"
 
 /* Printable keys are their code points, control keys 1..31 and 127. */
 enum key {
@@ -26,7 +26,7 @@ enum key {
 struct request_info {
 	const char *name;   /* "MARK_NAMED" */
 	enum focus focus;
-	const char *keys;   /* as in app/request.h */
+	const char *keys;   /* as in screen/request.h */
 	const char *brief;
 	const char *help;
 };

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * runtimes.c - see report/runtimes.h.
+ * runtimes.c - see owners/runtimes.h.
  */
-#include "report/runtimes.h"
+#include "owners/runtimes.h"
 
 #include <string.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.c - see widgets/keys.h. The table is app/request.h's; its key strings are parsed once, at first use.
+ * keys.c - see screen/keys.h. The table is screen/request.h's; its key strings are parsed once, at first use.
  */
-#include "widgets/keys.h"
+#include "screen/keys.h"
 
 #include <ctype.h>
 #include <stdlib.h>

@@ -2,11 +2,11 @@
  *
  * target.c - the words that name what is watched; the same for every verb.
  *
- * Declared in link/watch.h. Nothing is guessed: a word that could mean two things is refused with both
+ * Declared in target.h. Nothing is guessed: a word that could mean two things is refused with both
  * ways to say it, so that a script never watches something else than it meant. A session file is known by what it
  * begins with; one that ends in .mtop is meant as one whatever is in it, so that its problem is told.
  */
-#include "link/watch.h"
+#include "launch/target.h"
 
 #include "session/session.h"
 

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * stack_bounds.h - pcs, and which parts of a thread's stack a walk may read.
+ */
+#ifndef MT_STACK_BOUNDS_H
+#define MT_STACK_BOUNDS_H
+
+#include "base/agent.h"
+
+/* Pcs carry this bit when they are exact (interrupted there), not return addresses. */
+#if defined(__x86_64__)
+#define PC_EXACT ((uintptr_t)1 << 63)
+#elif defined(__aarch64__)
+#define PC_EXACT ((uintptr_t)1) /* the upper bits may be an authentication code's; instructions are aligned */
+#else
+#define PC_EXACT ((uintptr_t)0)
+#endif
+
+/* x86-64 Linux: in the ucontext that lies at a signal frame's sp. */
+#define UC_BP 120
+#define UC_SP 160
+#define UC_PC 168
+/* AArch64 Linux: in a ucontext; x1 to x30, sp and the pc follow. */
+#define UC_X0 184
+
+MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
+/* Without an authentication code: a return address may be signed (AArch64); user addresses have 48 bits. */
+MT_INLINE uintptr_t pc_code(uintptr_t pc)
+{
+#if defined(__aarch64__)
+	return pc & (((uintptr_t)1 << 48) - 1);
+#elif defined(__arm__)
+	return pc & ~(uintptr_t)1; /* the Thumb bit */
+#else
+	return pc;
+#endif
+}
+/* The address whose rule is asked for: inside the call instruction. */
+MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
+
+/* Memory that may be read without asking: [lo, hi). */
+struct bounds {
+	uintptr_t lo, hi;
+	bool native; /* the stack that the thread began on: stays as long as the thread */
+};
+
+#define KNOWN 4
+
+struct site; /* unwind/fp_proof.c */
+
+/* The stacks met last, newest first. What is not native holds for one capture only. */
+struct known {
+	struct bounds at[KNOWN];
+	bool foreign; /* one of them is not native */
+	bool spilled; /* one was pushed out */
+	bool main;    /* this thread was seen on the main stack: it has no other native one */
+	uintptr_t proven_sp; /* of the frame that a proven step of this walk led to just now; 0 = none */
+	bool popped;          /* ... and is further out by arguments that the callee takes off */
+	struct site *sites; /* what code without tables says, by return address; NULL until it is needed, or nobody keeps it */
+};
+
+bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain); /* its stack becomes the first */
+bool mt_unwind_reach(struct known *known, uintptr_t addr);  /* the word at addr, outside of the first */
+bool mt_unwind_renew(struct known *known, uintptr_t sp);    /* a capture begins; false: some are gone */
+
+MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
+{
+	return addr >= b->lo && addr < b->hi && b->hi - addr >= sizeof(uintptr_t);
+}
+
+/* The same for an aligned address; bounds are aligned themselves. */
+MT_INLINE bool unwind_word_in(const struct bounds *b, uintptr_t addr)
+{
+	return addr >= b->lo && addr < b->hi;
+}
+
+/* May the word at addr be read? Only a walk that left what it knew pays for the answer. */
+MT_INLINE bool unwind_readable(struct known *known, uintptr_t addr)
+{
+	return likely(unwind_in(&known->at[0], addr)) || mt_unwind_reach(known, addr);
+}
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * format.c - numbers as a person reads them.
+ */
+#include "base/format.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+char *format_signal(int number, char *out)
+{
+	const char *name = sigabbrev_np(number);
+
+	if (name)
+		snprintf(out, FORMAT_SIGNAL, "SIG%s", name);
+	else if (number >= SIGRTMIN && number <= SIGRTMAX)
+		snprintf(out, FORMAT_SIGNAL, "SIGRTMIN+%d", number - SIGRTMIN);
+	else
+		snprintf(out, FORMAT_SIGNAL, "signal %d", number);
+	return out;
+}
+
+const char *format_bytes(char buf[FORMAT_NUMBER], uint64_t bytes)
+{
+	static const char units[] = "BKMGTPE";
+	double v = (double)bytes;
+	int unit = 0;
+
+	if (bytes < 1024) {
+		snprintf(buf, FORMAT_NUMBER, "%u", (unsigned)bytes);
+		return buf;
+	}
+	for (; v >= 1024 && units[unit + 1]; unit++)
+		v /= 1024;
+	if (v >= 999.95 && units[unit + 1]) {
+		v /= 1024;
+		unit++;
+	}
+	snprintf(buf, FORMAT_NUMBER, "%.1f%c", v, units[unit]);
+	return buf;
+}
+
+const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes)
+{
+	char plain[FORMAT_NUMBER];
+
+	format_bytes(plain, bytes < 0 ? -(uint64_t)bytes : (uint64_t)bytes);
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes < 0 ? "-" : bytes ? "+" : "", plain);
+	return buf;
+}
+
+const char *format_count(char buf[FORMAT_NUMBER], uint64_t n)
+{
+	char digits[24];
+	int len = snprintf(digits, sizeof digits, "%llu", (unsigned long long)n), at = 0;
+
+	for (int i = 0; i < len; i++) {
+		if (i && (len - i) % 3 == 0)
+			buf[at++] = ',';
+		buf[at++] = digits[i];
+	}
+	buf[at] = '\0';
+	return buf;
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT
+ *
+ * target.h - the words that name what is watched; the same for every verb. Any thread.
+ *
+ *   TARGET  :PORT | HOST:PORT | @NAME | unix:PATH | -p PID | FILE.mtop
+ */
+#ifndef TARGET_H
+#define TARGET_H
+
+#include "base/base.h"
+
+struct target {
+	enum target_kind { TARGET_TCP, TARGET_ABSTRACT, TARGET_PATH, TARGET_PID, TARGET_FILE } kind;
+	char host[256];
+	char name[512];  /* abstract name, socket path or file */
+	int port, pid;
+	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
+	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
+	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
+	char text[600];  /* as typed: for messages and the header */
+};
+/* Fills *t or says what was wrong with the word, in the sentences of the contract (status 2). */
+int target_parse(const char *word, struct target *t, struct err *err);
+int target_parse_pid(const char *word, struct target *t, struct err *err);
+
+#endif
