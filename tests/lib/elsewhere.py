@@ -201,8 +201,8 @@ class Machine:
         """The agent's own unit tests, on that machine. Those of the live map, of forks and of ends need what qemu-user lacks."""
         if "LONG" not in os.environ:
             raise Skip("LONG=1 only")
-        objects = [o for o in sorted(glob.glob(f"{BUILD}/{self.name}/agent/*/*.o"))
-                   if "/linked/" not in o and not o.endswith("/jemalloc_names.o")]
+        objects = [f"{BUILD}/{self.name}/{c[:-2]}.o" for c in sorted(glob.glob("agent/*/*.c"))
+                   if not c.startswith("agent/linked/") and not c.endswith("/jemalloc_names.c")]
         failed = []
         for name in names:
             program = temporary_folder() + "/" + name

@@ -143,7 +143,7 @@ def t_what_cannot_be():
     trace.argtypes = [ctypes.c_long, ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p]
     assert trace(SEIZE, pid, None, None) == 0, os.strerror(ctypes.get_errno())
     try:
-        refused(pid, "already traced", "t_adb_root")
+        refused(pid, "already traced", "python3")
     finally:
         os.kill(pid, signal.SIGKILL)  # no other signal passes its tracer
     pid = native()

@@ -45,7 +45,7 @@ def said_of(source, *flags, link=LINK, more=(), alone=False):
     folder = temporary_folder()
     done = compiled(folder, source, *flags)
     assert done.returncode == 0, done.stderr
-    objects = [] if alone else [o for o in sorted(glob.glob(f"{BUILT}/agent/*/*.o")) if "/linked/" not in o]
+    objects = [] if alone else [f"{BUILT}/{c[:-2]}.o" for c in sorted(glob.glob("agent/*/*.c")) if not c.startswith("agent/linked/")]
     done = run([*COMPILER, "-shared", "-nostdlib", "-fuse-ld=lld", *link, "-Wl,-z,undefs", "-o", folder + "/agent.so", folder + "/more.o", *objects,
                 f"-L{BUILT}/stub", "-lc", "-ldl", *more])
     assert done.returncode == 0, done.stderr

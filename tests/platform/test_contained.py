@@ -13,9 +13,9 @@ from harness import BUILD, LONG, ROOT, TARGETS, Skip, main, mostly_waits, run, s
 
 KINDS = [f"--profile {profile}{place}{user}" for profile in ("docker", "podman") for place in ("", " --pid1", " --init")
          for user in ("", " --uid 1000")] + ["--profile podman --pid1 --userns", "--profile podman --init --userns --uid 1000"]
-SCRIPTS = ("t_unharmed", "t_server", "t_server_unseen")
-SOME = {"--profile docker --pid1": SCRIPTS, "--profile docker --init --uid 1000": ("t_unharmed", "t_server"),
-        "--profile podman --pid1 --userns": ("t_server", "t_server_unseen"), "--profile podman --uid 1000": ("t_server_unseen",)}
+SCRIPTS = ("unharmed", "server", "server_unseen")
+SOME = {"--profile docker --pid1": SCRIPTS, "--profile docker --init --uid 1000": ("unharmed", "server"),
+        "--profile podman --pid1 --userns": ("server", "server_unseen"), "--profile podman --uid 1000": ("server_unseen",)}
 room = threading.Semaphore(3)  # so many at a time
 
 
@@ -32,7 +32,7 @@ def reachable():
 def contained(script, kind):
     if "--uid" in kind and not reachable():
         raise Skip(f"{BUILD}: not to be reached by other users")
-    p = run([os.path.join(ROOT, "tests", "run", script)], 600, env={**os.environ, "CONTAIN": kind})
+    p = run([os.path.join(ROOT, "tests", "server", f"test_{script}.py")], 600, env={**os.environ, "CONTAIN": kind})
     lines = p.stdout.splitlines()
     passed, failed, skipped = ([x for x in lines if x.startswith(word)] for word in ("PASS ", "FAIL ", "SKIP "))
     say(f"  | {script} {kind}: {len(passed)} passed, {len(failed)} failed, {len(skipped)} do not apply", *("  | " + x for x in skipped))
@@ -47,7 +47,7 @@ def every_case():
                     raise Skip("no namespace may be made here")
                 with room:
                     contained(script, kind)
-            case.__name__ = f"t_{script.removeprefix('t_')}{kind.replace('--profile', '').replace(' --', '_').replace(' ', '_')}"
+            case.__name__ = f"t_{script}{kind.replace('--profile', '').replace(' --', '_').replace(' ', '_')}"
             mostly_waits(case)
 
 

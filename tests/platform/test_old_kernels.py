@@ -6,6 +6,7 @@ Whole tests of other scripts run under such a filter, test and all. Left out are
 kernels have: the status of a process that its parent reaps at once takes a pidfd that tells (6.15).
 """
 import json
+import glob
 import os
 import signal
 import subprocess
@@ -40,7 +41,7 @@ CALLS = {"x86_64": {"madvise": 28, "membarrier": 324, "getrandom": 318}, "aarch6
 
 def under(version, script, names):
     """These tests of another script, each of which must pass."""
-    done = run([OLD, version, os.path.join(ROOT, "tests", "run", script), *names], 280)
+    done = run([OLD, version, *glob.glob(f"{ROOT}/tests/*/test_{script}.py"), *names], 280)
     lines = [line for line in done.stdout.splitlines() if line.startswith(("PASS ", "FAIL ", "SKIP "))]
     bad = [line for line in lines if line.startswith("FAIL ")]
     assert not bad and done.returncode == 0, f"Linux {version}, {script}: {bad or done}"
@@ -66,49 +67,49 @@ def t_it_does_seem_older():
 
 @test
 def t_hooks_and_children():
-    under("4.4", "t_hooks", HOOKS)
-    under("3.10", "t_hooks", [h for h in HOOKS if h != "exec_stays_watched"])  # its program calls execveat itself
+    under("4.4", "hooks", HOOKS)
+    under("3.10", "hooks", [h for h in HOOKS if h != "exec_stays_watched"])  # its program calls execveat itself
 
 
 @test
 def t_server():
-    under("3.10", "t_server", SERVER)
-    under("4.4", "t_server", SERVER)
-    under("5.4", "t_server", SERVER)
+    under("3.10", "server", SERVER)
+    under("4.4", "server", SERVER)
+    under("5.4", "server", SERVER)
 
 
 @test
 def t_server_unseen():
-    under("3.10", "t_server_unseen", UNSEEN)
-    under("4.9", "t_server_unseen", UNSEEN)
+    under("3.10", "server_unseen", UNSEEN)
+    under("4.9", "server_unseen", UNSEEN)
 
 
 @test
 def t_forked_children():
-    under("4.4", "t_forked", FORKED)
+    under("4.4", "forked", FORKED)
 
 
 @test
 def t_exec_without_execveat():
-    under("3.10", "t_forked", FORKED[2:])
+    under("3.10", "forked", FORKED[2:])
 
 
 @test
 def t_real_programs():
-    under("3.10", "t_unharmed", UNHARMED)
-    under("4.4", "t_unharmed", UNHARMED[:3])
+    under("3.10", "unharmed", UNHARMED)
+    under("4.4", "unharmed", UNHARMED[:3])
 
 
 @test
 def t_memory_is_given_back():
     """By the barrier of 4.3, which the one of 4.14 is quicker than."""
-    under("4.4", "t_ebb", ["memory_for_blocks_that_are_gone_is_given_back"])
+    under("4.4", "ebb", ["memory_for_blocks_that_are_gone_is_given_back"])
 
 
 @test
 def t_attach_and_detach():
-    under("4.4", "t_late", ["exact_in_a_program_of_full_relro", "everything_freed_is_everything_seen", "slots_and_pages_are_as_before"])
-    under("3.10", "t_late", ["exact_in_a_lazy_program_that_is_no_pie"])
+    under("4.4", "late", ["exact_in_a_program_of_full_relro", "everything_freed_is_everything_seen", "slots_and_pages_are_as_before"])
+    under("3.10", "late", ["exact_in_a_lazy_program_that_is_no_pie"])
 
 
 @test

@@ -106,7 +106,7 @@ judged() { # file of hooks, flags
 	gcc $agent $2 "-DHOOKS=\"hooks/$1.c\"" -c -o "$out/judged_$1.o" $here/judged.c
 }
 rbp=$(gcc -ffixed-rbp -fsyntax-only -x c /dev/null 2>/dev/null && echo -fomit-frame-pointer -ffixed-rbp -DMT_FIXED_RBP)
-rest=$(ls "$BUILD"/agent/*/*.o | grep -v '/linked/\|/hooks/\(malloc\|cxx\|jemalloc\)\.o$')
+rest=$(ls agent/*/*.c | grep -v '/linked/\|/hooks/\(malloc\|cxx\|jemalloc\)\.c$' | sed "s,\(.*\)c$,$BUILD/\1o,")
 judged malloc "${rbp:--fno-omit-frame-pointer}" && judged cxx "${rbp:--fno-omit-frame-pointer}" &&
 	judged jemalloc -fno-omit-frame-pointer && gcc $agent -c -o "$out/judge.o" $here/judge.c &&
 	gcc -shared -Wl,-z,defs,-z,now -Wl,--version-script=agent/agent.map -o "$out/libjudged.so" $rest \

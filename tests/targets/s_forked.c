@@ -105,6 +105,7 @@ static void waits(void)
 	EXPECT(recvfrom(-1, &byte, 1, 0, NULL, NULL) == -1 && recvmsg(-1, NULL, 0) == -1);
 	EXPECT(waitpid(1, &status, WNOHANG) == -1);
 	sleep(0);
+	usleep(0);
 	nanosleep(&zero, NULL);
 	clock_nanosleep(CLOCK_MONOTONIC, 0, &zero, NULL);
 }

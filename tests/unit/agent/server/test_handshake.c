@@ -33,6 +33,7 @@ static void open_door(int port)
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].index = i;
 	s->scan.viewer = -1;
+	s->door = calloc(1, sizeof(*s->door));
 	CHECK(door_seed(s));
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "t_door.%d", (int)getpid());
 	name_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1));

@@ -131,7 +131,7 @@ TEST(own_facts)
 	attach_facts(getpid(), &f);
 	CHECK(!f.gone && f.pid == f.self && f.group == f.pid && f.parent == getppid() && !f.kernel && f.state == 'R');
 	CHECK(!f.other_user && !f.uid_unmapped && !f.other_network && !f.more_capable && f.dumpable && f.inner == f.pid && !f.shadow_stack);
-	CHECK(!strcmp(f.name, "t_attach_check"));
+	CHECK(!strcmp(f.name, "test_check"));
 	attach_facts(0x7ffffff0, &f);
 	CHECK(f.gone);
 }

@@ -299,7 +299,7 @@ TEST(who_has_an_agent)
 		if (list[i].pid == getpid()) {
 			found++;
 			CHECK_STR(list[i].socket, un.sun_path + 1);
-			CHECK_STR(list[i].name, "t_launch");
+			CHECK_STR(list[i].name, "test_launch");
 		}
 	CHECK_EQ(found, 1);
 	free(list);
