@@ -91,6 +91,7 @@ WHO_LOOKS = [  # what belongs to who looks, not to the program
     (r"\b\d+(\.\d+)? ms\b", "TIME"),  # how long a block lives, as an average over what was seen
     (r"(?<= )[A-Z.] +(?=\S+( *TIME)* *$)", ""),  # an owner's letter
     (r"#", ""),
+    (r"LIVE of TIME", ""),
 ]
 
 
@@ -107,6 +108,9 @@ def body(lines):
         first = next((i for i, line in enumerate(rows) if "RESIDENT" in line), len(rows))
         rows = [re.sub(r"^(.{10} +\S+ +)[-+]?[\d.]+[KMG]? ", r"\1", line) for line in rows[first + 1:]]
         rows = [re.sub(r" +<?\d+ ", " ", line, count=1) if re.match(r"[ >] *[\d.]+[KMG]? +<?\d+ ", line) else line for line in rows]
+    rates = next((line for line in rows if "BYTES/s" in line and "CALLS/s" in line and "TID" in line), None)
+    if rates:  # of Threads: over the last second that this viewer looked
+        rows = [line[:rates.index("BYTES/s") - 2] + " " + line[rates.index("CALLS/s") + 7:] for line in rows]
     if "[5 Marks]" in lines[4]:  # the resident size is that of another second
         rows = [re.sub(r"[\d.]+[KMG](?= +[\d,]+$)", "RSS", line) for line in rows]
     return [plain(line) for line in [lines[1], lines[2], *rows] if plain(line)]

@@ -184,6 +184,12 @@ static const char *verdict(const struct model *m, const struct growth *most, int
 	}
 }
 
+/* Of a program of milliseconds, too. */
+static char *span_words(char *out, uint64_t ns)
+{
+	return ns < 1000000000u ? text_span_short(out, ns) : text_span(out, ns);
+}
+
 static void sentence(const struct memory *m, char *out, size_t size)
 {
 	struct growth g[MTW_MEMORY_COUNT];
@@ -203,7 +209,7 @@ static void sentence(const struct memory *m, char *out, size_t size)
 	bool same = all <= least && -all <= least;
 	n += (size_t)snprintf(out + n, size - n, ", %s %s %s", same ? "the same" : text_bytes_signed(a, all),
 			      m->mark ? "since" : same ? "for" : "in",
-			      m->mark ? since : text_span(b, m->now.time_ns - m->then.time_ns));
+			      m->mark ? since : span_words(b, m->now.time_ns - m->then.time_ns));
 	for (uint32_t i = 0; i < MTW_MEMORY_COUNT; i++)
 		g[i] = (struct growth){ i, (int64_t)(m->now.bytes[i] - m->then.bytes[i]) };
 	qsort(g, MTW_MEMORY_COUNT, sizeof g[0], by_growth);
