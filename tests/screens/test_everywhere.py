@@ -91,7 +91,7 @@ WHO_LOOKS = [  # what belongs to who looks, not to the program
     (r"\b\d+(\.\d+)? ms\b", "TIME"),  # how long a block lives, as an average over what was seen
     (r"(?<= )[A-Z.] +(?=\S+( *TIME)* *$)", ""),  # an owner's letter
     (r"#", ""),
-    (r"LIVE of TIME", ""),
+    (r"(, |  )?\b(LIVE|ages) of TIME", ""),
 ]
 
 
@@ -101,16 +101,28 @@ def plain(line):
     return re.sub(r"\s+", " ", line).strip()
 
 
+def without_columns(rows, titles):
+    """Columns are right-aligned: each ends where its title does, and begins where the title before ends."""
+    head = next((row for row in rows if row.split()[:1] and any(re.search(rf"(?<=\s){re.escape(t)}(?=\s)", row) for t in titles)), "")
+    ends = [m.end() for m in re.finditer(r"\S+", head)]
+    for title, begin, end in [(head[:e].split()[-1], b, e) for b, e in zip([0, *ends], ends)]:
+        if title in titles:
+            rows = [row[:begin] + " " * (end - begin) + row[end:] for row in rows]
+    return rows
+
+
 def body(lines):
     """What a view says of the program: the verdict, the figures' line, and the rows."""
     rows = [line for line in lines[4:-1] if "memtop agent" not in line and "RSS, all" not in line and "│" not in line and "─" not in line]
     if "[7 Memory]" in lines[4]:  # NET, and the sentence above, are since this viewer's first look
         first = next((i for i, line in enumerate(rows) if "RESIDENT" in line), len(rows))
         rows = [re.sub(r"^(.{10} +\S+ +)[-+]?[\d.]+[KMG]? ", r"\1", line) for line in rows[first + 1:]]
+        # The kernel drops pages of files whenever it likes.
+        files = next((i for i, line in enumerate(rows) if "mapped files" in line), len(rows))
+        anonymous = next((i for i, line in enumerate(rows[files:], files) if "shared memory" in line or "thread stacks" in line), files)
+        rows = rows[:files] + rows[anonymous:]
         rows = [re.sub(r" +<?\d+ ", " ", line, count=1) if re.match(r"[ >] *[\d.]+[KMG]? +<?\d+ ", line) else line for line in rows]
-    rates = next((line for line in rows if "BYTES/s" in line and "CALLS/s" in line and "TID" in line), None)
-    if rates:  # of Threads: over the last second that this viewer looked
-        rows = [line[:rates.index("BYTES/s") - 2] + " " + line[rates.index("CALLS/s") + 7:] for line in rows]
+    rows = without_columns(rows, ("BYTES/s", "CALLS/s", "CHURN/s", "LIFE"))  # over the time that this viewer looked
     if "[5 Marks]" in lines[4]:  # the resident size is that of another second
         rows = [re.sub(r"[\d.]+[KMG](?= +[\d,]+$)", "RSS", line) for line in rows]
     return [plain(line) for line in [lines[1], lines[2], *rows] if plain(line)]
