@@ -329,15 +329,15 @@ static void put_notices(struct server *s, struct viewer *v)
 /* Slots and what hangs on them. True: nothing is left. */
 static bool put_slots(struct server *s, struct viewer *v)
 {
-	if (!v->list && !v->list_limit && !batch_list(s, v)) {
+	if (!v->list && !v->list_limit && !encode_slots_list(s, v)) {
 		viewer_error(s, v, MTW_E_BUSY, "the agent is out of memory");
 		return false;
 	}
 	if (v->list)
-		batch_first(s, v, viewer_room(v) / 2);
-	bool swept = batch_sweep(s, v);
+		encode_slots_first(s, v, viewer_room(v) / 2);
+	bool swept = encode_slots_sweep(s, v);
 	if (v->list)
-		batch_first(s, v, viewer_room(v));
+		encode_slots_first(s, v, viewer_room(v));
 	return swept && !v->list && marks_send(s, v) && samples_send(s, v);
 }
 
