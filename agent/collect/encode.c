@@ -71,9 +71,11 @@ static void put_args(struct mtw_out *o, const struct server *s)
 
 static void put_fork(struct mtw_out *o)
 {
-	const struct tally *before = (&mt_before_fork);
+	const struct tally *before = &mt_before_fork;
 
 	mtw_put(o, mt_state_is_fork());
+	if (!mt_state_is_fork())
+		return;
 	mtw_put(o, before->alloc_blocks);
 	mtw_put(o, before->alloc_bytes);
 	mtw_put(o, before->free_blocks);
