@@ -201,7 +201,8 @@ layers: all
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
+		$(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
 	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
@@ -218,13 +219,14 @@ install: all
 			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
 	done
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
-	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
+	install -m 644 tui/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 tui/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
 
 # The man page's list of keys, from the table that the live view has them from.
 man-keys: $(B)/memtop
 	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
-	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/memtop.1
+	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/man/memtop.1
 
 format:
 	clang-format -i $(wildcard $(foreach part,agent backend tui include tests,$(part)/*/*.[ch] $(part)/*/*/*.[ch]))
