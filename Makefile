@@ -4,7 +4,7 @@
 #   make demo       a live view on a leaking program   make install    PREFIX=/usr/local DESTDIR=
 #   make help       all targets
 #
-# Variants: DEBUG=1 (no optimisation, internal checks), ASAN=1 (address and undefined), WERROR=1.
+# Variants: DEBUG=1 (no optimisation, internal checks), ASAN=1 (address and undefined), WERROR=1. V=1 shows the commands.
 
 PREFIX ?= /usr/local
 DESTDIR ?=
@@ -38,6 +38,9 @@ TUI_OBJ := $(TUI_SRC:%.c=$(B)/%.o)
 BACKEND_LIBS := -levent -ldw -lelf -lzstd -liberty -ljansson -lpthread
 TUI_LIBS := -lncursesw -ltinfo -lm
 
+# A build prints a short line a file; V=1 shows the commands.
+say = $(if $(V),,@printf '%-5s %s\n' '$(1)' '$(@:build/release/%=%)' && )
+
 TO_LINK_IN := libmemtop-agent.a libmemtop-wrap.a wrap.flags wrap-jemalloc.flags
 all: $(B)/memtop $(B)/libmemtop-agent.so $(TO_LINK_IN:%=$(B)/%) $(B)/libmemtop.a
 
@@ -47,7 +50,7 @@ endif
 
 $(AGENT_OBJ): $(B)/agent/%.o: agent/%.c | have-libs
 	@mkdir -p $(@D)
-	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # glibc's handlers of cancellation then do without the unwinder that libgcc would bring along.
 $(B)/agent/hooks/spawn.o: AGENT_CFLAGS += -fno-exceptions
@@ -60,14 +63,14 @@ $(B)/agent/hooks/malloc.o $(B)/agent/hooks/cxx.o: AGENT_CFLAGS += $(FIXED_RBP)
 
 $(BACKEND_OBJ): $(B)/backend/%.o: backend/%.c | have-libs
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<
+	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -c -o $@ $<
 
 $(TUI_OBJ): $(B)/tui/%.o: tui/%.c | have-libs
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
+	$(call say,CC)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -c -o $@ $<
 
 $(B)/libmemtop-agent.so: $(AGENT_OBJ) agent/agent.map
-	$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
+	$(call say,LINK)$(CC) $(AGENT_LDFLAGS) -o $@ $(AGENT_OBJ)
 
 # The agent as a part of a program: one object, of which a program takes all or nothing, and whose inner names are
 # nobody else's. libmemtop-agent.a brings a malloc that comes before the C library's; of libmemtop-wrap.a every hook
@@ -84,14 +87,14 @@ OBJCOPY ?= objcopy
 
 $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o: $(B)/agent/linked/%.o: agent/linked/%.c
 	@mkdir -p $(@D)
-	$(CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call say,CC)$(CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 # All of it in one object, changed as said.
 define one_object
 @rm -f $@ $@.o
-$(1) -r -nostdlib -o $@.o $(filter-out %/jemalloc_names.o %/reals_cxx.o,$(filter %.o,$^))
-$(OBJCOPY) $(2) --localize-hidden $@.o
-ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
+$(call say,LINK)$(1) -r -nostdlib -o $@.o $(filter-out %/jemalloc_names.o %/reals_cxx.o,$(filter %.o,$^))
+$(if $(V),,@)$(OBJCOPY) $(2) --localize-hidden $@.o
+$(if $(V),,@)ar rcs $@ $@.o $(filter %/reals_cxx.o,$^)
 endef
 
 # What a program may define itself, too.
@@ -111,14 +114,14 @@ $(B)/libmemtop-wrap.a: $(AGENT_OBJ) $(LINKED_OBJ) $(B)/agent/linked/reals_cxx.o 
 wraps = -Wl$(subst $(space),,$(foreach name,$(1),$(comma)--wrap=$(name)))
 $(B)/wrap.flags: $(AGENT_MAP) Makefile
 	@mkdir -p $(@D)
-	printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
+	@printf '%s\n' -Wl,--eh-frame-hdr -Wl,-u,__wrap_malloc $(call wraps,$(filter-out $(JEMALLOC),$(WRAPPED))) >$@
 
 $(B)/wrap-jemalloc.flags: $(B)/wrap.flags
-	(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
+	@(cat $< && echo $(call wraps,$(JEMALLOC))) >$@
 
 # The same by its files, for tests and benchmarks of what is inside.
 $(B)/agent/inner.a: $(AGENT_OBJ)
-	rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
+	$(call say,AR)rm -f $@ && ar qcs $@ $(filter-out %/jemalloc_names.o,$^) # q: folders have files of one name
 
 # The agent for programs of musl: the same sources; its compiler does not bring the kernel's headers.
 MUSL_CC := musl-gcc -idirafter /usr/include -idirafter /usr/include/$(shell $(CC) -print-multiarch)
@@ -127,15 +130,15 @@ MUSL_CC += $(if $(filter x86_64%,$(shell $(CC) -dumpmachine)),-mtls-dialect=gnu2
 MUSL_OBJ := $(AGENT_SRC:agent/%.c=$(B)/musl/%.o)
 $(MUSL_OBJ): $(B)/musl/%.o: agent/%.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 $(B)/musl/libmemtop-agent.so: $(MUSL_OBJ) agent/agent.map
-	$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
+	$(call say,LINK)$(MUSL_CC) $(AGENT_LDFLAGS) -o $@ $(MUSL_OBJ)
 
 MUSL_LINKED_OBJ := $(LINKED_OBJ:$(B)/agent/%=$(B)/musl/%) $(B)/musl/linked/reals_cxx.o
 $(MUSL_LINKED_OBJ): $(B)/musl/linked/%.o: agent/linked/%.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
+	$(call say,CC)$(MUSL_CC) $(AGENT_CFLAGS) -c -o $@ $<
 
 $(B)/musl/libmemtop-wrap.a: $(MUSL_OBJ) $(MUSL_LINKED_OBJ) agent/agent.map
 	$(call one_object,$(MUSL_CC),$(TO_WRAP))
@@ -166,10 +169,10 @@ arm64-memtop: $(B)/arm64-root
 		$(B)/arm64-memtop/memtop
 
 $(B)/libmemtop.a: $(BACKEND_OBJ)
-	rm -f $@ && ar qcs $@ $(BACKEND_OBJ)
+	$(call say,AR)rm -f $@ && ar qcs $@ $(BACKEND_OBJ)
 
 $(B)/memtop: $(TUI_OBJ) $(B)/libmemtop.a
-	$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
+	$(call say,LINK)$(CC) $(SAN) -o $@ $(TUI_OBJ) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 -include tests/tests.mk
 -include tests/demo/demo.mk
@@ -186,6 +189,9 @@ deps:
 	@tests/deps.sh $(BUILD_DEPS)
 
 have-libs:
+	@tests/deps.sh --say $(BUILD_DEPS)
+
+build-deps:
 	@tests/deps.sh --if-missing $(BUILD_DEPS)
 
 # --- which folder uses which: tests/layers.txt
@@ -195,7 +201,8 @@ layers: all
 
 install: all
 	install -d $(DESTDIR)$(PREFIX)/bin $(DESTDIR)$(PREFIX)/lib/memtop $(DESTDIR)$(PREFIX)/share/memtop/themes \
-		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/include/memtop
+		$(DESTDIR)$(PREFIX)/share/man/man1 $(DESTDIR)$(PREFIX)/share/man/man7 \
+		$(DESTDIR)$(PREFIX)/include/memtop
 	install -m 755 $(B)/memtop $(DESTDIR)$(PREFIX)/bin/memtop
 	install -m 755 $(B)/libmemtop-agent.so $(DESTDIR)$(PREFIX)/lib/memtop/libmemtop-agent.so
 	install -m 644 $(TO_LINK_IN:%=$(B)/%) $(DESTDIR)$(PREFIX)/lib/memtop/
@@ -212,13 +219,14 @@ install: all
 			$(DESTDIR)$(PREFIX)/lib/memtop/android/$$abi/memtop-attach || exit 1; \
 	done
 	install -m 644 themes/*.theme $(DESTDIR)$(PREFIX)/share/memtop/themes/
-	install -m 644 tui/memtop.1 $(DESTDIR)$(PREFIX)/share/man/man1/memtop.1
+	install -m 644 tui/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1/
+	install -m 644 tui/man/*.7 $(DESTDIR)$(PREFIX)/share/man/man7/
 	install -m 644 include/memtop/*.h $(DESTDIR)$(PREFIX)/include/memtop/
 
 # The man page's list of keys, from the table that the live view has them from.
 man-keys: $(B)/memtop
 	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
-	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/memtop.1
+	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/man/memtop.1
 
 format:
 	clang-format -i $(wildcard $(foreach part,agent backend tui include tests,$(part)/*/*.[ch] $(part)/*/*/*.[ch]))
@@ -230,5 +238,5 @@ help:
 	@sed -n 's/^#   //p' Makefile
 	@echo 'make check T=NAME | check-long | layers | bench | bench-unwind | bench-rows | bench-screen | bench-instructions | musl | arm64 | armhf | android | arm64-memtop | deps | format | clean'
 
-.PHONY: all musl arm64 armhf arm64-memtop deps have-libs layers install man-keys format clean help
+.PHONY: all musl arm64 armhf arm64-memtop deps have-libs build-deps layers install man-keys format clean help
 .DEFAULT_GOAL := all

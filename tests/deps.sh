@@ -1,9 +1,12 @@
 #!/bin/sh
 # Install the Debian packages named on the command line that are not there yet.
-# With --if-missing: silent when nothing is missing. Prints the apt line; asks only where there is
-# a terminal and the user is not root; one clear line when it cannot.
-quiet=
-if [ "$1" = --if-missing ]; then quiet=1; shift; fi
+# With --if-missing: silent when nothing is missing. With --say: nothing is installed, a line says what to run. Prints the
+# apt line; asks only where there is a terminal and the user is not root; one clear line when it cannot.
+quiet= say=
+case "$1" in
+--if-missing) quiet=1; shift ;;
+--say) quiet=1 say=1; shift ;;
+esac
 if ! command -v dpkg-query >/dev/null 2>&1; then
 	[ -n "$quiet" ] && exit 0 # not Debian: the compiler will say what is missing
 	echo "memtop: no dpkg on this machine: install the equivalents of: $*" >&2
@@ -16,6 +19,10 @@ done
 if [ -z "$missing" ]; then
 	[ -n "$quiet" ] || echo "nothing missing"
 	exit 0
+fi
+if [ -n "$say" ]; then
+	echo "memtop: packages are missing:$missing; run: make deps" >&2
+	exit 1
 fi
 line="apt-get install -y --no-install-recommends$missing"
 if [ "$(id -u)" = 0 ]; then

@@ -5,7 +5,7 @@ TEST_DEPS := g++ clang valgrind binutils elfutils tmux python3 sqlite3 perl lua5
 	redis-server redis-tools nginx-light gcc-aarch64-linux-gnu libc6-dev-arm64-cross adb openssh-server \
 	openssh-client gdb strace curl qemu-user-static mawk xz-utils libjemalloc2 \
 	musl-tools bubblewrap libcap2-bin gcc-arm-linux-gnueabihf libc6-dev-armhf-cross libclang-rt-dev libjemalloc-dev \
-	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14
+	libgoogle-perftools-dev libmimalloc-dev openjdk-17-jdk-headless lld libc++1-14 libc++abi1-14 mandoc
 
 BT := $(B)/tests
 UNIT_TESTS = $(patsubst %.c,$(B)/%,$(wildcard $(foreach depth,* */*,tests/unit/$(1)/$(depth)/test_*.c)))
@@ -18,31 +18,31 @@ TARGETS_CXX := $(patsubst tests/targets/%.cc,$(BT)/targets/%,$(wildcard tests/ta
 
 $(UNIT_B): $(B)/%: %.c $(B)/libmemtop.a tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -Itests/unit/backend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itests -Itests/unit/backend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
 $(UNIT_A): $(B)/%: %.c $(B)/agent/inner.a tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) -fno-builtin -Iagent -Itests -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 # What threads publish to each other, under ThreadSanitizer, in one piece.
 ORDER_SRC := $(addprefix agent/,record/slots.c unwind/stacks.c base/arena.c base/prim_linux.c record/thread.c base/self.c base/state.c base/wiped.c \
 	hooks/gate.c record/live.c record/live_sampled.c)
 $(UNIT_ORDER): $(B)/%: %.c $(ORDER_SRC) $(wildcard agent/*/*.h) include/memtop/wire.h tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
+	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=thread -fno-builtin -Iinclude -Iagent -Itests -o $@ $< $(ORDER_SRC) -lpthread
 
 $(UNIT_T): $(B)/%: %.c $(B)/memtop tests/check.h
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/cli/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
+	$(call say,LINK)$(CC) $(CFLAGS_ALL) $(SAN) -Ibackend -Itui -Itests -o $@ $< $(filter-out %/cli/main.o,$(TUI_OBJ)) $(B)/libmemtop.a $(TUI_LIBS) $(BACKEND_LIBS)
 
 # Programs with known allocations: nothing may be optimised away.
 $(TARGETS_C): $(BT)/targets/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
+	$(call say,LINK)$(CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
 
 $(TARGETS_CXX): $(BT)/targets/%: tests/targets/%.cc
 	@mkdir -p $(@D)
-	g++ -std=c++17 -O2 -g -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
+	$(call say,CXX)g++ -std=c++17 -O2 -g -Itests $(INSTRUMENT) -o $@ $< -lpthread -ldl
 
 # What the instrument engine is for.
 $(BT)/targets/s_instrument: INSTRUMENT := -finstrument-functions
@@ -58,7 +58,7 @@ $(BT)/targets/s_torture_cxx: INSTRUMENT := -std=c++20 -fno-builtin
 TARGET_LIBS := $(patsubst tests/targets/libs/%.cc,$(BT)/targets/lib%.so,$(wildcard tests/targets/libs/*.cc))
 $(TARGET_LIBS): $(BT)/targets/lib%.so: tests/targets/libs/%.cc tests/targets/libs/owns.h
 	@mkdir -p $(@D)
-	g++ -std=c++17 -O2 -g -fno-builtin -fPIC -shared -o $@ $<
+	$(call say,CXX)g++ -std=c++17 -O2 -g -fno-builtin -fPIC -shared -o $@ $<
 
 # Libraries that late loads: one source, bound in each of the ways that there are; and one that is C++.
 LATE_LIBS := $(addprefix $(BT)/late/liblate_,now.so lazy.so rel.so cxx.so own.so else.so)
@@ -70,13 +70,13 @@ $(BT)/late/liblate_else.so: LATE_LINK := -L$(BT)/late -Wl,--no-as-needed -llate_
 $(BT)/late/liblate_else.so: $(BT)/late/liblate_own.so
 $(BT)/late/liblate_own.so: tests/targets/latelibs/own.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
+	$(call say,LINK)$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
 $(filter-out %cxx.so %own.so,$(LATE_LIBS)): $(BT)/late/liblate_%.so: tests/targets/latelibs/plain.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $< $(LATE_LINK)
+	$(call say,LINK)$(CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $< $(LATE_LINK)
 $(BT)/late/liblate_cxx.so: tests/targets/latelibs/cxx.cc
 	@mkdir -p $(@D)
-	g++ -std=c++17 -O1 -g -fno-builtin -fPIC -shared -o $@ $<
+	$(call say,CXX)g++ -std=c++17 -O1 -g -fno-builtin -fPIC -shared -o $@ $<
 
 # The same program, bound lazily and no PIE; full RELRO is the default of late itself.
 $(BT)/late/late: LATE := -fPIE -pie -Wl,-z,now -Wl,-z,relro
@@ -91,31 +91,31 @@ $(LATE_TARGETS): tests/targets/late.c tests/targets/latelibs/work.h
 PRELOADS := $(patsubst tests/lib/%.c,$(BT)/lib/%.so,$(wildcard tests/lib/*.c))
 $(PRELOADS): $(BT)/lib/%.so: tests/lib/%.c
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
+	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $@ $< -ldl
 
 # What test_musl.py runs: built as its compiler builds, without a table to search .eh_frame by.
 MUSL_TARGETS := $(addprefix $(BT)/musl/,s_attach s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks)
 $(MUSL_TARGETS): $(BT)/musl/%: tests/targets/%.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $<
+	$(call say,LINK)$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $@ $<
 
 $(BT)/musl/late: tests/targets/late.c tests/targets/latelibs/work.h
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -o $@ $<
+	$(call say,LINK)$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -o $@ $<
 
 $(BT)/musl/liblate_now.so: tests/targets/latelibs/plain.c tests/targets/latelibs/work.h
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
+	$(call say,LINK)$(MUSL_CC) $(CSTD) -O1 -g -fno-builtin -fPIC -shared -o $@ $<
 
 $(BT)/musl/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $(@D)
-	$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
+	$(call say,LINK)$(MUSL_CC) $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -ftls-model=initial-exec -shared -o $@ $<
 
 # Java programs, all by one compiler: tests/lib/java.py starts them.
 JAVA_SRC := $(wildcard tests/targets/java/*.java)
 $(BT)/java/built: $(JAVA_SRC)
 	@mkdir -p $(@D)
-	javac -Xlint:all -d $(@D) $(JAVA_SRC)
+	$(call say,JAVAC)javac -Xlint:all -d $(@D) $(JAVA_SRC)
 	@touch $@
 
 # What test_arm64.py and test_armhf.py run.
@@ -123,11 +123,11 @@ CROSS_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_s
 define cross_programs
 $(BT)/$(1)/%: tests/targets/%.c
 	@mkdir -p $$(@D)
-	$(CROSS_$(1))gcc $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $$@ $$< -lpthread -ldl
+	$$(call say,LINK)$(CROSS_$(1))gcc $(CSTD) -O1 -g -fno-builtin -Iinclude -Itests -o $$@ $$< -lpthread -ldl
 
 $(BT)/$(1)/count_preload.so: tests/lib/count_preload.c
 	@mkdir -p $$(@D)
-	$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $$@ $$< -ldl
+	$$(call say,LINK)$(CROSS_$(1))gcc $(CSTD) $(WARN) -O1 -g -fPIC -fno-builtin -fexceptions -ftls-model=initial-exec -shared -o $$@ $$< -ldl
 
 cross-programs: $(1) $(addprefix $(BT)/$(1)/,$(CROSS_PROGRAMS) count_preload.so)
 endef
@@ -139,7 +139,7 @@ FUZZ_SRC := tests/fuzz/wire.c $(wildcard backend/model/*.c backend/owners/*.c ba
 	base/atomic_file.c report/words.c)
 $(BT)/fuzz/wire: $(FUZZ_SRC) $(wildcard backend/*/*.h backend/*/*/*.h) include/memtop/wire.h
 	@mkdir -p $(@D)
-	$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
+	$(call say,LINK)$(CC) $(CSTD) $(WARN) -O1 -g -fsanitize=address,undefined -fno-sanitize-recover=all -Iinclude -Ibackend \
 		-o $@ $(FUZZ_SRC) -lzstd
 
 # What make bench runs: programs/ that are measured or measure, preload/ that is put in front of them.
@@ -153,35 +153,35 @@ BENCH_UNWIND := $(addprefix $(B)/bench/unwind-,plain fp instrument)
 
 $(B)/bench/%: tests/bench/programs/%.c include/memtop/wire.h
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -o $@ $< -lpthread
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -o $@ $< -lpthread
 
 # The synthetic agent of the screen's benchmark.
 $(B)/bench/screen_agent: $(wildcard tests/bench/screen_agent/*.[ch]) include/memtop/wire.h
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -o $@ $(filter %.c,$^)
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -o $@ $(filter %.c,$^)
 
 $(B)/bench/%: tests/bench/programs/%.cc
 	@mkdir -p $(@D)
-	g++ -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
+	$(call say,CXX)g++ -std=c++17 -Wall -Wextra -O2 -g -o $@ $<
 
 $(B)/bench/%.so: tests/bench/preload/%.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -fPIC -shared -o $@ $< -ldl
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -fPIC -shared -o $@ $< -ldl
 
 $(B)/bench/capture.so: tests/bench/preload/forward.c
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -DCAPTURE -fPIC -shared -o $@ $< -ldl -lunwind
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -DCAPTURE -fPIC -shared -o $@ $< -ldl -lunwind
 
 # Captures alone: the agent's own functions, under code built as each engine wants it.
 $(B)/bench/unwind-fp: UNWIND_CODE := -fno-omit-frame-pointer
 $(B)/bench/unwind-instrument: UNWIND_CODE := -finstrument-functions
 $(BENCH_UNWIND): tests/bench/programs/unwind.c $(B)/agent/inner.a
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) $(UNWIND_CODE) -Iagent -o $@ $< $(B)/agent/inner.a -lpthread -ldl -lunwind
 
 $(B)/bench/rows: tests/bench/programs/rows.c $(B)/libmemtop.a
 	@mkdir -p $(@D)
-	$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
+	$(call say,LINK)$(CC) $(BENCH_CFLAGS) -Ibackend -o $@ $< $(B)/libmemtop.a $(BACKEND_LIBS)
 
 bench-programs: $(BENCH_PROGRAMS) $(B)/bench/screen_agent $(BENCH_PRELOADS) $(BENCH_UNWIND) $(B)/bench/rows
 

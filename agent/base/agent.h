@@ -75,11 +75,11 @@ bool mt_arena_owns(uintptr_t start, uintptr_t end); /* range holds agent memory 
 void mt_arena_range(uintptr_t start, size_t bytes, enum part part); /* register a mapping of the agent's */
 
 /* server/dlclose_gate.c: no dlclose while the server looks. */
-bool mt_unloads_hold(uint64_t wait_ns);             /* server; false: one does not end within that time */
-void mt_unloads_release(void);
-void mt_unloads_begin(void);                        /* the hook of dlclose; waits while the server holds them */
-void mt_unloads_end(void);
-void mt_unloads_forked(void);                       /* in a child: nobody is in the middle of one */
+bool mt_dlclose_hold(uint64_t wait_ns);             /* server; false: one does not end within that time */
+void mt_dlclose_release(void);
+void mt_dlclose_begin(void);                        /* the hook of dlclose; waits while the server holds them */
+void mt_dlclose_end(void);
+void mt_dlclose_forked(void);                       /* in a child: nobody is in the middle of one */
 
 /* modules/real.c: the allocator behind us, and blocks served while it is being looked up. */
 struct real {

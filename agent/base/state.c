@@ -79,12 +79,6 @@ bool mt_state_filtered(void)
 	return mt_state_sealed() == SEAL_FILTER;
 }
 
-/* A child of vfork is not; it cannot be told but by its number, which a filter may forbid to ask. */
-bool mt_state_watched(void)
-{
-	return mt_state_sealed() != SEAL_FILTER && mt_prim_getpid() == mt_pid;
-}
-
 bool mt_state_is_pid(int pid)
 {
 	return pid == mt_own_pid;

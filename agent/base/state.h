@@ -36,7 +36,6 @@ void mt_state_seal(enum seal to);                   /* the process gives up righ
 enum seal mt_state_sealed(void);                    /* the highest so far */
 bool mt_state_gave_up(void);                        /* it gave up rights */
 bool mt_state_filtered(void);                       /* ... system calls that it does not make itself may kill it */
-bool mt_state_watched(void);                        /* the caller is mt_pid, not a child in its memory */
 bool mt_state_is_pid(int pid);                      /* that of the process which this memory belongs to: no child of vfork's */
 bool mt_state_is_fork(void);                        /* it came by fork, and has executed nothing since */
 bool mt_state_shares_pages(void);                   /* it came by fork, or has forked: pages may be a relative's, too */

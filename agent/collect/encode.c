@@ -71,9 +71,11 @@ static void put_args(struct mtw_out *o, const struct server *s)
 
 static void put_fork(struct mtw_out *o)
 {
-	const struct tally *before = (&mt_before_fork);
+	const struct tally *before = &mt_before_fork;
 
 	mtw_put(o, mt_state_is_fork());
+	if (!mt_state_is_fork())
+		return;
 	mtw_put(o, before->alloc_blocks);
 	mtw_put(o, before->alloc_bytes);
 	mtw_put(o, before->free_blocks);
@@ -329,15 +331,15 @@ static void put_notices(struct server *s, struct viewer *v)
 /* Slots and what hangs on them. True: nothing is left. */
 static bool put_slots(struct server *s, struct viewer *v)
 {
-	if (!v->list && !v->list_limit && !batch_list(s, v)) {
+	if (!v->list && !v->list_limit && !encode_slots_list(s, v)) {
 		viewer_error(s, v, MTW_E_BUSY, "the agent is out of memory");
 		return false;
 	}
 	if (v->list)
-		batch_first(s, v, viewer_room(v) / 2);
-	bool swept = batch_sweep(s, v);
+		encode_slots_first(s, v, viewer_room(v) / 2);
+	bool swept = encode_slots_sweep(s, v);
 	if (v->list)
-		batch_first(s, v, viewer_room(v));
+		encode_slots_first(s, v, viewer_room(v));
 	return swept && !v->list && marks_send(s, v) && samples_send(s, v);
 }
 

@@ -23,14 +23,14 @@
 #define FRAME_BYTES 256u /* heads of the five frames, and the TOTALS and TICK that follow */
 #define CLASSES 256u
 
-struct batch {
+struct slots_batch {
 	uint32_t node[BATCH_NODES], slot[BATCH_SLOTS], count[BATCH_SLOTS];
 	uint32_t nodes, slots, counts;
 	uint32_t chain[CHAIN_MAX];
 	uint32_t class[CLASSES];
 };
 
-bool batch_init(struct server *s)
+bool encode_slots_init(struct server *s)
 {
 	s->batch = memory_map(sizeof(*s->batch));
 	return s->batch;
@@ -76,7 +76,7 @@ static bool is_proven(node_id id)
 
 static void flush_proven(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 	uint32_t before = 0, n = 0;
 
@@ -97,7 +97,7 @@ static void flush_proven(struct server *s, struct viewer *v)
 
 static void flush_nodes(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 	uint32_t before = 0;
 
@@ -117,7 +117,7 @@ static void flush_nodes(struct server *s, struct viewer *v)
 /* Which of the slots of this batch hold estimates. */
 static void flush_weighed(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 	uint32_t before = 0, n = 0;
 
@@ -139,7 +139,7 @@ static void flush_weighed(struct server *s, struct viewer *v)
 
 static void flush_slots(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 	uint32_t before = 0;
 
@@ -161,7 +161,7 @@ static void flush_slots(struct server *s, struct viewer *v)
 
 static void flush_counts(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	struct mtw_out o = { s->scratch, s->scratch + SCRATCH_BYTES, false };
 	uint32_t before = 0;
 
@@ -189,7 +189,7 @@ static void flush(struct server *s, struct viewer *v)
 	flush_counts(s, v);
 }
 
-static size_t waiting(const struct batch *b)
+static size_t waiting(const struct slots_batch *b)
 {
 	return (size_t)b->nodes * NODE_BYTES + b->slots * SLOT_BYTES + b->counts * COUNT_BYTES + FRAME_BYTES;
 }
@@ -223,7 +223,7 @@ static bool put_module(struct server *s, struct viewer *v, uint32_t id)
 }
 
 /* Whatever is new, and what changed in rounds like the threads'. */
-void batch_modules(struct server *s, struct viewer *v)
+void encode_slots_modules(struct server *s, struct viewer *v)
 {
 	if (v->module_at == 0) {
 		if (s->module_pass <= v->module_pass)
@@ -263,7 +263,7 @@ static bool have_module(struct server *s, struct viewer *v, node_id id)
 /* The unknown part of a path into the batch. False: not within `room`; nothing was added. */
 static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t room)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	uint32_t n = 0;
 
 	for (node_id id = leaf; id && !bit_get(v->node_known, id); id = mt_stacks_node(id)->parent) {
@@ -292,7 +292,7 @@ static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t ro
 /* One slot with whatever it needs. False: not within the room that is left. */
 static bool add_slot(struct server *s, struct viewer *v, slot_id id, const struct sum *sum, size_t room)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	bool known = bit_get(v->slot_known, id);
 
 	if (b->counts == BATCH_SLOTS || b->slots == BATCH_SLOTS)
@@ -322,9 +322,9 @@ static unsigned class_of(const struct sum *sum)
 	return top * 4 + (top >= 2 ? (unsigned)(live >> (top - 2)) & 3 : (unsigned)(live << (2 - top)) & 3);
 }
 
-bool batch_list(struct server *s, struct viewer *v)
+bool encode_slots_list(struct server *s, struct viewer *v)
 {
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 	uint32_t at = 0;
 
 	v->list_limit = s->slot_limit ? s->slot_limit : 1;
@@ -362,9 +362,9 @@ static void end_list(struct server *s, struct viewer *v)
 			v->clean[id / SUM_GROUP] = v->swept = 0;
 }
 
-void batch_first(struct server *s, struct viewer *v, size_t room)
+void encode_slots_first(struct server *s, struct viewer *v, size_t room)
 {
-	batch_modules(s, v);
+	encode_slots_modules(s, v);
 	size_t have = viewer_room(v);
 	room = room < have ? room : have;
 	uint64_t limit = v->produced + room;
@@ -392,7 +392,7 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 {
 	slot_id id = g * SUM_GROUP;
 	uint64_t limit = v->produced + viewer_room(v);
-	struct batch *b = s->batch;
+	struct slots_batch *b = s->batch;
 
 	for (unsigned i = 0; i < SUM_GROUP; i++, id++) {
 		const struct sum *sum = sums_at(s, id);
@@ -411,12 +411,12 @@ static bool sweep_group(struct server *s, struct viewer *v, uint32_t g)
 	return true;
 }
 
-bool batch_sweep(struct server *s, struct viewer *v)
+bool encode_slots_sweep(struct server *s, struct viewer *v)
 {
 	uint32_t groups = (s->slot_limit + SUM_GROUP - 1) / SUM_GROUP;
 	bool done = true;
 
-	batch_modules(s, v);
+	encode_slots_modules(s, v);
 	if (v->swept == s->pass)
 		return v->module_at == 0;
 	if (v->sweep >= groups)

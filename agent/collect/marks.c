@@ -101,12 +101,12 @@ static void merge_into_next(struct server *s, struct mark *m)
 {
 	struct mark *to = neighbour(s, m->id, 1);
 
-	if (to && !kept_merge(&m->kept, &to->kept, &s->mark_bytes)) {
+	if (to && !snapshot_merge(&m->kept, &to->kept, &s->mark_bytes)) {
 		to->flags |= MTW_MARK_TOTALS_ONLY;
 		to->changed = ++s->mark_serial;
-		kept_forget(&to->kept, &s->mark_bytes);
+		snapshot_forget(&to->kept, &s->mark_bytes);
 	}
-	kept_forget(&m->kept, &s->mark_bytes);
+	snapshot_forget(&m->kept, &s->mark_bytes);
 }
 
 /* Beyond mark_memory the oldest keep their totals only. */
@@ -140,7 +140,7 @@ uint32_t marks_set(struct server *s, const char *name, const char *who, uint64_t
 	m->then = s->totals;
 	memcpy(m->set_by, who, cut(who, MTW_NAME_MAX));
 	give_name(s, m, name);
-	if (!kept_take(s, &m->kept, since, epoch, leave_to_next, m, &s->mark_bytes))
+	if (!snapshot_take(s, &m->kept, since, epoch, leave_to_next, m, &s->mark_bytes))
 		m->flags |= MTW_MARK_TOTALS_ONLY;
 	m->changed = ++s->mark_serial;
 	stay_within_memory(s);
@@ -200,7 +200,7 @@ bool marks_send(struct server *s, struct viewer *v)
 		/* Its frame went out first, else there was no room for that either. */
 		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
 			continue;
-		if (v->mark_sent[id] != m->changed || !kept_send(s, v, MTW_MARK_LIVE, id, &m->kept, &v->mark_at))
+		if (v->mark_sent[id] != m->changed || !snapshot_send(s, v, MTW_MARK_LIVE, id, &m->kept, &v->mark_at))
 			return false;
 		v->mark_live[id] = 1 + m->kept.version;
 	}

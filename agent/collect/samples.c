@@ -51,8 +51,8 @@ static void merge_into_next(struct samples *t, uint32_t i)
 
 	to->low_bytes = from->low_bytes < to->low_bytes ? from->low_bytes : to->low_bytes;
 	to->fall_bytes = from->fall_bytes > to->fall_bytes ? from->fall_bytes : to->fall_bytes;
-	t->totals_only |= !kept_merge(&from->kept, &to->kept, &t->bytes);
-	kept_forget(&from->kept, &t->bytes);
+	t->totals_only |= !snapshot_merge(&from->kept, &to->kept, &t->bytes);
+	snapshot_forget(&from->kept, &t->bytes);
 	to->sent &= from->sent; /* a viewer that has both merges them itself */
 }
 
@@ -94,7 +94,7 @@ static void stay_within_memory(struct samples *t)
 	if (t->bytes <= mt_conf.mark_memory / 2 && !t->totals_only)
 		return;
 	for (uint32_t i = 0; i < t->count; i++)
-		kept_forget(&t->sample[i].kept, &t->bytes);
+		snapshot_forget(&t->sample[i].kept, &t->bytes);
 	t->totals_only = true;
 }
 
@@ -115,7 +115,7 @@ static void take(struct server *s, uint64_t live)
 	p->rss_bytes = s->rss_bytes;
 	t->low_bytes = t->peak_bytes = live;
 	t->fall_bytes = 0;
-	if (!t->totals_only && !kept_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
+	if (!t->totals_only && !snapshot_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
 		t->totals_only = true;
 	stay_within_memory(t);
 	t->next_ns = place_of_next(s->pass_ns, t->interval_ns);
@@ -169,7 +169,7 @@ bool samples_send(struct server *s, struct viewer *v)
 		struct sample *p = &t->sample[i];
 		if (!p->kept.live || p->sent & 1u << v->index)
 			continue;
-		if (!kept_send(s, v, MTW_SAMPLE_LIVE, p->serial, &p->kept, &v->sample_at))
+		if (!snapshot_send(s, v, MTW_SAMPLE_LIVE, p->serial, &p->kept, &v->sample_at))
 			return false;
 		p->sent |= 1u << v->index;
 	}

@@ -103,7 +103,7 @@ struct thread_row {
 };
 
 /* What was alive by slot at an instant, where it differs from the instant before: collect/slot_snapshots.c. */
-struct kept {
+struct snapshot {
 	uint8_t *live;                /* varints: +slot, blocks, bytes; NULL = none */
 	size_t bytes, mapped;
 	uint32_t pass;                /* sums of this pass were kept */
@@ -116,7 +116,7 @@ struct mark {
 	uint32_t changed;             /* serial of the last change, for viewers */
 	uint64_t epoch, time_ns, rss_bytes;
 	struct tally then;            /* of slots with epoch <= this one */
-	struct kept kept;
+	struct snapshot kept;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 };
 
@@ -125,7 +125,7 @@ struct sample {
 	uint32_t sent;                /* bit by viewer: it has `kept` whole */
 	uint64_t time_ns, live_bytes, rss_bytes;
 	uint64_t low_bytes, fall_bytes; /* of live, since the sample before: lowest, largest way down */
-	struct kept kept;
+	struct snapshot kept;
 };
 
 struct samples {
@@ -191,7 +191,7 @@ struct socket_file {
 };
 
 /* What a process may, by /proc/PID/status. */
-struct rights {
+struct privileges {
 	uint32_t uid[3], gid[3];      /* real, effective, saved */
 	uint32_t groups, group[64];
 	uint64_t inheritable, permitted, effective, bounding; /* capabilities */
@@ -206,7 +206,7 @@ struct last_scan {
 	size_t len;
 };
 
-struct door;
+struct handshakes;
 
 struct server {
 	/* set by the target before the server starts, then immutable */
@@ -231,7 +231,7 @@ struct server {
 	uint64_t listen_next_ns;
 	bool over;                    /* the target is gone, or we leave it; state is final */
 	bool announced;               /* ... by a thread of the target, which waits for the last frames */
-	bool released;                /* life_release() was called */
+	bool released;                /* target_release() was called */
 	bool lingers;                 /* over, and memtop may still come for the final state: server/linger.c */
 	bool last_taken;              /* a viewer has it */
 	uint64_t linger_until_ns;
@@ -241,7 +241,7 @@ struct server {
 	uint64_t limit_next_ns;       /* the limit of processor time is moved on then */
 	bool exec_pending, kcmp_works;
 	unsigned strange;             /* looks in a row at which the target's memory seemed not to be ours */
-	struct rights rights;         /* the target's, as we followed them */
+	struct privileges rights;         /* the target's, as we followed them */
 	uint64_t root[2];             /* device and number of its root directory at the start, if root_seen */
 	bool root_seen, root_settled; /* settled: it cannot change any more */
 	bool sealed;                  /* no path, no new socket, no other process: server/privileges.c */
@@ -296,16 +296,16 @@ struct server {
 	struct last_scan last[LAST_SCANS]; /* of the final state */
 	struct cohorts *last_cohorts; /* MTW_SCAN_COHORTS likewise; NULL = none */
 
-	struct door *door;            /* server/handshake.c */
+	struct handshakes *door;            /* server/handshake.c */
 	struct viewer viewer[VIEWERS_MAX];
 	uint8_t *scratch;             /* SCRATCH_BYTES */
-	struct batch *batch;
+	struct slots_batch *batch;
 	struct tcb *tcb;
 };
 
 /* server/loop.c */
-int serve_main(void *arg);                          /* never returns to the target's code */
-bool serve_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
+int loop_main(void *arg);                          /* never returns to the target's code */
+bool loop_prepare(struct server *s);              /* before it starts: its memory; false: there is none */
 /* Private memory of the server; NULL. Before it runs for its starter, then for the server alone: the list has no lock. */
 void *memory_map(size_t bytes);
 /* False: not all of them, the list is broken. */
@@ -315,14 +315,14 @@ bool memory_owns(uintptr_t start, uintptr_t end);     /* overlaps one of them */
 void memory_release(void);                           /* target: all of them, of a server that is gone */
 void memory_forget(void);                            /* in a forked child: they are copies now */
 uint64_t server_now(void);                           /* ns since the agent started */
-void serve_tick(struct server *s, bool all);        /* take everything, then tell viewers */
+void loop_tick(struct server *s, bool all);        /* take everything, then tell viewers */
 
 /* server/seccomp_probe.c */
 /*
  * Target: would a filter of system calls end the server? *changes_kill is set, which was false: only for a change of
  * its user.
  */
-bool probe_kills(bool *changes_kill);
+bool seccomp_probe_kills(bool *changes_kill);
 
 /* server/listen.c */
 bool listen_parse(struct server *s);                /* target side: names from the options, or says why not */
@@ -335,9 +335,9 @@ const char *listen_refuses(int fd);                 /* Unix sockets: why this pe
 void descriptors_close(void);              /* every one of the caller's table: what the server inherited */
 
 /* server/target_exit.c */
-void life_begin(struct server *s);
-bool life_check(struct server *s, bool second);     /* true: the target is gone, state is set */
-void life_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
+void target_begin(struct server *s);
+bool target_check(struct server *s, bool second);     /* true: the target is gone, state is set */
+void target_release(struct server *s);                /* leave the dead target's memory: goes on as another process */
 
 /* server/linger.c */
 void linger_tell(struct server *s);                 /* the board: figures so far */
@@ -345,17 +345,17 @@ void linger_begin(struct server *s, bool anybody);  /* ... the last ones; the ta
 void linger_check(struct server *s, uint64_t now);
 
 /* server/privileges.c */
-void rights_begin(struct server *s);
-void rights_follow(struct server *s);               /* the target's rights become the server's, or it seals itself */
-bool rights_over_target(const struct server *s);    /* the kernel shows us all of its /proc, of a zombie's, too */
+void privileges_begin(struct server *s);
+void privileges_follow(struct server *s);               /* the target's rights become the server's, or it seals itself */
+bool privileges_over_target(const struct server *s);    /* the kernel shows us all of its /proc, of a zombie's, too */
 
 /* server/detach.c */
-void leave_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
-bool leave_check(struct server *s);                 /* true: hooks are out, state is set */
-void leave_memory(struct server *s);                /* last of all: what nobody needs before the next session */
+void detach_ask(struct server *s, struct viewer *v); /* MTW_DETACH of the agent */
+bool detach_check(struct server *s);                 /* true: hooks are out, state is set */
+void detach_memory(struct server *s);                /* last of all: what nobody needs before the next session */
 
 /* server/coverage.c */
-void hooked_look(void);                             /* attached: which modules' calls come to us; unloads are held */
+void coverage_look(void);                             /* attached: which modules' calls come to us; unloads are held */
 
 /* collect/proc.c */
 long proc_read(int pid, const char *file, char *buf, size_t size); /* bytes, NUL-terminated; < 0 */
@@ -389,11 +389,11 @@ void encode_pump(struct server *s, struct viewer *v, bool tick);
 void encode_hello(struct server *s, struct viewer *v);
 
 /* collect/encode_slots.c: slots and their paths, in frames sorted by id */
-bool batch_init(struct server *s);
-bool batch_list(struct server *s, struct viewer *v);  /* first state; false = out of memory */
-void batch_first(struct server *s, struct viewer *v, size_t room); /* more of the first state */
-bool batch_sweep(struct server *s, struct viewer *v); /* what changed; true = nothing is left */
-void batch_modules(struct server *s, struct viewer *v);
+bool encode_slots_init(struct server *s);
+bool encode_slots_list(struct server *s, struct viewer *v);  /* first state; false = out of memory */
+void encode_slots_first(struct server *s, struct viewer *v, size_t room); /* more of the first state */
+bool encode_slots_sweep(struct server *s, struct viewer *v); /* what changed; true = nothing is left */
+void encode_slots_modules(struct server *s, struct viewer *v);
 MT_INLINE bool bit_get(const uint64_t *map, uint32_t i) { return map[i >> 6] >> (i & 63) & 1; }
 MT_INLINE void bit_set(uint64_t *map, uint32_t i) { map[i >> 6] |= 1ull << (i & 63); }
 
@@ -408,10 +408,10 @@ bool marks_send(struct server *s, struct viewer *v); /* MARK_LIVE; true = nothin
 /* collect/slot_snapshots.c: `total` counts the bytes of the chain */
 typedef void (*kept_later)(struct server *s, void *arg, slot_id id, const struct sum *sum);
 /* What changed since the pass `since`. `later` gets the slots of epochs after `epoch`, which have no entry. False: no memory. */
-bool kept_take(struct server *s, struct kept *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total);
-bool kept_merge(struct kept *older, struct kept *to, size_t *total); /* `older` stays as it is; false: no memory, `to` is wrong */
-void kept_forget(struct kept *k, size_t *total);
-bool kept_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct kept *k, struct kept_at *at); /* false: no room yet */
+bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total);
+bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total); /* `older` stays as it is; false: no memory, `to` is wrong */
+void snapshot_forget(struct snapshot *k, size_t *total);
+bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct snapshot *k, struct snapshot_at *at); /* false: no room yet */
 
 /* collect/samples.c */
 bool samples_init(struct server *s);

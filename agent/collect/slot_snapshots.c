@@ -58,7 +58,7 @@ static void walk(struct server *s, struct taking *t)
 	}
 }
 
-static bool keep(struct kept *k, const uint8_t *buf, size_t len, size_t *total)
+static bool keep(struct snapshot *k, const uint8_t *buf, size_t len, size_t *total)
 {
 	/* An empty one is kept as well: it says that nothing changed since the one before. */
 	k->mapped = len ? len : 1;
@@ -71,7 +71,7 @@ static bool keep(struct kept *k, const uint8_t *buf, size_t len, size_t *total)
 	return true;
 }
 
-void kept_forget(struct kept *k, size_t *total)
+void snapshot_forget(struct snapshot *k, size_t *total)
 {
 	if (!k->live)
 		return;
@@ -81,7 +81,7 @@ void kept_forget(struct kept *k, size_t *total)
 	k->bytes = k->mapped = 0;
 }
 
-bool kept_take(struct server *s, struct kept *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total)
+bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total)
 {
 	struct taking count = { .since = since, .epoch = epoch }, t = count;
 
@@ -116,7 +116,7 @@ static bool next_entry(struct mtw_in *in, struct entry *e)
 }
 
 /* Both, by slot; the newer one's where both have it. */
-static void overlay(const struct kept *older, const struct kept *newer, struct mtw_out *o)
+static void overlay(const struct snapshot *older, const struct snapshot *newer, struct mtw_out *o)
 {
 	struct mtw_in a = { older->live, older->live + older->bytes, false };
 	struct mtw_in b = { newer->live, newer->live + newer->bytes, false };
@@ -139,7 +139,7 @@ static void overlay(const struct kept *older, const struct kept *newer, struct m
 	}
 }
 
-bool kept_merge(struct kept *older, struct kept *to, size_t *total)
+bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total)
 {
 	size_t size = older->bytes + to->bytes + 64;
 
@@ -150,7 +150,7 @@ bool kept_merge(struct kept *older, struct kept *to, size_t *total)
 		return false;
 	struct mtw_out o = { buf, buf + size, false };
 	overlay(older, to, &o);
-	kept_forget(to, total);
+	snapshot_forget(to, total);
 	bool ok = keep(to, buf, (size_t)(o.at - buf), total);
 	to->version++;
 	memory_unmap(buf, size);
@@ -158,7 +158,7 @@ bool kept_merge(struct kept *older, struct kept *to, size_t *total)
 }
 
 /* One part of k's entries from where this viewer stands. False: no room. */
-static bool send_part(struct server *s, struct viewer *v, unsigned type, const struct kept *k, struct kept_at *at)
+static bool send_part(struct server *s, struct viewer *v, unsigned type, const struct snapshot *k, struct snapshot_at *at)
 {
 	size_t room = viewer_room(v);
 	struct mtw_in in = { k->live + at->offset, k->live + k->bytes, false };
@@ -192,10 +192,10 @@ static bool send_part(struct server *s, struct viewer *v, unsigned type, const s
 	return true;
 }
 
-bool kept_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct kept *k, struct kept_at *at)
+bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct snapshot *k, struct snapshot_at *at)
 {
 	if (at->id != id || at->version != k->version || at->whole)
-		*at = (struct kept_at){ .id = id, .version = k->version };
+		*at = (struct snapshot_at){ .id = id, .version = k->version };
 	while (!at->whole)
 		if (!send_part(s, v, type, k, at))
 			return false;

@@ -26,7 +26,7 @@ struct scan_request {                /* that waits for its turn: collect/scan.c 
 	uint64_t *slots;              /* bitmap, NULL = all */
 };
 
-struct kept_at {                     /* how far one is sent: collect/slot_snapshots.c */
+struct snapshot_at {                     /* how far one is sent: collect/slot_snapshots.c */
 	uint32_t id, version, slot;
 	size_t offset;
 	bool whole;
@@ -62,7 +62,7 @@ struct viewer {
 	uint64_t loss[MTW_LOSS_COUNT][2];
 	uint32_t *mark_sent;          /* [MTW_MARKS_MAX] serial of the change that was sent */
 	uint32_t *mark_live;          /* [MTW_MARKS_MAX] 1 + live_version that was sent whole */
-	struct kept_at mark_at, sample_at;
+	struct snapshot_at mark_at, sample_at;
 	uint32_t samples_sent;        /* 1 + the number of the list that was sent */
 
 	uint64_t *slot_known, *node_known;   /* bitmaps */

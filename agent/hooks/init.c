@@ -388,7 +388,7 @@ void mt_init_forked(void)
 	mt_forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, mt_forked_ns, memory_order_relaxed);
 	atomic_store_explicit(&mt_state, AGENT_DORMANT, memory_order_release);
-	mt_unloads_forked();
+	mt_dlclose_forked();
 	mt_unwind_forked();
 	mt_thread_fork_child();
 	mt_slots_forked();

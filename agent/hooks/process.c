@@ -117,9 +117,9 @@ MT_EXPORT int dlclose(void *handle)
 {
 	found();
 	mt_maps_invalidate();
-	mt_unloads_begin();
+	mt_dlclose_begin();
 	int rc = real_dlclose ? real_dlclose(handle) : -1;
-	mt_unloads_end();
+	mt_dlclose_end();
 	mt_maps_invalidate();
 	return rc;
 }

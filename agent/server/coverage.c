@@ -136,7 +136,7 @@ static void ask_again(void)
 	seen = on;
 }
 
-void hooked_look(void)
+void coverage_look(void)
 {
 	if (!mt_state_attached() || atomic_load(&mt_state) != AGENT_ON)
 		return;

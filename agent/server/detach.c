@@ -13,7 +13,7 @@
 #define LEAVE_PATIENCE_NS (3 * SECOND)
 #define UNLOAD_PATIENCE_NS SECOND
 
-void leave_ask(struct server *s, struct viewer *v)
+void detach_ask(struct server *s, struct viewer *v)
 {
 	if (!mt_state_attached()) {
 		viewer_error(s, v, MTW_E_DETACH,
@@ -30,16 +30,16 @@ void leave_ask(struct server *s, struct viewer *v)
 /* False: not now, a library is being loaded or unloaded. */
 static bool take_hooks_out(struct rebound *done)
 {
-	if (atomic_load(&mt_state) != AGENT_ON || !mt_unloads_hold(UNLOAD_PATIENCE_NS))
+	if (atomic_load(&mt_state) != AGENT_ON || !mt_dlclose_hold(UNLOAD_PATIENCE_NS))
 		return false;
 	atomic_store(&mt_state, AGENT_OFF);
 	mt_thread_retire_all();
 	*done = mt_rebind_out(mt_hooks.hook, mt_hooks.count);
-	mt_unloads_release();
+	mt_dlclose_release();
 	return true;
 }
 
-bool leave_check(struct server *s)
+bool detach_check(struct server *s)
 {
 	char text[NOTICE_MAX];
 	struct rebound done = { .slots = 0 };
@@ -94,7 +94,7 @@ static void drop_mapping(void *arg, enum part part, uintptr_t start, uintptr_t e
 		mt_prim_drop((void *)(start + page), end - start - page);
 }
 
-void leave_memory(struct server *s)
+void detach_memory(struct server *s)
 {
 	mt_live_restart();
 	memory_each(drop_mapping, s);

@@ -20,12 +20,12 @@
 
 static _Atomic uint32_t xunloads; /* HELD, and how many are under way */
 
-bool mt_unloads_hold(uint64_t wait_ns)
+bool mt_dlclose_hold(uint64_t wait_ns)
 {
 	atomic_fetch_or(&xunloads, HELD);
 	for (uint64_t waited = 0; atomic_load(&xunloads) != HELD; waited += PAUSE_NS) {
 		if (waited >= wait_ns) {
-			mt_unloads_release();
+			mt_dlclose_release();
 			return false;
 		}
 		mt_prim_sleep(PAUSE_NS);
@@ -33,7 +33,7 @@ bool mt_unloads_hold(uint64_t wait_ns)
 	return true;
 }
 
-void mt_unloads_release(void)
+void mt_dlclose_release(void)
 {
 	atomic_fetch_and(&xunloads, ~HELD);
 }
@@ -42,7 +42,7 @@ void mt_unloads_release(void)
  * One within another's destructor makes the server wait for both, until it gives up. Under a filter of system calls
  * there is no waiting: then the server reads at its own risk, as it does where libc unloads.
  */
-void mt_unloads_begin(void)
+void mt_dlclose_begin(void)
 {
 	uint64_t since = 0;
 
@@ -50,7 +50,7 @@ void mt_unloads_begin(void)
 		if (!since)
 			since = mt_prim_now_ns();
 		if (!mt_server_alive() || mt_prim_now_ns() - since > PATIENCE_NS) {
-			mt_unloads_release();
+			mt_dlclose_release();
 			return;
 		}
 		atomic_fetch_sub(&xunloads, 1);
@@ -58,12 +58,12 @@ void mt_unloads_begin(void)
 	}
 }
 
-void mt_unloads_end(void)
+void mt_dlclose_end(void)
 {
 	atomic_fetch_sub(&xunloads, 1);
 }
 
-void mt_unloads_forked(void)
+void mt_dlclose_forked(void)
 {
 	atomic_store(&xunloads, 0);
 }

@@ -43,7 +43,7 @@ static long read_random(uint8_t *to, long len)
 	return n;
 }
 
-bool door_seed(struct server *s)
+bool handshake_seed(struct server *s)
 {
 	const long len = sizeof(s->door->seed);
 
@@ -55,7 +55,7 @@ bool door_seed(struct server *s)
 	return false;
 }
 
-static void draw_nonce(struct door *d, uint8_t to[MTW_NONCE_LEN])
+static void draw_nonce(struct handshakes *d, uint8_t to[MTW_NONCE_LEN])
 {
 	const uint64_t drawn[2] = { ++d->nonces, mt_prim_now_ns() };
 
@@ -185,7 +185,7 @@ static void refuse(struct server *s, int fd, const char *why)
 	end_wait(s); /* the start may wait for this viewer */
 }
 
-uint64_t door_opens(const struct server *s)
+uint64_t handshake_opens(const struct server *s)
 {
 	return s->door->open_ns;
 }
@@ -216,7 +216,7 @@ static bool may_pass(struct server *s, long why)
 	return t || why == -EINTR || why == -ECONNABORTED;
 }
 
-void door_arrivals(struct server *s, uint64_t now)
+void handshake_arrivals(struct server *s, uint64_t now)
 {
 	while (s->door->open_ns <= now) {
 		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
@@ -374,7 +374,7 @@ static void hear(struct server *s, struct stranger *t, uint64_t now)
 
 /* --- for the server's loop */
 
-int door_watch(const struct server *s, struct pollfd *fd)
+int handshake_watch(const struct server *s, struct pollfd *fd)
 {
 	int n = 0;
 
@@ -384,8 +384,8 @@ int door_watch(const struct server *s, struct pollfd *fd)
 	return n;
 }
 
-/* In the order of door_watch(). Where another one came to an entry since, the rest is ready again at the next turn. */
-void door_ready(struct server *s, const struct pollfd *fd, int n)
+/* In the order of handshake_watch(). Where another one came to an entry since, the rest is ready again at the next turn. */
+void handshake_ready(struct server *s, const struct pollfd *fd, int n)
 {
 	uint64_t now = server_now();
 
@@ -396,7 +396,7 @@ void door_ready(struct server *s, const struct pollfd *fd, int n)
 	}
 }
 
-bool door_empty(const struct server *s)
+bool handshake_empty(const struct server *s)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
 		if (s->door->stranger[i].stage != DOOR_FREE)
@@ -404,13 +404,13 @@ bool door_empty(const struct server *s)
 	return true;
 }
 
-void door_since(struct server *s, uint64_t now)
+void handshake_since(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < DOOR_PLACES; i++)
 		s->door->stranger[i].since_ns = now;
 }
 
-void door_patience(struct server *s, uint64_t now, uint64_t limit)
+void handshake_patience(struct server *s, uint64_t now, uint64_t limit)
 {
 	for (struct stranger *t = s->door->stranger; t < s->door->stranger + DOOR_PLACES; t++)
 		if (t->stage != DOOR_FREE && now > t->since_ns && now - t->since_ns > limit)

@@ -28,7 +28,7 @@ struct stranger {
 	size_t in_len;
 };
 
-struct door {
+struct handshakes {
 	struct stranger stranger[DOOR_PLACES];
 	uint64_t open_ns;             /* no accept before; lags behind the clock by the saved-up arrivals */
 	uint64_t wrong_tokens;        /* refused for a wrong proof */
@@ -36,13 +36,13 @@ struct door {
 	uint64_t nonces;              /* drawn from it */
 };
 
-bool door_seed(struct server *s);                          /* target side; false: no random numbers, and says so */
-uint64_t door_opens(const struct server *s);               /* listen_fd is looked at from then on */
-void door_arrivals(struct server *s, uint64_t now);        /* listen_fd is ready */
-int door_watch(const struct server *s, struct pollfd *fd); /* fills up to DOOR_PLACES; how many */
-void door_ready(struct server *s, const struct pollfd *fd, int n);
-bool door_empty(const struct server *s);
-void door_since(struct server *s, uint64_t now);           /* restarts every stranger's patience */
-void door_patience(struct server *s, uint64_t now, uint64_t limit);
+bool handshake_seed(struct server *s);                          /* target side; false: no random numbers, and says so */
+uint64_t handshake_opens(const struct server *s);               /* listen_fd is looked at from then on */
+void handshake_arrivals(struct server *s, uint64_t now);        /* listen_fd is ready */
+int handshake_watch(const struct server *s, struct pollfd *fd); /* fills up to DOOR_PLACES; how many */
+void handshake_ready(struct server *s, const struct pollfd *fd, int n);
+bool handshake_empty(const struct server *s);
+void handshake_since(struct server *s, uint64_t now);           /* restarts every stranger's patience */
+void handshake_patience(struct server *s, uint64_t now, uint64_t limit);
 
 #endif

@@ -5,7 +5,7 @@
  * The board has the figures of every process, but not its stacks. memtop connects to those that matter while they
  * run; one may end before that, and its server alone has the rest. So the server of a process that mattered stays when no
  * viewer was there at the end, for linger_ns at most. The process itself is gone by then and waits for nothing, and its
- * memory is given back first (life_release()). Its record names the socket: after an exec the usual name is the next
+ * memory is given back first (target_release()). Its record names the socket: after an exec the usual name is the next
  * program's.
  */
 #include "follow/board.h"

@@ -121,7 +121,7 @@ static bool parse_port(struct server *s, const char *text)
 		return false;
 	}
 	s->port = (int)port;
-	return read_token(s) && door_seed(s);
+	return read_token(s) && handshake_seed(s);
 }
 
 bool listen_parse(struct server *s)

@@ -116,11 +116,11 @@ static void settle(struct server *s)
 	s->signal_fd = (int)mt_prim_call(SYS_signalfd4, -1, (long)&wake, 8, 04000 | 02000000, 0, 0);
 }
 
-bool serve_prepare(struct server *s)
+bool loop_prepare(struct server *s)
 {
 	s->scratch = memory_map(SCRATCH_BYTES);
 	s->door = memory_map(sizeof(*s->door));
-	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && batch_init(s);
+	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && encode_slots_init(s);
 }
 
 static void breathe(struct server *s);
@@ -140,8 +140,8 @@ static void begin(struct server *s)
 	s->state_serial = 1;
 	s->listen_until_ns = server_now() + 2 * SECOND;
 	listen_try(s, server_now());
-	rights_begin(s);
-	life_begin(s);
+	privileges_begin(s);
+	target_begin(s);
 	s->next_second_ns = server_now() + SECOND; /* nothing has changed yet */
 	proc_identity(s);
 	command_options(s);
@@ -157,7 +157,7 @@ static void look_at_modules(void)
 
 	if (mt_state_attached() && atomic_load(&mt_state) != AGENT_ON)
 		return;
-	bool held = mt_unloads_hold(UNLOAD_PATIENCE_NS);
+	bool held = mt_dlclose_hold(UNLOAD_PATIENCE_NS);
 	failures = held ? 0 : failures + 1;
 	if (!held && failures < UNLOAD_FAILURES) {
 		mt_maps_settle();
@@ -166,11 +166,11 @@ static void look_at_modules(void)
 	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a longjmp */
 	if (!held)
 		return;
-	hooked_look();
-	mt_unloads_release();
+	coverage_look();
+	mt_dlclose_release();
 }
 
-void serve_tick(struct server *s, bool all)
+void loop_tick(struct server *s, bool all)
 {
 	if (!s->over) {
 		look_at_modules();
@@ -209,14 +209,14 @@ static bool anybody(struct server *s)
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		if (s->viewer[i].state != VIEWER_FREE)
 			return true;
-	return !door_empty(s);
+	return !handshake_empty(s);
 }
 
 /* For those who are here, or may still come. */
 static void last_tick(struct server *s)
 {
 	scan_last(s); /* first: the tick sends the final state */
-	serve_tick(s, true);
+	loop_tick(s, true);
 }
 
 /* The target is gone, or the agent is out of it. */
@@ -226,7 +226,7 @@ static void the_end(struct server *s)
 	s->over_ns = server_now();
 	s->exec_pending = false;
 	if (s->listen_fd >= 0)
-		door_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
+		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
 	if (s->state == MTW_DETACHED)
 		listen_close(s, true); /* before anybody is told: the next attach looks whether somebody listens */
@@ -241,7 +241,7 @@ static void the_end(struct server *s)
 		listen_close(s, true);
 	for (int i = 0; i < VIEWERS_MAX; i++)
 		s->viewer[i].since_ns = s->over_ns;
-	door_since(s, s->over_ns);
+	handshake_since(s, s->over_ns);
 }
 
 /* The target asks for something: an exec begins, or has failed; a mark (taken by the tick). */
@@ -286,7 +286,7 @@ static void patience(struct server *s, uint64_t now)
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
-	door_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
+	handshake_patience(s, now, s->over && !s->lingers ? ARRIVAL_PATIENCE_NS : DOOR_PATIENCE_NS);
 }
 
 static int timeout_ms(const struct server *s, uint64_t now)
@@ -302,8 +302,8 @@ static int timeout_ms(const struct server *s, uint64_t now)
 		until = s->listen_next_ns;
 	if (s->exec_pending && now + MILLI < until)
 		until = now + MILLI;
-	if (s->listen_fd >= 0 && door_opens(s) > now && door_opens(s) < until)
-		until = door_opens(s);
+	if (s->listen_fd >= 0 && handshake_opens(s) > now && handshake_opens(s) < until)
+		until = handshake_opens(s);
 	if (until <= now)
 		return 0;
 	uint64_t ms = (until - now + MILLI - 1) / MILLI;
@@ -317,7 +317,7 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] = (struct pollfd){ door_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
+	fd[n++] = (struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
@@ -327,7 +327,7 @@ static void poll_once(struct server *s, int ms)
 		viewer[n] = i;
 		fd[n++] = (struct pollfd){ v->fd, (short)(POLLIN | (v->out_len ? POLLOUT : 0)), 0 };
 	}
-	int strangers = door_watch(s, fd + n);
+	int strangers = handshake_watch(s, fd + n);
 	if (mt_prim_call(SYS_ppoll, (long)fd, n + strangers, (long)ts, 0, 8, 0) <= 0)
 		return;
 	if (fd[1].revents)
@@ -343,9 +343,9 @@ static void poll_once(struct server *s, int ms)
 		if (v->state != VIEWER_FREE && (fd[i].revents & POLLOUT))
 			viewer_write(s, v);
 	}
-	door_ready(s, fd + n, strangers); /* before newcomers push any of them out */
+	handshake_ready(s, fd + n, strangers); /* before newcomers push any of them out */
 	if (fd[0].revents)
-		door_arrivals(s, server_now());
+		handshake_arrivals(s, server_now());
 }
 
 static void feed(struct server *s)
@@ -368,10 +368,10 @@ static void due(struct server *s)
 		bool second = now >= s->next_second_ns;
 		if (second)
 			s->next_second_ns = now + SECOND;
-		if (life_check(s, second) || leave_check(s)) {
+		if (target_check(s, second) || detach_check(s)) {
 			the_end(s);
 		} else if (now >= s->next_tick_ns) {
-			serve_tick(s, false);
+			loop_tick(s, false);
 			s->next_tick_ns = now + tick_length(s);
 		}
 	}
@@ -381,7 +381,7 @@ static void due(struct server *s)
 	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
 	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) && s->state != MTW_DETACHED) {
 		s->released = true;
-		life_release(s);
+		target_release(s);
 	}
 }
 
@@ -394,7 +394,7 @@ static void breathe(struct server *s)
 	due(s);
 }
 
-int serve_main(void *arg)
+int loop_main(void *arg)
 {
 	struct server *s = arg;
 
@@ -416,7 +416,7 @@ int serve_main(void *arg)
 		scan_run(s);
 	}
 	if (s->state == MTW_DETACHED)
-		leave_memory(s);
+		detach_memory(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 	atomic_store(&s->shared->xfinal_futex, 1);
 	mt_prim_call(SYS_futex, (long)&s->shared->xfinal_futex, FUTEX_WAKE, 16, 0, 0, 0);

@@ -104,7 +104,7 @@ static bool user_space_of(int pid, char link[NEED_LINKS])
 	return n > 0;
 }
 
-static bool read_rights(int pid, struct rights *r)
+static bool read_rights(int pid, struct privileges *r)
 {
 	char text[STATUS_BYTES];
 
@@ -135,7 +135,7 @@ static void note_seals(const struct server *s)
 		mt_state_seal(SEAL_FILTER);
 }
 
-void rights_begin(struct server *s)
+void privileges_begin(struct server *s)
 {
 	note_seals(s);
 	if (!read_rights(mt_prim_getpid(), &s->rights)) { /* no /proc: nothing can be followed */
@@ -156,7 +156,7 @@ static uint64_t both_words(const struct __user_cap_data_struct data[2], size_t a
 	return low | (uint64_t)high << 32;
 }
 
-static void follow_bounding(const struct rights *to)
+static void follow_bounding(const struct privileges *to)
 {
 	for (int cap = 0; cap < 64; cap++)
 		if (!(to->bounding >> cap & 1) && mt_prim_call(SYS_prctl, PR_CAPBSET_READ, cap, 0, 0, 0, 0) == 1)
@@ -164,7 +164,7 @@ static void follow_bounding(const struct rights *to)
 }
 
 /* Never more than we have. */
-static void follow_capabilities(const struct rights *to)
+static void follow_capabilities(const struct privileges *to)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
 	struct __user_cap_data_struct data[2];
@@ -181,7 +181,7 @@ static void follow_capabilities(const struct rights *to)
 }
 
 /* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
-static void follow_ids(const struct rights *to)
+static void follow_ids(const struct privileges *to)
 {
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
 
@@ -250,7 +250,7 @@ static bool filter_ourselves(const struct server *s)
 		allow(&r, calls[i]);
 	allow_with(&r, CALL_MMAP, 2, PROT_EXEC, 0);
 	allow_with(&r, SYS_mprotect, 2, PROT_EXEC, 0); /* a detach */
-	allow_with(&r, SYS_clone, 0, UINT32_MAX, CLONE_PARENT); /* life_release() */
+	allow_with(&r, SYS_clone, 0, UINT32_MAX, CLONE_PARENT); /* target_release() */
 	allow_with(&r, SYS_tgkill, 2, UINT32_MAX, 0); /* is a thread there? */
 	allow_with(&r, SYS_kill, 1, UINT32_MAX, 0);
 	allow_with(&r, SYS_kcmp, 0, UINT32_MAX, self);
@@ -265,7 +265,7 @@ static bool filter_ourselves(const struct server *s)
 static void seal(struct server *s, const char *why)
 {
 	char text[NOTICE_MAX];
-	const struct rights nothing = { .permitted = 0 };
+	const struct privileges nothing = { .permitted = 0 };
 
 	proc_keep(s->target);
 	follow_capabilities(&nothing);
@@ -278,7 +278,7 @@ static void seal(struct server *s, const char *why)
 }
 
 /* The change that cannot be followed, in words; NULL = none. */
-static const char *why_seal(struct server *s, const struct rights *now, bool ids)
+static const char *why_seal(struct server *s, const struct privileges *now, bool ids)
 {
 	char own[NEED_LINKS], theirs[NEED_LINKS];
 	uint64_t root[2];
@@ -301,7 +301,7 @@ static const char *why_seal(struct server *s, const struct rights *now, bool ids
  * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie has no root: the link
  * is "not there" for those who may look. A sealed server may follow no link; without capabilities, kcmp asks the same.
  */
-bool rights_over_target(const struct server *s)
+bool privileges_over_target(const struct server *s)
 {
 	char path[NEED_LINKS], link[NEED_LINKS];
 
@@ -312,10 +312,10 @@ bool rights_over_target(const struct server *s)
 	return s->sealed && mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM) >= 0;
 }
 
-void rights_follow(struct server *s)
+void privileges_follow(struct server *s)
 {
-	const struct rights all = { .inheritable = s->rights.inheritable, .permitted = ~0ull, .effective = ~0ull };
-	struct rights now;
+	const struct privileges all = { .inheritable = s->rights.inheritable, .permitted = ~0ull, .effective = ~0ull };
+	struct privileges now;
 
 	if (s->sealed || !read_rights(s->target, &now))
 		return;

@@ -90,7 +90,7 @@ static bool dies_of(int (*try)(void *), uint8_t *stack)
 	return WIFSIGNALED(status);
 }
 
-bool probe_kills(bool *changes_kill)
+bool seccomp_probe_kills(bool *changes_kill)
 {
 	uint8_t *stack = is_filtered() ? mt_prim_map(STACK_BYTES, true) : NULL;
 

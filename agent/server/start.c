@@ -216,7 +216,7 @@ static int between(void *arg)
 	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
 	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (mt_prim_clone(serve_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
+	if (mt_prim_clone(loop_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
 		  s, &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
@@ -299,7 +299,7 @@ static int in_thread(void *arg)
 		mt_prim_call(SYS_exit, 0, 0, 0, 0, 0, 0);
 	}
 	descriptors_close();
-	return serve_main(s);
+	return loop_main(s);
 }
 
 static bool start_thread(struct start *st)
@@ -351,7 +351,7 @@ bool mt_server_start(void)
 		shared = mt_wiped_map(sizeof(*shared));
 	if (shared)
 		shared->own = true;
-	if (!s || !st.stack || !st.tls || !shared || !serve_prepare(s)) {
+	if (!s || !st.stack || !st.tls || !shared || !loop_prepare(s)) {
 		mt_msg("no memory for the server; nobody can watch this process");
 		goto out;
 	}
@@ -368,7 +368,7 @@ bool mt_server_start(void)
 	}
 	shared->dies_along = s->dies_along;
 	uint64_t mask = block_signals();
-	st.killed = probe_kills(&s->user_is_fixed);
+	st.killed = seccomp_probe_kills(&s->user_is_fixed);
 	ok = !st.killed && (start_process(&st) || (!st.refused && !st.killed && start_thread(&st)));
 	restore_signals(mask);
 	if (!ok) {
@@ -387,7 +387,7 @@ out:
 bool mt_server_would_die(void)
 {
 	uint64_t mask = block_signals();
-	bool changes_kill, would = probe_kills(&changes_kill);
+	bool changes_kill, would = seccomp_probe_kills(&changes_kill);
 
 	restore_signals(mask);
 	return would;

@@ -99,7 +99,7 @@ static enum memory compare_memory(struct server *s)
 	return compare_peaks(s);
 }
 
-void life_begin(struct server *s)
+void target_begin(struct server *s)
 {
 	s->kcmp_works = !s->thread_mode && ask_kcmp(s) == 0;
 }
@@ -129,7 +129,7 @@ static void set_wait_status(struct server *s, uint32_t code)
 static bool zombie_status(struct server *s)
 {
 	char text[1024];
-	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || rights_over_target(s);
+	bool zero_counts = atomic_load(&s->shared->xexit) == 1 || privileges_over_target(s);
 
 	if (proc_read(s->target, "stat", text, sizeof(text)) <= 0)
 		return false;
@@ -256,12 +256,12 @@ static bool process_mode_over(struct server *s, bool second)
 	return true;
 }
 
-bool life_check(struct server *s, bool second)
+bool target_check(struct server *s, bool second)
 {
 	if (is_announced(s) || (s->thread_mode ? thread_mode_over(s) : process_mode_over(s, second)))
 		return true;
 	if (second)
-		rights_follow(s);
+		privileges_follow(s);
 	return false;
 }
 
@@ -338,7 +338,7 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
  * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan would be
  * shown to the next reaper, which may be the target's new program.
  */
-void life_release(struct server *s)
+void target_release(struct server *s)
 {
 	struct shared *own = s->thread_mode || s->announced ? NULL : memory_map(sizeof(*own));
 	char *list = own ? list_mappings() : NULL;

@@ -109,7 +109,7 @@ static bool take_frame(struct server *s, struct viewer *v, uint64_t type, struct
 	}
 	if (type == MTW_DETACH) {
 		if (in->at != in->end && mtw_get(in) == 1)
-			leave_ask(s, v);
+			detach_ask(s, v);
 		else
 			viewer_close(s, v);
 		return !in->bad;

@@ -59,7 +59,7 @@ static void name_of(pid_t pid, char *name, size_t size)
 	if (f)
 		fclose(f);
 	name[strcspn(name, "\n")] = '\0';
-	foreign_clean(name, size, name);
+	sanitize_clean(name, size, name);
 }
 
 static bool is_kernel_thread(pid_t pid)

@@ -17,7 +17,7 @@
 
 #define STATUS 3
 
-int replace_begin(struct replacement *r, const char *path, struct err *err)
+int atomic_file_begin(struct replacement *r, const char *path, struct err *err)
 {
 	struct stat st;
 	int rc = 0;
@@ -45,16 +45,16 @@ int replace_begin(struct replacement *r, const char *path, struct err *err)
 	return 0;
 }
 
-void replace_give_up(const struct replacement *r)
+void atomic_file_give_up(const struct replacement *r)
 {
 	unlink(r->part);
 }
 
-int replace_end(struct replacement *r, struct err *err)
+int atomic_file_end(struct replacement *r, struct err *err)
 {
 	if (rename(r->part, r->path) == 0)
 		return 0;
 	err_set(err, STATUS, "%s: cannot be written: %s; choose another place", r->path, strerror(errno));
-	replace_give_up(r);
+	atomic_file_give_up(r);
 	return -1;
 }

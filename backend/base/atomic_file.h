@@ -14,9 +14,9 @@ struct replacement {
 };
 
 /* 0, or -1 and *err: anything but a regular file is refused. */
-int replace_begin(struct replacement *r, const char *path, struct err *err);
+int atomic_file_begin(struct replacement *r, const char *path, struct err *err);
 /* Renames the part over the file; -1: the file stays, the part is removed. */
-int replace_end(struct replacement *r, struct err *err);
-void replace_give_up(const struct replacement *r);
+int atomic_file_end(struct replacement *r, struct err *err);
+void atomic_file_give_up(const struct replacement *r);
 
 #endif

@@ -32,7 +32,7 @@ static void one_line(char *text, size_t size, const char *format, va_list args)
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
 			*c = ' ';
-	foreign_clean(text, size, text);
+	sanitize_clean(text, size, text);
 }
 
 int err_set(struct err *err, int status, const char *format, ...)

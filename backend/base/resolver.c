@@ -27,7 +27,7 @@ struct shared {
 	struct addrinfo *found;
 };
 
-struct lookup {
+struct resolver {
 	struct shared *shared;
 	struct loop_source *source;
 	void (*fn)(void *arg, int rc, const struct addrinfo *found);
@@ -68,7 +68,7 @@ static void *look_up(void *arg)
 
 static void on_done(void *arg, unsigned events)
 {
-	struct lookup *l = arg;
+	struct resolver *l = arg;
 
 	(void)events;
 	loop_remove(l->source);
@@ -97,10 +97,10 @@ static void start_thread(struct shared *s)
 	pthread_attr_destroy(&attr);
 }
 
-struct lookup *lookup_start(struct loop *loop, const char *host, int port,
+struct resolver *resolver_start(struct loop *loop, const char *host, int port,
 			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg)
 {
-	struct lookup *l = xcalloc(1, sizeof *l);
+	struct resolver *l = xcalloc(1, sizeof *l);
 	struct shared *s = xcalloc(1, sizeof *s);
 
 	atomic_init(&s->xowners, 2);
@@ -117,7 +117,7 @@ struct lookup *lookup_start(struct loop *loop, const char *host, int port,
 	return l;
 }
 
-void lookup_cancel(struct lookup *l)
+void resolver_cancel(struct resolver *l)
 {
 	if (!l)
 		return;

@@ -9,12 +9,12 @@
 #include "base/loop.h"
 
 struct addrinfo;
-struct lookup;
+struct resolver;
 
 /* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then the
- * lookup is gone. Never called after lookup_cancel(). */
-struct lookup *lookup_start(struct loop *loop, const char *host, int port,
+ * lookup is gone. Never called after resolver_cancel(). */
+struct resolver *resolver_start(struct loop *loop, const char *host, int port,
 			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg);
-void lookup_cancel(struct lookup *l); /* does not wait; NULL is fine */
+void resolver_cancel(struct resolver *l); /* does not wait; NULL is fine */
 
 #endif

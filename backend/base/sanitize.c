@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-size_t foreign_decode(const char *s, int32_t *cp)
+size_t sanitize_decode(const char *s, int32_t *cp)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
@@ -39,7 +39,7 @@ static bool in(int32_t cp, const struct range *r, size_t n)
 	return false;
 }
 
-size_t foreign_char(const char *s, int32_t *cp)
+size_t sanitize_char(const char *s, int32_t *cp)
 {
 	/* Directions, zero width, fillers that are blank, variation selectors, tags, and the skin tones that some terminals
 	 * draw into the character before: all change what stands beside them. */
@@ -53,7 +53,7 @@ size_t foreign_char(const char *s, int32_t *cp)
 	static const struct range bad[] = {
 		{ 0, 8 }, { 10, 31 }, { 0x7f, 0x9f }, { 0xfdd0, 0xfdef }, { 0x1f1e6, 0x1f1ff },
 	};
-	size_t len = foreign_decode(s, cp);
+	size_t len = sanitize_decode(s, cp);
 
 	if (*cp >= ' ' && *cp < 0x7f)
 		return len;
@@ -70,7 +70,7 @@ static const char *shown(const char **s, size_t *n)
 	const char *from = *s;
 	int32_t cp;
 
-	*n = foreign_char(from, &cp);
+	*n = sanitize_char(from, &cp);
 	*s += *n;
 	if (cp == FOREIGN_HIDDEN)
 		return *n = 0, from;
@@ -79,7 +79,7 @@ static const char *shown(const char **s, size_t *n)
 	return from;
 }
 
-char *foreign_clean(char *buf, size_t size, const char *s)
+char *sanitize_clean(char *buf, size_t size, const char *s)
 {
 	size_t n = 0, len;
 
@@ -94,7 +94,7 @@ char *foreign_clean(char *buf, size_t size, const char *s)
 	return buf;
 }
 
-void foreign_put(FILE *out, const char *s, size_t size)
+void sanitize_put(FILE *out, const char *s, size_t size)
 {
 	for (const char *end = s + size; s < end;) {
 		size_t len;

@@ -13,12 +13,12 @@
 #define FOREIGN_HIDDEN (-2) /* left out */
 
 /* The character at s, which is not at its end: its bytes, at least 1. *cp: its code point, or FOREIGN_BAD: no UTF-8. */
-size_t foreign_decode(const char *s, int32_t *cp);
+size_t sanitize_decode(const char *s, int32_t *cp);
 /* The same for what is to be shown: its bytes, at least 1. *cp: its code point (a tab stays one), or the above. */
-size_t foreign_char(const char *s, int32_t *cp);
+size_t sanitize_char(const char *s, int32_t *cp);
 /* s as it may be shown, in one line, cut between characters to what fits. buf may be s. Returns buf. */
-char *foreign_clean(char *buf, size_t size, const char *s);
+char *sanitize_clean(char *buf, size_t size, const char *s);
 /* The same into a stream, of `size` bytes of a string; a character that they halve is taken whole. */
-void foreign_put(FILE *out, const char *s, size_t size);
+void sanitize_put(FILE *out, const char *s, size_t size);
 
 #endif

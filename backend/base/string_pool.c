@@ -16,7 +16,7 @@ static uint64_t hash_bytes(const char *s, size_t len)
 	return h ^ h >> 29;
 }
 
-static void grow(struct texts *s)
+static void grow(struct string_pool *s)
 {
 	size_t old_room = s->room;
 	char **old = s->list;
@@ -34,7 +34,7 @@ static void grow(struct texts *s)
 	free(old);
 }
 
-const char *texts_keep(struct texts *s, const char *text)
+const char *string_pool_keep(struct string_pool *s, const char *text)
 {
 	if (!text)
 		return NULL;
@@ -50,10 +50,10 @@ const char *texts_keep(struct texts *s, const char *text)
 	return s->list[at] = xstrdup(text);
 }
 
-void texts_release(struct texts *s)
+void string_pool_release(struct string_pool *s)
 {
 	for (size_t i = 0; i < s->room; i++)
 		free(s->list[i]);
 	free(s->list);
-	*s = (struct texts){ 0 };
+	*s = (struct string_pool){ 0 };
 }

@@ -7,13 +7,13 @@
 
 #include "base/base.h"
 
-struct texts {                 /* all 0: empty */
+struct string_pool {                 /* all 0: empty */
 	char **list;            /* open addressing, a power of two; owned */
 	size_t room, used;
 };
 
-/* The set's copy of the text, valid until texts_release(). NULL for NULL. */
-const char *texts_keep(struct texts *s, const char *text);
-void texts_release(struct texts *s);
+/* The set's copy of the text, valid until string_pool_release(). NULL for NULL. */
+const char *string_pool_keep(struct string_pool *s, const char *text);
+void string_pool_release(struct string_pool *s);
 
 #endif

@@ -141,7 +141,7 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (program) {
 		if (!name_of(program, name, sizeof name))
 			snprintf(name, sizeof name, "?");
-		return agent_server_explain(t->text, program, foreign_clean(name, sizeof name, name), err);
+		return agent_server_explain(t->text, program, sanitize_clean(name, sizeof name, name), err);
 	}
 	if (!name_of(pid, name, sizeof name))
 		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);

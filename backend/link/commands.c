@@ -11,7 +11,7 @@ static int send_frame(struct conn *c, uint64_t type, const uint8_t *payload, con
 	return o->full ? -1 : conn_send(c, type, payload, (size_t)(o->at - payload));
 }
 
-int ask_mark(struct conn *c, const char *name)
+int command_mark(struct conn *c, const char *name)
 {
 	uint8_t p[MTW_STRING_MAX + 16];
 	struct mtw_out o = { p, p + sizeof p, false };
@@ -20,7 +20,7 @@ int ask_mark(struct conn *c, const char *name)
 	return send_frame(c, MTW_SET_MARK, p, &o);
 }
 
-int ask_drop_mark(struct conn *c, uint32_t id)
+int command_drop_mark(struct conn *c, uint32_t id)
 {
 	uint8_t p[16];
 	struct mtw_out o = { p, p + sizeof p, false };
@@ -29,7 +29,7 @@ int ask_drop_mark(struct conn *c, uint32_t id)
 	return send_frame(c, MTW_DROP_MARK, p, &o);
 }
 
-int ask_rename_mark(struct conn *c, uint32_t id, const char *name)
+int command_rename_mark(struct conn *c, uint32_t id, const char *name)
 {
 	uint8_t p[MTW_STRING_MAX + 32];
 	struct mtw_out o = { p, p + sizeof p, false };
@@ -39,7 +39,7 @@ int ask_rename_mark(struct conn *c, uint32_t id, const char *name)
 	return send_frame(c, MTW_RENAME_MARK, p, &o);
 }
 
-int ask_set_option(struct conn *c, const char *name, const char *value)
+int command_set_option(struct conn *c, const char *name, const char *value)
 {
 	uint8_t p[2 * MTW_STRING_MAX + 32];
 	struct mtw_out o = { p, p + sizeof p, false };
@@ -49,7 +49,7 @@ int ask_set_option(struct conn *c, const char *name, const char *value)
 	return send_frame(c, MTW_SET_OPTION, p, &o);
 }
 
-int ask_detach(struct conn *c)
+int command_detach(struct conn *c)
 {
 	uint8_t p[16];
 	struct mtw_out o = { p, p + sizeof p, false };
@@ -58,7 +58,7 @@ int ask_detach(struct conn *c)
 	return send_frame(c, MTW_DETACH, p, &o);
 }
 
-int ask_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots, size_t count)
+int command_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
 	uint8_t p[MTW_CLIENT_FRAME_MAX];
 	struct mtw_out o = { p, p + sizeof p, false };

@@ -53,7 +53,7 @@ struct conn {
 	uint64_t tick_ns;
 	enum state state;
 	struct conn_prove prove;         /* PROVING */
-	struct lookup *lookup;           /* LOOKING; NULL else */
+	struct resolver *lookup;           /* LOOKING; NULL else */
 	int fd;                          /* -1 in PAUSE, LOOKING and OVER */
 	struct loop_source *io;          /* fd */
 	struct loop_source *timer;       /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
@@ -81,7 +81,7 @@ static void hang_up(struct conn *c)
 {
 	loop_remove(c->io);
 	c->io = NULL;
-	lookup_cancel(c->lookup);
+	resolver_cancel(c->lookup);
 	c->lookup = NULL;
 	if (c->fd >= 0)
 		close(c->fd);
@@ -473,7 +473,7 @@ static void try_connect(void *arg)
 		connect_peers(c);
 	} else {
 		c->state = LOOKING;
-		c->lookup = lookup_start(c->loop, c->target.host, c->target.port, on_found, c);
+		c->lookup = resolver_start(c->loop, c->target.host, c->target.port, on_found, c);
 		set_timer(c, SILENCE_MS, on_patience);
 	}
 }

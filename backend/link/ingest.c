@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-void intake_init(struct intake *in, struct loop *loop, const char *target, const struct symbol_options *o)
+void ingest_init(struct ingest *in, struct loop *loop, const char *target, const struct symbol_options *o)
 {
 	in->target = target;
 	in->model = model_new();
@@ -24,7 +24,7 @@ void intake_init(struct intake *in, struct loop *loop, const char *target, const
 	in->expected = expected_new();
 }
 
-void intake_release(struct intake *in)
+void ingest_release(struct ingest *in)
 {
 	symbols_free(in->symbols);
 	model_free(in->model);
@@ -34,14 +34,14 @@ void intake_release(struct intake *in)
 	in->expected = NULL;
 }
 
-bool intake_has_hello(const struct intake *in)
+bool ingest_has_hello(const struct ingest *in)
 {
 	const struct program *p = model_program(in->model);
 
 	return p && p->pid;
 }
 
-static void take_symbol(struct intake *in, const struct event *e)
+static void take_symbol(struct ingest *in, const struct event *e)
 {
 	struct symbol_frame frames[64];
 	struct symbol sym = { (int)e->u.s_symbol.source, (uint32_t)e->u.s_symbol.count, frames };
@@ -65,7 +65,7 @@ static void take_symbol(struct intake *in, const struct event *e)
 		free(strings[--used]);
 }
 
-static void take_hello(struct intake *in, const struct event *e)
+static void take_hello(struct ingest *in, const struct event *e)
 {
 	if (in->session_pid != e->u.hello.pid || in->session_start != e->u.hello.start_unix_ns) {
 		if (in->forgets)
@@ -78,18 +78,18 @@ static void take_hello(struct intake *in, const struct event *e)
 }
 
 /* Another process may listen where the child did (listen=@NAME, and a fork of it). */
-static bool is_of_child(const struct intake *in)
+static bool is_of_child(const struct ingest *in)
 {
 	return !in->child_pid || !in->session_pid || in->session_pid == in->child_pid;
 }
 
-static void take_child_state(struct intake *in)
+static void take_child_state(struct ingest *in)
 {
 	if (is_of_child(in))
 		model_set_state(in->model, in->child_state, in->child_status, true);
 }
 
-bool intake_child_ended(struct intake *in, uint64_t pid, uint32_t state, int status)
+bool ingest_child_ended(struct ingest *in, uint64_t pid, uint32_t state, int status)
 {
 	in->child_ended = true;
 	in->child_pid = pid;
@@ -99,7 +99,7 @@ bool intake_child_ended(struct intake *in, uint64_t pid, uint32_t state, int sta
 	return is_of_child(in);
 }
 
-static void take_note(struct intake *in, const struct event *e)
+static void take_note(struct ingest *in, const struct event *e)
 {
 	char *text = xstrndup(e->u.s_note.s, e->u.s_note.len);
 
@@ -107,7 +107,7 @@ static void take_note(struct intake *in, const struct event *e)
 	free(text);
 }
 
-static void take_expected(struct intake *in, const struct event *e)
+static void take_expected(struct ingest *in, const struct event *e)
 {
 	char *rule = xstrndup(e->u.s_expected.key.s, e->u.s_expected.key.len);
 
@@ -117,7 +117,7 @@ static void take_expected(struct intake *in, const struct event *e)
 
 static int on_event(void *arg, const struct event *e, struct err *err)
 {
-	struct intake *in = arg;
+	struct ingest *in = arg;
 
 	switch (e->type) {
 	case MTW_S_SYMBOL:
@@ -125,7 +125,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		take_symbol(in, e);
 		return 0;
 	case MTW_S_EXIT:
-		intake_child_ended(in, in->session_pid, e->u.s_exit.state, (int)e->u.s_exit.status);
+		ingest_child_ended(in, in->session_pid, e->u.s_exit.state, (int)e->u.s_exit.status);
 		return 0;
 	case MTW_S_NOTE:
 		take_note(in, e);
@@ -140,7 +140,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 		take_hello(in, e);
 		break;
 	default:
-		if (!intake_has_hello(in))
+		if (!ingest_has_hello(in))
 			return err_set(err, 3, "%s: state before its HELLO", in->target);
 	}
 	int rc = model_apply(in->model, e, err);
@@ -150,7 +150,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return rc;
 }
 
-int intake_frame(struct intake *in, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+int ingest_frame(struct ingest *in, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct err why = { 0 };
 
@@ -159,7 +159,7 @@ int intake_frame(struct intake *in, uint64_t type, const uint8_t *payload, size_
 	return 0;
 }
 
-static int holds_nothing(const struct intake *in, const struct session_reader *r, const struct err *why, struct err *err)
+static int holds_nothing(const struct ingest *in, const struct session_reader *r, const struct err *why, struct err *err)
 {
 	if (*why->text)
 		*err = *why;
@@ -170,7 +170,7 @@ static int holds_nothing(const struct intake *in, const struct session_reader *r
 	return -1;
 }
 
-int intake_file(struct intake *in, const char *path, uint32_t stream, struct err *cut, struct err *err)
+int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut, struct err *err)
 {
 	struct session_reader *r = session_open(path, stream, err);
 	const uint8_t *payload;
@@ -181,9 +181,9 @@ int intake_file(struct intake *in, const char *path, uint32_t stream, struct err
 	if (!r)
 		return -1;
 	while (session_next(r, &in->file_ns, &type, &payload, &len, cut) > 0)
-		if (intake_frame(in, type, payload, len, cut))
+		if (ingest_frame(in, type, payload, len, cut))
 			break;
-	rc = intake_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
+	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
 	in->growing = !*cut->text && session_cut(r) && session_growing(r);
 	if (in->growing)
 		err_set(cut, 3, "%s: still being written: read to %.1f s; open it again for what came since", in->target,

@@ -49,7 +49,7 @@ static bool knows(const struct model *m, enum mtw_kind kind)
 
 int looks_ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind, const uint32_t *slots, size_t count)
 {
-	return knows(m, kind) ? ask_scan(c, ++l->request, kind, slots, count) : -1;
+	return knows(m, kind) ? command_scan(c, ++l->request, kind, slots, count) : -1;
 }
 
 static uint64_t larger(uint64_t a, uint64_t b)

@@ -14,12 +14,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct session_writer *writer_of(const struct keep *k)
+static struct session_writer *writer_of(const struct recorder *k)
 {
 	return k->of ? k->of->writer : k->writer;
 }
 
-static void put_meta(struct keep *k, const char *target)
+static void put_meta(struct recorder *k, const char *target)
 {
 	uint8_t payload[1024];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
@@ -27,10 +27,10 @@ static void put_meta(struct keep *k, const char *target)
 	mtw_put_string(&o, MEMTOP_VERSION);
 	mtw_put_string(&o, target);
 	mtw_put(&o, unix_now_ns());
-	keep_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));
+	recorder_frame(k, MTW_S_META, payload, (size_t)(o.at - payload));
 }
 
-int keep_record(struct keep *k, const char *path, const char *target, struct err *err)
+int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err)
 {
 	k->writer = session_create(path, 0, err);
 	if (!k->writer)
@@ -40,14 +40,14 @@ int keep_record(struct keep *k, const char *path, const char *target, struct err
 	return 0;
 }
 
-void keep_join(struct keep *k, struct keep *of, uint32_t stream, const char *target)
+void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, const char *target)
 {
 	k->of = of;
 	k->stream = stream;
 	put_meta(k, target);
 }
 
-void keep_spool(struct keep *k, const char *program, unsigned pid, const char *target)
+void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target)
 {
 	char path[4096];
 
@@ -60,17 +60,17 @@ void keep_spool(struct keep *k, const char *program, unsigned pid, const char *t
 	put_meta(k, target);
 }
 
-bool keep_open(const struct keep *k)
+bool recorder_open(const struct recorder *k)
 {
 	return writer_of(k) && !*k->failed.text;
 }
 
-const char *keep_path(const struct keep *k)
+const char *recorder_path(const struct recorder *k)
 {
 	return k->of ? k->of->path : k->path;
 }
 
-void keep_clock(struct keep *k, uint64_t agent_ns)
+void recorder_clock(struct recorder *k, uint64_t agent_ns)
 {
 	if (k->base_at)
 		return;
@@ -78,21 +78,21 @@ void keep_clock(struct keep *k, uint64_t agent_ns)
 	k->base_at = now_ns();
 }
 
-void keep_frame(struct keep *k, uint64_t type, const uint8_t *payload, size_t len)
+void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, size_t len)
 {
 	uint64_t time_ns = k->base_at ? k->base_ns + (now_ns() - k->base_at) : 0;
 
-	if (keep_open(k))
+	if (recorder_open(k))
 		session_frame(writer_of(k), k->stream, time_ns, type, payload, len, &k->failed);
 }
 
-void keep_table(struct keep *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
 {
-	if (keep_open(k))
+	if (recorder_open(k))
 		session_frame(writer_of(k), SESSION_TABLE, time_ns, type, payload, len, &k->failed);
 }
 
-void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
 {
 	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
 	struct mtw_out o = { payload, payload + sizeof payload, false };
@@ -116,54 +116,54 @@ void keep_symbol(struct keep *k, uint32_t module, uint64_t offset, uint8_t kind,
 		mtw_put(&o, sym->frames[i - 1].inlined);
 	}
 	if (!o.full)
-		keep_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+		recorder_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
 }
 
-void keep_exit(struct keep *k, uint32_t state, int status)
+void recorder_exit(struct recorder *k, uint32_t state, int status)
 {
 	uint8_t payload[20];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
 	mtw_put(&o, state);
 	mtw_put(&o, (uint64_t)status);
-	keep_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
+	recorder_frame(k, MTW_S_EXIT, payload, (size_t)(o.at - payload));
 }
 
-void keep_note(struct keep *k, const char *text)
+void recorder_note(struct recorder *k, const char *text)
 {
 	uint8_t payload[MTW_STRING_MAX + 16];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
 	mtw_put_string(&o, text);
-	keep_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
+	recorder_frame(k, MTW_S_NOTE, payload, (size_t)(o.at - payload));
 }
 
-void keep_rule(struct keep *k, const char *rule, bool on)
+void recorder_rule(struct recorder *k, const char *rule, bool on)
 {
 	uint8_t payload[2 * EXPECTED_KEY_MAX + 32];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 
 	mtw_put_string(&o, rule);
 	mtw_put(&o, on);
-	keep_frame(k, MTW_S_EXPECTED, payload, (size_t)(o.at - payload));
+	recorder_frame(k, MTW_S_EXPECTED, payload, (size_t)(o.at - payload));
 }
 
-void keep_rules(struct keep *k, const struct expected *e)
+void recorder_rules(struct recorder *k, const struct expected *e)
 {
 	const struct expected_rule *rules;
 	size_t n = expected_rules(e, &rules);
 
 	for (size_t i = 0; i < n; i++)
-		keep_rule(k, rules[i].text, rules[i].on);
+		recorder_rule(k, rules[i].text, rules[i].on);
 }
 
-void keep_flush(struct keep *k)
+void recorder_flush(struct recorder *k)
 {
-	if (keep_open(k))
+	if (recorder_open(k))
 		session_flush(writer_of(k), &k->failed);
 }
 
-static int say_failed(const struct keep *k, struct err *err)
+static int say_failed(const struct recorder *k, struct err *err)
 {
 	if (!*k->failed.text)
 		return 0;
@@ -171,7 +171,7 @@ static int say_failed(const struct keep *k, struct err *err)
 	return -1;
 }
 
-int keep_copy(struct keep *k, const char *path, struct err *err)
+int recorder_copy(struct recorder *k, const char *path, struct err *err)
 {
 	if (!writer_of(k))
 		return err_set(err, 125, "%s: nothing was kept of this session: %s", path,
@@ -204,7 +204,7 @@ static int copy_bytes(const char *from, const char *to, struct err *err)
 /* All frames of all streams anew, and the rules. 1: not all could be read. */
 static int add_rules(struct session_reader *r, const char *to, const struct expected *e, uint32_t stream, struct err *err)
 {
-	struct keep k = { .stream = stream };
+	struct recorder k = { .stream = stream };
 	const uint8_t *payload;
 	uint64_t time_ns = 0, type, end_ns = 0;
 	size_t len;
@@ -221,11 +221,11 @@ static int add_rules(struct session_reader *r, const char *to, const struct expe
 	}
 	k.base_ns = end_ns; /* where its stream ends */
 	k.base_at = now_ns();
-	keep_rules(&k, e);
-	return keep_end(&k, err) ? -1 : more < 0;
+	recorder_rules(&k, e);
+	return recorder_end(&k, err) ? -1 : more < 0;
 }
 
-int keep_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err)
+int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err)
 {
 	if (!e)
 		return copy_bytes(from, to, err);
@@ -243,11 +243,11 @@ int keep_copy_file(const char *from, const char *to, const struct expected *e, u
 	return 1;
 }
 
-int keep_end(struct keep *k, struct err *err)
+int recorder_end(struct recorder *k, struct err *err)
 {
 	struct err why = { 0 };
 
-	if (k->of && keep_open(k))
+	if (k->of && recorder_open(k))
 		session_end(writer_of(k), k->stream, &k->failed);
 	k->of = NULL;
 	if (k->writer && session_close(k->writer, &why) && !*k->failed.text)
@@ -256,9 +256,9 @@ int keep_end(struct keep *k, struct err *err)
 	return say_failed(k, err);
 }
 
-void keep_release(struct keep *k)
+void recorder_release(struct recorder *k)
 {
-	if (k->of && keep_open(k))
+	if (k->of && recorder_open(k))
 		session_end(writer_of(k), k->stream, NULL);
 	k->of = NULL;
 	if (k->writer)

@@ -19,7 +19,7 @@
 #define SEED_STEPS 4096u
 #define FRAMES_A_LOOK 16 /* at the clock */
 
-struct past {
+struct replay {
 	struct loop *loop;
 	struct model *shown, *now;   /* the same, or `now` is ours */
 	struct model *making;        /* ours: what is not whole yet; NULL = later instants go into `shown` */
@@ -33,9 +33,9 @@ struct past {
 	struct err problem;
 };
 
-struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg)
+struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg)
 {
-	struct past *p = xcalloc(1, sizeof *p);
+	struct replay *p = xcalloc(1, sizeof *p);
 
 	p->loop = loop;
 	p->shown = p->now = shown;
@@ -44,13 +44,13 @@ struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void
 	return p;
 }
 
-static void stop(struct past *p)
+static void stop(struct replay *p)
 {
 	loop_remove(p->slice);
 	p->slice = NULL;
 }
 
-static void drop_file(struct past *p)
+static void drop_file(struct replay *p)
 {
 	stop(p);
 	model_free(p->making);
@@ -60,39 +60,39 @@ static void drop_file(struct past *p)
 	p->problem.text[0] = '\0';
 }
 
-void past_free(struct past *p)
+void replay_free(struct replay *p)
 {
 	if (!p)
 		return;
 	drop_file(p);
-	if (past_away(p)) {
+	if (replay_away(p)) {
 		model_swap(p->shown, p->now);
 		model_free(p->now);
 	}
 	free(p);
 }
 
-struct model *past_now(const struct past *p)
+struct model *replay_now(const struct replay *p)
 {
 	return p->now;
 }
 
-bool past_away(const struct past *p)
+bool replay_away(const struct replay *p)
 {
 	return p->now != p->shown;
 }
 
-const char *past_problem(const struct past *p)
+const char *replay_problem(const struct replay *p)
 {
 	return p->problem.text;
 }
 
-static struct model *playing(const struct past *p)
+static struct model *playing(const struct replay *p)
 {
 	return p->making ? p->making : p->shown;
 }
 
-int past_percent(const struct past *p)
+int replay_percent(const struct replay *p)
 {
 	uint64_t at = p->slice ? model_time(playing(p)) : 1, to = p->slice ? p->to.time_ns : 1;
 
@@ -100,25 +100,25 @@ int past_percent(const struct past *p)
 }
 
 /* What others may still look at goes last. */
-static void show(struct past *p, struct model *with)
+static void show(struct replay *p, struct model *with)
 {
 	struct model *left = with;
 
 	model_swap(p->shown, with);
 	if (with == p->now)
 		p->now = p->shown;
-	else if (!past_away(p))
+	else if (!replay_away(p))
 		p->now = with, left = NULL;
 	p->moved(p->arg);
 	model_free(left);
 }
 
-void past_return(struct past *p)
+void replay_return(struct replay *p)
 {
 	bool under_way = p->slice != NULL;
 
 	drop_file(p);
-	if (past_away(p))
+	if (replay_away(p))
 		show(p, p->now);
 	else if (under_way)
 		p->moved(p->arg);
@@ -126,7 +126,7 @@ void past_return(struct past *p)
 
 /* --- playing */
 
-static bool same_program(const struct past *p, const struct event *e)
+static bool same_program(const struct replay *p, const struct event *e)
 {
 	const struct program *now = model_program(p->now);
 
@@ -135,7 +135,7 @@ static bool same_program(const struct past *p, const struct event *e)
 
 static int on_event(void *arg, const struct event *e, struct err *err)
 {
-	struct past *p = arg;
+	struct replay *p = arg;
 
 	if (e->type == MTW_HELLO)
 		p->ours = same_program(p, e);
@@ -145,7 +145,7 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 }
 
 /* 1 arrived, 0 there is more, -1 it cannot go on. */
-static int play_frame(struct past *p)
+static int play_frame(struct replay *p)
 {
 	const uint8_t *payload;
 	uint64_t time_ns, type;
@@ -166,7 +166,7 @@ static int play_frame(struct past *p)
 }
 
 /* Call paths first: those that come later have their places, too. */
-static int make_ready(struct past *p)
+static int make_ready(struct replay *p)
 {
 	if (!p->making || p->seeded || !model_program(p->making))
 		return 1;
@@ -175,7 +175,7 @@ static int make_ready(struct past *p)
 	return rc;
 }
 
-static void arrive(struct past *p)
+static void arrive(struct replay *p)
 {
 	struct err none = { 0 };
 	struct model *made = p->making;
@@ -200,7 +200,7 @@ static void arrive(struct past *p)
 
 static void on_slice(void *arg)
 {
-	struct past *p = arg;
+	struct replay *p = arg;
 	uint64_t end = now_ns() + SLICE_NS;
 	int rc = 0;
 
@@ -217,7 +217,7 @@ static void on_slice(void *arg)
 		loop_timer_set(p->slice, 0);
 }
 
-int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
+int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
@@ -225,7 +225,7 @@ int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns,
 	if (!n)
 		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
-	if (!p->file || !(p->making || past_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
+	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
 		drop_file(p);
 		p->file = session_open(path, stream, err);
 		if (!p->file)

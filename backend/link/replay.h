@@ -3,9 +3,9 @@
  * replay.h - a model that others look at shows another instant of its session. Main thread only.
  *
  * There are two models: the one that is shown, which views, names and owners are made on, and the
- * one that the stream goes into. They are the same until past_go(); from the arrival on the shown
+ * one that the stream goes into. They are the same until replay_go(); from the arrival on the shown
  * one holds the session as it was at the instant, played from its file, while what the stream brings
- * goes into the other. past_return() gives the shown one what is now. Nothing that was made on the
+ * goes into the other. replay_return() gives the shown one what is now. Nothing that was made on the
  * shown one notices more than that all its figures may have changed (model/rewind.c says why).
  *
  * Playing takes its time in slices of the loop; until the arrival what was shown stays. A later instant
@@ -17,19 +17,19 @@
 #include "model/model.h"
 
 struct loop;
-struct past;
+struct replay;
 
 /* moved: another instant is shown, or now again; of an arrival that brought nothing new, too. */
-struct past *past_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg);
-void past_free(struct past *p);                  /* `shown` holds what is now */
+struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg);
+void replay_free(struct replay *p);                  /* `shown` holds what is now */
 /* Begins to go to the last instant up to a time (the first, where none is; model_instants() of what is now), from a
  * file that holds the session of what is now. 0; -1 and *err. */
-int past_go(struct past *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err);
+int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err);
 /* Shows what is now; forgets where it was going. */
-void past_return(struct past *p);
-struct model *past_now(const struct past *p);    /* what the stream goes into */
-bool past_away(const struct past *p);            /* that is not the one that is shown */
-int past_percent(const struct past *p);          /* of the way; 100 = arrived */
-const char *past_problem(const struct past *p);  /* why the file ended before the instant; "" = it did not */
+void replay_return(struct replay *p);
+struct model *replay_now(const struct replay *p);    /* what the stream goes into */
+bool replay_away(const struct replay *p);            /* that is not the one that is shown */
+int replay_percent(const struct replay *p);          /* of the way; 100 = arrived */
+const char *replay_problem(const struct replay *p);  /* why the file ended before the instant; "" = it did not */
 
 #endif

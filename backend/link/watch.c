@@ -41,9 +41,9 @@ struct watch {
 	struct loop *loop;               /* borrowed */
 	struct target target;
 	struct watch_options options;
-	struct intake in;                /* model and symbols; model: what is now */
+	struct ingest in;                /* model and symbols; model: what is now */
 	struct model *shown;             /* what watch_model() says: in.model, or it holds an instant of the past */
-	struct past *past;
+	struct replay *past;
 	struct conn *conn;               /* NULL: a file */
 	struct loop_source *timer;       /* each second */
 	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
@@ -58,7 +58,7 @@ struct watch {
 	size_t warning_count, warning_room;
 	const char **warning_list;       /* what watch_warnings() returned last */
 
-	struct keep keep;                /* spool or record */
+	struct recorder keep;                /* spool or record */
 	uint64_t rules_read;             /* expected_version() of what the file has */
 	bool told_not_kept;
 
@@ -133,7 +133,7 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 	struct watch *w = arg;
 
 	on_symbol(w);
-	keep_symbol(&w->keep, module, offset, kind, sym);
+	recorder_symbol(&w->keep, module, offset, kind, sym);
 	check_kept(w);
 }
 
@@ -142,7 +142,7 @@ static void ask_for_names(struct watch *w)
 {
 	uint32_t n = model_location_count(w->in.model);
 
-	if (!keep_open(&w->keep))
+	if (!recorder_open(&w->keep))
 		return;
 	if (w->resets_seen != model_resets(w->in.model)) {
 		w->resets_seen = model_resets(w->in.model);
@@ -162,7 +162,7 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 	if (type >= MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
 		return 0;
 	uint64_t ticks = model_ticks(w->in.model);
-	if (intake_frame(&w->in, type, payload, len, err))
+	if (ingest_frame(&w->in, type, payload, len, err))
 		return -1;
 	if (model_ticks(w->in.model) != ticks)
 		w->bits |= WATCH_TICK;
@@ -171,24 +171,24 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->told_final = false;
 		w->final_ns = 0;
 		looks_begin(&w->looks);
-		keep_clock(&w->keep, w->in.hello_ns);
+		recorder_clock(&w->keep, w->in.hello_ns);
 		symbols_local(w->in.symbols, &(struct symbol_process){
 			(unsigned)w->target.pid, conn_peer(w->conn), w->target.unheard });
 		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
 		w->bits |= WATCH_LINK;
 		const struct program *p = model_program(w->in.model);
-		bool kept = keep_open(&w->keep);
+		bool kept = recorder_open(&w->keep);
 		if (w->options.spool)
-			keep_spool(&w->keep, p->name, p->pid, w->target.text);
+			recorder_spool(&w->keep, p->name, p->pid, w->target.text);
 		if (w->noted && !kept)
-			keep_note(&w->keep, w->noted);
+			recorder_note(&w->keep, w->noted);
 		if (!kept)
-			keep_rules(&w->keep, w->in.expected);
+			recorder_rules(&w->keep, w->in.expected);
 	}
 	if (!model_coming(w->in.model))
 		w->stale_since = 0;
 	if (type != MTW_SCAN_COHORTS || looks_keep(&w->looks, payload, len))
-		keep_frame(&w->keep, type, payload, len);
+		recorder_frame(&w->keep, type, payload, len);
 	check_kept(w);
 	return 0;
 }
@@ -291,7 +291,7 @@ static void on_second(void *arg)
 	struct watch *w = arg;
 	uint64_t now = now_ns();
 
-	keep_flush(&w->keep);
+	recorder_flush(&w->keep);
 	check_kept(w);
 	if (!w->greeted && ((w->final_ns && now - w->final_ns > EXEC_NS) ||
 			    (w->in.child_ended && now - w->child_ns > AFTERLIFE_NS)))
@@ -320,8 +320,8 @@ static void on_instant(void *arg)
 
 	char *said = NULL;
 
-	w->in.model = past_now(w->past);
-	if (past_away(w->past))
+	w->in.model = replay_now(w->past);
+	if (replay_away(w->past))
 		said = xasprintf("This is the program as it was %.1f s after its start; it went on until %.1f s.",
 				 (double)model_time(w->shown) / 1e9, (double)model_time(w->in.model) / 1e9);
 	set_text(&w->instant, said);
@@ -358,7 +358,7 @@ static int read_file(struct watch *w, struct err *err)
 {
 	struct err cut = { 0 };
 
-	if (intake_file(&w->in, w->target.name, w->target.stream, &cut, err))
+	if (ingest_file(&w->in, w->target.name, w->target.stream, &cut, err))
 		return -1;
 	w->rules_read = expected_version(w->in.expected);
 	if (*cut.text)
@@ -383,10 +383,10 @@ static int connect_target(struct watch *w, struct err *err)
 
 	if (w->target.kind == TARGET_PID && dormant_check(&w->target, NULL, err))
 		return -1;
-	if (w->options.record_path && keep_record(&w->keep, w->options.record_path, w->target.text, err))
+	if (w->options.record_path && recorder_record(&w->keep, w->options.record_path, w->target.text, err))
 		return -1;
 	if (w->options.share)
-		keep_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);
+		recorder_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);
 	check_kept(w);
 	symbols_on_answer(w->in.symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
@@ -410,10 +410,10 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	w->options = *o;
 	w->opened_ns = now_ns();
 	w->looks.kept = o->record_path || o->spool || o->share;
-	intake_init(&w->in, loop, w->target.text, &o->symbols);
+	ingest_init(&w->in, loop, w->target.text, &o->symbols);
 	w->shown = w->in.model;
 	model_set_sliced(w->in.model, o->sliced);
-	w->past = past_new(loop, w->shown, on_instant, w);
+	w->past = replay_new(loop, w->shown, on_instant, w);
 	w->in.note = on_note;
 	w->in.forgets = on_forgets;
 	w->in.arg = w;
@@ -426,7 +426,7 @@ struct watch *watch_open(struct loop *loop, const struct target *t, const struct
 	}
 	if (o->expected) {
 		expected_take(w->in.expected, o->expected);
-		keep_rules(&w->keep, w->in.expected);
+		recorder_rules(&w->keep, w->in.expected);
 	}
 	return w;
 }
@@ -442,10 +442,10 @@ void watch_close(struct watch *w)
 	loop_remove(w->work);
 	w->work = NULL;
 	conn_free(w->conn);
-	past_free(w->past);
+	replay_free(w->past);
 	w->in.model = w->shown;
-	intake_release(&w->in);
-	keep_release(&w->keep);
+	ingest_release(&w->in);
+	recorder_release(&w->keep);
 	for (size_t i = 0; i < w->warning_count; i++)
 		free(w->warnings[i]);
 	free(w->warnings);
@@ -477,35 +477,35 @@ struct model *watch_now(struct watch *w)
 
 uint64_t watch_instant(const struct watch *w)
 {
-	return past_away(w->past) ? model_time(w->shown) : 0;
+	return replay_away(w->past) ? model_time(w->shown) : 0;
 }
 
 int watch_travelled(const struct watch *w)
 {
-	return past_percent(w->past);
+	return replay_percent(w->past);
 }
 
 int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 {
-	const char *path = w->conn ? keep_path(&w->keep) : w->target.name;
+	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
 
 	if (!path)
 		return err_set(err, 3, "no session is kept of this program, so there is no way back%s%s",
 			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
 	if (!model_complete(w->in.model))
 		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
-	keep_flush(&w->keep);
-	return past_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
+	recorder_flush(&w->keep);
+	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
 }
 
 void watch_return(struct watch *w)
 {
-	past_return(w->past);
+	replay_return(w->past);
 }
 
 const char *watch_travel_problem(const struct watch *w)
 {
-	return past_problem(w->past);
+	return replay_problem(w->past);
 }
 
 struct symbols *watch_symbols(struct watch *w)
@@ -522,7 +522,7 @@ int watch_expect(struct watch *w, const char *rule, bool on)
 {
 	if (expected_set(w->in.expected, rule, on))
 		return -1;
-	keep_rule(&w->keep, rule, on);
+	recorder_rule(&w->keep, rule, on);
 	check_kept(w);
 	return 0;
 }
@@ -587,7 +587,7 @@ void watch_note(struct watch *w, const char *text)
 	set_text(&w->noted, text);
 	set_text(&w->notice, text);
 	w->bits |= WATCH_NOTICE;
-	keep_note(&w->keep, text);
+	recorder_note(&w->keep, text);
 }
 
 size_t watch_warnings(const struct watch *w, const char *const **sentences)
@@ -612,27 +612,27 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences)
 
 int watch_mark(struct watch *w, const char *name)
 {
-	return watch_live(w) ? ask_mark(w->conn, name) : -1;
+	return watch_live(w) ? command_mark(w->conn, name) : -1;
 }
 
 int watch_drop_mark(struct watch *w, uint32_t id)
 {
-	return watch_live(w) ? ask_drop_mark(w->conn, id) : -1;
+	return watch_live(w) ? command_drop_mark(w->conn, id) : -1;
 }
 
 int watch_rename_mark(struct watch *w, uint32_t id, const char *name)
 {
-	return watch_live(w) ? ask_rename_mark(w->conn, id, name) : -1;
+	return watch_live(w) ? command_rename_mark(w->conn, id, name) : -1;
 }
 
 int watch_set_option(struct watch *w, const char *name, const char *value)
 {
-	return watch_live(w) ? ask_set_option(w->conn, name, value) : -1;
+	return watch_live(w) ? command_set_option(w->conn, name, value) : -1;
 }
 
 int watch_detach(struct watch *w)
 {
-	return watch_live(w) ? ask_detach(w->conn) : -1;
+	return watch_live(w) ? command_detach(w->conn) : -1;
 }
 
 int watch_scan(struct watch *w, enum mtw_kind kind, const uint32_t *slots, size_t count)
@@ -662,7 +662,7 @@ void watch_look(struct watch *w, unsigned timeout_ms)
 
 const char *watch_missing(const struct watch *w, enum mtw_kind kind)
 {
-	return looks_missing(w->shown, kind, past_away(w->past), watch_live(w) && !model_final(w->in.model));
+	return looks_missing(w->shown, kind, replay_away(w->past), watch_live(w) && !model_final(w->in.model));
 }
 
 /* --- saving and ending */
@@ -671,23 +671,23 @@ int watch_save(struct watch *w, const char *path, struct err *err)
 {
 	const struct expected *more = expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
 
-	return w->conn ? keep_copy(&w->keep, path, err) : keep_copy_file(w->target.name, path, more, w->target.stream, err);
+	return w->conn ? recorder_copy(&w->keep, path, err) : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
 }
 
 void watch_save_begin(struct watch *w)
 {
-	keep_flush(&w->keep);
+	recorder_flush(&w->keep);
 	check_kept(w);
 }
 
 const char *watch_spool_path(const struct watch *w)
 {
-	return keep_path(&w->keep);
+	return recorder_path(&w->keep);
 }
 
 bool watch_keeps(const struct watch *w)
 {
-	return keep_open(&w->keep);
+	return recorder_open(&w->keep);
 }
 
 bool watch_may_keep(const struct watch *w)
@@ -697,7 +697,7 @@ bool watch_may_keep(const struct watch *w)
 
 void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
 {
-	keep_table(&w->keep, time_ns, type, payload, len);
+	recorder_table(&w->keep, time_ns, type, payload, len);
 	check_kept(w);
 }
 
@@ -712,12 +712,12 @@ bool watch_named(const struct watch *w)
 int watch_end_record(struct watch *w, struct err *err)
 {
 	if (model_state(w->in.model, NULL, NULL) == MTW_LINK_LOST)
-		keep_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
-	if (keep_open(&w->keep)) {
+		recorder_exit(&w->keep, MTW_LINK_LOST, 0); /* else the file says that it runs */
+	if (recorder_open(&w->keep)) {
 		watch_look(w, LAST_LOOK_MS);
 		symbols_wait(w->in.symbols); /* answers go into the file as they come */
 	}
-	return keep_end(&w->keep, err);
+	return recorder_end(&w->keep, err);
 }
 
 int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
@@ -753,8 +753,8 @@ void watch_child_ended(struct watch *w, int wait_status)
 	int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 
 	w->child_ns = now_ns();
-	if (intake_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state, status))
-		keep_exit(&w->keep, state, status);
+	if (ingest_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state, status))
+		recorder_exit(&w->keep, state, status);
 	check_kept(w);
 	tell(w, WATCH_LINK);
 }

@@ -176,7 +176,7 @@ struct model {
 	uint64_t sampled_epoch;          /* of the first slot that is weighed; UINT64_MAX = none */
 	struct scan_ages ages;
 	bool have_ages;
-	uint64_t scan_request, thread_scans;
+	uint64_t scan_request;
 	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none came */
 	uint64_t answers[MTW_KIND_COUNT];   /* so many, those that say nothing among them */
 	struct rss *rss_list;

@@ -416,7 +416,6 @@ static int apply_scan_thread(struct model *m, const struct event *e, struct err 
 			m->threads[i].live_blocks = m->threads[i].live_bytes = 0;
 	}
 	struct thread *t = thread_at(m, e->u.scan_thread.thread);
-	m->thread_scans++;
 	instants_looked(m, MTW_KIND_THREADS, 0);
 	t->live_blocks = e->u.scan_thread.blocks;
 	t->live_bytes = e->u.scan_thread.bytes;

@@ -292,7 +292,6 @@ uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed 
 uint64_t model_by_pointer(const struct model *m); /* likewise, to stacks of which some frames were found by frame pointers */
 size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
-const char *model_option_who(const struct model *m, const char *name); /* "" = at start; NULL = not reported */
 size_t model_filters(const struct model *m, const struct recorded **list); /* by time; none: every block, always */
 const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
 bool model_estimate(const struct model *m); /* totals have a share that was sampled */
@@ -306,7 +305,6 @@ size_t model_rss_named(const struct model *m, const struct rss_named **list);
 /* The answer next to a time, RSS_NEAR_NS away at most; NULL = none. */
 const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
-uint64_t model_thread_scans(const struct model *m); /* moves with each answer to a scan of the threads */
 /* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
 uint64_t model_answers(const struct model *m, enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */

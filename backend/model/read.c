@@ -226,14 +226,6 @@ const char *model_option(const struct model *m, const char *name)
 	return NULL;
 }
 
-const char *model_option_who(const struct model *m, const char *name)
-{
-	for (size_t i = 0; i < m->option_count; i++)
-		if (!strcmp(m->options[i].name, name))
-			return m->options[i].who;
-	return NULL;
-}
-
 size_t model_filters(const struct model *m, const struct recorded **list)
 {
 	*list = m->filters;
@@ -259,11 +251,6 @@ bool model_mark_estimate(const struct model *m, uint32_t id)
 	const struct mark *k = model_mark(m, id);
 
 	return k && k->known && m->sampled_epoch <= k->epoch;
-}
-
-uint64_t model_thread_scans(const struct model *m)
-{
-	return m->thread_scans;
 }
 
 const struct scan_ages *model_ages(const struct model *m)

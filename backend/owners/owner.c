@@ -401,13 +401,6 @@ int owners_add_wrapper(struct owners *o, const char *pattern)
 	return rc;
 }
 
-bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f)
-{
-	const struct module *x = module == NO_ID ? NULL : model_module(o->m, module);
-
-	return x && wrappers_match(names_wrappers(o->names), x->flags, f->function, f->name);
-}
-
 uint32_t owners_site_of_index(struct owners *o, uint32_t leaf, uint32_t *frame_index)
 {
 	*frame_index = 0;

@@ -41,7 +41,6 @@ size_t owners_update(struct owners *o, const struct owner **list);
 /* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on these owners goes on with it. */
 bool owners_whole(const struct owners *o);
 const struct owner *owners_of_node(struct owners *o, uint32_t node); /* leaf of a stack; never NULL */
-bool owners_is_wrapper(struct owners *o, uint32_t module, const struct symbol_frame *f);
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
 /*

@@ -17,13 +17,13 @@
 #define LINGER_NS 2000000000ull /* memtop looks every 50 ms; a machine that is busy gets more */
 #define TRIES 3
 
-struct tree_board {
+struct shared_board {
 	int fd;
 	char path[64], name[48];
 	struct board_head *head;         /* the mapping */
 	struct board_record *records;
 	uint64_t made_ns;
-	uint32_t seen;                   /* head->xserial at the last tree_board_moved() */
+	uint32_t seen;                   /* head->xserial at the last shared_board_moved() */
 };
 
 static void fill_head(struct board_head *h, const struct board_rule *rule)
@@ -54,7 +54,7 @@ static int make_file(const char *name)
 	return -1;
 }
 
-struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err)
+struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err)
 {
 	char name[48];
 	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
@@ -67,7 +67,7 @@ struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err
 			close(fd);
 		return NULL;
 	}
-	struct tree_board *b = xcalloc(1, sizeof *b);
+	struct shared_board *b = xcalloc(1, sizeof *b);
 	b->fd = fd;
 	b->head = map;
 	b->records = (struct board_record *)(b->head + 1);
@@ -78,7 +78,7 @@ struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err
 	return b;
 }
 
-void tree_board_free(struct tree_board *b)
+void shared_board_free(struct shared_board *b)
 {
 	if (!b)
 		return;
@@ -88,17 +88,17 @@ void tree_board_free(struct tree_board *b)
 	free(b);
 }
 
-const char *tree_board_path(const struct tree_board *b)
+const char *shared_board_path(const struct shared_board *b)
 {
 	return b->path;
 }
 
-const char *tree_board_name(const struct tree_board *b)
+const char *shared_board_name(const struct shared_board *b)
 {
 	return b->name;
 }
 
-bool tree_board_moved(struct tree_board *b)
+bool shared_board_moved(struct shared_board *b)
 {
 	uint32_t now = atomic_load(&b->head->xserial);
 	bool moved = now != b->seen;
@@ -107,7 +107,7 @@ bool tree_board_moved(struct tree_board *b)
 	return moved;
 }
 
-uint64_t tree_board_missed(const struct tree_board *b)
+uint64_t shared_board_missed(const struct shared_board *b)
 {
 	return atomic_load_explicit(&b->head->xmissed, memory_order_relaxed);
 }
@@ -139,7 +139,7 @@ static void make_sane(struct board_record *r, uint64_t made_ns)
 		r->parent = BOARD_NONE;
 }
 
-int tree_board_copy(const struct tree_board *b, uint32_t index, struct board_record *r)
+int shared_board_copy(const struct shared_board *b, uint32_t index, struct board_record *r)
 {
 	const struct board_record *from = &b->records[index];
 
@@ -161,7 +161,7 @@ int tree_board_copy(const struct tree_board *b, uint32_t index, struct board_rec
 	return -1;
 }
 
-void tree_board_release(struct tree_board *b, uint32_t index, uint32_t serial, uint32_t state)
+void shared_board_release(struct shared_board *b, uint32_t index, uint32_t serial, uint32_t state)
 {
 	struct board_record *r = &b->records[index];
 

@@ -13,19 +13,19 @@
 
 #include <memtop/board.h>
 
-struct tree_board;
+struct shared_board;
 
 struct board_rule { uint64_t bytes, ns, alloc_bytes; }; /* as the head has them: who matters */
 
-struct tree_board *tree_board_new(const struct board_rule *rule, struct err *err); /* NULL and *err: no memfd */
-void tree_board_free(struct tree_board *b);  /* nobody lingers from now on */
-const char *tree_board_path(const struct tree_board *b); /* "/proc/PID/fd/N" */
-const char *tree_board_name(const struct tree_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */
-bool tree_board_moved(struct tree_board *b); /* a state changed since the last call */
-uint64_t tree_board_missed(const struct tree_board *b);
+struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err); /* NULL and *err: no memfd */
+void shared_board_free(struct shared_board *b);  /* nobody lingers from now on */
+const char *shared_board_path(const struct shared_board *b); /* "/proc/PID/fd/N" */
+const char *shared_board_name(const struct shared_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */
+bool shared_board_moved(struct shared_board *b); /* a state changed since the last call */
+uint64_t shared_board_missed(const struct shared_board *b);
 /* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */
-int tree_board_copy(const struct tree_board *b, uint32_t index, struct board_record *r);
+int shared_board_copy(const struct shared_board *b, uint32_t index, struct board_record *r);
 /* The life `serial` of record `index` in `state` has been copied: others may have it. */
-void tree_board_release(struct tree_board *b, uint32_t index, uint32_t serial, uint32_t state);
+void shared_board_release(struct shared_board *b, uint32_t index, uint32_t serial, uint32_t state);
 
 #endif

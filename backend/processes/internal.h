@@ -51,7 +51,7 @@ struct seat { uint32_t serial, line, before_serial, before_line; };
 struct processes {
 	struct loop *loop;
 	struct processes_options options;
-	struct tree_board *board;        /* NULL: relatives */
+	struct shared_board *board;        /* NULL: relatives */
 	struct seat *seats;              /* BOARD_RECORDS of them */
 	struct loop_source *timer;
 	struct line **lines;             /* [id - 1]; NULL = dropped */

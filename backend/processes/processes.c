@@ -344,7 +344,7 @@ uint64_t processes_time_ns(const struct processes *p)
 
 uint64_t processes_missed(const struct processes *p)
 {
-	return p->board ? tree_board_missed(p->board) : p->file_missed;
+	return p->board ? shared_board_missed(p->board) : p->file_missed;
 }
 
 size_t processes_running(const struct processes *p)
@@ -388,7 +388,7 @@ static void on_poll(void *arg)
 
 	if (p->file || !p->first)
 		return;
-	if (p->board && (tree_board_moved(p->board) || second))
+	if (p->board && (shared_board_moved(p->board) || second))
 		processes_read_board(p, second);
 	processes_care(p);
 	if (second)
@@ -412,7 +412,7 @@ struct processes *processes_new(struct loop *loop, const struct processes_option
 		p->options.matter_alloc_bytes = PROCESSES_MATTER_ALLOC_BYTES;
 	p->origin_ns = p->second_ns = now_ns();
 	if (o->follow) {
-		p->board = tree_board_new(&(struct board_rule){ p->options.matter_bytes, p->options.matter_ns,
+		p->board = shared_board_new(&(struct board_rule){ p->options.matter_bytes, p->options.matter_ns,
 								p->options.matter_alloc_bytes }, err);
 		p->seats = xcalloc(BOARD_RECORDS, sizeof *p->seats);
 	}
@@ -426,7 +426,7 @@ struct processes *processes_new(struct loop *loop, const struct processes_option
 
 const char *processes_board(const struct processes *p)
 {
-	return p->board ? tree_board_path(p->board) : "";
+	return p->board ? shared_board_path(p->board) : "";
 }
 
 /* The watch of a file is that of one stream of it; of a file without a table it is all there is. */
@@ -503,7 +503,7 @@ void processes_free(struct processes *p)
 			watch_close(p->lines[i]->p.watch);
 		line_free(p->lines[i]);
 	}
-	tree_board_free(p->board);
+	shared_board_free(p->board);
 	free(p->seats);
 	free(p->file);
 	free(p->lines);

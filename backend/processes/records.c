@@ -243,7 +243,7 @@ static void take(struct processes *p, const struct taken *t)
 	}
 	if (state == BOARD_ENDED || state == BOARD_UNFOLLOWED) {
 		l->record = BOARD_NONE;
-		tree_board_release(p->board, t->index, t->r.xserial, state);
+		shared_board_release(p->board, t->index, t->r.xserial, state);
 	}
 }
 
@@ -291,7 +291,7 @@ void processes_read_board(struct processes *p, bool all)
 	struct board_record r;
 
 	for (uint32_t i = 0; i < BOARD_RECORDS; i++) {
-		int is = tree_board_copy(p->board, i, &r);
+		int is = shared_board_copy(p->board, i, &r);
 		if (is >= 0)
 			forget_failed(p, i, is ? r.xserial : p->seats[i].serial + 1);
 		if (is <= 0 || known(p, i, &r, all))

@@ -29,7 +29,7 @@
 /* Also when nobody may know: a process that gave up its rights closes its mappings to its own user. */
 static bool may_have_board(const struct processes *p, pid_t pid)
 {
-	return procfs_maps(pid, tree_board_name(p->board)) != 0;
+	return procfs_maps(pid, shared_board_name(p->board)) != 0;
 }
 
 /* memtop itself made the board, and a server has its target's memory. */
@@ -68,7 +68,7 @@ static void end_now(struct processes *p, struct line *l)
 static void give_record_back(struct processes *p, struct line *l, uint32_t state)
 {
 	if (l->record != BOARD_NONE)
-		tree_board_release(p->board, l->record, l->serial, state);
+		shared_board_release(p->board, l->record, l->serial, state);
 	l->record = BOARD_NONE;
 }
 
@@ -178,7 +178,7 @@ static bool is_unborn(void *arg, pid_t pid)
 	for (size_t i = 0; i < p->count; i++)
 		if (p->lines[i] && p->lines[i]->p.pid == (int)pid)
 			return false;
-	return is_program(pid) && procfs_maps(pid, tree_board_name(p->board)) > 0;
+	return is_program(pid) && procfs_maps(pid, shared_board_name(p->board)) > 0;
 }
 
 bool processes_unborn(const struct processes *p)

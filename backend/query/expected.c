@@ -229,9 +229,9 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 {
 	struct replacement r;
 
-	if (replace_begin(&r, path, err))
+	if (atomic_file_begin(&r, path, err))
 		return -1;
-	replace_give_up(&r); /* made again, of the usual mode */
+	atomic_file_give_up(&r); /* made again, of the usual mode */
 	FILE *f = fopen(r.part, "wxe");
 	bool bad = !f;
 	if (f) {
@@ -242,9 +242,9 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 		bad |= fclose(f) != 0;
 	}
 	if (!bad)
-		return replace_end(&r, err);
+		return atomic_file_end(&r, err);
 	err_set(err, 3, "%s: cannot be written: %s; choose another place", path, strerror(errno));
 	if (f)
-		replace_give_up(&r);
+		atomic_file_give_up(&r);
 	return -1;
 }

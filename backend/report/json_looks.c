@@ -23,7 +23,7 @@ json_t *export_json_text(const char *s)
 
 	while (*s) {
 		int32_t cp;
-		size_t n = foreign_decode(s, &cp);
+		size_t n = sanitize_decode(s, &cp);
 
 		if (cp == FOREIGN_BAD)
 			at += sprintf(at, "\\x%02x", (unsigned char)*s);

@@ -22,7 +22,7 @@ static json_t *word(const char *s)
 	json_t *whole = s ? json_string(s) : NULL;
 	char clean[512];
 
-	return whole ? whole : s ? json_string(foreign_clean(clean, sizeof clean, s)) : json_null();
+	return whole ? whole : s ? json_string(sanitize_clean(clean, sizeof clean, s)) : json_null();
 }
 
 static void set_figures(json_t *o, const struct process *p)

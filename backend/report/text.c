@@ -29,7 +29,7 @@ struct page {
 
 static void put_clean(const struct page *p, const char *s)
 {
-	foreign_put(p->out, s, strlen(s));
+	sanitize_put(p->out, s, strlen(s));
 }
 
 /* As a shell takes it back. */
@@ -41,7 +41,7 @@ static void put_word(const struct page *p, const char *s)
 	}
 	fputc('\'', p->out);
 	for (const char *quote; (quote = strchr(s, '\'')); s = quote + 1) {
-		foreign_put(p->out, s, (size_t)(quote - s));
+		sanitize_put(p->out, s, (size_t)(quote - s));
 		fputs("'\\''", p->out);
 	}
 	put_clean(p, s);
@@ -151,7 +151,7 @@ static void head(const struct page *p)
 	uint32_t state = model_state(m, &status, &known);
 	char name[256], signal[FORMAT_SIGNAL];
 
-	fprintf(p->out, "%s [%u]  ", foreign_clean(name, sizeof name, *g->name ? g->name : "?"),
+	fprintf(p->out, "%s [%u]  ", sanitize_clean(name, sizeof name, *g->name ? g->name : "?"),
 		g->pid);
 	if (state == MTW_EXITED && known)
 		fprintf(p->out, "exited with status %d", status);

@@ -114,7 +114,7 @@ static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 	put_state(r->p, state, sizeof state);
 	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ', none ? "-" : format_bytes(live, r->live),
 		none ? "-" : format_bytes(peak, r->peak), none ? "-" : format_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
-	foreign_put(out, r->p->name, strlen(r->p->name));
+	sanitize_put(out, r->p->name, strlen(r->p->name));
 	if (r->count > 1)
 		fprintf(out, "  %s processes", format_count(n, r->count));
 	else if (r->p->pid)
@@ -125,7 +125,7 @@ static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 		fputs("  (below)", out);
 	if (r->p->why) {
 		fputs("  ", out);
-		foreign_put(out, r->p->why, strlen(r->p->why));
+		sanitize_put(out, r->p->why, strlen(r->p->why));
 	}
 	fputc('\n', out);
 }

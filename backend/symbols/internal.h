@@ -44,7 +44,7 @@ struct symbols {
 	size_t room, used;
 	struct { struct sym_file *file; const char *path; size_t build_id_len; } *files; /* by module id */
 	size_t files_room;
-	struct texts texts;
+	struct string_pool texts;
 	struct entry special[MTW_TRUNC_COUNT];
 	struct sym_file *generated;      /* of generated code; NULL = not asked for yet */
 	struct symbol_process process;

@@ -25,7 +25,7 @@
 static const char *intern_short(struct symbols *s, const char *function)
 {
 	char *brief = demangle_short(function);
-	const char *name = texts_keep(&s->texts, brief);
+	const char *name = string_pool_keep(&s->texts, brief);
 
 	free(brief);
 	return name;
@@ -70,10 +70,10 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 		free(name);
 		name = xstrdup(GENERATED_NAME);
 	}
-	e->placeholder = (struct symbol_frame){ .name = texts_keep(&s->texts, name) };
+	e->placeholder = (struct symbol_frame){ .name = string_pool_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
 	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
-		e->placeholder.name = e->placeholder.function = texts_keep(&s->texts, m->name);
+		e->placeholder.name = e->placeholder.function = string_pool_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
 	}
 	free(name);
@@ -124,12 +124,12 @@ static void set_frames(struct symbols *s, struct entry *e, int source, const str
 	struct symbol_frame *frames = xcalloc(count ? count : 1, sizeof *frames);
 
 	for (size_t i = 0; i < count; i++) {
-		frames[i].function = texts_keep(&s->texts, from[i].function);
+		frames[i].function = string_pool_keep(&s->texts, from[i].function);
 		if (!from[i].function)
 			frames[i].name = e->placeholder.name;
 		else /* a script's names have brackets and blanks that mean something else */
 			frames[i].name = e->module == NO_ID ? frames[i].function : intern_short(s, frames[i].function);
-		frames[i].file = texts_keep(&s->texts, from[i].file);
+		frames[i].file = string_pool_keep(&s->texts, from[i].file);
 		frames[i].line = from[i].line;
 		frames[i].inlined = from[i].inlined && i + 1 < count;
 	}
@@ -536,7 +536,7 @@ void symbols_free(struct symbols *s)
 	s->mail->book = NULL;
 	if (!__atomic_load_n(&s->mail->in_flight, __ATOMIC_ACQUIRE))
 		free(s->mail);
-	texts_release(&s->texts);
+	string_pool_release(&s->texts);
 	for (size_t i = 0; i < s->warning_count; i++)
 		free(s->warnings[i]);
 	for (size_t i = 0; i < s->places.dir_count; i++)

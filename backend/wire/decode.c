@@ -85,20 +85,6 @@ static struct tally get_tally(struct reader *r)
 	return t;
 }
 
-/* An older agent tells nothing of a fork. What is too short for it is none either. */
-static void read_fork(struct reader *r)
-{
-	struct mtw_in *in = &r->in;
-
-	r->e.u.hello.forked = mtw_get(in) != 0;
-	r->e.u.hello.before = get_tally(r);
-	if (!in->bad)
-		return;
-	*in = (struct mtw_in){ in->end, in->end, false };
-	r->e.u.hello.forked = false;
-	r->e.u.hello.before = (struct tally){ 0 };
-}
-
 static void read_hello(struct reader *r)
 {
 	struct mtw_in *in = &r->in;
@@ -118,8 +104,9 @@ static void read_hello(struct reader *r)
 	r->e.u.hello.arg_count = get_count(r, MTW_ARGS_MAX, 1);
 	for (size_t i = 0; i < r->e.u.hello.arg_count; i++)
 		r->e.u.hello.args[i] = get_text(r, MTW_STRING_MAX);
-	if (!in->bad && in->at < in->end)
-		read_fork(r);
+	r->e.u.hello.forked = !in->bad && in->at < in->end && mtw_get(in); /* an older agent's ends before */
+	if (r->e.u.hello.forked)
+		r->e.u.hello.before = get_tally(r);
 	emit(r);
 }
 

@@ -118,7 +118,7 @@ enum mtw_type {
 	MTW_HELLO = 1,
 	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits,
 	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v forked (1: from a program
-	 * that had the agent; it executed nothing since), then what its parents did up to the fork: v allocated_blocks,
+	 * that had the agent; it executed nothing since), then, if it is 1, what its parents did up to the fork: v allocated_blocks,
 	 * v allocated_bytes, v freed_blocks, v freed_bytes. All of that is in its counters, and in its parent's, too;
 	 * nothing from forked on: an older agent's */
 	MTW_ERROR = 2,

@@ -48,10 +48,10 @@ $(A)/$(1)/stub/libc.so: tests/android/make_stub tests/android/libc.list
 
 $$(ANDROID_OBJ_$(1)): $(A)/$(1)/agent/%.o: agent/%.c
 	@mkdir -p $$(@D)
-	$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<
+	$$(call say,CC)$$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(ANDROID_CFLAGS) -c -o $$@ $$<
 
 $(A)/$(1)/libmemtop-agent.so: $$(ANDROID_OBJ_$(1)) agent/agent.map tests/android/gate
-	$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
+	$$(call say,LINK)$$(ANDROID_CC_$(1)) $$(ANDROID_LDFLAGS) -o $$@ $$(ANDROID_OBJ_$(1)) $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
 	@tests/android/gate --level $(ANDROID_API) $$@ || { rm -f $$@; exit 1; }
 
 -include $$(ANDROID_OBJ_$(1):.o=.d)
@@ -62,26 +62,26 @@ $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_abi,$(abi))))
 ANDROID_PROGRAMS := s_threads s_sites s_filter s_mark s_named s_paths s_phases s_stacks s_server late
 ANDROID_TEST_LIBS := liblate_now.so liblate_packed.so libspace.so count_preload.so
 define android_programs
-$(T)/android/$(1)/%: LINKED = $$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(CSTD) -O1 -g -fno-builtin -fPIC -Iinclude -Itests -Itests/targets/latelibs \
+$(BT)/android/$(1)/%: LINKED = $$(ANDROID_CC_$(1)) $$(ANDROID_INCLUDE_$(1)) $$(CSTD) -O1 -g -fno-builtin -fPIC -Iinclude -Itests -Itests/targets/latelibs \
 	$$(ANDROID_LINK) $$(filter %.c,$$^) -o $$@ $$(ANDROID_STUB_$(1)) $(ANDROID_LIBS)
-$$(ANDROID_PROGRAMS:%=$(T)/android/$(1)/%): $(T)/android/$(1)/%: tests/targets/%.c tests/android/crt.c tests/android/emutls.c | $(A)/$(1)/libmemtop-agent.so
+$$(ANDROID_PROGRAMS:%=$(BT)/android/$(1)/%): $(BT)/android/$(1)/%: tests/targets/%.c tests/android/crt.c tests/android/emutls.c | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
-	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
+	$$(call say,LINK)$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
 
-$(T)/android/$(1)/app $(T)/android/$(1)/tagged: $(T)/android/$(1)/%: tests/android/%.c tests/android/crt.c | $(A)/$(1)/libmemtop-agent.so
+$(BT)/android/$(1)/app $(BT)/android/$(1)/tagged: $(BT)/android/$(1)/%: tests/android/%.c tests/android/crt.c | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
-	$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
+	$$(call say,LINK)$$(LINKED) -pie -Wl,-dynamic-linker,/system/bin/linker64
 
-$(T)/android/$(1)/liblate_now.so: tests/targets/latelibs/plain.c
-$(T)/android/$(1)/liblate_packed.so: tests/targets/latelibs/plain.c
-$(T)/android/$(1)/liblate_packed.so: PACKED := -Wl,--pack-dyn-relocs=android
-$(T)/android/$(1)/libspace.so: tests/android/space.c
-$(T)/android/$(1)/count_preload.so: tests/lib/count_preload.c tests/android/emutls.c
-$$(ANDROID_TEST_LIBS:%=$(T)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
+$(BT)/android/$(1)/liblate_now.so: tests/targets/latelibs/plain.c
+$(BT)/android/$(1)/liblate_packed.so: tests/targets/latelibs/plain.c
+$(BT)/android/$(1)/liblate_packed.so: PACKED := -Wl,--pack-dyn-relocs=android
+$(BT)/android/$(1)/libspace.so: tests/android/space.c
+$(BT)/android/$(1)/count_preload.so: tests/lib/count_preload.c tests/android/emutls.c
+$$(ANDROID_TEST_LIBS:%=$(BT)/android/$(1)/%): | $(A)/$(1)/libmemtop-agent.so
 	@mkdir -p $$(@D)
-	$$(LINKED) -shared -Wl,-soname,$$(@F) $$(PACKED)
+	$$(call say,LINK)$$(LINKED) -shared -Wl,-soname,$$(@F) $$(PACKED)
 
-android-programs: $$(addprefix $(T)/android/$(1)/,app tagged $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
+android-programs: $$(addprefix $(BT)/android/$(1)/,app tagged $(ANDROID_PROGRAMS) $(ANDROID_TEST_LIBS))
 endef
 test-programs: $(ANDROID_AGENTS) android-programs
 $(foreach abi,$(ANDROID_ABIS),$(eval $(call android_programs,$(abi))))

@@ -9,6 +9,7 @@ import re
 import subprocess
 
 import harness
+import manual
 from harness import AGENT, BUILD, main, need, run, temporary_folder, test
 
 BACKEND_LIBS = "-levent -ldw -lelf -lzstd -liberty -ljansson -lpthread".split()
@@ -109,13 +110,39 @@ def t_install():
     root = f"{folder}/usr/local"
     expected = ["bin/memtop", "lib/memtop/libmemtop-agent.so", "lib/memtop/libmemtop-agent.a",
                 "lib/memtop/libmemtop-wrap.a", "lib/memtop/wrap.flags", "lib/memtop/wrap-jemalloc.flags",
-                "share/man/man1/memtop.1", "include/memtop/wire.h", "share/memtop/themes/dark.theme"]
+                "include/memtop/wire.h", "share/memtop/themes/dark.theme",
+                *(f"share/man/man{page[-1]}/{os.path.basename(page)}" for page in manual.PAGES)]
     missing = [e for e in expected if not os.path.exists(f"{root}/{e}")]
-    assert not missing, f"not installed: {missing}"
+    assert not missing and len(manual.PAGES) == 4, f"not installed: {missing}; pages: {manual.PAGES}"
     for header in glob.glob("include/memtop/*.h"):
         assert os.path.exists(f"{root}/{header}"), f"{header} is not installed"
     done = run([f"{root}/bin/memtop", "--version"], env=harness.environment())
     assert done.returncode == 0 and "memtop" in done.stdout, f"{done.returncode} {done.stdout} {done.stderr}"
+
+
+@test
+def t_man_pages_are_clean():
+    """No warning by mandoc, and no page that names one that does not exist."""
+    need("mandoc")
+    done = run(["mandoc", "-T", "lint", "-W", "warning", *manual.PAGES])
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", ""), done.stdout + done.stderr
+    names = {os.path.basename(page) for page in manual.PAGES}
+    for page in manual.PAGES:
+        with open(page, encoding="utf-8") as f:
+            named = re.findall(r"(memtop(?:\\-\w+)?)(?:\\fP| )?\((\d)\)", f.read())
+        assert named, page
+        missing = {f"{name}.{number}".replace("\\-", "-") for name, number in named} - names
+        assert not missing, f"{page} names {missing}"
+
+
+@test
+def t_readme_and_ci_give_one_command():
+    with open(".ci/run", encoding="utf-8") as f:
+        command = re.search(r"\bexec (.*)$", f.read(), re.M).group(1)
+    with open("README.md", encoding="utf-8") as f:
+        text = f.read()
+    assert re.search(rf"^    {command}(  +#.*)?$", text, re.M), f"README.md does not give {command}"
+    assert len(text.splitlines()) <= 150, "README.md is the door: more belongs into tui/man/"
 
 
 main()

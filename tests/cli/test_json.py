@@ -7,6 +7,7 @@ import os
 import re
 import signal
 
+import manual
 from harness import (BUILD, MEMTOP, Synthetic, check_invariants, environment, main, report, run, start,
                      temporary_folder, test, wait_for)
 
@@ -219,9 +220,7 @@ def t_changes():
 
 def described():
     """What memtop.1 says of each key of the report; "" = of all."""
-    with open("tui/memtop.1", encoding="utf-8") as f:
-        page = f.read().split(".SH JSON\n")[1].split(".SH ")[0]
-    start, entries = page.split(".nf\n")
+    start, entries = manual.section("memtop.1", "JSON").split(".nf\n")
     parts = re.split(r"^(\w+)(?:\[\])? +", entries, flags=re.M)
     assert len(parts[1::2]) == len(set(parts[1::2])), f"described twice: {parts[1::2]}"
     return {"": start, **dict(zip(parts[1::2], parts[2::2]))}

@@ -8,15 +8,16 @@ DEMO_HEADERS := $(wildcard tests/demo/*.h)
 
 $(D)/libtile.so.2: $(DEMO_LIB) $(DEMO_HEADERS)
 	@mkdir -p $(@D)
-	$(CC) $(DEMO_CFLAGS) -fPIC -shared -Wl,-soname,libtile.so.2 -o $@ $(DEMO_LIB)
+	$(call say,LINK)$(CC) $(DEMO_CFLAGS) -fPIC -shared -Wl,-soname,libtile.so.2 -o $@ $(DEMO_LIB)
 
 $(D)/mapd: $(DEMO_MAIN) $(DEMO_HEADERS) $(D)/libtile.so.2
-	$(CC) $(DEMO_CFLAGS) -o $@ $(DEMO_MAIN) $(D)/libtile.so.2 -Wl,-rpath,'$$ORIGIN' -lpthread
+	$(call say,LINK)$(CC) $(DEMO_CFLAGS) -o $@ $(DEMO_MAIN) $(D)/libtile.so.2 -Wl,-rpath,'$$ORIGIN' -lpthread
 
 demo-program: $(D)/mapd
 
 # With a terminal: the live view. Without: ten seconds under record, and the report as text.
-demo: all demo-program
+demo: build-deps
+	@$(MAKE) --no-print-directory $(JOBS) all demo-program
 	@if [ -t 0 ] && [ -t 1 ]; then \
 		$(B)/memtop run $(D)/mapd; \
 	else \

@@ -49,7 +49,7 @@ def ready(command, **named):
     return process
 
 
-def finish(process, seconds=10):
+def finish(process, seconds=60):
     """SIGTERM, the rest of what it says; it must end by itself, well."""
     process.send_signal(signal.SIGTERM)
     try:

@@ -3,9 +3,9 @@
 """test_heaps.py - named heaps: what a program reports of its own allocators is counted to the byte, and not twice."""
 import json
 import os
-import re
 import subprocess
 
+import manual
 from harness import BUILD, MEMTOP, TARGETS, environment, main, report, run, start, temporary_folder, test, wait_for
 
 HEAPS = os.path.join(TARGETS, "s_heaps")
@@ -45,10 +45,9 @@ def t_without_an_agent():
 
 
 @test
-def t_as_the_readme_says():
+def t_as_the_manual_says():
     """Its lines compile, as C and as C++, without a word."""
-    with open("README.md", encoding="utf-8") as f:
-        lines = re.search(r"^## Allocators of your own\n.*?^```c\n(.*?)^```", f.read(), re.M | re.S).group(1).splitlines()
+    lines = manual.examples("memtop-agent.7", "HEAPS OF YOUR OWN")[0].splitlines()
     head = [line for line in lines if line.startswith(("#", "static"))]
     text = "\n".join(["#include <stdlib.h>", *head, "int main(void) {", "void *chunk, *p = &chunk, *q = &p; size_t size = 16;",
                       *[line for line in lines if line not in head], "return 0; }", ""])

@@ -1,17 +1,17 @@
 #!/usr/bin/env -S PYTHONPATH=tests/lib /usr/bin/python3
 # SPDX-License-Identifier: MIT
-"""test_linked.py - the agent as a part of the program: the recipes of README's section "Linked in", as they stand there.
+"""test_linked.py - the agent as a part of the program: the recipes of memtop-agent.7, as they stand there.
 
 Totals must equal a plain counter's that is linked or preloaded in the agent's place, stacks what the program says of
 itself. s_threads and its like are the same programs as everywhere.
 """
 import json
 import os
-import re
 import signal
 import struct
 import subprocess
 
+import manual
 from elsewhere import Machine, listening, shown, told
 from harness import BUILD, MEMTOP, at_end, check_invariants, environment, main, mostly_waits, need, report, run, start, temporary_folder, test, wait_for
 
@@ -25,11 +25,9 @@ MUSL = "-idirafter /usr/include -idirafter".split() + ["/usr/include/" + os.unam
 
 def recipe(*words):
     """The one command of the section that has these words and no more options than others have, as a list."""
-    with open("README.md", encoding="utf-8") as f:
-        section = re.search(r"^## Linked in\n(.*?)^## ", f.read(), re.M | re.S).group(1)
-    found = [line.split("#")[0].split() for line in section.splitlines() if re.match(r"    (gcc|g\+\+|musl-gcc) ", line)]
-    found = [line for line in found if all(word in line for word in words)]
-    assert found, f"README.md has no recipe with {words}"
+    lines = "".join(manual.examples("memtop-agent.7", "LINKED IN")).replace("\\\n", "").splitlines()
+    found = [line.split() for line in lines if all(word in line.split() for word in words)]
+    assert found, f"memtop-agent.7 has no recipe with {words}"
     return min(found, key=len)
 
 

@@ -172,7 +172,7 @@ static void leaving(void *arg, enum prompt_event e, const char *text)
 	if (e != PROMPT_DONE)
 		return;
 	if (*text == 's') {
-		leave_stop(a);
+		quit_stop(a);
 		status_say("Asked to end; its last state is waited for.  q: leave now");
 		return;
 	}
@@ -199,7 +199,7 @@ static unsigned back(struct app *a)
 		return VIEW_DRAW;
 	}
 	char question[96];
-	if (a->options->child && leave_question(a, question, sizeof question))
+	if (a->options->child && quit_question(a, question, sizeof question))
 		prompt_ask(&a->prompt, question, "ls", leaving, a);
 	else
 		prompt_ask(&a->prompt, "Quit memtop?  q or y: quit   Esc: stay", "qy", quitting, a);

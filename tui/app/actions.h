@@ -13,9 +13,9 @@
 #include <limits.h>
 
 size_t action_mark(struct app *a, const char *name);       /* in all processes; how many took it */
-bool leave_question(const struct app *a, char *out, size_t size); /* app/quit.c: false = nothing runs that we started */
-void leave_stop(struct app *a);                            /* app/quit.c: asks all that runs to end; a->leave_ns says how long it is waited for */
-bool leave_over(const struct app *a, uint64_t now);        /* app/quit.c: ... and it did, or took too long */
+bool quit_question(const struct app *a, char *out, size_t size); /* app/quit.c: false = nothing runs that we started */
+void quit_stop(struct app *a);                            /* app/quit.c: asks all that runs to end; a->leave_ns says how long it is waited for */
+bool quit_over(const struct app *a, uint64_t now);        /* app/quit.c: ... and it did, or took too long */
 int action_show_process(struct app *a, uint32_t id);       /* app/shown.c: in all views, now or when it can be; -1: it cannot */
 void action_save(struct app *a);                           /* app/save.c: asks for a name */
 void action_save_as(struct app *a, const char *path);      /* app/save.c */
@@ -38,7 +38,7 @@ unsigned action_set_direct(struct app *a, bool on);        /* libraries by direc
 int action_suppress(struct app *a, const char *path);      /* app/expect.c: a file of rules comes into effect */
 int action_save_rules(struct app *a, const char *path);    /* app/expect.c: what is expected, as such a file */
 int action_every(struct app *a, const char *text);         /* app/auto_mark.c: "60", "+10M", "off"; -1: it is none of these */
-void every_go_on(struct app *a);                           /* app/auto_mark.c: sets the mark that is due */
+void auto_mark_go_on(struct app *a);                           /* app/auto_mark.c: sets the mark that is due */
 void offer_sampling(struct app *a);                        /* app/offer.c: when the agent costs too much */
 
 #endif

@@ -258,11 +258,11 @@ static void on_timer(void *arg)
 				 : REFRESH_NS;
 	bool sort = now - a->sort_ns >= SORT_EVERY_NS && now - a->key_ns >= SORT_AFTER_KEY_NS;
 
-	if (leave_over(a, now)) {
+	if (quit_over(a, now)) {
 		app_quit(a, 0);
 		return;
 	}
-	every_go_on(a);
+	auto_mark_go_on(a);
 	if (a->moved && !a->paused && !travel_under_way(a) && (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);

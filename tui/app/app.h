@@ -146,7 +146,7 @@ unsigned action_expect(struct app *a, const struct site *s);
 bool filter_of_threads(const struct app *a);
 
 /* --- app/auto_mark.c */
-void every_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
+void auto_mark_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
 
 /* --- app/chrome.c */
 void frame_draw(struct app *a);

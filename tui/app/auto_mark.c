@@ -62,7 +62,7 @@ int action_every(struct app *a, const char *text)
 	return 0;
 }
 
-void every_go_on(struct app *a)
+void auto_mark_go_on(struct app *a)
 {
 	struct every *e = &a->every;
 	uint64_t now = now_ns(), live = e->bytes ? live_now(a) : 0;
@@ -76,7 +76,7 @@ void every_go_on(struct app *a)
 	e->live = live;
 }
 
-void every_words(const struct app *a, char *out, size_t size)
+void auto_mark_words(const struct app *a, char *out, size_t size)
 {
 	const struct every *e = &a->every;
 	uint64_t now = now_ns();

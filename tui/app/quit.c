@@ -28,7 +28,7 @@ static size_t running(const struct app *a)
 	return sum.running;
 }
 
-bool leave_question(const struct app *a, char *out, size_t size)
+bool quit_question(const struct app *a, char *out, size_t size)
 {
 	size_t n = running(a);
 
@@ -60,7 +60,7 @@ static bool group_in(const struct process *list, size_t n, pid_t group)
 	return false;
 }
 
-void leave_stop(struct app *a)
+void quit_stop(struct app *a)
 {
 	pid_t first = first_runs(a) ? a->options->child_pid : -1;
 	const struct process *list;
@@ -84,7 +84,7 @@ static bool all_final(const struct app *a)
 	return !first_runs(a) && !running(a) && model_final(watch_now(a->first));
 }
 
-bool leave_over(const struct app *a, uint64_t now)
+bool quit_over(const struct app *a, uint64_t now)
 {
 	return a->leave_ns && (now >= a->leave_ns || all_final(a));
 }

@@ -74,7 +74,7 @@ void action_save(struct app *a)
 
 	localtime_r(&now, &tm);
 	strftime(when, sizeof when, "%H%M%S", &tm);
-	foreign_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
+	sanitize_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
 	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
 	prompt_offers(&a->prompt);

@@ -79,11 +79,11 @@ static int write_report(struct err *err)
 /* As watch_save(). */
 static int write_file(struct err *err)
 {
-	replace_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
+	atomic_file_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
 	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
-		replace_give_up(&job.file);
-	else if (replace_end(&job.file, err))
+		atomic_file_give_up(&job.file);
+	else if (atomic_file_end(&job.file, err))
 		rc = -1;
 	return rc;
 }
@@ -143,7 +143,7 @@ static void start_child(void)
 			close(ends[0]);
 			close(ends[1]);
 		}
-		replace_give_up(&job.file);
+		atomic_file_give_up(&job.file);
 		finish();
 		return;
 	}
@@ -189,7 +189,7 @@ void saver_start(struct app *a, const struct export_format *format, const char *
 		status_error("%s: not saved: no program has answered yet", path);
 		return;
 	}
-	if (replace_begin(&job.file, path, &err)) {
+	if (atomic_file_begin(&job.file, path, &err)) {
 		status_error("%s", err.text);
 		return;
 	}
@@ -217,6 +217,6 @@ void saver_stop(void)
 		kill(job.pid, SIGKILL);
 		waitpid(job.pid, NULL, 0);
 	}
-	replace_give_up(&job.file);
+	atomic_file_give_up(&job.file);
 	finish();
 }

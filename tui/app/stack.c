@@ -41,7 +41,7 @@ static struct frame_out *selected_stack(struct app *a, struct view_row *row, siz
 /* A clipboard's lines are one each, and may go on to a shell. */
 static void put_clean(FILE *out, const char *s)
 {
-	foreign_put(out, s, strlen(s));
+	sanitize_put(out, s, strlen(s));
 }
 
 static void put_frame(FILE *out, size_t number, const struct frame_out *f)

@@ -82,7 +82,7 @@ static void print(const struct table *t, bool numbered, FILE *out)
 		if (numbered)
 			fprintf(out, "%4zu  ", i + 1);
 		fprintf(out, "%-22s %8d  %s%s%s%s\n", f->serial, f->process.pid,
-			foreign_clean(name, sizeof name, *f->process.name ? f->process.name : "?"),
+			sanitize_clean(name, sizeof name, *f->process.name ? f->process.name : "?"),
 			numbered && *f->model ? "  (" : "", numbered ? f->model : "", numbered && *f->model ? ")" : "");
 	}
 }

@@ -62,7 +62,7 @@ static int detach_run(const struct args *a)
 		const struct program *p = model_program(watch_model(w));
 		char shown[256];
 
-		printf("%s: the agent is out%s%s\n", t.text, p ? " of " : "", p ? foreign_clean(shown, sizeof shown, p->name) : "");
+		printf("%s: the agent is out%s%s\n", t.text, p ? " of " : "", p ? sanitize_clean(shown, sizeof shown, p->name) : "");
 	}
 	if (w)
 		watch_close(w);

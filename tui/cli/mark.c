@@ -49,7 +49,7 @@ static int set_mark(struct loop *loop, struct watch *w, const char *name, const 
 		return STATUS_UNREACHED;
 	}
 	char shown[256];
-	printf("m%u %s\n", k->id, foreign_clean(shown, sizeof shown, k->name));
+	printf("m%u %s\n", k->id, sanitize_clean(shown, sizeof shown, k->name));
 	return 0;
 }
 

@@ -92,11 +92,6 @@ void term_stop(void)
 	fflush(stdout);
 }
 
-bool term_is_on(void)
-{
-	return on;
-}
-
 int term_rows(void)
 {
 	return LINES;

@@ -14,7 +14,6 @@ int term_check(struct err *err);
 int term_start(bool ascii, struct err *err);
 /* Gives it back as it was; fine when it was never taken, or twice. */
 void term_stop(void);
-bool term_is_on(void);
 
 int term_rows(void);
 int term_columns(void);

@@ -73,7 +73,7 @@ int text_width(const char *s)
 
 	while (*s) {
 		int32_t cp;
-		s += foreign_char(s, &cp);
+		s += sanitize_char(s, &cp);
 		int w = columns(cp);
 		width += w == -1 ? 1 : w == -2 ? 0 : w;
 	}
@@ -87,7 +87,7 @@ static int take(char *out, size_t *at, const char *s, int width, int skip)
 
 	while (*s) {
 		int32_t cp;
-		size_t len = foreign_char(s, &cp);
+		size_t len = sanitize_char(s, &cp);
 		int w = columns(cp), cols = w == -1 ? 1 : w == -2 ? 0 : w;
 		const char *from = s;
 		s += len;

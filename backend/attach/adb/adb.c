@@ -65,11 +65,11 @@ static bool parse_device(char *line, struct adb_device *d)
 	memcpy(d->serial, line, len);
 	if (model) {
 		model[7 + strcspn(model + 7, " ")] = '\0';
-		foreign_clean(d->model, sizeof d->model, model + 7);
+		sanitize_clean(d->model, sizeof d->model, model + 7);
 	}
 	size_t word = strncmp(state, "no permissions", 14) ? strcspn(state, " ") : 14;
 	state[word] = '\0';
-	foreign_clean(d->state, sizeof d->state, state);
+	sanitize_clean(d->state, sizeof d->state, state);
 	return true;
 }
 

@@ -90,7 +90,7 @@ static void ask_abi(struct adb_app *app)
 		r.out[strcspn(r.out, "\n")] = '\0';
 		const char *abi = strchr(r.out, '=');
 		if (abi && abi[1] && strcmp(abi + 1, "null"))
-			foreign_clean(app->abi, sizeof app->abi, abi + 1);
+			sanitize_clean(app->abi, sizeof app->abi, abi + 1);
 	}
 	free(script);
 	adb_answer_release(&r);

@@ -66,9 +66,9 @@ int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err)
 	at = rc ? NULL : r.out;
 	for (int i = 0; at && (line = strtok_r(at, "\n", &at)); i++) {
 		if (i == 0)
-			foreign_clean(p->abi, sizeof p->abi, line + 1);
+			sanitize_clean(p->abi, sizeof p->abi, line + 1);
 		else if (i == 1)
-			foreign_clean(p->release, sizeof p->release, line + 1);
+			sanitize_clean(p->release, sizeof p->release, line + 1);
 		else if (i == 2)
 			p->sdk = atoi(line + 1);
 		else
@@ -167,7 +167,7 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 	size_t len = strcspn(p->name, ":");
 
 	app->pid = p->pid;
-	foreign_clean(app->name, sizeof app->name, *p->name ? p->name : "?");
+	sanitize_clean(app->name, sizeof app->name, *p->name ? p->name : "?");
 	snprintf(app->package, sizeof app->package, "%.*s", adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 

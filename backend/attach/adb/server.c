@@ -23,7 +23,7 @@ static int first_program(char *text, char *name, size_t size)
 
 		if (pid <= 0 || pid > INT_MAX || *rest != ' ' || !strcmp(rest + 1, AGENT_SERVER_NAME))
 			continue;
-		foreign_clean(name, size, rest + 1);
+		sanitize_clean(name, size, rest + 1);
 		return (int)pid;
 	}
 	return 0;

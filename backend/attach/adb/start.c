@@ -161,7 +161,7 @@ static int wait_agent(struct adb_app *app, struct err *err)
 	if (!there)
 		return err_set(err, 3, "%s: ended before an agent listened there; see what adb logcat says of it", app->package);
 	return app->way == ADB_WRAP_SCRIPT
-		       ? err_set(err, 3, "%s: its package has a wrap.sh, and no agent listens after %d s; let that script load it: README, Android",
+		       ? err_set(err, 3, "%s: its package has a wrap.sh, and no agent listens after %d s; let that script load it: man memtop-remote",
 				 app->package, AGENT_MS / 1000)
 		       : err_set(err, 3, "%s: started with wrap.%s set, and no agent listens after %d s; see what adb logcat says of the linker",
 				 app->package, app->package, AGENT_MS / 1000);

@@ -66,14 +66,14 @@ const char *adb_line(const char *text, char *buf, size_t size)
 		snprintf(line, sizeof line, "%.*s", (int)(len < sizeof line ? len : sizeof line - 1), text);
 		text += len;
 	} while (*text && strstr(line, "WARNING: linker"));
-	return foreign_clean(buf, size, line);
+	return sanitize_clean(buf, size, line);
 }
 
 int adb_explain(const char *what, const char *said, struct err *err)
 {
 	char name[160], line[300];
 
-	foreign_clean(name, sizeof name, what);
+	sanitize_clean(name, sizeof name, what);
 	for (size_t i = 0; i < sizeof states / sizeof *states; i++)
 		if (!strcmp(said, states[i].sign))
 			return err_set(err, 3, "%s: %s; %s", name, states[i].why, states[i].remedy);

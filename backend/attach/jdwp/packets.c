@@ -232,7 +232,7 @@ static int break_stranger(struct jdwp_link *l)
 	l->have += more > 0 ? (size_t)more : 0;
 	snprintf(said, sizeof said, "%.*s", (int)l->have, (const char *)l->packet);
 	said[strcspn(said, "\r\n")] = '\0';
-	foreign_clean(said, sizeof said, said);
+	sanitize_clean(said, sizeof said, said);
 	return jdwp_break(l, JDWP_NOT_JDWP, "no Java debug port: it answers \"%s\"; use the port that the program's -agentlib:jdwp has", said);
 }
 

@@ -19,7 +19,7 @@ static int complain(const struct err *err)
 {
 	char line[sizeof err->text];
 
-	fprintf(stderr, "memtop-attach: %s\n", foreign_clean(line, sizeof line, err->text));
+	fprintf(stderr, "memtop-attach: %s\n", sanitize_clean(line, sizeof line, err->text));
 	return err->status;
 }
 

@@ -15,10 +15,10 @@ define attach_abi
 ATTACH_OBJ_$(1) := $(ATTACH_SRC:%.c=$(B)/android/$(1)/attach/%.o)
 $$(ATTACH_OBJ_$(1)): $(B)/android/$(1)/attach/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(ATTACH_CC_$(1)) $$(CFLAGS_ALL) -ffunction-sections -fdata-sections -Ibackend -c -o $$@ $$<
+	$$(call say,CC)$$(ATTACH_CC_$(1)) $$(CFLAGS_ALL) -ffunction-sections -fdata-sections -Ibackend -c -o $$@ $$<
 
 $(B)/android/$(1)/memtop-attach: $$(ATTACH_OBJ_$(1))
-	$$(ATTACH_CC_$(1)) -static -s -Wl,--gc-sections -o $$@ $$^
+	$$(call say,LINK)$$(ATTACH_CC_$(1)) -static -s -Wl,--gc-sections -o $$@ $$^
 
 -include $$(ATTACH_OBJ_$(1):.o=.d)
 endef

@@ -164,7 +164,7 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct marks *m = (struct marks *)v;
 	char a[32], b[32], every[80];
 
-	every_words(v->app, every, sizeof every);
+	auto_mark_words(v->app, every, sizeof every);
 	if (*every)
 		snprintf(out, size, "%s", every);
 	else if (m->count <= 2)

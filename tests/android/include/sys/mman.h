@@ -9,6 +9,7 @@
 
 void *mmap(void *, size_t, int, int, int, off_t);
 int munmap(void *, size_t);
+void *mremap(void *, size_t, size_t, int, ...);
 int madvise(void *, size_t, int);
 int mprotect(void *, size_t, int);
 

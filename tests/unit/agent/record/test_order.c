@@ -108,6 +108,7 @@ static void with_a_thread(void *(*work)(void *), void (*reader)(void))
 	CHECK(!pthread_create(&t, NULL, work, NULL));
 	while (!over())
 		reader();
+	reader(); /* the thread may have been quicker than the first look */
 	CHECK(!pthread_join(t, NULL));
 }
 

@@ -34,7 +34,7 @@ static void open_door(int port)
 		s->viewer[i].index = i;
 	s->scan.viewer = -1;
 	s->door = calloc(1, sizeof(*s->door));
-	CHECK(door_seed(s));
+	CHECK(handshake_seed(s));
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "t_door.%d", (int)getpid());
 	name_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1));
 	s->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
@@ -56,7 +56,7 @@ static int stranger(void)
 	int fd = knock();
 
 	now += SECOND / 100;
-	door_arrivals(s, now);
+	handshake_arrivals(s, now);
 	return fd;
 }
 
@@ -64,16 +64,16 @@ static int waiting(void)
 {
 	struct pollfd fd[DOOR_PLACES];
 
-	return door_watch(s, fd);
+	return handshake_watch(s, fd);
 }
 
 static void hear_all(void)
 {
 	struct pollfd fd[DOOR_PLACES];
-	int n = door_watch(s, fd);
+	int n = handshake_watch(s, fd);
 
 	poll(fd, (nfds_t)n, 0);
-	door_ready(s, fd, n);
+	handshake_ready(s, fd, n);
 }
 
 static bool sent_away(int fd)
@@ -132,16 +132,16 @@ TEST(arrivals_are_spaced)
 	open_door(0);
 	for (int i = 0; i < 100; i++)
 		knock();
-	door_arrivals(s, now += SECOND); /* long after the agent's start */
+	handshake_arrivals(s, now += SECOND); /* long after the agent's start */
 	CHECK_EQ(waiting(), BURST);
-	CHECK(door_opens(s) > now && door_opens(s) <= now + SECOND / 100);
-	door_arrivals(s, now);
+	CHECK(handshake_opens(s) > now && handshake_opens(s) <= now + SECOND / 100);
+	handshake_arrivals(s, now);
 	CHECK_EQ(waiting(), BURST);
-	door_arrivals(s, now = door_opens(s));
+	handshake_arrivals(s, now = handshake_opens(s));
 	CHECK_EQ(waiting(), BURST + 1);
-	door_arrivals(s, now += SECOND); /* what was saved up is bounded */
+	handshake_arrivals(s, now += SECOND); /* what was saved up is bounded */
 	CHECK_EQ(waiting(), DOOR_PLACES); /* one had to leave */
-	CHECK(door_opens(s) > now);
+	CHECK(handshake_opens(s) > now);
 }
 
 /* At the agent's very start there is no time to look back on. */
@@ -150,9 +150,9 @@ TEST(arrivals_at_time_0)
 	open_door(0);
 	for (int i = 0; i < 3; i++)
 		knock();
-	door_arrivals(s, 0);
+	handshake_arrivals(s, 0);
 	CHECK_EQ(waiting(), 1);
-	door_arrivals(s, SECOND);
+	handshake_arrivals(s, SECOND);
 	CHECK_EQ(waiting(), 3);
 }
 
@@ -246,13 +246,13 @@ TEST(patience)
 	proved = stranger();
 	early = stranger();
 	prove(proved);
-	door_patience(s, now + SECOND, 2 * SECOND);
+	handshake_patience(s, now + SECOND, 2 * SECOND);
 	CHECK_EQ(waiting(), 2);
-	door_since(s, now + SECOND);
-	door_patience(s, now + 3 * SECOND, 2 * SECOND);
+	handshake_since(s, now + SECOND);
+	handshake_patience(s, now + 3 * SECOND, 2 * SECOND);
 	CHECK_EQ(waiting(), 2);
-	door_patience(s, now + 4 * SECOND, 2 * SECOND);
-	CHECK(door_empty(s));
+	handshake_patience(s, now + 4 * SECOND, 2 * SECOND);
+	CHECK(handshake_empty(s));
 	CHECK(sent_away(early) && sent_away(proved));
 }
 
@@ -270,13 +270,13 @@ TEST(without_descriptors)
 	close(top);
 	limit.rlim_cur = (rlim_t)top;
 	CHECK_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	door_arrivals(s, now += SECOND);
+	handshake_arrivals(s, now += SECOND);
 	CHECK(sent_away(fd)); /* made room */
 	CHECK(!sent_away(later));
 	CHECK_EQ(waiting(), 1);
-	CHECK(door_opens(s) <= now);
-	door_patience(s, now + 9 * SECOND, SECOND);
-	CHECK(door_empty(s));
+	CHECK(handshake_opens(s) <= now);
+	handshake_patience(s, now + 9 * SECOND, SECOND);
+	CHECK(handshake_empty(s));
 	close(later);
 	later = dup(0); /* the last descriptor that is left */
 	CHECK(later >= 0 && dup(0) >= 0 && dup(0) < 0);
@@ -286,7 +286,7 @@ TEST(listener_that_is_none)
 {
 	open_door(0);
 	close(s->listen_fd);
-	door_arrivals(s, now);
-	CHECK(door_opens(s) > now); /* not asked again in this turn, nor the next */
+	handshake_arrivals(s, now);
+	CHECK(handshake_opens(s) > now); /* not asked again in this turn, nor the next */
 	CHECK_EQ(waiting(), 0);
 }

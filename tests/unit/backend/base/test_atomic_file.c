@@ -58,13 +58,13 @@ TEST(takes_the_place_of_a_file)
 
 	enter();
 	put(in_folder("a.part"), "the user's");
-	CHECK_EQ(replace_begin(&r, in_folder("a"), &err), 0);
+	CHECK_EQ(atomic_file_begin(&r, in_folder("a"), &err), 0);
 	put(r.part, "new");
 	CHECK(access(in_folder("a"), F_OK) != 0);
-	CHECK_EQ(replace_end(&r, &err), 0);
+	CHECK_EQ(atomic_file_end(&r, &err), 0);
 	CHECK(holds(in_folder("a"), "new") && holds(in_folder("a.part"), "the user's"));
-	CHECK_EQ(replace_begin(&r, in_folder("a"), &err), 0);
-	replace_give_up(&r);
+	CHECK_EQ(atomic_file_begin(&r, in_folder("a"), &err), 0);
+	atomic_file_give_up(&r);
 	CHECK(holds(in_folder("a"), "new") && access(r.part, F_OK) != 0);
 }
 
@@ -77,9 +77,9 @@ TEST(a_link_stays_one)
 	enter();
 	put(in_folder("a"), "old");
 	CHECK_EQ(symlink(in_folder("a"), in_folder("link")), 0);
-	CHECK_EQ(replace_begin(&r, in_folder("link"), &err), 0);
+	CHECK_EQ(atomic_file_begin(&r, in_folder("link"), &err), 0);
 	put(r.part, "new");
-	CHECK_EQ(replace_end(&r, &err), 0);
+	CHECK_EQ(atomic_file_end(&r, &err), 0);
 	CHECK(holds(in_folder("a"), "new"));
 	CHECK(lstat(in_folder("link"), &st) == 0 && S_ISLNK(st.st_mode));
 }
@@ -98,7 +98,7 @@ TEST(keeps_what_is_no_file)
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
 		struct err err = { 0 };
 		CHECK_EQ(lstat(in_folder(names[i]), &before), 0);
-		CHECK(replace_begin(&r, in_folder(names[i]), &err) != 0);
+		CHECK(atomic_file_begin(&r, in_folder(names[i]), &err) != 0);
 		CHECK(strstr(err.text, i == 2 ? "a link to nowhere" : "it is no file") != NULL);
 		CHECK(lstat(in_folder(names[i]), &after) == 0 && before.st_ino == after.st_ino);
 	}

@@ -31,14 +31,14 @@ TEST(only_what_can_be_read_is_left)
 	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
 		char buf[128], *put = NULL;
 		size_t size;
-		CHECK_STR(foreign_clean(buf, sizeof buf, cases[i].given), cases[i].shown);
+		CHECK_STR(sanitize_clean(buf, sizeof buf, cases[i].given), cases[i].shown);
 		FILE *out = open_memstream(&put, &size);
-		foreign_put(out, cases[i].given, strlen(cases[i].given));
+		sanitize_put(out, cases[i].given, strlen(cases[i].given));
 		fclose(out);
 		CHECK_STR(put, cases[i].shown);
 		free(put);
 		strcpy(buf, cases[i].given); /* in place */
-		CHECK_STR(foreign_clean(buf, sizeof buf, buf), cases[i].shown);
+		CHECK_STR(sanitize_clean(buf, sizeof buf, buf), cases[i].shown);
 	}
 }
 
@@ -46,8 +46,8 @@ TEST(a_character_is_never_halved)
 {
 	char buf[6];
 
-	CHECK_STR(foreign_clean(buf, sizeof buf, "abc\xe6\x97\xa5"), "abc");
-	CHECK_STR(foreign_clean(buf, sizeof buf, "ab\xe6\x97\xa5" "c"), "ab\xe6\x97\xa5");
+	CHECK_STR(sanitize_clean(buf, sizeof buf, "abc\xe6\x97\xa5"), "abc");
+	CHECK_STR(sanitize_clean(buf, sizeof buf, "ab\xe6\x97\xa5" "c"), "ab\xe6\x97\xa5");
 }
 
 TEST(a_message_is_one_clean_line)

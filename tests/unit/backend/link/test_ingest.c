@@ -7,13 +7,13 @@
 #include "link/ingest.h"
 #include "base/loop.h"
 
-static struct intake in;
+static struct ingest in;
 
 static void sent(unsigned type, const uint8_t *bytes, size_t len)
 {
 	struct err err = { 0 };
 
-	if (intake_frame(&in, type, bytes, len, &err))
+	if (ingest_frame(&in, type, bytes, len, &err))
 		printf("  %s\n", err.text);
 	CHECK_STR(err.text, "");
 }
@@ -34,14 +34,14 @@ TEST(the_end_of_a_child_is_its_own)
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct loop *loop = loop_new();
 		const struct symbol_options none = { 0 };
-		in = (struct intake){ 0 };
-		intake_init(&in, loop, "made", &none);
+		in = (struct ingest){ 0 };
+		ingest_init(&in, loop, "made", &none);
 		hello_frame(cases[i].shown, 1000);
 		module_frame();
 		CHECK_EQ(state(), MTW_RUNNING);
-		CHECK_EQ(intake_child_ended(&in, cases[i].child, MTW_EXITED, 7), cases[i].told);
+		CHECK_EQ(ingest_child_ended(&in, cases[i].child, MTW_EXITED, 7), cases[i].told);
 		CHECK_EQ(state(), cases[i].told ? MTW_EXITED : MTW_RUNNING);
-		intake_release(&in);
+		ingest_release(&in);
 		loop_free(loop);
 	}
 }

@@ -71,7 +71,7 @@ static void step(unsigned flags)
 }
 
 static struct loop *loop;
-static struct past *past;
+static struct replay *past;
 static struct model *shown;
 static unsigned moved, anew;
 
@@ -100,7 +100,7 @@ static void enter(void)
 	CHECK(file != NULL);
 	now = shown = model_new();
 	loop = loop_new();
-	past = past_new(loop, shown, on_moved, NULL);
+	past = replay_new(loop, shown, on_moved, NULL);
 	model_on_change(shown, on_change, &anew);
 }
 
@@ -109,7 +109,7 @@ static void leave(void)
 	struct err err = { 0 };
 
 	session_close(file, &err);
-	past_free(past);
+	replay_free(past);
 	model_free(shown);
 	loop_free(loop);
 	unlink(path);
@@ -121,10 +121,10 @@ static void go(uint64_t ns)
 	unsigned before = moved;
 
 	session_flush(file, &err);
-	CHECK_EQ(past_go(past, path, 0, ns, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, ns, &err), 0);
 	while (moved == before)
 		CHECK(loop_once(loop, 20000));
-	now = past_now(past);
+	now = replay_now(past);
 }
 
 static void same_as(const struct model *m, int tick)
@@ -162,7 +162,7 @@ TEST(every_instant_is_as_it_was)
 	for (int i = 0; i < 60; i++) {
 		int t = 1 + rand() % ticks;
 		go((uint64_t)t * 100 * MS + (uint64_t)rand() % (99 * MS));
-		CHECK(past_away(past) && now != shown);
+		CHECK(replay_away(past) && now != shown);
 		CHECK_EQ(model_dense_count(shown), model_dense_count(now)); /* rows keep their places */
 		same_as(shown, t);
 		same_as(now, ticks);
@@ -183,8 +183,8 @@ TEST(what_is_now_goes_on_meanwhile)
 	CHECK_EQ(model_time(shown), 2000 * MS);
 	go(7000 * MS); /* on, into what came since */
 	same_as(shown, 70);
-	past_return(past);
-	CHECK(!past_away(past) && past_now(past) == shown);
+	replay_return(past);
+	CHECK(!replay_away(past) && replay_now(past) == shown);
 	now = shown;
 	same_as(shown, 80);
 	step(MTW_TICK_COMPLETE);
@@ -202,7 +202,7 @@ TEST(who_observes_hears_of_each_exchange)
 	CHECK_EQ(anew, 1);
 	CHECK(model_ticks(shown) != before);
 	before = model_ticks(shown);
-	past_return(past);
+	replay_return(past);
 	CHECK_EQ(anew, 2);
 	CHECK(model_ticks(shown) != before);
 	CHECK_EQ(model_resets(shown), resets); /* nobody has to begin anew */
@@ -280,7 +280,7 @@ TEST(where_the_file_ends_so_does_the_way)
 	start(20);
 	go(100000 * MS); /* the last one that there is */
 	same_as(shown, 20);
-	past_return(past);
+	replay_return(past);
 	now = shown;
 	/* Cut in the middle of a block. */
 	for (int i = 0; i < 40; i++)
@@ -289,7 +289,7 @@ TEST(where_the_file_ends_so_does_the_way)
 	CHECK_EQ(truncate(path, (off_t)session_written(file) - 9), 0);
 	go(6000 * MS);
 	same_as(shown, 20);
-	CHECK(*past_problem(past));
+	CHECK(*replay_problem(past));
 	same_as(now, 60);
 	leave();
 }
@@ -301,19 +301,19 @@ TEST(turning_round_on_the_way)
 	enter();
 	start(140);
 	session_flush(file, &err);
-	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
-	CHECK_EQ(past_go(past, path, 0, 900 * MS, &err), 0);
-	CHECK(past_percent(past) < 100);
+	CHECK_EQ(replay_go(past, path, 0, 13000 * MS, &err), 0);
+	CHECK_EQ(replay_go(past, path, 0, 900 * MS, &err), 0);
+	CHECK(replay_percent(past) < 100);
 	while (!moved)
 		CHECK(loop_once(loop, 20000));
-	now = past_now(past);
+	now = replay_now(past);
 	same_as(shown, 9);
-	CHECK_EQ(past_percent(past), 100);
-	CHECK_EQ(past_go(past, path, 0, 13000 * MS, &err), 0);
-	past_return(past); /* before it arrives */
-	CHECK(past_now(past) == shown);
+	CHECK_EQ(replay_percent(past), 100);
+	CHECK_EQ(replay_go(past, path, 0, 13000 * MS, &err), 0);
+	replay_return(past); /* before it arrives */
+	CHECK(replay_now(past) == shown);
 	same_as(shown, 140);
-	CHECK_EQ(past_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
+	CHECK_EQ(replay_go(past, "/nowhere/file.mtop", 0, 100 * MS, &err), -1);
 	CHECK(*err.text);
 	same_as(shown, 140);
 	leave();

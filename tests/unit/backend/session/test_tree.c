@@ -300,7 +300,7 @@ TEST(a_copy_has_all_streams)
 	/* Rules that were added to a saved session are a part of one stream; the others stay as they are. */
 	struct expected *rules = expected_new();
 	CHECK_EQ(expected_set(rules, "a!b", true), 0);
-	CHECK_EQ(keep_copy_file(path, copy, rules, 2, &err), 0);
+	CHECK_EQ(recorder_copy_file(path, copy, rules, 2, &err), 0);
 	for (unsigned s = 0; s < STREAMS; s++)
 		if (streams[s] != 2)
 			CHECK_EQ(read_stream(copy, s, &rc, &cut), 3 * FRAMES);
