@@ -262,7 +262,7 @@ def t_switching_under_load():
     c.until(lambda: w.exact() > exact, "every block is counted again")
     w.end()
     # Everything was freed, under other filters than it was born under: to the block and the byte.
-    assert live_of(c, c.weighed) == (0, 0)
+    assert live_of(c, c.weighed) == (0, 0), live_of(c, c.weighed)
     assert sum(c.counts[s]["allocated_blocks"] for s in c.weighed if s in c.counts) > 10000
     assert c.slot_live(early[0]) == (0, 0)
     for s in c.slots:
