@@ -228,8 +228,13 @@ man-keys: $(B)/memtop
 	$(B)/memtop --keys | sed -e 's/\\/\\e/g' -e 's/-/\\-/g' >$(B)/keys
 	sed -i -e '/^\.\\" made from the table/,/^\.\\" end/{//!d}' -e '/^\.\\" made from the table/r $(B)/keys' tui/man/memtop.1
 
+# By clang-format 14, Debian 12's: others differ in places. Twice, for a second pass may change what the first one broke.
+FORMATTED := $(sort $(wildcard $(foreach end,h c cc,include/*/*.$(end) $(foreach part,agent backend tui tests,\
+	$(foreach depth,* */* */*/* */*/*/* */*/*/*/*,$(part)/$(depth).$(end))))))
+
 format:
-	clang-format -i $(wildcard $(foreach part,agent backend tui include tests,$(part)/*/*.[ch] $(part)/*/*/*.[ch]))
+	clang-format -i $(FORMATTED)
+	clang-format -i $(FORMATTED)
 
 clean:
 	rm -rf build

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.h - the process beside the target: its state, and the map of its files.
+ * server.h - the process beside the target: its state, and the map of its files.
  *
  *   server/start.c   target side: starts it, asks it for marks, tells it of exec and exit
  *   server/seccomp_probe.c    target side: would a filter of system calls kill it?

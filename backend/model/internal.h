@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - inside of the model, for model*.c alone.
+ * internal.h - inside of the model, for the files of model/ alone.
  *
  * Nodes and slots lie in chunks (addresses never move), in the order they came; idmap leads from a
  * wire id to that dense index. As a parent always comes before its children, one pass over the

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT
  *
- * internal.h - inside of the queries, for query*.c alone.
+ * internal.h - inside of the queries, for the files of query/ alone.
  *
  * A tree row (struct trow) is a set of members: trie nodes, each at one of its frames (inlined ones
  * are frames of the same node). Members of the children of a row follow from the members of the
