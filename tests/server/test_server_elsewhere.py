@@ -98,8 +98,8 @@ def t_process_one_of_a_container():
 def t_filter_of_its_own():
     """Whatever that lets pass, it ends as without the agent: what the server calls it need not, and nothing is asked at the end."""
     for kind in [], ["--pid1"], ["--init"], ["--pid1", "--profile", "docker"]:
-        name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}"
         for command in ("y", "z"):
+            name = f"@memtop-test-filter-{os.getpid()}{''.join(kind)}-{command}"  # the one before may still say its last
             p = Obedient(command=[os.path.join(TARGETS, "contain"), *kind, "--"], options=f"listen={name}")
             p.name = name
             p.viewer().until_complete()

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_filter.c - for filters that change while it runs. Says "ready" when 1,000 blocks of 100 bytes are there, lets
- * some threads allocate, move and free until its standard input ends, frees everything and says so.
+ * s_filter.c - for filters that change while it runs. Says "ready" when 1,000 blocks of 100 bytes are there and
+ * some threads run, which allocate, move and free until its standard input ends; frees everything and says so. No
+ * thread starts after "ready": the C library keeps a thread's descriptor, and a filter set meanwhile might sample it.
  * Usage: s_filter [threads, 0]. After "ready" each line of input is answered with "rounds N".
  */
 #include "target.h"
@@ -63,9 +64,9 @@ int main(int argc, char **argv)
 
 	EXPECT(threads <= THREADS_MAX);
 	early();
-	say("ready", EARLY);
 	for (long i = 0; i < threads; i++)
 		EXPECT(!pthread_create(&t[i], NULL, churn, (void *)i));
+	say("ready", EARLY);
 	while (read(0, &c, 1) == 1) {
 		if (c != '\n')
 			continue;
