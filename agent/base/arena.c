@@ -6,17 +6,17 @@
  * needs a lock; hence no free. A chunk's cursor advances by fetch-add: whoever passes its end maps
  * the next chunk and offers it by CAS; the loser of that race gives its own back.
  *
- * The cap is on the sum of what was handed out: mt_conf.max_memory, or 64 MiB and what the live map leaves
- * of a quarter of the program's peak (on glibc it takes that at most). It is met by stacks and counters:
- * they are cut then, and said to be; the map is never refused, as blocks that it does not know cannot be
- * counted. The call tree ends an eighth earlier, so that what is in it can be counted. What threads, viewers
- * and marks map is bounded by itself. A failed request leaves the cursor past the end of its chunk, which is harmless.
+ * The cap is on the sum of what was handed out: mt_conf.max_memory, or 64 MiB and what the live map
+ * leaves of a quarter of the program's peak (on glibc it takes that at most). It is met by stacks
+ * and counters: they are cut then, and said to be; the map is never refused, as blocks that it does
+ * not know cannot be counted. The call tree ends an eighth earlier, so that what is in it can be
+ * counted. What threads, viewers and marks map is bounded by itself. A failed request leaves the
+ * cursor past the end of its chunk, which is harmless.
  *
  * Ranges: each chunk, and what mt_arena_range() was told. They lie in the chunks themselves as an
  * insert-only list, which the server walks to know which memory to keep when the target is gone.
  */
 #include "base/agent.h"
-
 
 #define CHUNK_BYTES ((size_t)1 << 20)
 #define ALIGN 16u
@@ -45,7 +45,8 @@ static size_t round_up(size_t bytes, size_t to)
 	return (bytes + to - 1) & ~(to - 1);
 }
 
-/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look yet. */
+/* What the server found last: pages in all our mappings, the program's peak. 0 = it did not look
+ * yet. */
 void mt_arena_tell(uint64_t resident, uint64_t peak)
 {
 	atomic_store_explicit(&xresident, resident, memory_order_relaxed);
@@ -57,7 +58,8 @@ static uint64_t cap(void)
 	if (mt_conf.max_memory)
 		return mt_conf.max_memory;
 	uint64_t quarter = atomic_load_explicit(&xpeak, memory_order_relaxed) / 4;
-	uint64_t resident = atomic_load_explicit(&xresident, memory_order_relaxed), bytes = mt_arena_bytes();
+	uint64_t resident = atomic_load_explicit(&xresident, memory_order_relaxed),
+		 bytes = mt_arena_bytes();
 	uint64_t map = resident > bytes ? resident - bytes : 0;
 
 	return BASE_CAP + (quarter > map ? quarter - map : 0);
@@ -131,7 +133,8 @@ static void *alloc_below(uint64_t limit, size_t bytes)
 	struct chunk *c = atomic_load_explicit(&xcurrent, memory_order_acquire);
 	for (;;) {
 		if (c) {
-			size_t at = atomic_fetch_add_explicit(&c->xused, bytes, memory_order_relaxed);
+			size_t at =
+				atomic_fetch_add_explicit(&c->xused, bytes, memory_order_relaxed);
 			if (at + bytes <= c->bytes)
 				return (char *)c + at;
 		}
@@ -169,7 +172,8 @@ void mt_arena_range(uintptr_t start, size_t bytes, enum part part)
 		link_range(r, start, bytes, part);
 }
 
-void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
+void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end),
+		   void *arg)
 {
 	struct range *r = atomic_load_explicit(&xranges, memory_order_acquire);
 
@@ -179,7 +183,8 @@ void mt_arena_each(void (*visit)(void *arg, enum part part, uintptr_t start, uin
 
 bool mt_arena_owns(uintptr_t start, uintptr_t end)
 {
-	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r; r = r->next) {
+	for (struct range *r = atomic_load_explicit(&xranges, memory_order_acquire); r;
+	     r = r->next) {
 		if (r->start < end && start < r->end)
 			return true;
 	}

@@ -2,9 +2,9 @@
  *
  * clone.c - clone(2) for the server: a process or a thread with a thread pointer of its own.
  *
- * By libc's function, but musl's: from 1.2.5 on (Alpine 3.20) that one refuses CLONE_SETTLS and CLONE_THREAD, with
- * which the server cannot be. There the call is made here. The child begins on its stack, in `run`, and
- * ends with what that returns.
+ * By libc's function, but musl's: from 1.2.5 on (Alpine 3.20) that one refuses CLONE_SETTLS and
+ * CLONE_THREAD, with which the server cannot be. There the call is made here. The child begins on
+ * its stack, in `run`, and ends with what that returns.
  */
 #include "base/agent.h"
 
@@ -13,7 +13,8 @@
 #include <sys/syscall.h>
 
 #if defined(__x86_64__) && !defined(__GLIBC__) && !defined(__BIONIC__)
-int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid,
+		  void *tls, void *child_tid)
 {
 	uintptr_t *top = (uintptr_t *)((uintptr_t)stack & ~(uintptr_t)15) - 2;
 	register long r10 __asm__("r10") = (long)child_tid;
@@ -35,12 +36,14 @@ int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *p
 			 "hlt\n"
 			 "1:"
 			 : "=a"(ret)
-			 : "a"((long)SYS_clone), "D"((long)flags), "S"(top), "d"(parent_tid), "r"(r10), "r"(r8), [exit] "i"(SYS_exit)
+			 : "a"((long)SYS_clone), "D"((long)flags), "S"(top), "d"(parent_tid),
+			   "r"(r10), "r"(r8), [exit] "i"(SYS_exit)
 			 : "rcx", "r11", "memory");
 	return (int)ret;
 }
 #else
-int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid, void *tls, void *child_tid)
+int mt_prim_clone(int (*run)(void *), void *stack, int flags, void *arg, void *parent_tid,
+		  void *tls, void *child_tid)
 {
 	int tid = clone(run, stack, flags, arg, parent_tid, tls, child_tid);
 

@@ -22,9 +22,9 @@ enum kind { TEXT, BYTES, MILLISECONDS, DEPTH, SWITCH, NUMBER, PATTERN };
 struct option {
 	const char *name;
 	enum kind kind;
-	size_t offset; /* in struct conf */
+	size_t offset;      /* in struct conf */
 	uint64_t low, high; /* TEXT, PATTERN: high is the size of the array */
-	bool run_time; /* may be changed by a viewer */
+	bool run_time;      /* may be changed by a viewer */
 	const char *choice; /* TEXT: the words allowed; SWITCH: the word that means true */
 };
 
@@ -35,8 +35,8 @@ struct option {
 #endif
 #define DEFAULTS                                                                                   \
 	{                                                                                          \
-		.listen = "@memtop.%p", .unwind = DEFAULT_ENGINE, .xdepth = 256, .mark_memory = 32u << 20, \
-		.tick_ns = 100u * 1000 * 1000,                                                     \
+		.listen = "@memtop.%p", .unwind = DEFAULT_ENGINE, .xdepth = 256,                   \
+		.mark_memory = 32u << 20, .tick_ns = 100u * 1000 * 1000,                           \
 	}
 
 struct conf mt_conf = DEFAULTS;
@@ -52,7 +52,7 @@ void mt_conf_reset(void)
 
 static const struct option options[] = {
 	{ "listen", TEXT, AT(listen), 1, sizeof(mt_conf.listen), false, NULL },
-	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false, 
+	{ "unwind", TEXT, AT(unwind), 1, sizeof(mt_conf.unwind), false,
 	  "auto cfi fp ehabi instrument libunwind caller" },
 	{ "depth", DEPTH, AT(xdepth), 1, DEPTH_MAX, true, NULL },
 	{ "merge", NUMBER, AT(merge), 0, DEPTH_MAX, true, NULL },
@@ -154,13 +154,13 @@ static const char *set(const struct option *o, const char *value)
 		return "is out of range";
 	switch (o->kind) {
 	case DEPTH:
-		atomic_store_explicit((_Atomic uint32_t *)place(o), (uint32_t)v, memory_order_relaxed);
+		atomic_store_explicit((_Atomic uint32_t *)place(o), (uint32_t)v,
+				      memory_order_relaxed);
 		break;
 	case MILLISECONDS:
 		v *= 1000 * 1000;
 		/* fall through */
-	default:
-		*(uint64_t *)place(o) = v;
+	default: *(uint64_t *)place(o) = v;
 	}
 	return NULL;
 }
@@ -251,8 +251,7 @@ static size_t print_one(char *buf, size_t size, const struct option *o)
 {
 	switch (o->kind) {
 	case TEXT:
-	case PATTERN:
-		return *(const char *)place(o) ? print_text(buf, size, o) : 0;
+	case PATTERN: return *(const char *)place(o) ? print_text(buf, size, o) : 0;
 	case SWITCH:
 		return *(bool *)place(o) ? mt_format(buf, size, "%s=%s", o->name, o->choice) : 0;
 	case DEPTH:

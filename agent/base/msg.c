@@ -3,8 +3,9 @@
  * msg.c - lines for people, without malloc, stdio or locale.
  *
  * The agent speaks on the program's stderr while it starts and never again: descriptor 2 may be
- * anything later, a database in a forked worker. mt_msg_quiet() ends that time, for a followed child at once. From then on a line is only kept, in
- * memtop_said: `memtop -p PID` and `memtop attach PID` read it there, in the process' memory.
+ * anything later, a database in a forked worker. mt_msg_quiet() ends that time, for a followed
+ * child at once. From then on a line is only kept, in memtop_said: `memtop -p PID` and `memtop
+ * attach PID` read it there, in the process' memory.
  */
 #include "base/agent.h"
 
@@ -14,7 +15,8 @@
 
 #define LINE_BYTES 512
 
-/* Why there is no session, without a prefix; "" = no reason is known. The backend knows it by this name. */
+/* Why there is no session, without a prefix; "" = no reason is known. The backend knows it by this
+ * name. */
 extern char memtop_said[LINE_BYTES];
 MT_EXPORT char memtop_said[LINE_BYTES];
 
@@ -71,7 +73,7 @@ static void put_number(struct sink *s, uint64_t v, unsigned base, bool negative,
 static uint64_t take_unsigned(va_list *ap, int longs)
 {
 	return longs >= 2 ? va_arg(*ap, unsigned long long)
-	       : longs	  ? va_arg(*ap, unsigned long)
+	       : longs    ? va_arg(*ap, unsigned long)
 			  : va_arg(*ap, unsigned);
 }
 
@@ -116,12 +118,8 @@ static const char *convert(struct sink *s, const char *at, va_list *ap)
 		put_number(s, v < 0 ? -(uint64_t)v : (uint64_t)v, 10, v < 0, &f);
 		break;
 	}
-	case 'u':
-		put_number(s, take_unsigned(ap, longs), 10, false, &f);
-		break;
-	case 'x':
-		put_number(s, take_unsigned(ap, longs), 16, false, &f);
-		break;
+	case 'u': put_number(s, take_unsigned(ap, longs), 10, false, &f); break;
+	case 'x': put_number(s, take_unsigned(ap, longs), 16, false, &f); break;
 	case 'p':
 		put(s, '0');
 		put(s, 'x');
@@ -138,10 +136,8 @@ static const char *convert(struct sink *s, const char *at, va_list *ap)
 		put_text(s, text, strnlen(text, most), &f);
 		break;
 	}
-	case '\0':
-		return at;
-	default:
-		put(s, *at);
+	case '\0': return at;
+	default: put(s, *at);
 	}
 	return at + 1;
 }

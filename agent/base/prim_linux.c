@@ -8,9 +8,10 @@
  * clock is read through libc's vDSO entry, which makes no system call.
  *
  * mt_prim_readable asks with MADV_POPULATE_READ, which does what a load would do and reports the
- * fault as an error. Kernels before 5.14 lack it, and emulators (qemu-user) take any advice for good and do nothing,
- * also at address 0. There rt_sigprocmask answers: it reads a mask before it finds that it is not told what to do
- * with it. Every program with threads makes that call, so filters let it pass, as they do not process_vm_readv.
+ * fault as an error. Kernels before 5.14 lack it, and emulators (qemu-user) take any advice for
+ * good and do nothing, also at address 0. There rt_sigprocmask answers: it reads a mask before it
+ * finds that it is not told what to do with it. Every program with threads makes that call, so
+ * filters let it pass, as they do not process_vm_readv.
  */
 #include "base/agent.h"
 #include "base/syscalls.h"
@@ -33,8 +34,9 @@
 
 enum probe { PROBE_UNKNOWN = 0, PROBE_POPULATE, PROBE_MASK };
 
-static _Atomic int xprobe;       /* enum probe: what this kernel has, learnt at the first question */
-static _Atomic uintptr_t xpage;  /* with PROBE_POPULATE: its pages, which may be larger, and which an advice begins with */
+static _Atomic int xprobe;      /* enum probe: what this kernel has, learnt at the first question */
+static _Atomic uintptr_t xpage; /* with PROBE_POPULATE: its pages, which may be larger, and which an
+				   advice begins with */
 
 #if defined(__x86_64__)
 long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
@@ -90,8 +92,8 @@ long mt_prim_call(long nr, long a, long b, long c, long d, long e, long f)
 #endif
 
 /*
- * Android runs every app under a filter that lets pass what its libc has functions for, and ends the process at
- * the rest: newer calls are the rest to all older versions, and kcmp to all.
+ * Android runs every app under a filter that lets pass what its libc has functions for, and ends
+ * the process at the rest: newer calls are the rest to all older versions, and kcmp to all.
  */
 long mt_prim_call_seldom(long nr, long a, long b, long c)
 {
@@ -106,7 +108,8 @@ long mt_prim_call_seldom(long nr, long a, long b, long c)
 long mt_prim_read_at(long fd, void *to, size_t bytes, uint64_t at)
 {
 #if defined(__arm__)
-	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, 0, (long)(uint32_t)at, (long)(at >> 32));
+	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, 0, (long)(uint32_t)at,
+			    (long)(at >> 32));
 #else
 	return mt_prim_call(SYS_pread64, fd, (long)to, (long)bytes, (long)at, 0, 0);
 #endif
@@ -138,8 +141,9 @@ static uint64_t page_word(long fd, const void *p)
 }
 
 /*
- * What is it worth? Asked of a page that was just written, and then of the same page given back: an emulator (qemu-user)
- * shows the host's, where other addresses hold. Before 4.2 it does not say which pages are mapped once.
+ * What is it worth? Asked of a page that was just written, and then of the same page given back: an
+ * emulator (qemu-user) shows the host's, where other addresses hold. Before 4.2 it does not say
+ * which pages are mapped once.
  */
 static enum pagemap pagemap_kind(long fd)
 {
@@ -154,17 +158,22 @@ static enum pagemap pagemap_kind(long fd)
 		return PAGEMAP_WHOLE;
 	*(volatile char *)p = 1;
 	uint64_t word = page_word(fd, p);
-	bool gone = failed(advise(p, page, MADV_DONTNEED)) || !(page_word(fd, p) >> 62); /* it fails on locked pages */
+	bool gone = failed(advise(p, page, MADV_DONTNEED)) ||
+		    !(page_word(fd, p) >> 62); /* it fails on locked pages */
 	mt_prim_unmap(p, page);
-	kind = !(word >> 62) || !gone ? PAGEMAP_FALSE : word >> 56 & 1 ? PAGEMAP_WHOLE : PAGEMAP_THERE;
+	kind = !(word >> 62) || !gone ? PAGEMAP_FALSE
+	       : word >> 56 & 1       ? PAGEMAP_WHOLE
+				      : PAGEMAP_THERE;
 	atomic_store_explicit(&xkind, kind, memory_order_relaxed);
 	return kind;
 }
 
-/* Pages in memory: what an emulator does answer for its own addresses. Those that are swapped out it leaves out. */
+/* Pages in memory: what an emulator does answer for its own addresses. Those that are swapped out
+ * it leaves out. */
 static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
 {
-	if (failed(mt_prim_call(SYS_mincore, (long)start, (long)(pages * mt_prim_page_bytes()), (long)touched, 0, 0, 0)))
+	if (failed(mt_prim_call(SYS_mincore, (long)start, (long)(pages * mt_prim_page_bytes()),
+				(long)touched, 0, 0, 0)))
 		return false;
 	for (size_t i = 0; i < pages; i++)
 		touched[i] = touched[i] & 1 ? PAGE_THERE | PAGE_ALONE : 0;
@@ -172,12 +181,13 @@ static bool in_memory(uintptr_t start, size_t pages, unsigned char *touched)
 }
 
 /*
- * Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 = mapped once. Where
- * nobody says the last, every page that is there is taken for one.
+ * Documentation/admin-guide/mm/pagemap.rst: a word a page; bit 63 = in memory, 62 = swapped, 56 =
+ * mapped once. Where nobody says the last, every page that is there is taken for one.
  */
 bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 {
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/proc/self/pagemap",
+			       O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	uint64_t words[128], first = start / mt_prim_page_bytes(), unsaid;
 	size_t done = 0;
 
@@ -191,7 +201,11 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 		if (got < (long)(some * 8))
 			break;
 		for (size_t i = 0; i < some; i++)
-			touched[done + i] = !(words[i] >> 62) ? 0 : PAGE_THERE | ((words[i] | unsaid) >> 56 & 1 ? PAGE_ALONE : 0);
+			touched[done + i] =
+				!(words[i] >> 62)
+					? 0
+					: PAGE_THERE |
+						  ((words[i] | unsaid) >> 56 & 1 ? PAGE_ALONE : 0);
 		done += some;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
@@ -199,8 +213,9 @@ bool mt_prim_touched(uintptr_t start, size_t pages, unsigned char *touched)
 }
 
 /*
- * The expedited one takes microseconds (Linux 4.14, after the process has registered). The one of all processes takes
- * milliseconds and needs no more than 4.3; it is refused where processors run without ticks. Before that: none.
+ * The expedited one takes microseconds (Linux 4.14, after the process has registered). The one of
+ * all processes takes milliseconds and needs no more than 4.3; it is refused where processors run
+ * without ticks. Before that: none.
  */
 bool mt_prim_barrier(void)
 {
@@ -208,16 +223,19 @@ bool mt_prim_barrier(void)
 
 	if (!done || done == -ENOSYS)
 		return !done;
-	if (!mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0) &&
+	if (!mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0, 0, 0,
+			  0) &&
 	    !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0, 0, 0, 0))
 		return true;
-	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0, 0); /* CMD_GLOBAL of later headers */
+	return !mt_prim_call(SYS_membarrier, MEMBARRIER_CMD_SHARED, 0, 0, 0, 0,
+			     0); /* CMD_GLOBAL of later headers */
 }
 
 static void *map_at(uintptr_t place, size_t bytes, int more_flags)
 {
 	const int flags = MAP_PRIVATE | MAP_ANONYMOUS | more_flags;
-	long p = mt_prim_call(CALL_MMAP, (long)place, (long)bytes, PROT_READ | PROT_WRITE, flags, -1, 0);
+	long p = mt_prim_call(CALL_MMAP, (long)place, (long)bytes, PROT_READ | PROT_WRITE, flags,
+			      -1, 0);
 
 	if (failed(p))
 		return NULL;
@@ -227,7 +245,8 @@ static void *map_at(uintptr_t place, size_t bytes, int more_flags)
 	return (void *)p;
 }
 
-/* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets it). */
+/* reserve_only: the range is usable, but counts for nothing until touched (where the kernel lets
+ * it). */
 void *mt_prim_map(size_t bytes, bool reserve_only)
 {
 	return map_at(0, bytes, reserve_only ? MAP_NORESERVE : 0);
@@ -241,7 +260,8 @@ void *mt_prim_map_at(uintptr_t place, size_t bytes)
 
 void *mt_prim_map_nothing(size_t bytes)
 {
-	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	long p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_NONE,
+			      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 
 	return failed(p) ? NULL : (void *)p;
 }
@@ -281,12 +301,15 @@ uint64_t mt_prim_unix_ns(void)
 }
 
 /*
- * Not nanosleep: the kernel prepares a thread's restart of that as it begins, and a thread which was taken out of a
- * wait of its own to run memtop_attach() would find its own restart gone, and EINTR.
+ * Not nanosleep: the kernel prepares a thread's restart of that as it begins, and a thread which
+ * was taken out of a wait of its own to run memtop_attach() would find its own restart gone, and
+ * EINTR.
  */
 void mt_prim_sleep(uint64_t ns)
 {
-	struct { long sec, nsec; } rest = { (long)(ns / 1000000000u), (long)(ns % 1000000000u) }; /* is written to */
+	struct {
+		long sec, nsec;
+	} rest = { (long)(ns / 1000000000u), (long)(ns % 1000000000u) }; /* is written to */
 
 	mt_prim_call(SYS_ppoll, 0, 0, (long)&rest, 0, 0, 0);
 }
@@ -304,7 +327,8 @@ int mt_prim_gettid(void)
 static bool is_mask(uintptr_t first, uintptr_t last)
 {
 	for (uintptr_t page = first; page <= last; page += PROBE_PAGE)
-		if (mt_prim_call(SYS_rt_sigprocmask, -1, (long)(page + 8), 0, 8, 0, 0) == -EFAULT) /* 0 would be no mask */
+		if (mt_prim_call(SYS_rt_sigprocmask, -1, (long)(page + 8), 0, 8, 0, 0) ==
+		    -EFAULT) /* 0 would be no mask */
 			return false;
 	return true;
 }

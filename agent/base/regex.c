@@ -2,14 +2,14 @@
  *
  * regex.c - small regular expressions, for names of libraries.
  *
- * regcomp() allocates, takes locks and reads the locale: none of that may happen inside a hook or in
- * the server, which has no C library of its own. This one needs no memory but its two structs:
+ * regcomp() allocates, takes locks and reads the locale: none of that may happen inside a hook or
+ * in the server, which has no C library of its own. This one needs no memory but its two structs:
  *
  *     x   .   [abx-z]   [^...]   \x   (...)   a|b   x*   x+   x?   ^   $
  *
- * as in POSIX extended expressions; not there: {n,m}, [[:class:]], back references. A text becomes a
- * program of a few kinds of step, and matching follows all its ways at once (Thompson, 1968): time is
- * at most length of program times length of text, whatever the expression.
+ * as in POSIX extended expressions; not there: {n,m}, [[:class:]], back references. A text becomes
+ * a program of a few kinds of step, and matching follows all its ways at once (Thompson, 1968):
+ * time is at most length of program times length of text, whatever the expression.
  */
 #include "base/regex.h"
 
@@ -46,7 +46,8 @@ static struct regex_op *insert(struct parser *p, uint32_t where, uint8_t kind)
 	r->count++;
 	for (uint32_t i = 0; i < r->count; i++) {
 		struct regex_op *o = &r->op[i];
-		uint32_t moved = i > where ? where : where + 1; /* what led here leads to the new one */
+		uint32_t moved =
+			i > where ? where : where + 1; /* what led here leads to the new one */
 		if (i != where && (o->kind == JUMP || o->kind == SPLIT)) {
 			o->to = (uint16_t)(o->to + (o->to >= moved));
 			o->other = (uint16_t)(o->other + (o->other >= moved));

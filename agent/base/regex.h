@@ -10,9 +10,9 @@
 #define REGEX_OPS 512
 
 struct regex_op {
-	uint8_t kind;        /* enum regex_kind in base/regex.c */
-	uint8_t c;           /* the character of CHAR */
-	uint16_t to, other;  /* JUMP and SPLIT: where to go on; SET: number of the set */
+	uint8_t kind;       /* enum regex_kind in base/regex.c */
+	uint8_t c;          /* the character of CHAR */
+	uint16_t to, other; /* JUMP and SPLIT: where to go on; SET: number of the set */
 };
 
 struct regex {

@@ -2,14 +2,15 @@
  *
  * self.c - when a thread is at its end, and its state another's: see base/self.h.
  *
- * Not in the destructor of a thread-specific value: others run after it, and libc frees more when they are done. So
- * each state holds a robust mutex that its thread locks and never unlocks: the kernel itself marks it when the
- * thread is really gone, nothing runs in the target, and whoever needs a state next gets it by locking
- * (EOWNERDEAD). Where robust mutexes do nothing (qemu-user) states are not reused.
+ * Not in the destructor of a thread-specific value: others run after it, and libc frees more when
+ * they are done. So each state holds a robust mutex that its thread locks and never unlocks: the
+ * kernel itself marks it when the thread is really gone, nothing runs in the target, and whoever
+ * needs a state next gets it by locking (EOWNERDEAD). Where robust mutexes do nothing (qemu-user)
+ * states are not reused.
  *
- * bionic has no robust mutexes. There it is a destructor after all: one that puts the value back until the
- * last of its rounds. What other destructors allocate or free after that belongs to another state, which then
- * nobody inherits; libc's own blocks of a thread are not malloc's.
+ * bionic has no robust mutexes. There it is a destructor after all: one that puts the value back
+ * until the last of its rounds. What other destructors allocate or free after that belongs to
+ * another state, which then nobody inherits; libc's own blocks of a thread are not malloc's.
  */
 #include "base/agent.h"
 
@@ -47,7 +48,8 @@ bool mt_self_inherit(struct thread *t)
 {
 	bool left = true;
 
-	if (!atomic_compare_exchange_strong_explicit(&t->xleft, &left, false, memory_order_acquire, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&t->xleft, &left, false, memory_order_acquire,
+						     memory_order_relaxed))
 		return false;
 	mt_self_own(t);
 	return true;

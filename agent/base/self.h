@@ -2,13 +2,15 @@
  *
  * self.h - what the agent keeps for the calling thread: its gate, its state, its shadow stack.
  *
- * A pointer of thread-local storage each. Not on Android: linkers up to API level 28 know none in libraries, later ones
- * take no initial-exec in a library that comes by dlopen, and what compilers put in its place (emutls) calls malloc.
- * There the state is a thread-specific value, and the other two are read out of it. A key that was not made yet
- * is 0, which is none of bionic's (theirs have the sign bit) and has the value NULL in every thread: hooks run before
- * the constructor and need not ask.
+ * A pointer of thread-local storage each. Not on Android: linkers up to API level 28 know none in
+ * libraries, later ones take no initial-exec in a library that comes by dlopen, and what compilers
+ * put in its place (emutls) calls malloc. There the state is a thread-specific value, and the other
+ * two are read out of it. A key that was not made yet is 0, which is none of bionic's (theirs have
+ * the sign bit) and has the value NULL in every thread: hooks run before the constructor and need
+ * not ask.
  *
- * And who owns a state: until its thread is gone for good it is nobody else's; then somebody inherits it (record/thread.c).
+ * And who owns a state: until its thread is gone for good it is nobody else's; then somebody
+ * inherits it (record/thread.c).
  */
 #ifndef MT_SELF_H
 #define MT_SELF_H
@@ -17,11 +19,11 @@
 
 #pragma GCC visibility push(hidden)
 
-bool mt_self_init(void);                  /* once, before anybody becomes anything */
-void mt_self_own(struct thread *t);       /* a new state: it is the caller's */
-bool mt_self_inherit(struct thread *t);   /* true: its thread has ended, and now it is the caller's */
+bool mt_self_init(void);                /* once, before anybody becomes anything */
+void mt_self_own(struct thread *t);     /* a new state: it is the caller's */
+bool mt_self_inherit(struct thread *t); /* true: its thread has ended, and now it is the caller's */
 
-extern struct hot mt_self_nobody;         /* closed: the gate of a thread before its first hook */
+extern struct hot mt_self_nobody; /* closed: the gate of a thread before its first hook */
 
 #ifdef __BIONIC__
 extern pthread_key_t mt_self_key;
@@ -57,7 +59,8 @@ static inline void mt_self_set_shadow(struct thread *t, struct shadow *s) /* t: 
 #else
 #ifdef __GLIBC__
 #define MT_TLS __thread __attribute__((tls_model("initial-exec")))
-#else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent is preloaded */
+#else /* musl's dlopen takes no other; TLS descriptors are two instructions more where the agent   \
+	 is preloaded */
 #define MT_TLS __thread __attribute__((tls_model("global-dynamic")))
 #endif
 

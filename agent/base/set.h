@@ -40,12 +40,12 @@ struct set_bucket {
 enum set_state { SET_ABSENT = 0, SET_CLAIMED, SET_READY };
 
 struct set {
-	_Atomic uint32_t xlevel;   /* buckets = 2^level above SET_FIRST_LEVEL */
-	_Atomic uint32_t xcount;   /* numbers below this were given out */
-	_Atomic bool xgrowing;     /* somebody is making the next level */
+	_Atomic uint32_t xlevel; /* buckets = 2^level above SET_FIRST_LEVEL */
+	_Atomic uint32_t xcount; /* numbers below this were given out */
+	_Atomic bool xgrowing;   /* somebody is making the next level */
 	struct set_bucket first[1u << SET_FIRST_LEVEL];
 	struct set_bucket *_Atomic xsegment[SET_LEVELS]; /* of level k: 2^(k-1) new buckets */
-	void *_Atomic *xchunk;     /* numbers >> chunk_shift; immutable */
+	void *_Atomic *xchunk;                           /* numbers >> chunk_shift; immutable */
 };
 
 /* Sentinel 0 stands before everything and is always there. */
@@ -55,9 +55,9 @@ struct set {
 	}
 
 struct set_kind {
-	size_t bytes;              /* of an item */
-	unsigned chunk_shift;      /* 2^this items a chunk */
-	uint32_t limit;            /* numbers stay below */
+	size_t bytes;         /* of an item */
+	unsigned chunk_shift; /* 2^this items a chunk */
+	uint32_t limit;       /* numbers stay below */
 	uint32_t (*hash)(const void *item);
 	bool (*same)(const void *item, const void *key);
 	void (*fill)(void *item, const void *key);
@@ -66,7 +66,8 @@ struct set_kind {
 
 MT_INLINE void *set_item(struct set *s, const struct set_kind *kind, uint32_t id)
 {
-	char *chunk = atomic_load_explicit(&s->xchunk[id >> kind->chunk_shift], memory_order_acquire);
+	char *chunk =
+		atomic_load_explicit(&s->xchunk[id >> kind->chunk_shift], memory_order_acquire);
 
 	return chunk + (id & ((1u << kind->chunk_shift) - 1)) * kind->bytes;
 }
@@ -192,13 +193,11 @@ static uint32_t set_reserve(struct set *s, const struct set_kind *kind)
 			void *fresh = mt_arena_alloc_path(kind->bytes << kind->chunk_shift);
 			if (!fresh)
 				return 0;
-			atomic_compare_exchange_strong_explicit(place, &chunk, fresh,
-								memory_order_acq_rel,
-								memory_order_acquire);
+			atomic_compare_exchange_strong_explicit(
+				place, &chunk, fresh, memory_order_acq_rel, memory_order_acquire);
 		}
-	} while (!atomic_compare_exchange_weak_explicit(&s->xcount, &id, id + 1,
-							memory_order_acq_rel,
-							memory_order_relaxed));
+	} while (!atomic_compare_exchange_weak_explicit(
+		&s->xcount, &id, id + 1, memory_order_acq_rel, memory_order_relaxed));
 	return id;
 }
 
@@ -225,14 +224,14 @@ MT_INLINE uint32_t set_intern(struct set *s, const struct set_kind *kind, uint32
 		}
 		atomic_store_explicit(kind->link(set_item(s, kind, id)), at.next,
 				      memory_order_relaxed);
-		if (atomic_compare_exchange_strong_explicit(at.link, &at.next, id,
-							    memory_order_release,
-							    memory_order_relaxed))
+		if (atomic_compare_exchange_strong_explicit(
+			    at.link, &at.next, id, memory_order_release, memory_order_relaxed))
 			return id;
 	}
 }
 
-/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a violation. */
+/* The whole list: sorted, no key twice, sentinels where they belong. Returns false on a violation.
+ */
 MT_INLINE bool set_check(struct set *s, const struct set_kind *kind, uint32_t *items)
 {
 	uint32_t count = atomic_load(&s->xcount), steps = 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack_bounds.c - which part of a stack may be read, known without /proc and mostly without asking.
+ * stack_bounds.c - which part of a stack may be read, known without /proc and mostly without
+ * asking.
  *
- * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is known
- * (__libc_stack_end, or what the kernel says). On any other stack it is felt for with mt_prim_readable(), one page of
- * frames after the other. Not more than a frame reaches is asked about, since the question brings
- * the pages in.
+ * From a live stack pointer outwards a stack is mapped to its end. For the main thread that is
+ * known
+ * (__libc_stack_end, or what the kernel says). On any other stack it is felt for with
+ * mt_prim_readable(), one page of frames after the other. Not more than a frame reaches is asked
+ * about, since the question brings the pages in.
  *
  * A thread's own stack is recognised by the control block at its top; it and the main stack are
  * native: what was found stays known until the thread ends. Any other stack (coroutine,
@@ -25,7 +27,8 @@
 /* The kernel keeps other mappings at least 128 MiB away from the end of the main stack. */
 #define MAIN_SPAN ((uintptr_t)96 << 20)
 #define REACH ((uintptr_t)1 << 20) /* a frame larger than this is taken for a false rule */
-#define TLS_REACH ((uintptr_t)64 << 10) /* thread-local data between the first frame and the block */
+#define TLS_REACH                                                                                  \
+	((uintptr_t)64 << 10) /* thread-local data between the first frame and the block */
 
 extern void *__libc_stack_end __attribute__((weak));
 
@@ -34,7 +37,8 @@ static uintptr_t page_of(uintptr_t addr)
 	return addr & ~(PAGE - 1);
 }
 
-/* Where other libcs than glibc have no name for it: the random bytes that the kernel lays above the arguments. */
+/* Where other libcs than glibc have no name for it: the random bytes that the kernel lays above the
+ * arguments. */
 static uintptr_t main_stack_end(void)
 {
 	return &__libc_stack_end ? (uintptr_t)__libc_stack_end : getauxval(AT_RANDOM) & ~(WORD - 1);
@@ -72,14 +76,16 @@ static bool deepen(struct bounds *b, uintptr_t lo)
 	return true;
 }
 
-/* Is the first stack the thread's own? Its control block is at the top, or near above what is known. */
+/* Is the first stack the thread's own? Its control block is at the top, or near above what is
+ * known. */
 static void claim(struct known *known)
 {
 	struct bounds *b = &known->at[0];
 	uintptr_t control = (uintptr_t)__builtin_thread_pointer();
 
 	if (known->main || control < b->lo ||
-	    (control >= b->hi && (control - b->hi >= TLS_REACH || !mt_prim_readable(b->hi, control - b->hi))))
+	    (control >= b->hi &&
+	     (control - b->hi >= TLS_REACH || !mt_prim_readable(b->hi, control - b->hi))))
 		return;
 	b->hi = control > b->hi ? control : b->hi;
 	b->native = true;

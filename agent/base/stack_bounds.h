@@ -11,7 +11,9 @@
 #if defined(__x86_64__)
 #define PC_EXACT ((uintptr_t)1 << 63)
 #elif defined(__aarch64__)
-#define PC_EXACT ((uintptr_t)1) /* the upper bits may be an authentication code's; instructions are aligned */
+#define PC_EXACT                                                                                   \
+	((uintptr_t)1) /* the upper bits may be an authentication code's; instructions are aligned \
+			*/
 #else
 #define PC_EXACT ((uintptr_t)0)
 #endif
@@ -23,8 +25,12 @@
 /* AArch64 Linux: in a ucontext; x1 to x30, sp and the pc follow. */
 #define UC_X0 184
 
-MT_INLINE uintptr_t pc_bare(uintptr_t pc) { return pc & ~PC_EXACT; }
-/* Without an authentication code: a return address may be signed (AArch64); user addresses have 48 bits. */
+MT_INLINE uintptr_t pc_bare(uintptr_t pc)
+{
+	return pc & ~PC_EXACT;
+}
+/* Without an authentication code: a return address may be signed (AArch64); user addresses have 48
+ * bits. */
 MT_INLINE uintptr_t pc_code(uintptr_t pc)
 {
 #if defined(__aarch64__)
@@ -36,7 +42,10 @@ MT_INLINE uintptr_t pc_code(uintptr_t pc)
 #endif
 }
 /* The address whose rule is asked for: inside the call instruction. */
-MT_INLINE uintptr_t pc_lookup(uintptr_t pc) { return pc & PC_EXACT ? pc_bare(pc) : pc - 1; }
+MT_INLINE uintptr_t pc_lookup(uintptr_t pc)
+{
+	return pc & PC_EXACT ? pc_bare(pc) : pc - 1;
+}
 
 /* Memory that may be read without asking: [lo, hi). */
 struct bounds {
@@ -54,14 +63,19 @@ struct known {
 	bool foreign; /* one of them is not native */
 	bool spilled; /* one was pushed out */
 	bool main;    /* this thread was seen on the main stack: it has no other native one */
-	uintptr_t proven_sp; /* of the frame that a proven step of this walk led to just now; 0 = none */
-	bool popped;          /* ... and is further out by arguments that the callee takes off */
-	struct site *sites; /* what code without tables says, by return address; NULL until it is needed, or nobody keeps it */
+	uintptr_t proven_sp; /* of the frame that a proven step of this walk led to just now; 0 =
+				none */
+	bool popped;         /* ... and is further out by arguments that the callee takes off */
+	struct site *sites;  /* what code without tables says, by return address; NULL until it is
+				needed, or nobody keeps it */
 };
 
-bool mt_unwind_enter(struct known *known, uintptr_t sp, bool certain); /* its stack becomes the first */
-bool mt_unwind_reach(struct known *known, uintptr_t addr);  /* the word at addr, outside of the first */
-bool mt_unwind_renew(struct known *known, uintptr_t sp);    /* a capture begins; false: some are gone */
+bool mt_unwind_enter(struct known *known, uintptr_t sp,
+		     bool certain); /* its stack becomes the first */
+bool mt_unwind_reach(struct known *known,
+		     uintptr_t addr); /* the word at addr, outside of the first */
+bool mt_unwind_renew(struct known *known,
+		     uintptr_t sp); /* a capture begins; false: some are gone */
 
 MT_INLINE bool unwind_in(const struct bounds *b, uintptr_t addr)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * syscalls.h - system calls that have another number or another result on machines of 32 bits, where the plain name is
- * an older call for ids of 16 bits, or is missing. Times are pairs of long everywhere: what the plain names take.
+ * syscalls.h - system calls that have another number or another result on machines of 32 bits,
+ * where the plain name is an older call for ids of 16 bits, or is missing. Times are pairs of long
+ * everywhere: what the plain names take.
  */
 #ifndef MT_CALLS_H
 #define MT_CALLS_H

@@ -2,29 +2,31 @@
  *
  * types.h - every structure that more than one file of the agent touches, and what bounds it.
  *
- * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (registers -> node)
+ * The path of one malloc:   hooks/malloc.c -> record/record.c -> unwind/unwind.c (registers ->
+ * node)
  *                                               -> record/slots.c  (node, epoch -> slot; counters)
  *                                               -> record/live.c   (address -> packed entry)
- * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c (counters of the slot).
- * Blocks that the program reports itself go by hooks/heap_api.c, and lie in record/heaps.c instead of record/live.c.
- * server/start.c reads all of it from a process of its own that shares this memory.
+ * and of one free:          hooks/malloc.c -> record/live.c (entry, cleared) -> record/slots.c
+ * (counters of the slot). Blocks that the program reports itself go by hooks/heap_api.c, and lie in
+ * record/heaps.c instead of record/live.c. server/start.c reads all of it from a process of its own
+ * that shares this memory.
  *
  * Rules: per-thread state is written by its owner only; shared tables are insert-only (CAS or a
- * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated ones.
+ * ranked lock off the hot path); the reader takes freed counters first (acquire), then allocated
+ * ones.
  *
  * BIT BUDGET. What overflows, at which count, and what then happens. Totals stay exact always.
  *   small entry (u64): slot 24 | birth tick 16 | thread 14 | size 10
  *   large entry (2 x u64): slot 24 | birth tick 16 | thread 14 | address bits 3..9 ; size 64
  *   size   small entries hold 0..1023 bytes; larger blocks use the large shadow
- *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs (stack,
- *          epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT;
- *          MTW_LOSS_SLOTS counts them. Set: one bit of rounding and 22 of the slot; slots of
- *          sampled stacks past 4,194,303 are booked to their rate's own slot of the root, counted so
- *   tick   65,535: 32,768 of 1 s (9 h), 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s
- *          each; after the last (about 140 h in all at that point) ages read "at least"
- *   thread 16,383 at once or in all; then index 0, "other threads": MTW_LOSS_THREADS
- *   node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a TRUNCATED(NODES) node
- *   epoch  40 bits
+ *   slot   one bit says "weighed" (sampled: record/filter.h). Not set: 23 bits, 8,388,607 pairs
+ * (stack, epoch); then blocks go to the newest slot of their stack, or to SLOT_ROOT; MTW_LOSS_SLOTS
+ * counts them. Set: one bit of rounding and 22 of the slot; slots of sampled stacks past 4,194,303
+ * are booked to their rate's own slot of the root, counted so tick   65,535: 32,768 of 1 s (9 h),
+ * 16,384 of 4 s (to 27 h), 8,192 of 16 s, 4,096 of 64 s, then 256 s each; after the last (about 140
+ * h in all at that point) ages read "at least" thread 16,383 at once or in all; then index 0,
+ * "other threads": MTW_LOSS_THREADS node   67,108,863 (MTW_NODES_MAX); then stacks are booked to a
+ * TRUNCATED(NODES) node epoch  40 bits
  */
 #ifndef MT_TYPES_H
 #define MT_TYPES_H
@@ -35,14 +37,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-typedef uint32_t node_id;  /* trie node; 0 = root, outermost */
-typedef uint32_t slot_id;  /* (node, epoch); 0 = none */
-typedef uint32_t code_id;  /* interned code location; 0 = none */
+typedef uint32_t node_id; /* trie node; 0 = root, outermost */
+typedef uint32_t slot_id; /* (node, epoch); 0 = none */
+typedef uint32_t code_id; /* interned code location; 0 = none */
 
-#define SLOTS_END (1u << 23)    /* slot ids are below it */
-#define SLOT_WEIGHED (1u << 23) /* in an entry of the live map: a sampled block. No thread ever has */
-#define SLOT_UP (1u << 22)      /* counters under such an id, so that its free leaves the usual path */
-#define WEIGHED_END (1u << 22)  /* slots of weighed blocks are below it */
+#define SLOTS_END (1u << 23) /* slot ids are below it */
+#define SLOT_WEIGHED                                                                               \
+	(1u << 23)         /* in an entry of the live map: a sampled block. No thread ever has */
+#define SLOT_UP (1u << 22) /* counters under such an id, so that its free leaves the usual path */
+#define WEIGHED_END (1u << 22) /* slots of weighed blocks are below it */
 
 /* The caller of a hook: what its frame's CFI starts from. */
 struct regs {
@@ -53,7 +56,8 @@ struct regs {
 
 /* Cumulative counters of one slot in one thread's set. Written by the owner (relaxed). */
 struct counts {
-	_Atomic uint64_t xalloc_blocks; /* stored with release, behind the bytes: it publishes the slot */
+	_Atomic uint64_t
+		xalloc_blocks; /* stored with release, behind the bytes: it publishes the slot */
 	_Atomic uint64_t xalloc_bytes;
 	_Atomic uint64_t xfree_blocks, xfree_bytes; /* stored with release */
 };
@@ -65,12 +69,12 @@ struct tally {
 
 /* A thread's part in sampling and filtering: record/filter.h. */
 struct filtering {
-	uint32_t on;                  /* mt_filter_on when `xleft` was drawn */
-	_Atomic int64_t xleft;        /* bytes until the next sample */
+	uint32_t on;           /* mt_filter_on when `xleft` was drawn */
+	_Atomic int64_t xleft; /* bytes until the next sample */
 	uint64_t random;
-	_Atomic uint64_t xevents;     /* allocations and frees that were not counted, or were weighed */
-	_Atomic uint64_t xweighed;    /* blocks that the weighed ones stand for, of the total */
-	uint64_t samples, ns;         /* self-measurement of those events */
+	_Atomic uint64_t xevents; /* allocations and frees that were not counted, or were weighed */
+	_Atomic uint64_t xweighed; /* blocks that the weighed ones stand for, of the total */
+	uint64_t samples, ns;      /* self-measurement of those events */
 };
 
 #define LEAF_SLOTS 32
@@ -78,7 +82,8 @@ struct filtering {
 #define MID_LEAVES 512
 #define ROOT_MIDS 1024 /* 32 * 512 * 1024 = 2^24 slots */
 
-/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the collector's pass in which it last changed. */
+/* Counters of LEAF_SLOTS neighbouring slots. `xstamp` = the collector's pass in which it last
+ * changed. */
 struct leaf {
 	struct counts slot[LEAF_SLOTS];
 	_Atomic uint32_t xstamp;
@@ -98,98 +103,106 @@ struct pair {
 #define HIT_DEEP (HIT_PAIRS + 1)
 #define HIT_SETS 32
 #define HIT_WAYS 8
-#define HIT_FIRST (sizeof(void *) == 8 ? 2 : 4) /* where those before lie is a table of which is where: unwind/fast.h */
+#define HIT_FIRST                                                                                  \
+	(sizeof(void *) == 8                                                                       \
+		 ? 2                                                                               \
+		 : 4) /* where those before lie is a table of which is where: unwind/fast.h */
 #define HITS (HIT_FIRST + HIT_SETS * HIT_WAYS)
 #define HIT_NEXT 8
 
 /*
  * A stack that was met lately, and what its allocation was booked to. The next one of the same
- * stack goes there, too, without asking anybody, as long as the era lasts: unwind/fast.h, record/record.c.
+ * stack goes there, too, without asking anybody, as long as the era lasts: unwind/fast.h,
+ * record/record.c.
  */
 struct hit {
-	uintptr_t sp;          /* of malloc's caller; 0 = nothing is remembered */
+	uintptr_t sp; /* of malloc's caller; 0 = nothing is remembered */
 	uintptr_t pc, fp;
 	uintptr_t fp_mask;     /* ~0 = fp must be the same, 0 = the stack does not depend on it */
 	uint32_t few;          /* how many of own[], or HIT_DEEP: those and the outer ones */
 	uint32_t era;          /* mt_era when what follows was true */
 	uint64_t mark;         /* of the blocks' entries in the live map, but the size */
 	struct counts *counts; /* those of slot */
-	struct hit *next[HIT_NEXT]; /* what came after it last time, by what had come before it; never NULL */
+	struct hit *next[HIT_NEXT]; /* what came after it last time, by what had come before it;
+				       never NULL */
 	uint64_t epoch;
-	struct leaf *leaf;     /* where counts lie */
+	struct leaf *leaf; /* where counts lie */
 	slot_id slot;
-	uint32_t suspicion;    /* of the maps then */
-	uint16_t count;        /* how many of own[] in any case */
-	uint16_t tag;          /* tells it from others before a third one: bytes into their next[] */
-	uint32_t outer;        /* deep: the kept stack's frames up to this one are its outer part, */
-	uint64_t made;         /* ... as long as that frame has this number */
+	uint32_t suspicion; /* of the maps then */
+	uint16_t count;     /* how many of own[] in any case */
+	uint16_t tag;       /* tells it from others before a third one: bytes into their next[] */
+	uint32_t outer;     /* deep: the kept stack's frames up to this one are its outer part, */
+	uint64_t made;      /* ... as long as that frame has this number */
 	struct pair own[HIT_PAIRS]; /* to compare, outermost first */
 };
-_Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4, "whole cache lines, and pairs that begin with one");
+_Static_assert(sizeof(struct hit) == 640 || sizeof(void *) == 4,
+	       "whole cache lines, and pairs that begin with one");
 
 #define BUSY_TIMED ((uintptr_t)1) /* nobody is inside, and the next event is timed */
-#define BUSY_OVER (UINTPTR_MAX - 1) /* its session was ended (detach): what comes late is not counted */
+#define BUSY_OVER                                                                                  \
+	(UINTPTR_MAX - 1) /* its session was ended (detach): what comes late is not counted */
 
 /*
- * A thread's own state. Outlives the thread with all its counters, and a later thread continues in it
- * (under a new index for ages and names): see record/thread.c.
- * Never unmapped. Owner thread writes; the server reads what has an x.
+ * A thread's own state. Outlives the thread with all its counters, and a later thread continues in
+ * it (under a new index for ages and names): see record/thread.c. Never unmapped. Owner thread
+ * writes; the server reads what has an x.
  */
 struct thread {
-	struct thread *next;          /* list of all, immutable once linked */
-	struct hot *hot;              /* its gate, in wiped-on-fork memory; immutable */
-	_Atomic uint32_t xindex;      /* MTW thread index of the present owner, 0 = overflowed */
-	_Atomic int xtid;             /* kernel tid of the present owner, 0 = it ended */
-	_Atomic uintptr_t xstack;     /* an address on its stack */
-	_Atomic uint32_t xstamp;      /* newest stamp of its mids */
-	int64_t published;            /* of its live bytes, what the global balance (peak) knows */
+	struct thread *next;           /* list of all, immutable once linked */
+	struct hot *hot;               /* its gate, in wiped-on-fork memory; immutable */
+	_Atomic uint32_t xindex;       /* MTW thread index of the present owner, 0 = overflowed */
+	_Atomic int xtid;              /* kernel tid of the present owner, 0 = it ended */
+	_Atomic uintptr_t xstack;      /* an address on its stack */
+	_Atomic uint32_t xstamp;       /* newest stamp of its mids */
+	int64_t published;             /* of its live bytes, what the global balance (peak) knows */
 	int64_t alloc_room, free_room; /* bytes that may come and go before it is told the rest */
-	struct unwind_cache *unwind;  /* owned by unwind/unwind.c; NULL until the first capture */
-	struct shadow *shadow;        /* hooks/instrument.c's; NULL until it is needed */
-	struct counts total;          /* done through this set by all of its owners */
-	struct tally base;            /* total when the present owner took over */
-	int64_t step;                 /* the most that it may hold back, since its first time */
+	struct unwind_cache *unwind;   /* owned by unwind/unwind.c; NULL until the first capture */
+	struct shadow *shadow;         /* hooks/instrument.c's; NULL until it is needed */
+	struct counts total;           /* done through this set by all of its owners */
+	struct tally base;             /* total when the present owner took over */
+	int64_t step;                  /* the most that it may hold back, since its first time */
 	uint64_t hook_samples, hook_ns; /* self-measurement */
 	struct filtering filter;
-	uint64_t due_at;              /* how many events had been when one was last due to be timed */
-	uint32_t skip, dice;          /* events to pass, the clock and the code warm, before one is timed */
-	uintptr_t due;                /* BUSY_TIMED: the next is; 0: not yet */
-	uintptr_t busy_sp;            /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
-	struct hit *expected, *last;  /* the next allocation's, probably; the last one's */
-	struct hit **link;            /* where expected was found, and is put right */
-	struct hit *hits;             /* HITS of them; NULL until one is needed */
-	uint32_t hit_count;           /* in use: who met few stacks has touched few pages */
-	struct hit none;              /* the last one's when it cannot be remembered; its sp is 0: it holds for none */
-	uint32_t turn;                /* the way that is overwritten next */
-	uintptr_t deleting;           /* block that a foreign operator delete frees right now */
-	uintptr_t origin;             /* who called the operator new that failed last */
-	uint32_t session;             /* that its counters belong to: record/thread.c */
-	bool shared;                  /* written by anybody: counters need atomic additions */
-	bool quiet;                   /* the agent itself allocates (dlsym): not the program's */
+	uint64_t due_at;     /* how many events had been when one was last due to be timed */
+	uint32_t skip, dice; /* events to pass, the clock and the code warm, before one is timed */
+	uintptr_t due;       /* BUSY_TIMED: the next is; 0: not yet */
+	uintptr_t busy_sp;   /* inside the agent since this stack pointer; 0, BUSY_TIMED = not */
+	struct hit *expected, *last; /* the next allocation's, probably; the last one's */
+	struct hit **link;           /* where expected was found, and is put right */
+	struct hit *hits;            /* HITS of them; NULL until one is needed */
+	uint32_t hit_count;          /* in use: who met few stacks has touched few pages */
+	struct hit none; /* the last one's when it cannot be remembered; its sp is 0: it holds for
+			    none */
+	uint32_t turn;   /* the way that is overwritten next */
+	uintptr_t deleting; /* block that a foreign operator delete frees right now */
+	uintptr_t origin;   /* who called the operator new that failed last */
+	uint32_t session;   /* that its counters belong to: record/thread.c */
+	bool shared;        /* written by anybody: counters need atomic additions */
+	bool quiet;         /* the agent itself allocates (dlsym): not the program's */
 #ifdef __BIONIC__
-	_Atomic bool xleft;           /* base/self.c: its owner is gone */
-	uint32_t ends;                /* rounds of destructors that the owner has been through */
+	_Atomic bool xleft; /* base/self.c: its owner is gone */
+	uint32_t ends;      /* rounds of destructors that the owner has been through */
 #else
-	pthread_mutex_t alive;        /* robust, held by the owner for life: the kernel gives it up */
+	pthread_mutex_t alive; /* robust, held by the owner for life: the kernel gives it up */
 #endif
 	struct mid *_Atomic root[ROOT_MIDS]; /* see record/slots.c */
 };
 
 /*
- * What the hooks look at first, through a pointer of their thread's (base/self.h). Lies in a MADV_WIPEONFORK
- * mapping: in a forked child `open` reads NULL, and the first hook takes the slow branch. A thread
- * that has no state yet points at a static object that is never open.
+ * What the hooks look at first, through a pointer of their thread's (base/self.h). Lies in a
+ * MADV_WIPEONFORK mapping: in a forked child `open` reads NULL, and the first hook takes the slow
+ * branch. A thread that has no state yet points at a static object that is never open.
  */
 struct hot {
-	struct thread *open;    /* its state; NULL = slow branch (not ready, forked, disabled) */
+	struct thread *open; /* its state; NULL = slow branch (not ready, forked, disabled) */
 };
 
 /* One interned code location: what a trie edge is labelled with. Immutable once published. */
 struct code {
-	uintptr_t pc;     /* as met (a return address, or exact for kind SIGNAL) */
-	uint64_t offset;  /* pc - load bias of its module; = pc for NOWHERE; reason for TRUNCATED */
-	uint32_t module;  /* module id */
-	uint8_t kind;     /* enum mtw_node */
+	uintptr_t pc;    /* as met (a return address, or exact for kind SIGNAL) */
+	uint64_t offset; /* pc - load bias of its module; = pc for NOWHERE; reason for TRUNCATED */
+	uint32_t module; /* module id */
+	uint8_t kind;    /* enum mtw_node */
 };
 
 /* A trie node. parent and code are immutable once published; xslot changes with the epoch. */
@@ -201,8 +214,8 @@ struct node {
 };
 
 /*
- * What a slot id stands for. Immutable once published: to threads by their node's xslot, to the server by the first
- * block that is counted in it.
+ * What a slot id stands for. Immutable once published: to threads by their node's xslot, to the
+ * server by the first block that is counted in it.
  */
 struct slot {
 	node_id node;
@@ -221,32 +234,34 @@ struct effort {
 
 /* A part of a file that is mapped: a PT_LOAD header's. */
 struct segment {
-	uintptr_t start, end;      /* as the header says, no whole pages */
+	uintptr_t start, end; /* as the header says, no whole pages */
 	bool readable, executable;
 };
 
 /*
- * A loaded object, or an unloaded one: ids are never reused, an address range may be. Immutable except `file` and
- * fields with an x.
+ * A loaded object, or an unloaded one: ids are never reused, an address range may be. Immutable
+ * except `file` and fields with an x.
  */
 struct module {
 	uint32_t id;
-	_Atomic uint32_t xflags;   /* MTW_MODULE_* */
+	_Atomic uint32_t xflags; /* MTW_MODULE_* */
 	uintptr_t bias;
-	uintptr_t start, end;      /* of the first segment's first page, of the last segment: gaps in between may be another's */
+	uintptr_t start, end; /* of the first segment's first page, of the last segment: gaps in
+				 between may be another's */
 	const struct segment *segment; /* in the order of the headers: by address */
 	uint32_t segments;
-	const void *headers;       /* ElfW(Phdr) *, in the file's own memory; NULL = not found, then there are no tables */
+	const void *headers; /* ElfW(Phdr) *, in the file's own memory; NULL = not found, then there
+				are no tables */
 	size_t header_count;
 	uintptr_t eh_frame_hdr, eh_frame_hdr_end; /* mapped address, 0 = none */
-	const void *link;          /* the loader's struct link_map */
+	const void *link;                         /* the loader's struct link_map */
 	uint64_t loaded_ns;
 	_Atomic uint64_t xunloaded_ns;
 	uint8_t build_id[64];
 	uint32_t build_id_len;
 	bool is_go;                /* Go's linker made it */
 	_Atomic uint32_t xchanged; /* stamp of the collector's pass, as in leaf */
-	const char *file;          /* server only: path made absolute, NULL = path is what is known */
+	const char *file; /* server only: path made absolute, NULL = path is what is known */
 	char path[];
 };
 
@@ -263,17 +278,17 @@ struct conf {
 	char listen[256];
 	char unwind[16];
 	char token_file[256];
-	char run_id[65];          /* set by memtop run, lets it recognise its own child */
-	_Atomic uint32_t xdepth;  /* frames kept */
-	uint64_t max_memory;      /* bytes, 0 = default rule */
+	char run_id[65];         /* set by memtop run, lets it recognise its own child */
+	_Atomic uint32_t xdepth; /* frames kept */
+	uint64_t max_memory;     /* bytes, 0 = default rule */
 	uint64_t mark_memory;
 	uint64_t tick_ns;
-	uint64_t wait_ns;         /* wait=: the constructor waits so long for a first viewer; 0 = never */
+	uint64_t wait_ns; /* wait=: the constructor waits so long for a first viewer; 0 = never */
 	bool follow_exec;
-	bool fold_recursion;      /* a call site stands on a stack once: unwind/cache.c */
-	uint64_t min_size, max_size; /* filters: record/filter.c; 0 = off */
-	uint64_t sample;          /* mean bytes between samples; 0 = every block */
-	uint64_t merge;           /* outermost frames kept; 0 = all */
+	bool fold_recursion;          /* a call site stands on a stack once: unwind/cache.c */
+	uint64_t min_size, max_size;  /* filters: record/filter.c; 0 = off */
+	uint64_t sample;              /* mean bytes between samples; 0 = every block */
+	uint64_t merge;               /* outermost frames kept; 0 = all */
 	char libs[256], exclude[256]; /* expressions for the owner; "" = any */
 };
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * wide.h - products and quotients of 128 bits. Machines of 32 bits have no type for them: there by halves (Knuth, The
- * Art of Computer Programming 2, 4.3.1), and the quotient bit by bit, since only samples ask for it.
+ * wide.h - products and quotients of 128 bits. Machines of 32 bits have no type for them: there by
+ * halves (Knuth, The Art of Computer Programming 2, 4.3.1), and the quotient bit by bit, since only
+ * samples ask for it.
  */
 #ifndef MT_WIDE_H
 #define MT_WIDE_H
@@ -22,7 +23,8 @@ MT_INLINE struct wide wide_times(uint64_t a, uint64_t b)
 	uint64_t a1 = a >> 32, a0 = (uint32_t)a, b1 = b >> 32, b0 = (uint32_t)b;
 	uint64_t low = a0 * b0, middle = a1 * b0 + (low >> 32), other = a0 * b1 + (uint32_t)middle;
 
-	return (struct wide){ a1 * b1 + (middle >> 32) + (other >> 32), other << 32 | (uint32_t)low };
+	return (struct wide){ a1 * b1 + (middle >> 32) + (other >> 32),
+			      other << 32 | (uint32_t)low };
 #endif
 }
 
@@ -35,7 +37,8 @@ MT_INLINE uint64_t wide_shift(struct wide v, unsigned bits)
 /* v / d, which must be below 2^64: v.hi < d. */
 MT_INLINE uint64_t wide_over(struct wide v, uint64_t d)
 {
-#if defined(__SIZEOF_INT128__) && !defined(__BIONIC__) /* a function of the compiler's own library, which is not there */
+#if defined(__SIZEOF_INT128__) &&                                                                  \
+	!defined(__BIONIC__) /* a function of the compiler's own library, which is not there */
 	return (uint64_t)(((unsigned __int128)v.hi << 64 | v.lo) / d);
 #else
 	uint64_t rest = v.hi, quotient = 0;

@@ -2,18 +2,18 @@
  *
  * wiped.c - memory that reads 0 in a forked child: so a child recognises itself.
  *
- * The kernel clears it (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. Before 4.14, which is what
- * many devices with Android 8 to 10 run, it is cleared by hand:
+ * The kernel clears it (MADV_WIPEONFORK, Linux 4.14), whatever call made the child. Before 4.14,
+ * which is what many devices with Android 8 to 10 run, it is cleared by hand:
  *
- *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and our hook of
- *                   fork(), where there is no such handler.
- *   clone, _Fork()  run no handler. Their children are recognised by a page that no child gets (MADV_DONTFORK):
- *                   madvise() on it fails with ENOMEM. mt_wiped_look() asks, where a gate is closed, and every
- *                   thousand events or so (record/slots.c). Until then such a child counts in its own copy of all memory,
- *                   where nobody looks. One that never allocates so much is never a session.
+ *   fork()          a handler of pthread_atfork(), so that forkpty() and daemon() are covered, and
+ * our hook of fork(), where there is no such handler. clone, _Fork()  run no handler. Their
+ * children are recognised by a page that no child gets (MADV_DONTFORK): madvise() on it fails with
+ * ENOMEM. mt_wiped_look() asks, where a gate is closed, and every thousand events or so
+ * (record/slots.c). Until then such a child counts in its own copy of all memory, where nobody
+ * looks. One that never allocates so much is never a session.
  *
- * Why not compare process numbers? A child of vfork or CLONE_VM has another number, too, and works in our memory:
- * clearing that would end our session. It has the page.
+ * Why not compare process numbers? A child of vfork or CLONE_VM has another number, too, and works
+ * in our memory: clearing that would end our session. It has the page.
  */
 #include "base/wiped.h"
 
@@ -36,7 +36,8 @@ static struct area {
 	size_t bytes;
 } areas[AREAS];
 static size_t area_count;
-static void *_Atomic xabsent; /* page that a forked child lacks; NULL = none, or a thread looks at it */
+static void
+	*_Atomic xabsent; /* page that a forked child lacks; NULL = none, or a thread looks at it */
 
 static long advise(void *p, size_t bytes, int advice)
 {
@@ -75,7 +76,8 @@ void mt_wiped_look(void)
 
 #ifdef __BIONIC__
 /* What pthread_atfork() calls, which each program and library has a copy of; API level 23. */
-extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *) __attribute__((weak));
+extern int __register_atfork(void (*)(void), void (*)(void), void (*)(void), void *)
+	__attribute__((weak));
 
 static void tell_child(void)
 {

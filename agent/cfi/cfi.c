@@ -2,9 +2,10 @@
  *
  * cfi.c - runs one FDE of .eh_frame (LSB 5, section 10.6; DWARF 5, section 6.4).
  *
- * Lazily, for one pc at a time: the CIE's and the FDE's instructions up to that pc, 130 to 340 ns with finding them
- * (cfi/table.c); the result is kept as a packed rule (unwind/rule.h) with the code location. Parsing whole tables would cost
- * milliseconds and megabytes (libLLVM: 861,000 rows).
+ * Lazily, for one pc at a time: the CIE's and the FDE's instructions up to that pc, 130 to 340 ns
+ * with finding them (cfi/table.c); the result is kept as a packed rule (unwind/rule.h) with the
+ * code location. Parsing whole tables would cost milliseconds and megabytes (libLLVM: 861,000
+ * rows).
  */
 #include "cfi/cfi.h"
 #include "cfi/table.h"
@@ -71,12 +72,8 @@ static void run_cfa(struct program *p, uint8_t op)
 		reg = cfi_uleb(&p->c);
 		set_cfa(p, reg, cfi_sleb(&p->c) * p->cie->data_align);
 		break;
-	case 0x0d: /* def_cfa_register */
-		set_cfa(p, cfi_uleb(&p->c), p->state->cfa_value);
-		break;
-	case 0x0e: /* def_cfa_offset */
-		p->state->cfa_value = (int64_t)cfi_uleb(&p->c);
-		break;
+	case 0x0d: /* def_cfa_register */ set_cfa(p, cfi_uleb(&p->c), p->state->cfa_value); break;
+	case 0x0e: /* def_cfa_offset */ p->state->cfa_value = (int64_t)cfi_uleb(&p->c); break;
 	case 0x13: /* def_cfa_offset_sf */
 		p->state->cfa_value = cfi_sleb(&p->c) * p->cie->data_align;
 		break;
@@ -120,7 +117,9 @@ static bool run_one(struct program *p)
 
 	switch (op >> 6) {
 	case 1: advance(p, low); return true;
-	case 2: set_reg(p, low, CFI_OFFSET, (int64_t)cfi_uleb(&p->c) * p->cie->data_align); return true;
+	case 2:
+		set_reg(p, low, CFI_OFFSET, (int64_t)cfi_uleb(&p->c) * p->cie->data_align);
+		return true;
 	case 3: restore_reg(p, low); return true;
 	}
 	switch (op) {
@@ -139,18 +138,29 @@ static bool run_one(struct program *p)
 			return false;
 		*p->state = p->saved[--p->saved_count];
 		return true;
-	case 0x0c: case 0x0d: case 0x0e: case 0x0f: case 0x12: case 0x13:
-		run_cfa(p, op);
-		return true;
-	case 0x05: case 0x06: case 0x07: case 0x08: case 0x09: case 0x10: case 0x11: case 0x14:
-	case 0x15: case 0x16: case 0x2f:
-		run_reg(p, op);
-		return true;
+	case 0x0c:
+	case 0x0d:
+	case 0x0e:
+	case 0x0f:
+	case 0x12:
+	case 0x13: run_cfa(p, op); return true;
+	case 0x05:
+	case 0x06:
+	case 0x07:
+	case 0x08:
+	case 0x09:
+	case 0x10:
+	case 0x11:
+	case 0x14:
+	case 0x15:
+	case 0x16:
+	case 0x2f: run_reg(p, op); return true;
 	case 0x2e: /* GNU_args_size: of interest to exception handlers only */
 		cfi_uleb(&p->c);
 		return true;
 #if defined(__aarch64__)
-	case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here on; codes are always stripped */
+	case 0x2d: /* AARCH64_negate_ra_state: the return address is signed from here on; codes are
+		      always stripped */
 		return true;
 #endif
 	}

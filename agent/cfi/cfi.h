@@ -17,10 +17,11 @@
 #endif
 
 #if defined(__aarch64__)
-#define CFI_REGS 32u /* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
+#define CFI_REGS                                                                                   \
+	32u /* DWARF for the Arm 64-bit Architecture: x0..x30, sp; vector registers follow */
 #define CFI_BP 29u
 #define CFI_SP 31u
-#define CFI_RA 30u   /* the link register; a frame's pc stands in its place */
+#define CFI_RA 30u /* the link register; a frame's pc stands in its place */
 #else
 #define CFI_REGS 17u /* x86-64: 0..15 general, 16 the return address */
 #define CFI_BP 6u
@@ -29,14 +30,14 @@
 #endif
 
 enum cfi_how {
-	CFI_UNSET = 0,   /* unchanged, as SAME, by the ABI's default */
+	CFI_UNSET = 0, /* unchanged, as SAME, by the ABI's default */
 	CFI_SAME,
 	CFI_UNDEFINED,
-	CFI_OFFSET,      /* saved at CFA + value */
-	CFI_VALUE,       /* is CFA + value */
-	CFI_REGISTER,    /* is in register value */
-	CFI_EXPRESSION,  /* saved where the expression at value says */
-	CFI_COMPUTED,    /* is what the expression says */
+	CFI_OFFSET,     /* saved at CFA + value */
+	CFI_VALUE,      /* is CFA + value */
+	CFI_REGISTER,   /* is in register value */
+	CFI_EXPRESSION, /* saved where the expression at value says */
+	CFI_COMPUTED,   /* is what the expression says */
 };
 
 struct cfi_state {
@@ -49,16 +50,17 @@ struct cfi_state {
 
 struct cfi_row {
 	struct cfi_state state;
-	bool signal;             /* frame of a signal handler's return */
-	const uint8_t *end;      /* of the memory that expressions lie in */
-	uintptr_t from, to;      /* the code that the FDE is about */
+	bool signal;        /* frame of a signal handler's return */
+	const uint8_t *end; /* of the memory that expressions lie in */
+	uintptr_t from, to; /* the code that the FDE is about */
 };
 
 /* All registers of a frame, as far as they are known. */
 struct cfi_regs {
 	uint64_t value[CFI_REGS]; /* [CFI_RA] = pc, with PC_EXACT */
-	uint64_t link;            /* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call was made */
-	uint32_t known;           /* bit per register */
+	uint64_t link;  /* AArch64: x30 itself, where a signal interrupted it; 0 = unknown, a call
+			   was made */
+	uint32_t known; /* bit per register */
 };
 
 /* MTW_TRUNC_NONE, or why there is no row. */
@@ -68,7 +70,8 @@ void mt_cfi_init(void);
 
 /* cfi/outermost.c. Is it what a coroutine's first function returns to? pc: a lookup address. */
 bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact);
-/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup address. */
+/* Is it code without a table where a program, a thread or the loader itself begins? pc: a lookup
+ * address. */
 bool mt_cfi_is_start(const struct module *m, uintptr_t pc, bool exact);
 
 /* The packed rule for a lookup address; never 0. */

@@ -139,17 +139,17 @@ static void shuffle(struct machine *m, uint8_t op)
 	uint64_t a, b, c;
 
 	switch (op) {
-	case 0x12: push(m, peek(m, 0)); break;                       /* dup */
-	case 0x13: pop(m); break;                                    /* drop */
-	case 0x14: push(m, peek(m, 1)); break;                       /* over */
+	case 0x12: push(m, peek(m, 0)); break;                                /* dup */
+	case 0x13: pop(m); break;                                             /* drop */
+	case 0x14: push(m, peek(m, 1)); break;                                /* over */
 	case 0x15: push(m, peek(m, (unsigned)cfi_fixed(&m->code, 1))); break; /* pick */
-	case 0x16:                                                   /* swap */
+	case 0x16:                                                            /* swap */
 		b = pop(m);
 		a = pop(m);
 		push(m, b);
 		push(m, a);
 		break;
-	case 0x17:                                                   /* rot */
+	case 0x17: /* rot */
 		c = pop(m);
 		b = pop(m);
 		a = pop(m);
@@ -178,28 +178,28 @@ static void execute(struct machine *m, uint8_t op)
 	} else {
 		switch (op) {
 		case 0x03: push(m, cfi_fixed(&m->code, 8)); break; /* addr */
-		case 0x06: push(m, load(m, pop(m), 8)); break; /* deref */
-		case 0x94:                                     /* deref_size */
+		case 0x06: push(m, load(m, pop(m), 8)); break;     /* deref */
+		case 0x94:                                         /* deref_size */
 			b = cfi_fixed(&m->code, 1);
 			push(m, load(m, pop(m), b));
 			break;
-		case 0x92:                                     /* bregx */
+		case 0x92: /* bregx */
 			a = reg(m, cfi_uleb(&m->code));
 			push(m, a + (uint64_t)cfi_sleb(&m->code));
 			break;
-		case 0x19:                                     /* abs */
+		case 0x19: /* abs */
 			a = pop(m);
 			push(m, (int64_t)a < 0 ? -a : a);
 			break;
-		case 0x1f: push(m, -pop(m)); break;            /* neg */
-		case 0x20: push(m, ~pop(m)); break;            /* not */
-		case 0x23:                                     /* plus_uconst */
+		case 0x1f: push(m, -pop(m)); break; /* neg */
+		case 0x20: push(m, ~pop(m)); break; /* not */
+		case 0x23:                          /* plus_uconst */
 			a = pop(m);
 			push(m, a + cfi_uleb(&m->code));
 			break;
-		case 0x28: jump(m, pop(m) != 0); break;        /* bra */
-		case 0x2f: jump(m, true); break;               /* skip */
-		case 0x96: break;                              /* nop */
+		case 0x28: jump(m, pop(m) != 0); break; /* bra */
+		case 0x2f: jump(m, true); break;        /* skip */
+		case 0x96: break;                       /* nop */
 		default:
 			b = pop(m);
 			a = pop(m);

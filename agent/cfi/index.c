@@ -2,20 +2,22 @@
  *
  * index.c - the search table of a file that brings none: its .eh_frame, found and sorted once.
  *
- * Without a PT_GNU_EH_FRAME nothing in memory names .eh_frame: section headers are not mapped, and a hook opens no file
- * (which may be gone, or another's by now). But the section lies in a read-only segment, and it is like nothing else: a
- * CIE, then records that lead by their lengths from one to the next, and whose FDEs lead back to a CIE and describe
- * code of this very file. So it is looked for, from word to word, segments without code first; once for each such
- * module, at the first pc in it that is asked about. What is found so needs no file, and holds for what dlopen
- * brings, for static programs and after an attach alike. Data that only looks like a CIE fails at the next record.
+ * Without a PT_GNU_EH_FRAME nothing in memory names .eh_frame: section headers are not mapped, and
+ * a hook opens no file (which may be gone, or another's by now). But the section lies in a
+ * read-only segment, and it is like nothing else: a CIE, then records that lead by their lengths
+ * from one to the next, and whose FDEs lead back to a CIE and describe code of this very file. So
+ * it is looked for, from word to word, segments without code first; once for each such module, at
+ * the first pc in it that is asked about. What is found so needs no file, and holds for what dlopen
+ * brings, for static programs and after an attach alike. Data that only looks like a CIE fails at
+ * the next record.
  *
- * Segments that are written to are left out: their pages would become the program's. What is read is asked about
- * first, since the program may have unmapped it. Of a table without a terminator all records up to the segment's end
- * are tried; one that describes no code of this file is left out.
+ * Segments that are written to are left out: their pages would become the program's. What is read
+ * is asked about first, since the program may have unmapped it. Of a table without a terminator all
+ * records up to the segment's end are tried; one that describes no code of this file is left out.
  *
- * Threads that ask at the same time each make the index; the first one's is kept. It takes 8 bytes for each function,
- * a third of the section. Where there is no memory for it, or more than INDEX_BYTES, stacks end there with that
- * reason.
+ * Threads that ask at the same time each make the index; the first one's is kept. It takes 8 bytes
+ * for each function, a third of the section. Where there is no memory for it, or more than
+ * INDEX_BYTES, stacks end there with that reason.
  */
 #include "cfi/table.h"
 #include "modules/maps.h"
@@ -27,7 +29,7 @@
 #define STEP ((uintptr_t)1 << 20)      /* memory that is asked about at once */
 #define CIE_LEAST 16u                  /* bytes of the shortest that is looked for */
 #define CIE_MOST 4096u
-#define IN_VAIN (1u << 20)             /* records of what turned out to be no table: then the search ends */
+#define IN_VAIN (1u << 20) /* records of what turned out to be no table: then the search ends */
 
 /* Records from `from` on, in the order of the section. */
 struct chain {
@@ -42,14 +44,16 @@ struct chain {
 
 static struct cfi_index none;
 static struct cfi_index no_room = { .cut = true };
-static struct cfi_index *_Atomic xindex[MTW_MODULES_MAX]; /* by the module's id; NULL = nobody asked yet */
+static struct cfi_index
+	*_Atomic xindex[MTW_MODULES_MAX]; /* by the module's id; NULL = nobody asked yet */
 
 /* --- records */
 
 /* Can all up to `to` be read? */
 static bool reach(struct chain *ch, uintptr_t to)
 {
-	uintptr_t end = (uintptr_t)ch->c.end, step = end - ch->asked < STEP ? end - ch->asked : STEP;
+	uintptr_t end = (uintptr_t)ch->c.end,
+		  step = end - ch->asked < STEP ? end - ch->asked : STEP;
 
 	if (likely(to <= ch->asked))
 		return true;
@@ -86,7 +90,8 @@ static bool next_fde(struct chain *ch, struct fde *fde)
 		struct cfi_cursor whole = { ch->at, record.end, false };
 		if (!mt_cfi_read_fde(whole, ch->from, fde))
 			continue; /* a CIE, or nothing that anybody could use */
-		if (fde->start < fde->end && mt_maps_runs(ch->m, fde->start) && mt_maps_runs(ch->m, fde->end - 1))
+		if (fde->start < fde->end && mt_maps_runs(ch->m, fde->start) &&
+		    mt_maps_runs(ch->m, fde->end - 1))
 			return true;
 		ch->others++;
 	}
@@ -142,10 +147,12 @@ static size_t bytes_of(uint32_t count)
 	return sizeof(struct cfi_index) + count * sizeof(none.entry[0]);
 }
 
-/* Of the `count` FDEs of that table, at most; further away than an entry can say lies no code of a file. */
+/* Of the `count` FDEs of that table, at most; further away than an entry can say lies no code of a
+ * file. */
 static struct cfi_index *make_index(struct chain *ch, uint32_t count)
 {
-	struct cfi_index *index = bytes_of(count) <= INDEX_BYTES ? mt_prim_map(bytes_of(count), false) : NULL;
+	struct cfi_index *index =
+		bytes_of(count) <= INDEX_BYTES ? mt_prim_map(bytes_of(count), false) : NULL;
 	struct fde fde;
 
 	if (!index)
@@ -164,12 +171,16 @@ static struct cfi_index *make_index(struct chain *ch, uint32_t count)
 
 static struct chain chain_at(const struct module *m, uintptr_t from, uintptr_t asked, uintptr_t end)
 {
-	return (struct chain){ .m = m, .from = (const uint8_t *)from, .asked = asked,
+	return (struct chain){ .m = m,
+			       .from = (const uint8_t *)from,
+			       .asked = asked,
 			       .c = { (const uint8_t *)from, (const uint8_t *)end, false } };
 }
 
-/* Of the table that begins there; NULL: none does. *vain: records that were looked at for nothing. */
-static struct cfi_index *index_from(const struct module *m, uintptr_t from, uintptr_t asked, uintptr_t end, uint32_t *vain)
+/* Of the table that begins there; NULL: none does. *vain: records that were looked at for nothing.
+ */
+static struct cfi_index *index_from(const struct module *m, uintptr_t from, uintptr_t asked,
+				    uintptr_t end, uint32_t *vain)
 {
 	struct chain first = chain_at(m, from, asked, end), again = first;
 	uint32_t count = count_fdes(&first);
@@ -187,16 +198,18 @@ static bool looks_like_cie(uintptr_t at)
 	const uint32_t *word = (const uint32_t *)at;
 	const uint8_t *text = (const uint8_t *)at + 8;
 
-	return !word[1] && word[0] >= CIE_LEAST - 8 && word[0] <= CIE_MOST && (text[0] == 1 || text[0] == 3) &&
-	       (text[1] == 'z' || text[1] == 'e' || !text[1]);
+	return !word[1] && word[0] >= CIE_LEAST - 8 && word[0] <= CIE_MOST &&
+	       (text[0] == 1 || text[0] == 3) && (text[1] == 'z' || text[1] == 'e' || !text[1]);
 }
 
-static struct cfi_index *search_segment(const struct module *m, uintptr_t start, uintptr_t end, uint32_t *vain)
+static struct cfi_index *search_segment(const struct module *m, uintptr_t start, uintptr_t end,
+					uint32_t *vain)
 {
 	struct chain area = chain_at(m, start, start, end);
 	struct cfi_index *found = NULL;
 
-	for (uintptr_t at = (start + 3) & ~(uintptr_t)3; !found && end - at >= CIE_LEAST && at < end && *vain < IN_VAIN; at += 4) {
+	for (uintptr_t at = (start + 3) & ~(uintptr_t)3;
+	     !found && end - at >= CIE_LEAST && at < end && *vain < IN_VAIN; at += 4) {
 		if (!reach(&area, at + CIE_LEAST))
 			break;
 		if (looks_like_cie(at))
@@ -213,7 +226,8 @@ static struct cfi_index *search(const struct module *m, bool with_code)
 
 	for (size_t i = 0; !found && i < m->header_count; i++) {
 		uintptr_t start = m->bias + ph[i].p_vaddr;
-		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & (PF_R | PF_W)) == PF_R && !(ph[i].p_flags & PF_X) == !with_code)
+		if (ph[i].p_type == PT_LOAD && (ph[i].p_flags & (PF_R | PF_W)) == PF_R &&
+		    !(ph[i].p_flags & PF_X) == !with_code)
 			found = search_segment(m, start, start + ph[i].p_filesz, &vain);
 	}
 	return found;
@@ -241,7 +255,8 @@ const struct cfi_index *mt_cfi_index(const struct module *m, uintptr_t frames)
 	struct cfi_index *made = make(m, frames);
 	bool mapped = made != &none && made != &no_room;
 	size_t bytes = bytes_of(made->count);
-	if (atomic_compare_exchange_strong_explicit(&xindex[m->id], &known, made, memory_order_acq_rel, memory_order_acquire)) {
+	if (atomic_compare_exchange_strong_explicit(&xindex[m->id], &known, made,
+						    memory_order_acq_rel, memory_order_acquire)) {
 		if (mapped)
 			mt_arena_range((uintptr_t)made, bytes, PART_CACHES);
 		return made;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * outermost.c - code that nobody called, and whose unwind table does not say so: there a stack ends, and is whole.
+ * outermost.c - code that nobody called, and whose unwind table does not say so: there a stack
+ * ends, and is whole.
  *
- * The loader's entry has no table. Nor has musl, which is built without: main and a thread's function return to code of
- * it that could not be left, and every stack would seem to end early. But that code shows what it is: it passes the
- * result on to exit() or pthread_exit(), which never return, next to where libc begins programs or threads.
+ * The loader's entry has no table. Nor has musl, which is built without: main and a thread's
+ * function return to code of it that could not be left, and every stack would seem to end early.
+ * But that code shows what it is: it passes the result on to exit() or pthread_exit(), which never
+ * return, next to where libc begins programs or threads.
  */
 #include "cfi/cfi.h"
 #include "modules/maps.h"
@@ -16,7 +18,7 @@
 #include <string.h>
 #include <ucontext.h>
 
-#define START_BYTES 64 /* the loader's entry code */
+#define START_BYTES 64         /* the loader's entry code */
 #define NEAR ((uintptr_t)1024) /* to what is compiled from the same source file */
 
 /*
@@ -28,11 +30,10 @@ static uintptr_t coroutine_end, coroutine_end_bytes;
 #if !defined(__BIONIC__) && (defined(__x86_64__) || defined(__aarch64__) || defined(__arm__))
 __attribute__((weak)) extern void makecontext(ucontext_t *, void (*)(void), int, ...);
 
-static void never_run(void)
-{
-}
+static void never_run(void) {}
 
-/* libc does not export its name, but makecontext() puts it under the stack that it makes, or into the link register. */
+/* libc does not export its name, but makecontext() puts it under the stack that it makes, or into
+ * the link register. */
 void mt_cfi_init(void)
 {
 	ucontext_t context;
@@ -53,14 +54,13 @@ void mt_cfi_init(void)
 	coroutine_end = pc_code(context.uc_mcontext.arm_lr);
 #endif
 	coroutine_end_bytes = 1;
-	if (CFI_TABLES && mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
+	if (CFI_TABLES &&
+	    mt_cfi_row(mt_maps_find(coroutine_end), coroutine_end, &row) == MTW_TRUNC_NONE &&
 	    row.from == coroutine_end)
 		coroutine_end_bytes = row.to - row.from;
 }
 #else
-void mt_cfi_init(void)
-{
-}
+void mt_cfi_init(void) {}
 #endif
 
 bool mt_cfi_is_coroutine_end(uintptr_t pc, bool exact)
@@ -78,14 +78,17 @@ static bool is_loader_start(const struct module *m, uintptr_t pc)
 
 #if defined(__x86_64__)
 /* Weak: linked into a static program they bring nothing that it does not have. */
-__attribute__((weak)) extern int __libc_start_main(int (*)(int, char **, char **), int, char **, ...);
+__attribute__((weak)) extern int __libc_start_main(int (*)(int, char **, char **), int, char **,
+						   ...);
 __attribute__((weak)) extern void exit(int);
 __attribute__((weak)) extern void pthread_exit(void *);
 
 /* At `pc`: mov %eax, %edi; or mov %rax, %rdi; or movslq %eax, %rdi; then a call of `end`. */
 static bool hands_on(uintptr_t pc, uintptr_t end)
 {
-	static const uint8_t moves[][3] = { { 0x89, 0xc7, 0xe8 }, { 0x48, 0x89, 0xc7 }, { 0x48, 0x63, 0xf8 } };
+	static const uint8_t moves[][3] = { { 0x89, 0xc7, 0xe8 },
+					    { 0x48, 0x89, 0xc7 },
+					    { 0x48, 0x63, 0xf8 } };
 	const uint8_t *at = (const uint8_t *)pc;
 	int32_t distance;
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * table.c - finds the FDE of .eh_frame that is about a pc (LSB 5, section 10.6), and reads it and its CIE.
+ * table.c - finds the FDE of .eh_frame that is about a pc (LSB 5, section 10.6), and reads it and
+ * its CIE.
  *
- * By binary search in .eh_frame_hdr, which linkers make for exceptions. Some are not told to (musl's compiler wrapper,
+ * By binary search in .eh_frame_hdr, which linkers make for exceptions. Some are not told to
+ * (musl's compiler wrapper,
  * --no-eh-frame-hdr), and then the agent has made such a table itself (cfi/index.c).
  *
  * The tables are not trusted: all reading is bounded by the loaded segment that a table lies in.
@@ -94,7 +96,9 @@ bool mt_cfi_read_cie(struct cfi_cursor c, struct cie *cie)
 			}
 			case 'S': cie->signal = true; break;
 			case 'B': break;
-			default: augmentation = "z"; /* the rest is unknown, and skipped by its length */
+			default:
+				augmentation =
+					"z"; /* the rest is unknown, and skipped by its length */
 			}
 		}
 		if (data.bad)
@@ -161,15 +165,18 @@ static bool fde_at(const struct module *m, uintptr_t addr, struct fde *fde)
 }
 
 /* Entries are pairs of (pc, FDE), both relative to the base, by pc. */
-static unsigned find_among(const struct module *m, const uint8_t *table, uint64_t count, uintptr_t base, uintptr_t pc,
-			   struct fde *fde)
+static unsigned find_among(const struct module *m, const uint8_t *table, uint64_t count,
+			   uintptr_t base, uintptr_t pc, struct fde *fde)
 {
 	const uint8_t *at = search(table, count, base, pc);
 
-	return at && fde_at(m, (uintptr_t)at, fde) && pc >= fde->start && pc < fde->end ? MTW_TRUNC_NONE : MTW_TRUNC_NO_CFI;
+	return at && fde_at(m, (uintptr_t)at, fde) && pc >= fde->start && pc < fde->end
+		       ? MTW_TRUNC_NONE
+		       : MTW_TRUNC_NO_CFI;
 }
 
-static unsigned find_indexed(const struct module *m, uintptr_t frames, uintptr_t pc, struct fde *fde)
+static unsigned find_indexed(const struct module *m, uintptr_t frames, uintptr_t pc,
+			     struct fde *fde)
 {
 	const struct cfi_index *index = mt_cfi_index(m, frames);
 

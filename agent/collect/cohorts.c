@@ -2,8 +2,9 @@
  *
  * cohorts.c - see collect/cohorts.h.
  *
- * A table with open addressing finds the cohort of a block; a chain for each slot gives them in the order
- * of slots without sorting. Blocks come in the order of addresses, and neighbours are often of one cohort.
+ * A table with open addressing finds the cohort of a block; a chain for each slot gives them in the
+ * order of slots without sorting. Blocks come in the order of addresses, and neighbours are often
+ * of one cohort.
  */
 #include "collect/cohorts.h"
 #include "collect/server.h"
@@ -16,7 +17,7 @@
 struct cohort {
 	uint64_t blocks, bytes;
 	slot_id slot;
-	uint32_t next;                /* 1 + the next of its slot; 0 = none */
+	uint32_t next; /* 1 + the next of its slot; 0 = none */
 	uint32_t age_s;
 	uint32_t thread;
 };
@@ -24,12 +25,13 @@ struct cohort {
 struct cohorts {
 	uint64_t time_ns;
 	uint64_t left_blocks, left_bytes; /* in no cohort */
-	uint32_t count, last;         /* last: 1 + the one that a block was added to; 0 = none */
-	uint32_t tick, age_s;         /* of the last block */
-	slot_id limit;                /* of_slot has so many */
-	uint32_t *of_slot;            /* 1 + its newest */
-	uint32_t places, *place;      /* 1 + number; 0 = free: half of them, but where it is crowded one */
-	bool crowded;                 /* there was no memory for more */
+	uint32_t count, last; /* last: 1 + the one that a block was added to; 0 = none */
+	uint32_t tick, age_s; /* of the last block */
+	slot_id limit;        /* of_slot has so many */
+	uint32_t *of_slot;    /* 1 + its newest */
+	uint32_t places,
+		*place; /* 1 + number; 0 = free: half of them, but where it is crowded one */
+	bool crowded;   /* there was no memory for more */
 	struct cohort cohort[COHORTS_MAX];
 };
 
@@ -117,16 +119,20 @@ static struct cohort *find(struct cohorts *c, slot_id slot, uint32_t thread, uin
 			return x;
 		}
 	}
-	if (c->count == COHORTS_MAX || slot >= c->limit || (c->crowded && c->count + 1 >= c->places))
+	if (c->count == COHORTS_MAX || slot >= c->limit ||
+	    (c->crowded && c->count + 1 >= c->places))
 		return NULL;
-	c->cohort[c->count] = (struct cohort){ .slot = slot, .thread = thread, .age_s = age_s, .next = c->of_slot[slot] };
+	c->cohort[c->count] = (struct cohort){
+		.slot = slot, .thread = thread, .age_s = age_s, .next = c->of_slot[slot]
+	};
 	c->last = c->place[at] = c->of_slot[slot] = ++c->count;
 	return &c->cohort[c->count - 1];
 }
 
 void cohorts_add(struct cohorts *c, slot_id slot, const struct block *b, uint64_t weight)
 {
-	struct cohort *x = find(c, slot, b->thread < MTW_THREADS_MAX ? b->thread : 0, age_of(c, b->tick));
+	struct cohort *x =
+		find(c, slot, b->thread < MTW_THREADS_MAX ? b->thread : 0, age_of(c, b->tick));
 
 	*(x ? &x->blocks : &c->left_blocks) += weight;
 	*(x ? &x->bytes : &c->left_bytes) += weight * b->size;
@@ -143,7 +149,8 @@ static const struct cohort *take(const struct cohorts *c, struct cohorts_at *at)
 	return x;
 }
 
-size_t cohorts_encode(const struct cohorts *c, struct cohorts_at *at, uint64_t request, uint8_t *buf, size_t size)
+size_t cohorts_encode(const struct cohorts *c, struct cohorts_at *at, uint64_t request,
+		      uint8_t *buf, size_t size)
 {
 	struct mtw_out o = { buf, buf + size, false };
 	uint32_t most = (uint32_t)((size - HEAD_BYTES) / COHORT_BYTES), n = c->count - at->sent;

@@ -2,9 +2,9 @@
  *
  * cohorts.h - who holds what is alive, since when: live blocks by slot, thread and age.
  *
- * Filled by a scan of the live map, then sent in parts (MTW_SCAN_COHORTS), to one viewer as its link takes
- * them, or to all as a part of the final state. Memory is bounded: what would be one cohort too many is
- * only summed up, and said. Server thread.
+ * Filled by a scan of the live map, then sent in parts (MTW_SCAN_COHORTS), to one viewer as its
+ * link takes them, or to all as a part of the final state. Memory is bounded: what would be one
+ * cohort too many is only summed up, and said. Server thread.
  */
 #ifndef MT_COHORTS_H
 #define MT_COHORTS_H
@@ -17,16 +17,17 @@ struct cohorts;
 /* How far they were sent. All 0 at the begin. */
 struct cohorts_at {
 	slot_id slot;
-	uint32_t next;                /* 1 + the cohort of it that comes next; 0 = its newest */
+	uint32_t next; /* 1 + the cohort of it that comes next; 0 = its newest */
 	uint32_t sent;
 	bool whole;
 };
 
-struct cohorts *cohorts_new(void);             /* as of now; NULL: no memory */
-void cohorts_free(struct cohorts *c);          /* NULL is fine */
+struct cohorts *cohorts_new(void);    /* as of now; NULL: no memory */
+void cohorts_free(struct cohorts *c); /* NULL is fine */
 void cohorts_add(struct cohorts *c, slot_id slot, const struct block *b, uint64_t weight);
 /* The next part into `size` bytes, which are COHORTS_PART_LEAST at least. Its length. */
-size_t cohorts_encode(const struct cohorts *c, struct cohorts_at *at, uint64_t request, uint8_t *buf, size_t size);
+size_t cohorts_encode(const struct cohorts *c, struct cohorts_at *at, uint64_t request,
+		      uint8_t *buf, size_t size);
 
 #define COHORTS_PART_LEAST 1024u
 

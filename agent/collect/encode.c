@@ -8,14 +8,15 @@
  *
  *     sum over the slots that this viewer knows = TOTALS
  *
- * What did not fit stays due (viewer.wants) and is looked at anew when the viewer acknowledges. While a
- * first state loads, half of each pump goes to it and half to what changed in slots already sent.
+ * What did not fit stays due (viewer.wants) and is looked at anew when the viewer acknowledges.
+ * While a first state loads, half of each pump goes to it and half to what changed in slots already
+ * sent.
  */
 #include "collect/server.h"
 
-#define PUMP_LEAST 2048u  /* do not begin with less room: a few totals, and a TICK */
-#define TICK_BYTES 256u    /* the closing TOTALS and TICK */
-#define SMALL_BYTES 512u  /* bound of a frame without paths */
+#define PUMP_LEAST 2048u /* do not begin with less room: a few totals, and a TICK */
+#define TICK_BYTES 256u  /* the closing TOTALS and TICK */
+#define SMALL_BYTES 512u /* bound of a frame without paths */
 #define SAMPLES_BYTES (SAMPLES * 6 * 10 + 32) /* of SAMPLES */
 
 #if defined(__x86_64__)
@@ -249,8 +250,9 @@ static void put_stacks(struct server *s, struct viewer *v)
 
 static void put_memory(struct server *s, struct viewer *v)
 {
-	static const char *const names[PART_COUNT] = { "live map", "stacks and counters", "caches of unwinding",
-						       "threads", "server, marks and history" };
+	static const char *const names[PART_COUNT] = { "live map", "stacks and counters",
+						       "caches of unwinding", "threads",
+						       "server, marks and history" };
 
 	if (!memcmp(s->memory_of, v->memory_of, sizeof(s->memory_of)) || !fits(v, SMALL_BYTES))
 		return;
@@ -387,7 +389,8 @@ void encode_pump(struct server *s, struct viewer *v, bool tick)
 {
 	if (!s->pass || (!tick && !v->wants) || v->final)
 		return;
-	/* Between ticks not before a good piece has been taken: small frames would be mostly TICKs. */
+	/* Between ticks not before a good piece has been taken: small frames would be mostly TICKs.
+	 */
 	size_t piece = v->window / 4 < OUT_BYTES / 4 ? v->window / 4 : OUT_BYTES / 4;
 	if (viewer_room(v) < (tick ? PUMP_LEAST : piece)) {
 		v->wants = true;

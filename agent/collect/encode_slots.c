@@ -4,21 +4,21 @@
  *
  * A slot is told in three parts: the nodes of its path that this viewer does not have yet, the slot
  * itself, its counts. They are gathered as numbers and written when they are many: NODES, SLOTS,
- * COUNTS, each sorted, so that ids cost a byte or two. Sorting keeps "a node comes after its parent",
- * because a parent's number is always the lower one.
+ * COUNTS, each sorted, so that ids cost a byte or two. Sorting keeps "a node comes after its
+ * parent", because a parent's number is always the lower one.
  *
- * First state: slots by live bytes, heaviest first, in a list made when the viewer comes (a counting sort
- * by the highest bits: the order is right to a fourth). Then the sweep alone: group by group what changed
- * since the group was served. A group is marked clean before the next begins, so a sweep that had to
- * stop goes on where it stood, and comes round.
+ * First state: slots by live bytes, heaviest first, in a list made when the viewer comes (a
+ * counting sort by the highest bits: the order is right to a fourth). Then the sweep alone: group
+ * by group what changed since the group was served. A group is marked clean before the next begins,
+ * so a sweep that had to stop goes on where it stood, and comes round.
  */
 #include "collect/server.h"
 
 #define BATCH_NODES 4096u
 #define BATCH_SLOTS 2048u
 #define CHAIN_MAX 4096u
-#define NODE_BYTES 32u  /* upper bounds of one entry; in NODES and in PROVEN */
-#define SLOT_BYTES 28u  /* in SLOTS and in WEIGHED */
+#define NODE_BYTES 32u /* upper bounds of one entry; in NODES and in PROVEN */
+#define SLOT_BYTES 28u /* in SLOTS and in WEIGHED */
 #define COUNT_BYTES 45u
 #define FRAME_BYTES 256u /* heads of the five frames, and the TOTALS and TICK that follow */
 #define CLASSES 256u
@@ -191,7 +191,8 @@ static void flush(struct server *s, struct viewer *v)
 
 static size_t waiting(const struct slots_batch *b)
 {
-	return (size_t)b->nodes * NODE_BYTES + b->slots * SLOT_BYTES + b->counts * COUNT_BYTES + FRAME_BYTES;
+	return (size_t)b->nodes * NODE_BYTES + b->slots * SLOT_BYTES + b->counts * COUNT_BYTES +
+	       FRAME_BYTES;
 }
 
 /* False: no space for it now. */
@@ -266,7 +267,8 @@ static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t ro
 	struct slots_batch *b = s->batch;
 	uint32_t n = 0;
 
-	for (node_id id = leaf; id && !bit_get(v->node_known, id); id = mt_stacks_node(id)->parent) {
+	for (node_id id = leaf; id && !bit_get(v->node_known, id);
+	     id = mt_stacks_node(id)->parent) {
 		if (n == CHAIN_MAX) {
 			/* Deeper than the list: the outer part first. */
 			if (!add_path(s, v, id, room))
@@ -290,7 +292,8 @@ static bool add_path(struct server *s, struct viewer *v, node_id leaf, size_t ro
 }
 
 /* One slot with whatever it needs. False: not within the room that is left. */
-static bool add_slot(struct server *s, struct viewer *v, slot_id id, const struct sum *sum, size_t room)
+static bool add_slot(struct server *s, struct viewer *v, slot_id id, const struct sum *sum,
+		     size_t room)
 {
 	struct slots_batch *b = s->batch;
 	bool known = bit_get(v->slot_known, id);
@@ -319,7 +322,8 @@ static unsigned class_of(const struct sum *sum)
 	if (!live)
 		return 0;
 	unsigned top = 63u - (unsigned)__builtin_clzll(live);
-	return top * 4 + (top >= 2 ? (unsigned)(live >> (top - 2)) & 3 : (unsigned)(live << (2 - top)) & 3);
+	return top * 4 +
+	       (top >= 2 ? (unsigned)(live >> (top - 2)) & 3 : (unsigned)(live << (2 - top)) & 3);
 }
 
 bool encode_slots_list(struct server *s, struct viewer *v)

@@ -2,10 +2,11 @@
  *
  * marks.c - marks: the epoch moves on, and what was live then is kept.
  *
- * Blocks say by their slot's epoch whether they were born before a mark. What viewers cannot work out
- * is how much of each slot was alive at the mark; so that is kept here (collect/slot_snapshots.c), for the slots that changed since
- * the mark before. Slots of epochs after the mark have nothing to do with it; they are touched, so that the next
- * mark finds them changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
+ * Blocks say by their slot's epoch whether they were born before a mark. What viewers cannot work
+ * out is how much of each slot was alive at the mark; so that is kept here
+ * (collect/slot_snapshots.c), for the slots that changed since the mark before. Slots of epochs
+ * after the mark have nothing to do with it; they are touched, so that the next mark finds them
+ * changed. A mark that is dropped or reduced to its totals gives its entries to the next one, where
  * that has none of its own.
  */
 #include "collect/server.h"
@@ -200,7 +201,8 @@ bool marks_send(struct server *s, struct viewer *v)
 		/* Its frame went out first, else there was no room for that either. */
 		if (!m->kept.live || v->mark_live[id] == 1 + m->kept.version)
 			continue;
-		if (v->mark_sent[id] != m->changed || !snapshot_send(s, v, MTW_MARK_LIVE, id, &m->kept, &v->mark_at))
+		if (v->mark_sent[id] != m->changed ||
+		    !snapshot_send(s, v, MTW_MARK_LIVE, id, &m->kept, &v->mark_at))
 			return false;
 		v->mark_live[id] = 1 + m->kept.version;
 	}

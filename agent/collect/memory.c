@@ -6,12 +6,13 @@
 
 #include <sys/syscall.h>
 
-#define ROOM_BYTES ((uintptr_t)16 << 30)    /* of addresses, which mappings come from in turn */
-#define PLACE_BYTES 65536u                  /* the largest page there is */
+#define ROOM_BYTES ((uintptr_t)16 << 30) /* of addresses, which mappings come from in turn */
+#define PLACE_BYTES 65536u               /* the largest page there is */
 
 /*
- * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie in memory that the program
- * may write to, by an error of its own: a walk ends at the first head that is not as we left it, and after as many as there are.
+ * Every mapping of the server's, linked, so that the end of the target spares them. The heads lie
+ * in memory that the program may write to, by an error of its own: a walk ends at the first head
+ * that is not as we left it, and after as many as there are.
  */
 struct mapping {
 	struct mapping *next, *prev;
@@ -33,9 +34,10 @@ static bool is_sound(const struct mapping *m)
 }
 
 /*
- * Far from where the kernel puts what the program maps. A program of one thread may unmap a range and put something there
- * later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The server does: it must not be in the gap. It is a wish
- * alone, which the kernel grants where that range is free. 32-bit programs have no such room.
+ * Far from where the kernel puts what the program maps. A program of one thread may unmap a range
+ * and put something there later (MAP_FIXED, MREMAP_FIXED), as nobody maps anything meanwhile. The
+ * server does: it must not be in the gap. It is a wish alone, which the kernel grants where that
+ * range is free. 32-bit programs have no such room.
  */
 static uintptr_t next_place(size_t bytes)
 {
@@ -59,7 +61,8 @@ void *memory_map(size_t bytes)
 
 	if (!m)
 		return NULL;
-	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */, 0, 0, 0);
+	mt_prim_call(SYS_madvise, (long)m, (long)bytes, 10 /* MADV_DONTFORK: no use in a child */,
+		     0, 0, 0);
 	m->bytes = bytes;
 	m->check = check_of(m);
 	m->next = mappings;
@@ -70,7 +73,8 @@ void *memory_map(size_t bytes)
 	return m + 1;
 }
 
-bool memory_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end), void *arg)
+bool memory_each(void (*visit)(void *arg, enum part part, uintptr_t start, uintptr_t end),
+		 void *arg)
 {
 	const struct mapping *m = mappings;
 

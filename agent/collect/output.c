@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and the end of its connection.
+ * output.c - what is sent to one viewer: frames into its buffer, as much as its window takes, and
+ * the end of its connection.
  */
 #include "collect/server.h"
 
@@ -100,8 +101,8 @@ void viewer_close(struct server *s, struct viewer *v)
 void viewer_write(struct server *s, struct viewer *v)
 {
 	while (v->out_len) {
-		long n = mt_prim_call(SYS_sendto, v->fd, (long)(v->out + v->out_at), (long)v->out_len,
-				      MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
+		long n = mt_prim_call(SYS_sendto, v->fd, (long)(v->out + v->out_at),
+				      (long)v->out_len, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0);
 		if (n == -EAGAIN || n == -EINTR)
 			return;
 		if (n <= 0) {
@@ -118,7 +119,8 @@ void viewer_write(struct server *s, struct viewer *v)
 		start_closing(v);
 	if (v->state != VIEWER_CLOSING)
 		return;
-	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes in. */
+	/* A Unix socket hands everything over before it closes. TCP may drop it when more comes in.
+	 */
 	if (v->tcp)
 		mt_prim_call(SYS_shutdown, v->fd, SHUT_WR, 0, 0, 0, 0);
 	else

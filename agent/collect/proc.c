@@ -11,12 +11,13 @@
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#define CLOCK_OF_THREAD 3L                       /* CLOCK_THREAD_CPUTIME_ID: the server's own */
+#define CLOCK_OF_THREAD 3L /* CLOCK_THREAD_CPUTIME_ID: the server's own */
 #define CLOCK_OF_PROCESS(pid) ((~(long)(pid) << 3) | 2) /* scheduler clock of that process */
 
 /* Files that a sealed server still reads (server/privileges.c): the target's, then its own. */
 #define KEPT_OF_TARGET 3
-static const char *const kept_names[] = { "stat", "statm", "status", "status", "maps", "smaps", "uid_map" };
+static const char *const kept_names[] = { "stat", "statm", "status", "status",
+					  "maps", "smaps", "uid_map" };
 #define KEPT (sizeof(kept_names) / sizeof(*kept_names))
 static struct {
 	int pid;
@@ -68,7 +69,8 @@ long proc_read(int pid, const char *file, char *buf, size_t size)
 	if (fd < 0)
 		return fd;
 	while (n + 1 < size) {
-		long got = mt_prim_call(SYS_read, fd, (long)(buf + n), (long)(size - 1 - n), 0, 0, 0);
+		long got =
+			mt_prim_call(SYS_read, fd, (long)(buf + n), (long)(size - 1 - n), 0, 0, 0);
 		if (got <= 0)
 			break;
 		n += (size_t)got;
@@ -148,14 +150,16 @@ static uint64_t hook_time(void)
 	uint64_t ns = 0;
 
 	for (; t; t = t->next) {
-		uint64_t events = atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
-				  atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
+		uint64_t events =
+			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed) +
+			atomic_load_explicit(&t->total.xfree_blocks, memory_order_relaxed);
 		const struct filtering *f = &t->filter;
 		uint64_t filtered = atomic_load_explicit(&f->xevents, memory_order_relaxed);
 		uint64_t weighed = atomic_load_explicit(&f->xweighed, memory_order_relaxed);
 		events = events > weighed ? events - weighed : 0; /* those are among `filtered` */
 		if (t->hook_samples)
-			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples * (double)events);
+			ns += (uint64_t)((double)t->hook_ns / (double)t->hook_samples *
+					 (double)events);
 		if (f->samples)
 			ns += (uint64_t)((double)f->ns / (double)f->samples * (double)filtered);
 	}
@@ -174,7 +178,8 @@ static void sum_effort(struct server *s)
 
 struct resident {
 	uint64_t of[PART_COUNT];
-	unsigned char counts; /* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are only zeros */
+	unsigned char counts; /* PAGE_ALONE; PAGE_THERE where a fork shares pages: then some are
+				 only zeros */
 };
 
 /* Adds the bytes of the pages that are there. */
@@ -186,11 +191,13 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 
 	start &= ~(page - 1);
 	for (uintptr_t at = start; at < end; at += slice) {
-		size_t bytes = end - at < slice ? end - at : slice, pages = (bytes + page - 1) / page;
+		size_t bytes = end - at < slice ? end - at : slice,
+		       pages = (bytes + page - 1) / page;
 		unsigned char counts = r->counts;
 		if (!mt_prim_touched(at, pages, there)) { /* no /proc here */
 			counts = 1;
-			if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) < 0)
+			if (mt_prim_call(SYS_mincore, (long)at, (long)bytes, (long)there, 0, 0, 0) <
+			    0)
 				continue; /* gone meanwhile */
 		}
 		for (size_t i = 0; i < pages; i++)
@@ -198,7 +205,8 @@ static void add_resident(void *arg, enum part part, uintptr_t start, uintptr_t e
 	}
 }
 
-/* What the agent takes of memory, by the kernel's word. Looked at less often where that takes longer. */
+/* What the agent takes of memory, by the kernel's word. Looked at less often where that takes
+ * longer. */
 static void measure_memory(struct server *s)
 {
 	struct resident r = { .counts = mt_state_shares_pages() ? PAGE_THERE : PAGE_ALONE };
@@ -228,8 +236,10 @@ static uint64_t count_children(struct server *s)
 	for (const char *at = list; *at >= '0' && *at <= '9';) {
 		int pid = (int)number(at);
 		mt_format(path, sizeof(path), "/proc/%d/exe", pid);
-		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe, sizeof(exe), 0, 0);
-		n += len > 0 && (size_t)len == strlen(s->exe) && !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
+		long len = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)exe,
+					sizeof(exe), 0, 0);
+		n += len > 0 && (size_t)len == strlen(s->exe) &&
+		     !memcmp(exe, s->exe, (size_t)len) && pid != mt_prim_getpid();
 		at = strchr(at, ' ');
 		at = at ? at + 1 : "";
 	}
@@ -282,13 +292,15 @@ void proc_identity(struct server *s)
 	char path[64];
 
 	mt_format(path, sizeof(path), "/proc/%d/exe", s->target);
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->exe, sizeof(s->exe) - 1, 0, 0);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)s->exe,
+			      sizeof(s->exe) - 1, 0, 0);
 	s->exe[n > 0 ? n : 0] = 0;
 	n = proc_read(s->target, "cmdline", s->args, sizeof(s->args));
 	s->args_len = n > 0 ? (size_t)n : 0;
 }
 
-/* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its name is gone. */
+/* The file that is mapped at addr, as the kernel names it: absolute, " (deleted)" behind when its
+ * name is gone. */
 static bool mapped_file(uintptr_t addr, char *file, size_t size)
 {
 	char text[MTW_STRING_MAX + 256];
@@ -297,7 +309,8 @@ static bool mapped_file(uintptr_t addr, char *file, size_t size)
 
 	long fd = proc_open(mt_prim_getpid(), "maps");
 	while (fd >= 0 && !found) {
-		long got = mt_prim_call(SYS_read, fd, (long)(text + have), (long)(sizeof(text) - 1 - have), 0, 0, 0);
+		long got = mt_prim_call(SYS_read, fd, (long)(text + have),
+					(long)(sizeof(text) - 1 - have), 0, 0, 0);
 		if (got <= 0)
 			break;
 		have += (size_t)got;
@@ -324,10 +337,11 @@ static bool mapped_file(uintptr_t addr, char *file, size_t size)
 }
 
 /*
- * The loader keeps the name that it was given. A relative one says nothing to a viewer, nor to us: the
- * program may stand elsewhere by now. So the kernel is asked, in the server, as soon as the module is met; one
- * that is gone by then keeps its relative name. A file whose name is gone is still named by it where a
- * build-id keeps viewers from taking its successor for it, else with the kernel's words, which lead nowhere.
+ * The loader keeps the name that it was given. A relative one says nothing to a viewer, nor to us:
+ * the program may stand elsewhere by now. So the kernel is asked, in the server, as soon as the
+ * module is met; one that is gone by then keeps its relative name. A file whose name is gone is
+ * still named by it where a build-id keeps viewers from taking its successor for it, else with the
+ * kernel's words, which lead nowhere.
  */
 void proc_file_of(struct module *m)
 {
@@ -335,7 +349,8 @@ void proc_file_of(struct module *m)
 	char file[MTW_STRING_MAX];
 	bool relative = m->path[0] != '/';
 
-	if (m->file || !strchr(m->path, '/') || (!relative && m->build_id_len) || !mapped_file(m->start, file, sizeof(file)))
+	if (m->file || !strchr(m->path, '/') || (!relative && m->build_id_len) ||
+	    !mapped_file(m->start, file, sizeof(file)))
 		return;
 	mt_maps_settle();
 	if (atomic_load(&m->xflags) & MTW_MODULE_GONE)

@@ -1,30 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.c - what growth is judged by: how much of each slot was alive at some thirty instants of the last ten minutes.
+ * samples.c - what growth is judged by: how much of each slot was alive at some thirty instants of
+ * the last ten minutes.
  *
- * They are the agent's, and not a viewer's: whoever looks, whenever it came, and a file that is opened later judge by the
- * same instants and say the same words. A sample is no mark: epochs stay, and the program's threads notice nothing. It is
- * taken by a tick, in one walk over the slots that changed since the one before.
+ * They are the agent's, and not a viewer's: whoever looks, whenever it came, and a file that is
+ * opened later judge by the same instants and say the same words. A sample is no mark: epochs stay,
+ * and the program's threads notice nothing. It is taken by a tick, in one walk over the slots that
+ * changed since the one before.
  *
- * WHEN. Time is cut into strata of interval_ns, and each has one sample, somewhere in it: an even distance would meet a
- * program that frees every ten seconds in the same phase each time, and one of 10.1 s would look like a slow leak. When
- * the table is full the interval doubles and every second sample goes; once it is LAST_INTERVAL_NS the oldest go.
+ * WHEN. Time is cut into strata of interval_ns, and each has one sample, somewhere in it: an even
+ * distance would meet a program that frees every ten seconds in the same phase each time, and one
+ * of 10.1 s would look like a slow leak. When the table is full the interval doubles and every
+ * second sample goes; once it is LAST_INTERVAL_NS the oldest go.
  *
  *     between SAMPLES / 2 and SAMPLES of them cover all that is judged, from 1.25 s apart to 20 s
  *
- * LOW of a sample is the lowest of the whole heap since the sample before, FALL the largest way down in that time, by every
- * tick: a saw-tooth is known as one, and what grows beneath it is seen, however few the samples are. Of single slots there
- * is no such thing (a block may move from one slot to another, and the sum of their lowest is nobody's lowest).
+ * LOW of a sample is the lowest of the whole heap since the sample before, FALL the largest way
+ * down in that time, by every tick: a saw-tooth is known as one, and what grows beneath it is seen,
+ * however few the samples are. Of single slots there is no such thing (a block may move from one
+ * slot to another, and the sum of their lowest is nobody's lowest).
  *
- * MEMORY. Half of mark_memory= at most; beyond it the interval doubles early, and when that is not enough samples keep their
- * totals only: growth is then judged as ever, and the call site is not named.
+ * MEMORY. Half of mark_memory= at most; beyond it the interval doubles early, and when that is not
+ * enough samples keep their totals only: growth is then judged as ever, and the call site is not
+ * named.
  */
 #include "collect/server.h"
 
 #define FIRST_INTERVAL_NS (1250 * MILLI)
 #define LAST_INTERVAL_NS (20 * SECOND)
-#define AT_ONCE 4u        /* go when the interval is the last */
-#define LEAST 8u          /* are left by the memory's bound */
+#define AT_ONCE 4u /* go when the interval is the last */
+#define LEAST 8u   /* are left by the memory's bound */
 
 bool samples_init(struct server *s)
 {
@@ -115,7 +120,8 @@ static void take(struct server *s, uint64_t live)
 	p->rss_bytes = s->rss_bytes;
 	t->low_bytes = t->peak_bytes = live;
 	t->fall_bytes = 0;
-	if (!t->totals_only && !snapshot_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
+	if (!t->totals_only &&
+	    !snapshot_take(s, &p->kept, since, UINT64_MAX, NULL, NULL, &t->bytes))
 		t->totals_only = true;
 	stay_within_memory(t);
 	t->next_ns = place_of_next(s->pass_ns, t->interval_ns);

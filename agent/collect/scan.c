@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
  * scan.c - what a viewer asks for that takes a walk over the live map: whose blocks are alive, and
- * since when, summed up or by slot (collect/cohorts.c); of what the process' memory consists (collect/scan_memory.c).
+ * since when, summed up or by slot (collect/cohorts.c); of what the process' memory consists
+ * (collect/scan_memory.c).
  *
  * The map is walked in one go, in the server; every few thousand blocks the clock is looked at, and
  * sockets and ticks get their turn, so that a walk over millions delays nobody. One scan at a time;
- * of each viewer one request of a kind waits, the newest. Counters go on meanwhile: the sums of a scan are of its
- * duration, not of one moment, and need not equal TOTALS to the block. The last one, when the target
- * is gone, belongs to the final state and does equal them.
+ * of each viewer one request of a kind waits, the newest. Counters go on meanwhile: the sums of a
+ * scan are of its duration, not of one moment, and need not equal TOTALS to the block. The last
+ * one, when the target is gone, belongs to the final state and does equal them.
  */
 #include "record/heaps.h"
 #include "collect/server.h"
@@ -18,7 +19,8 @@
 #define BIRTHS 65536u
 #define BIRTHS_SENT 4096u  /* neighbouring ticks are joined beyond */
 #define THREADS_SENT 4096u /* the rest is sent as thread 0, "other threads" */
-/* While others wait, a viewer loses an answer of which it takes nothing for so long, or not all within so long. */
+/* While others wait, a viewer loses an answer of which it takes nothing for so long, or not all
+ * within so long. */
 #define STUCK_NS (10 * SECOND)
 #define LONGEST_NS (60 * SECOND)
 
@@ -95,7 +97,8 @@ static void put_threads(struct mtw_out *o, struct work *w)
 		}
 	}
 	n = n < THREADS_SENT ? n : THREADS_SENT;
-	mtw_put(o, n + 1); /* thread 0 always: an answer without a row could not be told from none */
+	mtw_put(o,
+		n + 1); /* thread 0 always: an answer without a row could not be told from none */
 	for (uint32_t i = 0; i < MTW_THREADS_MAX; i++)
 		if (!i || w->thread[i].blocks)
 			put_count(o, i, &w->thread[i]);
@@ -202,7 +205,8 @@ static struct work *look(struct server *s, const uint64_t *slots, struct cohorts
 }
 
 /* Threads or ages, of these slots (NULL: of all). False: no memory for it. */
-static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *slots, struct mtw_out *o)
+static bool scan_blocks(struct server *s, enum mtw_kind kind, const uint64_t *slots,
+			struct mtw_out *o)
 {
 	struct work *w = look(s, slots, NULL);
 
@@ -230,7 +234,8 @@ static struct cohorts *scan_cohorts(struct server *s, const uint64_t *slots)
 }
 
 /* A finished payload in a mapping of SCRATCH_BYTES; NULL. */
-static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum mtw_kind kind, size_t *len)
+static uint8_t *make_reply(struct server *s, const struct scan_request *r, enum mtw_kind kind,
+			   size_t *len)
 {
 	uint8_t *reply = memory_map(SCRATCH_BYTES);
 	struct mtw_out o = { reply, reply + SCRATCH_BYTES, false };
@@ -259,7 +264,8 @@ static bool send_reply(struct server *s, struct viewer *v)
 	return true;
 }
 
-/* Half of what may be under way is for ticks: on a slow link they would be behind all of it. True: all is sent. */
+/* Half of what may be under way is for ticks: on a slow link they would be behind all of it. True:
+ * all is sent. */
 static bool send_cohorts(struct server *s, struct viewer *v)
 {
 	struct scan *scan = &s->scan;
@@ -293,7 +299,8 @@ static void scan_send(struct server *s)
 {
 	struct scan *scan = &s->scan;
 	struct viewer *v = &s->viewer[scan->viewer];
-	bool sent = v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
+	bool sent =
+		v->state == VIEWER_OPEN && (scan->cohorts ? send_cohorts(s, v) : send_reply(s, v));
 
 	uint64_t now = server_now();
 	bool late = now - scan->moved_ns > STUCK_NS || now - scan->begun_ns > LONGEST_NS;
@@ -366,7 +373,8 @@ void scan_run(struct server *s)
 }
 
 /* `reply` is given up unless it is whole. */
-static void keep_last(struct last_scan *last, unsigned type, uint8_t *reply, const struct mtw_out *o, bool good)
+static void keep_last(struct last_scan *last, unsigned type, uint8_t *reply,
+		      const struct mtw_out *o, bool good)
 {
 	if (!good || o->full) {
 		memory_unmap(reply, SCRATCH_BYTES);
@@ -394,8 +402,8 @@ static void last_threads(struct server *s)
 }
 
 /*
- * The target's memory is this process' as well, and still there. Not where the target waits for us to end: mappings
- * are read for milliseconds.
+ * The target's memory is this process' as well, and still there. Not where the target waits for us
+ * to end: mappings are read for milliseconds.
  */
 static void last_memory(struct server *s)
 {

@@ -4,12 +4,12 @@
  *
  * /proc/PID/smaps says what is resident in each mapping (proc(5)); the live map says which of them
  * blocks lie in, and how much of these is live. A mapping without a file in which blocks lie, the
- * brk heap, and the arenas of glibc (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) are the
- * allocator's; what is resident there and not live is its free lists and its own. Of a mapping that
- * only blocks of their own pages lie in (glibc's mmap threshold), these pages are: the kernel may have
- * joined it with one of the program's. So the parts add up to all that is resident, whatever the
- * allocator is, without a call of its functions: they would take locks that the program's threads
- * hold, and mallinfo2() walks every free chunk under one.
+ * brk heap, and the arenas of glibc (64 MiB, aligned to that: malloc/arena.c, HEAP_MAX_SIZE) are
+ * the allocator's; what is resident there and not live is its free lists and its own. Of a mapping
+ * that only blocks of their own pages lie in (glibc's mmap threshold), these pages are: the kernel
+ * may have joined it with one of the program's. So the parts add up to all that is resident,
+ * whatever the allocator is, without a call of its functions: they would take locks that the
+ * program's threads hold, and mallinfo2() walks every free chunk under one.
  *
  * Blocks of which only some pages were ever touched count with those (mincore(2)). Counters go on
  * meanwhile: parts are of the walk's duration. Sampled blocks count for those that they stand for.
@@ -23,13 +23,13 @@
 #include <sys/syscall.h>
 
 #define REGIONS_FIRST 1024u
-#define REGIONS_MAX 131072u        /* twice what the kernel allows by default (vm.max_map_count) */
-#define NAMES_MAX 192u             /* files that are told apart */
-#define NAME_BYTES 200u            /* the end of a longer path */
+#define REGIONS_MAX 131072u /* twice what the kernel allows by default (vm.max_map_count) */
+#define NAMES_MAX 192u      /* files that are told apart */
+#define NAME_BYTES 200u     /* the end of a longer path */
 #define ARENA_BYTES ((uintptr_t)64 << 20)
 #define GLIBC_GRANULE 32u
 #define WINDOW_PAGES 4096u
-#define LINE_STEPS 16u             /* a line costs as much as so many blocks */
+#define LINE_STEPS 16u              /* a line costs as much as so many blocks */
 #define OWN_PAGES_LEAST (64u << 10) /* half of M_MMAP_THRESHOLD's default */
 
 struct region {
@@ -38,7 +38,7 @@ struct region {
 	uint64_t live, rounding;   /* of the blocks in it */
 	uint8_t what;              /* enum mtw_memory */
 	bool writable;
-	uint16_t name;             /* index in walk.name, 0 = "" */
+	uint16_t name; /* index in walk.name, 0 = "" */
 };
 
 struct share {
@@ -53,13 +53,13 @@ struct name {
 
 struct walk {
 	struct server *s;
-	struct region *region;     /* by address */
+	struct region *region; /* by address */
 	uint32_t count, room, last;
 	struct breath breath;
 	bool glibc;
-	bool reported;             /* blocks of named heaps: malloc's sizes and limits are not theirs */
-	bool weighed;              /* some blocks stand for others, which may lie elsewhere */
-	bool final;                /* the program had ended when it began: nothing moves */
+	bool reported; /* blocks of named heaps: malloc's sizes and limits are not theirs */
+	bool weighed;  /* some blocks stand for others, which may lie elsewhere */
+	bool final;    /* the program had ended when it began: nothing moves */
 	uint32_t names;
 	struct name name[NAMES_MAX + 1];
 	struct share part[MTW_MEMORY_COUNT];
@@ -79,7 +79,8 @@ static bool next_line(struct walk *w)
 
 	for (;;) {
 		if (w->at == w->end) {
-			long got = mt_prim_call(SYS_read, w->fd, (long)w->text, sizeof(w->text), 0, 0, 0);
+			long got = mt_prim_call(SYS_read, w->fd, (long)w->text, sizeof(w->text), 0,
+						0, 0);
 			if (got <= 0)
 				break;
 			w->at = 0;
@@ -155,7 +156,8 @@ static bool of_the_agent(uintptr_t start, uintptr_t end)
 	for (uint32_t i = 0; i < mt_maps_count(); i++) {
 		const struct module *m = mt_maps_module(i);
 		uint32_t flags = m ? atomic_load(&m->xflags) : 0;
-		if (flags & MTW_MODULE_AGENT && !(flags & MTW_MODULE_MAIN) && mt_maps_overlaps(m, start, end))
+		if (flags & MTW_MODULE_AGENT && !(flags & MTW_MODULE_MAIN) &&
+		    mt_maps_overlaps(m, start, end))
 			return true;
 	}
 	return false;
@@ -167,7 +169,8 @@ static bool is_shared_memory(const char *path, bool shared)
 	       starts(path, "/dev/zero") || (shared && path[0] != '/');
 }
 
-/* By the head of its entry: "start-end perms offset dev inode   path". A name in [anon:] says nothing of whose it is. */
+/* By the head of its entry: "start-end perms offset dev inode   path". A name in [anon:] says
+ * nothing of whose it is. */
 static struct region classify(struct walk *w, const char *line)
 {
 	const struct region *before = w->count ? &w->region[w->count - 1] : NULL;
@@ -191,14 +194,15 @@ static struct region classify(struct walk *w, const char *line)
 		r.what = MTW_MEMORY_STACK;
 	else if (is_shared_memory(path, shared))
 		r.what = MTW_MEMORY_SHARED;
-	else if (mt_arena_owns(r.start, r.end) || memory_owns(r.start, r.end) || of_the_agent(r.start, r.end))
+	else if (mt_arena_owns(r.start, r.end) || memory_owns(r.start, r.end) ||
+		 of_the_agent(r.start, r.end))
 		r.what = MTW_MEMORY_AGENT;
 	else if (path[0] == '/' || starts(path, "[v"))
 		r.what = MTW_MEMORY_FILE;
 	if (r.what == MTW_MEMORY_FILE || r.what == MTW_MEMORY_SHARED)
 		r.name = name_of(w, path, r.what);
-	if (r.what == MTW_MEMORY_OTHER && r.writable && before && before->end == r.start && before->writable &&
-	    before->what == MTW_MEMORY_FILE) { /* its .bss */
+	if (r.what == MTW_MEMORY_OTHER && r.writable && before && before->end == r.start &&
+	    before->writable && before->what == MTW_MEMORY_FILE) { /* its .bss */
 		r.what = MTW_MEMORY_FILE;
 		r.name = before->name;
 	}
@@ -266,7 +270,8 @@ static void look(struct walk *w, const struct region *r, uintptr_t from)
 	w->window = from & ~(page - 1);
 	w->window_end = r->end - w->window < most ? r->end : w->window + most;
 	memset(w->there, 0, sizeof(w->there));
-	mt_prim_call(SYS_mincore, (long)w->window, (long)(w->window_end - w->window), (long)w->there, 0, 0, 0);
+	mt_prim_call(SYS_mincore, (long)w->window, (long)(w->window_end - w->window),
+		     (long)w->there, 0, 0, 0);
 }
 
 /* Bytes of [from, to), which lies in r, on pages that are there. */
@@ -280,9 +285,11 @@ static uint64_t resident(struct walk *w, const struct region *r, uintptr_t from,
 	while (from < to) {
 		if (from < w->window || from >= w->window_end)
 			look(w, r, from);
-		size_t at = (from - w->window) / page, pages = (w->window_end - w->window + page - 1) / page;
+		size_t at = (from - w->window) / page,
+		       pages = (w->window_end - w->window + page - 1) / page;
 		const unsigned char *first = memchr(w->there + at, 1, pages - at);
-		uintptr_t there = first ? w->window + (uintptr_t)(first - w->there) * page : w->window_end;
+		uintptr_t there =
+			first ? w->window + (uintptr_t)(first - w->there) * page : w->window_end;
 		from = there > from ? there : from;
 		if (from >= to || !first)
 			continue;
@@ -296,7 +303,8 @@ static uint64_t resident(struct walk *w, const struct region *r, uintptr_t from,
 	return sum;
 }
 
-/* What glibc takes for a block: 8 bytes before it, 16-byte steps, 32 at least (malloc/malloc.c, request2size). */
+/* What glibc takes for a block: 8 bytes before it, 16-byte steps, 32 at least (malloc/malloc.c,
+ * request2size). */
 static uint64_t chunk_bytes(uint64_t size)
 {
 	uint64_t chunk = (size + 8 + 15) & ~(uint64_t)15;
@@ -305,11 +313,13 @@ static uint64_t chunk_bytes(uint64_t size)
 }
 
 /* Part of a block, [from, to), which lies in r. */
-static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr_t to, const struct block *b, uint64_t weight)
+static void visit_part(struct walk *w, struct region *r, uintptr_t from, uintptr_t to,
+		       const struct block *b, uint64_t weight)
 {
 	size_t page = mt_prim_page_bytes();
 	uintptr_t first = from & ~(page - 1), end = (to + page - 1) & ~(page - 1);
-	bool own_pages = w->glibc && !w->reported && b->size >= OWN_PAGES_LEAST && r->what == MTW_MEMORY_OTHER;
+	bool own_pages = w->glibc && !w->reported && b->size >= OWN_PAGES_LEAST &&
+			 r->what == MTW_MEMORY_OTHER;
 
 	if (r->what != MTW_MEMORY_FREE && r->what != MTW_MEMORY_OTHER)
 		return;
@@ -345,16 +355,20 @@ static void visit(void *arg, uintptr_t addr, const struct block *b)
 	w->weighed |= weight != 1;
 	for (uint32_t i = region_at(w, addr); i < w->count && w->region[i].start < end; i++) {
 		struct region *r = &w->region[i];
-		visit_part(w, r, r->start > addr ? r->start : addr, r->end < end ? r->end : end, b, weight);
+		visit_part(w, r, r->start > addr ? r->start : addr, r->end < end ? r->end : end, b,
+			   weight);
 	}
 }
 
 /* After the blocks: where one lies it is the allocator's, whoever's stack was there once. */
 static void note_stacks(struct walk *w)
 {
-	for (const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire); t; t = t->next) {
+	for (const struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire); t;
+	     t = t->next) {
 		uintptr_t sp = atomic_load_explicit(&t->xstack, memory_order_relaxed);
-		uint32_t i = sp && atomic_load_explicit(&t->xtid, memory_order_relaxed) ? region_at(w, sp) : w->count;
+		uint32_t i = sp && atomic_load_explicit(&t->xtid, memory_order_relaxed)
+				     ? region_at(w, sp)
+				     : w->count;
 		struct region *r = i < w->count && sp >= w->region[i].start ? &w->region[i] : NULL;
 		if (r && r->what == MTW_MEMORY_OTHER && !r->chunks)
 			r->what = MTW_MEMORY_STACK;
@@ -372,7 +386,8 @@ static uint64_t least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* What is alive was counted later than what is resident, and never is more: mincore() counts pages of zeros. */
+/* What is alive was counted later than what is resident, and never is more: mincore() counts pages
+ * of zeros. */
 static void sum_up(struct walk *w)
 {
 	struct share *p = w->part;
@@ -380,10 +395,12 @@ static void sum_up(struct walk *w)
 
 	for (uint32_t i = 0; i < w->count; i++) {
 		const struct region *r = &w->region[i];
-		uint64_t heap = r->what == MTW_MEMORY_FREE ? r->resident :
-				r->what == MTW_MEMORY_OTHER ? least(r->chunks, r->resident) : 0;
+		uint64_t heap = r->what == MTW_MEMORY_FREE    ? r->resident
+				: r->what == MTW_MEMORY_OTHER ? least(r->chunks, r->resident)
+							      : 0;
 		live += w->weighed ? r->live : least(r->live, heap);
-		rounding += w->weighed ? r->rounding : least(r->rounding, heap - least(r->live, heap));
+		rounding +=
+			w->weighed ? r->rounding : least(r->rounding, heap - least(r->live, heap));
 		if (heap)
 			take(&p[MTW_MEMORY_FREE], heap, 1);
 		if (r->resident > heap)

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT
  *
- * slot_snapshots.c - how much of each slot was alive at an instant: a chain of them, each with what changed since the one before.
+ * slot_snapshots.c - how much of each slot was alive at an instant: a chain of them, each with what
+ * changed since the one before.
  *
- *     live(instant, slot) = the entry of the newest kept instant <= it that has one for this slot, else 0
+ *     live(instant, slot) = the entry of the newest kept instant <= it that has one for this slot,
+ * else 0
  *
- * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up gives its entries to the next one,
- * where that has none of its own. Marks are one such chain (collect/marks.c), the samples that growth is judged by another
- * (collect/samples.c).
+ * Entries are varints (+slot, blocks, bytes), ascending. An instant that is given up gives its
+ * entries to the next one, where that has none of its own. Marks are one such chain
+ * (collect/marks.c), the samples that growth is judged by another (collect/samples.c).
  *
- * A viewer may be in the middle of an instant when it is merged: it starts again with the merged one. What
- * it had taken already is repeated or overruled, never contradicted.
+ * A viewer may be in the middle of an instant when it is merged: it starts again with the merged
+ * one. What it had taken already is repeated or overruled, never contradicted.
  */
 #include "collect/server.h"
 
@@ -17,11 +19,11 @@
 #define PART_BYTES 32768u
 
 struct taking {
-	uint32_t since;               /* pass */
-	uint64_t epoch;               /* slots of later ones have no entry */
+	uint32_t since; /* pass */
+	uint64_t epoch; /* slots of later ones have no entry */
 	kept_later later;
 	void *arg;
-	struct mtw_out *o;            /* NULL = entries are counted alone */
+	struct mtw_out *o; /* NULL = entries are counted alone */
 	uint64_t entries;
 	uint32_t before;
 };
@@ -81,7 +83,8 @@ void snapshot_forget(struct snapshot *k, size_t *total)
 	k->bytes = k->mapped = 0;
 }
 
-bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch, kept_later later, void *arg, size_t *total)
+bool snapshot_take(struct server *s, struct snapshot *k, uint32_t since, uint64_t epoch,
+		   kept_later later, void *arg, size_t *total)
 {
 	struct taking count = { .since = since, .epoch = epoch }, t = count;
 
@@ -158,7 +161,8 @@ bool snapshot_merge(struct snapshot *older, struct snapshot *to, size_t *total)
 }
 
 /* One part of k's entries from where this viewer stands. False: no room. */
-static bool send_part(struct server *s, struct viewer *v, unsigned type, const struct snapshot *k, struct snapshot_at *at)
+static bool send_part(struct server *s, struct viewer *v, unsigned type, const struct snapshot *k,
+		      struct snapshot_at *at)
 {
 	size_t room = viewer_room(v);
 	struct mtw_in in = { k->live + at->offset, k->live + k->bytes, false };
@@ -192,7 +196,8 @@ static bool send_part(struct server *s, struct viewer *v, unsigned type, const s
 	return true;
 }
 
-bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id, const struct snapshot *k, struct snapshot_at *at)
+bool snapshot_send(struct server *s, struct viewer *v, unsigned type, uint32_t id,
+		   const struct snapshot *k, struct snapshot_at *at)
 {
 	if (at->id != id || at->version != k->version || at->whole)
 		*at = (struct snapshot_at){ .id = id, .version = k->version };

@@ -6,8 +6,8 @@
  *     module_live[m]  = sum of live bytes over slots whose owner is m
  *
  * because all three only change together, in changed(). Each sum carries the pass in which it last
- * differed, each group of 64 and each chunk of 4096 the newest of theirs: a viewer finds what it lacks
- * by looking at what changed, not at what exists.
+ * differed, each group of 64 and each chunk of 4096 the newest of theirs: a viewer finds what it
+ * lacks by looking at what changed, not at what exists.
  *
  * The owner of a slot is the innermost module of its stack that is neither the agent, the C library
  * nor the C++ runtime: coarser than what viewers compute with symbols, for history only.
@@ -29,7 +29,8 @@ static uint32_t owner_of(slot_id id)
 			break;
 		if (code->kind == MTW_NODE_CODE || code->kind == MTW_NODE_SIGNAL) {
 			const struct module *m = mt_maps_module(code->module);
-			if (m && !(atomic_load_explicit(&m->xflags, memory_order_relaxed) & wrappers))
+			if (m &&
+			    !(atomic_load_explicit(&m->xflags, memory_order_relaxed) & wrappers))
 				return code->module;
 		}
 		n = node->parent;
@@ -119,7 +120,8 @@ void sums_pass(struct server *s, bool all)
 {
 	s->pass++;
 	s->pass_ns = server_now();
-	/* The first of a forked child's: its parent's server has had what was counted until then. */
+	/* The first of a forked child's: its parent's server has had what was counted until then.
+	 */
 	mt_slots_collect(all || s->pass == 1, changed, s);
 	mt_slots_peak(&s->peak_bytes, &s->peak_error, &s->peak_ns);
 	/* Threads publish in steps; what a pass saw is exact, and may be more. */
@@ -146,8 +148,10 @@ void sums_modules(struct server *s)
 		if (!s->module_seen[i])
 			proc_file_of(m);
 		/* What of it may change, folded: 1 keeps "seen" apart from "never seen". */
-		uint32_t is = 1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
-			      (atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31 : 0);
+		uint32_t is =
+			1u | atomic_load_explicit(&m->xflags, memory_order_acquire) << 1 |
+			(atomic_load_explicit(&m->xunloaded_ns, memory_order_acquire) ? 1u << 31
+										      : 0);
 		if (s->module_seen[i] != is) {
 			s->module_seen[i] = is;
 			s->module_changed[i] = s->pass;
@@ -157,7 +161,8 @@ void sums_modules(struct server *s)
 	s->modules_seen = count;
 }
 
-/* record/thread.c learns of an end when the state finds its next owner; the kernel knows at once. */
+/* record/thread.c learns of an end when the state finds its next owner; the kernel knows at once.
+ */
 static bool is_gone(const struct server *s, int tid)
 {
 	return tid && mt_prim_call(SYS_tgkill, s->target, tid, 0, 0, 0, 0) == -ESRCH;

@@ -1,19 +1,22 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.c - the agent's part of the board: memory that it shares with memtop and with all agents of its tree.
+ * board.c - the agent's part of the board: memory that it shares with memtop and with all agents of
+ * its tree.
  *
- * The board is mapped once, at start-up, and its descriptor is closed at once: a program that closes all descriptors,
- * changes its user, its root or its namespaces still writes to it. What is opened must prove that it is a board: the
- * path names a process and a descriptor, which may be anybody's where /proc is another one. The seals keep it from
- * being cut short, so that no access faults.
+ * The board is mapped once, at start-up, and its descriptor is closed at once: a program that
+ * closes all descriptors, changes its user, its root or its namespaces still writes to it. What is
+ * opened must prove that it is a board: the path names a process and a descriptor, which may be
+ * anybody's where /proc is another one. The seals keep it from being cut short, so that no access
+ * faults.
  *
- * `mine` is the record of this process. It lies in the program's memory, so a forked child finds its parent's there,
- * and claims its own (hooks/init.c). A child of vfork works in its parent's memory and claims a record for what it
- * executes, with its own pid; nothing it does ends its parent's.
+ * `mine` is the record of this process. It lies in the program's memory, so a forked child finds
+ * its parent's there, and claims its own (hooks/init.c). A child of vfork works in its parent's
+ * memory and claims a record for what it executes, with its own pid; nothing it does ends its
+ * parent's.
  *
- * Who writes: the server at its ticks, while there is one. A process without one (a forked child) writes at its
- * slow path and at its exit. Both write the same sums, so that it does not matter which one is last. Whoever ends
- * a record changes its state, once, by compare-and-swap.
+ * Who writes: the server at its ticks, while there is one. A process without one (a forked child)
+ * writes at its slow path and at its exit. Both write the same sums, so that it does not matter
+ * which one is last. Whoever ends a record changes its state, once, by compare-and-swap.
  *
  * Sums are those of all threads' own counters, which add up to the slots' (record/slots.c).
  */
@@ -32,8 +35,8 @@
 static struct board_head *board; /* NULL = none */
 static uint32_t records;         /* as it was checked: the head may be written to by anybody */
 static struct claim mine = { BOARD_NONE, 0 };
-static char place[PLACE_BYTES];  /* "/proc/PID/fd/N" */
-static uint64_t begin_ns;        /* of this process, as far as it is one image */
+static char place[PLACE_BYTES];    /* "/proc/PID/fd/N" */
+static uint64_t begin_ns;          /* of this process, as far as it is one image */
 static uint64_t inherited, before; /* bytes live at its fork, and allocated up to then */
 
 static struct board_record *record(uint32_t i)
@@ -56,7 +59,8 @@ static void changed(void)
 
 static bool change(struct board_record *r, uint32_t from, uint32_t to)
 {
-	if (!atomic_compare_exchange_strong_explicit(&r->xstate, &from, to, memory_order_acq_rel, memory_order_relaxed))
+	if (!atomic_compare_exchange_strong_explicit(&r->xstate, &from, to, memory_order_acq_rel,
+						     memory_order_relaxed))
 		return false;
 	changed();
 	return true;
@@ -67,7 +71,8 @@ static bool change(struct board_record *r, uint32_t from, uint32_t to)
 static bool is_board(const struct board_head *b, uint64_t bytes)
 {
 	return !memcmp(b->magic, BOARD_MAGIC, sizeof(b->magic)) && b->version == BOARD_VERSION &&
-	       b->record_bytes == sizeof(struct board_record) && b->records && board_bytes(b->records) <= bytes;
+	       b->record_bytes == sizeof(struct board_record) && b->records &&
+	       board_bytes(b->records) <= bytes;
 }
 
 /* Only then is the file opened: anything may have that name elsewhere. */
@@ -75,7 +80,8 @@ static bool may_be_board(const char *path, uint64_t *bytes)
 {
 	call_stat st;
 
-	if (mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) || !S_ISREG(st.st_mode))
+	if (mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)&st, 0, 0, 0) ||
+	    !S_ISREG(st.st_mode))
 		return false;
 	*bytes = (uint64_t)st.st_size;
 	return *bytes >= sizeof(struct board_head) && *bytes <= LARGEST;
@@ -84,14 +90,16 @@ static bool may_be_board(const char *path, uint64_t *bytes)
 static void map_board(const char *path)
 {
 	uint64_t bytes;
-	long fd = may_be_board(path, &bytes) ?
-			  mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDWR | O_CLOEXEC, 0, 0, 0) : -1;
+	long fd = may_be_board(path, &bytes) ? mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
+							    O_RDWR | O_CLOEXEC, 0, 0, 0)
+					     : -1;
 
 	if (fd < 0)
 		return;
 	long seals = mt_prim_call(CALL_FCNTL, fd, F_GET_SEALS, 0, 0, 0, 0), p = -1;
 	if (seals >= 0 && (seals & SEALED) == SEALED)
-		p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		p = mt_prim_call(CALL_MMAP, 0, (long)bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd,
+				 0);
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	if ((unsigned long)p >= (unsigned long)-4095L)
 		return;
@@ -123,13 +131,16 @@ static struct claim claim(void)
 {
 	for (uint32_t n = 0; n < records; n++) {
 		uint32_t is = BOARD_FREE;
-		uint32_t i = atomic_fetch_add_explicit(&board->xnext, 1, memory_order_relaxed) % records;
+		uint32_t i =
+			atomic_fetch_add_explicit(&board->xnext, 1, memory_order_relaxed) % records;
 		struct board_record *r = record(i);
 		if (atomic_load_explicit(&r->xstate, memory_order_relaxed) != BOARD_FREE ||
 		    !atomic_compare_exchange_strong(&r->xstate, &is, BOARD_CLAIMED))
 			continue;
 		clear(r);
-		return (struct claim){ i, atomic_fetch_add_explicit(&r->xserial, 1, memory_order_relaxed) + 1 };
+		return (struct claim){
+			i, atomic_fetch_add_explicit(&r->xserial, 1, memory_order_relaxed) + 1
+		};
 	}
 	return NO_CLAIM;
 }
@@ -269,8 +280,8 @@ void mt_board_open(const char *value)
 }
 
 /*
- * Who called exec had no server: nobody else says that its record is over. Where it had one, that one does,
- * and may linger.
+ * Who called exec had no server: nobody else says that its record is over. Where it had one, that
+ * one does, and may linger.
  */
 static void end_caller(const struct board_record *r)
 {
@@ -284,7 +295,8 @@ static void end_caller(const struct board_record *r)
 	change(old, BOARD_EXECING, BOARD_ENDED);
 }
 
-/* `mine` is the record from the environment: begun for us, or that of a parent who could not claim one. */
+/* `mine` is the record from the environment: begun for us, or that of a parent who could not claim
+ * one. */
 void mt_board_runs(const char *name, const char *path)
 {
 	struct board_record *r = claimed(mine);
@@ -382,7 +394,8 @@ void mt_board_tell(const struct board_figures *f, const char *path, const char *
 	put_figures(r, f, false);
 }
 
-void mt_board_ended(const struct board_figures *f, unsigned how, uint32_t status, bool lingers, const char *socket)
+void mt_board_ended(const struct board_figures *f, unsigned how, uint32_t status, bool lingers,
+		    const char *socket)
 {
 	struct board_record *r = claimed(mine);
 

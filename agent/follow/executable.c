@@ -2,18 +2,19 @@
  *
  * executable.c - can the agent go into the program that is about to be executed?
  *
- * A loader that cannot take it in says so on the program's stderr, and some programs do not survive it. So a file is
- * looked at before an exec that would bring the agent along:
+ * A loader that cannot take it in says so on the program's stderr, and some programs do not survive
+ * it. So a file is looked at before an exec that would bring the agent along:
  *
- *   no ELF of this machine and class      MACHINE        no PT_INTERP                           STATIC
- *   setuid, setgid, capabilities          SETUID         another C library than the agent's     LIBC
- *   a sanitizer's malloc inside           SANITIZER      cannot be read, or found               UNREADABLE
+ *   no ELF of this machine and class      MACHINE        no PT_INTERP STATIC setuid, setgid,
+ * capabilities          SETUID         another C library than the agent's     LIBC a sanitizer's
+ * malloc inside           SANITIZER      cannot be read, or found               UNREADABLE
  *
- * "#!" leads to the interpreter, as in the kernel. backend/launch/progcheck.c and progmalloc.c ask the same of the first
- * program, at leisure; this runs between vfork and exec, perhaps in a signal handler: no allocation, nothing of
- * libc's that may take a lock, one descriptor that is closed again, errno kept. Its system calls are those that the
- * loader makes on its way into any dynamic program, because a filter of the program's lets those pass: fstatat,
- * openat, pread, close, access.
+ * "#!" leads to the interpreter, as in the kernel. backend/launch/progcheck.c and progmalloc.c ask
+ * the same of the first program, at leisure; this runs between vfork and exec, perhaps in a signal
+ * handler: no allocation, nothing of libc's that may take a lock, one descriptor that is closed
+ * again, errno kept. Its system calls are those that the loader makes on its way into any dynamic
+ * program, because a filter of the program's lets those pass: fstatat, openat, pread, close,
+ * access.
  *
  * Every offset is a stranger's: what pread does not give is not there.
  */
@@ -31,7 +32,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#define HEAD_BYTES 1024   /* headers, names of interpreters and notes mostly lie in it */
+#define HEAD_BYTES 1024 /* headers, names of interpreters and notes mostly lie in it */
 #define SCRIPT_DEPTH 5
 #define HEADERS_MAX 64
 #define NEEDED_MAX 64
@@ -60,7 +61,9 @@ enum libc { LIBC_GLIBC, LIBC_MUSL, LIBC_BIONIC };
 #ifdef __GLIBC__
 #define DEFAULT_PATH "/bin:/usr/bin"
 #elif defined(__BIONIC__)
-#define DEFAULT_PATH "/product/bin:/apex/com.android.runtime/bin:/apex/com.android.art/bin:/system_ext/bin:/system/bin:/system/xbin:" \
+#define DEFAULT_PATH                                                                               \
+	"/product/bin:/apex/com.android.runtime/bin:/apex/com.android.art/bin:/system_ext/bin:/"   \
+	"system/bin:/system/xbin:"                                                                 \
 	"/odm/bin:/vendor/bin:/vendor/xbin"
 #else
 #define DEFAULT_PATH "/usr/local/bin:/bin:/usr/bin"
@@ -100,7 +103,7 @@ static void read_text(const struct file *f, char *to, size_t size, uint64_t at)
 
 /* --- is the agent linked into it? See linked/note.c. */
 
-static bool is_ours(const struct file *f, const ElfW(Phdr) *p)
+static bool is_ours(const struct file *f, const ElfW(Phdr) * p)
 {
 	static const char name[] = "memtop";
 	uint32_t note[3];
@@ -108,7 +111,8 @@ static bool is_ours(const struct file *f, const ElfW(Phdr) *p)
 	uint64_t at = p->p_offset, end = at + p->p_filesz;
 
 	for (int i = 0; i < 16 && at < end && read_at(f, note, sizeof(note), at); i++) {
-		if (note[0] == sizeof(name) && read_at(f, text, sizeof(text), at + 12) && !memcmp(text, name, sizeof(name)))
+		if (note[0] == sizeof(name) && read_at(f, text, sizeof(text), at + 12) &&
+		    !memcmp(text, name, sizeof(name)))
 			return true;
 		at += 12 + ((note[0] + 3ull) & ~3ull) + ((note[1] + 3ull) & ~3ull);
 	}
@@ -144,7 +148,8 @@ static bool read_image(const struct file *f, struct image *im)
 static uint64_t place_of(const struct image *im, uint64_t address)
 {
 	for (unsigned i = 0; i < im->loads; i++)
-		if (address >= im->load[i].p_vaddr && address - im->load[i].p_vaddr < im->load[i].p_filesz)
+		if (address >= im->load[i].p_vaddr &&
+		    address - im->load[i].p_vaddr < im->load[i].p_filesz)
 			return address - im->load[i].p_vaddr + im->load[i].p_offset;
 	return UINT64_MAX;
 }
@@ -163,8 +168,11 @@ static void read_dynamic(const struct file *f, const struct image *im, struct ta
 	ElfW(Dyn) e[16];
 	uint64_t count = im->dynamic_bytes / sizeof(*e), i = 0;
 
-	*d = (struct tables){ .strings = UINT64_MAX, .symbols = UINT64_MAX, .gnu_hash = UINT64_MAX, .hash = UINT64_MAX,
-			       .soname = UINT64_MAX };
+	*d = (struct tables){ .strings = UINT64_MAX,
+			      .symbols = UINT64_MAX,
+			      .gnu_hash = UINT64_MAX,
+			      .hash = UINT64_MAX,
+			      .soname = UINT64_MAX };
 	for (count = count < DYNAMIC_MAX ? count : DYNAMIC_MAX; i < count; i++) {
 		size_t some = count - i < 16 ? count - i : 16;
 		if (i % 16 == 0 && !read_at(f, e, some * sizeof(*e), im->dynamic + i * sizeof(*e)))
@@ -189,8 +197,10 @@ static void read_dynamic(const struct file *f, const struct image *im, struct ta
 
 static bool needs_sanitizer(const struct file *f, const struct tables *d)
 {
-	static const char *const names[] = { "libasan.so", "libhwasan.so", "libtsan.so", "libclang_rt.asan",
-					     "libclang_rt.hwasan", "libclang_rt.tsan", "libclang_rt.msan" };
+	static const char *const names[] = { "libasan.so",         "libhwasan.so",
+					     "libtsan.so",         "libclang_rt.asan",
+					     "libclang_rt.hwasan", "libclang_rt.tsan",
+					     "libclang_rt.msan" };
 	char text[NAME_BYTES];
 
 	for (unsigned i = 0; i < d->needed_count; i++) {
@@ -202,12 +212,14 @@ static bool needs_sanitizer(const struct file *f, const struct tables *d)
 	return false;
 }
 
-static bool is_defined(const struct file *f, const struct tables *d, uint32_t symbol, const char *name)
+static bool is_defined(const struct file *f, const struct tables *d, uint32_t symbol,
+		       const char *name)
 {
 	ElfW(Sym) s;
 	char text[NAME_BYTES];
 
-	if (!read_at(f, &s, sizeof(s), d->symbols + (uint64_t)symbol * sizeof(s)) || s.st_shndx == SHN_UNDEF || !s.st_value)
+	if (!read_at(f, &s, sizeof(s), d->symbols + (uint64_t)symbol * sizeof(s)) ||
+	    s.st_shndx == SHN_UNDEF || !s.st_value)
 		return false;
 	read_text(f, text, sizeof(text), d->strings + s.st_name);
 	return !strcmp(text, name);
@@ -215,20 +227,25 @@ static bool is_defined(const struct file *f, const struct tables *d, uint32_t sy
 
 static bool in_gnu_hash(const struct file *f, const struct tables *d, const char *name)
 {
-	uint32_t head[4], hash = 5381, at, link = 0; /* buckets, first symbol, words of the filter, shift */
+	uint32_t head[4], hash = 5381, at,
+			  link = 0; /* buckets, first symbol, words of the filter, shift */
 	ElfW(Addr) word;
 	const unsigned bits = sizeof(word) * 8;
 
 	for (const char *c = name; *c; c++)
 		hash = hash * 33 + (unsigned char)*c;
 	if (!read_at(f, head, sizeof(head), d->gnu_hash) || !head[0] || !head[2] ||
-	    !read_at(f, &word, sizeof(word), d->gnu_hash + sizeof(head) + hash / bits % head[2] * sizeof(word)) ||
+	    !read_at(f, &word, sizeof(word),
+		     d->gnu_hash + sizeof(head) + hash / bits % head[2] * sizeof(word)) ||
 	    !(word >> hash % bits & word >> (hash >> (head[3] & 31)) % bits & 1))
 		return false;
-	uint64_t buckets = d->gnu_hash + sizeof(head) + (uint64_t)head[2] * sizeof(word), chain = buckets + 4ull * head[0];
+	uint64_t buckets = d->gnu_hash + sizeof(head) + (uint64_t)head[2] * sizeof(word),
+		 chain = buckets + 4ull * head[0];
 	if (!read_at(f, &at, 4, buckets + 4ull * (hash % head[0])) || at < head[1])
 		return false;
-	for (int i = 0; i < 64 && !(link & 1) && read_at(f, &link, 4, chain + 4ull * (at - head[1])); i++, at++)
+	for (int i = 0;
+	     i < 64 && !(link & 1) && read_at(f, &link, 4, chain + 4ull * (at - head[1]));
+	     i++, at++)
 		if ((link | 1) == (hash | 1) && is_defined(f, d, at, name))
 			return true;
 	return false;
@@ -243,7 +260,8 @@ static bool in_hash(const struct file *f, const struct tables *d, const char *na
 		hash ^= hash >> 24 & 0xf0;
 		hash &= 0x0fffffff;
 	}
-	if (!read_at(f, head, sizeof(head), d->hash) || !head[0] || !read_at(f, &at, 4, d->hash + 8 + 4ull * (hash % head[0])))
+	if (!read_at(f, head, sizeof(head), d->hash) || !head[0] ||
+	    !read_at(f, &at, 4, d->hash + 8 + 4ull * (hash % head[0])))
 		return false;
 	for (int i = 0; i < 64 && at; i++) {
 		if (is_defined(f, d, at, name))
@@ -258,10 +276,12 @@ static bool defines(const struct file *f, const struct tables *d, const char *na
 {
 	if (d->symbols == UINT64_MAX || d->strings == UINT64_MAX)
 		return false;
-	return d->gnu_hash != UINT64_MAX ? in_gnu_hash(f, d, name) : d->hash != UINT64_MAX && in_hash(f, d, name);
+	return d->gnu_hash != UINT64_MAX ? in_gnu_hash(f, d, name)
+					 : d->hash != UINT64_MAX && in_hash(f, d, name);
 }
 
-/* How many symbols are looked at: in the order of a GNU hash those that are not defined come first. */
+/* How many symbols are looked at: in the order of a GNU hash those that are not defined come first.
+ */
 static uint32_t undefined_count(const struct file *f, const struct tables *d)
 {
 	uint32_t head[2] = { 0, 0 };
@@ -271,17 +291,20 @@ static uint32_t undefined_count(const struct file *f, const struct tables *d)
 	return head[1] < SYMBOLS_MAX ? head[1] : SYMBOLS_MAX;
 }
 
-/* What each of the runtimes asks for, if it is there, and no library has; its own functions need not be exported. */
+/* What each of the runtimes asks for, if it is there, and no library has; its own functions need
+ * not be exported. */
 static bool asks_for_hooks(const struct file *f, const struct tables *d)
 {
-	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_", "__tsan_", "__msan_", "__lsan_" };
+	static const char *const names[] = { "__sanitizer_", "__asan_", "__hwasan_",
+					     "__tsan_",      "__msan_", "__lsan_" };
 	uint32_t count = undefined_count(f, d);
 	ElfW(Sym) s[16];
 	char text[NAME_BYTES];
 
 	for (uint32_t i = 0; i < count; i++) {
 		size_t some = count - i < 16 ? count - i : 16;
-		if (i % 16 == 0 && !read_at(f, s, some * sizeof(*s), d->symbols + (uint64_t)i * sizeof(*s)))
+		if (i % 16 == 0 &&
+		    !read_at(f, s, some * sizeof(*s), d->symbols + (uint64_t)i * sizeof(*s)))
 			return false;
 		if (s[i % 16].st_shndx != SHN_UNDEF || s[i % 16].st_info >> 4 != STB_WEAK)
 			continue;
@@ -299,7 +322,8 @@ static bool is_sanitized(const struct file *f, const struct image *im)
 	struct tables d;
 
 	read_dynamic(f, im, &d);
-	return (d.strings != UINT64_MAX && needs_sanitizer(f, &d)) || (defines(f, &d, "malloc") && asks_for_hooks(f, &d));
+	return (d.strings != UINT64_MAX && needs_sanitizer(f, &d)) ||
+	       (defines(f, &d, "malloc") && asks_for_hooks(f, &d));
 }
 
 /* --- one file */
@@ -308,10 +332,13 @@ static enum libc libc_of(const char *interp)
 {
 	const char *file = strrchr(interp, '/');
 
-	return strstr(interp, "/ld-musl-") ? LIBC_MUSL : file && !strncmp(file, "/linker", 7) ? LIBC_BIONIC : LIBC_GLIBC;
+	return strstr(interp, "/ld-musl-")            ? LIBC_MUSL
+	       : file && !strncmp(file, "/linker", 7) ? LIBC_BIONIC
+						      : LIBC_GLIBC;
 }
 
-/* glibc's loader, which is called by hand (`ld.so PROGRAM`), takes LD_PRELOAD as ever. Its name is written as an interpreter's. */
+/* glibc's loader, which is called by hand (`ld.so PROGRAM`), takes LD_PRELOAD as ever. Its name is
+ * written as an interpreter's. */
 static bool is_loader(const struct file *f, const struct image *im, char *name, size_t size)
 {
 	struct tables d;
@@ -321,7 +348,8 @@ static bool is_loader(const struct file *f, const struct image *im, char *name, 
 		return false;
 	name[0] = '/';
 	read_text(f, name + 1, size - 1, d.strings + d.soname);
-	return !strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld.so", 6) || !strncmp(name, "/ld64.so", 8);
+	return !strncmp(name, "/ld-linux", 9) || !strncmp(name, "/ld.so", 6) ||
+	       !strncmp(name, "/ld64.so", 8);
 }
 
 static void judge(const struct file *f, struct executable *x)
@@ -332,7 +360,8 @@ static void judge(const struct file *f, struct executable *x)
 	char interp[64];
 
 	x->why = BOARD_MACHINE;
-	if (f->have < sizeof(*e) || e->e_ident[EI_CLASS] != CLASS || e->e_ident[EI_DATA] != data || e->e_machine != MACHINE)
+	if (f->have < sizeof(*e) || e->e_ident[EI_CLASS] != CLASS || e->e_ident[EI_DATA] != data ||
+	    e->e_machine != MACHINE)
 		return;
 	x->why = BOARD_UNREADABLE;
 	if (!read_image(f, &im))
@@ -349,9 +378,9 @@ static void judge(const struct file *f, struct executable *x)
 		return;
 	enum libc libc = libc_of(interp);
 	x->other_libc = libc != OUR_LIBC;
-	x->why = x->other_libc && (libc == LIBC_BIONIC || OUR_LIBC == LIBC_BIONIC) ? BOARD_LIBC :
-		 im.dynamic && is_sanitized(f, &im)				    ? BOARD_SANITIZER :
-										      BOARD_FOLLOWED;
+	x->why = x->other_libc && (libc == LIBC_BIONIC || OUR_LIBC == LIBC_BIONIC) ? BOARD_LIBC
+		 : im.dynamic && is_sanitized(f, &im)                              ? BOARD_SANITIZER
+										   : BOARD_FOLLOWED;
 }
 
 static uint32_t id(long call)
@@ -359,7 +388,8 @@ static uint32_t id(long call)
 	return (uint32_t)mt_prim_call(call, 0, 0, 0, 0, 0, 0);
 }
 
-/* The kernel's rules for AT_SECURE, under which the loader drops LD_PRELOAD, as far as they go by the file. */
+/* The kernel's rules for AT_SECURE, under which the loader drops LD_PRELOAD, as far as they go by
+ * the file. */
 static bool gives_rights(const struct file *f, const call_stat *st)
 {
 	char cap[24];
@@ -369,15 +399,18 @@ static bool gives_rights(const struct file *f, const call_stat *st)
 	if ((st->st_mode & S_ISGID) && (st->st_mode & S_IXGRP) && st->st_gid != id(CALL_GETEGID))
 		return true;
 	return id(CALL_GETEUID) != 0 &&
-	       mt_prim_call(SYS_fgetxattr, f->fd, (long)"security.capability", (long)cap, sizeof(cap), 0, 0) > 0;
+	       mt_prim_call(SYS_fgetxattr, f->fd, (long)"security.capability", (long)cap,
+			    sizeof(cap), 0, 0) > 0;
 }
 
 /* A regular file that somebody may execute; where not everybody may, the kernel is asked. */
 static bool may_run(int folder, const char *path, int flags, call_stat *st)
 {
-	if (mt_prim_call(CALL_FSTATAT, folder, (long)path, (long)st, flags, 0, 0) || !S_ISREG(st->st_mode) || !(st->st_mode & 0111))
+	if (mt_prim_call(CALL_FSTATAT, folder, (long)path, (long)st, flags, 0, 0) ||
+	    !S_ISREG(st->st_mode) || !(st->st_mode & 0111))
 		return false;
-	return (st->st_mode & 0111) == 0111 || flags || !mt_prim_call(SYS_faccessat, folder, (long)path, 1 /* X_OK */, 0, 0, 0);
+	return (st->st_mode & 0111) == 0111 || flags ||
+	       !mt_prim_call(SYS_faccessat, folder, (long)path, 1 /* X_OK */, 0, 0, 0);
 }
 
 static long open_it(int folder, const char *path, bool empty)
@@ -389,7 +422,8 @@ static long open_it(int folder, const char *path, bool empty)
 		folder = AT_FDCWD;
 		path = link;
 	}
-	return mt_prim_call(SYS_openat, folder, (long)path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
+	return mt_prim_call(SYS_openat, folder, (long)path,
+			    O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK, 0, 0, 0);
 }
 
 /* "#!": the interpreter's path, in `line` itself. NULL: no script. */
@@ -439,20 +473,23 @@ static void follow(struct executable *x, int folder, const char *path, bool empt
 		x->runs = next || shell;
 		if (!x->runs)
 			return;
-		path = next ? next : "/bin/sh"; /* lies in f, which is read anew only once that is open */
+		path = next ? next
+			    : "/bin/sh"; /* lies in f, which is read anew only once that is open */
 		folder = AT_FDCWD;
 		empty = false;
 	}
 	x->runs = false;
 }
 
-/* The program's own uid differs from its effective one: the loader trusts no environment after any exec. */
+/* The program's own uid differs from its effective one: the loader trusts no environment after any
+ * exec. */
 static bool is_secure(void)
 {
 	uint32_t u[3], g[3];
 
 	return !mt_prim_call(CALL_GETRESUID, (long)&u[0], (long)&u[1], (long)&u[2], 0, 0, 0) &&
-	       !mt_prim_call(CALL_GETRESGID, (long)&g[0], (long)&g[1], (long)&g[2], 0, 0, 0) && (u[0] != u[1] || g[0] != g[1]);
+	       !mt_prim_call(CALL_GETRESGID, (long)&g[0], (long)&g[1], (long)&g[2], 0, 0, 0) &&
+	       (u[0] != u[1] || g[0] != g[1]);
 }
 
 static void begin(struct executable *x)
@@ -490,7 +527,8 @@ void mt_executable_search(struct executable *x, const char *file)
 	}
 	for (const char *d = dirs ? dirs : DEFAULT_PATH; !x->runs; d++) {
 		size_t len = strcspn(d, ":");
-		if (mt_format(x->path, sizeof(x->path), "%.*s%s%s", (int)len, d, len ? "/" : "", file) < sizeof(x->path))
+		if (mt_format(x->path, sizeof(x->path), "%.*s%s%s", (int)len, d, len ? "/" : "",
+			      file) < sizeof(x->path))
 			follow(x, AT_FDCWD, x->path, false, true);
 		d += len;
 		if (!*d)

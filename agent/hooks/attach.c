@@ -2,32 +2,34 @@
  *
  * attach.c - a session in a process that runs already.
  *
- * The agent was loaded by a dlopen: nothing that is in the process finds its malloc. So all of its hooks are
- * put where the real functions' addresses are (modules/rebind.c), and the list of them is our own symbol table: what
- * agent.map exports. Left out are the instrument hooks: who was entered before cannot be known.
+ * The agent was loaded by a dlopen: nothing that is in the process finds its malloc. So all of its
+ * hooks are put where the real functions' addresses are (modules/rebind.c), and the list of them is
+ * our own symbol table: what agent.map exports. Left out are the instrument hooks: who was entered
+ * before cannot be known.
  *
- * Exact from one moment on: while hooks are put in place the state is OFF and they pass everything on; then the state
- * changes, once, for all threads and modules. A block from before that moment is unknown to the live map, and its
- * free is counted as one (record/record.c). Nothing is taken out of the hot path of a preloaded agent: a closed
- * gate is what its hooks see, too.
+ * Exact from one moment on: while hooks are put in place the state is OFF and they pass everything
+ * on; then the state changes, once, for all threads and modules. A block from before that moment is
+ * unknown to the live map, and its free is counted as one (record/record.c). Nothing is taken out
+ * of the hot path of a preloaded agent: a closed gate is what its hooks see, too.
  *
- * A program that this one becomes by exec knows nothing of us (hooks/exec.c); a forked child counts in place, as one of a
- * preloaded agent does.
+ * A program that this one becomes by exec knows nothing of us (hooks/exec.c); a forked child counts
+ * in place, as one of a preloaded agent does.
  *
  *   what a thread is inside of at that moment (a malloc that has passed its gate) counts as before;
  *   threads get their state at their first hook, as ever, and their names from the server;
- *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their frees;
- *   other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not reached, and said (modules/maps.c).
+ *   the loader's own allocations (it keeps pointers of its own to malloc) are not seen, nor their
+ * frees; other namespaces (dlmopen) have a libc of their own, whose symbols are not ours: not
+ * reached, and said (modules/maps.c).
  *
- * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is inside of a hook is
- * waited for, or finds its session over (record/thread.c); then the same walk back. What was allocated
- * meanwhile is freed by the real free, as if we had never been there. The next attach begins a session
- * with counters of 0 and an empty live map, in the memory of the last one; stacks and modules that were
- * met keep their numbers.
+ * Detach (the server, when a viewer asks): the state is OFF again, at one moment for all; who is
+ * inside of a hook is waited for, or finds its session over (record/thread.c); then the same walk
+ * back. What was allocated meanwhile is freed by the real free, as if we had never been there. The
+ * next attach begins a session with counters of 0 and an empty live map, in the memory of the last
+ * one; stacks and modules that were met keep their numbers.
  *
- * Thread-local storage of a library that is loaded late, and used without a call, comes out of what the
- * loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is used up, dlopen
- * itself says so.
+ * Thread-local storage of a library that is loaded late, and used without a call, comes out of what
+ * the loader keeps in reserve for such: glibc 512 bytes and more, of which we need 48. Where it is
+ * used up, dlopen itself says so.
  */
 #include "hooks/malloc.h"
 #include "modules/object.h"
@@ -46,7 +48,7 @@
 #define WALKS 5
 #define WALK_PAUSE_NS 2000000
 
-static _Atomic bool xbusy;     /* inside memtop_attach() */
+static _Atomic bool xbusy; /* inside memtop_attach() */
 
 static bool is_wanted(const char *name)
 {
@@ -65,16 +67,19 @@ static int list_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	struct hook_list *l = arg;
 
 	(void)size;
-	if (!mt_object_read(info, &o) || !mt_object_holds(&o, (const void *)(uintptr_t)mt_init_late))
+	if (!mt_object_read(info, &o) ||
+	    !mt_object_holds(&o, (const void *)(uintptr_t)mt_init_late))
 		return 0;
 	const ElfW(Sym) *end = mt_object_symbols_end(&o);
 	for (ElfW(Sym) *s = o.symbol; s < end && l->count < HOOKS_MAX; s++)
 		if (s->st_value && s->st_shndx != SHN_UNDEF && is_wanted(o.string + s->st_name))
-			l->hook[l->count++] = (struct rebind){ o.string + s->st_name, NULL, (char *)o.bias + s->st_value };
+			l->hook[l->count++] = (struct rebind){ o.string + s->st_name, NULL,
+							       (char *)o.bias + s->st_value };
 	return 1;
 }
 
-/* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator new to malloc). */
+/* What does not exist here needs no hook; when it comes, it comes to one of those that do (operator
+ * new to malloc). */
 static void list_hooks(void)
 {
 	struct hook_list *l = &mt_hooks;
@@ -105,14 +110,15 @@ static int options_error(const char *options)
 	mt_msg_forget();
 	mt_conf_reset();
 	mt_record_restart();
-	return mt_conf_parse(options ? options : "") && !mt_filter_update() ? 0 : MEMTOP_ATTACH_OPTIONS;
+	return mt_conf_parse(options ? options : "") && !mt_filter_update() ? 0
+									    : MEMTOP_ATTACH_OPTIONS;
 }
 
 /*
- * More than once: the loader may have looked a name up before we changed it, and write the slot after we have been
- * there (a lazy call's first, a library under way). It is between the two for some hundred instructions, and for
- * longer when it loses its cpu just there: what is bound even later stays unhooked, and the frees that go there
- * are found as unseen ones (record/live.c).
+ * More than once: the loader may have looked a name up before we changed it, and write the slot
+ * after we have been there (a lazy call's first, a library under way). It is between the two for
+ * some hundred instructions, and for longer when it loses its cpu just there: what is bound even
+ * later stays unhooked, and the frees that go there are found as unseen ones (record/live.c).
  */
 static struct rebound put_in(void)
 {
@@ -131,8 +137,8 @@ static struct rebound put_in(void)
 }
 
 /*
- * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot tell who has just
- * tested one, and without a session they do nothing.
+ * What the program asks for by weak symbols, which had nobody to lead to. For good: a detach cannot
+ * tell who has just tested one, and without a session they do nothing.
  */
 static void answer(void)
 {
@@ -149,7 +155,8 @@ static void answer(void)
 	mt_rebind_in(ours, sizeof(ours) / sizeof(*ours));
 }
 
-/* The server first, for it may fail. Until the state is ON it has nothing to show, and takes no detach. */
+/* The server first, for it may fail. Until the state is ON it has nothing to show, and takes no
+ * detach. */
 static int start(void)
 {
 	if (!mt_server_start())
@@ -182,7 +189,8 @@ static int begin(const char *options)
 	if (wrong)
 		return wrong;
 	mt_real_late();
-	if (!mt_real_find()) /* of a static program the loader, the libc's that came with us, lists nothing */
+	if (!mt_real_find()) /* of a static program the loader, the libc's that came with us, lists
+				nothing */
 		return MEMTOP_ATTACH_ALLOCATOR;
 	if (!mt_init_late())
 		return MEMTOP_ATTACH_MEMORY;
@@ -194,8 +202,9 @@ static int begin(const char *options)
 }
 
 /*
- * System.load() of a Java program calls it, and so does nobody else: the session begins with the options that the
- * program's environment has. What it returns is the lowest version of the interface (1.6) that every JVM takes.
+ * System.load() of a Java program calls it, and so does nobody else: the session begins with the
+ * options that the program's environment has. What it returns is the lowest version of the
+ * interface (1.6) that every JVM takes.
  */
 MT_EXPORT int JNI_OnLoad(void *vm, void *reserved)
 {

@@ -3,18 +3,18 @@
  * cxx.c - operator new and delete in all their forms, each block exactly once.
  *
  * Which operator new lies behind us decides how (looked up once, at start):
- *   PLAIN      libstdc++'s or libc++'s, or none. They are malloc with a handler and an exception, so
- *              we call the real malloc ourselves and count what was asked for: new(0) is a block of
- *              0 bytes, an aligned new counts its size before rounding.
- *              Only when malloc fails is the real operator asked, for its handler and bad_alloc.
- *   ALLOCATOR  it lives beside the malloc in use (tcmalloc, jemalloc): called, and counted here.
- *   OTHER      a library behind us replaces some form, or a library's with another malloc, free or aligned_alloc
- *              before ours: called, and counted here unless it came to the malloc hook.
- *   PROGRAM    the program itself, or what comes before us, replaces some form, and its calls of that form pass us
- *              by. The other forms are called and not counted here: the malloc hook counts what they ask for.
+ *   PLAIN      libstdc++'s or libc++'s, or none. They are malloc with a handler and an exception,
+ * so we call the real malloc ourselves and count what was asked for: new(0) is a block of 0 bytes,
+ * an aligned new counts its size before rounding. Only when malloc fails is the real operator
+ * asked, for its handler and bad_alloc. ALLOCATOR  it lives beside the malloc in use (tcmalloc,
+ * jemalloc): called, and counted here. OTHER      a library behind us replaces some form, or a
+ * library's with another malloc, free or aligned_alloc before ours: called, and counted here unless
+ * it came to the malloc hook. PROGRAM    the program itself, or what comes before us, replaces some
+ * form, and its calls of that form pass us by. The other forms are called and not counted here: the
+ * malloc hook counts what they ask for.
  *
- * A program may replace a few forms and leave the others to the library, whose sized delete calls the program's
- * plain one. So one form that is not the library's rules out PLAIN for all of them.
+ * A program may replace a few forms and leave the others to the library, whose sized delete calls
+ * the program's plain one. So one form that is not the library's rules out PLAIN for all of them.
  *
  * The names are the Itanium ABI's; `m` is size_t on 64-bit platforms.
  */
@@ -30,10 +30,32 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 enum kind { PLAIN, ALLOCATOR, OTHER, PROGRAM };
-enum form { NEW, NEW_ARRAY, NEW_NT, NEW_ARRAY_NT, NEW_AL, NEW_ARRAY_AL, NEW_AL_NT, NEW_ARRAY_AL_NT,
-	    NEWS };
-enum gone { DEL, DEL_ARRAY, DEL_SIZE, DEL_ARRAY_SIZE, DEL_NT, DEL_ARRAY_NT, DEL_AL, DEL_ARRAY_AL,
-	    DEL_SIZE_AL, DEL_ARRAY_SIZE_AL, DEL_AL_NT, DEL_ARRAY_AL_NT, DELETES };
+enum form {
+	NEW,
+	NEW_ARRAY,
+	NEW_NT,
+	NEW_ARRAY_NT,
+	NEW_AL,
+	NEW_ARRAY_AL,
+	NEW_AL_NT,
+	NEW_ARRAY_AL_NT,
+	NEWS
+};
+enum gone {
+	DEL,
+	DEL_ARRAY,
+	DEL_SIZE,
+	DEL_ARRAY_SIZE,
+	DEL_NT,
+	DEL_ARRAY_NT,
+	DEL_AL,
+	DEL_ARRAY_AL,
+	DEL_SIZE_AL,
+	DEL_ARRAY_SIZE_AL,
+	DEL_AL_NT,
+	DEL_ARRAY_AL_NT,
+	DELETES
+};
 
 /* size_t as these names spell it. */
 #if __SIZEOF_SIZE_T__ == 8
@@ -87,30 +109,43 @@ static enum kind kind;
 static new_fn real_new[NEWS];
 static delete_fn real_delete[DELETES];
 
-/* The form that this one calls, unless somebody replaces it ([new.delete]); itself where that is malloc or free. */
+/* The form that this one calls, unless somebody replaces it ([new.delete]); itself where that is
+ * malloc or free. */
 static const enum form new_calls[NEWS] = {
-	[NEW] = NEW, [NEW_ARRAY] = NEW, [NEW_NT] = NEW, [NEW_ARRAY_NT] = NEW_ARRAY,
-	[NEW_AL] = NEW_AL, [NEW_ARRAY_AL] = NEW_AL, [NEW_AL_NT] = NEW_AL, [NEW_ARRAY_AL_NT] = NEW_ARRAY_AL,
+	[NEW] = NEW,          [NEW_ARRAY] = NEW,
+	[NEW_NT] = NEW,       [NEW_ARRAY_NT] = NEW_ARRAY,
+	[NEW_AL] = NEW_AL,    [NEW_ARRAY_AL] = NEW_AL,
+	[NEW_AL_NT] = NEW_AL, [NEW_ARRAY_AL_NT] = NEW_ARRAY_AL,
 };
 static const enum gone delete_calls[DELETES] = {
-	[DEL] = DEL, [DEL_ARRAY] = DEL, [DEL_SIZE] = DEL, [DEL_ARRAY_SIZE] = DEL_ARRAY,
-	[DEL_NT] = DEL, [DEL_ARRAY_NT] = DEL_ARRAY, [DEL_AL] = DEL_AL, [DEL_ARRAY_AL] = DEL_AL,
-	[DEL_SIZE_AL] = DEL_AL, [DEL_ARRAY_SIZE_AL] = DEL_ARRAY_AL, [DEL_AL_NT] = DEL_AL,
+	[DEL] = DEL,
+	[DEL_ARRAY] = DEL,
+	[DEL_SIZE] = DEL,
+	[DEL_ARRAY_SIZE] = DEL_ARRAY,
+	[DEL_NT] = DEL,
+	[DEL_ARRAY_NT] = DEL_ARRAY,
+	[DEL_AL] = DEL_AL,
+	[DEL_ARRAY_AL] = DEL_AL,
+	[DEL_SIZE_AL] = DEL_AL,
+	[DEL_ARRAY_SIZE_AL] = DEL_ARRAY_AL,
+	[DEL_AL_NT] = DEL_AL,
 	[DEL_ARRAY_AL_NT] = DEL_ARRAY_AL,
 };
-static new_fn front_new[NEWS];          /* the program's, where it comes before ours; NULL */
+static new_fn front_new[NEWS]; /* the program's, where it comes before ours; NULL */
 static delete_fn front_delete[DELETES];
 
 /*
- * By name and by address. They differ where the program has a form of that name, too: one that the agent is
- * linked into as weak functions, which are then left out, or one that comes before the agent.
+ * By name and by address. They differ where the program has a form of that name, too: one that the
+ * agent is linked into as weak functions, which are then left out, or one that comes before the
+ * agent.
  */
 struct hook {
 	const void *named, *ours;
 };
 static const struct hook hooks[NEWS + DELETES];
 
-/* libstdc++'s and libc++'s operators call each other, malloc, aligned_alloc and free, and nothing else. */
+/* libstdc++'s and libc++'s operators call each other, malloc, aligned_alloc and free, and nothing
+ * else. */
 static bool is_library(const void *f)
 {
 	static struct object known; /* most often they are all in one */
@@ -159,7 +194,8 @@ static enum kind classify_forms(void)
 	enum kind found = mt_real_front_part() ? OTHER : PLAIN;
 
 	for (int i = 0; i < NEWS + DELETES; i++) {
-		const void *f = i < NEWS ? (const void *)real_new[i] : (const void *)real_delete[i - NEWS];
+		const void *f =
+			i < NEWS ? (const void *)real_new[i] : (const void *)real_delete[i - NEWS];
 		if (i < NEWS ? !!front_new[i] : !!front_delete[i - NEWS])
 			return PROGRAM;
 		if (!f || is_library(f))
@@ -181,8 +217,9 @@ static enum kind classify(void)
 }
 
 /*
- * An operator that no library behind us defines must not seem to exist: a C program may load a plugin that
- * brings a C++ library or operators. The loader then finds those, and the malloc hook counts what they ask for.
+ * An operator that no library behind us defines must not seem to exist: a C program may load a
+ * plugin that brings a C++ library or operators. The loader then finds those, and the malloc hook
+ * counts what they ask for.
  */
 static void hide_useless(void)
 {
@@ -194,8 +231,9 @@ static void hide_useless(void)
 		return;
 	for (int i = 0; i < NEWS + DELETES; i++)
 		if (i < NEWS ? !real_new[i] : !real_delete[i - NEWS])
-			list[count++] = (struct rebind){ i < NEWS ? new_names[i] : delete_names[i - NEWS], NULL,
-							 (void *)hooks[i].ours };
+			list[count++] =
+				(struct rebind){ i < NEWS ? new_names[i] : delete_names[i - NEWS],
+						 NULL, (void *)hooks[i].ours };
 	if (count)
 		mt_rebind_hide(list, count);
 #endif
@@ -233,8 +271,8 @@ static new_fn find_new(enum form f)
 }
 
 /*
- * One form of new may jump to another, whose caller then seems to be the agent: the first caller is remembered. What
- * the loader allocates on the way is not the program's.
+ * One form of new may jump to another, whose caller then seems to be the agent: the first caller is
+ * remembered. What the loader allocates on the way is not the program's.
  */
 static new_fn find_beside(enum form f, uintptr_t caller)
 {
@@ -297,8 +335,9 @@ static void *try_aligned(void *(*by)(size_t, size_t), size_t n, size_t align)
 }
 
 /*
- * Counted by the malloc hook when the operator went there; its own block otherwise. Where it came with a plugin,
- * as libraries' do, their way is gone here: to whatever malloc comes first. To look for it takes a lock.
+ * Counted by the malloc hook when the operator went there; its own block otherwise. Where it came
+ * with a plugin, as libraries' do, their way is gone here: to whatever malloc comes first. To look
+ * for it takes a lock.
  */
 MT_COLD static void *foreign_new(enum form f, size_t n, size_t align, uintptr_t a, uintptr_t b,
 				 const struct regs *caller)
@@ -399,7 +438,9 @@ MT_COLD static void foreign_delete(enum gone g, void *p, uintptr_t a, uintptr_t 
 		mt_record_gone(t, &known);
 		t->deleting = (uintptr_t)p;
 	} else if (t && kind == ALLOCATOR && mt_state_attached()) {
-		mt_record_take(t, p, &known); /* from before the attach: counted as such, here or nowhere */
+		mt_record_take(
+			t, p,
+			&known); /* from before the attach: counted as such, here or nowhere */
 		t->deleting = (uintptr_t)p;
 	}
 	if (!call_delete(g, p, a, b)) {
@@ -492,17 +533,21 @@ MT_EXPORT void _ZdaPvSt11align_val_tRKSt9nothrow_t(void *p, size_t align, uintpt
 #define TEXT(name) #name
 #define OURS(form, hook) static __typeof__(hook) our_##form __attribute__((alias(TEXT(hook))));
 #define NEW_HOOKS(X)                                                                               \
-	X(NEW, _Znwm) X(NEW_ARRAY, _Znam) X(NEW_NT, _ZnwmRKSt9nothrow_t)                           \
-	X(NEW_ARRAY_NT, _ZnamRKSt9nothrow_t) X(NEW_AL, _ZnwmSt11align_val_t)                       \
-	X(NEW_ARRAY_AL, _ZnamSt11align_val_t) X(NEW_AL_NT, _ZnwmSt11align_val_tRKSt9nothrow_t)     \
-	X(NEW_ARRAY_AL_NT, _ZnamSt11align_val_tRKSt9nothrow_t)
+	X(NEW, _Znwm)                                                                              \
+	X(NEW_ARRAY, _Znam)                                                                        \
+	X(NEW_NT, _ZnwmRKSt9nothrow_t) X(NEW_ARRAY_NT, _ZnamRKSt9nothrow_t)                        \
+		X(NEW_AL, _ZnwmSt11align_val_t) X(NEW_ARRAY_AL, _ZnamSt11align_val_t)              \
+			X(NEW_AL_NT, _ZnwmSt11align_val_tRKSt9nothrow_t)                           \
+				X(NEW_ARRAY_AL_NT, _ZnamSt11align_val_tRKSt9nothrow_t)
 #define DELETE_HOOKS(X)                                                                            \
-	X(DEL, _ZdlPv) X(DEL_ARRAY, _ZdaPv) X(DEL_SIZE, _ZdlPvm) X(DEL_ARRAY_SIZE, _ZdaPvm)        \
-	X(DEL_NT, _ZdlPvRKSt9nothrow_t) X(DEL_ARRAY_NT, _ZdaPvRKSt9nothrow_t)                      \
-	X(DEL_AL, _ZdlPvSt11align_val_t) X(DEL_ARRAY_AL, _ZdaPvSt11align_val_t)                    \
-	X(DEL_SIZE_AL, _ZdlPvmSt11align_val_t) X(DEL_ARRAY_SIZE_AL, _ZdaPvmSt11align_val_t)        \
-	X(DEL_AL_NT, _ZdlPvSt11align_val_tRKSt9nothrow_t)                                          \
-	X(DEL_ARRAY_AL_NT, _ZdaPvSt11align_val_tRKSt9nothrow_t)
+	X(DEL, _ZdlPv)                                                                             \
+	X(DEL_ARRAY, _ZdaPv)                                                                       \
+	X(DEL_SIZE, _ZdlPvm) X(DEL_ARRAY_SIZE, _ZdaPvm) X(DEL_NT, _ZdlPvRKSt9nothrow_t) X(         \
+		DEL_ARRAY_NT, _ZdaPvRKSt9nothrow_t) X(DEL_AL, _ZdlPvSt11align_val_t)               \
+		X(DEL_ARRAY_AL, _ZdaPvSt11align_val_t) X(DEL_SIZE_AL, _ZdlPvmSt11align_val_t)      \
+			X(DEL_ARRAY_SIZE_AL, _ZdaPvmSt11align_val_t)                               \
+				X(DEL_AL_NT, _ZdlPvSt11align_val_tRKSt9nothrow_t)                  \
+					X(DEL_ARRAY_AL_NT, _ZdaPvSt11align_val_tRKSt9nothrow_t)
 NEW_HOOKS(OURS)
 DELETE_HOOKS(OURS)
 

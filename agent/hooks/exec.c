@@ -2,10 +2,11 @@
  *
  * exec.c - the exec family: the agent goes along into the program that comes.
  *
- * Whom it follows, and what the new environment has of ours, is hooks/follow.c's. Here is what each call takes, and that it
- * does what it does without us: errno, PATH, scripts without "#!". An exec may be called between vfork and exec, and
- * in a signal handler. A child of vfork has another pid than the process whose memory it works in: what it executes is
- * a program of its own, and that process' session goes on.
+ * Whom it follows, and what the new environment has of ours, is hooks/follow.c's. Here is what each
+ * call takes, and that it does what it does without us: errno, PATH, scripts without "#!". An exec
+ * may be called between vfork and exec, and in a signal handler. A child of vfork has another pid
+ * than the process whose memory it works in: what it executes is a program of its own, and that
+ * process' session goes on.
  */
 #include "hooks/follow.h"
 #include "hooks/malloc.h"
@@ -22,7 +23,7 @@
 /* Declares `env` in the caller: envp as the new program shall get it. */
 #define WITH_US(env, envp, how, folder, path)                                                      \
 	struct follow us;                                                                          \
-	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                                        \
+	bool ours = mt_follow_exec(&us, how, folder, path, (char *const *)(envp));                 \
 	char **env = ours ? FOLLOW_ENV(&us, envp) : (char **)(envp);                               \
 	if (ours)                                                                                  \
 		mt_follow_go(&us);
@@ -34,7 +35,8 @@ static int sys_execve(const char *path, char *const *argv, char *const *envp)
 	return (int)syscall(SYS_execve, path, argv, envp);
 }
 
-/* Looked up with hooks/process.c's: exec is mostly called in a forked child, where nothing can be looked up. */
+/* Looked up with hooks/process.c's: exec is mostly called in a forked child, where nothing can be
+ * looked up. */
 static int (*real_execvpe)(const char *, char *const *, char *const *);
 static int (*real_fexecve)(int, char *const *, char *const *);
 
@@ -98,7 +100,8 @@ MT_EXPORT int execveat(int dir, const char *path, char *const *argv, char *const
 	return FAILED(rc);
 }
 
-/* How it is done is libc's: kernels before 3.19 have no execveat, and each libc goes by /proc/self/fd its own way. */
+/* How it is done is libc's: kernels before 3.19 have no execveat, and each libc goes by
+ * /proc/self/fd its own way. */
 MT_EXPORT int fexecve(int fd, char *const *argv, char *const *envp)
 {
 	mt_hooks_proc_found();

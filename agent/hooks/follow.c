@@ -2,28 +2,33 @@
  *
  * follow.c - how the agent goes along into what the program executes.
  *
- * The agent took its own entries out of `environ` before main: the program sees the environment that it would have
- * without us. What it executes gets them back, also in an environment that the caller made: our LD_PRELOAD entry
- * in front of the caller's own, and the MEMTOP_ variables. All of it lies on the stack: an exec may be made between
- * vfork and exec, and a failed one must leave nothing behind.
+ * The agent took its own entries out of `environ` before main: the program sees the environment
+ * that it would have without us. What it executes gets them back, also in an environment that the
+ * caller made: our LD_PRELOAD entry in front of the caller's own, and the MEMTOP_ variables. All of
+ * it lies on the stack: an exec may be made between vfork and exec, and a failed one must leave
+ * nothing behind.
  *
  * Whom do we follow?
- *   with a board (`memtop run`, `memtop record`), and with follow=exec: every child, whatever it executes
- *   otherwise: only the watched process itself, when it becomes another program (start scripts, env, sh -c 'exec ...').
- *   That is the process that the agent was started in, and every forked child that is a session of its own by now.
+ *   with a board (`memtop run`, `memtop record`), and with follow=exec: every child, whatever it
+ * executes otherwise: only the watched process itself, when it becomes another program (start
+ * scripts, env, sh -c 'exec ...'). That is the process that the agent was started in, and every
+ * forked child that is a session of its own by now.
  *
- * Not into a program that cannot take the agent in (follow/executable.c), nor where the agent's file cannot be opened: in
- * another root, by another user. Such a program gets the environment that the caller gave, and its record the reason.
+ * Not into a program that cannot take the agent in (follow/executable.c), nor where the agent's
+ * file cannot be opened: in another root, by another user. Such a program gets the environment that
+ * the caller gave, and its record the reason.
  *
- * Nor where the program names an agent itself: a memtop inside of ours has its own board, options and viewer.
+ * Nor where the program names an agent itself: a memtop inside of ours has its own board, options
+ * and viewer.
  *
- * Under a filter of system calls that the program has set nothing may be asked, for it may kill: then no child is
- * followed.
+ * Under a filter of system calls that the program has set nothing may be asked, for it may kill:
+ * then no child is followed.
  *
- * The caller's environment may be no array any more: a thread that reads `environ` while another one adds a variable has
- * what setenv() has just freed. The kernel refuses such a call (EFAULT) where we would fault. So each page of the
- * array and of its texts is asked for before it is read, nothing is read twice that the room for the copy depends on, and
- * what cannot be read goes to the kernel as it came.
+ * The caller's environment may be no array any more: a thread that reads `environ` while another
+ * one adds a variable has what setenv() has just freed. The kernel refuses such a call (EFAULT)
+ * where we would fault. So each page of the array and of its texts is asked for before it is read,
+ * nothing is read twice that the room for the copy depends on, and what cannot be read goes to the
+ * kernel as it came.
  */
 #include "hooks/follow.h"
 #include "base/syscalls.h"
@@ -146,15 +151,18 @@ static bool follows_children(void)
 	return mt_board_is() || mt_conf.follow_exec;
 }
 
-/* One that was attached or linked in does not come along; its server is to know that this was no exit. */
+/* One that was attached or linked in does not come along; its server is to know that this was no
+ * exit. */
 static bool can_follow(int state)
 {
-	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_state_preload() && !mt_state_attached();
+	return (state == AGENT_ON || state == AGENT_DORMANT) && *mt_state_preload() &&
+	       !mt_state_attached();
 }
 
 static bool may_open(const char *file)
 {
-	return !strchr(file, '/') || !mt_prim_call(SYS_faccessat, AT_FDCWD, (long)file, 4 /* R_OK */, 0, 0, 0);
+	return !strchr(file, '/') ||
+	       !mt_prim_call(SYS_faccessat, AT_FDCWD, (long)file, 4 /* R_OK */, 0, 0, 0);
 }
 
 static void choose_agent(struct follow *f)
@@ -181,10 +189,12 @@ static void begin(struct follow *f)
 		mt_init_forked();
 }
 
-/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not in its environment. */
+/* The program names an agent itself, with options of its own: a memtop inside of ours. Ours are not
+ * in its environment. */
 static bool has_another(const struct follow *f, char *const *envp)
 {
-	const char *slash = strrchr(mt_state_preload(), '/'), *mine = slash ? slash + 1 : mt_state_preload();
+	const char *slash = strrchr(mt_state_preload(), '/'),
+		   *mine = slash ? slash + 1 : mt_state_preload();
 
 	return f->configured && !mt_environ_is_copy(envp) && user_has(f, mine);
 }
@@ -201,7 +211,8 @@ static void look(struct follow *f, enum lookup how, int folder, const char *path
 	errno = kept;
 }
 
-/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its own risk. */
+/* Nothing may be asked: what is executed is not known. The watched process goes on in it, at its
+ * own risk. */
 static void blind(struct follow *f, const char *path)
 {
 	mt_format(f->file.path, sizeof(f->file.path), "%s", path);
@@ -213,17 +224,20 @@ static void blind(struct follow *f, const char *path)
 /* Who gave up rights may be under a filter that was set past prctl(). */
 static bool may_ask(void)
 {
-	return !mt_state_filtered() && (!mt_state_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
+	return !mt_state_filtered() &&
+	       (!mt_state_gave_up() || !mt_prim_call(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0, 0, 0));
 }
 
-bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp)
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
+		    char *const *envp)
 {
 	begin(f);
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
 	if (state == AGENT_OFF || state == AGENT_EARLY || !path)
 		return false;
-	bool ask = may_ask(), watches = state == AGENT_ON && !mt_state_filtered(); /* its session has always asked */
+	bool ask = may_ask(),
+	     watches = state == AGENT_ON && !mt_state_filtered(); /* its session has always asked */
 	int pid = ask || watches ? mt_prim_getpid() : 0;
 	f->own = pid && mt_state_is_pid(pid);
 	f->child = !f->own || mt_state_is_fork();
@@ -242,7 +256,8 @@ bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *p
 	return true;
 }
 
-bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp)
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure,
+		     char *const *envp)
 {
 	int state = atomic_load_explicit(&mt_state, memory_order_acquire);
 
@@ -264,13 +279,15 @@ bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool s
 	return true;
 }
 
-/* Its agent claims a record itself: nobody knows which shell comes first, or whether one comes at all. */
+/* Its agent claims a record itself: nobody knows which shell comes first, or whether one comes at
+ * all. */
 bool mt_follow_shell(struct follow *f)
 {
 	static const char shell[] = "/bin/sh";
 
 	begin(f);
-	if (!follows_children() || !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || !may_ask())
+	if (!follows_children() ||
+	    !can_follow(atomic_load_explicit(&mt_state, memory_order_acquire)) || !may_ask())
 		return false;
 	f->child = true;
 	look(f, LOOKUP_PATH, AT_FDCWD, shell);

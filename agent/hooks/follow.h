@@ -14,23 +14,24 @@
 
 #define FOLLOW_PAGES 16
 
-/* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with nobody that runs. */
+/* One exec or spawn that is under way. On the caller's stack, which a child of vfork shares with
+ * nobody that runs. */
 struct follow {
-	bool with;            /* the environment is to name the agent */
-	bool other;           /* it names another agent */
-	bool own;             /* this process itself becomes the program */
-	bool told;            /* ... and its server knows */
-	bool child;           /* another process does: it must not wait for a viewer */
-	const char *preload;  /* the agent's file; "" = it is linked into the program */
-	unsigned why;         /* enum board_why */
-	struct claim claim;   /* of the program to come; NO_CLAIM */
+	bool with;           /* the environment is to name the agent */
+	bool other;          /* it names another agent */
+	bool own;            /* this process itself becomes the program */
+	bool told;           /* ... and its server knows */
+	bool child;          /* another process does: it must not wait for a viewer */
+	const char *preload; /* the agent's file; "" = it is linked into the program */
+	unsigned why;        /* enum board_why */
+	struct claim claim;  /* of the program to come; NO_CLAIM */
 	/* the caller's environment */
-	bool readable;        /* as far as it was read */
-	bool configured;      /* it has variables of memtop's */
+	bool readable;   /* as far as it was read */
+	bool configured; /* it has variables of memtop's */
 	size_t entries;
-	const char *user;     /* the value of its LD_PRELOAD; NULL = none */
+	const char *user; /* the value of its LD_PRELOAD; NULL = none */
 	size_t user_bytes;
-	size_t bytes;         /* mt_follow_bytes() */
+	size_t bytes;                 /* mt_follow_bytes() */
 	uintptr_t page[FOLLOW_PAGES]; /* that could be read */
 	struct executable file;
 };
@@ -38,32 +39,39 @@ struct follow {
 /* What is executed, and how it is found. */
 enum lookup { LOOKUP_PATH, LOOKUP_EMPTY, LOOKUP_SEARCH };
 /* False: nothing of this concerns us; env stays as it is, and mt_follow_failed() is not called. */
-bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path, char *const *envp);
-void mt_follow_go(struct follow *f);          /* right before the exec */
+bool mt_follow_exec(struct follow *f, enum lookup how, int folder, const char *path,
+		    char *const *envp);
+void mt_follow_go(struct follow *f);            /* right before the exec */
 int mt_follow_failed(struct follow *f, int rc); /* it came back with rc; errno kept */
 
 /* The same for a spawn. sure: the path means there what it means here. */
-bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure, char *const *envp);
+bool mt_follow_spawn(struct follow *f, enum lookup how, const char *path, bool sure,
+		     char *const *envp);
 int mt_follow_spawned(struct follow *f, int rc, const int *pid); /* rc: posix_spawn()'s */
 
 /* A shell that libc starts by itself, with `environ`. */
 bool mt_follow_shell(struct follow *f);
 
-/* Room for envp with the agent; 0 = envp cannot be read. Then the copy; envp itself where it cannot be read any more. */
+/* Room for envp with the agent; 0 = envp cannot be read. Then the copy; envp itself where it cannot
+ * be read any more. */
 size_t mt_follow_bytes(struct follow *f, char *const *envp);
 char **mt_follow_fill(struct follow *f, char *const *envp, void *room);
 
-/* The environment of a child on the caller's stack; envp itself where the agent does not come along. */
-#define FOLLOW_ENV(f, envp) \
-	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp))) ? \
-		 mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes)) : (char **)(envp))
+/* The environment of a child on the caller's stack; envp itself where the agent does not come
+ * along. */
+#define FOLLOW_ENV(f, envp)                                                                        \
+	((f)->with && ((f)->bytes = mt_follow_bytes(f, (char *const *)(envp)))                     \
+		 ? mt_follow_fill(f, (char *const *)(envp), alloca((f)->bytes))                    \
+		 : (char **)(envp))
 
-bool mt_environ_is_copy(char *const *envp);   /* hooks/spawn.c: `environ` as it is while a thread is in system() */
+bool mt_environ_is_copy(
+	char *const *envp); /* hooks/spawn.c: `environ` as it is while a thread is in system() */
 
-/* hooks/spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of its own. */
+/* hooks/spawn.c: in a forked child: a call of its parent's that had `environ` replaced is none of
+ * its own. */
 void mt_spawn_forked(void);
 
-void mt_follow_init(void);                    /* start-up, once our entry of LD_PRELOAD is known */
+void mt_follow_init(void); /* start-up, once our entry of LD_PRELOAD is known */
 
 #pragma GCC visibility pop
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gate.c - the slow way in: a thread's first event, the agent's first, a forked child's, one while nothing is recorded.
+ * gate.c - the slow way in: a thread's first event, the agent's first, a forked child's, one while
+ * nothing is recorded.
  */
 #include "hooks/gate.h"
 
@@ -20,7 +21,8 @@ struct thread *mt_gate_slow(void)
 		mt_init_dormant();
 	else if (state == AGENT_ON && t->hot)
 		t->hot->open = t;
-	/* A detach closes gates after it has changed the state: one that was opened too late is seen here. */
+	/* A detach closes gates after it has changed the state: one that was opened too late is
+	 * seen here. */
 	atomic_signal_fence(memory_order_seq_cst);
 	if (unlikely(atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_OFF)) {
 		if (t->hot)

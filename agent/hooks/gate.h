@@ -9,7 +9,7 @@
 
 #pragma GCC visibility push(hidden)
 
-struct thread *mt_gate_slow(void);                  /* gate closed: who counts? NULL = nobody */
+struct thread *mt_gate_slow(void); /* gate closed: who counts? NULL = nobody */
 
 /* The state of the calling thread, or NULL when nothing is to be counted. */
 MT_INLINE struct thread *mt_gate_enter(void)

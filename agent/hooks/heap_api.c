@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * heap_api.c - blocks of allocators that are not malloc, as the program itself reports them: memtop/memtop.h has
- * the contract, record/heaps.h where they lie. On the program's threads, at any time.
+ * heap_api.c - blocks of allocators that are not malloc, as the program itself reports them:
+ * memtop/memtop.h has the contract, record/heaps.h where they lie. On the program's threads, at any
+ * time.
  *
- * They are counted as malloc's are (record/record.c): the same guard, stacks, slots, filters and weights, in the same order.
- * The heap is one more frame, the innermost. What a heap cuts its blocks from, and says so, stops counting: as a
- * free of that block, whose own free is then no news.
+ * They are counted as malloc's are (record/record.c): the same guard, stacks, slots, filters and
+ * weights, in the same order. The heap is one more frame, the innermost. What a heap cuts its
+ * blocks from, and says so, stops counting: as a free of that block, whose own free is then no
+ * news.
  */
 #include "record/filter.h"
 #include "record/heaps.h"
@@ -20,11 +22,11 @@
 
 /* A block on its way. */
 struct report {
-	struct thread *t, *c;       /* its thread, and where it is counted */
+	struct thread *t, *c; /* its thread, and where it is counted */
 	unsigned heap;
 	uintptr_t key;
 	size_t size;
-	struct block twice;         /* what stood there; slot 0 = nothing */
+	struct block twice; /* what stood there; slot 0 = nothing */
 };
 
 /* With the call tree at its cap the heap is as unknown as the stack. */
@@ -42,7 +44,8 @@ MT_COLD static void heal(struct thread *t, const struct block *old)
 	mt_record_gone(t, old);
 }
 
-/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in the cell. */
+/* Room first, then counted, then entered. `slot` may be a weighed one: `entry` is what stands in
+ * the cell. */
 static void book(struct report *r, slot_id slot, slot_id entry, uint64_t weight)
 {
 	struct cell *cell = mt_heaps_claim(r->heap, r->key, &r->twice);
@@ -67,7 +70,8 @@ static void book_exact(struct report *r, node_id node)
 	book(r, slot, slot, 0);
 }
 
-/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in record/record.c. */
+/* Some filter is on, and the size is not what leaves it out: see alloc_judged() in record/record.c.
+ */
 static void book_judged(struct report *r, node_id node, uint32_t on)
 {
 	const struct period *period = &mt_filter_period[on >> FILTER_SHIFT];
@@ -104,7 +108,8 @@ static bool is_left_out(struct filtering *f, uint32_t on, size_t size)
 	return true;
 }
 
-static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t size, const struct regs *caller)
+static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t size,
+			 const struct regs *caller)
 {
 	uint32_t on = atomic_load_explicit(&mt_filter_on, memory_order_acquire);
 
@@ -123,8 +128,9 @@ static void report_alloc(struct thread *t, unsigned heap, const void *p, size_t 
 	if (unlikely(!c))
 		return;
 	r.twice.slot = 0;
-	node_id stack = !c->shared ? mt_unwind_capture(t, caller)
-				   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+	node_id stack =
+		!c->shared ? mt_unwind_capture(t, caller)
+			   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 	if (unlikely(on))
 		book_judged(&r, in_heap(stack, heap), on);
 	else
@@ -140,7 +146,8 @@ static void report_free(struct thread *t, unsigned heap, const void *p)
 
 	if (likely(b.slot))
 		mt_record_gone(t, &b);
-	else if (!heaps_forget_backing(p) && !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
+	else if (!heaps_forget_backing(p) &&
+		 !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
 		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, 0);
 }
 
@@ -160,7 +167,8 @@ MT_EXPORT void memtop_heap_free(struct memtop_heap *heap, const void *p)
 		report_free(t, mt_heaps_number(heap), p);
 }
 
-MT_EXPORT void memtop_heap_realloc(struct memtop_heap *heap, const void *old, const void *p, size_t size)
+MT_EXPORT void memtop_heap_realloc(struct memtop_heap *heap, const void *old, const void *p,
+				   size_t size)
 {
 	struct thread *t = mt_gate_enter();
 
@@ -185,7 +193,8 @@ MT_EXPORT void memtop_heap_reset(struct memtop_heap *heap, const void *start, si
 		mt_heaps_take_range(mt_heaps_number(heap), (uintptr_t)start, size, gone, t);
 }
 
-/* A block of malloc's, or of another heap; of neither (from mmap, from before the agent) there is nothing to take back. */
+/* A block of malloc's, or of another heap; of neither (from mmap, from before the agent) there is
+ * nothing to take back. */
 MT_EXPORT void memtop_heap_backing(struct memtop_heap *heap, const void *p)
 {
 	struct thread *t = p ? mt_gate_enter() : NULL;

@@ -7,14 +7,14 @@
  *   ON --fork, in the child--> DORMANT (counts in place, no server) --> ON, a session of its own
  *
  * A dormant child wakes when the process that forked it is gone (daemons), or when it has lived
- * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the coarse clock every few events, as hooks pass by, at
- * its parent when it waits or forks itself (those that hardly allocate), and once within a wait
- * that outlasts the two seconds (hooks/wait.c). It stays as it is once it has
- * begun to give up rights: a filter that kills must not meet a server's system calls, nor so much
- * as a getpid of ours.
+ * for two seconds (workers), or when it matters by the rule of its tree's board; it looks at the
+ * coarse clock every few events, as hooks pass by, at its parent when it waits or forks itself
+ * (those that hardly allocate), and once within a wait that outlasts the two seconds
+ * (hooks/wait.c). It stays as it is once it has begun to give up rights: a filter that kills must
+ * not meet a server's system calls, nor so much as a getpid of ours.
  *
- * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for what the program
- * executes (hooks/follow.c).
+ * Before main our entries leave `environ`: what main sees is what its user set. Copies are kept for
+ * what the program executes (hooks/follow.c).
  */
 #include "follow/board.h"
 #include "hooks/follow.h"
@@ -34,23 +34,25 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define DORMANT_EVENTS 16                       /* hooks between two looks at the clock */
-#define DORMANT_LOOK_NS (5ull * 1000 * 1000)    /* clock time between two looks at the parent */
+#define DORMANT_EVENTS 16                    /* hooks between two looks at the clock */
+#define DORMANT_LOOK_NS (5ull * 1000 * 1000) /* clock time between two looks at the parent */
 #define DORMANT_LIFE_NS (2ull * 1000 * 1000 * 1000)
-#define DORMANT_SLACK_NS (20ull * 1000 * 1000)  /* the coarse clock is behind by less */
+#define DORMANT_SLACK_NS (20ull * 1000 * 1000) /* the coarse clock is behind by less */
 
-/* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one thread. */
+/* glibc's: where the kernel's arguments begin; not 0 once libc is set up, and while there is one
+ * thread. */
 extern void *__libc_stack_end __attribute__((weak));
 extern char __libc_single_threaded __attribute__((weak));
 
-static int parent_pid;         /* who forked us */
+static int parent_pid; /* who forked us */
 static _Atomic uint32_t xdormant_events;
 static _Atomic uint64_t xdormant_look;
 static _Atomic int xquick = EXIT_UNKNOWN; /* what quick_exit() was called with */
 
 /*
- * What main will see. Functions of the program's .preinit_array run before libc has set `environ`: then it
- * is read where the kernel put it, behind the arguments, once libc can be used at all. NULL: not yet.
+ * What main will see. Functions of the program's .preinit_array run before libc has set `environ`:
+ * then it is read where the kernel put it, behind the arguments, once libc can be used at all.
+ * NULL: not yet.
  */
 static char **environment(void)
 {
@@ -71,7 +73,8 @@ static const char *variable(const char *name)
 	return "";
 }
 
-/* Started by a program that is followed: its stderr is a build's or a script's, and memtop learns by the board. */
+/* Started by a program that is followed: its stderr is a build's or a script's, and memtop learns
+ * by the board. */
 static bool is_followed_child(void)
 {
 	return !mt_conf.wait_ns && strchr(variable(BOARD_VARIABLE "="), ':');
@@ -190,7 +193,8 @@ static void cut_preload(char *list)
 		mt_state_keep_preload(keep(at, len));
 		char *rest = at + len;
 		if (*rest)
-			rest++; /* one separator goes with it: the one behind, else the one before */
+			rest++; /* one separator goes with it: the one behind, else the one before
+				 */
 		else if (at > list)
 			at--;
 		memmove(at, rest, strlen(rest) + 1);
@@ -216,9 +220,10 @@ static bool take_out(char *var)
 }
 
 /*
- * The kernel's auxiliary vector follows the end of the list, and Go's runtime looks for it there (it ends the program
- * where it finds something else). From the new end on it meets pairs to ignore, then the vector; of an odd number of
- * words, which no pairs fill, an empty vector: then it asks /proc.
+ * The kernel's auxiliary vector follows the end of the list, and Go's runtime looks for it there
+ * (it ends the program where it finds something else). From the new end on it meets pairs to
+ * ignore, then the vector; of an odd number of words, which no pairs fill, an empty vector: then it
+ * asks /proc.
  */
 static void fill_gap(char **end, char **was_end)
 {
@@ -253,8 +258,9 @@ static bool counts(void)
 }
 
 /*
- * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we would ask then it may kill.
- * So nothing is said: the kernel tells the server of the end, unless that ends along with us.
+ * Who gives up rights mostly sets a filter next, and libseccomp sets it past prctl(). For what we
+ * would ask then it may kill. So nothing is said: the kernel tells the server of the end, unless
+ * that ends along with us.
  */
 void mt_init_exits(int status)
 {
@@ -279,17 +285,17 @@ void mt_init_quick(int status)
 /* A handler may keep the process alive: its record says what it will have been, if it ends now. */
 void mt_init_aborts(void)
 {
-	if (mt_board_is() && counts() && mt_state_sealed() == SEAL_NONE && mt_state_is_pid(mt_prim_getpid()))
+	if (mt_board_is() && counts() && mt_state_sealed() == SEAL_NONE &&
+	    mt_state_is_pid(mt_prim_getpid()))
 		mt_board_exits(BOARD_SIGNAL, SIGABRT, false);
 }
 
 #ifdef __BIONIC__
 /* Its exit() and quick_exit() end in calls of _exit() and _Exit() that reach the hooks. */
-static void tell_at_exit(void)
-{
-}
+static void tell_at_exit(void) {}
 #else
-/* quick_exit() does not say what it ends with, and reaches no _exit() that could be seen. Its hook has told. */
+/* quick_exit() does not say what it ends with, and reaches no _exit() that could be seen. Its hook
+ * has told. */
 static void at_quick(void)
 {
 	mt_init_exits(atomic_load_explicit(&xquick, memory_order_relaxed));
@@ -323,9 +329,9 @@ static void tell_at_exit(void)
 #endif
 
 /*
- * A server reads the last counters when we are gone. One that ends with us has to be told, and a forked child may have
- * none: then its record is to say how it ended. From the
- * constructor this is registered so early that it is called last of all.
+ * A server reads the last counters when we are gone. One that ends with us has to be told, and a
+ * forked child may have none: then its record is to say how it ended. From the constructor this is
+ * registered so early that it is called last of all.
  */
 void mt_init_tell_at_exit(void)
 {
@@ -335,7 +341,8 @@ void mt_init_tell_at_exit(void)
 		tell_at_exit();
 }
 
-/* A filter that came with the program, and that would kill for it, leaves no board; see server/seccomp_probe.c. */
+/* A filter that came with the program, and that would kill for it, leaves no board; see
+ * server/seccomp_probe.c. */
 static void begin_on_board(void)
 {
 	static const char name[] = BOARD_VARIABLE "=";
@@ -383,7 +390,9 @@ void mt_init_forked(void)
 	if (!mt_thread_forked() || state == AGENT_OFF || state == AGENT_EARLY)
 		return;
 	parent_pid = mt_own_pid;
-	mt_own_pid = mt_state_sealed() == SEAL_NONE ? mt_prim_getpid() : mt_thread_tid(pthread_self()); /* that of its only thread */
+	mt_own_pid = mt_state_sealed() == SEAL_NONE
+			     ? mt_prim_getpid()
+			     : mt_thread_tid(pthread_self()); /* that of its only thread */
 	mt_conf.wait_ns = 0; /* a viewer comes to the first program */
 	mt_forked_ns = mt_prim_coarse_ns();
 	atomic_store_explicit(&xdormant_look, mt_forked_ns, memory_order_relaxed);
@@ -405,7 +414,8 @@ static uint64_t dormant_life(void)
 	return matters < DORMANT_LIFE_NS ? matters : DORMANT_LIFE_NS;
 }
 
-/* A parent in another pid namespace has no number here, and nor has who takes its place: then nobody knows. */
+/* A parent in another pid namespace has no number here, and nor has who takes its place: then
+ * nobody knows. */
 static bool parent_gone(void)
 {
 	long parent = mt_prim_call(SYS_getppid, 0, 0, 0, 0, 0, 0);
@@ -452,7 +462,8 @@ uint64_t mt_init_waits(void)
 {
 	if (mt_thread_forked())
 		mt_init_forked();
-	if (mt_state_sealed() != SEAL_NONE || atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
+	if (mt_state_sealed() != SEAL_NONE ||
+	    atomic_load_explicit(&mt_state, memory_order_relaxed) != AGENT_DORMANT)
 		return 0;
 	uint64_t lived = mt_prim_coarse_ns() - mt_forked_ns, life = dormant_life();
 	mt_board_write(false);
@@ -466,13 +477,16 @@ void mt_init_dormant(void)
 {
 	bool due = mt_board_due();
 
-	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS && !due)
+	if (atomic_fetch_add_explicit(&xdormant_events, 1, memory_order_relaxed) % DORMANT_EVENTS &&
+	    !due)
 		return;
 	uint64_t now = mt_prim_coarse_ns();
-	if (!due && now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS)
+	if (!due &&
+	    now - atomic_load_explicit(&xdormant_look, memory_order_relaxed) < DORMANT_LOOK_NS)
 		return;
 	atomic_store_explicit(&xdormant_look, now, memory_order_relaxed);
 	mt_board_write(false);
-	if (mt_state_sealed() == SEAL_NONE && (due || mt_board_churned() || now - mt_forked_ns > dormant_life() || parent_gone()))
+	if (mt_state_sealed() == SEAL_NONE &&
+	    (due || mt_board_churned() || now - mt_forked_ns > dormant_life() || parent_gone()))
 		wake_up();
 }

@@ -2,22 +2,22 @@
  *
  * instrument.c - stacks of programs built with -finstrument-functions.
  *
- * The compiler calls __cyg_profile_func_enter and _exit around every function. A thread keeps what it
- * is inside of in an array of entries, outermost first; entry 0 is a sentinel that is never left.
- * An entry says where its function runs (sp, frame pointer, a pc in its body) and where it returns
- * to (the call site).
+ * The compiler calls __cyg_profile_func_enter and _exit around every function. A thread keeps what
+ * it is inside of in an array of entries, outermost first; entry 0 is a sentinel that is never
+ * left. An entry says where its function runs (sp, frame pointer, a pc in its body) and where it
+ * returns to (the call site).
  *
- * The sp's keep the array in step: longjmp() leaves without an exit, and so does an exception in C code.
- * What the next enter or exit further out finds further in than itself was left. A handler or coroutine
- * on a stack further out drops what it takes for left, too; missing entries cost a walk by tables
- * (unwind/shadow_stack.c), no more.
+ * The sp's keep the array in step: longjmp() leaves without an exit, and so does an exception in C
+ * code. What the next enter or exit further out finds further in than itself was left. A handler or
+ * coroutine on a stack further out drops what it takes for left, too; missing entries cost a walk
+ * by tables (unwind/shadow_stack.c), no more.
  *
  * Deeper than the array may grow, enters are counted and exits take from the count; an exit or
  * enter further out than the last entry ends the count, so that it cannot go out of step.
  *
  * Enter and exit run on the program's threads at any moment. A signal handler that enters and
- * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is written
- * before the entry counts, and again with all the rest after.
+ * exits in the middle of an enter leaves the place of the new entry overwritten; so its sp is
+ * written before the entry counts, and again with all the rest after.
  */
 #include "hooks/malloc.h"
 #include "unwind/unwind.h"
@@ -72,10 +72,11 @@ static MT_COLD struct shadow *grow(struct shadow *s)
 
 /*
  * A function runs at sp: what is further in was left without an exit. At the same sp is a function
- * that this one was inlined into, unless it has another call site or was entered at this very place.
+ * that this one was inlined into, unless it has another call site or was entered at this very
+ * place.
  */
-static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp, uintptr_t site,
-						       uintptr_t body)
+static __attribute__((noinline)) struct entry *resync(struct shadow *s, uintptr_t sp,
+						      uintptr_t site, uintptr_t body)
 {
 	struct entry *e = s->top;
 

@@ -2,19 +2,20 @@
  *
  * jemalloc.c - jemalloc's own functions beside malloc, where jemalloc is the malloc in use.
  *
- * mallocx, rallocx, xallocx, dallocx and sdallocx are counted like malloc, realloc and free; sallocx
- * and nallocx tell sizes and are not hooked. Flags (alignment, zeroing, arena, cache) are passed on
- * untouched. Requested bytes count, not the size that a request is rounded up to:
+ * mallocx, rallocx, xallocx, dallocx and sdallocx are counted like malloc, realloc and free;
+ * sallocx and nallocx tell sizes and are not hooked. Flags (alignment, zeroing, arena, cache) are
+ * passed on untouched. Requested bytes count, not the size that a request is rounded up to:
  *
  *   mallocx(n)              a block of n bytes
  *   rallocx(p, n)           one free, one block of n bytes at its own stack; nothing when it fails
  *   xallocx(p, n, extra)    when the request was met (n <= result <= what n + extra is rounded up
- *                           to): one free, one block of min(result, n + extra) bytes at its own stack,
- *                           in the same place. Otherwise the block is what it was.
+ *                           to): one free, one block of min(result, n + extra) bytes at its own
+ * stack, in the same place. Otherwise the block is what it was.
  *
- * Linked in, they are led here by --wrap, under names of their own as all of the hooks (agent/linked/).
- * Without jemalloc none of these functions may seem to exist, so they are not exported as others
- * are: see hooks/jemalloc_names.c, and modules/rebind.c, which puts them in front of jemalloc's.
+ * Linked in, they are led here by --wrap, under names of their own as all of the hooks
+ * (agent/linked/). Without jemalloc none of these functions may seem to exist, so they are not
+ * exported as others are: see hooks/jemalloc_names.c, and modules/rebind.c, which puts them in
+ * front of jemalloc's.
  */
 #include "hooks/malloc.h"
 #include "modules/loader.h"

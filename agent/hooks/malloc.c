@@ -9,8 +9,9 @@
  * mt_gate_enter() is one thread-local load and one compare; NULL means that this call is not to
  * be counted (a bad option, start-up, the agent's own doing), and then the plain twin serves it.
  * reallocarray, free_sized and free_aligned_sized are written on realloc and free: libc's own ones
- * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the program
- * has a malloc that comes before ours, they are written on that one's, which counts if it passes the call on.
+ * would come back to us through the PLT and be counted twice, and older libcs lack them. Where the
+ * program has a malloc that comes before ours, they are written on that one's, which counts if it
+ * passes the call on.
  */
 #include "hooks/malloc.h"
 

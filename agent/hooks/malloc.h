@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * malloc.h - what the files of hooks share: the caller's registers, and service while nobody counts.
+ * malloc.h - what the files of hooks share: the caller's registers, and service while nobody
+ * counts.
  */
 #ifndef MT_HOOKS_H
 #define MT_HOOKS_H
@@ -30,14 +31,16 @@ register uintptr_t mt_rbp __asm__("rbp");
 #define RECORD(t, p, n) mt_record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 #define RECORD_FAST(t, p, n) record_alloc(t, p, n, CALLER_PC, CALLER_SP, CALLER_FP)
 
-/* A hook that enters the real function by a jump, also in debug builds; clang can be told for whole files only. */
+/* A hook that enters the real function by a jump, also in debug builds; clang can be told for whole
+ * files only. */
 #ifdef __clang__
 #define JUMPS
 #else
 #define JUMPS __attribute__((optimize("O2", "optimize-sibling-calls")))
 #endif
 
-/* hooks/malloc.c: the one of all, whichever is found first; Android's headers leave it out below API level 28. */
+/* hooks/malloc.c: the one of all, whichever is found first; Android's headers leave it out below
+ * API level 28. */
 extern void *aligned_alloc(size_t align, size_t n);
 /* ... the call, when mt_gate_enter() said that it is not to be counted. */
 void *mt_hooks_plain_malloc(size_t n);
@@ -47,7 +50,8 @@ void mt_hooks_plain_free(void *p);
 /* hooks/cxx.c: which operator new is behind us; once, from init. */
 void mt_hooks_cxx_init(void);
 bool mt_hooks_cxx_foreign(void); /* ... it may place blocks closer than malloc does */
-/* hooks/jemalloc.c: its own functions, where it is the allocator; once, from init. How many are in list then. */
+/* hooks/jemalloc.c: its own functions, where it is the allocator; once, from init. How many are in
+ * list then. */
 #define JEMALLOC_HOOKS 5
 struct rebind;
 size_t mt_hooks_jemalloc_init(struct rebind *list); /* room for JEMALLOC_HOOKS */

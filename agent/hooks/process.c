@@ -6,7 +6,8 @@
  * dlopen and dlmopen look at their return address to find the caller's RUNPATH and namespace, so
  * they are entered by a jump: the hooks below must compile to one (a test checks with a plugin that
  * only its caller's RUNPATH finds). Hence the attribute, which also holds in debug builds. fork may
- * be called through; children that come about in other ways are found by their wiped gate (record/thread.c).
+ * be called through; children that come about in other ways are found by their wiped gate
+ * (record/thread.c).
  */
 #include "follow/board.h"
 #include "hooks/malloc.h"
@@ -24,9 +25,9 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /*
- * NULL until looked up: another library's constructor may come here before anything of ours ran. No hook
- * looks anything up after that. Looking up takes the loader's locks, and in a forked child they are held
- * for good if another thread was in the loader at the fork.
+ * NULL until looked up: another library's constructor may come here before anything of ours ran. No
+ * hook looks anything up after that. Looking up takes the loader's locks, and in a forked child
+ * they are held for good if another thread was in the loader at the fork.
  */
 static _Atomic bool xfound;
 static void *(*real_dlopen)(const char *, int);
@@ -201,9 +202,10 @@ MT_EXPORT int prctl(int option, ...)
 	va_end(ap);
 	if (option == PR_SET_SECCOMP || option == PR_SET_NO_NEW_PRIVS)
 		mt_state_seal(option == PR_SET_SECCOMP ? SEAL_FILTER : SEAL_RIGHTS);
-	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3]) :
-			      (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
-	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT || option == PR_SET_SECUREBITS)
+	int rc = real_prctl ? real_prctl(option, a[0], a[1], a[2], a[3])
+			    : (int)syscall(SYS_prctl, option, a[0], a[1], a[2], a[3]);
+	if (option == PR_SET_SECCOMP || option == PR_CAPBSET_DROP || option == PR_CAP_AMBIENT ||
+	    option == PR_SET_SECUREBITS)
 		mt_server_look();
 	if (option == PR_SET_NAME && !rc)
 		mt_thread_named(0, (const char *)a[0]);

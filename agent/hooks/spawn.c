@@ -1,25 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen() and wordexp().
+ * spawn.c - children that libc makes by itself: posix_spawn, and the shells of system(), popen()
+ * and wordexp().
  *
- * posix_spawn() takes the environment of the child: it gets what an exec would (hooks/follow.c). A relative path means
- * something else where a file action changes the child's folder; what cannot be found from here is then left alone.
+ * posix_spawn() takes the environment of the child: it gets what an exec would (hooks/follow.c). A
+ * relative path means something else where a file action changes the child's folder; what cannot be
+ * found from here is then left alone.
  *
- * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the call, and is put
- * back by compare-and-swap: another thread that reads it meanwhile finds what it knows, and our entries behind it.
+ * The others start /bin/sh with `environ`. So `environ` is a prepared copy for the duration of the
+ * call, and is put back by compare-and-swap: another thread that reads it meanwhile finds what it
+ * knows, and our entries behind it.
  *
  *   several threads are inside    the first swaps, the last one puts it back
- *   setenv() and its like inside  change the program's own array: it is put back for the call, and swapped again after it
- *   a program that has its own of them, or writes to `environ`
- *                                 has made an array of its own out of the copy: our entries are taken out of that,
- *                                 or has written to the copy: what it wrote goes to the array that is put back
- *   fork() inside                 the child has no such call under way: it puts it back at once (mt_spawn_forked)
+ *   setenv() and its like inside  change the program's own array: it is put back for the call, and
+ * swapped again after it a program that has its own of them, or writes to `environ` has made an
+ * array of its own out of the copy: our entries are taken out of that, or has written to the copy:
+ * what it wrote goes to the array that is put back fork() inside                 the child has no
+ * such call under way: it puts it back at once (mt_spawn_forked)
  *
- * All that is one at a time, by a lock: setenv() frees the array that another thread's system() would be copying. A
- * handler that interrupts who holds it does without: system() is then not followed.
+ * All that is one at a time, by a lock: setenv() frees the array that another thread's system()
+ * would be copying. A handler that interrupts who holds it does without: system() is then not
+ * followed.
  *
- * A copy is never freed, for a thread may still walk over it; a program that changes its environment between calls uses
- * the next of COPIES, and the oldest one again after that.
+ * A copy is never freed, for a thread may still walk over it; a program that changes its
+ * environment between calls uses the next of COPIES, and the oldest one again after that.
  */
 #include "hooks/follow.h"
 #include "hooks/malloc.h"
@@ -38,14 +42,14 @@
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 
 /* Without the headers that declare them: Android's leave posix_spawn() out below API level 28. */
-typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
-		       char *const *envp);
+typedef int spawn_call(int *pid, const char *path, const void *actions, const void *attributes,
+		       char *const *argv, char *const *envp);
 
 #define COPIES 16u
 
 struct copy {
-	char **list;      /* NULL = none yet */
-	size_t bytes;     /* mapped */
+	char **list;  /* NULL = none yet */
+	size_t bytes; /* mapped */
 };
 
 static spawn_call *real_spawn, *real_spawnp;
@@ -60,14 +64,14 @@ static int (*real_wordexp)(const char *, wordexp_t *, int);
 #endif
 
 static struct copy copies[COPIES];
-static _Atomic uintptr_t xowner;       /* pthread_self() of who has the lock; 0 = nobody */
+static _Atomic uintptr_t xowner; /* pthread_self() of who has the lock; 0 = nobody */
 /* Under the lock, but for a forked child, which has one thread. */
 static unsigned next;
-static unsigned inside;                /* calls under way */
-static struct follow shell;            /* what the first of them found */
-static char **plain;                   /* what the copy was made of; freed, if the program has had a new one made */
-static char *user;                     /* the user's own LD_PRELOAD entry in it */
-static char **ours;                    /* the copy that `environ` is; NULL = none */
+static unsigned inside;     /* calls under way */
+static struct follow shell; /* what the first of them found */
+static char **plain; /* what the copy was made of; freed, if the program has had a new one made */
+static char *user;   /* the user's own LD_PRELOAD entry in it */
+static char **ours;  /* the copy that `environ` is; NULL = none */
 
 void mt_hooks_spawn_init(void)
 {
@@ -138,8 +142,8 @@ static int spawn(spawn_call *real, enum lookup how, int *pid, const char *path, 
 	return mt_follow_spawned(&us, rc, told);
 }
 
-MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes, char *const *argv,
-			  char *const *envp)
+MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const void *attributes,
+			  char *const *argv, char *const *envp)
 {
 	mt_hooks_proc_found();
 	if (!real_spawn)
@@ -147,8 +151,8 @@ MT_EXPORT int posix_spawn(int *pid, const char *path, const void *actions, const
 	return spawn(real_spawn, LOOKUP_PATH, pid, path, actions, attributes, argv, envp);
 }
 
-MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes, char *const *argv,
-			   char *const *envp)
+MT_EXPORT int posix_spawnp(int *pid, const char *file, const void *actions, const void *attributes,
+			   char *const *argv, char *const *envp)
 {
 	mt_hooks_proc_found();
 	if (!real_spawnp)
@@ -205,8 +209,8 @@ static char *user_preload(char *const *list)
 }
 
 /*
- * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what stands there in ours'
- * place. Writes only what differs: `to` is mostly right as it is.
+ * `from` without what is ours, into `to`, which may be the same; the user's LD_PRELOAD is what
+ * stands there in ours' place. Writes only what differs: `to` is mostly right as it is.
  */
 static void take_out(char **to, char *const *from, char *const *copy)
 {
@@ -233,14 +237,16 @@ static void put_back(void)
 
 	if (!ours)
 		return;
-	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE))
+	if (__atomic_compare_exchange_n(&environ, &is, plain, false, __ATOMIC_ACQ_REL,
+					__ATOMIC_ACQUIRE))
 		take_out(plain, ours, ours);
 	else if (is)
 		take_out(is, is, ours);
 	ours = NULL;
 }
 
-/* `ours` before `environ`: a child that another thread forks in between takes out what is not there, and nothing else. */
+/* `ours` before `environ`: a child that another thread forks in between takes out what is not
+ * there, and nothing else. */
 static void swap_in(void)
 {
 	char **is = plain = environ;
@@ -251,7 +257,8 @@ static void swap_in(void)
 		return;
 	user = user_preload(is);
 	ours = copy;
-	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED))
+	if (!__atomic_compare_exchange_n(&environ, &is, copy, false, __ATOMIC_ACQ_REL,
+					 __ATOMIC_RELAXED))
 		ours = NULL;
 }
 
@@ -280,7 +287,11 @@ static void leave(void *entered)
 
 /* CALL, and then leave(): also when the thread is cancelled in it. Android's threads cannot be. */
 #ifdef __BIONIC__
-#define INSIDE(entered, call) do { call; leave(entered); } while (0)
+#define INSIDE(entered, call)                                                                      \
+	do {                                                                                       \
+		call;                                                                              \
+		leave(entered);                                                                    \
+	} while (0)
 #else
 #define INSIDE(entered, call)                                                                      \
 	pthread_cleanup_push(leave, entered);                                                      \

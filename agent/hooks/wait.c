@@ -2,19 +2,20 @@
  *
  * wait.c - the calls in which a process waits for something to happen.
  *
- * A forked child wakes up and becomes a session as its hooks pass by (hooks/init.c). A daemon or an idle
- * worker may never allocate again once it is set up, but it does wait; so a dormant process takes a
- * look before it does. All others pay a compare, as in malloc, and the real call is entered by a
- * jump, with the caller's frame gone, so that cancellation, signals and errno are entirely its own.
+ * A forked child wakes up and becomes a session as its hooks pass by (hooks/init.c). A daemon or an
+ * idle worker may never allocate again once it is set up, but it does wait; so a dormant process
+ * takes a look before it does. All others pay a compare, as in malloc, and the real call is entered
+ * by a jump, with the caller's frame gone, so that cancellation, signals and errno are entirely its
+ * own.
  *
  * A wait that would outlast the time for which a child stays dormant is made in two parts, with a
  * look between them. Signals are held from before the first part until after the last and let in by
  * each part's mask alone, so that none can come between the parts and be slept over. The timed
- * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is passed on.
- * Calls that may be restarted, or that a descriptor's flags may keep from waiting (read, accept),
- * cannot be made in two: a child that is inside one of them at two seconds stays dormant until it returns. So does
- * one that waits for a lock, a condition or a semaphore: those are waits of the libc's own, for memory, that call
- * nothing here.
+ * sleeps are such waits for nothing. These calls are never restarted after a handler, so EINTR is
+ * passed on. Calls that may be restarted, or that a descriptor's flags may keep from waiting (read,
+ * accept), cannot be made in two: a child that is inside one of them at two seconds stays dormant
+ * until it returns. So does one that waits for a lock, a condition or a semaphore: those are waits
+ * of the libc's own, for memory, that call nothing here.
  */
 #include "hooks/malloc.h"
 
@@ -37,19 +38,22 @@
 /* name, result, parameters, arguments: made in two parts when they last. */
 #define TIMED(X)                                                                                   \
 	X(poll, int, (struct pollfd * fds, nfds_t n, int ms), (fds, n, ms))                        \
-	X(ppoll, int, (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *m), \
+	X(ppoll, int,                                                                              \
+	  (struct pollfd * fds, nfds_t n, const struct timespec *t, const sigset_t *m),            \
 	  (fds, n, t, m))                                                                          \
 	X(epoll_wait, int, (int fd, struct epoll_event *e, int n, int ms), (fd, e, n, ms))         \
 	X(epoll_pwait, int, (int fd, struct epoll_event *e, int n, int ms, const sigset_t *m),     \
 	  (fd, e, n, ms, m))                                                                       \
-	X(select, int, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t), (n, r, w, e, t)) \
-	X(pselect, int, (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,         \
-	  const sigset_t *m), (n, r, w, e, t, m))                                                  \
+	X(select, int, (int n, fd_set *r, fd_set *w, fd_set *e, struct timeval *t),                \
+	  (n, r, w, e, t))                                                                         \
+	X(pselect, int,                                                                            \
+	  (int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t, const sigset_t *m),   \
+	  (n, r, w, e, t, m))                                                                      \
 	X(sleep, unsigned, (unsigned seconds), (seconds))                                          \
 	X(usleep, int, (useconds_t us), (us))                                                      \
 	X(nanosleep, int, (const struct timespec *t, struct timespec *rest), (t, rest))            \
-	X(clock_nanosleep, int, (clockid_t c, int f, const struct timespec *t, struct timespec *rest), \
-	  (c, f, t, rest))                                                                         \
+	X(clock_nanosleep, int,                                                                    \
+	  (clockid_t c, int f, const struct timespec *t, struct timespec *rest), (c, f, t, rest))  \
 	X(sigsuspend, int, (const sigset_t *mask), (mask))                                         \
 	X(sigwait, int, (const sigset_t *mask, int *sig), (mask, sig))
 
@@ -81,8 +85,8 @@ void mt_hooks_wait_init(void)
 	TIMED(FIND)
 	PAUSE(FIND)
 	UNTIMED(FIND)
-	real_sigtimedwait = (int (*)(const sigset_t *, siginfo_t *, const struct timespec *))
-		mt_real_next("sigtimedwait");
+	real_sigtimedwait = (int (*)(const sigset_t *, siginfo_t *,
+				     const struct timespec *))mt_real_next("sigtimedwait");
 	atomic_store_explicit(&xfound, true, memory_order_release);
 }
 
@@ -115,11 +119,13 @@ static struct timespec span(uint64_t ns)
 	return (struct timespec){ .tv_sec = (time_t)(ns / SECOND), .tv_nsec = (long)(ns % SECOND) };
 }
 
-/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says so). */
+/* UINT64_MAX: for ever, or so long that it makes no difference, or invalid (the real call says so).
+ */
 static uint64_t duration(const struct timespec *t)
 {
-	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX ? (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec
-							    : UINT64_MAX;
+	return t && t->tv_sec >= 0 && t->tv_sec < INT32_MAX
+		       ? (uint64_t)t->tv_sec * SECOND + (uint64_t)t->tv_nsec
+		       : UINT64_MAX;
 }
 
 static bool valid(const struct timespec *t)
@@ -173,7 +179,8 @@ static uint64_t of_ms(int ms)
 
 static int poll_long(uint64_t left, struct pollfd *fds, nfds_t n, int ms)
 {
-	return of_ms(ms) <= left ? real_poll(fds, n, ms) : poll_parts(left, fds, n, of_ms(ms), NULL);
+	return of_ms(ms) <= left ? real_poll(fds, n, ms)
+				 : poll_parts(left, fds, n, of_ms(ms), NULL);
 }
 
 static int ppoll_long(uint64_t left, struct pollfd *fds, nfds_t n, const struct timespec *t,
@@ -184,7 +191,8 @@ static int ppoll_long(uint64_t left, struct pollfd *fds, nfds_t n, const struct 
 	return poll_parts(left, fds, n, duration(t), m);
 }
 
-static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms, const sigset_t *m)
+static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms,
+			    const sigset_t *m)
 {
 	if (of_ms(ms) <= left)
 		return real_epoll_pwait(fd, e, n, ms, m);
@@ -194,7 +202,8 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 	if (!rc) {
 		look();
 		uint64_t rest = rest_of(of_ms(ms), begin);
-		rc = real_epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI), m ? m : &was);
+		rc = real_epoll_pwait(fd, e, n, ms < 0 ? -1 : (int)((rest + MILLI - 1) / MILLI),
+				      m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
@@ -202,13 +211,14 @@ static int epoll_pwait_long(uint64_t left, int fd, struct epoll_event *e, int n,
 
 static int epoll_wait_long(uint64_t left, int fd, struct epoll_event *e, int n, int ms)
 {
-	return of_ms(ms) <= left ? real_epoll_wait(fd, e, n, ms) : epoll_pwait_long(left, fd, e, n, ms, NULL);
+	return of_ms(ms) <= left ? real_epoll_wait(fd, e, n, ms)
+				 : epoll_pwait_long(left, fd, e, n, ms, NULL);
 }
 
 /*
- * A set is emptied when the time is up: each part has its own. Where more descriptors are named than an
- * fd_set holds, nobody but the kernel knows where the sets end (it looks no further than descriptors go),
- * so that such a call is made in one.
+ * A set is emptied when the time is up: each part has its own. Where more descriptors are named
+ * than an fd_set holds, nobody but the kernel knows where the sets end (it looks no further than
+ * descriptors go), so that such a call is made in one.
  */
 static void copy_sets(size_t bytes, fd_set *const to[3], fd_set *const from[3])
 {
@@ -221,7 +231,8 @@ static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns,
 {
 	size_t bytes = ((size_t)n + 63) / 64 * 8;
 	char *room = alloca(3 * bytes);
-	fd_set *const kept[3] = { (fd_set *)room, (fd_set *)(room + bytes), (fd_set *)(room + 2 * bytes) };
+	fd_set *const kept[3] = { (fd_set *)room, (fd_set *)(room + bytes),
+				  (fd_set *)(room + 2 * bytes) };
 	sigset_t was = hold_signals();
 	struct timespec part = span(left), rest;
 	uint64_t begin = mt_prim_now_ns();
@@ -234,14 +245,15 @@ static int select_parts(uint64_t left, int n, fd_set *const set[3], uint64_t ns,
 			if (set[i])
 				memcpy(set[i], kept[i], bytes);
 		rest = span(rest_of(ns, begin));
-		rc = real_pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest, m ? m : &was);
+		rc = real_pselect(n, set[0], set[1], set[2], ns == UINT64_MAX ? NULL : &rest,
+				  m ? m : &was);
 	}
 	let_signals(&was);
 	return rc;
 }
 
-static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, const struct timespec *t,
-			const sigset_t *m)
+static int pselect_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e,
+			const struct timespec *t, const sigset_t *m)
 {
 	if (!valid(t) || duration(t) <= left || n < 0 || n > FD_SETSIZE)
 		return real_pselect(n, r, w, e, t, m);
@@ -270,8 +282,8 @@ static int select_long(uint64_t left, int n, fd_set *r, fd_set *w, fd_set *e, st
 }
 
 /*
- * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up to a
- * 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
+ * 0, or EINTR with what is left of it; ns > left. A sleep ends on time, but ppoll may be late by up
+ * to a 200th and 100 ms (the kernel's slack): it is asked for that much less as long as it matters.
  */
 static int sleep_parts(uint64_t left, uint64_t ns, struct timespec *rest)
 {
@@ -336,7 +348,8 @@ static int clock_nanosleep_long(uint64_t left, clockid_t c, int flags, const str
 
 	if (until)
 		ns = ns == UINT64_MAX || ns > now ? rest_of(ns, 0) : 0;
-	if (ns <= left || ns == UINT64_MAX || (c != CLOCK_MONOTONIC && (until || c != CLOCK_REALTIME)))
+	if (ns <= left || ns == UINT64_MAX ||
+	    (c != CLOCK_MONOTONIC && (until || c != CLOCK_REALTIME)))
 		return real_clock_nanosleep(c, flags, t, rest);
 	return sleep_parts(left, ns, until ? NULL : rest);
 }
@@ -374,7 +387,8 @@ MT_COLD static bool closed(void)
 {
 	if (!atomic_load_explicit(&xfound, memory_order_acquire))
 		find();
-	return atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT || mt_thread_forked();
+	return atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_DORMANT ||
+	       mt_thread_forked();
 }
 
 /* An open gate says that all is looked up, and that this is no dormant process. */
@@ -387,7 +401,7 @@ MT_INLINE bool dormant(void)
 #define DEFINE_TIMED(name, result, parameters, arguments)                                          \
 	JUMPS MT_EXPORT result name parameters                                                     \
 	{                                                                                          \
-		uint64_t left = dormant() ? look() : 0;                                  \
+		uint64_t left = dormant() ? look() : 0;                                            \
 		if (unlikely(left))                                                                \
 			return name##_long(left, UNWRAP arguments);                                \
 		return real_##name arguments;                                                      \
@@ -404,7 +418,7 @@ JUMPS MT_EXPORT int pause(void)
 #define DEFINE_UNTIMED(name, result, parameters, arguments)                                        \
 	JUMPS MT_EXPORT result name parameters                                                     \
 	{                                                                                          \
-		if (dormant())                                                           \
+		if (dormant())                                                                     \
 			look();                                                                    \
 		return real_##name arguments;                                                      \
 	}

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * generated.c - which memory is executable, as the server last read it in /proc/self/maps (proc(5)).
+ * generated.c - which memory is executable, as the server last read it in /proc/self/maps
+ * (proc(5)).
  *
- * Hooks ask it about return addresses outside every module (unwind/fp_proof.c), and open no file. So the
- * server reads the list once a second while hooks ask, and writes the ranges into a table, by address,
- * neighbours of one kind joined. Two tables are written in turn. A reader that was interrupted until its
- * table is written again sees the table's number change, and answers UNKNOWN.
+ * Hooks ask it about return addresses outside every module (unwind/fp_proof.c), and open no file.
+ * So the server reads the list once a second while hooks ask, and writes the ranges into a table,
+ * by address, neighbours of one kind joined. Two tables are written in turn. A reader that was
+ * interrupted until its table is written again sees the table's number change, and answers UNKNOWN.
  */
 #include "modules/generated.h"
 #include "base/agent.h"
@@ -61,7 +62,9 @@ enum runs mt_generated_runs(uintptr_t addr)
 	uint32_t number = atomic_load_explicit(&t->xnumber, memory_order_acquire);
 	enum runs runs = search(t, addr);
 	atomic_thread_fence(memory_order_acquire);
-	return number & 1 || number != atomic_load_explicit(&t->xnumber, memory_order_relaxed) ? RUNS_UNKNOWN : runs;
+	return number & 1 || number != atomic_load_explicit(&t->xnumber, memory_order_relaxed)
+		       ? RUNS_UNKNOWN
+		       : runs;
 }
 
 /* "start-end rwxp ...". false: the table is full. */
@@ -75,7 +78,8 @@ static bool add_line(struct table *t, const char *line)
 	if (strnlen(line, 4) < 4)
 		return true;
 	kind = line[3] == 'x' ? EXECUTABLE : 0;
-	if (n && get(&t->at[n - 1].end) == start && (get(&t->at[n - 1].start) & EXECUTABLE) == kind) {
+	if (n && get(&t->at[n - 1].end) == start &&
+	    (get(&t->at[n - 1].start) & EXECUTABLE) == kind) {
 		atomic_store_explicit(&t->at[n - 1].end, end, memory_order_relaxed);
 		return true;
 	}
@@ -87,7 +91,8 @@ static bool add_line(struct table *t, const char *line)
 	return true;
 }
 
-/* Lines are read in pieces; of one longer than the buffer only the path is cut, which is not needed. */
+/* Lines are read in pieces; of one longer than the buffer only the path is cut, which is not
+ * needed. */
 static void read_lines(struct table *t, long fd)
 {
 	char text[8192];
@@ -95,7 +100,8 @@ static void read_lines(struct table *t, long fd)
 	bool room = true, cut = false;
 
 	while (room) {
-		long got = mt_prim_call(SYS_read, fd, (long)(text + have), (long)(sizeof(text) - 1 - have), 0, 0, 0);
+		long got = mt_prim_call(SYS_read, fd, (long)(text + have),
+					(long)(sizeof(text) - 1 - have), 0, 0, 0);
 		if (got <= 0)
 			break;
 		have += (size_t)got;
@@ -126,7 +132,9 @@ void mt_generated_look(void)
 			return;
 		mt_arena_range((uintptr_t)tables, 2 * sizeof(*tables), PART_SERVER);
 	}
-	struct table *t = atomic_load_explicit(&xcurrent, memory_order_relaxed) == tables ? tables + 1 : tables;
+	struct table *t = atomic_load_explicit(&xcurrent, memory_order_relaxed) == tables
+				  ? tables + 1
+				  : tables;
 	mt_format(path, sizeof(path), "/proc/%d/maps", mt_prim_getpid());
 	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
 	if (fd < 0)

@@ -9,7 +9,8 @@
 
 enum runs { RUNS_UNKNOWN, RUNS_YES, RUNS_NOT };
 
-/* At the server's last look: was addr executable? UNKNOWN: not mapped then, or no look yet. Any thread. */
+/* At the server's last look: was addr executable? UNKNOWN: not mapped then, or no look yet. Any
+ * thread. */
 enum runs mt_generated_runs(uintptr_t addr);
 void mt_generated_look(void); /* reads /proc/self/maps. Server thread */
 

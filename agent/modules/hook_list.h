@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * hook_list.h - the hooks of an attached agent, and the functions that they stand in front of. hooks/attach.c fills the list before
- * the session begins; the server then reads it (server/coverage.c) and takes them out (server/detach.c).
+ * hook_list.h - the hooks of an attached agent, and the functions that they stand in front of.
+ * hooks/attach.c fills the list before the session begins; the server then reads it
+ * (server/coverage.c) and takes them out (server/detach.c).
  */
 #ifndef MT_HOOK_LIST_H
 #define MT_HOOK_LIST_H
@@ -18,9 +19,10 @@ struct hook_list {
 #pragma GCC visibility push(hidden)
 
 extern struct hook_list mt_hooks;
-bool mt_hooks_have(const void *hook);               /* one of them */
+bool mt_hooks_have(const void *hook); /* one of them */
 struct object;
-void mt_hooks_calls(const struct object *o, bool hooked); /* allocating ones of that object: mt_rebind_calls() */
+void mt_hooks_calls(const struct object *o,
+		    bool hooked); /* allocating ones of that object: mt_rebind_calls() */
 
 #pragma GCC visibility pop
 

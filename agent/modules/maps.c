@@ -8,13 +8,14 @@
  *
  * On the allocation path the loader is asked with _dl_find_object only, which takes no lock. It
  * answers with the link_map of what is mapped there now. It is a soft reference: an older libc
- * and other ones lack it, and then a module is known from a walk of the loader's list, which each tick does, and
- * whoever meets a pc in no module when the list has grown since. That walk copies each link_map through
- * mt_prim_readable(), believes it only between two looks at a consistent list, and is repeated at the next
- * tick otherwise.
+ * and other ones lack it, and then a module is known from a walk of the loader's list, which each
+ * tick does, and whoever meets a pc in no module when the list has grown since. That walk copies
+ * each link_map through mt_prim_readable(), believes it only between two looks at a consistent
+ * list, and is repeated at the next tick otherwise.
  *
- * Its address range has gaps (modules/maps_file.c): an answer of the loader's may be about one segment. All answers with one
- * link_map are one module, with all segments that its headers name, and what lies in between is not its.
+ * Its address range has gaps (modules/maps_file.c): an answer of the loader's may be about one
+ * segment. All answers with one link_map are one module, with all segments that its headers name,
+ * and what lies in between is not its.
  *
  * What went is noticed by asking about every module that is still taken for loaded
  * (mt_maps_settle): on a suspicion (a dlopen, a dlclose, an allocation made by the loader itself,
@@ -33,7 +34,7 @@
 
 #include <memtop/wire.h>
 
-#define HINTS 256u /* power of two; link_map -> id */
+#define HINTS 256u     /* power of two; link_map -> id */
 #define NAMESPACES 64u /* of dlmopen; glibc has 16 */
 
 #if defined(DLFO_STRUCT_HAS_EH_DBASE) /* glibc 2.35 */
@@ -43,7 +44,8 @@ __attribute__((weak)) extern int _dl_find_object(void *, struct dl_find_object *
 
 /* What is mapped at an address now, as the loader says. */
 struct object {
-	uintptr_t start, end, eh_frame_hdr; /* maybe one segment's bounds; describe() makes them the object's */
+	uintptr_t start, end,
+		eh_frame_hdr; /* maybe one segment's bounds; describe() makes them the object's */
 	const struct link_map *link;
 	/* read from *link, which only a caller that knows it to be alive may do */
 	uintptr_t bias;
@@ -57,11 +59,11 @@ uintptr_t mt_maps_loader_start, mt_maps_loader_bytes;
 
 static struct module *_Atomic xmodules[MTW_MODULES_MAX];
 static _Atomic uint32_t xcount;
-static _Atomic uint32_t xsettled;  /* the suspicion that was last looked into */
+static _Atomic uint32_t xsettled; /* the suspicion that was last looked into */
 static _Atomic uint32_t xhint[HINTS];
-static _Atomic bool xmissed;       /* a pc was found in no module */
+static _Atomic bool xmissed; /* a pc was found in no module */
 static char exe_path[MTW_STRING_MAX];
-static bool alone;                 /* no loader: a static program */
+static bool alone; /* no loader: a static program */
 
 static bool consistent(void);
 static bool has_grown(void);
@@ -89,8 +91,11 @@ static bool named(const char *base, const char *stem)
 
 static uint32_t kind_of(const char *path)
 {
-	static const char *const libc[] = { "libc", "ld-linux", "ld-linux-x86-64", "ld-linux-aarch64",
-					    "ld", "libpthread", "libdl", "libm", "ld64" };
+	static const char *const libc[] = {
+		"libc", "ld-linux",   "ld-linux-x86-64", "ld-linux-aarch64",
+		"ld",   "libpthread", "libdl",           "libm",
+		"ld64"
+	};
 	static const char *const cxx[] = { "libstdc++", "libc++", "libc++abi", "libgcc_s" };
 	const char *slash = strrchr(path, '/');
 	const char *base = slash ? slash + 1 : path;
@@ -163,7 +168,8 @@ static const char *object_path(const struct object *o)
 	return o->name ? o->name : "";
 }
 
-/* The rest of what is known of it, by its headers. Reads its memory; `runs`: the caller runs in it, so that it cannot go. */
+/* The rest of what is known of it, by its headers. Reads its memory; `runs`: the caller runs in it,
+ * so that it cannot go. */
 static void describe(struct object *o, bool runs)
 {
 	o->headers = mt_maps_headers(o->bias, o->start, runs, o->start);
@@ -175,7 +181,8 @@ static void describe(struct object *o, bool runs)
 static bool same_place(const struct module *m, const struct object *o)
 {
 	return m->link == o->link && m->eh_frame_hdr == o->eh_frame_hdr &&
-	       ((m->start == o->start && m->end == o->end) || mt_maps_has_segment(m, o->start, o->end));
+	       ((m->start == o->start && m->end == o->end) ||
+		mt_maps_has_segment(m, o->start, o->end));
 }
 
 static bool same_object(const struct module *m, const struct object *o)
@@ -237,8 +244,8 @@ static uint32_t hint_of(uintptr_t link)
 
 static struct module *hinted(const struct object *o)
 {
-	uint32_t id = atomic_load_explicit(&xhint[hint_of((uintptr_t)o->link)],
-					   memory_order_relaxed);
+	uint32_t id =
+		atomic_load_explicit(&xhint[hint_of((uintptr_t)o->link)], memory_order_relaxed);
 	struct module *m = module_at(id);
 
 	return m && same_place(m, o) && !is_gone(m) ? m : NULL;
@@ -358,7 +365,8 @@ void mt_maps_settle(void)
 		struct object o;
 		if (!m || !m->end || is_gone(m) || alone)
 			continue;
-		if (!(loader_answers() ? object_at(m->segment[0].start, &o) && same_place(m, &o) : is_listed(m)))
+		if (!(loader_answers() ? object_at(m->segment[0].start, &o) && same_place(m, &o)
+				       : is_listed(m)))
 			set_gone(m);
 	}
 }
@@ -414,7 +422,8 @@ static bool copy_link(const struct link_map *from, struct link_map *to)
 	return true;
 }
 
-/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it. Without one it stays. */
+/* Its place in the list is not another's, and not freed memory: loaders clear it, or unmap it.
+ * Without one it stays. */
 static bool is_listed(const struct module *m)
 {
 	struct link_map copy;
@@ -431,7 +440,8 @@ static bool has_grown(void)
 	const struct link_map *last = atomic_load(&xlast);
 	struct link_map copy;
 
-	return !last || !copy_link(last, &copy) || copy.l_next || copy.l_addr != atomic_load(&xlast_bias);
+	return !last || !copy_link(last, &copy) || copy.l_next ||
+	       copy.l_addr != atomic_load(&xlast_bias);
 }
 
 static bool consistent(void)
@@ -483,7 +493,8 @@ static struct module *meet_link(const struct link_map *link, const struct link_m
 }
 
 /* The last of them, when all were seen; its bias. */
-static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t flags, uintptr_t *bias)
+static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t flags,
+					     uintptr_t *bias)
 {
 	const struct link_map *at = d->r_map, *before = NULL;
 	struct link_map copy;
@@ -501,7 +512,8 @@ static const struct link_map *walk_namespace(const struct r_debug *d, uint32_t f
 	return at ? NULL : before;
 }
 
-/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of version 2. */
+/* glibc from 2.35 on lists the namespaces that dlmopen made, too: its r_debug_extended, of
+ * version 2. */
 static const struct r_debug *next_namespace(const struct r_debug *d)
 {
 	const struct {
@@ -509,12 +521,14 @@ static const struct r_debug *next_namespace(const struct r_debug *d)
 		const struct r_debug *next;
 	} *extended = (const void *)d;
 
-	if (d->r_version < 2 || !mt_prim_readable((uintptr_t)extended, sizeof(*extended)) || !extended->next)
+	if (d->r_version < 2 || !mt_prim_readable((uintptr_t)extended, sizeof(*extended)) ||
+	    !extended->next)
 		return NULL;
 	return mt_prim_readable((uintptr_t)extended->next, sizeof(*d)) ? extended->next : NULL;
 }
 
-/* A static program has no list: it is all that there is, and stays. Its libc may not have begun to know it. */
+/* A static program has no list: it is all that there is, and stays. Its libc may not have begun to
+ * know it. */
 static void meet_program(void)
 {
 	struct object o = { .name = "", .headers = mt_maps_program_headers() };
@@ -556,12 +570,14 @@ void mt_maps_refresh(void)
 	}
 }
 
-/* `by_loader`: the program was named to the loader (ld.so PROGRAM), which then is what /proc/self/exe leads to. */
+/* `by_loader`: the program was named to the loader (ld.so PROGRAM), which then is what
+ * /proc/self/exe leads to. */
 static void find_exe_path(bool by_loader)
 {
 	const char *name = (const char *)getauxval(AT_EXECFN);
-	long len = by_loader ? -1 : mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe", (long)exe_path,
-						 sizeof(exe_path) - 1, 0, 0);
+	long len = by_loader ? -1
+			     : mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)"/proc/self/exe",
+					    (long)exe_path, sizeof(exe_path) - 1, 0, 0);
 
 	if (len < 0)
 		mt_format(exe_path, sizeof(exe_path), "%s", name ? name : "");

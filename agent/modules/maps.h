@@ -16,7 +16,8 @@ extern _Atomic uint32_t mt_maps_suspicion;
 extern _Atomic uint32_t mt_maps_changes; /* what mt_maps_generation() returns */
 void mt_maps_settle(void);
 
-/* modules/loader.c: its list of what is loaded, and its state. NULL: there is no loader. Takes no lock. */
+/* modules/loader.c: its list of what is loaded, and its state. NULL: there is no loader. Takes no
+ * lock. */
 struct r_debug;
 const struct r_debug *mt_loader_debug(void);
 
@@ -29,18 +30,21 @@ bool mt_maps_whole(void); /* no load or unload is under way: what mt_maps_refres
 
 /* What of a module is mapped; its gaps are not. */
 bool mt_maps_holds(const struct module *m, uintptr_t addr);
-bool mt_maps_overlaps(const struct module *m, uintptr_t start, uintptr_t end); /* whole pages of `m` */
-bool mt_maps_has_segment(const struct module *m, uintptr_t start, uintptr_t end); /* with these bounds */
+bool mt_maps_overlaps(const struct module *m, uintptr_t start,
+		      uintptr_t end); /* whole pages of `m` */
+bool mt_maps_has_segment(const struct module *m, uintptr_t start,
+			 uintptr_t end); /* with these bounds */
 /* Does a file with these headers lie where `m` does? Without headers: between start and end. */
 struct mt_headers;
-bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start, uintptr_t end);
+bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start,
+		   uintptr_t end);
 bool mt_maps_runs(const struct module *m, uintptr_t addr); /* in an executable segment */
 /* The readable segment of `m` that holds addr; false when there is none. */
 bool mt_maps_segment(const struct module *m, uintptr_t addr, uintptr_t *start, uintptr_t *end);
 
 /*
- * modules/maps_file.c: a file's program headers, in its own memory. They are read when its module is made, and then by the
- * server, while it cannot be unloaded.
+ * modules/maps_file.c: a file's program headers, in its own memory. They are read when its module
+ * is made, and then by the server, while it cannot be unloaded.
  */
 struct mt_headers {
 	const void *at; /* ElfW(Phdr) *; NULL = not found */
@@ -48,18 +52,20 @@ struct mt_headers {
 	uintptr_t bias;
 };
 /*
- * Of the file with that bias that is mapped at `addr`; 0 = the program, of which linkers before Android 10 tell
- * no address but the bias. `first`: where its first segment begins, as far as the caller knows, and whether that
- * is certain to be mapped now.
+ * Of the file with that bias that is mapped at `addr`; 0 = the program, of which linkers before
+ * Android 10 tell no address but the bias. `first`: where its first segment begins, as far as the
+ * caller knows, and whether that is certain to be mapped now.
  */
 struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr);
 struct mt_headers mt_maps_program_headers(void); /* of a program without a loader */
-bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t end); /* with these bounds */
+bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start,
+			uintptr_t end); /* with these bounds */
 void mt_maps_bounds(const struct mt_headers *h, uintptr_t *start, uintptr_t *end);
-uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end); /* its unwind table; 0 = none */
+uintptr_t mt_maps_table(const struct mt_headers *h,
+			uintptr_t *end); /* its unwind table; 0 = none */
 /*
- * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it is one
- * segment, of which nothing is read. false: no memory.
+ * Into a new module, whose bounds are set: segments, build-id, end of the table. Without headers it
+ * is one segment, of which nothing is read. false: no memory.
  */
 bool mt_maps_read_file(struct module *m, const struct mt_headers *h);
 

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments, its
- * build-id, its unwind table.
+ * maps_file.c - what a loaded file says of itself in the memory that it is mapped to: its segments,
+ * its build-id, its unwind table.
  *
- * Program headers are believed when they name the memory that they were found in, and the address that was
- * asked about: the program's own stand in the auxiliary vector, any other file's behind the ELF header at
- * its first segment. Where that may not be mapped mt_prim_readable() is asked first; on the allocation path
- * it is, and no system call is made.
+ * Program headers are believed when they name the memory that they were found in, and the address
+ * that was asked about: the program's own stand in the auxiliary vector, any other file's behind
+ * the ELF header at its first segment. Where that may not be mapped mt_prim_readable() is asked
+ * first; on the allocation path it is, and no system call is made.
  *
- * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc reserves those
- * of a library, the kernel leaves those of the program and of its loader to whatever is mapped next. So a
- * module is a list of segments.
+ * Between two segments may lie a gap (linked for pages of 64 KiB, run on pages of 4). glibc
+ * reserves those of a library, the kernel leaves those of the program and of its loader to whatever
+ * is mapped next. So a module is a list of segments.
  */
 #include "modules/maps.h"
 
@@ -48,15 +48,17 @@ static bool read_at(uintptr_t first, bool mapped, struct mt_headers *h)
 {
 	const ElfW(Ehdr) *elf = (const void *)first;
 
-	if ((!mapped && !mt_prim_readable(first, sizeof(*elf))) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
-	    elf->e_phentsize != sizeof(ElfW(Phdr)) || !elf->e_phnum || elf->e_phnum > HEADERS_MAX)
+	if ((!mapped && !mt_prim_readable(first, sizeof(*elf))) ||
+	    memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phentsize != sizeof(ElfW(Phdr)) ||
+	    !elf->e_phnum || elf->e_phnum > HEADERS_MAX)
 		return false;
 	h->count = elf->e_phnum;
 	h->at = (const void *)(first + elf->e_phoff);
 	size_t bytes = h->count * sizeof(ElfW(Phdr));
 	if ((uintptr_t)h->at % sizeof(ElfW(Addr)))
 		return false;
-	return (elf->e_phoff <= PAGE && bytes <= PAGE - elf->e_phoff) || mt_prim_readable((uintptr_t)h->at, bytes);
+	return (elf->e_phoff <= PAGE && bytes <= PAGE - elf->e_phoff) ||
+	       mt_prim_readable((uintptr_t)h->at, bytes);
 }
 
 /* Is the first segment, which begins with the file, mapped to `first`? */
@@ -72,7 +74,8 @@ static bool is_first(const struct mt_headers *h, uintptr_t first)
 
 static bool found_at(uintptr_t first, bool mapped, uintptr_t addr, struct mt_headers *h)
 {
-	return first && read_at(first, mapped, h) && is_first(h, first) && covers(h, (uintptr_t)h->at) && spans(h, addr);
+	return first && read_at(first, mapped, h) && is_first(h, first) &&
+	       covers(h, (uintptr_t)h->at) && spans(h, addr);
 }
 
 struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, uintptr_t addr)
@@ -80,11 +83,13 @@ struct mt_headers mt_maps_headers(uintptr_t bias, uintptr_t first, bool mapped, 
 	struct mt_headers h = { (const void *)getauxval(AT_PHDR), getauxval(AT_PHNUM), bias };
 
 	addr = addr ? addr : getauxval(AT_ENTRY);
-	if (h.at && spans(&h, addr) && covers(&h, (uintptr_t)h.at) && covers(&h, getauxval(AT_ENTRY)))
+	if (h.at && spans(&h, addr) && covers(&h, (uintptr_t)h.at) &&
+	    covers(&h, getauxval(AT_ENTRY)))
 		return h;
 	if (found_at(first & ~(PAGE - 1), mapped, addr, &h))
 		return h;
-	/* At the bias, or some pages on, where a tool has made room for it in the file (Android's relocation packer). */
+	/* At the bias, or some pages on, where a tool has made room for it in the file (Android's
+	 * relocation packer). */
 	for (uintptr_t at = bias; bias && at < bias + LEAD_PAGES * PAGE; at += PAGE)
 		if (found_at(at, false, addr, &h))
 			return h;
@@ -107,8 +112,8 @@ struct mt_headers mt_maps_program_headers(void)
 		h.bias = (uintptr_t)ph - ph[i].p_vaddr;
 		return h;
 	}
-	if (!ph || !mt_prim_readable((uintptr_t)elf, sizeof(*elf)) || memcmp(elf->e_ident, ELFMAG, SELFMAG) ||
-	    elf->e_phoff != sizeof(*elf))
+	if (!ph || !mt_prim_readable((uintptr_t)elf, sizeof(*elf)) ||
+	    memcmp(elf->e_ident, ELFMAG, SELFMAG) || elf->e_phoff != sizeof(*elf))
 		return (struct mt_headers){ .at = NULL };
 	h.bias = getauxval(AT_ENTRY) - elf->e_entry;
 	return h;
@@ -121,7 +126,8 @@ bool mt_maps_is_segment(const struct mt_headers *h, uintptr_t start, uintptr_t e
 	const ElfW(Phdr) *ph = h->at;
 
 	for (size_t i = 0; i < h->count; i++)
-		if (ph[i].p_type == PT_LOAD && h->bias + ph[i].p_vaddr == start && ph[i].p_memsz == end - start)
+		if (ph[i].p_type == PT_LOAD && h->bias + ph[i].p_vaddr == start &&
+		    ph[i].p_memsz == end - start)
 			return true;
 	return false;
 }
@@ -164,7 +170,7 @@ uintptr_t mt_maps_table(const struct mt_headers *h, uintptr_t *end)
 
 #define NT_GO_BUILD_ID 4 /* of the name "Go" */
 
-static bool is_note(const ElfW(Nhdr) *note, uint32_t type, const char name[4])
+static bool is_note(const ElfW(Nhdr) * note, uint32_t type, const char name[4])
 {
 	return note->n_type == type && note->n_namesz == 4 && !memcmp(note + 1, name, 4);
 }
@@ -180,7 +186,8 @@ static void read_notes(struct module *m, const char *at, const char *end)
 			return;
 		m->is_go = m->is_go || is_note(note, NT_GO_BUILD_ID, "Go\0");
 		if (!m->build_id_len && is_note(note, NT_GNU_BUILD_ID, "GNU")) {
-			m->build_id_len = len > sizeof(m->build_id) ? sizeof(m->build_id) : (uint32_t)len;
+			m->build_id_len =
+				len > sizeof(m->build_id) ? sizeof(m->build_id) : (uint32_t)len;
 			memcpy(m->build_id, name + name_len, m->build_id_len);
 		}
 		at = name + name_len + ((len + 3u) & ~(size_t)3);
@@ -193,7 +200,8 @@ static void read_all_notes(struct module *m, const struct mt_headers *h)
 
 	for (size_t i = 0; i < h->count; i++) {
 		uintptr_t low, high, at = h->bias + ph[i].p_vaddr;
-		if (ph[i].p_type == PT_NOTE && mt_maps_segment(m, at, &low, &high) && ph[i].p_memsz <= high - at)
+		if (ph[i].p_type == PT_NOTE && mt_maps_segment(m, at, &low, &high) &&
+		    ph[i].p_memsz <= high - at)
 			read_notes(m, (const char *)at, (const char *)at + ph[i].p_memsz);
 	}
 }
@@ -209,7 +217,9 @@ bool mt_maps_read_file(struct module *m, const struct mt_headers *h)
 	for (size_t i = 0; i < h->count; i++) {
 		uintptr_t start = h->bias + ph[i].p_vaddr;
 		if (ph[i].p_type == PT_LOAD && ph[i].p_memsz)
-			s[m->segments++] = (struct segment){ start, start + ph[i].p_memsz, ph[i].p_flags & PF_R, ph[i].p_flags & PF_X };
+			s[m->segments++] =
+				(struct segment){ start, start + ph[i].p_memsz,
+						  ph[i].p_flags & PF_R, ph[i].p_flags & PF_X };
 	}
 	if (!m->segments) {
 		s[m->segments++] = (struct segment){ m->start, m->end, false, false };
@@ -245,7 +255,8 @@ bool mt_maps_holds(const struct module *m, uintptr_t addr)
 bool mt_maps_runs(const struct module *m, uintptr_t addr)
 {
 	for (uint32_t i = 0; i < m->segments; i++)
-		if (m->segment[i].executable && addr >= m->segment[i].start && addr < m->segment[i].end)
+		if (m->segment[i].executable && addr >= m->segment[i].start &&
+		    addr < m->segment[i].end)
 			return true;
 	return false;
 }
@@ -271,7 +282,8 @@ bool mt_maps_has_segment(const struct module *m, uintptr_t start, uintptr_t end)
 	return false;
 }
 
-bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start, uintptr_t end)
+bool mt_maps_meets(const struct module *m, const struct mt_headers *h, uintptr_t start,
+		   uintptr_t end)
 {
 	const ElfW(Phdr) *ph = h->at;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses of others' functions.
+ * object.c - reads loaded objects: which of them defines a name, and where they keep the addresses
+ * of others' functions.
  *
- * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own malloc
- * and free, where it has some, which may just be looking up theirs. So what does not exist is not asked for.
- * The hash table is the loader's own (DT_GNU_HASH); an object without one may define anything. A symbol of
- * value 0 does not exist, as hooks/jemalloc_names.c has it.
+ * Why not ask dlsym? Because a failure leaves a message behind: made and freed by the program's own
+ * malloc and free, where it has some, which may just be looking up theirs. So what does not exist
+ * is not asked for. The hash table is the loader's own (DT_GNU_HASH); an object without one may
+ * define anything. A symbol of value 0 does not exist, as hooks/jemalloc_names.c has it.
  */
 #include "modules/object.h"
 #include "modules/packed.h"
@@ -16,11 +17,14 @@
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
-#define IS_ADDRESS(type) ((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
+#define IS_ADDRESS(type)                                                                           \
+	((type) == R_X86_64_JUMP_SLOT || (type) == R_X86_64_GLOB_DAT || (type) == R_X86_64_64)
 #elif defined(__aarch64__)
-#define IS_ADDRESS(type) ((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
+#define IS_ADDRESS(type)                                                                           \
+	((type) == R_AARCH64_JUMP_SLOT || (type) == R_AARCH64_GLOB_DAT || (type) == R_AARCH64_ABS64)
 #else
-#define IS_ADDRESS(type) ((type) == R_ARM_JUMP_SLOT || (type) == R_ARM_GLOB_DAT || (type) == R_ARM_ABS32)
+#define IS_ADDRESS(type)                                                                           \
+	((type) == R_ARM_JUMP_SLOT || (type) == R_ARM_GLOB_DAT || (type) == R_ARM_ABS32)
 #endif
 
 #if UINTPTR_MAX > UINT32_MAX
@@ -39,7 +43,7 @@
 
 /* A last page that is not full: others leave it writable, Android's linker does not. */
 #ifdef __BIONIC__
-#define RELRO_SLACK(page) ((page) - 1)
+#define RELRO_SLACK(page) ((page)-1)
 #else
 #define RELRO_SLACK(page) 0
 #endif
@@ -56,7 +60,7 @@ static void *at(const struct object *o, uintptr_t value)
 	return (void *)(value < o->bias ? value + o->bias : value);
 }
 
-static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
+static void read_dynamic(struct object *o, const ElfW(Dyn) * d)
 {
 	for (; d->d_tag != DT_NULL; d++) {
 		switch (d->d_tag) {
@@ -72,14 +76,17 @@ static void read_dynamic(struct object *o, const ElfW(Dyn) *d)
 		case DT_PLTRELSZ: o->bytes[TABLE_CALLS] = d->d_un.d_val; break;
 		case DT_PLTREL: o->calls_rela = d->d_un.d_val == DT_RELA; break;
 		case ANDROID_REL:
-		case ANDROID_RELA: o->table[TABLE_PACKED] = (void *)(o->bias + d->d_un.d_ptr); break;
+		case ANDROID_RELA:
+			o->table[TABLE_PACKED] = (void *)(o->bias + d->d_un.d_ptr);
+			break;
 		case ANDROID_RELSZ:
 		case ANDROID_RELASZ: o->bytes[TABLE_PACKED] = d->d_un.d_val; break;
 		}
 	}
 }
 
-bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) *header, size_t headers)
+bool mt_object_read_headers(struct object *o, uintptr_t bias, const ElfW(Phdr) * header,
+			    size_t headers)
 {
 	uintptr_t page = getauxval(AT_PAGESZ);
 	const ElfW(Dyn) *dynamic = NULL;
@@ -122,21 +129,22 @@ int mt_object_protection(const struct object *o, const void *p)
 	for (size_t i = 0; i < o->headers; i++) {
 		const ElfW(Phdr) *ph = &o->header[i];
 		if (ph->p_type == PT_LOAD && (uintptr_t)p - o->bias - ph->p_vaddr < ph->p_memsz)
-			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) | (ph->p_flags & PF_W ? PROT_WRITE : 0);
+			how |= (ph->p_flags & PF_X ? PROT_EXEC : 0) |
+			       (ph->p_flags & PF_W ? PROT_WRITE : 0);
 	}
 	return how;
 }
 
-static bool is_defined(const struct object *o, const ElfW(Sym) *s, const char *name)
+static bool is_defined(const struct object *o, const ElfW(Sym) * s, const char *name)
 {
 	return s->st_value && s->st_shndx != SHN_UNDEF && !strcmp(o->string + s->st_name, name);
 }
 
 /*
- * The first symbol from `from` on that is defined by that name; NULL. The table: counts, a Bloom filter, the first
- * symbol of each bucket, and the hashes of all that are defined.
+ * The first symbol from `from` on that is defined by that name; NULL. The table: counts, a Bloom
+ * filter, the first symbol of each bucket, and the hashes of all that are defined.
  */
-static ElfW(Sym) *find(const struct object *o, const struct question *q, uint32_t from)
+static ElfW(Sym) * find(const struct object *o, const struct question *q, uint32_t from)
 {
 	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], shift = o->hash[3];
 	const ElfW(Addr) *bloom = (const ElfW(Addr) *)(o->hash + 4);
@@ -159,7 +167,7 @@ static ElfW(Sym) *find(const struct object *o, const struct question *q, uint32_
 }
 
 /* Where there is only System V's table: its second word is how many symbols there are. */
-static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uint32_t from)
+static ElfW(Sym) * find_old(const struct object *o, const struct question *q, uint32_t from)
 {
 	for (uint32_t i = from; o->old_hash && i < o->old_hash[1]; i++)
 		if (is_defined(o, &o->symbol[i], q->name))
@@ -167,13 +175,15 @@ static ElfW(Sym) *find_old(const struct object *o, const struct question *q, uin
 	return NULL;
 }
 
-/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last bucket in use. */
-const ElfW(Sym) *mt_object_symbols_end(const struct object *o)
+/* The table says how many there are; DT_GNU_HASH by the end of its longest chain: that of the last
+ * bucket in use. */
+const ElfW(Sym) * mt_object_symbols_end(const struct object *o)
 {
 	if (!o->hash)
 		return o->symbol + (o->old_hash ? o->old_hash[1] : 0);
 	uint32_t buckets = o->hash[0], first = o->hash[1], words = o->hash[2], last = 0;
-	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(o->hash + 4) + words), *chain = bucket + buckets;
+	const uint32_t *bucket = (const uint32_t *)((const ElfW(Addr) *)(o->hash + 4) + words),
+		       *chain = bucket + buckets;
 
 	for (uint32_t i = 0; i < buckets; i++)
 		last = bucket[i] > last ? bucket[i] : last;
@@ -184,7 +194,7 @@ const ElfW(Sym) *mt_object_symbols_end(const struct object *o)
 	return o->symbol + last + 1;
 }
 
-static ElfW(Sym) *find_any(const struct object *o, const struct question *q, uint32_t from)
+static ElfW(Sym) * find_any(const struct object *o, const struct question *q, uint32_t from)
 {
 	return o->hash ? find(o, q, from) : find_old(o, q, from);
 }
@@ -208,7 +218,8 @@ static int ask(struct dl_phdr_info *info, size_t size, void *arg)
 	struct object o;
 
 	(void)size;
-	if (!mt_object_read(info, &o) || mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+	if (!mt_object_read(info, &o) ||
+	    mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
 		return 0;
 	return !o.hash || defines(&o, arg);
 }
@@ -269,14 +280,16 @@ struct definition {
 	void *f;
 };
 
-/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym says. */
+/* What an ifunc is resolved to cannot be told from here: whoever wants that takes what dlsym says.
+ */
 static int define(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct definition *d = arg;
 	struct object o;
 
 	(void)size;
-	if (!mt_object_read(info, &o) || mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
+	if (!mt_object_read(info, &o) ||
+	    mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read))
 		return 0;
 	ElfW(Sym) *s = find_any(&o, &d->q, 0);
 	if (!s || (s->st_info & 15) == STT_GNU_IFUNC)
@@ -299,8 +312,9 @@ struct order {
 };
 
 /*
- * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings; but Android's
- * loader, which comes anywhere. The program itself is neither, whatever functions it has of its own, or stand-ins for.
+ * libc and the loader come behind all that is linked or preloaded, and before what a dlopen brings;
+ * but Android's loader, which comes anywhere. The program itself is neither, whatever functions it
+ * has of its own, or stand-ins for.
  */
 static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -315,8 +329,9 @@ static int who_is_first(struct dl_phdr_info *info, size_t size, void *arg)
 	(void)size;
 	mt_object_read(info, &o);
 	order->us = mt_object_holds(&o, (const void *)(uintptr_t)mt_object_read);
-	return order->us || (order->seen++ && ((loader && mt_object_holds(&o, (const void *)loader)) ||
-					       mt_object_holds(&o, (const void *)(uintptr_t)dl_iterate_phdr)));
+	return order->us ||
+	       (order->seen++ && ((loader && mt_object_holds(&o, (const void *)loader)) ||
+				  mt_object_holds(&o, (const void *)(uintptr_t)dl_iterate_phdr)));
 }
 
 bool mt_object_interposes(void)
@@ -327,11 +342,13 @@ bool mt_object_interposes(void)
 	return order.us;
 }
 
-void mt_object_each_symbol(const struct object *o, const char *name, void (*visit)(void *arg, ElfW(Sym) *s), void *arg)
+void mt_object_each_symbol(const struct object *o, const char *name,
+			   void (*visit)(void *arg, ElfW(Sym) * s), void *arg)
 {
 	struct question q = ask_for(name);
 
-	for (ElfW(Sym) *s = find_any(o, &q, 0); s; s = find_any(o, &q, (uint32_t)(s - o->symbol) + 1))
+	for (ElfW(Sym) *s = find_any(o, &q, 0); s;
+	     s = find_any(o, &q, (uint32_t)(s - o->symbol) + 1))
 		visit(arg, s);
 }
 
@@ -343,32 +360,38 @@ struct walk {
 	void *arg;
 };
 
-/* An address with something added is none of the function's. In a text segment none is looked for. */
+/* An address with something added is none of the function's. In a text segment none is looked for.
+ */
 static bool slot_at(void *arg, uintptr_t offset, uintptr_t info, intptr_t addend)
 {
 	const struct walk *w = arg;
 	uint32_t index = INFO_SYMBOL(info);
 	void **slot = (void **)(w->o->bias + offset);
 
-	if (index && !addend && IS_ADDRESS(INFO_TYPE(info)) && mt_object_protection(w->o, slot) & PROT_WRITE)
+	if (index && !addend && IS_ADDRESS(INFO_TYPE(info)) &&
+	    mt_object_protection(w->o, slot) & PROT_WRITE)
 		w->visit(w->arg, w->o->string + w->o->symbol[index].st_name, slot);
 	return true;
 }
 
 /*
- * DT_RELR is left out on purpose: its entries are relative ones, of the object's own bias, and name no symbol.
+ * DT_RELR is left out on purpose: its entries are relative ones, of the object's own bias, and name
+ * no symbol.
  */
-void mt_object_each_slot(const struct object *o, void (*visit)(void *arg, const char *name, void **slot), void *arg)
+void mt_object_each_slot(const struct object *o,
+			 void (*visit)(void *arg, const char *name, void **slot), void *arg)
 {
 	struct walk w = { o, visit, arg };
 
 	for (enum table k = TABLE_RELA; k <= TABLE_CALLS; k++) {
 		bool rela = k == TABLE_RELA || (k == TABLE_CALLS && o->calls_rela);
 		size_t each = rela ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
-		const char *from = o->table[k], *end = from ? from + o->bytes[k] / each * each : from;
+		const char *from = o->table[k],
+			   *end = from ? from + o->bytes[k] / each * each : from;
 		for (const char *at = from; at != end; at += each) {
 			const ElfW(Rel) *r = (const void *)at;
-			slot_at(&w, r->r_offset, r->r_info, rela ? ((const ElfW(Rela) *)(const void *)at)->r_addend : 0);
+			slot_at(&w, r->r_offset, r->r_info,
+				rela ? ((const ElfW(Rela) *)(const void *)at)->r_addend : 0);
 		}
 	}
 	if (o->table[TABLE_PACKED])

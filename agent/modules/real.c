@@ -27,8 +27,8 @@
 /* Pieces that blocks are cut from, newest first; never given back. */
 struct boot_chunk {
 	struct boot_chunk *next;
-	size_t bytes;            /* of the whole mapping */
-	_Atomic size_t xused;    /* from the start of this struct; may pass bytes */
+	size_t bytes;         /* of the whole mapping */
+	_Atomic size_t xused; /* from the start of this struct; may pass bytes */
 };
 
 struct boot_chunk *_Atomic mt_real_boot;
@@ -115,9 +115,9 @@ size_t mt_real_boot_size(const void *p)
 }
 
 /*
- * What nobody defines is not asked for (modules/object.c). A failed dlsym leaves a message behind that the program's
- * next dlerror() would show, and a block of libc's that its own first failure would then not allocate.
- * dlerror() takes the one back, a success the other.
+ * What nobody defines is not asked for (modules/object.c). A failed dlsym leaves a message behind
+ * that the program's next dlerror() would show, and a block of libc's that its own first failure
+ * would then not allocate. dlerror() takes the one back, a success the other.
  */
 static void *lookup(void *handle, const char *symbol)
 {
@@ -157,7 +157,8 @@ void *mt_real_next(const char *symbol)
 	return late ? mt_object_definition(symbol) : lookup(RTLD_NEXT, symbol);
 }
 
-/* RTLD_NEXT would be what comes after us in our own scope: our libc, and no allocator that the program has. */
+/* RTLD_NEXT would be what comes after us in our own scope: our libc, and no allocator that the
+ * program has. */
 void mt_real_late(void)
 {
 	late = true;
@@ -190,7 +191,8 @@ static const char *object_name(const void *addr)
 
 /*
  * A module that came by dlopen(RTLD_LOCAL) has libraries in its scope that RTLD_NEXT does not
- * see. Slow and rare: only when operator new has failed and its handler is wanted. The loader allocates on the way.
+ * see. Slow and rare: only when operator new has failed and its handler is wanted. The loader
+ * allocates on the way.
  */
 void *mt_real_beside(uintptr_t caller, const char *symbol)
 {
@@ -210,8 +212,9 @@ bool mt_real_is_agent(uintptr_t pc)
 }
 
 /*
- * An executable with a malloc of its own, or a library that was preloaded before us. What we write upon other
- * functions (reallocarray, operator new) must reach that one then, as it would without us.
+ * An executable with a malloc of its own, or a library that was preloaded before us. What we write
+ * upon other functions (reallocarray, operator new) must reach that one then, as it would without
+ * us.
  */
 static void *in_front(const char *symbol)
 {
@@ -233,7 +236,8 @@ void *mt_real_before(const char *symbol)
 /* A program may define free alone, to see what is freed. */
 bool mt_real_front_part(void)
 {
-	return front || mt_real.front_free || mt_real_before("aligned_alloc") || mt_real_before("posix_memalign");
+	return front || mt_real.front_free || mt_real_before("aligned_alloc") ||
+	       mt_real_before("posix_memalign");
 }
 
 static void find_front(struct real *r)
@@ -247,8 +251,9 @@ static void find_front(struct real *r)
 }
 
 /*
- * musl's calloc asks whatever malloc the program has, its posix_memalign and memalign whatever aligned_alloc: called from
- * their hooks, a block would be counted twice. They are written on the others; as musl's are, when malloc is not its own.
+ * musl's calloc asks whatever malloc the program has, its posix_memalign and memalign whatever
+ * aligned_alloc: called from their hooks, a block would be counted twice. They are written on the
+ * others; as musl's are, when malloc is not its own.
  */
 #if defined(__GLIBC__) || defined(__BIONIC__)
 static void untangle(struct real *r)
@@ -285,8 +290,9 @@ static void untangle(struct real *r)
 {
 	Dl_info libc, theirs;
 
-	if (!mt_real_linked() && (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) ||
-				  libc.dli_fbase != theirs.dli_fbase))
+	if (!mt_real_linked() &&
+	    (!dladdr((void *)getenv, &libc) || !dladdr((void *)r->malloc, &theirs) ||
+	     libc.dli_fbase != theirs.dli_fbase))
 		return; /* somebody else's malloc, whose functions are one piece */
 	r->calloc = calloc_of_malloc;
 	r->posix_memalign = posix_memalign_of_aligned;
@@ -350,7 +356,8 @@ bool mt_real_find(void)
 unsigned mt_real_granule(void)
 {
 	Dl_info real, libc;
-	void *f = mt_real_next("gnu_get_libc_version"); /* of a program that it is linked into, nobody can tell */
+	void *f = mt_real_next(
+		"gnu_get_libc_version"); /* of a program that it is linked into, nobody can tell */
 
 	if (sizeof(void *) == 8 && f && dladdr(f, &libc) && dladdr((void *)mt_real.malloc, &real) &&
 	    libc.dli_fbase == real.dli_fbase)

@@ -1,26 +1,29 @@
 /* SPDX-License-Identifier: MIT
  *
- * rebind.c - puts hooks in front of functions that others are bound to already, and takes them away again.
+ * rebind.c - puts hooks in front of functions that others are bound to already, and takes them away
+ * again.
  *
- * Two uses. An agent that was preloaded finds, at start-up, that jemalloc's own functions exist (mt_rebind);
- * one that was attached to a running process does it with all of its hooks (mt_rebind_in, _out). Both have
- * two halves:
- *   1. what is looked up from now on: lazy calls that are not bound yet, dlsym, libraries that are loaded
- *      later, with their constructors. A preloaded agent is found before the real functions: its own
- *      names for them (hooks/jemalloc_names.c) get values. One that was attached is not: in the symbol table of the object that
- *      has the real function, its name gets the hook's address. No dlopen has to be watched for that, and
- *      nothing runs between a library's being mapped and its being hooked.
- *   2. what was bound before: slots of all loaded objects, but the agent's and the loader's, whose relocation names
- *      the function and which hold its address.
- * Taking away is the same walk with the two addresses exchanged. So nothing is remembered about slots, and one
- * that somebody else has changed since holds neither address, and is left. A lazy slot that was bound
- * meanwhile stays bound, to the real function.
+ * Two uses. An agent that was preloaded finds, at start-up, that jemalloc's own functions exist
+ * (mt_rebind); one that was attached to a running process does it with all of its hooks
+ * (mt_rebind_in, _out). Both have two halves:
+ *   1. what is looked up from now on: lazy calls that are not bound yet, dlsym, libraries that are
+ * loaded later, with their constructors. A preloaded agent is found before the real functions: its
+ * own names for them (hooks/jemalloc_names.c) get values. One that was attached is not: in the
+ * symbol table of the object that has the real function, its name gets the hook's address. No
+ * dlopen has to be watched for that, and nothing runs between a library's being mapped and its
+ * being hooked.
+ *   2. what was bound before: slots of all loaded objects, but the agent's and the loader's, whose
+ * relocation names the function and which hold its address. Taking away is the same walk with the
+ * two addresses exchanged. So nothing is remembered about slots, and one that somebody else has
+ * changed since holds neither address, and is left. A lazy slot that was bound meanwhile stays
+ * bound, to the real function.
  *
- * Slots that hold another address than the real function's are not touched: a stand-in for it (the program's PLT,
- * where that is no PIE), which is hooked by its own slot, or another allocator (RTLD_DEEPBIND, a library with its
- * own), whose blocks the real functions do not know. Pages that the loader made read-only are made so again. A
- * pointer that the program has copied elsewhere is not found: what is allocated by it is not seen, and its
- * free is counted as one of an unknown block.
+ * Slots that hold another address than the real function's are not touched: a stand-in for it (the
+ * program's PLT, where that is no PIE), which is hooked by its own slot, or another allocator
+ * (RTLD_DEEPBIND, a library with its own), whose blocks the real functions do not know. Pages that
+ * the loader made read-only are made so again. A pointer that the program has copied elsewhere is
+ * not found: what is allocated by it is not seen, and its free is counted as one of an unknown
+ * block.
  */
 #include "modules/rebind.h"
 #include "modules/maps.h"
@@ -41,14 +44,14 @@
 struct work {
 	const struct rebind *list;
 	size_t count;
-	const struct object *o;            /* the one that is walked */
-	void (*visit)(struct work *w);     /* what is done with it */
-	const void *spared;                /* the object that holds it is left out; NULL */
-	bool out;                          /* hooks go */
-	const char *but;                   /* all but that one; NULL */
-	bool allocating;                   /* only those that mt_rebind_allocates() is true of */
-	const struct module *program;      /* out: where stand-ins are */
-	bool was_hooked;                   /* out: this object was, as server/coverage.c found */
+	const struct object *o;        /* the one that is walked */
+	void (*visit)(struct work *w); /* what is done with it */
+	const void *spared;            /* the object that holds it is left out; NULL */
+	bool out;                      /* hooks go */
+	const char *but;               /* all but that one; NULL */
+	bool allocating;               /* only those that mt_rebind_allocates() is true of */
+	const struct module *program;  /* out: where stand-ins are */
+	bool was_hooked;               /* out: this object was, as server/coverage.c found */
 	struct rebound done;
 };
 
@@ -66,13 +69,14 @@ static bool protect(const void *p, size_t bytes, int how)
 {
 	uintptr_t page = getauxval(AT_PAGESZ), from = (uintptr_t)p & ~(page - 1);
 
-	return mt_prim_call(SYS_mprotect, (long)from, (long)((uintptr_t)p + bytes - from), how, 0, 0, 0) == 0;
+	return mt_prim_call(SYS_mprotect, (long)from, (long)((uintptr_t)p + bytes - from), how, 0,
+			    0, 0) == 0;
 }
 
 /* --- what is looked up from now on */
 
 /* A symbol's value is one word: who looks it up meanwhile finds the one or the other. */
-static bool set_value(const struct object *o, ElfW(Sym) *s, const void *f)
+static bool set_value(const struct object *o, ElfW(Sym) * s, const void *f)
 {
 	int was = mt_object_protection(o, s);
 
@@ -106,7 +110,7 @@ static int show_ours(struct dl_phdr_info *info, size_t size, void *arg)
 	return 1;
 }
 
-static void hide(void *arg, ElfW(Sym) *s)
+static void hide(void *arg, ElfW(Sym) * s)
 {
 	const struct naming *n = arg;
 
@@ -135,7 +139,7 @@ static int hide_ours(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /* Another version of the name may be another function: it stays. */
-static void name_symbol(void *arg, ElfW(Sym) *s)
+static void name_symbol(void *arg, ElfW(Sym) * s)
 {
 	const struct naming *n = arg;
 	struct work *w = n->w;
@@ -152,7 +156,8 @@ static void name_object(struct work *w)
 {
 	for (size_t i = 0; i < w->count; i++) {
 		struct naming n = { w, i };
-		if (mt_object_holds(w->o, w->list[i].real) && !(w->but && !strcmp(w->list[i].name, w->but)))
+		if (mt_object_holds(w->o, w->list[i].real) &&
+		    !(w->but && !strcmp(w->list[i].name, w->but)))
 			mt_object_each_symbol(w->o, w->list[i].name, name_symbol, &n);
 	}
 }
@@ -165,7 +170,8 @@ static bool bind_slot(const struct object *o, void **slot, void *from, void *to)
 
 	if (fixed && !protect(slot, sizeof(*slot), PROT_READ | PROT_WRITE))
 		return false;
-	/* The loader may bind a lazy one just now: to the same hook, or the program sets it: then it is the program's. */
+	/* The loader may bind a lazy one just now: to the same hook, or the program sets it: then
+	 * it is the program's. */
 	__atomic_compare_exchange_n(slot, &from, to, false, __ATOMIC_ACQ_REL, __ATOMIC_RELAXED);
 	if (fixed)
 		protect(slot, sizeof(*slot), PROT_READ);
@@ -191,7 +197,8 @@ static void bind_if(void *arg, const char *name, void **slot)
 	void *is = __atomic_load_n(slot, __ATOMIC_RELAXED);
 
 	for (size_t i = 0; i < w->count; i++) {
-		if (is != from_of(w, i) || strcmp(name, w->list[i].name) || (w->but && !strcmp(name, w->but)) ||
+		if (is != from_of(w, i) || strcmp(name, w->list[i].name) ||
+		    (w->but && !strcmp(name, w->but)) ||
 		    (w->allocating && !mt_rebind_allocates(name)))
 			continue;
 		if (bind_slot(w->o, slot, is, to_of(w, i)))
@@ -235,7 +242,8 @@ static void each_listed(struct work *w, void (*visit)(struct work *w))
 	dl_iterate_phdr(visit_listed, w);
 }
 
-/* The program that we are a part of defines the real functions itself, if any: its names for them lead to us. */
+/* The program that we are a part of defines the real functions itself, if any: its names for them
+ * lead to us. */
 static int name_program(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct work *w = arg;
@@ -277,8 +285,9 @@ struct rebound mt_rebind_in(const struct rebind *list, size_t count)
 
 bool mt_rebind_allocates(const char *name)
 {
-	static const char *const names[] = { "malloc", "calloc", "posix_memalign", "aligned_alloc",
-					     "memalign", "valloc", "pvalloc", "mallocx" };
+	static const char *const names[] = { "malloc",        "calloc",   "posix_memalign",
+					     "aligned_alloc", "memalign", "valloc",
+					     "pvalloc",       "mallocx" };
 
 	if (!strncmp(name, "_Zn", 3))
 		return true;
@@ -292,7 +301,9 @@ bool mt_rebind_allocates(const char *name)
 void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out)
 {
 	struct object calls = *o;
-	struct work w = { .list = list, .count = count, .o = &calls, .out = out, .allocating = true };
+	struct work w = {
+		.list = list, .count = count, .o = &calls, .out = out, .allocating = true
+	};
 
 	calls.table[TABLE_RELA] = calls.table[TABLE_REL] = calls.table[TABLE_PACKED] = NULL;
 	mt_object_each_slot(&calls, bind_if, &w);
@@ -304,11 +315,14 @@ static void each_module(struct work *w, void (*visit)(struct work *w))
 	for (uint32_t id = 0; id < mt_maps_count(); id++) {
 		const struct module *m = mt_maps_module(id);
 		struct object o;
-		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_GONE | MTW_MODULE_AGENT | MTW_MODULE_VDSO))
+		if (!m || atomic_load(&m->xflags) &
+				  (MTW_MODULE_GONE | MTW_MODULE_AGENT | MTW_MODULE_VDSO))
 			continue;
 		w->o = &o;
 		w->was_hooked = atomic_load(&m->xflags) & MTW_MODULE_HOOKED;
-		if (m->headers && mt_object_read_headers(&o, m->bias, m->headers, m->header_count) && !is_spared(w))
+		if (m->headers &&
+		    mt_object_read_headers(&o, m->bias, m->headers, m->header_count) &&
+		    !is_spared(w))
 			visit(w);
 	}
 }
@@ -334,8 +348,8 @@ static void note_each_slot(struct work *w)
 }
 
 /*
- * dlclose itself: from the first slot on that is restored, unloads wait for nobody. So all are found first, and then
- * written in one go, those of the program at the very end.
+ * dlclose itself: from the first slot on that is restored, unloads wait for nobody. So all are
+ * found first, and then written in one go, those of the program at the very end.
  */
 static void bind_last(struct work *w)
 {
@@ -359,10 +373,12 @@ struct rebound mt_rebind_out(const struct rebind *list, size_t count)
 
 	mt_maps_refresh();
 	for (uint32_t id = 0; !w.program && id < mt_maps_count(); id++)
-		if (mt_maps_module(id) && atomic_load(&mt_maps_module(id)->xflags) & MTW_MODULE_MAIN)
+		if (mt_maps_module(id) &&
+		    atomic_load(&mt_maps_module(id)->xflags) & MTW_MODULE_MAIN)
 			w.program = mt_maps_module(id);
 	each_module(&w, name_object);
-	/* A load that is under way has looked its names up before, and is not in the list yet: it ends soon. */
+	/* A load that is under way has looked its names up before, and is not in the list yet: it
+	 * ends soon. */
 	for (int i = 0; i < LOAD_TRIES && !mt_maps_whole(); i++)
 		mt_prim_sleep(500000);
 	mt_maps_refresh();

@@ -18,27 +18,31 @@ struct rebind {
 
 /* What a walk did. */
 struct rebound {
-	uint32_t slots, names;  /* that changed their address */
-	uint32_t refused;       /* that could not be written: mprotect fails */
-	uint32_t changed;       /* out: that somebody else has written since; left */
+	uint32_t slots, names; /* that changed their address */
+	uint32_t refused;      /* that could not be written: mprotect fails */
+	uint32_t changed;      /* out: that somebody else has written since; left */
 };
 
-/* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it is. */
+/* Preloaded, once, from init: list[0].real tells whose they are, and that object is left as it is.
+ */
 void mt_rebind(const struct rebind *list, size_t count);
 /*
- * Preloaded: from now on no lookup finds these names in the agent, whose symbols get the value 0 (hooks/jemalloc_names.c). Not for
- * Android's loader, which would take them for its base address.
+ * Preloaded: from now on no lookup finds these names in the agent, whose symbols get the value 0
+ * (hooks/jemalloc_names.c). Not for Android's loader, which would take them for its base address.
  */
 void mt_rebind_hide(const struct rebind *list, size_t count);
-/* Attached: every object of the agent's namespace. On a thread of the target, which may take the loader's lock. */
+/* Attached: every object of the agent's namespace. On a thread of the target, which may take the
+ * loader's lock. */
 struct rebound mt_rebind_in(const struct rebind *list, size_t count);
 /*
- * Attached: calls of allocating functions by one object that was walked before (those that free or resize stay hooked), to
- * the real functions (out) or to the hooks. Server; no library may be unloaded meanwhile.
+ * Attached: calls of allocating functions by one object that was walked before (those that free or
+ * resize stay hooked), to the real functions (out) or to the hooks. Server; no library may be
+ * unloaded meanwhile.
  */
 void mt_rebind_calls(const struct object *o, const struct rebind *list, size_t count, bool out);
 bool mt_rebind_allocates(const char *name); /* gives a new block, and takes none */
-/* Detached: what mt_rebind_in() did, and what the loader did since. Server; no library may be unloaded meanwhile. */
+/* Detached: what mt_rebind_in() did, and what the loader did since. Server; no library may be
+ * unloaded meanwhile. */
 struct rebound mt_rebind_out(const struct rebind *list, size_t count);
 
 #pragma GCC visibility pop

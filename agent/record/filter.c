@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * filter.c - sampling, weights, and the change from one filter to the next. record/filter.h has the design.
+ * filter.c - sampling, weights, and the change from one filter to the next. record/filter.h has the
+ * design.
  *
  * Numbers are fixed point: e^-x by its series for small x, by squaring for others; logarithms by
  * squaring, one bit a step. Only blocks that are recorded come here.
@@ -26,7 +27,7 @@ static uint32_t period_count = 1; /* written by one thread at a time: start-up, 
 static struct rate {
 	uint64_t bytes;
 	slot_id slot; /* the root's: where blocks go when no slot is left for their stack */
-} rates[RATES];   /* 0 = exact */
+} rates[RATES];       /* 0 = exact */
 static uint32_t rate_count = 1;
 
 /* (node, epoch, rate) -> slot, for weighed blocks: an exact one is one load away from its node. */
@@ -54,7 +55,9 @@ static uint64_t mix(uint64_t v)
 
 static uint32_t hash_key(const struct key *k)
 {
-	return (uint32_t)(mix(((uint64_t)k->node << 32 | k->rate) ^ k->epoch * 0x9e3779b97f4a7c15u) >> 32);
+	return (uint32_t)(mix(((uint64_t)k->node << 32 | k->rate) ^
+			      k->epoch * 0x9e3779b97f4a7c15u) >>
+			  32);
 }
 
 static uint32_t item_hash(const void *item)
@@ -103,7 +106,8 @@ static uint64_t draw(struct filtering *f)
 /* The thread meets this period for the first time: what it counted down was another's distance. */
 MT_COLD void mt_filter_renew(struct filtering *f, uint32_t on)
 {
-	if (!f->random) /* one state, one sequence: addresses and the clock tell threads and runs apart */
+	if (!f->random) /* one state, one sequence: addresses and the clock tell threads and runs
+			   apart */
 		f->random = mix((uintptr_t)f ^ mt_prim_now_ns()) | 1;
 	if (f->on == on)
 		return;
@@ -181,11 +185,13 @@ uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction)
 	return ONE / p;
 }
 
-struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node, size_t size)
+struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
+			       size_t size)
 {
 	struct key key = { node, p->rate, atomic_load_explicit(&mt_epoch, memory_order_relaxed) };
 	uint32_t id = set_intern(&items, &item_kind, hash_key(&key), &key), fraction;
-	struct weighed w = { .slot = id ? ((struct item *)set_item(&items, &item_kind, id))->slot : 0 };
+	struct weighed w = { .slot = id ? ((struct item *)set_item(&items, &item_kind, id))->slot
+					: 0 };
 
 	if (unlikely(!w.slot)) {
 		mt_record_loss(MTW_LOSS_SLOTS, size);
@@ -288,7 +294,8 @@ const char *mt_filter_update(void)
 		return wrong;
 	want.rate = rate_number(want.sample);
 	uint32_t on = (c->min_size || c->max_size ? FILTER_SIZE : 0) |
-		      (want.sample ? FILTER_SAMPLE : 0) | (want.owners || want.merge ? FILTER_STACK : 0);
+		      (want.sample ? FILTER_SAMPLE : 0) |
+		      (want.owners || want.merge ? FILTER_STACK : 0);
 	uint32_t number = on ? period_number(&want) : 0;
 	if (want.rate == RATES || (on && !number))
 		return "is one change of filters too many for this session";
@@ -296,6 +303,7 @@ const char *mt_filter_update(void)
 		atomic_store(&mt_filter_ever, 1);
 	if (!want.sample)
 		mt_live_dense();
-	atomic_store_explicit(&mt_filter_on, on ? number << FILTER_SHIFT | on : 0, memory_order_release);
+	atomic_store_explicit(&mt_filter_on, on ? number << FILTER_SHIFT | on : 0,
+			      memory_order_release);
 	return NULL;
 }

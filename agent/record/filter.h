@@ -2,44 +2,47 @@
  *
  * filter.h - which blocks are recorded, and for how many each of them stands.
  *
- * No filter is on: mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens. mt_record_free()
- * tests nothing: see "free" below.
+ * No filter is on: mt_filter_on is 0, mt_record_alloc() tests it, and nothing else happens.
+ * mt_record_free() tests nothing: see "free" below.
  *
  * WHAT IS LEFT OUT has no entry in the live map and is in no counter. Its free finds nothing and is
  * passed on; once any filter was on (mt_filter_ever) a free of an unknown block is no loss.
  *
  *   min_size, max_size   by the size that was asked for
- *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a block
- *                        is recorded when one of its bytes is. A thread draws the distance to its next
- *                        hit (exponential, mean R) and counts down: one subtraction, one compare.
- *   libs, exclude        by the owner of the stack: here the innermost module that is neither the agent,
- *                        the C library nor the C++ runtime, as in HISTORY. (Viewers know names of
- *                        functions, too, and look through g_malloc and its like.)
- *   merge=N              nothing is left out, but stacks are cut behind their N outermost frames. (depth=
- *                        cuts the outermost ones: the walk just ends earlier, which costs nothing.)
+ *   sample=R             Poisson sampling by bytes: each byte is hit with probability 1/R, and a
+ * block is recorded when one of its bytes is. A thread draws the distance to its next hit
+ * (exponential, mean R) and counts down: one subtraction, one compare. libs, exclude        by the
+ * owner of the stack: here the innermost module that is neither the agent, the C library nor the
+ * C++ runtime, as in HISTORY. (Viewers know names of functions, too, and look through g_malloc and
+ * its like.) merge=N              nothing is left out, but stacks are cut behind their N outermost
+ * frames. (depth= cuts the outermost ones: the walk just ends earlier, which costs nothing.)
  *
- * WEIGHTS. A block of s bytes (1 for those of 0) is hit with probability p = 1 - exp(-s/R), so each that is hit
- * stands for 1/p blocks of s bytes. Counters are whole numbers: it is counted as n blocks and n * s bytes, where
- * n is floor(1/p), or one more with the probability of the fraction. The mean of n is 1/p exactly, therefore
- *     E(blocks counted) = blocks allocated,  E(bytes counted) = bytes allocated
- * and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding, in blocks squared (f: the
- * fraction). 1/p is computed in whole numbers alone, a function of (s, R): rounding modes and libm's versions
- * have no say, and the free of a block finds the very n that its allocation was counted with. Which way it was
- * rounded is one bit in the entry of the live map (SLOT_UP).
+ * WEIGHTS. A block of s bytes (1 for those of 0) is hit with probability p = 1 - exp(-s/R), so each
+ * that is hit stands for 1/p blocks of s bytes. Counters are whole numbers: it is counted as n
+ * blocks and n * s bytes, where n is floor(1/p), or one more with the probability of the fraction.
+ * The mean of n is 1/p exactly, therefore E(blocks counted) = blocks allocated,  E(bytes counted) =
+ * bytes allocated and the variance of one block's share is (1-p)/p, and p f (1-f) for the rounding,
+ * in blocks squared (f: the fraction). 1/p is computed in whole numbers alone, a function of (s,
+ * R): rounding modes and libm's versions have no say, and the free of a block finds the very n that
+ * its allocation was counted with. Which way it was rounded is one bit in the entry of the live map
+ * (SLOT_UP).
  *
- * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so that every slot holds either exact
- * figures or estimates with one R. A switch changes what is done with the blocks to come. Those that are there
- * keep their slot, and with it their weight: nothing is lost or invented, live = allocated - freed to the block, and
- * when everything is freed live is 0.
+ * SLOTS. Weighed blocks are booked to slots of their own, (node, epoch, R), so that every slot
+ * holds either exact figures or estimates with one R. A switch changes what is done with the blocks
+ * to come. Those that are there keep their slot, and with it their weight: nothing is lost or
+ * invented, live = allocated - freed to the block, and when everything is freed live is 0.
  *
- * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under such a
- * number, so mt_record_free() takes it for a slot that is new to the thread and leaves its usual path, without a
- * test of its own. The free of a block that was left out asks record/live_sampled.h, while that knows, else the live map.
+ * FREE. The entry of a weighed block has SLOT_WEIGHED set in its slot. No thread has counters under
+ * such a number, so mt_record_free() takes it for a slot that is new to the thread and leaves its
+ * usual path, without a test of its own. The free of a block that was left out asks
+ * record/live_sampled.h, while that knows, else the live map.
  *
- * A thread reads mt_filter_on once for each block: number of a period and kinds of filter. Periods do not change
- * once they are published, so it decides and books by the same one, whatever is switched meanwhile.
+ * A thread reads mt_filter_on once for each block: number of a period and kinds of filter. Periods
+ * do not change once they are published, so it decides and books by the same one, whatever is
+ * switched meanwhile.
  *
- * Who calls: record/record.c, in the target's threads; mt_filter_update(): base/conf.c and the server's commands.
+ * Who calls: record/record.c, in the target's threads; mt_filter_update(): base/conf.c and the
+ * server's commands.
  */
 #ifndef MT_FILTER_H
 #define MT_FILTER_H
@@ -48,7 +51,7 @@
 
 #define FILTER_SIZE 1u
 #define FILTER_SAMPLE 2u
-#define FILTER_STACK 4u   /* libs, exclude, merge: the stack decides */
+#define FILTER_STACK 4u /* libs, exclude, merge: the stack decides */
 #define FILTER_SHIFT 3
 #define FILTER_TIMED 1024u /* one event in so many is timed */
 
@@ -56,35 +59,38 @@ struct owners; /* record/filter_owner.c: what libs= and exclude= say of each mod
 
 struct period {
 	uint64_t min_size, max_size, sample, merge;
-	uint32_t rate;            /* number of `sample` among the rates */
-	struct owners *owners;    /* NULL = any */
+	uint32_t rate;         /* number of `sample` among the rates */
+	struct owners *owners; /* NULL = any */
 };
 
 /* What a block that is recorded by sampling is booked as. */
 struct weighed {
-	slot_id slot;             /* where it is counted */
-	slot_id entry;            /* what its entry in the live map says */
+	slot_id slot;  /* where it is counted */
+	slot_id entry; /* what its entry in the live map says */
 	uint64_t blocks;
 };
 
 #pragma GCC visibility push(hidden)
-extern _Atomic uint32_t mt_filter_on;   /* 0, or the period's number << FILTER_SHIFT | FILTER_... */
+extern _Atomic uint32_t mt_filter_on; /* 0, or the period's number << FILTER_SHIFT | FILTER_... */
 extern _Atomic uint32_t mt_filter_ever;
 extern struct period mt_filter_period[];
 
-void mt_filter_renew(struct filtering *f, uint32_t on);       /* f->on is `on`; draws if it was another */
+void mt_filter_renew(struct filtering *f, uint32_t on); /* f->on is `on`; draws if it was another */
 void mt_filter_draw(struct filtering *f, const struct period *p); /* after a hit */
-int64_t mt_filter_gap(struct filtering *f, uint64_t rate);    /* bytes to the next sample, at least 1 */
+int64_t mt_filter_gap(struct filtering *f,
+		      uint64_t rate); /* bytes to the next sample, at least 1 */
 /* 1/p of a block of `size` bytes: whole blocks, and the rest in 2^-32. */
 uint64_t mt_filter_blocks(size_t size, uint64_t rate, uint32_t *fraction);
 /* False: this stack is not wanted. It may be cut: *node is what is to be booked. */
 bool mt_filter_stack(const struct period *p, node_id *node);
-struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node, size_t size);
+struct weighed mt_filter_weigh(struct filtering *f, const struct period *p, node_id node,
+			       size_t size);
 
 /* record/filter_owner.c */
 struct owners *mt_filter_owners(const char *libs, const char *exclude, const char **wrong);
 bool mt_filter_owner_wanted(struct owners *o, node_id node);
-bool mt_filter_module_wanted(const struct module *m); /* false: what it allocates by its own calls is left out now */
+bool mt_filter_module_wanted(
+	const struct module *m); /* false: what it allocates by its own calls is left out now */
 #pragma GCC visibility pop
 
 /* What every allocation asks. */
@@ -101,8 +107,8 @@ MT_INLINE void filter_count(_Atomic uint64_t *x, uint64_t n)
 }
 
 /*
- * Is a block of this size left out, whatever its stack? f->on is `on`: see mt_filter_renew(). When it is not,
- * and `on` says FILTER_SAMPLE, it was hit: mt_filter_draw() is to follow.
+ * Is a block of this size left out, whatever its stack? f->on is `on`: see mt_filter_renew(). When
+ * it is not, and `on` says FILTER_SAMPLE, it was hit: mt_filter_draw() is to follow.
  */
 MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 {
@@ -113,7 +119,8 @@ MT_INLINE bool filter_skips(struct filtering *f, uint32_t on, size_t size)
 	}
 	if (!(on & FILTER_SAMPLE))
 		return false;
-	int64_t left = atomic_load_explicit(&f->xleft, memory_order_relaxed) - (int64_t)(size + !size);
+	int64_t left =
+		atomic_load_explicit(&f->xleft, memory_order_relaxed) - (int64_t)(size + !size);
 	atomic_store_explicit(&f->xleft, left, memory_order_relaxed);
 	return likely(left > 0);
 }

@@ -5,8 +5,8 @@
  * The owner of a stack is its innermost module that is neither the agent, the C library nor the C++
  * runtime; its name is the last part of its path (the program itself may also be named as it was
  * called), "[unknown]" when there is none. What the
- * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two or
- * three nodes up to its owner.
+ * expressions say of a module is looked up once and kept, a byte each: a stack then costs the two
+ * or three nodes up to its owner.
  */
 #include "record/filter.h"
 #include "base/regex.h"
@@ -32,7 +32,8 @@ static bool is_owner(const struct module *m)
 {
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
 
-	return flags & MTW_MODULE_MAIN || !(flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX));
+	return flags & MTW_MODULE_MAIN ||
+	       !(flags & (MTW_MODULE_AGENT | MTW_MODULE_LIBC | MTW_MODULE_CXX));
 }
 
 static uint32_t owner_of(node_id node)
@@ -40,8 +41,9 @@ static uint32_t owner_of(node_id node)
 	while (node) {
 		const struct node *n = mt_stacks_node(node);
 		const struct code *c = mt_stacks_code_at(n->code);
-		const struct module *m = c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL ?
-						 mt_maps_module(c->module) : NULL;
+		const struct module *m = c->kind == MTW_NODE_CODE || c->kind == MTW_NODE_SIGNAL
+						 ? mt_maps_module(c->module)
+						 : NULL;
 		if (m && is_owner(m))
 			return m->id;
 		node = n->parent;
@@ -70,8 +72,9 @@ static const char *called(uint32_t module, const char *name)
 {
 	const struct module *m = module == UNKNOWN ? NULL : mt_maps_module(module);
 
-	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN ?
-		       mt_state_program() : name;
+	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_MAIN
+		       ? mt_state_program()
+		       : name;
 }
 
 static bool is_wanted(struct owners *o, uint32_t owner)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * guard.h - the guard that is set while a thread is inside the agent: record/record.c says what it is for.
+ * guard.h - the guard that is set while a thread is inside the agent: record/record.c says what it
+ * is for.
  */
 #ifndef MT_RECORD_GUARD_H
 #define MT_RECORD_GUARD_H
@@ -13,8 +14,8 @@ bool mt_record_nested(const struct thread *t, uintptr_t sp);
 #pragma GCC visibility pop
 
 /*
- * The state to count in: t itself, or the shared one when t is in the middle of something. NULL: its session is
- * over, the event came late.
+ * The state to count in: t itself, or the shared one when t is in the middle of something. NULL:
+ * its session is over, the event came late.
  */
 MT_INLINE struct thread *guard_in(struct thread *t, uintptr_t sp)
 {

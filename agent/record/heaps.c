@@ -2,25 +2,28 @@
  *
  * heaps.c - which block of which named heap lies where.
  *
- * Not in the live map: a heap's block may begin where a block of malloc does that it was cut from, lie at any
- * address and as close to the next as it likes, and need not be memory at all (a handle). So these are found
- * by hash: a fixed table of lists, in which neighbours in memory are neighbours in the table, so that small heaps
- * touch few of its pages, and what lies in a range of addresses is found by going through that range.
+ * Not in the live map: a heap's block may begin where a block of malloc does that it was cut from,
+ * lie at any address and as close to the next as it likes, and need not be memory at all (a
+ * handle). So these are found by hash: a fixed table of lists, in which neighbours in memory are
+ * neighbours in the table, so that small heaps touch few of its pages, and what lies in a range of
+ * addresses is found by going through that range.
  *
- * A list only grows, and there are no more cells in it than were alive in it at once: a cell whose block is gone is
- * used again for whatever block the list gets next. A cell's meta word says whose it is:
+ * A list only grows, and there are no more cells in it than were alive in it at once: a cell whose
+ * block is gone is used again for whatever block the list gets next. A cell's meta word says whose
+ * it is:
  *
  *   slot 24 | tick 16 | thread 14 | uses 10     slot != 0: a block
  *         0 |       1 |         0 | uses 10     claimed: somebody fills it or takes it out
  *         0 |       0 |         0 | uses 10     nobody's
  *
- * It changes by compare-and-swap, and the count of uses tells a block from one that was here a moment ago. No lock, no
- * waiting: a report may come from a signal handler, or from a child that was forked in the middle of one (a
- * claimed cell of the parent's other threads is lost then). Two threads that report the same address at the same time
- * may both be counted; no allocator gives one address out twice.
+ * It changes by compare-and-swap, and the count of uses tells a block from one that was here a
+ * moment ago. No lock, no waiting: a report may come from a signal handler, or from a child that
+ * was forked in the middle of one (a claimed cell of the parent's other threads is lost then). Two
+ * threads that report the same address at the same time may both be counted; no allocator gives one
+ * address out twice.
  *
- * A heap's name is a module without a file, and the innermost frame of all of its stacks: so it is the owner of
- * its blocks wherever there are owners.
+ * A heap's name is a module without a file, and the innermost frame of all of its stacks: so it is
+ * the owner of its blocks wherever there are owners.
  */
 #include "record/heaps.h"
 #include "record/live_fast.h"
@@ -44,7 +47,7 @@
 #define SIZE_MASK ((UINT64_C(1) << HEAP_SHIFT) - 1)
 
 struct cell {
-	struct cell *next;       /* immutable once linked */
+	struct cell *next; /* immutable once linked */
 	_Atomic uintptr_t xkey;
 	_Atomic uint64_t xwhat;
 	_Atomic uint64_t xmeta;
@@ -52,7 +55,7 @@ struct cell {
 
 struct chunk {
 	struct chunk *next;
-	_Atomic size_t xused;    /* cells; may pass how many there are */
+	_Atomic size_t xused; /* cells; may pass how many there are */
 	struct cell cell[];
 };
 #define CHUNK_CELLS ((CHUNK_BYTES - sizeof(struct chunk)) / sizeof(struct cell))
@@ -78,7 +81,8 @@ static void call(struct named *n, const char *name)
 
 	memcpy(n->name, PREFIX, sizeof(PREFIX));
 	for (size_t i = 0; i < len; i++)
-		n->name[sizeof(PREFIX) - 1 + i] = (unsigned char)name[i] < ' ' || name[i] == '/' ? '_' : name[i];
+		n->name[sizeof(PREFIX) - 1 + i] =
+			(unsigned char)name[i] < ' ' || name[i] == '/' ? '_' : name[i];
 }
 
 static struct named *new_named(const struct named *as)
@@ -100,7 +104,8 @@ static unsigned find_number(const char *name)
 	call(&as, name);
 	for (unsigned i = 1; i <= HEAPS_MAX; i++) {
 		struct named *n = atomic_load_explicit(&xnamed[i], memory_order_acquire);
-		if (!n && (fresh || (fresh = new_named(&as))) && atomic_compare_exchange_strong(&xnamed[i], &n, fresh))
+		if (!n && (fresh || (fresh = new_named(&as))) &&
+		    atomic_compare_exchange_strong(&xnamed[i], &n, fresh))
 			n = fresh;
 		if (!n)
 			return 0;
@@ -186,7 +191,8 @@ static struct cell *new_cell(list *at)
 	struct chunk *chunk = atomic_load_explicit(&xchunks, memory_order_acquire);
 
 	for (;;) {
-		size_t i = chunk ? atomic_fetch_add_explicit(&chunk->xused, 1, memory_order_relaxed) : CHUNK_CELLS;
+		size_t i = chunk ? atomic_fetch_add_explicit(&chunk->xused, 1, memory_order_relaxed)
+				 : CHUNK_CELLS;
 		if (i >= CHUNK_CELLS) {
 			chunk = add_chunk(chunk);
 			if (!chunk)
@@ -196,14 +202,17 @@ static struct cell *new_cell(list *at)
 		struct cell *c = &chunk->cell[i];
 		atomic_store_explicit(&c->xmeta, CLAIMED, memory_order_relaxed);
 		c->next = atomic_load_explicit(at, memory_order_relaxed);
-		while (!atomic_compare_exchange_weak_explicit(at, &c->next, c, memory_order_release, memory_order_relaxed))
+		while (!atomic_compare_exchange_weak_explicit(at, &c->next, c, memory_order_release,
+							      memory_order_relaxed))
 			;
 		return c;
 	}
 }
 
-/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just changes. */
-MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap, struct block *b)
+/* What stands in a cell, read between two looks at its meta word. False: nothing, or it just
+ * changes. */
+MT_INLINE bool read_cell(struct cell *c, uint64_t *meta, uintptr_t *key, unsigned *heap,
+			 struct block *b)
 {
 	*meta = atomic_load_explicit(&c->xmeta, memory_order_acquire);
 	if (!is_block(*meta))
@@ -247,7 +256,8 @@ struct cell *mt_heaps_claim(unsigned heap, uintptr_t key, struct block *twice)
 		}
 	}
 	uint64_t was = free ? atomic_load_explicit(&free->xmeta, memory_order_relaxed) : CLAIMED;
-	if (likely(is_free(was)) && atomic_compare_exchange_strong(&free->xmeta, &was, was | CLAIMED))
+	if (likely(is_free(was)) &&
+	    atomic_compare_exchange_strong(&free->xmeta, &was, was | CLAIMED))
 		return free;
 	return new_cell(at);
 }
@@ -268,7 +278,8 @@ void mt_heaps_put(struct cell *c, unsigned heap, uintptr_t key, const struct blo
 		size = SIZE_MASK;
 	atomic_store_explicit(&c->xkey, key, memory_order_relaxed);
 	atomic_store_explicit(&c->xwhat, (uint64_t)heap << HEAP_SHIFT | size, memory_order_relaxed);
-	atomic_store_explicit(&c->xmeta, pack_small(0, b->slot, b->tick, b->thread) | uses, memory_order_release);
+	atomic_store_explicit(&c->xmeta, pack_small(0, b->slot, b->tick, b->thread) | uses,
+			      memory_order_release);
 	if (heap == HEAP_BACKING)
 		atomic_store_explicit(&mt_heaps_backed, true, memory_order_relaxed);
 }
@@ -283,7 +294,8 @@ MT_INLINE bool other(unsigned heap, unsigned than)
 	return heap != than && heap != HEAP_BACKING;
 }
 
-MT_INLINE struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsigned than), unsigned than)
+MT_INLINE struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsigned than),
+			    unsigned than)
 {
 	struct block b, none = { 0, 0, 0, 0 };
 	unsigned heap;
@@ -291,7 +303,8 @@ MT_INLINE struct block take(uintptr_t wanted, bool (*is_it)(unsigned heap, unsig
 	uint64_t meta;
 
 	for (struct cell *c = first(wanted); c; c = c->next)
-		if (read_cell(c, &meta, &key, &heap, &b) && key == wanted && is_it(heap, than) && empty(c, meta))
+		if (read_cell(c, &meta, &key, &heap, &b) && key == wanted && is_it(heap, than) &&
+		    empty(c, meta))
 			return b;
 	return none;
 }
@@ -306,8 +319,8 @@ struct block mt_heaps_take_other(unsigned heap, uintptr_t key)
 	return take(key, other, heap);
 }
 
-void mt_heaps_take_range(unsigned wanted, uintptr_t start, size_t size, void (*taken)(void *arg, const struct block *b),
-			 void *arg)
+void mt_heaps_take_range(unsigned wanted, uintptr_t start, size_t size,
+			 void (*taken)(void *arg, const struct block *b), void *arg)
 {
 	uintptr_t last = start + size - 1;
 	size_t lists = size ? (last >> GRANULE_SHIFT) - (start >> GRANULE_SHIFT) + 1 : 0;
@@ -317,21 +330,24 @@ void mt_heaps_take_range(unsigned wanted, uintptr_t start, size_t size, void (*t
 		lists = TABLE;
 	for (size_t i = 0; table && i < lists; i++) {
 		list *at = list_of(table, start + (i << GRANULE_SHIFT));
-		struct cell *c = lists < TABLE ? atomic_load_explicit(at, memory_order_acquire)
-					       : atomic_load_explicit(&table[i], memory_order_acquire);
+		struct cell *c = lists < TABLE
+					 ? atomic_load_explicit(at, memory_order_acquire)
+					 : atomic_load_explicit(&table[i], memory_order_acquire);
 		struct block b;
 		unsigned heap;
 		uintptr_t key;
 		uint64_t meta;
 		for (; c; c = c->next)
-			if (read_cell(c, &meta, &key, &heap, &b) && heap == wanted && key - start < size && empty(c, meta))
+			if (read_cell(c, &meta, &key, &heap, &b) && heap == wanted &&
+			    key - start < size && empty(c, meta))
 				taken(arg, &b);
 	}
 }
 
 static void each_cell(void (*visit)(struct cell *c, void *arg), void *arg)
 {
-	for (struct chunk *k = atomic_load_explicit(&xchunks, memory_order_acquire); k; k = k->next) {
+	for (struct chunk *k = atomic_load_explicit(&xchunks, memory_order_acquire); k;
+	     k = k->next) {
 		size_t used = atomic_load_explicit(&k->xused, memory_order_relaxed);
 		for (size_t i = 0; i < used && i < CHUNK_CELLS; i++)
 			visit(&k->cell[i], arg);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * heaps.h - named heaps: what programs report of allocators of their own (memtop/memtop.h). record/heaps.c has the design.
+ * heaps.h - named heaps: what programs report of allocators of their own (memtop/memtop.h).
+ * record/heaps.c has the design.
  */
 #ifndef MT_HEAPS_H
 #define MT_HEAPS_H
@@ -16,11 +17,11 @@ struct cell;
 
 /* Its number, 1 and up, made at first; 0: no more of them, or no memory. */
 unsigned mt_heaps_number(struct memtop_heap *heap);
-code_id mt_heaps_code(unsigned number);             /* the frame that stands for it; 0 = none */
+code_id mt_heaps_code(unsigned number); /* the frame that stands for it; 0 = none */
 
 /*
- * Room for a block, nobody else's until it is put or given up. NULL: no memory. twice: what the heap has there already,
- * taken out; slot 0 = nothing.
+ * Room for a block, nobody else's until it is put or given up. NULL: no memory. twice: what the
+ * heap has there already, taken out; slot 0 = nothing.
  */
 struct cell *mt_heaps_claim(unsigned heap, uintptr_t key, struct block *twice);
 void mt_heaps_give_up(struct cell *c);
@@ -29,15 +30,17 @@ struct block mt_heaps_take(unsigned heap, uintptr_t key); /* slot 0: it has none
 /* One of another heap but `heap` at that address. */
 struct block mt_heaps_take_other(unsigned heap, uintptr_t key);
 /* Each of the heap's that begins in [start, start + size). */
-void mt_heaps_take_range(unsigned heap, uintptr_t start, size_t size, void (*taken)(void *arg, const struct block *b),
-			 void *arg);
-void mt_heaps_scan(void (*visit)(void *arg, uintptr_t key, const struct block *b), void *arg); /* server thread */
-void mt_heaps_restart(void);                        /* nothing is alive; nobody reports */
+void mt_heaps_take_range(unsigned heap, uintptr_t start, size_t size,
+			 void (*taken)(void *arg, const struct block *b), void *arg);
+void mt_heaps_scan(void (*visit)(void *arg, uintptr_t key, const struct block *b),
+		   void *arg); /* server thread */
+void mt_heaps_restart(void);   /* nothing is alive; nobody reports */
 
-extern _Atomic bool mt_heaps_backed;                /* some block was declared to back a heap */
+extern _Atomic bool mt_heaps_backed; /* some block was declared to back a heap */
 #pragma GCC visibility pop
 
-/* A free of what nobody knows: a heap's memory, which does not count itself? Then it is forgotten. */
+/* A free of what nobody knows: a heap's memory, which does not count itself? Then it is forgotten.
+ */
 MT_INLINE bool heaps_forget_backing(const void *p)
 {
 	return unlikely(atomic_load_explicit(&mt_heaps_backed, memory_order_relaxed)) &&

@@ -5,9 +5,9 @@
  * The address is the key. The address space is cut into regions of 64 MiB; two root arrays have one
  * word per region, and each leaf one entry per granule, so that a lookup is two loads and a change
  * one store. No lock, no resize, and the order of entries is that of the heap, so neighbours share
- * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root (32 on
- * AArch64), 16 for the small leaf of a region that is used (32 with granules of 16), 1 for its large
- * leaf, and pages only where blocks are.
+ * cache lines as their blocks do. Everything is reserved lazily: 16 MiB of addresses for a root (32
+ * on AArch64), 16 for the small leaf of a region that is used (32 with granules of 16), 1 for its
+ * large leaf, and pages only where blocks are.
  *
  *   small leaf  u64 per granule (32 bytes on glibc, 16 elsewhere): blocks below 1 KiB
  *   large leaf  {meta, size} per 1 KiB: blocks of 1 KiB and more. No two of them start in the same
@@ -22,18 +22,19 @@
  * is seen, and out before the real free; so one that malloc finds occupied was freed unseen.
  * The path that every small block takes is in record/live_fast.h.
  *
- * What was freed unseen is found where a block starts in its place. A small block that starts in the
- * first KiB of a large one can only be checked in the other map, which costs more than all the rest; so
- * that is done where such frees are to be expected: after the first one that was found, and from
- * the first library that is loaded with RTLD_DEEPBIND or into another namespace (mt_live_suspect).
- * Then live_small() finds nothing, and every block takes the path through this file.
- * A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
+ * What was freed unseen is found where a block starts in its place. A small block that starts in
+ * the first KiB of a large one can only be checked in the other map, which costs more than all the
+ * rest; so that is done where such frees are to be expected: after the first one that was found,
+ * and from the first library that is loaded with RTLD_DEEPBIND or into another namespace
+ * (mt_live_suspect). Then live_small() finds nothing, and every block takes the path through this
+ * file. A large entry's size is valid while its meta is not 0 (stored before, read after; the scan
  * reads meta twice).
  *
- * Pages of small leaves that nothing lies in any more are given back; record/live_trim.c has the scheme, and
- * why no entry is lost. For that moment a region is closed: live_small() finds nothing there, so
- * that who enters a block comes here, and puts it into the region's twin, a second leaf. There it stays
- * until it is taken out: who finds nothing in the leaf looks into the twin. An entry is in one of the two.
+ * Pages of small leaves that nothing lies in any more are given back; record/live_trim.c has the
+ * scheme, and why no entry is lost. For that moment a region is closed: live_small() finds nothing
+ * there, so that who enters a block comes here, and puts it into the region's twin, a second leaf.
+ * There it stays until it is taken out: who finds nothing in the leaf looks into the twin. An entry
+ * is in one of the two.
  */
 #include "record/filter.h"
 #include "record/live.h"
@@ -91,7 +92,8 @@ bool mt_live_init(unsigned granule_bytes)
 /* The leaves stay: a late free may still look at an entry, and write the 0 that is there. */
 void mt_live_restart(void)
 {
-	for (struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire); u; u = u->next)
+	for (struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire); u;
+	     u = u->next)
 		mt_prim_drop(u->leaf, leaf_bytes(u->kind));
 	mt_prim_drop(tick_start, TICKS * sizeof(*tick_start));
 	atomic_store(&mt_live_xtick, 0);
@@ -119,7 +121,8 @@ MT_INLINE struct shadow *shadow_of(uintptr_t addr)
 {
 	struct shadow *s = likely(!(addr & 8)) ? &mt_live_even : &mt_live_odd;
 
-	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) || address_beyond(addr)))
+	if (unlikely(!atomic_load_explicit(&s->xlarge, memory_order_acquire) ||
+		     address_beyond(addr)))
 		return NULL;
 	return s;
 }
@@ -135,7 +138,8 @@ MT_INLINE _Atomic uint64_t *small_at(const struct shadow *s, uintptr_t addr)
 {
 	uintptr_t leaf = leaf_at(&s->xsmall, addr);
 
-	return leaf ? (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t))
+	return leaf ? (_Atomic uint64_t *)(leaf +
+					   (addr >> mt_live_granule_shift) * sizeof(uint64_t))
 		    : NULL;
 }
 
@@ -164,10 +168,12 @@ static void remember(void *leaf, enum leaf_kind kind, size_t region)
 
 	if (!u)
 		return; /* the scan misses it: ages degrade, counters do not */
-	*u = (struct used){ .leaf = leaf, .region = region, .kind = kind, .empty = (uint64_t *)(u + 1) };
+	*u = (struct used){
+		.leaf = leaf, .region = region, .kind = kind, .empty = (uint64_t *)(u + 1)
+	};
 	u->next = atomic_load_explicit(&mt_live_used, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&mt_live_used, &u->next, u, memory_order_release,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(&mt_live_used, &u->next, u,
+						      memory_order_release, memory_order_relaxed))
 		;
 }
 
@@ -227,16 +233,19 @@ bool mt_live_make_twin(struct shadow *s, size_t region)
 {
 	if (!atomic_load(&s->xtwin) && !new_root(&s->xtwin))
 		return false;
-	return atomic_load(&s->xtwin[region]) || add_leaf(&s->xtwin[region], NULL, region, LEAF_TWIN);
+	return atomic_load(&s->xtwin[region]) ||
+	       add_leaf(&s->xtwin[region], NULL, region, LEAF_TWIN);
 }
 
 /* The entry in the twin; NULL where there is none. */
 static _Atomic uint64_t *twin_at(const struct shadow *s, uintptr_t addr)
 {
-	uintptr_t leaf = likely(!atomic_load_explicit(&s->xtwin, memory_order_acquire)) ? 0
-			 : leaf_at(&s->xtwin, addr);
+	uintptr_t leaf = likely(!atomic_load_explicit(&s->xtwin, memory_order_acquire))
+				 ? 0
+				 : leaf_at(&s->xtwin, addr);
 
-	return leaf ? (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t))
+	return leaf ? (_Atomic uint64_t *)(leaf +
+					   (addr >> mt_live_granule_shift) * sizeof(uint64_t))
 		    : NULL;
 }
 
@@ -284,7 +293,8 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	uint64_t stale_size = atomic_load_explicit(&l->xsize, memory_order_relaxed);
 
 	if (unlikely(stale))
-		stale = atomic_exchange(&l->xmeta, 0); /* never old meta, new size; see take_covering() */
+		stale = atomic_exchange(&l->xmeta,
+					0); /* never old meta, new size; see take_covering() */
 	atomic_store_explicit(&l->xsize, size, memory_order_relaxed);
 	atomic_store_explicit(&l->xmeta, meta, memory_order_release);
 	if (unlikely(stale)) {
@@ -294,7 +304,8 @@ static bool enter_large(uintptr_t addr, size_t size, uint64_t meta, struct block
 	return take_stale(small_at(s, addr), old) || take_stale(twin_at(s, addr), old);
 }
 
-/* A large block reaches past its granule: a small one that starts there, and not before it, lies in it. */
+/* A large block reaches past its granule: a small one that starts there, and not before it, lies in
+ * it. */
 static bool take_covering(const struct shadow *s, uintptr_t addr, struct block *old)
 {
 	struct large *l = large_at(s, addr);
@@ -333,10 +344,12 @@ static bool enter_small(uintptr_t addr, uint64_t entry, struct block *old)
 }
 
 /* The guard of `t` is set; the shared one has none. */
-static bool enter_any(const struct thread *t, uintptr_t addr, const struct block *b, struct block *old)
+static bool enter_any(const struct thread *t, uintptr_t addr, const struct block *b,
+		      struct block *old)
 {
 	if (unlikely(b->size >= LARGE_MIN))
-		return enter_large(addr, b->size, pack_large(addr, b->slot, b->tick, b->thread), old);
+		return enter_large(addr, b->size, pack_large(addr, b->slot, b->tick, b->thread),
+				   old);
 	if (unlikely(t->shared))
 		atomic_fetch_add(&mt_live_unguarded, 1);
 	bool occupied = enter_small(addr, pack_small(b->size, b->slot, b->tick, b->thread), old);
@@ -457,7 +470,8 @@ bool mt_live_knows(const void *p)
 	return !live_few_none(p) && mt_live_peek(p, &b);
 }
 
-/* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there, and is 0. */
+/* The shortest way to a No: what most frees ask while blocks are sampled. live_small(p) was there,
+ * and is 0. */
 bool mt_live_knows_large(const void *p)
 {
 	uintptr_t addr = plain_address(p);
@@ -466,7 +480,8 @@ bool mt_live_knows_large(const void *p)
 
 	if (unlikely(meta) && (meta & 0x7f) == (addr & (LARGE_MIN - 1)) >> 3)
 		return true;
-	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed)) && mt_live_knows(p);
+	return unlikely(atomic_load_explicit(&mt_live_even.xtwin, memory_order_relaxed)) &&
+	       mt_live_knows(p);
 }
 
 typedef void (*block_visit)(void *arg, uintptr_t addr, const struct block *b);
@@ -486,10 +501,12 @@ static void scan_large(struct large *from, size_t n, uintptr_t addr, block_visit
 	}
 }
 
-static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_visit visit, void *arg)
+static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_visit visit,
+		       void *arg)
 {
 	for (size_t i = 0; i < n; i++) {
-		uint64_t v = atomic_load_explicit(&from[i], memory_order_acquire); /* live_put(): what its slot is */
+		uint64_t v = atomic_load_explicit(
+			&from[i], memory_order_acquire); /* live_put(): what its slot is */
 		if (!v)
 			continue;
 		struct block b = unpack_small(v);
@@ -497,7 +514,8 @@ static void scan_small(_Atomic uint64_t *from, size_t n, uintptr_t addr, block_v
 	}
 }
 
-/* Only pages that were written to: reading the others would give the program's process pages, too. */
+/* Only pages that were written to: reading the others would give the program's process pages, too.
+ */
 static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 {
 	static unsigned char touched[LEAF_PAGES_MAX];
@@ -512,10 +530,11 @@ static void scan_leaf(const struct used *u, block_visit visit, void *arg)
 		if (known && !touched[i])
 			continue;
 		if (u->kind == LEAF_LARGE)
-			scan_large((struct large *)at, larges, addr + (i * larges << LARGE_SHIFT), visit, arg);
+			scan_large((struct large *)at, larges, addr + (i * larges << LARGE_SHIFT),
+				   visit, arg);
 		else
-			scan_small((_Atomic uint64_t *)at, smalls, addr + (i * smalls << mt_live_granule_shift), visit,
-				   arg);
+			scan_small((_Atomic uint64_t *)at, smalls,
+				   addr + (i * smalls << mt_live_granule_shift), visit, arg);
 	}
 }
 

@@ -1,31 +1,35 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.h - the roots and leaves of the live map, for the two files that know them: record/live.c, which
- * has the design, and record/live_trim.c, which gives memory back.
+ * live.h - the roots and leaves of the live map, for the two files that know them: record/live.c,
+ * which has the design, and record/live_trim.c, which gives memory back.
  */
 #ifndef MT_LIVE_H
 #define MT_LIVE_H
 
 #include "record/live_fast.h"
 
-#define LEAF_PAGES_MAX ((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
+#define LEAF_PAGES_MAX                                                                             \
+	((sizeof(uint64_t) << (REGION_SHIFT - 3)) / 4096) /* of the smallest there are */
 
-/* One map: for even addresses, there from the start, or for odd ones, made for the first of them. */
+/* One map: for even addresses, there from the start, or for odd ones, made for the first of them.
+ */
 struct shadow {
 	region_leaf *_Atomic xsmall;
 	region_leaf *_Atomic xlarge;
-	region_leaf *_Atomic xtwin; /* small leaves for what came while its region was closed: record/live_trim.c */
+	region_leaf *_Atomic xtwin; /* small leaves for what came while its region was closed:
+				       record/live_trim.c */
 };
 
 enum leaf_kind { LEAF_EVEN, LEAF_ODD, LEAF_LARGE, LEAF_TWIN };
 
-/* Leaves in the order of their making: what a scan walks, instead of the roots. Immutable but `empty`. */
+/* Leaves in the order of their making: what a scan walks, instead of the roots. Immutable but
+ * `empty`. */
 struct used {
 	struct used *next;
 	void *leaf;
-	size_t region;         /* its index in the roots */
+	size_t region; /* its index in the roots */
 	enum leaf_kind kind;
-	uint64_t *empty;       /* record/live_trim.c's: a bit for each page of an even or odd leaf */
+	uint64_t *empty; /* record/live_trim.c's: a bit for each page of an even or odd leaf */
 };
 
 #pragma GCC visibility push(hidden)
@@ -36,11 +40,11 @@ extern region_leaf *_Atomic mt_live_open;
 extern const region_leaf *_Atomic mt_live_closed;
 extern _Atomic uint32_t mt_live_unguarded; /* that write entries, and no thread's guard says so */
 extern struct used *_Atomic mt_live_used;
-extern uint64_t mt_live_given_back;                  /* pages, since start; server thread */
+extern uint64_t mt_live_given_back; /* pages, since start; server thread */
 
-size_t mt_live_small_bytes(void);                    /* of a small leaf */
+size_t mt_live_small_bytes(void);                        /* of a small leaf */
 bool mt_live_make_twin(struct shadow *s, size_t region); /* has it one now? */
-void mt_live_give_back(uint64_t now_ns);             /* server thread, now and then */
+void mt_live_give_back(uint64_t now_ns);                 /* server thread, now and then */
 #pragma GCC visibility pop
 
 #endif

@@ -25,13 +25,15 @@ struct large {
 	_Atomic uint64_t xsize;
 };
 
-/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 = none. */
+/* A leaf by its region: where the entry of address 0 would lie in it, if it were as long; 0 = none.
+ */
 typedef _Atomic uintptr_t region_leaf;
 
 #pragma GCC visibility push(hidden)
-/* What live_small() looks into: the even map, or an empty one, so that record/live.c sees every block. */
+/* What live_small() looks into: the even map, or an empty one, so that record/live.c sees every
+ * block. */
 extern region_leaf *_Atomic mt_live_fast;
-extern unsigned mt_live_granule_shift;  /* set at start */
+extern unsigned mt_live_granule_shift; /* set at start */
 extern _Atomic uint32_t mt_live_xtick;
 #pragma GCC visibility pop
 
@@ -62,7 +64,8 @@ MT_INLINE struct block unpack_small(uint64_t e)
 	return b;
 }
 
-/* Where a small block at p has its entry; NULL: ask record/live.c. Only once mt_live_init() has run. */
+/* Where a small block at p has its entry; NULL: ask record/live.c. Only once mt_live_init() has
+ * run. */
 MT_INLINE _Atomic uint64_t *live_small(const void *p)
 {
 	uintptr_t addr = plain_address(p);
@@ -73,7 +76,8 @@ MT_INLINE _Atomic uint64_t *live_small(const void *p)
 	uintptr_t leaf = atomic_load_explicit(&root[addr >> REGION_SHIFT], memory_order_acquire);
 	if (unlikely(!leaf))
 		return NULL;
-	_Atomic uint64_t *e = (_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
+	_Atomic uint64_t *e =
+		(_Atomic uint64_t *)(leaf + (addr >> mt_live_granule_shift) * sizeof(uint64_t));
 	if (!e)
 		__builtin_unreachable(); /* so that callers test for NULL once */
 	return e;
@@ -87,8 +91,8 @@ MT_INLINE uint64_t live_mark(const struct thread *t, slot_id slot)
 }
 
 /*
- * An entry is as far from the processor as its block, and each second block's is not near. Asked for
- * before the stack is looked at, it is on its way meanwhile.
+ * An entry is as far from the processor as its block, and each second block's is not near. Asked
+ * for before the stack is looked at, it is on its way meanwhile.
  */
 MT_INLINE void live_expect(const _Atomic uint64_t *e)
 {

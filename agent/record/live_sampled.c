@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live_sampled.c - tables of how many recorded blocks start in each page. record/live_sampled.h has the design.
+ * live_sampled.c - tables of how many recorded blocks start in each page. record/live_sampled.h has
+ * the design.
  */
 #include "record/live_sampled.h"
 
@@ -37,7 +38,8 @@ static uintptr_t new_table(region_leaf *at, uintptr_t addr)
 	return base;
 }
 
-/* The byte of a page; NULL: nobody counts. With `make` its table is made, and without memory for it counting ends. */
+/* The byte of a page; NULL: nobody counts. With `make` its table is made, and without memory for it
+ * counting ends. */
 static _Atomic uint8_t *byte_of(uintptr_t addr, bool make)
 {
 	region_leaf *root = atomic_load_explicit(&mt_live_few, memory_order_acquire);
@@ -56,7 +58,8 @@ static void change(_Atomic uint8_t *byte, uint8_t by, uint8_t never)
 {
 	uint8_t n = byte ? atomic_load_explicit(byte, memory_order_relaxed) : STUCK;
 
-	while (n != STUCK && n != never && !atomic_compare_exchange_weak(byte, &n, (uint8_t)(n + by)))
+	while (n != STUCK && n != never &&
+	       !atomic_compare_exchange_weak(byte, &n, (uint8_t)(n + by)))
 		;
 }
 

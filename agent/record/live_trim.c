@@ -2,42 +2,44 @@
  *
  * live_trim.c - memory of the live map given back: pages of small leaves whose blocks are gone.
  *
- * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is alive than
- * was, the server looks at all leaves twice, a second apart, and returns the pages that held
- * nothing both times. What rose and fell between two ticks it does not see: so when much was freed it
- * looks now and then in any case, less often when it finds nothing. Nobody waits for it, and the usual paths of malloc and free have no
- * instruction for it. What could go wrong is one thing: a thread writes an entry after the server
- * has seen the page empty, and before it is gone.
+ * A page of entries covers 16 KiB of heap (8 where granules are of 16). When much less is alive
+ * than was, the server looks at all leaves twice, a second apart, and returns the pages that held
+ * nothing both times. What rose and fell between two ticks it does not see: so when much was freed
+ * it looks now and then in any case, less often when it finds nothing. Nobody waits for it, and the
+ * usual paths of malloc and free have no instruction for it. What could go wrong is one thing: a
+ * thread writes an entry after the server has seen the page empty, and before it is gone.
  *
  * So the region is closed meanwhile. In this order the server
  *   1. gives the region a twin leaf, says in mt_live_closed that it is closed, takes it from
  *      mt_live_open, and begins another era;
  *   2. has each thread of the process pass a memory barrier (membarrier);
- *   3. waits until it has seen each thread outside of the guard of record/record.c (busy_sp), and nobody
- *      write unguarded; not for long: then it opens the region again, and comes back at another tick;
+ *   3. waits until it has seen each thread outside of the guard of record/record.c (busy_sp), and
+ * nobody write unguarded; not for long: then it opens the region again, and comes back at another
+ * tick;
  *   4. looks at the page again: it is returned if it is empty still;
  *   5. opens the region.
  *
- * Why no entry is written into the leaf after 3. Each thread passes the barrier at some point of its
- * program: what it stored before is seen in 3, what it loads after is not older than 1. What it
- * was entering at its point is done when it was seen outside of its guard, and the rest goes elsewhere:
- *   - A slow writer (enter() in record/live.c) reads mt_live_closed with its guard set. If it does so after
- *     its point, it takes the twin. If before, the guard was set before, too.
- *   - The fast path (record_alloc) asks for the leaf first and sets its guard then, so it may hold a
- *     leaf that was open. But it books there only after it has read mt_era and found it to be that
- *     of the stack which it expects; else it asks again (book_any). If it reads mt_era before its
- *     point, its guard is seen. If after, it reads the new era; then the stack was renewed in
- *     the new era by an earlier event of this thread with the same stack pointer, so not by one of a
- *     signal handler within this event; so it asked for the leaf after that, and found none.
+ * Why no entry is written into the leaf after 3. Each thread passes the barrier at some point of
+ * its program: what it stored before is seen in 3, what it loads after is not older than 1. What it
+ * was entering at its point is done when it was seen outside of its guard, and the rest goes
+ * elsewhere:
+ *   - A slow writer (enter() in record/live.c) reads mt_live_closed with its guard set. If it does
+ * so after its point, it takes the twin. If before, the guard was set before, too.
+ *   - The fast path (record_alloc) asks for the leaf first and sets its guard then, so it may hold
+ * a leaf that was open. But it books there only after it has read mt_era and found it to be that of
+ * the stack which it expects; else it asks again (book_any). If it reads mt_era before its point,
+ * its guard is seen. If after, it reads the new era; then the stack was renewed in the new era by
+ * an earlier event of this thread with the same stack pointer, so not by one of a signal handler
+ * within this event; so it asked for the leaf after that, and found none.
  *   - A signal handler that allocates inside of an event finds the guard set, and leaves it so.
  *   - free() writes 0 only where it found its own block: to a page that is not empty until then.
  * A page that is dropped reads as 0, which is what it held. Nothing is ever unmapped, so that a
  * leaf's address stays good for whoever still has it.
  *
- * Where it fails it does nothing: no membarrier (Linux before 4.14), no pagemap, or a guard that was
- * left behind by a thread that never comes back. Large leaves are a sixty-fourth of the heap and are
- * kept; so are twins. A child that was forked in between finds the region closed, which is slower
- * and right, until its own server opens it.
+ * Where it fails it does nothing: no membarrier (Linux before 4.14), no pagemap, or a guard that
+ * was left behind by a thread that never comes back. Large leaves are a sixty-fourth of the heap
+ * and are kept; so are twins. A child that was forked in between finds the region closed, which is
+ * slower and right, until its own server opens it.
  *
  * Who calls: the server, by mt_live_advance(). All state here is its own.
  */
@@ -45,28 +47,28 @@
 
 #include <sys/syscall.h>
 
-#define PAUSE_NS 1000000000u     /* between looks, and between the two at a page */
-#define WORTH_BYTES (16u << 20)  /* of blocks that went */
-#define SELDOM_NS 8000000000u    /* between looks in any case; doubles while nothing is found */
+#define PAUSE_NS 1000000000u    /* between looks, and between the two at a page */
+#define WORTH_BYTES (16u << 20) /* of blocks that went */
+#define SELDOM_NS 8000000000u   /* between looks in any case; doubles while nothing is found */
 #define SELDOM_MOST_NS (8 * (uint64_t)SELDOM_NS)
-#define FEW_PAGES 16             /* are not worth a barrier */
-#define PAGES_AT_ONCE 4096       /* looked at in one call: some milliseconds */
-#define TRIES 20                 /* to see every thread outside of its guard */
-#define POLLS 40                 /* in one of them */
+#define FEW_PAGES 16       /* are not worth a barrier */
+#define PAGES_AT_ONCE 4096 /* looked at in one call: some milliseconds */
+#define TRIES 20           /* to see every thread outside of its guard */
+#define POLLS 40           /* in one of them */
 #define POLL_NS 50000
 
 uint64_t mt_live_given_back;
 
 static struct {
-	struct used *at;     /* the next leaf to look at; NULL = no look is under way */
-	bool second;         /* of the two */
-	unsigned tries;      /* in vain, at this leaf */
-	bool failed;         /* ... and at some leaf too many */
-	uint64_t next_ns;    /* when to look again */
+	struct used *at;            /* the next leaf to look at; NULL = no look is under way */
+	bool second;                /* of the two */
+	unsigned tries;             /* in vain, at this leaf */
+	bool failed;                /* ... and at some leaf too many */
+	uint64_t next_ns;           /* when to look again */
 	uint64_t any_ns, seldom_ns; /* when to look in any case, and what comes between */
-	uint64_t most_bytes; /* that were alive since the last time */
-	uint64_t first_bytes; /* that were alive when the first of the two began */
-	uint64_t peak_bytes; /* as it was then */
+	uint64_t most_bytes;        /* that were alive since the last time */
+	uint64_t first_bytes;       /* that were alive when the first of the two began */
+	uint64_t peak_bytes;        /* as it was then */
 	uint64_t freed_bytes, given_back; /* ... likewise */
 } look = { .seldom_ns = SELDOM_NS };
 
@@ -108,7 +110,8 @@ static bool all_passed(void)
 static void open_again(const struct used *u)
 {
 	if (u->kind == LEAF_EVEN)
-		atomic_store(word_of(&mt_live_open, u), atomic_load(word_of(&mt_live_even.xsmall, u)));
+		atomic_store(word_of(&mt_live_open, u),
+			     atomic_load(word_of(&mt_live_even.xsmall, u)));
 	atomic_store(&mt_live_closed, NULL);
 }
 
@@ -121,7 +124,8 @@ static bool close_region(const struct used *u)
 	if (u->kind == LEAF_EVEN)
 		atomic_store(word_of(&mt_live_open, u), 0);
 	mt_era_next();
-	/* The second: where stores are seen out of order, an entry may be seen after its guard's end. */
+	/* The second: where stores are seen out of order, an entry may be seen after its guard's
+	 * end. */
 	if (mt_prim_barrier() && all_passed() && mt_prim_barrier())
 		return true;
 	open_again(u);
@@ -152,7 +156,8 @@ static void note(const struct used *u, size_t page, bool empty)
 	u->empty[page / 64] = empty ? u->empty[page / 64] | bit : u->empty[page / 64] & ~bit;
 }
 
-/* Notes which pages are there and empty; in the second look, those that were so in the first, too. */
+/* Notes which pages are there and empty; in the second look, those that were so in the first, too.
+ */
 static size_t look_at(const struct used *u, size_t pages, size_t *found)
 {
 	size_t there = 0;
@@ -197,7 +202,8 @@ static uint64_t live_bytes(uint64_t *freed)
 	return allocated > *freed ? allocated - *freed : 0;
 }
 
-/* In a forked child the clock begins anew: what lies further off than was ever said is over, too. */
+/* In a forked child the clock begins anew: what lies further off than was ever said is over, too.
+ */
 static bool reached(uint64_t now_ns, uint64_t when_ns, uint64_t most_ns)
 {
 	return now_ns >= when_ns || when_ns - now_ns > most_ns;
@@ -220,7 +226,8 @@ static bool due(uint64_t now_ns)
 	if (!look.second)
 		look.first_bytes = live;
 	return look.second || look.most_bytes - live >= WORTH_BYTES ||
-	       (freed - look.freed_bytes >= WORTH_BYTES && reached(now_ns, look.any_ns, SELDOM_MOST_NS));
+	       (freed - look.freed_bytes >= WORTH_BYTES &&
+		reached(now_ns, look.any_ns, SELDOM_MOST_NS));
 }
 
 /* What was freed since the first look began has not been looked at twice. */
@@ -265,7 +272,8 @@ static void open_left(void)
 	struct used *u = atomic_load_explicit(&mt_live_used, memory_order_acquire);
 
 	for (; closed && u; u = u->next)
-		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) && word_of(&map_of(u)->xsmall, u) == closed)
+		if ((u->kind == LEAF_EVEN || u->kind == LEAF_ODD) &&
+		    word_of(&map_of(u)->xsmall, u) == closed)
 			open_again(u);
 }
 

@@ -9,9 +9,10 @@
  * the guard stays behind: its stack pointer tells. A hook that runs at or above the frame that set
  * it proves that this frame is gone.
  *
- * The path of every event is in record/record_fast.h, for the hooks to inline: it ends by tail calls into this
- * file where anything is unusual, so that the usual needs no registers saved. Here a stack that was
- * not expected is looked for among the thread's recent ones (struct hit), and captured if it is none.
+ * The path of every event is in record/record_fast.h, for the hooks to inline: it ends by tail
+ * calls into this file where anything is unusual, so that the usual needs no registers saved. Here
+ * a stack that was not expected is looked for among the thread's recent ones (struct hit), and
+ * captured if it is none.
  *
  * Order: counted, then entered; taken out, then counted. See record/slots.c for why.
  *
@@ -66,8 +67,9 @@ static bool one_stack(const struct known *known, uintptr_t outer, uintptr_t inne
 }
 
 /*
- * On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. If it was left behind,
- * so was a capture that had begun; later ones may lie further in, where they could not tell.
+ * On another stack than the guard's (sigaltstack) positions say nothing: believe the guard. If it
+ * was left behind, so was a capture that had begun; later ones may lie further in, where they could
+ * not tell.
  */
 MT_COLD bool mt_record_nested(const struct thread *t, uintptr_t sp)
 {
@@ -103,8 +105,9 @@ static void count_free(struct thread *t, const struct block *b)
 }
 
 /*
- * The map had an entry where a new block begins: its block was freed past us. Live heals. While a detach is under way it
- * was freed by a thread whose gate is closed already, and given out to one whose gate is still open: nothing was lost.
+ * The map had an entry where a new block begins: its block was freed past us. Live heals. While a
+ * detach is under way it was freed by a thread whose gate is closed already, and given out to one
+ * whose gate is still open: nothing was lost.
  */
 MT_COLD static void heal(struct thread *t, const struct block *old)
 {
@@ -161,8 +164,8 @@ static uint64_t ns_since(struct reading begin)
 }
 
 /*
- * The event after a publication is no event like others, and first uses of this code and of the clock are
- * slow: of the next few, that go this way too, a random one is timed.
+ * The event after a publication is no event like others, and first uses of this code and of the
+ * clock are slow: of the next few, that go this way too, a random one is timed.
  */
 MT_COLD static bool not_yet(struct thread *t)
 {
@@ -222,8 +225,8 @@ MT_INLINE void *book_any(struct thread *t, void *p, size_t bytes)
 }
 
 /*
- * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to change.
- * `era` was read before all that it stands for, so that what changes meanwhile ends it.
+ * What `h` concluded from more than the stack, anew. Its counters are stamped, so they are seen to
+ * change. `era` was read before all that it stands for, so that what changes meanwhile ends it.
  */
 static void renew(struct thread *t, struct hit *h, uint32_t era)
 {
@@ -245,8 +248,8 @@ MT_COLD static bool make_hits(struct thread *t)
 }
 
 /* A stack that was not met lately. */
-static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes, uintptr_t pc,
-						 uintptr_t sp, uintptr_t fp)
+static __attribute__((noinline)) void *alloc_new(struct thread *t, void *p, size_t bytes,
+						 uintptr_t pc, uintptr_t sp, uintptr_t fp)
 {
 	uint32_t era = atomic_load_explicit(&mt_era, memory_order_acquire);
 	uint64_t epoch = atomic_load_explicit(&mt_epoch, memory_order_relaxed);
@@ -306,7 +309,8 @@ MT_COLD static void *alloc_nested(struct thread *t, void *p, size_t bytes)
 	return p;
 }
 
-/* Any block, with a weight of one: not small, or the first in its region, or the guard is not simply open. */
+/* Any block, with a weight of one: not small, or the first in its region, or the guard is not
+ * simply open. */
 void *mt_record_alloc_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			   uintptr_t fp)
 {
@@ -346,7 +350,8 @@ static void enter_weighed(struct thread *t, struct thread *owner, void *p, size_
 		heal(t, &old);
 }
 
-/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about. */
+/* The stack decides, or the block is a sample: of the period that filter_skips() was asked about.
+ */
 static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct regs *r)
 {
 	uint32_t on = t->filter.on;
@@ -354,8 +359,9 @@ static void *alloc_judged(struct thread *t, void *p, size_t bytes, const struct 
 	struct thread *c = guard_in(t, r->sp);
 	if (unlikely(!c))
 		return p;
-	node_id node = !c->shared ? mt_unwind_capture(t, r)
-				  : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
+	node_id node =
+		!c->shared ? mt_unwind_capture(t, r)
+			   : mt_stacks_truncated(t->shared ? MTW_TRUNC_EARLY : MTW_TRUNC_REENTRY);
 
 	filter_count(&t->filter.xevents, 1);
 	if (on & FILTER_SAMPLE)
@@ -394,7 +400,8 @@ static void add_filter_sample(struct filtering *f, struct reading begin)
 	f->samples++;
 }
 
-/* The first event of a period, or one that is timed. Those that end as usual ones are timed as such. */
+/* The first event of a period, or one that is timed. Those that end as usual ones are timed as
+ * such. */
 MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes, uintptr_t pc,
 					 uintptr_t sp, uintptr_t fp, uint32_t on)
 {
@@ -414,7 +421,8 @@ MT_COLD static void *alloc_filtered_rare(struct thread *t, void *p, size_t bytes
 	return p;
 }
 
-/* Some filter is on, or was a moment ago: see record/filter.h. No calls on the way of what is left out. */
+/* Some filter is on, or was a moment ago: see record/filter.h. No calls on the way of what is left
+ * out. */
 void *mt_record_alloc_filtered(struct thread *t, void *p, size_t bytes, uintptr_t pc, uintptr_t sp,
 			       uintptr_t fp)
 {
@@ -440,7 +448,8 @@ uint64_t mt_record_seen(const struct thread *t)
 	       atomic_load_explicit(&t->filter.xevents, memory_order_relaxed);
 }
 
-/* Freed, and never seen allocated: the loader's from our own lookups, from before we came, filtered. */
+/* Freed, and never seen allocated: the loader's from our own lookups, from before we came,
+ * filtered. */
 MT_COLD static bool unknown_free(const struct thread *t, void *p)
 {
 	if (mt_real_boot_owns(p))
@@ -449,7 +458,8 @@ MT_COLD static bool unknown_free(const struct thread *t, void *p)
 		return true;
 	if (t->deleting != (uintptr_t)p &&
 	    !atomic_load_explicit(&mt_filter_ever, memory_order_relaxed))
-		mt_record_loss(MTW_LOSS_UNKNOWN_FREE, mt_state_attached() ? mt_real.malloc_usable_size(p) : 0);
+		mt_record_loss(MTW_LOSS_UNKNOWN_FREE,
+			       mt_state_attached() ? mt_real.malloc_usable_size(p) : 0);
 	return true;
 }
 
@@ -508,7 +518,8 @@ MT_INLINE void free_left_out(struct thread *t, void *p)
 
 void mt_record_free_unknown(struct thread *t, void *p)
 {
-	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) || mt_live_knows_large(p)))
+	if (unlikely(!atomic_load_explicit(&mt_filter_ever, memory_order_relaxed) ||
+		     mt_live_knows_large(p)))
 		free_any(t, p);
 	else
 		free_left_out(t, p);
@@ -542,7 +553,8 @@ void mt_record_free(struct thread *t, void *p)
 
 bool mt_record_take(struct thread *t, void *p, struct block *b)
 {
-	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) && !mt_live_knows(p)) {
+	if (unlikely(atomic_load_explicit(&mt_filter_ever, memory_order_relaxed)) &&
+	    !mt_live_knows(p)) {
 		b->slot = 0;
 		return !mt_real_boot_owns(p);
 	}

@@ -15,10 +15,11 @@
  * counted as allocated before it is entered in the live map, and as freed after it was taken out,
  * so a free that the reader sees has its allocation seen too: live is never negative.
  *
- * Publication: mt_slots_new() fills a slot with plain stores; the CAS on the node's xslot (release) hands it to
- * other threads, which load xslot with acquire. The server goes by counters alone. A thread stores the allocated
- * blocks of a slot with release, behind their bytes; mt_slots_sum() acquires them, and leaves out the bytes of
- * a thread whose blocks it does not see. So what has a sum has a node, and so have all nodes and codes below it.
+ * Publication: mt_slots_new() fills a slot with plain stores; the CAS on the node's xslot (release)
+ * hands it to other threads, which load xslot with acquire. The server goes by counters alone. A
+ * thread stores the allocated blocks of a slot with release, behind their bytes; mt_slots_sum()
+ * acquires them, and leaves out the bytes of a thread whose blocks it does not see. So what has a
+ * sum has a node, and so have all nodes and codes below it.
  *
  * Dirty marks: a leaf, its mid and its thread are stamped with the collector's pass. A writer may
  * stamp with the pass that it read just before the collector advanced it, so a collection takes
@@ -68,7 +69,8 @@ void mt_slots_thread_init(struct thread *t)
 {
 	if (!no_mid.xleaf[0]) /* the first state is made before there are threads */
 		for (int i = 0; i < MID_LEAVES; i++)
-			atomic_store_explicit(&no_mid.xleaf[i], &mt_slots_no_leaf, memory_order_relaxed);
+			atomic_store_explicit(&no_mid.xleaf[i], &mt_slots_no_leaf,
+					      memory_order_relaxed);
 	for (int i = 0; i < ROOT_MIDS; i++)
 		atomic_store_explicit(&t->root[i], &no_mid, memory_order_relaxed);
 }
@@ -139,7 +141,8 @@ const struct slot *mt_slots_at(slot_id id)
 {
 	if (id < CHUNK_SLOTS)
 		return &root_slot[id];
-	const struct slot *c = atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
+	const struct slot *c =
+		atomic_load_explicit(&chunks[id >> CHUNK_SHIFT], memory_order_acquire);
 	return c ? &c[id & (CHUNK_SLOTS - 1)] : &root_slot[SLOT_ROOT];
 }
 
@@ -184,9 +187,10 @@ void mt_slots_stamp(struct thread *t, slot_id s, struct leaf *leaf)
 }
 
 /*
- * Bytes that a thread may hold back before it publishes them: 64 MiB in all, shared by those that there
- * are. A thread that has its share does not give it back when others come, so the peak's error is the
- * sum of the first shares: 64 KiB a thread up to 1,024, and growing as the logarithm from there on.
+ * Bytes that a thread may hold back before it publishes them: 64 MiB in all, shared by those that
+ * there are. A thread that has its share does not give it back when others come, so the peak's
+ * error is the sum of the first shares: 64 KiB a thread up to 1,024, and growing as the logarithm
+ * from there on.
  */
 static int64_t step_bytes(void)
 {
@@ -347,13 +351,17 @@ void mt_slots_totals(struct tally *sum)
 
 	memset(sum, 0, sizeof(*sum));
 	for (const struct thread *t = first; t; t = t->next) {
-		sum->free_blocks += atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
-		sum->free_bytes += atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
+		sum->free_blocks +=
+			atomic_load_explicit(&t->total.xfree_blocks, memory_order_acquire);
+		sum->free_bytes +=
+			atomic_load_explicit(&t->total.xfree_bytes, memory_order_acquire);
 	}
 	first = atomic_load_explicit(&mt_threads, memory_order_acquire);
 	for (const struct thread *t = first; t; t = t->next) {
-		sum->alloc_blocks += atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
-		sum->alloc_bytes += atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
+		sum->alloc_blocks +=
+			atomic_load_explicit(&t->total.xalloc_blocks, memory_order_relaxed);
+		sum->alloc_bytes +=
+			atomic_load_explicit(&t->total.xalloc_bytes, memory_order_relaxed);
 	}
 }
 
@@ -362,10 +370,12 @@ static void collect_thread(const struct thread *t, uint32_t from, uint64_t *dirt
 {
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
 		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
-		if (mid == &no_mid || atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
+		if (mid == &no_mid ||
+		    atomic_load_explicit(&mid->xstamp, memory_order_acquire) < from)
 			continue;
 		for (unsigned l = 0; l < MID_LEAVES; l++) {
-			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			struct leaf *leaf =
+				atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
 			unsigned i = m * MID_LEAVES + l;
 			if (leaf != &mt_slots_no_leaf &&
 			    atomic_load_explicit(&leaf->xstamp, memory_order_acquire) >= from)
@@ -401,7 +411,8 @@ static void restart_thread(struct thread *t)
 	for (unsigned m = 0; m < ROOT_MIDS; m++) {
 		struct mid *mid = atomic_load_explicit(&t->root[m], memory_order_acquire);
 		for (unsigned l = 0; mid != &no_mid && l < MID_LEAVES; l++) {
-			struct leaf *leaf = atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
+			struct leaf *leaf =
+				atomic_load_explicit(&mid->xleaf[l], memory_order_acquire);
 			if (leaf != &mt_slots_no_leaf)
 				memset(leaf, 0, sizeof(*leaf));
 		}
@@ -423,7 +434,8 @@ void mt_slots_forked(void)
 
 	mt_slots_totals(&sum);
 	atomic_store_explicit(&xpeak, sum.alloc_bytes - sum.free_bytes, memory_order_relaxed);
-	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0, memory_order_relaxed);
+	atomic_store_explicit(&xpeak_ns, now > mt_start_ns ? now - mt_start_ns : 0,
+			      memory_order_relaxed);
 }
 
 void mt_slots_restart(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * slots_fast.h - the part of record/slots.c that every event runs: counters of a slot that the thread has
- * met, in a set that it alone writes. record/slots.c has the design and the slow twins.
+ * slots_fast.h - the part of record/slots.c that every event runs: counters of a slot that the
+ * thread has met, in a set that it alone writes. record/slots.c has the design and the slow twins.
  */
 #ifndef MT_SLOTS_FAST_H
 #define MT_SLOTS_FAST_H
@@ -74,8 +74,9 @@ MT_INLINE bool slots_room(int64_t *room, size_t bytes)
 }
 
 /*
- * By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. The blocks come last, with
- * release: mt_slots_sum() acquires them, and whoever sees one sees what its slot stands for (mt_slots_new()), too.
+ * By the state's owner, in a stamped leaf. False: mt_slots_after_slow() is to follow. The blocks
+ * come last, with release: mt_slots_sum() acquires them, and whoever sees one sees what its slot
+ * stands for (mt_slots_new()), too.
  */
 MT_INLINE bool slots_count_alloc(struct thread *t, struct counts *c, size_t bytes)
 {

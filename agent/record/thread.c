@@ -32,11 +32,11 @@
 
 /* One owner of a state, past or present. */
 struct row {
-	_Atomic int xtid;      /* 0 = not yet published */
+	_Atomic int xtid; /* 0 = not yet published */
 	_Atomic bool xended;
 	struct thread *_Atomic xstate; /* while it runs */
 	char name[16];
-	struct tally done;     /* valid once xended */
+	struct tally done; /* valid once xended */
 };
 
 #ifdef MT_TLS
@@ -46,8 +46,9 @@ static MT_TLS char early_name[16]; /* set before its first hook, for the row tha
 struct thread *_Atomic mt_threads;
 _Atomic uint32_t mt_thread_states;
 
-static _Atomic uint64_t *_Atomic xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
-static struct hot *hots;         /* the rest of it */
+static _Atomic uint64_t *_Atomic
+	xbirth; /* first word of the wiped memory: 0 = we are a forked child. NULL = none yet */
+static struct hot *hots; /* the rest of it */
 static _Atomic uint32_t xhot_count;
 
 static struct row *rows; /* MTW_THREADS_MAX long */
@@ -72,8 +73,8 @@ bool mt_thread_quiet(void)
 static void link_state(struct thread *t)
 {
 	t->next = atomic_load_explicit(&mt_threads, memory_order_relaxed);
-	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t, memory_order_release,
-						      memory_order_relaxed))
+	while (!atomic_compare_exchange_weak_explicit(&mt_threads, &t->next, t,
+						      memory_order_release, memory_order_relaxed))
 		;
 	atomic_fetch_add_explicit(&mt_thread_states, 1, memory_order_relaxed);
 }
@@ -104,7 +105,8 @@ bool mt_thread_init(void)
 
 bool mt_thread_forked(void)
 {
-	if (unlikely(mt_wiped_by_hand) && atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
+	if (unlikely(mt_wiped_by_hand) &&
+	    atomic_load_explicit(&mt_state, memory_order_relaxed) == AGENT_ON)
 		mt_wiped_look();
 	_Atomic uint64_t *birth = atomic_load_explicit(&xbirth, memory_order_acquire);
 
@@ -127,10 +129,14 @@ static void own_tally(const struct thread *t, struct tally *done)
 {
 	const struct counts *c = &t->total;
 
-	done->free_blocks = atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) - BASE(t, free_blocks);
-	done->free_bytes = atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) - BASE(t, free_bytes);
-	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) - BASE(t, alloc_blocks);
-	done->alloc_bytes = atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) - BASE(t, alloc_bytes);
+	done->free_blocks =
+		atomic_load_explicit(&c->xfree_blocks, memory_order_acquire) - BASE(t, free_blocks);
+	done->free_bytes =
+		atomic_load_explicit(&c->xfree_bytes, memory_order_acquire) - BASE(t, free_bytes);
+	done->alloc_blocks = atomic_load_explicit(&c->xalloc_blocks, memory_order_relaxed) -
+			     BASE(t, alloc_blocks);
+	done->alloc_bytes =
+		atomic_load_explicit(&c->xalloc_bytes, memory_order_relaxed) - BASE(t, alloc_bytes);
 }
 
 static void add_tally(struct tally *sum, const struct tally *more)
@@ -182,7 +188,8 @@ static void set_name(char to[16], const char *name)
 	to[n] = '\0';
 }
 
-/* A thread may name itself before its first hook: for the row that it gets then, or at once where nothing can keep it. */
+/* A thread may name itself before its first hook: for the row that it gets then, or at once where
+ * nothing can keep it. */
 #ifdef MT_TLS
 static void note_early_name(const char *name)
 {
@@ -221,7 +228,8 @@ static bool begin_owner(struct thread *t)
 	} while (!atomic_compare_exchange_weak(&xrow_count, &index, index + 1));
 	atomic_store_explicit(&t->xindex, index, memory_order_relaxed);
 	atomic_store_explicit(&t->xtid, tid, memory_order_relaxed);
-	atomic_store_explicit(&t->xstack, (uintptr_t)__builtin_frame_address(0), memory_order_relaxed);
+	atomic_store_explicit(&t->xstack, (uintptr_t)__builtin_frame_address(0),
+			      memory_order_relaxed);
 	t->busy_sp = 0;
 	if (t->hits)
 		mt_prim_drop(t->hits, HITS * sizeof(*t->hits)); /* another stack, another index */
@@ -305,7 +313,8 @@ struct thread *mt_thread_of_session(void)
 {
 	struct thread *t = mt_thread_self();
 
-	if (unlikely(!t->shared && t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
+	if (unlikely(!t->shared &&
+		     t->session != atomic_load_explicit(&xsession, memory_order_relaxed))) {
 		mt_unwind_thread_end(t);
 		begin_owner(t);
 	}
@@ -327,17 +336,19 @@ static bool retire(struct thread *t)
 }
 
 /*
- * The state was OFF before. A thread that passed its gate before that may be anywhere up to its guard, for as long as
- * it likes: there it finds BUSY_OVER. It may have looked at its guard just before that was written, and write over it:
- * so each one is seen twice, with a memory barrier of all threads between. One that stays inside
- * (it left by a longjmp, or lost its cpu) is not waited for.
+ * The state was OFF before. A thread that passed its gate before that may be anywhere up to its
+ * guard, for as long as it likes: there it finds BUSY_OVER. It may have looked at its guard just
+ * before that was written, and write over it: so each one is seen twice, with a memory barrier of
+ * all threads between. One that stays inside (it left by a longjmp, or lost its cpu) is not waited
+ * for.
  */
 void mt_thread_retire_all(void)
 {
 	uint64_t end = mt_prim_now_ns() + RETIRE_NS;
 	bool all = false;
 
-	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end); tries++) {
+	for (int tries = 0; !all && tries < RETIRE_TRIES && (tries <= 3 || mt_prim_now_ns() < end);
+	     tries++) {
 		mt_prim_barrier();
 		all = true;
 		for (struct thread *t = atomic_load(&mt_threads); t; t = t->next)
@@ -366,7 +377,8 @@ void mt_thread_restart(void)
  */
 void mt_thread_fork_child(void)
 {
-	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire), *self = mt_self();
+	struct thread *t = atomic_load_explicit(&mt_threads, memory_order_acquire),
+		      *self = mt_self();
 
 	for (; t; t = t->next) {
 		if (t->shared)
@@ -374,7 +386,8 @@ void mt_thread_fork_child(void)
 		t->hot->open = NULL;
 		t->busy_sp = 0; /* whoever was within an event is not here */
 		if (t == self)
-			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()), memory_order_relaxed);
+			atomic_store_explicit(&t->xtid, mt_thread_tid(pthread_self()),
+					      memory_order_relaxed);
 		else if (atomic_load_explicit(&t->xtid, memory_order_relaxed))
 			end_owner(t);
 	}
@@ -434,7 +447,8 @@ bool mt_thread_info(uint32_t index, struct thread_info *info)
 	const struct thread *t = atomic_load_explicit(&r->xstate, memory_order_acquire);
 	if (t)
 		own_tally(t, &info->done);
-	/* Asked last: the state may have been passed on meanwhile, and its figures be the next owner's. */
+	/* Asked last: the state may have been passed on meanwhile, and its figures be the next
+	 * owner's. */
 	info->ended = atomic_load_explicit(&r->xended, memory_order_acquire);
 	if (info->ended || !t)
 		info->done = r->done;

@@ -51,14 +51,17 @@ static void keep_filters(struct server *s, const char *by)
 {
 	const struct conf *c = &mt_conf;
 	static const struct filter_entry none;
-	struct filter_entry f = { .sample = c->sample, .min_size = c->min_size,
-				  .max_size = c->max_size, .merge = c->merge };
+	struct filter_entry f = { .sample = c->sample,
+				  .min_size = c->min_size,
+				  .max_size = c->max_size,
+				  .merge = c->merge };
 	const struct filter_entry *last = s->filter_count ? &s->filter[s->filter_count - 1] : &none;
 
 	memcpy(f.libs, c->libs, sizeof(f.libs));
 	memcpy(f.exclude, c->exclude, sizeof(f.exclude));
-	if (f.sample == last->sample && f.min_size == last->min_size && f.max_size == last->max_size &&
-	    f.merge == last->merge && !strcmp(f.libs, last->libs) && !strcmp(f.exclude, last->exclude))
+	if (f.sample == last->sample && f.min_size == last->min_size &&
+	    f.max_size == last->max_size && f.merge == last->merge && !strcmp(f.libs, last->libs) &&
+	    !strcmp(f.exclude, last->exclude))
 		return;
 	if (!room_for_filter(s))
 		return;
@@ -147,7 +150,8 @@ static bool drop_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		return false;
 	if (id >= MTW_MARKS_MAX || !marks_drop(s, (uint32_t)id))
 		return true; /* two viewers may drop the same one */
-	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id, s->mark[id].name);
+	mt_format(text, sizeof(text), "%s dropped mark m%u %s", who(v), (uint32_t)id,
+		  s->mark[id].name);
 	viewers_notice(s, v->index, -1, text);
 	return true;
 }
@@ -161,7 +165,8 @@ static bool rename_mark(struct server *s, struct viewer *v, struct mtw_in *in)
 		return false;
 	if (id >= MTW_MARKS_MAX || !marks_rename(s, (uint32_t)id, name))
 		return true;
-	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id, s->mark[id].name);
+	mt_format(text, sizeof(text), "%s renamed mark m%u to %s", who(v), (uint32_t)id,
+		  s->mark[id].name);
 	viewers_notice(s, v->index, -1, text);
 	return true;
 }
@@ -212,17 +217,11 @@ bool command_run(struct server *s, struct viewer *v, uint64_t type, struct mtw_i
 {
 	v->wants = true;
 	switch (type) {
-	case MTW_SET_MARK:
-		return set_mark(s, v, in);
-	case MTW_DROP_MARK:
-		return drop_mark(s, v, in);
-	case MTW_RENAME_MARK:
-		return rename_mark(s, v, in);
-	case MTW_SET_OPTION:
-		return set_option(s, v, in);
-	case MTW_SCAN:
-		return begin_scan(s, v, in);
-	default:
-		return true; /* a later version's */
+	case MTW_SET_MARK: return set_mark(s, v, in);
+	case MTW_DROP_MARK: return drop_mark(s, v, in);
+	case MTW_RENAME_MARK: return rename_mark(s, v, in);
+	case MTW_SET_OPTION: return set_option(s, v, in);
+	case MTW_SCAN: return begin_scan(s, v, in);
+	default: return true; /* a later version's */
 	}
 }

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.c - of which modules does an attached agent see the calls? Said of each, so that nobody wonders about one
- * that has no blocks.
+ * coverage.c - of which modules does an attached agent see the calls? Said of each, so that nobody
+ * wonders about one that has no blocks.
  *
- * Asked once of each module, by the server, at the first tick that finds it, and again when a filter has changed; the
- * answer is a flag of the module.
+ * Asked once of each module, by the server, at the first tick that finds it, and again when a
+ * filter has changed; the answer is a flag of the module.
  *
- * Where libs= or exclude= leave out what a module owns, its calls of allocating functions go straight to the real ones: they
- * cost nothing. Its other hooks stay (what it frees may be another's), and so do addresses that it may hand on. One of
- * its functions that ends in a jump to malloc stands in no stack: what that gives to a module that is
- * wanted would be counted under a preloaded agent, and is not here.
+ * Where libs= or exclude= leave out what a module owns, its calls of allocating functions go
+ * straight to the real ones: they cost nothing. Its other hooks stay (what it frees may be
+ * another's), and so do addresses that it may hand on. One of its functions that ends in a jump to
+ * malloc stands in no stack: what that gives to a module that is wanted would be counted under a
+ * preloaded agent, and is not here.
  *
- * It is read off its slots, as they are: one that holds a hook is hooked, and so is a lazy one that is not bound
- * yet, for its name leads to the hook, where no other is bound elsewhere. A stand-in in the program itself (no PIE) is hooked by the program's
- * own slot. Anything else is another allocator's: a library's own (hidden or linked in), one that comes first in
- * its scope (RTLD_DEEPBIND), or another namespace's libc.
+ * It is read off its slots, as they are: one that holds a hook is hooked, and so is a lazy one that
+ * is not bound yet, for its name leads to the hook, where no other is bound elsewhere. A stand-in
+ * in the program itself (no PIE) is hooked by the program's own slot. Anything else is another
+ * allocator's: a library's own (hidden or linked in), one that comes first in its scope
+ * (RTLD_DEEPBIND), or another namespace's libc.
  *
- * No library is unloaded while its tables are read: the caller sees to that. One that is being loaded is asked later.
+ * No library is unloaded while its tables are read: the caller sees to that. One that is being
+ * loaded is asked later.
  */
 #include "record/filter.h"
 #include "modules/maps.h"
@@ -44,7 +47,7 @@ static bool concerns_us(const char *name)
 	return !strncmp(name, "_Zd", 3) || mt_rebind_allocates(name);
 }
 
-static void found(void *arg, ElfW(Sym) *s)
+static void found(void *arg, ElfW(Sym) * s)
 {
 	(void)s;
 	*(bool *)arg = true;
@@ -80,7 +83,8 @@ static bool defines_malloc(const struct object *o)
 }
 
 /* The allocator in use calls itself. */
-static uint32_t status_of(const struct module *m, const struct object *o, const struct module *program)
+static uint32_t status_of(const struct module *m, const struct object *o,
+			  const struct module *program)
 {
 	uint32_t flags = atomic_load_explicit(&m->xflags, memory_order_relaxed);
 	struct tale t = { .o = o, .program = program, .in_use = flags & MTW_MODULE_ALLOC };
@@ -144,7 +148,8 @@ void coverage_look(void)
 	ask_again();
 	for (uint32_t id = 0, n = mt_maps_count(); id < n; id++) {
 		struct module *m = mt_maps_module(id);
-		if (!m || atomic_load(&m->xflags) & (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
+		if (!m || atomic_load(&m->xflags) &
+				  (MTW_MODULE_HOOKS | MTW_MODULE_GONE | MTW_MODULE_HEAP))
 			continue;
 		if (mt_maps_whole())
 			atomic_fetch_or(&m->xflags, settle(m, program));

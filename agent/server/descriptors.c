@@ -2,18 +2,18 @@
  *
  * descriptors.c - closes every descriptor that the server inherited.
  *
- * close_range() does it in one call (Linux 5.9). On older kernels, and under filters that refuse the call, the
- * descriptors that /proc lists are closed: a table may have room for a million, and the program waits meanwhile.
- * Closing while the list is read skips nothing, because the kernel lists by number. The list is believed only
- * when it names its own descriptor: /proc may be absent, another pid namespace's, or no proc at all. Without a
- * list each number is closed.
+ * close_range() does it in one call (Linux 5.9). On older kernels, and under filters that refuse
+ * the call, the descriptors that /proc lists are closed: a table may have room for a million, and
+ * the program waits meanwhile. Closing while the list is read skips nothing, because the kernel
+ * lists by number. The list is believed only when it names its own descriptor: /proc may be absent,
+ * another pid namespace's, or no proc at all. Without a list each number is closed.
  */
 #include "collect/server.h"
 
 #include <fcntl.h>
 #include <sys/syscall.h>
 
-#define LEAST_TABLE 65536u   /* tried at least: the limit may have been higher before */
+#define LEAST_TABLE 65536u /* tried at least: the limit may have been higher before */
 #define MOST_TABLE (1u << 20)
 
 /* linux_dirent64 */
@@ -63,7 +63,8 @@ static bool close_by_list(void)
 
 	mt_format(path, sizeof(path), "/proc/self/task/%d/fd", mt_prim_gettid());
 	mt_prim_call(SYS_close, 0, 0, 0, 0, 0, 0); /* the table may be full */
-	long list = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
+	long list = mt_prim_call(SYS_openat, AT_FDCWD, (long)path,
+				 O_RDONLY | O_DIRECTORY | O_CLOEXEC, 0, 0, 0);
 	if (list < 0)
 		return false;
 	bool whole = close_listed(list);
@@ -78,7 +79,9 @@ void descriptors_close(void)
 	if (mt_prim_call_seldom(SYS_close_range, 0, ~0u, 0) == 0 || close_by_list())
 		return;
 	mt_prim_call(SYS_prlimit64, 0, 7 /* RLIMIT_NOFILE */, 0, (long)limit, 0, 0);
-	uint64_t top = limit[0] < LEAST_TABLE ? LEAST_TABLE : limit[0] > MOST_TABLE ? MOST_TABLE : limit[0];
+	uint64_t top = limit[0] < LEAST_TABLE  ? LEAST_TABLE
+		       : limit[0] > MOST_TABLE ? MOST_TABLE
+					       : limit[0];
 	for (uint64_t fd = 0; fd < top; fd++)
 		mt_prim_call(SYS_close, (long)fd, 0, 0, 0, 0, 0);
 }

@@ -2,10 +2,11 @@
  *
  * detach.c - the agent is taken out of a target that runs on: what MTW_DETACH asks for.
  *
- * Only an agent that was attached can go: one that was there from the start is what the loader bound everything
- * to. Every viewer gets the last counters, as at the end of a target, with a state that says why; then
- * sockets and server go. The code stays mapped, for a thread may still be inside of a hook; what the
- * session needed in memory is given back to the system, its addresses are kept for the next one.
+ * Only an agent that was attached can go: one that was there from the start is what the loader
+ * bound everything to. Every viewer gets the last counters, as at the end of a target, with a state
+ * that says why; then sockets and server go. The code stays mapped, for a thread may still be
+ * inside of a hook; what the session needed in memory is given back to the system, its addresses
+ * are kept for the next one.
  */
 #include "modules/hook_list.h"
 #include "collect/server.h"
@@ -16,8 +17,9 @@
 void detach_ask(struct server *s, struct viewer *v)
 {
 	if (!mt_state_attached()) {
-		viewer_error(s, v, MTW_E_DETACH,
-			     "this agent was loaded when the program started; it cannot be taken out");
+		viewer_error(
+			s, v, MTW_E_DETACH,
+			"this agent was loaded when the program started; it cannot be taken out");
 		return;
 	}
 	if (s->leaving || s->over)
@@ -55,19 +57,25 @@ bool detach_check(struct server *s)
 	if (!take_hooks_out(&done) && !nothing) {
 		if (server_now() > s->leave_until_ns) {
 			s->leaving = false;
-			viewers_notice(s, -1, -1, "the agent was not taken out: a library is just being loaded or "
-						  "unloaded; try again");
+			viewers_notice(
+				s, -1, -1,
+				"the agent was not taken out: a library is just being loaded or "
+				"unloaded; try again");
 		}
 		return false;
 	}
 	if (done.refused) {
-		mt_format(text, sizeof(text), "%u places could not be written: they stay with the agent, which passes "
-					      "calls on", done.refused);
+		mt_format(text, sizeof(text),
+			  "%u places could not be written: they stay with the agent, which passes "
+			  "calls on",
+			  done.refused);
 		viewers_notice(s, -1, -1, text);
 	}
 	if (done.changed) {
-		mt_format(text, sizeof(text), "slots that somebody else changed since the attach, and that are left as "
-					      "they are: %u", done.changed);
+		mt_format(text, sizeof(text),
+			  "slots that somebody else changed since the attach, and that are left as "
+			  "they are: %u",
+			  done.changed);
 		viewers_notice(s, -1, -1, text);
 	}
 	s->state = MTW_DETACHED;

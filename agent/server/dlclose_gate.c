@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: MIT
  *
- * dlclose_gate.c - while the server reads or writes what belongs to loaded objects, none is unloaded.
+ * dlclose_gate.c - while the server reads or writes what belongs to loaded objects, none is
+ * unloaded.
  *
- * The loader's lock is not the server's to take: it is no thread of the program's. But every dlclose of the program
- * comes by our hook, and waits there for as long as the server holds it: some 100 microseconds as a rule. The
- * server waits for those that are under way, not for long: a destructor may take its time. Not seen are
- * unloads that libc does by itself (character sets); modules/maps.c looks before it reads.
+ * The loader's lock is not the server's to take: it is no thread of the program's. But every
+ * dlclose of the program comes by our hook, and waits there for as long as the server holds it:
+ * some 100 microseconds as a rule. The server waits for those that are under way, not for long: a
+ * destructor may take its time. Not seen are unloads that libc does by itself (character sets);
+ * modules/maps.c looks before it reads.
  *
- * A server that has died holds nothing: the kernel tells (collect/server.h: xtid). From one that lives, and has not let go
- * within two seconds, its hold is taken, so that one dlclose waits for a stopped server and the next does not. When
- * such a server goes on, it may fault on what is gone, which ends a process of its own. On a busy machine a server
- * may wait for a cpu for some 100 ms: the patience must be longer, or a detach ends half way.
+ * A server that has died holds nothing: the kernel tells (collect/server.h: xtid). From one that
+ * lives, and has not let go within two seconds, its hold is taken, so that one dlclose waits for a
+ * stopped server and the next does not. When such a server goes on, it may fault on what is gone,
+ * which ends a process of its own. On a busy machine a server may wait for a cpu for some 100 ms:
+ * the patience must be longer, or a detach ends half way.
  */
 #include "base/agent.h"
 
@@ -39,8 +42,9 @@ void mt_dlclose_release(void)
 }
 
 /*
- * One within another's destructor makes the server wait for both, until it gives up. Under a filter of system calls
- * there is no waiting: then the server reads at its own risk, as it does where libc unloads.
+ * One within another's destructor makes the server wait for both, until it gives up. Under a filter
+ * of system calls there is no waiting: then the server reads at its own risk, as it does where libc
+ * unloads.
  */
 void mt_dlclose_begin(void)
 {

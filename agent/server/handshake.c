@@ -2,18 +2,20 @@
  *
  * handshake.c - new connections, from accept() to a valid CLIENT frame or a refusal.
  *
- * Places for viewers cost memory and are few, so a connection alone gets none. Until its CLIENT frame is complete
- * (and on TCP its proof of the token, wire.h) it is a stranger: one entry of a fixed array. No stranger keeps
- * another one out: where all entries are taken the oldest leaves, and after DOOR_PATIENCE_NS (server/loop.c) any leaves.
- * A client that proved the token is not pushed out by strangers.
+ * Places for viewers cost memory and are few, so a connection alone gets none. Until its CLIENT
+ * frame is complete (and on TCP its proof of the token, wire.h) it is a stranger: one entry of a
+ * fixed array. No stranger keeps another one out: where all entries are taken the oldest leaves,
+ * and after DOOR_PATIENCE_NS (server/loop.c) any leaves. A client that proved the token is not
+ * pushed out by strangers.
  *
- * A flood must cost the target's machine little, so arrivals are spaced: up to half of the entries at once, then one
- * each SPACING_NS. Between them the listening socket is not polled, and the kernel's queue holds or refuses the rest.
- * So a stranger has at least the other half times SPACING_NS to answer. Whatever accept() returns, it is not called
- * again before the next arrival is due: a lack of descriptors cannot turn into a busy loop.
+ * A flood must cost the target's machine little, so arrivals are spaced: up to half of the entries
+ * at once, then one each SPACING_NS. Between them the listening socket is not polled, and the
+ * kernel's queue holds or refuses the rest. So a stranger has at least the other half times
+ * SPACING_NS to answer. Whatever accept() returns, it is not called again before the next arrival
+ * is due: a lack of descriptors cannot turn into a busy loop.
  *
- * Nonces are HMAC(seed, counter and clock). The target draws the seed once, before its server starts: later a seccomp
- * filter may refuse random numbers, or kill for them.
+ * Nonces are HMAC(seed, counter and clock). The target draws the seed once, before its server
+ * starts: later a seccomp filter may refuse random numbers, or kill for them.
  */
 #include "base/syscalls.h"
 #include "collect/server.h"
@@ -26,15 +28,16 @@
 #include <sys/syscall.h>
 
 #define SPACING_NS MILLI
-#define PAUSE_NS (100 * MILLI)  /* after an error of accept() that will not be gone at once */
-#define REFUSAL_BYTES 512       /* a greeting and an ERROR */
-#define NON_BLOCKING 1          /* GRND_NONBLOCK */
+#define PAUSE_NS (100 * MILLI) /* after an error of accept() that will not be gone at once */
+#define REFUSAL_BYTES 512      /* a greeting and an ERROR */
+#define NON_BLOCKING 1         /* GRND_NONBLOCK */
 
 /* --- nonces */
 
 static long read_random(uint8_t *to, long len)
 {
-	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/dev/urandom", O_RDONLY | O_CLOEXEC, 0, 0, 0);
+	long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)"/dev/urandom", O_RDONLY | O_CLOEXEC, 0,
+			       0, 0);
 
 	if (fd < 0)
 		return fd;
@@ -50,8 +53,10 @@ bool handshake_seed(struct server *s)
 	if (mt_prim_call(SYS_getrandom, (long)s->door->seed, len, NON_BLOCKING, 0, 0, 0) == len ||
 	    read_random(s->door->seed, len) == len)
 		return true;
-	mt_msg("listen=%s: TCP needs random numbers, and neither getrandom nor /dev/urandom gives any; "
-	       "listen on a Unix socket", mt_conf.listen);
+	mt_msg("listen=%s: TCP needs random numbers, and neither getrandom nor /dev/urandom gives "
+	       "any; "
+	       "listen on a Unix socket",
+	       mt_conf.listen);
 	return false;
 }
 
@@ -62,13 +67,15 @@ static void draw_nonce(struct handshakes *d, uint8_t to[MTW_NONCE_LEN])
 	mtw_hmac(d->seed, sizeof(d->seed), NULL, drawn, sizeof(drawn), to);
 }
 
-/* --- answers to strangers: they fit the empty buffer of a new socket; a stranger whose buffer is full leaves */
+/* --- answers to strangers: they fit the empty buffer of a new socket; a stranger whose buffer is
+ * full leaves */
 
 static bool say(int fd, const struct mtw_out *o, const uint8_t *start)
 {
 	long len = o->at - start;
 
-	return mt_prim_call(SYS_sendto, fd, (long)start, len, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0) == len;
+	return mt_prim_call(SYS_sendto, fd, (long)start, len, MSG_NOSIGNAL | MSG_DONTWAIT, 0, 0) ==
+	       len;
 }
 
 static void put_greeting(struct mtw_out *o, const struct server *s)
@@ -120,7 +127,8 @@ static void turn_away(struct stranger *t, unsigned code, const char *text)
 static void end_wait(struct server *s)
 {
 	if (!atomic_exchange(&s->shared->xviewer_futex, 1))
-		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0, 0, 0);
+		mt_prim_call(SYS_futex, (long)&s->shared->xviewer_futex, 1 /* FUTEX_WAKE */, 64, 0,
+			     0, 0);
 }
 
 /* --- arrivals */
@@ -172,7 +180,8 @@ static void greet(struct server *s, int fd, uint64_t now)
 		leave(t);
 }
 
-/* A Unix socket's peer that the kernel names as another user: greeting and reason in one piece, then closed. */
+/* A Unix socket's peer that the kernel names as another user: greeting and reason in one piece,
+ * then closed. */
 static void refuse(struct server *s, int fd, const char *why)
 {
 	uint8_t bytes[REFUSAL_BYTES];
@@ -203,10 +212,12 @@ static bool somebody_waits(const struct server *s)
 	struct pollfd fd = { s->listen_fd, POLLIN, 0 };
 	long none[2] = { 0, 0 };
 
-	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 && fd.revents == POLLIN;
+	return mt_prim_call(SYS_ppoll, (long)&fd, 1, (long)none, 0, 8, 0) == 1 &&
+	       fd.revents == POLLIN;
 }
 
-/* May accept() be called again at once? It reports a lack of descriptors even when no connection waits. */
+/* May accept() be called again at once? It reports a lack of descriptors even when no connection
+ * waits. */
 static bool may_pass(struct server *s, long why)
 {
 	struct stranger *t = why == -EMFILE || why == -ENFILE ? oldest(s) : NULL;
@@ -219,7 +230,8 @@ static bool may_pass(struct server *s, long why)
 void handshake_arrivals(struct server *s, uint64_t now)
 {
 	while (s->door->open_ns <= now) {
-		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0, SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
+		int fd = (int)mt_prim_call(SYS_accept4, s->listen_fd, 0, 0,
+					   SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0);
 		if (fd == -EAGAIN || ((fd == -EMFILE || fd == -ENFILE) && !somebody_waits(s)))
 			return;
 		space(s, now);
@@ -250,7 +262,8 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 		return 0;
 	unsigned newest = g[8] | (unsigned)g[9] << 8, lowest = g[10] | (unsigned)g[11] << 8;
 	if (newest < t->exchange.agent_greeting[10] || lowest > t->exchange.agent_greeting[8]) {
-		turn_away(t, MTW_E_VERSION, "no common version of the protocol; use a memtop of the agent's release");
+		turn_away(t, MTW_E_VERSION,
+			  "no common version of the protocol; use a memtop of the agent's release");
 		return 0;
 	}
 	memcpy(t->exchange.client_greeting, g, MTW_GREETING_LEN);
@@ -258,7 +271,8 @@ static size_t take_greeting(const struct server *s, struct stranger *t)
 	return MTW_GREETING_LEN;
 }
 
-/* Viewers get a notice at 1, 10, 100, ... refusals: enough to notice an attempt, too few to fill a screen. */
+/* Viewers get a notice at 1, 10, 100, ... refusals: enough to notice an attempt, too few to fill a
+ * screen. */
 static void wrong_token(struct server *s, struct stranger *t)
 {
 	char text[NOTICE_MAX];
@@ -269,8 +283,9 @@ static void wrong_token(struct server *s, struct stranger *t)
 		n /= 10;
 	if (n != 1)
 		return;
-	mt_format(text, sizeof(text), "a connection to TCP port %d was refused for a wrong token (%llu so far)", s->port,
-		  (unsigned long long)s->door->wrong_tokens);
+	mt_format(text, sizeof(text),
+		  "a connection to TCP port %d was refused for a wrong token (%llu so far)",
+		  s->port, (unsigned long long)s->door->wrong_tokens);
 	viewers_notice(s, -1, -1, text);
 }
 
@@ -303,7 +318,8 @@ static bool take_proof(struct server *s, struct stranger *t, struct mtw_in *in, 
 	return true;
 }
 
-/* False: malformed. Else the stranger is gone, or a viewer, which also gets the bytes behind the frame. */
+/* False: malformed. Else the stranger is gone, or a viewer, which also gets the bytes behind the
+ * frame. */
 static bool take_client(struct server *s, struct stranger *t, struct mtw_in *in)
 {
 	size_t who_len, unused;
@@ -353,8 +369,8 @@ static size_t take_frame(struct server *s, struct stranger *t, uint64_t now)
 
 static void hear(struct server *s, struct stranger *t, uint64_t now)
 {
-	long n = mt_prim_call(SYS_recvfrom, t->fd, (long)(t->in + t->in_len), (long)(DOOR_IN_BYTES - t->in_len),
-			      MSG_DONTWAIT, 0, 0);
+	long n = mt_prim_call(SYS_recvfrom, t->fd, (long)(t->in + t->in_len),
+			      (long)(DOOR_IN_BYTES - t->in_len), MSG_DONTWAIT, 0, 0);
 
 	if (n == -EAGAIN || n == -EINTR)
 		return;
@@ -364,7 +380,8 @@ static void hear(struct server *s, struct stranger *t, uint64_t now)
 	}
 	t->in_len += (size_t)n;
 	while (t->stage != DOOR_FREE) {
-		size_t used = t->stage == DOOR_GREETING ? take_greeting(s, t) : take_frame(s, t, now);
+		size_t used =
+			t->stage == DOOR_GREETING ? take_greeting(s, t) : take_frame(s, t, now);
 		if (!used)
 			return;
 		memmove(t->in, t->in + used, t->in_len - used);
@@ -384,7 +401,8 @@ int handshake_watch(const struct server *s, struct pollfd *fd)
 	return n;
 }
 
-/* In the order of handshake_watch(). Where another one came to an entry since, the rest is ready again at the next turn. */
+/* In the order of handshake_watch(). Where another one came to an entry since, the rest is ready
+ * again at the next turn. */
 void handshake_ready(struct server *s, const struct pollfd *fd, int n)
 {
 	uint64_t now = server_now();

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * linger.c - what the server tells the board of its process, and whom it waits for when that has ended.
+ * linger.c - what the server tells the board of its process, and whom it waits for when that has
+ * ended.
  *
- * The board has the figures of every process, but not its stacks. memtop connects to those that matter while they
- * run; one may end before that, and its server alone has the rest. So the server of a process that mattered stays when no
- * viewer was there at the end, for linger_ns at most. The process itself is gone by then and waits for nothing, and its
- * memory is given back first (target_release()). Its record names the socket: after an exec the usual name is the next
+ * The board has the figures of every process, but not its stacks. memtop connects to those that
+ * matter while they run; one may end before that, and its server alone has the rest. So the server
+ * of a process that mattered stays when no viewer was there at the end, for linger_ns at most. The
+ * process itself is gone by then and waits for nothing, and its memory is given back first
+ * (target_release()). Its record names the socket: after an exec the usual name is the next
  * program's.
  */
 #include "follow/board.h"
@@ -38,22 +40,19 @@ static unsigned end_of(const struct server *s, uint32_t *status)
 {
 	*status = s->state_known ? s->state_status : 0;
 	switch (s->state) {
-	case MTW_EXITED:
-		return s->state_known ? BOARD_EXIT : BOARD_UNKNOWN;
-	case MTW_SIGNALLED:
-		return s->state_known ? BOARD_SIGNAL : BOARD_UNKNOWN;
-	case MTW_EXECED:
-		return BOARD_EXEC;
-	default:
-		return BOARD_UNKNOWN;
+	case MTW_EXITED: return s->state_known ? BOARD_EXIT : BOARD_UNKNOWN;
+	case MTW_SIGNALLED: return s->state_known ? BOARD_SIGNAL : BOARD_UNKNOWN;
+	case MTW_EXECED: return BOARD_EXEC;
+	default: return BOARD_UNKNOWN;
 	}
 }
 
-/* One who is here takes the final state as ever. A target that waits for its server's end must not wait for this. */
+/* One who is here takes the final state as ever. A target that waits for its server's end must not
+ * wait for this. */
 static bool wanted(const struct server *s, bool anybody, const struct board_figures *f)
 {
-	return !anybody && s->state != MTW_DETACHED && !s->thread_mode && !(s->announced && s->target == 1) &&
-	       mt_board_linger_ns() && mt_board_mattered(f);
+	return !anybody && s->state != MTW_DETACHED && !s->thread_mode &&
+	       !(s->announced && s->target == 1) && mt_board_linger_ns() && mt_board_mattered(f);
 }
 
 /* A target that announced its end may wait for its server's. */

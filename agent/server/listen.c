@@ -2,12 +2,12 @@
  *
  * listen.c - where viewers find the agent, and who may.
  *
- * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback only, and
- * only with a token); %p is the process id, "none" listens nowhere. Before access is settled a peer is sent
- * the greeting and nothing else (server/handshake.c). Unix sockets: the kernel tells the peer's user, who must be our
- * own effective one, or root; on Android also the shell's. TCP knows no users, so both ends must prove a
- * secret of at least 128 bits, without showing it; it comes from MEMTOP_TOKEN or from a file that only its
- * owner can read.
+ * listen= says: "@NAME" (abstract Unix socket), "unix:/PATH" (mode 0600) or "tcp:PORT" (loopback
+ * only, and only with a token); %p is the process id, "none" listens nowhere. Before access is
+ * settled a peer is sent the greeting and nothing else (server/handshake.c). Unix sockets: the
+ * kernel tells the peer's user, who must be our own effective one, or root; on Android also the
+ * shell's. TCP knows no users, so both ends must prove a secret of at least 128 bits, without
+ * showing it; it comes from MEMTOP_TOKEN or from a file that only its owner can read.
  *
  * A name that is taken gets a suffix (.2, .3, ...), but not at once: after an exec the same
  * process id's former agent may still be about to let go of it.
@@ -53,7 +53,8 @@ static bool expand(char *to, size_t size, const char *from, int pid)
 
 static bool make_names(struct server *s, const char *pattern)
 {
-	if (!expand(s->names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern, s->target)) {
+	if (!expand(s->names[0], sizeof(((struct sockaddr_un *)0)->sun_path) - 4, pattern,
+		    s->target)) {
 		mt_msg("listen=%s: the name is too long; use a shorter one", mt_conf.listen);
 		return false;
 	}
@@ -80,17 +81,20 @@ static bool read_token(struct server *s)
 	token_from_environment(s->token, sizeof(s->token));
 	size_t len = strlen(s->token);
 	if (path[0] && !len) {
-		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0, 0);
+		long fd = mt_prim_call(SYS_openat, AT_FDCWD, (long)path, O_RDONLY | O_CLOEXEC, 0, 0,
+				       0);
 		call_stat st;
-		long bad = fd < 0 ? fd : mt_prim_call(CALL_FSTATAT, fd, (long)"", (long)&st,
-						      AT_EMPTY_PATH, 0, 0);
+		long bad = fd < 0 ? fd
+				  : mt_prim_call(CALL_FSTATAT, fd, (long)"", (long)&st,
+						 AT_EMPTY_PATH, 0, 0);
 		if (!bad && (st.st_mode & 077)) {
 			mt_msg("token_file=%s: others may read it; use chmod 600", path);
 			bad = -EACCES;
 		} else if (bad) {
 			mt_msg("token_file=%s: cannot be read; check its name and mode", path);
 		}
-		long n = bad ? -1 : mt_prim_call(SYS_read, fd, (long)s->token, MTW_TOKEN_MAX, 0, 0, 0);
+		long n = bad ? -1
+			     : mt_prim_call(SYS_read, fd, (long)s->token, MTW_TOKEN_MAX, 0, 0, 0);
 		if (fd >= 0)
 			mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 		if (n < 0)
@@ -102,7 +106,8 @@ static bool read_token(struct server *s)
 	}
 	if (len < TOKEN_LEAST) {
 		mt_msg("listen=%s: TCP needs a token of at least %d characters; "
-		       "set MEMTOP_TOKEN or token_file=", mt_conf.listen, TOKEN_LEAST);
+		       "set MEMTOP_TOKEN or token_file=",
+		       mt_conf.listen, TOKEN_LEAST);
 		return false;
 	}
 	return true;
@@ -142,7 +147,8 @@ bool listen_parse(struct server *s)
 
 static int new_socket(int domain)
 {
-	return (int)mt_prim_call(SYS_socket, domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, 0, 0, 0);
+	return (int)mt_prim_call(SYS_socket, domain, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+				 0, 0, 0);
 }
 
 static long finish(int fd, const void *addr, size_t len)
@@ -167,7 +173,8 @@ static socklen_t unix_address(struct sockaddr_un *un, const char *name)
 /* The file of that name itself, no link's; false: there is none, or it is no socket. */
 static bool is_socket(const char *path, call_stat *st)
 {
-	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)st, AT_SYMLINK_NOFOLLOW, 0, 0) == 0 &&
+	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)path, (long)st, AT_SYMLINK_NOFOLLOW, 0,
+			    0) == 0 &&
 	       S_ISSOCK(st->st_mode);
 }
 
@@ -218,16 +225,17 @@ static bool is_bound(struct server *s, const char *path)
 }
 
 /*
- * A socket file that nobody listens on any more is in the way of its successor. Connections to other files
- * are refused, too, so only sockets are removed, only those of our own user, and only at the second
- * refusal: somebody may be between his bind and his listen. Whatever else has the name keeps it, and we
- * take the next one.
+ * A socket file that nobody listens on any more is in the way of its successor. Connections to
+ * other files are refused, too, so only sockets are removed, only those of our own user, and only
+ * at the second refusal: somebody may be between his bind and his listen. Whatever else has the
+ * name keeps it, and we take the next one.
  */
 static void remove_stale(struct server *s, const char *path)
 {
 	call_stat st;
 
-	if (!is_socket(path, &st) || st.st_uid != (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0))
+	if (!is_socket(path, &st) ||
+	    st.st_uid != (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0))
 		return;
 	struct socket_file found = file_of(&st);
 	if (!is_refused(path) || is_bound(s, path))
@@ -263,7 +271,8 @@ static long bind_unix(struct server *s, int fd, int i)
 
 static long bind_tcp(int fd, int port)
 {
-	struct sockaddr_in in = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port),
+	struct sockaddr_in in = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)port),
 				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	int one = 1;
 
@@ -274,9 +283,11 @@ static long bind_tcp(int fd, int port)
 /* The server's stderr is no one's: it is kept where `memtop -p` and `memtop list` look. */
 static void say_unbound(struct server *s, long err)
 {
-	const char *why = err == -EADDRINUSE ? "the address is taken" :
-			  err == -ENOENT || err == -ENOTDIR ? "there is no such folder" :
-			  err == -EACCES || err == -EPERM || err == -EROFS ? "it may not be bound there" : "it cannot be bound there";
+	const char *why = err == -EADDRINUSE                  ? "the address is taken"
+			  : err == -ENOENT || err == -ENOTDIR ? "there is no such folder"
+			  : err == -EACCES || err == -EPERM || err == -EROFS
+				  ? "it may not be bound there"
+				  : "it cannot be bound there";
 
 	mt_msg_keep("listen=%s: %s (error %d); choose another one", mt_conf.listen, why, (int)-err);
 	s->listen_said = true;
@@ -371,13 +382,17 @@ static bool unmapped(uint32_t uid)
 const char *listen_refuses(int fd)
 {
 	static const char other[] = "this process belongs to another user";
-	struct { int pid; uint32_t uid, gid; } peer;
+	struct {
+		int pid;
+		uint32_t uid, gid;
+	} peer;
 	socklen_t len = sizeof(peer);
 
 	if (mt_prim_call(SYS_getsockopt, fd, SOL_SOCKET, SO_PEERCRED, (long)&peer, (long)&len, 0))
 		return other;
 	if (unmapped(peer.uid))
-		return "this process is in a user namespace of its own, where it cannot tell who you are";
+		return "this process is in a user namespace of its own, where it cannot tell who "
+		       "you are";
 	uint32_t own = (uint32_t)mt_prim_call(CALL_GETEUID, 0, 0, 0, 0, 0, 0);
 #ifdef __BIONIC__
 	if (peer.uid == SHELL_USER)

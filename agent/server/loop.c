@@ -2,16 +2,18 @@
  *
  * loop.c - the server's main loop: one thread, one poll, ticks.
  *
- * A tick takes everything that changed out of the target (collect/sums.c), keeps marks and history, and
- * lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
+ * A tick takes everything that changed out of the target (collect/sums.c), keeps marks and history,
+ * and lets each viewer have what it lacks. With a viewer it comes as often as the quickest of them
  * wants (100 ms by default), else every second: then only for history, the clock of ages, and to
  * learn of modules before they are gone. Between ticks viewers that are still loading are fed as
  * fast as they acknowledge.
  *
  * Life: up -> (target gone: one last full collection, nobody new is let in) -> every viewer has
- * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets memtop in before.
+ * its final tick, or made no progress for a minute -> exit. One that lingers (server/linger.c) lets
+ * memtop in before.
  *
- * Runs as a process of its own in the target's memory; see collect/server.h for what may be used here.
+ * Runs as a process of its own in the target's memory; see collect/server.h for what may be used
+ * here.
  */
 #include "modules/maps.h"
 #include "collect/server.h"
@@ -25,17 +27,18 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 
-#define DOOR_PATIENCE_NS (5 * SECOND)       /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
-#define ARRIVAL_PATIENCE_NS (300 * MILLI)   /* ... when the target is gone already */
-#define FINAL_PATIENCE_NS (60 * SECOND)     /* without progress, when the target is gone */
-#define LEAVING_PATIENCE_NS (5 * SECOND)    /* ... when the target runs on */
-#define CLOSING_PATIENCE_NS (5 * SECOND)    /* for the peer to take a reason that was written */
-#define LAST_PATIENCE_NS (15 * SECOND)      /* ... the final state: from one ACK to the next */
+#define DOOR_PATIENCE_NS                                                                           \
+	(5 * SECOND) /* from accept to RESPONSE, and from that to CLIENT; slow links have room */
+#define ARRIVAL_PATIENCE_NS (300 * MILLI) /* ... when the target is gone already */
+#define FINAL_PATIENCE_NS (60 * SECOND)   /* without progress, when the target is gone */
+#define LEAVING_PATIENCE_NS (5 * SECOND)  /* ... when the target runs on */
+#define CLOSING_PATIENCE_NS (5 * SECOND)  /* for the peer to take a reason that was written */
+#define LAST_PATIENCE_NS (15 * SECOND)    /* ... the final state: from one ACK to the next */
 #define UNLOAD_PATIENCE_NS (2 * MILLI)
 #define UNLOAD_FAILURES 20
 #define TICK_LEAST_NS (20 * MILLI)
-#define RELEASE_AFTER_NS (200 * MILLI)      /* most viewers have their final state by then */
-#define ROUND_CPU_SECONDS 60                /* that one round of the loop may take: far more than any does */
+#define RELEASE_AFTER_NS (200 * MILLI) /* most viewers have their final state by then */
+#define ROUND_CPU_SECONDS 60 /* that one round of the loop may take: far more than any does */
 #define DESCRIPTORS (VIEWERS_MAX + DOOR_PLACES + 16u)
 
 static void leave(int status)
@@ -85,8 +88,9 @@ static void raise_descriptor_limit(void)
 }
 
 /*
- * A server always ends: what it walks over lies in memory that the program may have written to, and a walk that never comes to
- * its end takes processor time. The kernel sends SIGXCPU then. A raw thread would take the limit from its program.
+ * A server always ends: what it walks over lies in memory that the program may have written to, and
+ * a walk that never comes to its end takes processor time. The kernel sends SIGXCPU then. A raw
+ * thread would take the limit from its program.
  */
 static void limit_round(struct server *s)
 {
@@ -120,7 +124,8 @@ bool loop_prepare(struct server *s)
 {
 	s->scratch = memory_map(SCRATCH_BYTES);
 	s->door = memory_map(sizeof(*s->door));
-	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) && samples_init(s) && encode_slots_init(s);
+	return s->scratch && s->door && sums_init(s) && marks_init(s) && history_init(s) &&
+	       samples_init(s) && encode_slots_init(s);
 }
 
 static void breathe(struct server *s);
@@ -150,7 +155,8 @@ static void begin(struct server *s)
 		mt_prim_call(SYS_chdir, (long)"/", 0, 0, 0, 0, 0);
 }
 
-/* Before its hooks are in place, an attached agent can keep nobody from unloading what is looked at. */
+/* Before its hooks are in place, an attached agent can keep nobody from unloading what is looked
+ * at. */
 static void look_at_modules(void)
 {
 	static unsigned failures;
@@ -163,7 +169,8 @@ static void look_at_modules(void)
 		mt_maps_settle();
 		return;
 	}
-	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a longjmp */
+	mt_maps_refresh(); /* also when an unload never ends: its destructor waits, or was left by a
+			      longjmp */
 	if (!held)
 		return;
 	coverage_look();
@@ -229,7 +236,8 @@ static void the_end(struct server *s)
 		handshake_arrivals(s, s->over_ns); /* one that is just coming has its last chance */
 	bool here = anybody(s);
 	if (s->state == MTW_DETACHED)
-		listen_close(s, true); /* before anybody is told: the next attach looks whether somebody listens */
+		listen_close(s, true); /* before anybody is told: the next attach looks whether
+					  somebody listens */
 	if (here)
 		last_tick(s);
 	else
@@ -254,7 +262,8 @@ static void requests(struct server *s, uint64_t now)
 		s->exec_pending = true;
 		s->exec_since_ns = now;
 		if (atomic_compare_exchange_strong(&s->shared->xexec_futex, &exec, EXEC_RELEASED))
-			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0, 0);
+			mt_prim_call(SYS_futex, (long)&s->shared->xexec_futex, FUTEX_WAKE, 1, 0, 0,
+				     0);
 	}
 	if (s->exec_pending && (exec == EXEC_NONE || now > s->exec_since_ns + 2 * SECOND)) {
 		s->exec_pending = false;
@@ -279,10 +288,13 @@ static void patience(struct server *s, uint64_t now)
 {
 	for (int i = 0; i < VIEWERS_MAX; i++) {
 		struct viewer *v = &s->viewer[i];
-		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS : s->over ? FINAL_PATIENCE_NS : UINT64_MAX;
+		uint64_t limit = s->state == MTW_DETACHED ? LEAVING_PATIENCE_NS
+				 : s->over                ? FINAL_PATIENCE_NS
+							  : UINT64_MAX;
 
 		if (v->state == VIEWER_CLOSING)
-			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS : CLOSING_PATIENCE_NS;
+			limit = v->final && s->state != MTW_DETACHED ? LAST_PATIENCE_NS
+								     : CLOSING_PATIENCE_NS;
 		if (v->state != VIEWER_FREE && now > v->since_ns && now - v->since_ns > limit)
 			viewer_close(s, v);
 	}
@@ -317,7 +329,8 @@ static void poll_once(struct server *s, int ms)
 	int viewer[VIEWERS_MAX + 3], n = 0;
 	long ts[2] = { ms / 1000, ms % 1000 * 1000000l };
 
-	fd[n++] = (struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
+	fd[n++] =
+		(struct pollfd){ handshake_opens(s) > server_now() ? -1 : s->listen_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->over ? -1 : s->pid_fd, POLLIN, 0 };
 	fd[n++] = (struct pollfd){ s->signal_fd, POLLIN, 0 };
 	for (int i = 0; i < VIEWERS_MAX; i++) {
@@ -379,7 +392,8 @@ static void due(struct server *s)
 	feed(s);
 	linger_check(s, now);
 	bool late = now > s->over_ns + RELEASE_AFTER_NS && anybody(s);
-	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) && s->state != MTW_DETACHED) {
+	if (s->over && !s->released && (late || (s->lingers && !anybody(s))) &&
+	    s->state != MTW_DETACHED) {
 		s->released = true;
 		target_release(s);
 	}
@@ -403,9 +417,9 @@ int loop_main(void *arg)
 	begin(s);
 	atomic_store(&s->shared->xstate_futex, SERVER_UP);
 	/*
-	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7), autogroup),
-	 * and a busy machine may leave such a group without its first turn for seconds, while a thread of
-	 * the target is held until we are up.
+	 * Only now: the kernel puts a new session into a scheduling group of its own (sched(7),
+	 * autogroup), and a busy machine may leave such a group without its first turn for seconds,
+	 * while a thread of the target is held until we are up.
 	 */
 	if (!s->thread_mode)
 		mt_prim_call(SYS_setsid, 0, 0, 0, 0, 0, 0);

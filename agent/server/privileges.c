@@ -2,23 +2,23 @@
  *
  * privileges.c - the server gives up the rights that its target gives up.
  *
- * The two share their memory, so an attacker who takes over the target owns the server, too. The server
- * compares rights once a second, and when a hook has seen a prctl() that gives something up. It sets
- * no_new_privs at the start: it executes no file.
+ * The two share their memory, so an attacker who takes over the target owns the server, too. The
+ * server compares rights once a second, and when a hook has seen a prctl() that gives something up.
+ * It sets no_new_privs at the start: it executes no file.
  *
- *   user, groups, capabilities   become the target's, also back again as far as the target itself could
- *   anything else                the server seals itself
+ *   user, groups, capabilities   become the target's, also back again as far as the target itself
+ * could anything else                the server seals itself
  *
- * No process can copy another's seccomp filter, and another root directory would take /proc away. So the
- * server seals itself when its target has one more filter, another root or user namespace, a root that may
- * no longer be read, or another user where a filter kills whoever would follow. It gives up all capabilities
- * and installs a filter of its own, which leaves what it must do: serve connected and new viewers, read
- * counters, and read the few files that it opens before. No path, no new socket, no other process. That
- * costs names of new threads, the count of children, and files of libraries that were loaded by a relative
- * name.
+ * No process can copy another's seccomp filter, and another root directory would take /proc away.
+ * So the server seals itself when its target has one more filter, another root or user namespace, a
+ * root that may no longer be read, or another user where a filter kills whoever would follow. It
+ * gives up all capabilities and installs a filter of its own, which leaves what it must do: serve
+ * connected and new viewers, read counters, and read the few files that it opens before. No path,
+ * no new socket, no other process. That costs names of new threads, the count of children, and
+ * files of libraries that were loaded by a relative name.
  *
- * A raw thread (server/loop.c) follows users and capabilities alone: with a filter of its own it would make the program's
- * SECCOMP_FILTER_FLAG_TSYNC fail.
+ * A raw thread (server/loop.c) follows users and capabilities alone: with a filter of its own it
+ * would make the program's SECCOMP_FILTER_FLAG_TSYNC fail.
  */
 #include "base/syscalls.h"
 #include "collect/server.h"
@@ -99,7 +99,8 @@ static bool user_space_of(int pid, char link[NEED_LINKS])
 	char path[NEED_LINKS];
 
 	mt_format(path, sizeof(path), "/proc/%d/ns/user", pid);
-	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, NEED_LINKS - 1, 0, 0);
+	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, NEED_LINKS - 1, 0,
+			      0);
 	link[n > 0 ? n : 0] = 0;
 	return n > 0;
 }
@@ -109,7 +110,8 @@ static bool read_rights(int pid, struct privileges *r)
 	char text[STATUS_BYTES];
 
 	memset(r, 0, sizeof(*r));
-	if (proc_read(pid, "status", text, sizeof(text)) <= 0 || numbers(proc_status(text, "Uid"), r->uid, 3) != 3 ||
+	if (proc_read(pid, "status", text, sizeof(text)) <= 0 ||
+	    numbers(proc_status(text, "Uid"), r->uid, 3) != 3 ||
 	    numbers(proc_status(text, "Gid"), r->gid, 3) != 3)
 		return false;
 	r->groups = numbers(proc_status(text, "Groups"), r->group, GROUPS_MAX);
@@ -159,7 +161,8 @@ static uint64_t both_words(const struct __user_cap_data_struct data[2], size_t a
 static void follow_bounding(const struct privileges *to)
 {
 	for (int cap = 0; cap < 64; cap++)
-		if (!(to->bounding >> cap & 1) && mt_prim_call(SYS_prctl, PR_CAPBSET_READ, cap, 0, 0, 0, 0) == 1)
+		if (!(to->bounding >> cap & 1) &&
+		    mt_prim_call(SYS_prctl, PR_CAPBSET_READ, cap, 0, 0, 0, 0) == 1)
 			mt_prim_call(SYS_prctl, PR_CAPBSET_DROP, cap, 0, 0, 0, 0);
 }
 
@@ -180,12 +183,14 @@ static void follow_capabilities(const struct privileges *to)
 	mt_prim_call(SYS_capset, (long)&header, (long)data, 0, 0, 0, 0);
 }
 
-/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back. */
+/* Changing the user clears the memory's "dumpable" flag, which is the program's, too: put it back.
+ */
 static void follow_ids(const struct privileges *to)
 {
 	long dumpable = mt_prim_call(SYS_prctl, PR_GET_DUMPABLE, 0, 0, 0, 0, 0);
 
-	/* A program may keep capabilities when it changes its user; those that it has not kept go right after. */
+	/* A program may keep capabilities when it changes its user; those that it has not kept go
+	 * right after. */
 	mt_prim_call(SYS_prctl, PR_SET_KEEPCAPS, 1, 0, 0, 0, 0);
 	/* Twice: first to get rights back that the rest needs, last to give rights up. */
 	for (int i = 0; i < 2; i++) {
@@ -207,7 +212,8 @@ struct rules {
 
 static void put(struct rules *r, unsigned code, unsigned k, unsigned true_skip, unsigned false_skip)
 {
-	r->rule[r->count++] = (struct sock_filter){ (uint16_t)code, (uint8_t)true_skip, (uint8_t)false_skip, k };
+	r->rule[r->count++] =
+		(struct sock_filter){ (uint16_t)code, (uint8_t)true_skip, (uint8_t)false_skip, k };
 }
 
 static void allow(struct rules *r, long call)
@@ -216,8 +222,10 @@ static void allow(struct rules *r, long call)
 	put(r, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
 }
 
-/* Only if the argument, masked, has that value. No such argument has a meaning in its upper half. */
-static void allow_with(struct rules *r, long call, unsigned argument, uint32_t matters, uint32_t value)
+/* Only if the argument, masked, has that value. No such argument has a meaning in its upper half.
+ */
+static void allow_with(struct rules *r, long call, unsigned argument, uint32_t matters,
+		       uint32_t value)
 {
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	const unsigned low = 0;
@@ -225,7 +233,8 @@ static void allow_with(struct rules *r, long call, unsigned argument, uint32_t m
 	const unsigned low = 4;
 #endif
 	put(r, BPF_JMP | BPF_JEQ | BPF_K, (unsigned)call, 0, 5);
-	put(r, BPF_LD | BPF_W | BPF_ABS, (unsigned)(offsetof(struct seccomp_data, args) + 8 * argument + low), 0, 0);
+	put(r, BPF_LD | BPF_W | BPF_ABS,
+	    (unsigned)(offsetof(struct seccomp_data, args) + 8 * argument + low), 0, 0);
 	put(r, BPF_ALU | BPF_AND | BPF_K, matters, 0, 0);
 	put(r, BPF_JMP | BPF_JEQ | BPF_K, value, 0, 1);
 	put(r, BPF_RET | BPF_K, SECCOMP_RET_ALLOW, 0, 0);
@@ -235,9 +244,12 @@ static void allow_with(struct rules *r, long call, unsigned argument, uint32_t m
 static bool filter_ourselves(const struct server *s)
 {
 	static const long calls[] = {
-		SYS_read, SYS_close, SYS_lseek, SYS_sendto, SYS_recvfrom, SYS_accept4, SYS_shutdown, SYS_getsockopt, SYS_ppoll,
-		SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_madvise, SYS_munmap, SYS_mincore, SYS_membarrier, SYS_getpid,
-		SYS_gettid, CALL_GETEUID, SYS_rt_sigprocmask, SYS_rt_sigreturn, SYS_exit, SYS_exit_group,
+		SYS_read,         SYS_close,   SYS_lseek,      SYS_sendto,
+		SYS_recvfrom,     SYS_accept4, SYS_shutdown,   SYS_getsockopt,
+		SYS_ppoll,        SYS_futex,   SYS_nanosleep,  SYS_clock_gettime,
+		SYS_madvise,      SYS_munmap,  SYS_mincore,    SYS_membarrier,
+		SYS_getpid,       SYS_gettid,  CALL_GETEUID,   SYS_rt_sigprocmask,
+		SYS_rt_sigreturn, SYS_exit,    SYS_exit_group,
 	};
 	struct rules r = { .count = 0 };
 	uint32_t self = (uint32_t)mt_prim_getpid();
@@ -249,9 +261,9 @@ static bool filter_ourselves(const struct server *s)
 	for (size_t i = 0; i < sizeof(calls) / sizeof(*calls); i++)
 		allow(&r, calls[i]);
 	allow_with(&r, CALL_MMAP, 2, PROT_EXEC, 0);
-	allow_with(&r, SYS_mprotect, 2, PROT_EXEC, 0); /* a detach */
+	allow_with(&r, SYS_mprotect, 2, PROT_EXEC, 0);          /* a detach */
 	allow_with(&r, SYS_clone, 0, UINT32_MAX, CLONE_PARENT); /* target_release() */
-	allow_with(&r, SYS_tgkill, 2, UINT32_MAX, 0); /* is a thread there? */
+	allow_with(&r, SYS_tgkill, 2, UINT32_MAX, 0);           /* is a thread there? */
 	allow_with(&r, SYS_kill, 1, UINT32_MAX, 0);
 	allow_with(&r, SYS_kcmp, 0, UINT32_MAX, self);
 	allow_with(&r, SYS_prlimit64, 0, UINT32_MAX, 0); /* its own limit of processor time */
@@ -259,7 +271,8 @@ static bool filter_ourselves(const struct server *s)
 	allow_with(&r, SYS_prctl, 0, UINT32_MAX, PR_GET_SECCOMP);
 	put(&r, BPF_RET | BPF_K, SECCOMP_RET_ERRNO | 1 /* EPERM */, 0, 0);
 	struct sock_fprog program = { r.count, r.rule };
-	return mt_prim_call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0, 0) == 0;
+	return mt_prim_call(SYS_prctl, PR_SET_SECCOMP, SECCOMP_MODE_FILTER, (long)&program, 0, 0,
+			    0) == 0;
 }
 
 static void seal(struct server *s, const char *why)
@@ -271,9 +284,10 @@ static void seal(struct server *s, const char *why)
 	follow_capabilities(&nothing);
 	s->sealed = true;
 	bool filtered = filter_ourselves(s);
-	mt_format(text, sizeof(text), "the program %s: the agent's server gave up its own rights%s", why,
-		  filtered ? ", and sees no names of new threads and no children from now on" :
-			     ", but the system refuses it a filter of its own");
+	mt_format(text, sizeof(text), "the program %s: the agent's server gave up its own rights%s",
+		  why,
+		  filtered ? ", and sees no names of new threads and no children from now on"
+			   : ", but the system refuses it a filter of its own");
 	viewers_notice(s, -1, -1, text);
 }
 
@@ -286,7 +300,8 @@ static const char *why_seal(struct server *s, const struct privileges *now, bool
 
 	if ((now->filtered && !s->rights.filtered) || now->filters > s->rights.filters)
 		return "runs under a filter of system calls now";
-	if (user_space_of(s->target, theirs) && user_space_of(mt_prim_getpid(), own) && strcmp(own, theirs))
+	if (user_space_of(s->target, theirs) && user_space_of(mt_prim_getpid(), own) &&
+	    strcmp(own, theirs))
 		return "is in another user namespace now";
 	if (s->root_seen && seen && (root[0] != s->root[0] || root[1] != s->root[1]))
 		return "has another root directory now";
@@ -294,12 +309,15 @@ static const char *why_seal(struct server *s, const struct privileges *now, bool
 		return "cannot be looked at any more, and may have another root directory";
 	/* No more looks are needed: a program that cannot change its root keeps it. */
 	s->root_settled |= seen && !may_move;
-	return ids && s->user_is_fixed ? "changed its user, and its filter of system calls lets nobody follow" : NULL;
+	return ids && s->user_is_fixed
+		       ? "changed its user, and its filter of system calls lets nobody follow"
+		       : NULL;
 }
 
 /*
- * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie has no root: the link
- * is "not there" for those who may look. A sealed server may follow no link; without capabilities, kcmp asks the same.
+ * The answer of calls that ask the kernel's question (PTRACE_MODE_READ) about the target. A zombie
+ * has no root: the link is "not there" for those who may look. A sealed server may follow no link;
+ * without capabilities, kcmp asks the same.
  */
 bool privileges_over_target(const struct server *s)
 {
@@ -309,12 +327,15 @@ bool privileges_over_target(const struct server *s)
 	long n = mt_prim_call(SYS_readlinkat, AT_FDCWD, (long)path, (long)link, sizeof(link), 0, 0);
 	if (n >= 0 || n == -ENOENT)
 		return true;
-	return s->sealed && mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM) >= 0;
+	return s->sealed &&
+	       mt_prim_call_seldom(SYS_kcmp, mt_prim_getpid(), s->target, KCMP_VM) >= 0;
 }
 
 void privileges_follow(struct server *s)
 {
-	const struct privileges all = { .inheritable = s->rights.inheritable, .permitted = ~0ull, .effective = ~0ull };
+	const struct privileges all = { .inheritable = s->rights.inheritable,
+					.permitted = ~0ull,
+					.effective = ~0ull };
 	struct privileges now;
 
 	if (s->sealed || !read_rights(s->target, &now))
@@ -322,15 +343,17 @@ void privileges_follow(struct server *s)
 	bool raised = s->rights.effective != s->rights.permitted;
 	if (raised) /* rights that the program may take back: needed to read it, and to follow */
 		follow_capabilities(&all);
-	bool ids = memcmp(now.uid, s->rights.uid, sizeof(now.uid)) || memcmp(now.gid, s->rights.gid, sizeof(now.gid)) ||
-		   now.groups != s->rights.groups || memcmp(now.group, s->rights.group, sizeof(now.group));
+	bool ids = memcmp(now.uid, s->rights.uid, sizeof(now.uid)) ||
+		   memcmp(now.gid, s->rights.gid, sizeof(now.gid)) ||
+		   now.groups != s->rights.groups ||
+		   memcmp(now.group, s->rights.group, sizeof(now.group));
 	const char *why = s->thread_mode ? NULL : why_seal(s, &now, ids);
 	if (now.bounding != s->rights.bounding)
 		follow_bounding(&now);
 	if (ids && !s->user_is_fixed)
 		follow_ids(&now);
-	if (raised || ids || now.inheritable != s->rights.inheritable || now.permitted != s->rights.permitted ||
-	    now.effective != s->rights.effective)
+	if (raised || ids || now.inheritable != s->rights.inheritable ||
+	    now.permitted != s->rights.permitted || now.effective != s->rights.effective)
 		follow_capabilities(&now);
 	s->rights = now;
 	if (why)

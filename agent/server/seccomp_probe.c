@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp_probe.c - would a seccomp filter kill the server for its system calls? Target side, before the server starts.
+ * seccomp_probe.c - would a seccomp filter kill the server for its system calls? Target side,
+ * before the server starts.
  *
- * A filter that refuses a call does no harm. One that kills would end the server at its first viewer, or
- * the program if the program tried the call itself. Before Linux 5.16 a signal that dumps core (such a
- * filter sends SIGSYS) even ended every process of that memory, the program among them. So a process that
- * may die tries all calls first, without effect: on such a kernel in memory of its own, on later ones in
- * the program's, which saves a fork. The filter's answer to clone cannot be tried.
+ * A filter that refuses a call does no harm. One that kills would end the server at its first
+ * viewer, or the program if the program tried the call itself. Before Linux 5.16 a signal that
+ * dumps core (such a filter sends SIGSYS) even ended every process of that memory, the program
+ * among them. So a process that may die tries all calls first, without effect: on such a kernel in
+ * memory of its own, on later ones in the program's, which saves a fork. The filter's answer to
+ * clone cannot be tried.
  *
- * The calls that change a user are tried by another process: Android's filter kills every app for them. Without
- * them the server does all but follow its target to another user, which that one seldom can change to, either.
+ * The calls that change a user are tried by another process: Android's filter kills every app for
+ * them. Without them the server does all but follow its target to another user, which that one
+ * seldom can change to, either.
  */
 #include "base/syscalls.h"
 #include "collect/server.h"
@@ -51,18 +54,26 @@ static void try_each(const long *calls, size_t count)
 static int try_calls(void *unused)
 {
 	static const long calls[] = {
-		SYS_prlimit64, SYS_setsid, SYS_rt_sigaction, SYS_rt_sigprocmask, SYS_signalfd4, SYS_prctl, SYS_chdir, SYS_umask,
-		SYS_bind, SYS_listen, SYS_accept4, SYS_getsockopt, SYS_setsockopt, SYS_connect, SYS_sendto, SYS_recvfrom,
-		SYS_shutdown, SYS_openat, SYS_read, SYS_pread64, SYS_lseek, SYS_close, SYS_readlinkat, CALL_FSTATAT, SYS_unlinkat,
-		SYS_fchmod, SYS_getdents64, CALL_FCNTL, SYS_ioctl, SYS_futex, SYS_nanosleep, SYS_clock_gettime, SYS_tgkill, SYS_madvise, SYS_munmap, SYS_mincore,
-		SYS_getpid, SYS_gettid, SYS_getppid, CALL_GETEUID, SYS_capget, SYS_capset, SYS_wait4, SYS_waitid,
+		SYS_prlimit64,  SYS_setsid,  SYS_rt_sigaction, SYS_rt_sigprocmask,
+		SYS_signalfd4,  SYS_prctl,   SYS_chdir,        SYS_umask,
+		SYS_bind,       SYS_listen,  SYS_accept4,      SYS_getsockopt,
+		SYS_setsockopt, SYS_connect, SYS_sendto,       SYS_recvfrom,
+		SYS_shutdown,   SYS_openat,  SYS_read,         SYS_pread64,
+		SYS_lseek,      SYS_close,   SYS_readlinkat,   CALL_FSTATAT,
+		SYS_unlinkat,   SYS_fchmod,  SYS_getdents64,   CALL_FCNTL,
+		SYS_ioctl,      SYS_futex,   SYS_nanosleep,    SYS_clock_gettime,
+		SYS_tgkill,     SYS_madvise, SYS_munmap,       SYS_mincore,
+		SYS_getpid,     SYS_gettid,  SYS_getppid,      CALL_GETEUID,
+		SYS_capget,     SYS_capset,  SYS_wait4,        SYS_waitid,
 	};
 	static const long seldom[] = { SYS_close_range, SYS_pidfd_open, SYS_kcmp, SYS_membarrier };
 	long now[2] = { 0, 0 };
 
 	(void)unused;
 	try_each(calls, sizeof(calls) / sizeof(*calls));
-	mt_prim_call(SYS_close, mt_prim_call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0), 0, 0, 0, 0, 0);
+	mt_prim_call(SYS_close,
+		     mt_prim_call(SYS_socket, AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0), 0,
+		     0, 0, 0, 0);
 	for (size_t i = 0; i < sizeof(seldom) / sizeof(*seldom); i++)
 		mt_prim_call_seldom(seldom[i], -1, -1, -1);
 	mt_prim_call(SYS_ppoll, 0, 0, (long)now, 0, 8, 0);
@@ -83,7 +94,8 @@ static int try_changes(void *unused)
 /* We wait for its end; it has no exit signal, and a table of descriptors of its own. */
 static bool dies_of(int (*try)(void *), uint8_t *stack)
 {
-	int status = 0, pid = clone(try, stack + STACK_BYTES - 64, CLONE_VFORK | (deaths_are_shared() ? 0 : CLONE_VM), NULL);
+	int status = 0, pid = clone(try, stack + STACK_BYTES - 64,
+				    CLONE_VFORK | (deaths_are_shared() ? 0 : CLONE_VM), NULL);
 
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);

@@ -10,24 +10,24 @@
  *
  * It must not be seen by wait(): a process is cloned that waits for nothing (CLONE_VFORK: we
  * sleep until it is gone), closes every descriptor it inherited, clones the server and exits. The
- * server falls to init, or to a subreaper further out. The process in between has no exit signal, so
- * that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
+ * server falls to init, or to a subreaper further out. The process in between has no exit signal,
+ * so that neither SIGCHLD nor a zombie can be noticed; __WCLONE reaps it here.
  *
- * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the server is
- * made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it, unless it asks
- * with __WALL or __WCLONE. When process 1 ends, the kernel kills all of its namespace: a server in one is
- * told of the target's exit before that, by mt_server_exit(), and the target waits until viewers have its
- * last figures.
+ * Process 1 of a pid namespace (of most containers), and a subreaper, inherit orphans: there the
+ * server is made their child (CLONE_PARENT), and has no exit signal either: wait() does not see it,
+ * unless it asks with __WALL or __WCLONE. When process 1 ends, the kernel kills all of its
+ * namespace: a server in one is told of the target's exit before that, by mt_server_exit(), and the
+ * target waits until viewers have its last figures.
  *
- * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may be
- * cloned: the namespace would end with it, and the program could never fork again. No thread can be made
- * there either.
+ * Where the next child becomes process 1 of a new pid namespace (unshare -p PROG), no process may
+ * be cloned: the namespace would end with it, and the program could never fork again. No thread can
+ * be made there either.
  *
- * What the server cannot do without (memory; a socket; under a seccomp filter all its system calls: server/seccomp_probe.c) is
- * tried before it starts: later it could not report the failure.
+ * What the server cannot do without (memory; a socket; under a seccomp filter all its system calls:
+ * server/seccomp_probe.c) is tried before it starts: later it could not report the failure.
  *
- * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own: everything
- * works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
+ * Where a process is refused (qemu-user) a raw thread is cloned, with descriptors of its own:
+ * everything works but unshare(CLONE_NEWUSER), and its last words are spoken from mt_server_exit().
  *
  * Everything in here runs on threads of the target. No descriptor of the program is touched.
  */
@@ -48,15 +48,16 @@
 #include <sys/wait.h>
 
 #define ROOM_BYTES 16384
-/* The kernel writes xtid before the server runs, and clears it when the server ends in any way: pids are reused. */
+/* The kernel writes xtid before the server runs, and clears it when the server ends in any way:
+ * pids are reused. */
 #define ITS_LIFE (CLONE_PARENT_SETTID | CLONE_CHILD_CLEARTID)
 #define STACK_BYTES (256u << 10)
 #define BETWEEN_BYTES (16u << 10)
-#define EXEC_PATIENCE_NS (20 * MILLI)  /* the exec waits so long for the name to be let go */
+#define EXEC_PATIENCE_NS (20 * MILLI) /* the exec waits so long for the name to be let go */
 #define MARK_PATIENCE_NS (200 * MILLI)
-#define EXIT_PATIENCE_NS (2 * SECOND)  /* for the viewers to take the last figures */
-#define EXIT_HURRY_NS (500 * MILLI)    /* ... when the server may live on */
-#define FIRST_NAMESPACE 0xEFFFFFFCu /* the whole machine's: PROC_PID_INIT_INO */
+#define EXIT_PATIENCE_NS (2 * SECOND) /* for the viewers to take the last figures */
+#define EXIT_HURRY_NS (500 * MILLI)   /* ... when the server may live on */
+#define FIRST_NAMESPACE 0xEFFFFFFCu   /* the whole machine's: PROC_PID_INIT_INO */
 #define START_PATIENCE_NS (60 * SECOND)
 
 static struct shared *shared; /* wiped on fork */
@@ -66,10 +67,10 @@ struct start {
 	struct server *server;
 	uint8_t *stack;
 	void *tls;
-	bool killed;       /* a filter kills for what it calls */
-	long refused;      /* -errno of what no server can be without: a socket */
-	int dead;          /* a child without exit signal that has ended; 0 = none */
-	bool was_server;   /* ... and was a server */
+	bool killed;     /* a filter kills for what it calls */
+	long refused;    /* -errno of what no server can be without: a socket */
+	int dead;        /* a child without exit signal that has ended; 0 = none */
+	bool was_server; /* ... and was a server */
 };
 
 static uint64_t block_signals(void)
@@ -137,7 +138,8 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 
 	(void)size;
 	for (int i = 0; data && i < info->dlpi_phnum; i++)
-		if (info->dlpi_phdr[i].p_type == PT_TLS && ours >= data && ours < data + info->dlpi_phdr[i].p_memsz) {
+		if (info->dlpi_phdr[i].p_type == PT_TLS && ours >= data &&
+		    ours < data + info->dlpi_phdr[i].p_memsz) {
 			*(size_t *)arg = info->dlpi_tls_modid;
 			return 1;
 		}
@@ -145,8 +147,9 @@ static int find_own_tls(struct dl_phdr_info *info, size_t size, void *arg)
 }
 
 /*
- * musl finds the storage of a library that was loaded late through a table of the thread's, its dtv, of
- * which word 0 is the length. The server has one of its own, with zeroes for us, both in `room`.
+ * musl finds the storage of a library that was loaded late through a table of the thread's, its
+ * dtv, of which word 0 is the length. The server has one of its own, with zeroes for us, both in
+ * `room`.
  */
 static void give_dtv(void **tp, uint8_t *room)
 {
@@ -156,8 +159,10 @@ static void give_dtv(void **tp, uint8_t *room)
 #else
 	const int at = -1;
 #endif
-	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at], *dtv = (uintptr_t *)(void *)room;
-	static size_t own; /* asked for once: in a forked child the loader's lock may be held for good */
+	uintptr_t *callers = ((uintptr_t **)__builtin_thread_pointer())[at],
+		  *dtv = (uintptr_t *)(void *)room;
+	static size_t
+		own; /* asked for once: in a forked child the loader's lock may be held for good */
 
 	if (!own)
 		dl_iterate_phdr(find_own_tls, &own);
@@ -207,17 +212,20 @@ static int between(void *arg)
 	mt_prim_call(SYS_prlimit64, 0, 4 /* RLIMIT_CORE */, (long)no_core, 0, 0, 0);
 	descriptors_close();
 	st->was_server = st->dead && is_server(st->dead);
-	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, 0, 0, 0);
+	long fd = mt_prim_call(SYS_socket, s->port ? AF_INET : AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC,
+			       0, 0, 0, 0);
 	if (fd < 0) {
 		st->refused = fd;
 		return 0;
 	}
 	mt_prim_call(SYS_close, fd, 0, 0, 0, 0, 0);
 	s->pid_fd = (int)mt_prim_call_seldom(SYS_pidfd_open, s->target, 0, 0);
-	/* Shared memory? An emulator may have made this a fork, where the server would serve a copy. */
+	/* Shared memory? An emulator may have made this a fork, where the server would serve a
+	 * copy. */
 	atomic_store(&s->shared->xstate_futex, SERVER_STARTING);
-	if (mt_prim_clone(loop_main, st->stack + STACK_BYTES - 64, CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0),
-		  s, &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
+	if (mt_prim_clone(loop_main, st->stack + STACK_BYTES - 64,
+			  CLONE_VM | CLONE_SETTLS | ITS_LIFE | (s->is_child ? CLONE_PARENT : 0), s,
+			  &s->shared->xtid, st->tls, &s->shared->xtid) < 0)
 		atomic_store(&s->shared->xstate_futex, SERVER_FAILED);
 	return 0;
 }
@@ -232,14 +240,15 @@ static bool inherits(int pid)
 }
 
 /*
- * The namespace's number; 0 = no such link, or no process is in it yet. A filter may kill for readlink; loaders use
- * stat.
+ * The namespace's number; 0 = no such link, or no process is in it yet. A filter may kill for
+ * readlink; loaders use stat.
  */
 static uint64_t namespace_of(const char *link)
 {
 	call_stat st;
 
-	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)link, (long)&st, 0, 0, 0) == 0 ? st.st_ino : 0;
+	return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)link, (long)&st, 0, 0, 0) == 0 ? st.st_ino
+											 : 0;
 }
 
 /* Of which pid namespace are we, and of which our children? false: of another one. */
@@ -249,36 +258,44 @@ static bool look_at_namespaces(struct server *s)
 	uint64_t own = namespace_of("/proc/thread-self/ns/pid"), theirs = namespace_of(children);
 	call_stat st;
 
-	/* The process that it hangs on is 1, an init or a shell, which often ends when its only child does. */
+	/* The process that it hangs on is 1, an init or a shell, which often ends when its only
+	 * child does. */
 	s->dies_along = s->target == 1 || (own && own != FIRST_NAMESPACE);
 	if (!own) /* no /proc here */
 		return true;
 	if (!theirs) /* or Linux before 4.12, which has no such name */
-		return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)children, (long)&st, AT_SYMLINK_NOFOLLOW, 0, 0) != 0;
+		return mt_prim_call(CALL_FSTATAT, AT_FDCWD, (long)children, (long)&st,
+				    AT_SYMLINK_NOFOLLOW, 0, 0) != 0;
 	return own == theirs;
 }
 
 /*
- * The server of a former session, also of the program that this process was before an exec: only a program that asks for children
- * without exit signal would ever reap it. One for each that is started, so they do not become more.
+ * The server of a former session, also of the program that this process was before an exec: only a
+ * program that asks for children without exit signal would ever reap it. One for each that is
+ * started, so they do not become more.
  */
 static int dead_child(void)
 {
 	siginfo_t dead;
 
 	dead.si_pid = 0;
-	return mt_prim_call(SYS_waitid, P_ALL, 0, (long)&dead, WEXITED | WNOHANG | WNOWAIT | __WCLONE, 0, 0) ? 0 : dead.si_pid;
+	return mt_prim_call(SYS_waitid, P_ALL, 0, (long)&dead,
+			    WEXITED | WNOHANG | WNOWAIT | __WCLONE, 0, 0)
+		       ? 0
+		       : dead.si_pid;
 }
 
 static bool start_process(struct start *st)
 {
-	/* Not memory_map's: its list is the server's alone from the clone on, and this goes after it. */
+	/* Not memory_map's: its list is the server's alone from the clone on, and this goes after
+	 * it. */
 	uint8_t *stack = mt_prim_map(BETWEEN_BYTES, true);
 	if (!stack)
 		return false;
 	st->server->is_child = shared->is_child = inherits(st->server->target);
 	st->dead = st->server->is_child ? dead_child() : 0;
-	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64, CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
+	int status = 0, pid = mt_prim_clone(between, stack + BETWEEN_BYTES - 64,
+					    CLONE_VM | CLONE_VFORK, st, NULL, NULL, NULL);
 	if (pid > 0)
 		mt_prim_call(SYS_wait4, pid, (long)&status, __WCLONE, 0, 0, 0);
 	if (st->was_server)
@@ -315,8 +332,9 @@ static bool start_thread(struct start *st)
 		s->shares_files = shares[i] != 0;
 		atomic_store(&shared->xstate_futex, SERVER_STARTING);
 		tid = mt_prim_clone(in_thread, st->stack + STACK_BYTES - 64,
-			    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS | ITS_LIFE | shares[i],
-			    s, &shared->xtid, st->tls, &shared->xtid);
+				    CLONE_VM | CLONE_SIGHAND | CLONE_THREAD | CLONE_SETTLS |
+					    ITS_LIFE | shares[i],
+				    s, &shared->xtid, st->tls, &shared->xtid);
 	}
 	/* Until it has closed its copies of the program's descriptors. */
 	if (tid > 0)
@@ -326,9 +344,9 @@ static bool start_thread(struct start *st)
 
 static const char *refusal(const struct start *st)
 {
-	return st->killed  ? "a filter of system calls would end the agent's server" :
-	       st->refused ? "the system refuses a socket" :
-			     "the system refuses to start the server";
+	return st->killed    ? "a filter of system calls would end the agent's server"
+	       : st->refused ? "the system refuses a socket"
+			     : "the system refuses to start the server";
 }
 
 bool mt_server_start(void)
@@ -344,7 +362,8 @@ bool mt_server_start(void)
 	struct server *s = memory_map(sizeof(*s));
 	struct start st = { s, memory_map(STACK_BYTES), make_tls(), false, 0, 0, false };
 
-	bool known = shared; /* of the last session, or a copy of the page of the process that forked us */
+	bool known = shared; /* of the last session, or a copy of the page of the process that
+				forked us */
 	if (known)
 		memset(shared, 0, sizeof(*shared));
 	else
@@ -362,7 +381,8 @@ bool mt_server_start(void)
 	if (!listen_parse(s))
 		goto out;
 	if (!look_at_namespaces(s)) {
-		mt_msg("the next child of this process enters another pid namespace, and must not be the agent's server; "
+		mt_msg("the next child of this process enters another pid namespace, and must not "
+		       "be the agent's server; "
 		       "nobody can watch this process (with unshare: use --fork)");
 		goto out;
 	}
@@ -407,14 +427,16 @@ bool mt_server_running(void)
 }
 
 /*
- * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's wait. On a
- * busy machine the server may wait seconds for a cpu, which is no failure. Its end is one.
+ * It says so when its socket is bound, or cannot be; not slept on, for that is a millisecond's
+ * wait. On a busy machine the server may wait seconds for a cpu, which is no failure. Its end is
+ * one.
  */
 bool mt_server_await(void)
 {
 	uint64_t until = mt_prim_now_ns() + START_PATIENCE_NS;
 
-	while (atomic_load(&shared->xstate_futex) == SERVER_STARTING && atomic_load(&shared->xtid) && mt_prim_now_ns() < until)
+	while (atomic_load(&shared->xstate_futex) == SERVER_STARTING &&
+	       atomic_load(&shared->xtid) && mt_prim_now_ns() < until)
 		mt_prim_sleep(MILLI);
 	return mt_server_running() && atomic_load(&shared->xstate_futex) == SERVER_UP;
 }
@@ -436,8 +458,9 @@ void mt_server_leave(void)
 }
 
 /*
- * One that has taken the hooks out still serves the last state, and needs its stack until the kernel has
- * cleared its number. Whoever attaches asks again: a thread of the target is not held for it.
+ * One that has taken the hooks out still serves the last state, and needs its stack until the
+ * kernel has cleared its number. Whoever attaches asks again: a thread of the target is not held
+ * for it.
  */
 bool mt_server_gone(void)
 {
@@ -479,12 +502,14 @@ void mt_server_exit(int status)
 {
 	if (!mt_server_running())
 		return;
-	atomic_store(&shared->xexit, status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
+	atomic_store(&shared->xexit,
+		     status == EXIT_UNKNOWN ? EXITS : 1u + (uint32_t)(status & 0xff));
 	bool surely = shared->thread_mode || mt_pid == 1;
 	if (!shared->dies_along || (!surely && !atomic_load(&shared->xviewer_futex)))
 		return;
 	wake_server();
-	futex_wait(&shared->xfinal_futex, 0, mt_prim_now_ns() + (surely ? EXIT_PATIENCE_NS : EXIT_HURRY_NS));
+	futex_wait(&shared->xfinal_futex, 0,
+		   mt_prim_now_ns() + (surely ? EXIT_PATIENCE_NS : EXIT_HURRY_NS));
 }
 
 uint32_t mt_server_mark(const char *name)

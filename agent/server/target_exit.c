@@ -4,18 +4,19 @@
  *
  * End: the pidfd says so (all threads gone), or /proc where there is none. By then every counter is
  * final, and it lies in memory that this process holds as well. How it ended stands in /proc while
- * it is a zombie, for readers with ptrace rights; later the pidfd tells, on kernels that can (6.15); else
- * what the program announced on its way out; else nobody knows, and that is said.
+ * it is a zombie, for readers with ptrace rights; later the pidfd tells, on kernels that can
+ * (6.15); else what the program announced on its way out; else nobody knows, and that is said.
  *
- * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most containers,
- * and programs that are not dumpable) the peak of the address space tells: it never falls, so that a
- * target in our memory cannot show less than we saw before, nor more than we see afterwards. Nothing else is
- * believed: not an exec that was announced, nor another name of the executable.
+ * Exec: the target's memory is then another one. kcmp compares them. Where kcmp is refused (most
+ * containers, and programs that are not dumpable) the peak of the address space tells: it never
+ * falls, so that a target in our memory cannot show less than we saw before, nor more than we see
+ * afterwards. Nothing else is believed: not an exec that was announced, nor another name of the
+ * executable.
  *
- * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the memory may
- * have other users: a child of vfork, a process cloned with CLONE_VM. So the server unmaps nothing here. It
- * forks, the copy goes on in an address space of its own and unmaps what no viewer needs, and the old
- * process leaves the shared memory to whoever is still in it.
+ * Memory of the dead: a viewer on a slow link must not keep a dead server's gigabytes. But the
+ * memory may have other users: a child of vfork, a process cloned with CLONE_VM. So the server
+ * unmaps nothing here. It forks, the copy goes on in an address space of its own and unmaps what no
+ * viewer needs, and the old process leaves the shared memory to whoever is still in it.
  */
 #include "base/syscalls.h"
 #include "modules/maps.h"
@@ -29,8 +30,8 @@
 #include <sys/prctl.h>
 
 #define STRANGE_LOOKS 4
-#define STATUS_TRIES 20             /* 1 ms apart: the parent may be reaping right now */
-#define TASK_EXITING 4u             /* PF_EXITING of field 9 in /proc/PID/stat */
+#define STATUS_TRIES 20                  /* 1 ms apart: the parent may be reaping right now */
+#define TASK_EXITING 4u                  /* PF_EXITING of field 9 in /proc/PID/stat */
 #define PIDFD_GET_INFO_CALL 0xc040ff0bul /* _IOWR(0xff, 11, struct pidfd_info of 64 bytes) */
 #define PIDFD_SAYS_EXIT 8u
 
@@ -61,8 +62,9 @@ static uint64_t peak_of(int pid, uint64_t *size)
 }
 
 /*
- * The peaks of two programs may happen to be equal, and of a program that executes itself they often are. After
- * an exec was announced that is ruled out: we raise ours by a page, and the target's must follow.
+ * The peaks of two programs may happen to be equal, and of a program that executes itself they
+ * often are. After an exec was announced that is ruled out: we raise ours by a page, and the
+ * target's must follow.
  */
 static enum memory raise_peak(int target, uint64_t size, uint64_t peak)
 {
@@ -122,9 +124,9 @@ static void set_wait_status(struct server *s, uint32_t code)
 }
 
 /*
- * Field 52 of a zombie's stat is its wait status, or 0 for a reader without ptrace rights: a program that gave up its
- * user or is not dumpable hides a crash so. A 0 counts only if the program announced it, or if such a reader is what
- * we are not. False: not a zombie (any more), or hidden.
+ * Field 52 of a zombie's stat is its wait status, or 0 for a reader without ptrace rights: a
+ * program that gave up its user or is not dumpable hides a crash so. A 0 counts only if the program
+ * announced it, or if such a reader is what we are not. False: not a zombie (any more), or hidden.
  */
 static bool zombie_status(struct server *s)
 {
@@ -148,7 +150,8 @@ static bool pidfd_status(struct server *s)
 	struct pidfd_info_v0 info = { .mask = PIDFD_SAYS_EXIT };
 
 	if (s->pid_fd < 0 ||
-	    mt_prim_call(SYS_ioctl, s->pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) != 0 ||
+	    mt_prim_call(SYS_ioctl, s->pid_fd, (long)PIDFD_GET_INFO_CALL, (long)&info, 0, 0, 0) !=
+		    0 ||
 	    !(info.mask & PIDFD_SAYS_EXIT))
 		return false;
 	set_wait_status(s, (uint32_t)info.exit_code);
@@ -190,9 +193,10 @@ static bool is_gone(struct server *s)
 }
 
 /*
- * Without kcmp three files are read: once a second, and while an exec is under way. While mremap moves a
- * mapping the kernel counts it twice, so that a peak may be too high for a moment (of 20,000 looks at a
- * program that does nothing else, 12 were deceived): it takes several looks in a row.
+ * Without kcmp three files are read: once a second, and while an exec is under way. While mremap
+ * moves a mapping the kernel counts it twice, so that a peak may be too high for a moment (of
+ * 20,000 looks at a program that does nothing else, 12 were deceived): it takes several looks in a
+ * row.
  */
 static bool looks_strange(struct server *s, bool second)
 {
@@ -210,7 +214,8 @@ static bool has_execed(struct server *s, bool second)
 
 	if (!looks_strange(s, second))
 		return false;
-	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that is no exec. */
+	/* A leader that ends has no memory, long before it is a zombie or the process is gone: that
+	 * is no exec. */
 	return proc_read(s->target, "stat", text, sizeof(text)) > 0 && proc_state(text) != 'Z' &&
 	       proc_state(text) != 'X' && !(proc_field(text, 9) & TASK_EXITING) &&
 	       compare_memory(s) == MEMORY_OTHER;
@@ -243,7 +248,8 @@ static bool thread_mode_over(struct server *s)
 static bool process_mode_over(struct server *s, bool second)
 {
 	if (is_gone(s)) {
-		/* An exec under way and not taken back has come off: that is another program's end. */
+		/* An exec under way and not taken back has come off: that is another program's end.
+		 */
 		if (atomic_load(&s->shared->xexec_futex) != EXEC_NONE)
 			set_state(s, MTW_EXECED, 0, true);
 		else
@@ -258,7 +264,8 @@ static bool process_mode_over(struct server *s, bool second)
 
 bool target_check(struct server *s, bool second)
 {
-	if (is_announced(s) || (s->thread_mode ? thread_mode_over(s) : process_mode_over(s, second)))
+	if (is_announced(s) ||
+	    (s->thread_mode ? thread_mode_over(s) : process_mode_over(s, second)))
 		return true;
 	if (second)
 		privileges_follow(s);
@@ -296,7 +303,8 @@ static bool of_the_dead(const char *line, uintptr_t start, uintptr_t end)
 	return true;
 }
 
-/* The list must be whole before the first range goes: unmapping changes what is read. NULL = it cannot be had. */
+/* The list must be whole before the first range goes: unmapping changes what is read. NULL = it
+ * cannot be had. */
 static char *list_mappings(void)
 {
 	for (size_t size = 1u << 20; size <= 64u << 20; size *= 2) {
@@ -335,8 +343,8 @@ static void take_along(void *arg, enum part part, uintptr_t start, uintptr_t end
 }
 
 /*
- * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan would be
- * shown to the next reaper, which may be the target's new program.
+ * CLONE_PARENT: the copy is the child of whoever is our parent, as quietly as we are; an orphan
+ * would be shown to the next reaper, which may be the target's new program.
  */
 void target_release(struct server *s)
 {
@@ -349,14 +357,17 @@ void target_release(struct server *s)
 		return; /* not all that we need would be in the copy */
 	long pid = mt_prim_call(SYS_clone, CLONE_PARENT, 0, 0, 0, 0, 0);
 	if (pid < 0)
-		viewers_notice(s, -1, -1, "the system refuses the agent's server a copy of itself: the memory of the "
-					  "program that has ended stays until the last viewer is gone");
+		viewers_notice(
+			s, -1, -1,
+			"the system refuses the agent's server a copy of itself: the memory of the "
+			"program that has ended stays until the last viewer is gone");
 	if (pid > 0) {
 		atomic_store(&s->shared->xstate_futex, SERVER_ENDED);
 		mt_prim_call(SYS_exit_group, 0, 0, 0, 0, 0, 0);
 	}
 	if (pid == 0) {
-		s->shared = own; /* the old one is wiped in a copy; its words are for the target's threads */
+		s->shared = own; /* the old one is wiped in a copy; its words are for the target's
+				    threads */
 		unmap_the_dead(list);
 		memory_unmap(list, 0);
 	}

@@ -9,8 +9,8 @@
  *     unacknowledged = produced - acked <= window        (the first state's head excepted)
  *
  * The window starts at MTW_WINDOW_MIN. Each window carries a probe, the moment at which its last
- * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is halved.
- * So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
+ * byte was produced: acknowledged within 150 ms the window doubles, after more than 600 ms it is
+ * halved. So a fast link is kept busy, and on a slow one fresh totals wait behind 64 KiB at most.
  */
 #include "collect/server.h"
 
@@ -24,8 +24,9 @@
 /* Parts of a viewer's one mapping, in order. Most of its pages are never touched. */
 #define SLOT_BITS (MTW_SLOTS_MAX / 8)
 #define NODE_BITS (MTW_NODES_MAX / 8)
-#define MAP_BYTES (SLOT_BITS + NODE_BITS + GROUPS * sizeof(uint32_t) + 2 * MTW_MARKS_MAX * sizeof(uint32_t) + \
-		   IN_BYTES + OUT_BYTES)
+#define MAP_BYTES                                                                                  \
+	(SLOT_BITS + NODE_BITS + GROUPS * sizeof(uint32_t) +                                       \
+	 2 * MTW_MARKS_MAX * sizeof(uint32_t) + IN_BYTES + OUT_BYTES)
 
 static struct viewer *free_viewer(struct server *s)
 {
@@ -62,7 +63,8 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 {
 	struct viewer *v = free_viewer(s);
 
-	*why = v ? "this process has no memory left for a viewer" : "too many viewers watch this process";
+	*why = v ? "this process has no memory left for a viewer"
+		 : "too many viewers watch this process";
 	if (!v || !place_arrays(v))
 		return NULL;
 	v->state = VIEWER_OPEN;
@@ -73,10 +75,15 @@ struct viewer *viewer_enter(struct server *s, int fd, const char **why)
 	v->wants = true;
 	v->notice_serial = s->notice_serial;
 	if (s->thread_mode)
-		viewers_notice(s, -1, v->index, "the system refuses the agent a process of its own: its server is a thread of the "
-			       "program, and ends with it; a crash or SIGKILL leaves no last figures");
+		viewers_notice(
+			s, -1, v->index,
+			"the system refuses the agent a process of its own: its server is a thread "
+			"of the "
+			"program, and ends with it; a crash or SIGKILL leaves no last figures");
 	else if (s->target == 1)
-		viewers_notice(s, -1, v->index, "the program is process 1 of a pid namespace, and the agent's server ends with it; "
+		viewers_notice(s, -1, v->index,
+			       "the program is process 1 of a pid namespace, and the agent's "
+			       "server ends with it; "
 			       "a crash or SIGKILL leaves no last figures");
 	s->next_tick_ns = 0;
 	return v;

@@ -2,16 +2,19 @@
  *
  * cache.c - what a thread remembers of pcs and trie edges, and the slow ways to learn them.
  *
- * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's entry
- * stands the shared one (unwind/stacks.c keeps the rule with the location), behind an edge the trie.
+ * Both caches are two-way: the newest goes first, what was first moves to second. Behind a pc's
+ * entry stands the shared one (unwind/stacks.c keeps the rule with the location), behind an edge
+ * the trie.
  *
- * With fold_recursion=on a call site that stands on a path already is gone back to, in place of a new step:
- * main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than there are call sites, and what
- * recursion makes of them is few. What is remembered of an edge is where it led.
+ * With fold_recursion=on a call site that stands on a path already is gone back to, in place of a
+ * new step: main > walk > visit > walk > leaf is main > walk > leaf. So a path is no longer than
+ * there are call sites, and what recursion makes of them is few. What is remembered of an edge is
+ * where it led.
  *
- * A table that missed as often as it has entries is replaced by an empty one four times as large, up to a
- * limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs. Old tables
- * stay mapped, as an interrupted capture may be looking at them: a third of the new one in all.
+ * A table that missed as often as it has entries is replaced by an empty one four times as large,
+ * up to a limit: a thread that meets few stacks touches few pages, a compiler's gets what it needs.
+ * Old tables stay mapped, as an interrupted capture may be looking at them: a third of the new one
+ * in all.
  */
 #include "modules/maps.h"
 #include "unwind/rule.h"
@@ -22,9 +25,9 @@
 
 #include <string.h>
 
-#define PC_SETS 128u    /* 6 KiB; to begin with */
+#define PC_SETS 128u /* 6 KiB; to begin with */
 #define PC_SETS_MAX 8192u
-#define EDGE_SETS 256u  /* 6 KiB */
+#define EDGE_SETS 256u /* 6 KiB */
 #define EDGE_SETS_MAX 16384u
 #define LEAST_FRAMES 160u
 #define MOST_FRAMES 8192u
@@ -32,9 +35,11 @@
 
 static struct unwind_cache *map_cache(uint32_t frames)
 {
-	size_t tables = PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
-	size_t bytes = sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
-		       frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
+	size_t tables =
+		PC_SETS * sizeof(struct pc_entry[2]) + EDGE_SETS * sizeof(struct edge_entry[2]);
+	size_t bytes =
+		sizeof(struct unwind_cache) + tables + sizeof(struct frame) +
+		frames * (sizeof(struct frame) + sizeof(struct step) + 3 * sizeof(struct pair));
 	struct unwind_cache *u;
 
 	bytes = (bytes + SLACK + 4095) & ~(size_t)4095;
@@ -102,7 +107,7 @@ static void grow_edges(struct unwind_cache *u)
 
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth)
 {
-	uint32_t wanted = depth < LEAST_FRAMES ? LEAST_FRAMES
+	uint32_t wanted = depth < LEAST_FRAMES  ? LEAST_FRAMES
 			  : depth > MOST_FRAMES ? MOST_FRAMES
 						: depth;
 
@@ -124,7 +129,8 @@ void mt_unwind_cache_settle(struct unwind_cache *u)
 {
 	u->suspicion = atomic_load_explicit(&mt_maps_suspicion, memory_order_acquire);
 	mt_maps_settle();
-	uint32_t generation = mt_maps_generation(), age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
+	uint32_t generation = mt_maps_generation(),
+		 age = atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed);
 	if (age != u->age)
 		u->count = 0;
 	u->age = age;
@@ -155,14 +161,11 @@ static uint32_t shape_of(uint64_t rule)
 
 	switch (rule & RULE_KIND) {
 	case RULE_FAST:
-		return shape | (rule_uses_bp(rule) ? FRAME_USES_BP : 0) | (rule & RULE_SAVED ? FRAME_SAVED : 0) |
-		       (rule & RULE_WORD ? FRAME_WORD : 0);
-	case RULE_SIGNAL:
-		return shape | FRAME_SIGNAL | FRAME_SAVED;
-	case RULE_PROVE:
-		return shape | FRAME_USES_BP | FRAME_SAVED;
-	case RULE_SLOW:
-		return shape | FRAME_SLOW | FRAME_USES_BP;
+		return shape | (rule_uses_bp(rule) ? FRAME_USES_BP : 0) |
+		       (rule & RULE_SAVED ? FRAME_SAVED : 0) | (rule & RULE_WORD ? FRAME_WORD : 0);
+	case RULE_SIGNAL: return shape | FRAME_SIGNAL | FRAME_SAVED;
+	case RULE_PROVE: return shape | FRAME_USES_BP | FRAME_SAVED;
+	case RULE_SLOW: return shape | FRAME_SLOW | FRAME_USES_BP;
 	}
 	return shape;
 }
@@ -172,7 +175,8 @@ const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc)
 	struct module *m = mt_maps_find(pc_lookup(pc));
 	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
 	/* Linked statically, the agent is part of the program: nothing is skipped then. */
-	uint64_t own = (flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT ? RULE_OWN : 0;
+	uint64_t own =
+		(flags & (MTW_MODULE_AGENT | MTW_MODULE_MAIN)) == MTW_MODULE_AGENT ? RULE_OWN : 0;
 	struct pc_entry e = { pc, 0, { 0, 0 } };
 
 	if (!m) /* no return address at all? */

@@ -26,7 +26,8 @@ static const uint8_t sigreturn[] = { 0x48, 0xc7, 0xc0, 0x0f, 0x00, 0x00, 0x00, 0
 #endif
 
 /* breg `reg` <offset> and, when deref is asked for, a final deref; nothing else. */
-static bool is_breg(const uint8_t *expr, const uint8_t *end, unsigned reg, bool deref, int64_t *offset)
+static bool is_breg(const uint8_t *expr, const uint8_t *end, unsigned reg, bool deref,
+		    int64_t *offset)
 {
 	struct cfi_cursor c = { expr, end, false };
 	uint64_t len = cfi_uleb(&c);
@@ -50,9 +51,9 @@ static bool is_plt(const uint8_t *expr, const uint8_t *end, uintptr_t pc, int64_
 {
 	const uint8_t *e = expr;
 
-	if (end - e < 12 || e[0] != 11 || e[1] != 0x77 || e[2] >= 0x40 || e[3] != 0x80 || e[4] != 0 ||
-	    e[5] != 0x3f || e[6] != 0x1a || e[7] < 0x30 || e[7] > 0x4f || e[8] != 0x2a ||
-	    e[9] != 0x33 || e[10] != 0x24 || e[11] != 0x22)
+	if (end - e < 12 || e[0] != 11 || e[1] != 0x77 || e[2] >= 0x40 || e[3] != 0x80 ||
+	    e[4] != 0 || e[5] != 0x3f || e[6] != 0x1a || e[7] < 0x30 || e[7] > 0x4f ||
+	    e[8] != 0x2a || e[9] != 0x33 || e[10] != 0x24 || e[11] != 0x22)
 		return false;
 	*offset = e[2] + ((pc & 15) >= (uintptr_t)(e[7] - 0x30) ? 8 : 0);
 	return true;
@@ -90,8 +91,7 @@ static bool pack_bp(const struct cfi_row *row, uint32_t base, uint32_t *flags, i
 	*offset = 0;
 	switch (s->how[CFI_BP]) {
 	case CFI_UNSET:
-	case CFI_SAME:
-		return true;
+	case CFI_SAME: return true;
 	case CFI_OFFSET:
 		*flags = RULE_SAVED;
 		*offset = s->value[CFI_BP];
@@ -114,12 +114,13 @@ static uint64_t pack(const struct cfi_row *row, uintptr_t pc)
 		return rule_pack(RULE_SIGNAL, 0, 0);
 	if (s->how[CFI_RA] == CFI_UNDEFINED)
 		return rule_pack(RULE_END, 0, 0);
-	bool usual = BY_RECORDS ? s->how[CFI_BP] == CFI_OFFSET && s->value[CFI_RA] == s->value[CFI_BP] + (int64_t)WORD
+	bool usual = BY_RECORDS ? s->how[CFI_BP] == CFI_OFFSET &&
+					  s->value[CFI_RA] == s->value[CFI_BP] + (int64_t)WORD
 				: s->value[CFI_RA] == -(int64_t)WORD;
-	if (s->how[CFI_RA] != CFI_OFFSET || !usual ||
-	    s->how[CFI_SP] != CFI_UNSET || !pack_cfa(row, pc, &base, &cfa) ||
-	    !pack_bp(row, base, &bp_flags, &bp) || cfa > RULE_OFFSET_MAX || cfa < -RULE_OFFSET_MAX ||
-	    bp > RULE_OFFSET_MAX || bp < -RULE_OFFSET_MAX)
+	if (s->how[CFI_RA] != CFI_OFFSET || !usual || s->how[CFI_SP] != CFI_UNSET ||
+	    !pack_cfa(row, pc, &base, &cfa) || !pack_bp(row, base, &bp_flags, &bp) ||
+	    cfa > RULE_OFFSET_MAX || cfa < -RULE_OFFSET_MAX || bp > RULE_OFFSET_MAX ||
+	    bp < -RULE_OFFSET_MAX)
 		return rule_pack(RULE_SLOW, 0, 0);
 	return rule_pack(RULE_FAST | base | bp_flags, cfa, bp);
 }
@@ -180,8 +181,10 @@ static bool step_signal(struct known *known, struct cfi_regs *r)
 	return mt_cfi_leave_signal(known, r->value[CFI_SP] + 128, r);
 }
 
-/* In `next` is what the table recovered. A function that calls none leaves x30 alone: known behind a signal only. */
-static bool return_address(const struct cfi_row *row, const struct cfi_regs *r, struct cfi_regs *next)
+/* In `next` is what the table recovered. A function that calls none leaves x30 alone: known behind
+ * a signal only. */
+static bool return_address(const struct cfi_row *row, const struct cfi_regs *r,
+			   struct cfi_regs *next)
 {
 	uint8_t how = row->state.how[CFI_RA];
 
@@ -210,7 +213,8 @@ static bool step_signal(struct known *known, struct cfi_regs *r)
 	return mt_unwind_enter(known, r->value[CFI_SP], false);
 }
 
-static bool return_address(const struct cfi_row *row, const struct cfi_regs *r, struct cfi_regs *next)
+static bool return_address(const struct cfi_row *row, const struct cfi_regs *r,
+			   struct cfi_regs *next)
 {
 	(void)r;
 	next->value[CFI_RA] &= ~PC_EXACT;
@@ -269,7 +273,8 @@ static bool step_row(struct known *known, struct cfi_regs *r, const struct cfi_r
 
 	if (!find_cfa(known, r, row, &cfa) || (cfa & (WORD - 1)))
 		return false;
-	/* By the stack's own registers only outwards; others may lead to another stack, and inwards. */
+	/* By the stack's own registers only outwards; others may lead to another stack, and
+	 * inwards. */
 	bool common = row->state.cfa_how == CFI_OFFSET &&
 		      (row->state.cfa_reg == CFI_SP || row->state.cfa_reg == CFI_BP);
 	bool frameless = r->link && cfa == r->value[CFI_SP];
@@ -292,8 +297,10 @@ static bool step_proven(struct known *known, struct cfi_regs *r, unsigned *reaso
 {
 	struct caller to;
 
-	if (!PROOFS || !mt_unwind_proof_allowed() || *reason != MTW_TRUNC_NO_CFI || r->value[CFI_RA] & PC_EXACT || !(r->known & 1u << CFI_BP) ||
-	    !mt_unwind_proof_leave(known, r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP], &to))
+	if (!PROOFS || !mt_unwind_proof_allowed() || *reason != MTW_TRUNC_NO_CFI ||
+	    r->value[CFI_RA] & PC_EXACT || !(r->known & 1u << CFI_BP) ||
+	    !mt_unwind_proof_leave(known, r->value[CFI_RA], r->value[CFI_SP], r->value[CFI_BP],
+				   &to))
 		return false;
 	*r = (struct cfi_regs){ .known = 1u << CFI_RA | 1u << CFI_SP | 1u << CFI_BP };
 	r->value[CFI_RA] = to.pc;

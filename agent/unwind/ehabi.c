@@ -1,21 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * ehabi.c - stacks on 32-bit ARM, by its own tables (Exception Handling ABI for the Arm Architecture, IHI 0038,
- * sections 5, 6, 9 and 10): there is neither .eh_frame nor a frame record that code agrees on.
+ * ehabi.c - stacks on 32-bit ARM, by its own tables (Exception Handling ABI for the Arm
+ * Architecture, IHI 0038, sections 5, 6, 9 and 10): there is neither .eh_frame nor a frame record
+ * that code agrees on.
  *
- * A table entry is the start of a function and the way out of it: instructions of a byte or two that move a virtual
- * stack pointer and pop registers. They hold where a call was made, not at any instruction; that a leaf which a signal
- * interrupted keeps its return address in lr is what they say, too. Any saved register may be what a frame's size
- * is computed from, so all are needed: a walk begins in this file's own frame, whose registers are at hand,
- * and goes outwards to the hook's caller before it lists anything.
+ * A table entry is the start of a function and the way out of it: instructions of a byte or two
+ * that move a virtual stack pointer and pop registers. They hold where a call was made, not at any
+ * instruction; that a leaf which a signal interrupted keeps its return address in lr is what they
+ * say, too. Any saved register may be what a frame's size is computed from, so all are needed: a
+ * walk begins in this file's own frame, whose registers are at hand, and goes outwards to the
+ * hook's caller before it lists anything.
  *
- * The tables are not trusted: what they lead to is read only where unwind_readable() says so, and the
- * stack pointer moves outwards only.
+ * The tables are not trusted: what they lead to is read only where unwind_readable() says so, and
+ * the stack pointer moves outwards only.
  *
- * An entry that only moves the stack pointer by what it says itself and pops the return address last is a packed rule
- * (unwind/rule.h), laid out as x86-64's are, so that unwind/incremental.c walks only what is new. Frames that need another register, and
- * signals, are left by a walk from here. Code without a table (C that was built with neither -funwind-tables nor
- * -fexceptions) ends a stack, which is said.
+ * An entry that only moves the stack pointer by what it says itself and pops the return address
+ * last is a packed rule (unwind/rule.h), laid out as x86-64's are, so that unwind/incremental.c
+ * walks only what is new. Frames that need another register, and signals, are left by a walk from
+ * here. Code without a table (C that was built with neither -funwind-tables nor -fexceptions) ends
+ * a stack, which is said.
  */
 #if defined(__arm__)
 #include "cfi/cfi.h"
@@ -32,7 +35,9 @@
 #define LR 14
 #define PC 15
 #define CANTUNWIND 1u
-#define OWN_FRAMES 32  /* of the agent's functions between this file and a hook's caller, at most */
+#define OWN_FRAMES                                                                                 \
+	32             /* of the agent's functions between this file and a hook's caller, at most  \
+			*/
 #define START_BYTES 64 /* the program's entry code, which says that it cannot be left */
 #define CLONE_BYTES 256
 #define CONTROL_BYTES 4096 /* its own, and the frame that it is found in */
@@ -138,7 +143,8 @@ static bool pop(struct known *known, uint32_t *r, uint32_t mask)
 	return true;
 }
 
-/* 1000iiii iiiiiiii, 1011.... and 11......: false: unknown, or it says that the frame cannot be left. */
+/* 1000iiii iiiiiiii, 1011.... and 11......: false: unknown, or it says that the frame cannot be
+ * left. */
 static bool run_long(struct known *known, struct code_of *c, uint32_t *r, uint8_t op)
 {
 	uint8_t next = 0;
@@ -209,12 +215,14 @@ static bool run(struct known *known, struct code_of *c, uint32_t *r)
 	return true;
 }
 
-/* Code that cannot be left because nobody called it: the program's entry, what clone() starts, a coroutine's first. */
+/* Code that cannot be left because nobody called it: the program's entry, what clone() starts, a
+ * coroutine's first. */
 static bool is_start(uintptr_t pc)
 {
 	uintptr_t entry = pc_code(getauxval(AT_ENTRY)), cloned = pc_code((uintptr_t)clone);
 
-	return pc - entry < START_BYTES || (clone && pc - cloned < CLONE_BYTES) || mt_cfi_is_coroutine_end(pc, true);
+	return pc - entry < START_BYTES || (clone && pc - cloned < CLONE_BYTES) ||
+	       mt_cfi_is_coroutine_end(pc, true);
 }
 
 /* libc's function that threads begin in is known by its place only. */
@@ -228,7 +236,8 @@ static bool is_libc(const struct module *m)
 	return m && atomic_load_explicit(&m->xflags, memory_order_relaxed) & MTW_MODULE_LIBC;
 }
 
-/* How the stack pointer moves, and where the return address is then: both from where it was. false: not by itself. */
+/* How the stack pointer moves, and where the return address is then: both from where it was. false:
+ * not by itself. */
 static bool measure(struct code_of *c, uint32_t *moves, uint32_t *return_at)
 {
 	uint32_t at = 0;
@@ -267,8 +276,11 @@ uint64_t mt_unwind_ehabi_rule(const struct module *m, uintptr_t pc)
 	if (is_start(pc))
 		return rule_pack(RULE_END, 0, 0);
 	if (reason)
-		return rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT | (is_libc(m) ? RULE_FIRST : 0), 0, 0);
-	if (!measure(&code, &moves, &return_at) || return_at != moves - WORD || moves > RULE_OFFSET_MAX)
+		return rule_pack(RULE_NONE | reason << RULE_REASON_SHIFT |
+					 (is_libc(m) ? RULE_FIRST : 0),
+				 0, 0);
+	if (!measure(&code, &moves, &return_at) || return_at != moves - WORD ||
+	    moves > RULE_OFFSET_MAX)
 		return rule_pack(RULE_SLOW, 0, 0);
 	return rule_pack(RULE_FAST | RULE_SP, moves, 0);
 }
@@ -282,7 +294,8 @@ static bool step(struct known *known, struct regs_of *at, unsigned *reason)
 	struct code_of code;
 
 	*reason = entry ? code_at(m, entry, &code) : MTW_TRUNC_NO_CFI;
-	if (is_start(at->r[PC]) || (*reason == MTW_TRUNC_NO_CFI && is_libc(m) && mt_unwind_begins(sp))) {
+	if (is_start(at->r[PC]) ||
+	    (*reason == MTW_TRUNC_NO_CFI && is_libc(m) && mt_unwind_begins(sp))) {
 		*reason = MTW_TRUNC_NONE;
 		return false;
 	}
@@ -293,7 +306,8 @@ static bool step(struct known *known, struct regs_of *at, unsigned *reason)
 	if (!run(known, &code, at->r))
 		return false;
 	at->r[PC] &= ~1u;
-	/* A leaf leaves the stack alone; only a signal's frame has sp among what it saved, and may lead to any stack. */
+	/* A leaf leaves the stack alone; only a signal's frame has sp among what it saved, and may
+	 * lead to any stack. */
 	if (code.sp_saved ? !mt_unwind_enter(known, at->r[SP], false)
 			  : at->r[SP] < sp || (at->r[SP] == sp && at->r[PC] == from))
 		return false;
@@ -307,17 +321,20 @@ MT_INLINE void here(struct regs_of *at)
 	uint32_t pc;
 
 	memset(at, 0, sizeof(*at));
-	__asm__ volatile("str r4, [%1, #16]; str r5, [%1, #20]; str r6, [%1, #24]; str r7, [%1, #28]\n\t"
-			 "str r8, [%1, #32]; str r9, [%1, #36]; str r10, [%1, #40]; str r11, [%1, #44]\n\t"
-			 "str sp, [%1, #52]; mov %0, pc"
-			 : "=&r"(pc)
-			 : "r"(at->r)
-			 : "memory");
+	__asm__ volatile(
+		"str r4, [%1, #16]; str r5, [%1, #20]; str r6, [%1, #24]; str r7, [%1, #28]\n\t"
+		"str r8, [%1, #32]; str r9, [%1, #36]; str r10, [%1, #40]; str r11, [%1, #44]\n\t"
+		"str sp, [%1, #52]; mov %0, pc"
+		: "=&r"(pc)
+		: "r"(at->r)
+		: "memory");
 	at->r[PC] = pc_code(pc);
 }
 
-/* Outwards to the frame at sp that runs at pc, `most` steps at most: past the agent's own frames, or some of the stack. */
-static bool reach(struct known *known, struct regs_of *at, uintptr_t pc, uintptr_t sp, uint32_t most, unsigned *reason)
+/* Outwards to the frame at sp that runs at pc, `most` steps at most: past the agent's own frames,
+ * or some of the stack. */
+static bool reach(struct known *known, struct regs_of *at, uintptr_t pc, uintptr_t sp,
+		  uint32_t most, unsigned *reason)
 {
 	for (uint32_t i = 0; at->r[SP] != sp || at->r[PC] != pc; i++)
 		if (i == most || !step(known, at, reason))
@@ -325,8 +342,9 @@ static bool reach(struct known *known, struct regs_of *at, uintptr_t pc, uintptr
 	return true;
 }
 
-__attribute__((noinline)) bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth,
-						     uintptr_t *pc, uintptr_t *sp, unsigned *reason)
+__attribute__((noinline)) bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r,
+						     uint32_t depth, uintptr_t *pc, uintptr_t *sp,
+						     unsigned *reason)
 {
 	struct regs_of at;
 
@@ -342,8 +360,8 @@ __attribute__((noinline)) bool mt_unwind_ehabi_leave(struct known *known, const 
 	return on || *reason == MTW_TRUNC_NONE;
 }
 
-__attribute__((noinline)) int mt_unwind_ehabi_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
-						   unsigned *reason)
+__attribute__((noinline)) int mt_unwind_ehabi_walk(struct thread *t, const struct regs *r,
+						   uintptr_t *out, int max, unsigned *reason)
 {
 	struct known known = { .foreign = false };
 	struct regs_of at;

@@ -1,22 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * epilogue.c - reads x86-64 code from a return address to its function's end: how is the frame released?
+ * epilogue.c - reads x86-64 code from a return address to its function's end: how is the frame
+ * released?
  *
- *     leave; ret                        mov %rbp, %rsp; pop %rbp; ret     lea -N(%rbp), %rsp; pop ...; pop %rbp; ret
- *         rsp is made of rbp: rbp is the frame's base, and the record is at rbp (BASE)
+ *     leave; ret                        mov %rbp, %rsp; pop %rbp; ret     lea -N(%rbp), %rsp; pop
+ * ...; pop %rbp; ret rsp is made of rbp: rbp is the frame's base, and the record is at rbp (BASE)
  *     add $N, %rsp; pop %rbp; ret       mov N(%rsp), %rbp; add $M, %rsp; ret (Go)
- *         a counted distance D away from the present sp lies the saved rbp, the return address above it: rbp is the frame
- *         pointer if, and only if, it equals sp + D (AT)
- *     ret without any of these          the function keeps none
+ *         a counted distance D away from the present sp lies the saved rbp, the return address
+ * above it: rbp is the frame pointer if, and only if, it equals sp + D (AT) ret without any of
+ * these          the function keeps none
  *
- * A path ends without an answer at an indirect jump, at another function's start, at a write to rbp, and at
- * bytes that are no instruction. Then the other sides of the branches on the way are tried. HotSpot's
- * interpreter goes from one piece of code to the next by indirect jumps; behind a call it reloads rsp, or
- * its own two registers, from its frame by rbp. That is an answer, too (BASE).
+ * A path ends without an answer at an indirect jump, at another function's start, at a write to
+ * rbp, and at bytes that are no instruction. Then the other sides of the branches on the way are
+ * tried. HotSpot's interpreter goes from one piece of code to the next by indirect jumps; behind a
+ * call it reloads rsp, or its own two registers, from its frame by rbp. That is an answer, too
+ * (BASE).
  *
- * All is bounded: instructions, branches that wait, jumps that are followed once each. Code is read where
- * mt_prim_readable() says that it can be, page by page, and where it may run: what stands behind a call that never
- * returns is anything, its jumps lead anywhere, and data may be unmapped by another thread between the question and the reading.
+ * All is bounded: instructions, branches that wait, jumps that are followed once each. Code is read
+ * where mt_prim_readable() says that it can be, page by page, and where it may run: what stands
+ * behind a call that never returns is anything, its jumps lead anywhere, and data may be unmapped
+ * by another thread between the question and the reading.
  */
 #include "unwind/epilogue.h"
 #include "base/agent.h"
@@ -29,11 +32,13 @@
 #if defined(__x86_64__)
 #define WORD sizeof(uintptr_t)
 #define PAGE ((uintptr_t)4096)
-#define LOWEST ((uintptr_t)65536)          /* no code is mapped below */
-#define PATHS 64u         /* pending branches */
-#define MET 192u          /* targets visited or pending */
-#define STEPS 3000u       /* instructions in all: 40 us */
-#define SPAN (INT64_C(0x7ff00000)) /* the reach of direct jumps: all V8 code jumps to one far epilogue */
+#define LOWEST ((uintptr_t)65536) /* no code is mapped below */
+#define PATHS 64u                 /* pending branches */
+#define MET 192u                  /* targets visited or pending */
+#define STEPS 3000u               /* instructions in all: 40 us */
+#define SPAN                                                                                       \
+	(INT64_C(0x7ff00000)) /* the reach of direct jumps: all V8 code jumps to one far epilogue  \
+			       */
 #define DEPTH_MOST (INT64_C(1) << 20)
 #define UNKNOWN INT32_MAX
 
@@ -41,20 +46,22 @@ enum { RAX, RCX, RDX, RBX, RSP, RBP };
 
 /* A path's state at its current instruction. */
 struct path {
-	int32_t at;        /* from the return address on */
-	int32_t depth;     /* of rsp: bytes out of where it was, or of rbp once it was made of that; or UNKNOWN */
-	int32_t saved;     /* depth of the word that rbp was taken from, once `popped`; UNKNOWN: the one at rbp */
-	uint8_t back;      /* 1 + the register that the return address was taken to; 0 = none */
-	bool based;        /* rsp was made of rbp */
-	bool popped;       /* rbp is the caller's again */
+	int32_t at;    /* from the return address on */
+	int32_t depth; /* of rsp: bytes out of where it was, or of rbp once it was made of that; or
+			  UNKNOWN */
+	int32_t saved; /* depth of the word that rbp was taken from, once `popped`; UNKNOWN: the one
+			  at rbp */
+	uint8_t back;  /* 1 + the register that the return address was taken to; 0 = none */
+	bool based;    /* rsp was made of rbp */
+	bool popped;   /* rbp is the caller's again */
 };
 
 struct reading {
 	uintptr_t pc;
 	const struct module *m; /* NULL: generated code */
-	uintptr_t lo, hi;  /* code that can be read */
+	uintptr_t lo, hi;       /* code that can be read */
 	struct path path, waiting[PATHS];
-	unsigned count;    /* waiting */
+	unsigned count; /* waiting */
 	int32_t met[MET];
 	unsigned met_count;
 	bool arrived;      /* by a jump, just now: a target that is gone to counts as met */
@@ -78,11 +85,13 @@ static enum verdict answer(struct reading *r, uint32_t more)
 	return ANSWERED;
 }
 
-/* The thread is about to return to pc; about its page, and the next, the last look at what is mapped may be too old. */
+/* The thread is about to return to pc; about its page, and the next, the last look at what is
+ * mapped may be too old. */
 static bool may_run(const struct reading *r, uintptr_t page)
 {
 	if (r->m)
-		return mt_maps_runs(r->m, page) || mt_maps_runs(r->m, page + PAGE - 1) || page == (r->pc & ~(PAGE - 1));
+		return mt_maps_runs(r->m, page) || mt_maps_runs(r->m, page + PAGE - 1) ||
+		       page == (r->pc & ~(PAGE - 1));
 	return page - (r->pc & ~(PAGE - 1)) <= PAGE || mt_generated_runs(page) != RUNS_NOT;
 }
 
@@ -105,8 +114,10 @@ static size_t readable(struct reading *r, uintptr_t at)
 /* Is rsp at the return address, the caller's rbp back in place? */
 static bool is_home(const struct path *p)
 {
-	if (p->saved == UNKNOWN) /* where that is has to be proven yet: a list's next element is fetched just so */
-		return p->popped && p->depth != UNKNOWN && p->depth >= (int32_t)WORD && (!p->based || p->depth == WORD);
+	if (p->saved == UNKNOWN) /* where that is has to be proven yet: a list's next element is
+				    fetched just so */
+		return p->popped && p->depth != UNKNOWN && p->depth >= (int32_t)WORD &&
+		       (!p->based || p->depth == WORD);
 	return p->popped && p->depth == p->saved + (int32_t)WORD;
 }
 
@@ -137,7 +148,8 @@ static enum verdict pop(struct reading *r, unsigned reg)
 		p->depth = UNKNOWN;
 	} else if (reg == RBP) {
 		v = take_rbp(p, p->depth);
-	} else if (is_home(p)) { /* the return address, if that is gone to; or a register that was saved further out */
+	} else if (is_home(p)) { /* the return address, if that is gone to; or a register that was
+				    saved further out */
 		p->saved = p->depth - (int32_t)WORD;
 		p->back = (uint8_t)(reg + 1);
 	}
@@ -162,7 +174,8 @@ static enum verdict push(struct reading *r, unsigned reg)
 	struct path *p = &r->path;
 	uintptr_t after = r->pc + (uintptr_t)(intptr_t)p->at;
 
-	if (p->popped && p->back == reg + 1 && readable(r, after) && *(const uint8_t *)after == 0xc3)
+	if (p->popped && p->back == reg + 1 && readable(r, after) &&
+	    *(const uint8_t *)after == 0xc3)
 		return go_back(r, reg);
 	move(p, -(int64_t)WORD);
 	return GOES_ON;
@@ -179,7 +192,8 @@ static enum verdict load_pointer(struct reading *r, const struct insn *i, bool l
 	} else if (i->reg == RSP && lea && own_base) {
 		p->based = true;
 		p->depth = i->disp;
-	} else if (i->reg == RSP && own_base && i->disp < 0) { /* an interpreter's: where its own stack begins is in its frame */
+	} else if (i->reg == RSP && own_base &&
+		   i->disp < 0) { /* an interpreter's: where its own stack begins is in its frame */
 		p->based = true;
 		return answer(r, 0);
 	} else if (i->reg == RSP) {
@@ -188,7 +202,8 @@ static enum verdict load_pointer(struct reading *r, const struct insn *i, bool l
 		struct path there = *p;
 		move(&there, i->disp);
 		return take_rbp(p, there.depth);
-	} else if (!lea && own_base && i->disp == 0) { /* V8: what this proves is up to the rest of the path */
+	} else if (!lea && own_base &&
+		   i->disp == 0) { /* V8: what this proves is up to the rest of the path */
 		p->popped = true;
 		p->saved = UNKNOWN;
 	} else {
@@ -228,21 +243,28 @@ static enum verdict plain(struct reading *r, const struct insn *i)
 	uint8_t op = i->op;
 	bool compares = (op >= 0x38 && op <= 0x3d) || op == 0x84 || op == 0x85;
 
-	if (!i->has_modrm || compares || ((op == 0x80 || op == 0x81 || op == 0x83) && (i->reg & 7) == 7))
+	if (!i->has_modrm || compares ||
+	    ((op == 0x80 || op == 0x81 || op == 0x83) && (i->reg & 7) == 7))
 		return GOES_ON;
 	if ((op == 0x8b || op == 0x8d) && is_pointer(i->reg) && i->mod != 3)
 		return load_pointer(r, i, op == 0x8d);
-	if (op == 0x8b && i->rm == RBP && i->mod && i->mod != 3 && i->disp == WORD && !r->path.popped)
-		r->path.back = (uint8_t)(i->reg + 1); /* the return address, if rbp is the frame's base */
+	if (op == 0x8b && i->rm == RBP && i->mod && i->mod != 3 && i->disp == WORD &&
+	    !r->path.popped)
+		r->path.back =
+			(uint8_t)(i->reg + 1); /* the return address, if rbp is the frame's base */
 	if (op == 0x87 && i->mod == 3 && (i->reg == RBP || i->rm == RBP))
 		return NO_ANSWER;
 	if (op == 0x8b && i->mod == 3 && is_pointer(i->reg))
 		return write_pointer(&r->path, i, i->reg, i->rm);
 	if ((op == 0x89 || op == 0x81 || op == 0x83) && i->mod == 3 && is_pointer(i->rm))
 		return write_pointer(&r->path, i, i->rm, i->reg);
-	bool into_reg = (op < 0x40 && (op & 2)) || op == 0x63 || op == 0x69 || op == 0x6b || op == 0x86 || op == 0x87;
-	bool into_rm = (op < 0x40 && !(op & 2)) || op == 0x87 || (op >= 0xc0 && op <= 0xd3) || op == 0xc7 || op == 0xf7;
-	unsigned to = into_reg && is_pointer(i->reg) ? i->reg : into_rm && i->mod == 3 && is_pointer(i->rm) ? i->rm : RAX;
+	bool into_reg = (op < 0x40 && (op & 2)) || op == 0x63 || op == 0x69 || op == 0x6b ||
+			op == 0x86 || op == 0x87;
+	bool into_rm = (op < 0x40 && !(op & 2)) || op == 0x87 || (op >= 0xc0 && op <= 0xd3) ||
+		       op == 0xc7 || op == 0xf7;
+	unsigned to = into_reg && is_pointer(i->reg)                ? i->reg
+		      : into_rm && i->mod == 3 && is_pointer(i->rm) ? i->rm
+								    : RAX;
 	return to == RAX ? GOES_ON : write_pointer(&r->path, i, to, RAX);
 }
 
@@ -251,10 +273,11 @@ static enum verdict two_bytes(const struct insn *i)
 {
 	if (i->map != 1)
 		return i->op >= 0xf0 && is_pointer(i->reg) ? NO_ANSWER : GOES_ON; /* movbe, BMI */
-	bool moves = (i->op >= 0x40 && i->op <= 0x4f) || i->op == 0xaf || i->op == 0xb6 || i->op == 0xb7 || i->op == 0xbe ||
-		     i->op == 0xbf;
+	bool moves = (i->op >= 0x40 && i->op <= 0x4f) || i->op == 0xaf || i->op == 0xb6 ||
+		     i->op == 0xb7 || i->op == 0xbe || i->op == 0xbf;
 
-	if (i->op == 0x0b || (i->op == 0x1e && i->mod == 3 && i->rm == 2)) /* ud2; endbr64: a function's start */
+	if (i->op == 0x0b ||
+	    (i->op == 0x1e && i->mod == 3 && i->rm == 2)) /* ud2; endbr64: a function's start */
 		return NO_ANSWER;
 	return moves && is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
 }
@@ -297,7 +320,8 @@ static enum verdict jump(struct reading *r, int64_t to)
 {
 	if (is_home(&r->path))
 		return answer(r, 0); /* a call in the place of a return */
-	if (!is_fresh(r, to) || (!note_met(r, (int32_t)to) && to < r->path.at)) /* backwards it could go round */
+	if (!is_fresh(r, to) ||
+	    (!note_met(r, (int32_t)to) && to < r->path.at)) /* backwards it could go round */
 		return NO_ANSWER;
 	r->path.at = (int32_t)to;
 	r->arrived = true;
@@ -309,40 +333,39 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 	struct path *p = &r->path;
 
 	switch (i->op) {
-	case 0x50 ... 0x57:
-		return push(r, i->reg);
-	case 0x68: case 0x6a: case 0x9c:
-		move(p, -(int64_t)WORD);
-		return GOES_ON;
-	case 0x58 ... 0x5f:
-		return pop(r, i->reg);
-	case 0x8f: /* into memory, or a register */
-		return pop(r, i->mod == 3 ? i->rm : RAX);
-	case 0x9d:
-		move(p, WORD);
-		return GOES_ON;
+	case 0x50 ... 0x57: return push(r, i->reg);
+	case 0x68:
+	case 0x6a:
+	case 0x9c: move(p, -(int64_t)WORD); return GOES_ON;
+	case 0x58 ... 0x5f: return pop(r, i->reg);
+	case 0x8f: /* into memory, or a register */ return pop(r, i->mod == 3 ? i->rm : RAX);
+	case 0x9d: move(p, WORD); return GOES_ON;
 	case 0xc9: /* leave */
 		if (p->popped)
 			return NO_ANSWER;
-		*p = (struct path){ .at = p->at, .depth = WORD, .saved = 0, .based = true, .popped = true };
+		*p = (struct path){
+			.at = p->at, .depth = WORD, .saved = 0, .based = true, .popped = true
+		};
 		return GOES_ON;
-	case 0xc2: case 0xc3:
+	case 0xc2:
+	case 0xc3:
 		if (is_home(p))
 			return answer(r, i->op == 0xc2 && i->imm ? EPILOGUE_POPS : 0);
-		r->count = p->popped || p->depth == UNKNOWN ? r->count : 0; /* returns with rbp untouched: keeps none */
+		r->count = p->popped || p->depth == UNKNOWN
+				   ? r->count
+				   : 0; /* returns with rbp untouched: keeps none */
 		return NO_ANSWER;
-	case 0x70 ... 0x7f: case 0xe0 ... 0xe3:
-		branch(r, p->at + i->imm);
-		return GOES_ON;
-	case 0xe9: case 0xeb:
-		return jump(r, p->at + i->imm);
-	case 0xcc: case 0xf4: case 0xcf: case 0xc8: /* c8: enter, a function's start */
-		return NO_ANSWER;
-	case 0xe8:
-		p->back = 0;
-		return GOES_ON;
-	case 0xb8 ... 0xbf: case 0x90 ... 0x97:
-		return is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
+	case 0x70 ... 0x7f:
+	case 0xe0 ... 0xe3: branch(r, p->at + i->imm); return GOES_ON;
+	case 0xe9:
+	case 0xeb: return jump(r, p->at + i->imm);
+	case 0xcc:
+	case 0xf4:
+	case 0xcf:
+	case 0xc8: /* c8: enter, a function's start */ return NO_ANSWER;
+	case 0xe8: p->back = 0; return GOES_ON;
+	case 0xb8 ... 0xbf:
+	case 0x90 ... 0x97: return is_pointer(i->reg) ? NO_ANSWER : GOES_ON;
 	case 0xff:
 		if ((i->reg & 7) == 6)
 			move(p, -(int64_t)WORD);
@@ -359,17 +382,19 @@ static enum verdict one_byte(struct reading *r, const struct insn *i)
 	return plain(r, i);
 }
 
-/* HotSpot's interpreter behind a call into the VM: mov -N(%rbp), %r13 (the bytecode); mov -M(%rbp), %r14 (the locals). */
+/* HotSpot's interpreter behind a call into the VM: mov -N(%rbp), %r13 (the bytecode); mov -M(%rbp),
+ * %r14 (the locals). */
 static bool takes_registers(const uint8_t *code)
 {
-	return code[0] == 0x4c && code[1] == 0x8b && code[2] == 0x6d && code[3] & 0x80 && code[4] == 0x4c && code[5] == 0x8b &&
-	       code[6] == 0x75 && code[7] & 0x80;
+	return code[0] == 0x4c && code[1] == 0x8b && code[2] == 0x6d && code[3] & 0x80 &&
+	       code[4] == 0x4c && code[5] == 0x8b && code[6] == 0x75 && code[7] & 0x80;
 }
 
 /* The next instruction of the path. */
 static enum verdict step(struct reading *r)
 {
-	static const uint8_t prologues[2][4] = { { 0x55, 0x48, 0x89, 0xe5 }, { 0x55, 0x48, 0x8b, 0xec } };
+	static const uint8_t prologues[2][4] = { { 0x55, 0x48, 0x89, 0xe5 },
+						 { 0x55, 0x48, 0x8b, 0xec } };
 	struct path *p = &r->path;
 	uintptr_t at = r->pc + (uintptr_t)(intptr_t)p->at;
 	const uint8_t *code = (const uint8_t *)at;

@@ -3,9 +3,9 @@
  * fast.h - is this the stack of the last allocation, or of one not long ago?
  *
  * An engine keeps the thread's last stack as pairs: each word that a walk would read, and what
- * it was (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy of them, together
- * with all that was concluded from them; of a deep stack it has the inner ones, and the outer ones are those
- * of the kept stack, as long as that is the same there (frame.made).
+ * it was (unwind/incremental.c says why equal pairs mean an equal stack). A struct hit has a copy
+ * of them, together with all that was concluded from them; of a deep stack it has the inner ones,
+ * and the outer ones are those of the kept stack, as long as that is the same there (frame.made).
  * Programs go round the same few stacks, so a thread has some hits, found by pc and sp. They are
  * looked at under the guard of record/record.c, so that no capture can be under way.
  */
@@ -24,22 +24,26 @@ MT_INLINE bool pair_holds(const struct pair *p)
 }
 
 /*
- * From the inside out: the first difference ends it, nothing is read that a walk would not read. Jumps
- * to the first of the comparisons that are needed: the addresses are constants then, nothing is counted.
+ * From the inside out: the first difference ends it, nothing is read that a walk would not read.
+ * Jumps to the first of the comparisons that are needed: the addresses are constants then, nothing
+ * is counted.
  */
 bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n); /* any number */
-#define HOLDS(i) case (i) + 1: if (!pair_holds(&p[i])) return false; __attribute__((fallthrough));
+#define HOLDS(i)                                                                                   \
+	case (i) + 1:                                                                              \
+		if (!pair_holds(&p[i]))                                                            \
+			return false;                                                              \
+		__attribute__((fallthrough));
 #define HOLD4(i) HOLDS((i) + 3) HOLDS((i) + 2) HOLDS((i) + 1) HOLDS(i)
 MT_INLINE bool unwind_few_pairs_hold(const struct pair *p, uint32_t n)
 {
 	_Static_assert(HIT_PAIRS == 30, "one comparison for each");
 	switch (n) {
-	HOLDS(29) HOLDS(28)
-	HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0)
-	case 0:
-		return true;
-	case HIT_DEEP:
-		return false;
+		HOLDS(29)
+		HOLDS(28)
+		HOLD4(24) HOLD4(20) HOLD4(16) HOLD4(12) HOLD4(8) HOLD4(4) HOLD4(0) case 0
+			: return true;
+	case HIT_DEEP: return false;
 	}
 	__builtin_unreachable();
 }
@@ -64,7 +68,8 @@ MT_INLINE bool unwind_outer_holds(const struct unwind_cache *u, const struct hit
 	       mt_unwind_pairs_hold(u->pairs, u->frames[h->outer].pairs);
 }
 
-/* The ways of the set where a stack would be: where hits lie, in bytes; ended by 0 unless all are taken. */
+/* The ways of the set where a stack would be: where hits lie, in bytes; ended by 0 unless all are
+ * taken. */
 MT_INLINE uint32_t *unwind_ways(const struct thread *t, uintptr_t pc, uintptr_t sp)
 {
 	uint32_t(*ways)[HIT_WAYS] = (void *)t->hits;
@@ -85,7 +90,8 @@ MT_INLINE struct hit *unwind_hit_place(struct thread *t, uintptr_t pc, uintptr_t
 
 	while (i < HIT_WAYS && way[i])
 		i++;
-	if (i < HIT_WAYS) { /* a handler that leaves in between for good makes two ways to one hit, never too many hits */
+	if (i < HIT_WAYS) { /* a handler that leaves in between for good makes two ways to one hit,
+			       never too many hits */
 		way[i] = (uint32_t)((HIT_FIRST + t->hit_count) * sizeof(struct hit));
 		atomic_signal_fence(memory_order_release);
 		t->hit_count++;
@@ -111,8 +117,10 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 
 	for (; way < end && *way; way++) {
 		struct hit *h = unwind_hit(t, *way);
-		if (unwind_same_place(h, pc, sp, fp) && likely(h->epoch == epoch && h->suspicion == suspicion) &&
-		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h) : unwind_few_pairs_hold(h->own, h->few)))
+		if (unwind_same_place(h, pc, sp, fp) &&
+		    likely(h->epoch == epoch && h->suspicion == suspicion) &&
+		    (h->few == HIT_DEEP ? unwind_deep_holds(t, h)
+					: unwind_few_pairs_hold(h->own, h->few)))
 			return h;
 	}
 	return NULL;
@@ -121,12 +129,14 @@ MT_INLINE struct hit *unwind_recent(const struct thread *t, uintptr_t pc, uintpt
 /* Of a deep stack that many frames are a hit's own. */
 #define HIT_FRAMES 14u
 
-/* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner frames. */
+/* How many pairs of the kept stack a hit would have to copy: all, or those of a deep one's inner
+ * frames. */
 MT_INLINE uint32_t unwind_inner(const struct unwind_cache *u)
 {
 	uint32_t pairs = u->frames[u->count - 1].pairs;
 
-	if (pairs <= HIT_PAIRS || unlikely(u->count <= HIT_FRAMES)) /* few frames of three pairs each */
+	if (pairs <= HIT_PAIRS ||
+	    unlikely(u->count <= HIT_FRAMES)) /* few frames of three pairs each */
 		return pairs;
 	return pairs - u->frames[u->count - 1 - HIT_FRAMES].pairs;
 }
@@ -142,7 +152,8 @@ MT_INLINE bool unwind_is_plain(const struct unwind_cache *u, const struct regs *
 		     r->pc - mt_maps_loader_start < mt_maps_loader_bytes))
 		return false;
 	const struct frame *top = &u->frames[u->count - 1];
-	return likely(top->at.sp == r->sp && top->at.pc == r->pc) && likely(unwind_inner(u) <= HIT_PAIRS);
+	return likely(top->at.sp == r->sp && top->at.pc == r->pc) &&
+	       likely(unwind_inner(u) <= HIT_PAIRS);
 }
 
 /* The stack that was just captured, into `h`. */

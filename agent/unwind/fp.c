@@ -9,18 +9,20 @@
  * stripped from return addresses: user addresses have 48 bits at most in the low half.
  *
  * Code that uses the register for something else (-fomit-frame-pointer, most libraries) makes this
- * skip functions or end: whatever is in the register, only the stack is read, and what is no return address
- * ends the walk as truncated. A pc outside every module passes for generated code if a call
+ * skip functions or end: whatever is in the register, only the stack is read, and what is no return
+ * address ends the walk as truncated. A pc outside every module passes for generated code if a call
  * instruction stands before it (x86-64).
  *
- * On AArch64 code has to show that it keeps a record: by its unwind table, else by how it returns. ART's compiled code
- * keeps none, and leaves x29 to a frame further out: the record there would hide functions, and nothing would say so.
- * So the walk ends, with the reason, at code outside every module (the JIT's, whatever its mapping is called), in ART's
- * own files, and where a table says that the function keeps none.
+ * On AArch64 code has to show that it keeps a record: by its unwind table, else by how it returns.
+ * ART's compiled code keeps none, and leaves x29 to a frame further out: the record there would
+ * hide functions, and nothing would say so. So the walk ends, with the reason, at code outside
+ * every module (the JIT's, whatever its mapping is called), in ART's own files, and where a table
+ * says that the function keeps none.
  *
- * Through a signal handler the walk goes on with the registers that the kernel saved. What was interrupted may
- * have no record of its own, or not yet (AArch64: a function that calls none never has): there its unwind table
- * says who called it, and without one the walk ends (x86-64: the next record does).
+ * Through a signal handler the walk goes on with the registers that the kernel saved. What was
+ * interrupted may have no record of its own, or not yet (AArch64: a function that calls none never
+ * has): there its unwind table says who called it, and without one the walk ends (x86-64: the next
+ * record does).
  */
 #include "cfi/cfi.h"
 #include "modules/maps.h"
@@ -33,7 +35,8 @@
 
 #define WORD sizeof(uintptr_t)
 
-/* The caller's frame pointer at fp, the return address above; what lies above that counts as its sp. */
+/* The caller's frame pointer at fp, the return address above; what lies above that counts as its
+ * sp. */
 #define RECORD rule_pack(RULE_FAST | RULE_BP | RULE_SAVED | RULE_RECORD, 2 * WORD, -(int)(2 * WORD))
 /* No return address: something else was in the register. It is no frame. */
 #define STRAY rule_pack(RULE_NONE | RULE_OWN | MTW_TRUNC_BAD_CFI << RULE_REASON_SHIFT, 0, 0)
@@ -66,7 +69,8 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 	return mt_unwind_enter(known, p->sp, false);
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+			      unsigned *reason)
 {
 	(void)r;
 	return leave(known, p, reason);
@@ -75,7 +79,8 @@ static bool leave_interrupted(struct known *known, struct place *p, struct cfi_r
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 {
 	uint32_t flags = m ? atomic_load_explicit(&m->xflags, memory_order_relaxed) : 0;
-	uint64_t by_table = flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO) ? mt_unwind_cfi_rule(m, pc) : 0;
+	uint64_t by_table =
+		flags & (MTW_MODULE_LIBC | MTW_MODULE_VDSO) ? mt_unwind_cfi_rule(m, pc) : 0;
 
 	if ((by_table & RULE_KIND) == RULE_SIGNAL)
 		return by_table;
@@ -83,8 +88,9 @@ uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc)
 }
 #elif defined(__aarch64__)
 /*
- * arch/arm64/kernel/signal.c: from a handler's stack pointer on lie a siginfo, the ucontext, what vector registers
- * need beyond its room, and a frame record of the interrupted x29 and x30, which the handler's own record leads to.
+ * arch/arm64/kernel/signal.c: from a handler's stack pointer on lie a siginfo, the ucontext, what
+ * vector registers need beyond its room, and a frame record of the interrupted x29 and x30, which
+ * the handler's own record leads to.
  */
 #define CONTEXT_BYTES 4560u
 #define CONTEXT_MOST (CONTEXT_BYTES + 24576u)
@@ -104,7 +110,8 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 
 	if (!record_at(known, p->sp, p->fp))
 		return false;
-	while (!word_is(known, context + UC_X29, record[0]) || !word_is(known, context + UC_X30, record[1])) {
+	while (!word_is(known, context + UC_X29, record[0]) ||
+	       !word_is(known, context + UC_X30, record[1])) {
 		context -= 16;
 		if (context < p->sp || p->fp - context > CONTEXT_MOST)
 			return false;
@@ -115,7 +122,8 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 	return true;
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+			      unsigned *reason)
 {
 	if (!mt_cfi_step(known, r, reason))
 		return false;
@@ -141,7 +149,8 @@ static bool returns(uint32_t insn)
 static bool shows_record(const struct module *m, uintptr_t pc)
 {
 	for (uintptr_t at = pc & ~(uintptr_t)3, end = at + CODE_MOST * 4; at < end; at += 4) {
-		if ((at == (pc & ~(uintptr_t)3) || !(at & 4095)) && (!mt_maps_runs(m, at) || !mt_prim_readable(at, 4)))
+		if ((at == (pc & ~(uintptr_t)3) || !(at & 4095)) &&
+		    (!mt_maps_runs(m, at) || !mt_prim_readable(at, 4)))
 			return false;
 		uint32_t insn = *(const uint32_t *)at;
 		if (takes_record(insn) || returns(insn))
@@ -196,7 +205,8 @@ static bool leave_signal(struct known *known, struct place *p, struct cfi_regs *
 	return false;
 }
 
-static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r, unsigned *reason)
+static bool leave_interrupted(struct known *known, struct place *p, struct cfi_regs *r,
+			      unsigned *reason)
 {
 	(void)r;
 	return leave(known, p, reason);
@@ -228,8 +238,10 @@ static bool leave(struct known *known, struct place *p, unsigned *reason)
 	return false;
 }
 
-/* Outwards from p: its pc; of a signal's return also what was interrupted, and its caller. false: *reason says why it ends. */
-static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max, unsigned *reason)
+/* Outwards from p: its pc; of a signal's return also what was interrupted, and its caller. false:
+ * *reason says why it ends. */
+static bool put(struct known *known, struct place *p, uintptr_t *out, int *n, int max,
+		unsigned *reason)
 {
 	uint64_t rule = mt_unwind_fp_rule(mt_maps_find(pc_lookup(p->pc)), p->pc);
 

@@ -2,23 +2,25 @@
  *
  * fp_proof.c - code without an unwind table: does it keep a frame pointer? Its instructions say so.
  *
- * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most of it
- * keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. That rbp points at something
- * that looks like a record is no proof: code that keeps none leaves rbp alone, and then it is the record of
- * a frame further out (the callers in between would be missing, and nothing would say so); or it uses rbp
- * as a general register, and locals where an older call left a record look exactly like one. So the code
- * itself is read, from the return address to the function's end: the way it returns to its caller tells
- * what rbp is (unwind/epilogue.c). Without an answer the stack ends there.
+ * Generated code (V8, HotSpot), Go, Free Pascal and hand-written assembly come without tables. Most
+ * of it keeps frame records: `push %rbp; mov %rsp, %rbp` at the start of a function. That rbp
+ * points at something that looks like a record is no proof: code that keeps none leaves rbp alone,
+ * and then it is the record of a frame further out (the callers in between would be missing, and
+ * nothing would say so); or it uses rbp as a general register, and locals where an older call left
+ * a record look exactly like one. So the code itself is read, from the return address to the
+ * function's end: the way it returns to its caller tells what rbp is (unwind/epilogue.c). Without
+ * an answer the stack ends there.
  *
- * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not further
- * away than any frame is large; the return address is behind a call instruction (or is one of HotSpot's
- * interpreter entries), and in executable memory: in such a segment of a module, or outside of modules
- * where the server saw it mapped so (modules/generated.c: a hook opens no file). Code mapped since the server's
- * last look is believed if the same reading proves it; the server looks again within a second.
+ * The step itself must hold as well: the record is aligned, outside of sp, in the same stack, not
+ * further away than any frame is large; the return address is behind a call instruction (or is one
+ * of HotSpot's interpreter entries), and in executable memory: in such a segment of a module, or
+ * outside of modules where the server saw it mapped so (modules/generated.c: a hook opens no file).
+ * Code mapped since the server's last look is believed if the same reading proves it; the server
+ * looks again within a second.
  *
- * Cost: none where tables are. The first walk of a frame takes some microseconds, later ones a look-up. A
- * stack that comes again is compared by its words like any other (unwind/incremental.c): the record's two words
- * are pairs, and rbp counts as used.
+ * Cost: none where tables are. The first walk of a frame takes some microseconds, later ones a
+ * look-up. A stack that comes again is compared by its words like any other (unwind/incremental.c):
+ * the record's two words are pairs, and rbp counts as used.
  */
 #include "unwind/fp_proof.h"
 #include "cfi/cfi.h"
@@ -32,19 +34,19 @@ _Atomic uint32_t mt_unwind_proof_age = 1;
 
 #define WORD sizeof(uintptr_t)
 #define PAGE ((uintptr_t)4096)
-#define SITES 1024u                        /* power of two */
-#define FRAME_MOST ((uintptr_t)1 << 20)    /* bytes of a frame, as base/stack_bounds.c has it */
+#define SITES 1024u                     /* power of two */
+#define FRAME_MOST ((uintptr_t)1 << 20) /* bytes of a frame, as base/stack_bounds.c has it */
 #define ARGUMENTS_MOST ((uintptr_t)64 << 10)
-#define LOWEST ((uintptr_t)65536)          /* no code is mapped below */
+#define LOWEST ((uintptr_t)65536) /* no code is mapped below */
 #define SAME_BYTES 16u
 #define PERIOD_NS 1000000000u
 
 /* What is known about one return address. */
 enum {
-	SITE_RETURN = 1,    /* asked: does a call return here? */
-	SITE_RETURNS = 2,   /* ... yes */
-	SITE_TABLE = 4,     /* ... and an unwind table covers it */
-	SITE_FRAME = 8,     /* asked: is rbp the frame pointer? */
+	SITE_RETURN = 1,                /* asked: does a call return here? */
+	SITE_RETURNS = 2,               /* ... yes */
+	SITE_TABLE = 4,                 /* ... and an unwind table covers it */
+	SITE_FRAME = 8,                 /* asked: is rbp the frame pointer? */
 	SITE_BASE = EPILOGUE_BASE << 4, /* ... what the code's epilogue says */
 	SITE_AT = EPILOGUE_AT << 4,
 	SITE_POPS = EPILOGUE_POPS << 4,
@@ -52,16 +54,17 @@ enum {
 };
 
 struct site {
-	uintptr_t pc;       /* 0 = empty */
-	uint32_t age;       /* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps change */
-	uint32_t facts;     /* SITE_* */
+	uintptr_t pc;   /* 0 = empty */
+	uint32_t age;   /* mt_unwind_proof_age at the look; 0 = in a module: valid until the maps
+			   change */
+	uint32_t facts; /* SITE_* */
 	int32_t saved;
 	uint8_t code[SAME_BYTES]; /* what stood at pc, outside modules, up to the page's end */
 };
 
-static _Atomic bool xread;     /* code outside modules was read since the age moved */
-static uint64_t expired_ns;    /* server only */
-static bool allowed;           /* set once, before the first capture */
+static _Atomic bool xread;  /* code outside modules was read since the age moved */
+static uint64_t expired_ns; /* server only */
+static bool allowed;        /* set once, before the first capture */
 
 void mt_unwind_proof_allow(bool on)
 {
@@ -90,7 +93,8 @@ void mt_unwind_proof_forget(struct known *known)
 
 void mt_unwind_proof_expire(uint64_t now_ns)
 {
-	bool soon = expired_ns && now_ns - expired_ns < PERIOD_NS; /* the first look is not waited for */
+	bool soon = expired_ns &&
+		    now_ns - expired_ns < PERIOD_NS; /* the first look is not waited for */
 
 	if (soon || !atomic_load_explicit(&xread, memory_order_relaxed))
 		return;
@@ -128,7 +132,8 @@ static struct site recall(struct known *known, uintptr_t pc)
 {
 	const struct site *s = place(known, pc);
 
-	if (s && s->pc == pc && (!s->age || s->age == atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed)))
+	if (s && s->pc == pc &&
+	    (!s->age || s->age == atomic_load_explicit(&mt_unwind_proof_age, memory_order_relaxed)))
 		return *s;
 	return (struct site){ .pc = pc };
 }
@@ -150,14 +155,16 @@ static void keep(struct known *known, const struct site *s)
 	to->pc = s->pc;
 }
 
-/* HotSpot's interpreter: mov -16(%rbp), %rsp; from JDK 21 on: mov -16(%rbp), %rcx; lea (%rbp,%rcx,8), %rsp. */
+/* HotSpot's interpreter: mov -16(%rbp), %rsp; from JDK 21 on: mov -16(%rbp), %rcx; lea
+ * (%rbp,%rcx,8), %rsp. */
 static bool is_interpreter_entry(uintptr_t pc)
 {
 	static const uint8_t absolute[] = { 0x48, 0x8b, 0x65, 0xf0 };
 	static const uint8_t relative[] = { 0x48, 0x8b, 0x4d, 0xf0, 0x48, 0x8d, 0x64, 0xcd, 0x00 };
 
 	return pc >= LOWEST && mt_prim_readable(pc, sizeof(relative)) &&
-	       (!memcmp((const void *)pc, absolute, sizeof(absolute)) || !memcmp((const void *)pc, relative, sizeof(relative)));
+	       (!memcmp((const void *)pc, absolute, sizeof(absolute)) ||
+		!memcmp((const void *)pc, relative, sizeof(relative)));
 }
 
 /* Up to the end of its page: the next one may not be mapped. */
@@ -169,14 +176,16 @@ static size_t same_bytes(uintptr_t pc)
 }
 
 /*
- * Was generated code replaced in place since it was read? Where a proof led to it the thread is about to return there, so it is
- * mapped. A false table may lead to where code was unmapped: that is asked.
+ * Was generated code replaced in place since it was read? Where a proof led to it the thread is
+ * about to return there, so it is mapped. A false table may lead to where code was unmapped: that
+ * is asked.
  */
 static bool is_same(const struct site *s, bool proven)
 {
 	size_t bytes = same_bytes(s->pc);
 
-	return !s->age || ((proven || mt_prim_readable(s->pc, bytes)) && !memcmp((const void *)s->pc, s->code, bytes));
+	return !s->age || ((proven || mt_prim_readable(s->pc, bytes)) &&
+			   !memcmp((const void *)s->pc, s->code, bytes));
 }
 
 static void note_age(struct site *s, const struct module *m)
@@ -210,7 +219,8 @@ static void ask_return(struct site *s)
 	enum runs runs = m ? RUNS_YES : mt_generated_runs(s->pc - 1);
 	if (runs == RUNS_NOT)
 		return;
-	if (m ? !mt_maps_runs(m, s->pc - 1) : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
+	if (m ? !mt_maps_runs(m, s->pc - 1)
+	      : !mt_unwind_proof_call(s->pc) && !is_interpreter_entry(s->pc))
 		return;
 	if (m && !mt_unwind_proof_call(s->pc))
 		return;
@@ -227,13 +237,14 @@ static bool is_record(struct known *known, uintptr_t sp, uintptr_t bp)
 {
 	const struct bounds *b = &known->at[0];
 
-	return !(bp & (WORD - 1)) && bp >= sp && bp - sp <= FRAME_MOST && unwind_readable(known, bp) &&
-	       unwind_readable(known, bp + WORD) && unwind_in(b, sp - WORD) && unwind_in(b, bp) && unwind_in(b, bp + WORD);
+	return !(bp & (WORD - 1)) && bp >= sp && bp - sp <= FRAME_MOST &&
+	       unwind_readable(known, bp) && unwind_readable(known, bp + WORD) &&
+	       unwind_in(b, sp - WORD) && unwind_in(b, bp) && unwind_in(b, bp + WORD);
 }
 
 /*
- * Does bp point at the frame's record? popped: sp is further out than it seems. Only code that takes rbp from its own
- * record goes with such callees (V8's).
+ * Does bp point at the frame's record? popped: sp is further out than it seems. Only code that
+ * takes rbp from its own record goes with such callees (V8's).
  */
 static bool is_base(const struct site *s, uintptr_t sp, uintptr_t bp, bool popped)
 {
@@ -241,10 +252,12 @@ static bool is_base(const struct site *s, uintptr_t sp, uintptr_t bp, bool poppe
 
 	if (s->facts & SITE_BASE)
 		return true;
-	return s->facts & SITE_AT && (bp == at || (popped && s->facts & SITE_OWN && bp > at && bp - at <= ARGUMENTS_MOST));
+	return s->facts & SITE_AT && (bp == at || (popped && s->facts & SITE_OWN && bp > at &&
+						   bp - at <= ARGUMENTS_MOST));
 }
 
-bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp, struct caller *to)
+bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
+			   struct caller *to)
 {
 	struct site s = recall(known, pc);
 	bool proven = known->proven_sp == sp;
@@ -281,7 +294,8 @@ bool mt_unwind_proof_call(uintptr_t pc)
 	return pc >= LOWEST;
 }
 
-bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp, struct caller *to)
+bool mt_unwind_proof_leave(struct known *known, uintptr_t pc, uintptr_t sp, uintptr_t bp,
+			   struct caller *to)
 {
 	(void)known, (void)pc, (void)sp, (void)bp, (void)to;
 	return false;

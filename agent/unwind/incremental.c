@@ -4,30 +4,31 @@
  *
  * A frame is (pc, sp, bp); the engine's rule for its pc takes it to its caller's. The thread's last
  * stack is kept, outermost first. A new one is walked by rule from the inside; kept frames that lie
- * further in than the walk has come are dropped. Where the walk arrives at a kept frame (same pc, same sp,
- * same bp if that matters further out), the rest of the kept stack holds if and only if every word that
- * the walk would read from there on still has its value: the pairs. All equal: the kept node is the
- * answer for that part. Otherwise the frames inside of the first difference keep their shape,
- * the one whose caller changed is left by rule again, and the walk goes on; it may meet the kept
- * stack once more further out.
+ * further in than the walk has come are dropped. Where the walk arrives at a kept frame (same pc,
+ * same sp, same bp if that matters further out), the rest of the kept stack holds if and only if
+ * every word that the walk would read from there on still has its value: the pairs. All equal: the
+ * kept node is the answer for that part. Otherwise the frames inside of the first difference keep
+ * their shape, the one whose caller changed is left by rule again, and the walk goes on; it may
+ * meet the kept stack once more further out.
  *
  * Why this is exact: frame i's caller is a function of (pc, sp, bp) and of the words read, and
  * these are compared. bp matters where a rule computes from it, or leaves it alone and it matters
- * to the caller (FRAME_BP_USED, found outermost first); where it does not, the kept bp may be old, so
- * after a difference it is read again through the slots. An over-aligned frame's CFA is read from
- * memory: that word is a pair, too. Frames that need other registers are never taken for granted:
- * their pair is one that always differs.
+ * to the caller (FRAME_BP_USED, found outermost first); where it does not, the kept bp may be old,
+ * so after a difference it is read again through the slots. An over-aligned frame's CFA is read
+ * from memory: that word is a pair, too. Frames that need other registers are never taken for
+ * granted: their pair is one that always differs.
  *
- * Why it is safe: pairs are compared from the inside out, and the first difference ends it, so no word
- * is read that a walk by rule would not read.
+ * Why it is safe: pairs are compared from the inside out, and the first difference ends it, so no
+ * word is read that a walk by rule would not read.
  *
  * The kept stack hangs below the root, or below the truncation `base`. A depth limit cuts the outer
  * end, so a stack that was cut is renumbered whenever its depth changes.
  *
  * The rules of cfi are made of unwind tables, those of fp say that a frame record leads on (on
- * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once. On AArch64 the return
- * address is always the word above the saved frame pointer; a frame without both, and a signal's, are no
- * packed rule's, and the latter's stack is taken as a list, of which nothing is kept.
+ * AArch64, where nobody knows the CFA, its end stands for it), that of caller ends at once. On
+ * AArch64 the return address is always the word above the saved frame pointer; a frame without
+ * both, and a signal's, are no packed rule's, and the latter's stack is taken as a list, of which
+ * nothing is kept.
  */
 #include "unwind/incremental.h"
 #include "cfi/cfi.h"
@@ -45,16 +46,17 @@ static const uintptr_t never = 0;
 struct walk {
 	struct unwind_cache *u;
 	const struct regs *r;
-	struct step *next;   /* the last new frame: they are put down from the end, so outermost first */
-	struct step *full;   /* ... where the limit is met */
-	uint32_t depth;      /* the limit as a number */
-	unsigned base;       /* why it ended: enum mtw_truncation */
-	uintptr_t zero_at;   /* where a return address of 0 ended it; 0 = it ended otherwise */
-	bool listed;         /* its stack can be taken as a list only */
+	struct step
+		*next; /* the last new frame: they are put down from the end, so outermost first */
+	struct step *full; /* ... where the limit is met */
+	uint32_t depth;    /* the limit as a number */
+	unsigned base;     /* why it ended: enum mtw_truncation */
+	uintptr_t zero_at; /* where a return address of 0 ended it; 0 = it ended otherwise */
+	bool listed;       /* its stack can be taken as a list only */
 };
 
 /* Where the frame at f, which ends at cfa, has its return address. */
-#define RETURN_AT(f, cfa) (BY_RECORDS ? (f)->bp_slot + WORD : (cfa) - WORD)
+#define RETURN_AT(f, cfa) (BY_RECORDS ? (f)->bp_slot + WORD : (cfa)-WORD)
 
 /* Between two frames. */
 struct place {
@@ -102,7 +104,8 @@ bool mt_unwind_pairs_hold(const struct pair *p, uint32_t n)
 }
 
 /* Whatever the common way does not cover: an over-aligned frame, a bp saved at an odd place. */
-static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint64_t rule, struct place *to)
+static MT_COLD enum left leave_odd(struct unwind_cache *u, struct step *f, uint64_t rule,
+				   struct place *to)
 {
 	uintptr_t cfa, slot;
 
@@ -182,7 +185,8 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 	regs.value[CFI_BP] = w->r->fp;
 	if (!mt_unwind_enter(known, w->r->sp, true))
 		return LEFT_BROKEN;
-	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc); i++) {
+	for (uint32_t i = 0; regs.value[CFI_SP] != f->sp || regs.value[CFI_RA] != pc_code(f->pc);
+	     i++) {
 		if (i >= w->depth || !mt_cfi_step(known, &regs, &w->base))
 			return LEFT_BROKEN;
 	}
@@ -200,10 +204,11 @@ static MT_COLD enum left leave_slow(struct walk *w, struct step *f, struct place
 #endif
 
 /*
- * By a frame pointer that proves itself. What kept it from that may change while all words that are compared stay: a
- * frame that the stack ends at is never taken for granted.
+ * By a frame pointer that proves itself. What kept it from that may change while all words that are
+ * compared stay: a frame that the stack ends at is never taken for granted.
  */
-static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule, struct place *to)
+static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t rule,
+				      struct place *to)
 {
 	struct known *known = &w->u->known;
 	struct caller caller;
@@ -223,17 +228,13 @@ static MT_COLD enum left leave_proven(struct walk *w, struct step *f, uint64_t r
 static enum left leave_by(struct walk *w, struct step *f, uint64_t rule, struct place *to)
 {
 	switch (rule & RULE_KIND) {
-	case RULE_FAST:
-		return leave_odd(w->u, f, rule, to);
+	case RULE_FAST: return leave_odd(w->u, f, rule, to);
 	case RULE_SIGNAL:
 		w->listed = BY_RECORDS;
 		return w->listed ? LEFT_LAST : leave_signal(w->u, f, to);
-	case RULE_SLOW:
-		return leave_slow(w, f, to);
-	case RULE_PROVE:
-		return leave_proven(w, f, rule, to);
-	case RULE_NONE:
-		w->base = begins(f, rule) ? MTW_TRUNC_NONE : rule_reason(rule);
+	case RULE_SLOW: return leave_slow(w, f, to);
+	case RULE_PROVE: return leave_proven(w, f, rule, to);
+	case RULE_NONE: w->base = begins(f, rule) ? MTW_TRUNC_NONE : rule_reason(rule);
 	}
 	return LEFT_LAST;
 }
@@ -269,7 +270,8 @@ static MT_COLD enum left end_at(struct walk *w, const struct step *f, struct pla
 	return LEFT_LAST;
 }
 
-/* Leaves `f` for its caller *to: by call, its CFA from a register, bp left alone or saved in the frame. */
+/* Leaves `f` for its caller *to: by call, its CFA from a register, bp left alone or saved in the
+ * frame. */
 MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule, struct place *to)
 {
 	uintptr_t cfa = (rule & RULE_BP ? f->bp : f->sp) + (uintptr_t)rule_cfa(rule);
@@ -280,7 +282,10 @@ MT_INLINE bool leave_fast(struct unwind_cache *u, struct step *f, uint64_t rule,
 	to->bp = f->bp;
 	if (rule & RULE_SAVED) {
 		uintptr_t slot = cfa + (uintptr_t)rule_bp(rule);
-		if (unlikely(slot < f->sp || !is_word(u, slot))) /* the CFA may lie on another stack, at its very end */
+		if (unlikely(
+			    slot < f->sp ||
+			    !is_word(u,
+				     slot))) /* the CFA may lie on another stack, at its very end */
 			return false;
 		f->bp_slot = slot;
 		to->bp = word_at(slot);
@@ -361,7 +366,8 @@ static bool meets(struct walk *w, int32_t i, struct place *at, int32_t *to)
 
 /*
  * Walks until the stack ends (returns -1) or until a kept frame is met below which everything
- * holds (returns its index). Before the outermost kept frame lies one whose sp is above all (unwind/cache.c).
+ * holds (returns its index). Before the outermost kept frame lies one whose sp is above all
+ * (unwind/cache.c).
  */
 static int32_t walk(struct walk *w, struct place at)
 {
@@ -389,7 +395,8 @@ static int32_t walk(struct walk *w, struct place at)
 }
 
 /* The outermost frame: nothing needs to hold but what ended the walk. */
-static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const struct frame *f, struct pair *p)
+static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const struct frame *f,
+					  struct pair *p)
 {
 	if (u->zero_at) {
 		*p++ = (struct pair){ u->zero_at, 0 };
@@ -401,7 +408,8 @@ static MT_COLD struct pair *pairs_of_last(const struct unwind_cache *u, const st
 	return p;
 }
 
-/* Left otherwise than by a call with its CFA from a register. The word that is read first goes last. */
+/* Left otherwise than by a call with its CFA from a register. The word that is read first goes
+ * last. */
 static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, struct pair *p)
 {
 	const struct step *outer = &f[-1].at;
@@ -411,7 +419,8 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 		return p;
 	}
 	bool signal = f->at.call.shape & FRAME_SIGNAL;
-	*p++ = (struct pair){ signal ? f->at.sp + UC_PC : RETURN_AT(&f->at, outer->sp), pc_bare(outer->pc) };
+	*p++ = (struct pair){ signal ? f->at.sp + UC_PC : RETURN_AT(&f->at, outer->sp),
+			      pc_bare(outer->pc) };
 	if (outer_bp && f->at.call.shape & FRAME_SAVED)
 		*p++ = (struct pair){ f->at.bp_slot, outer->bp };
 	if (signal)
@@ -422,11 +431,11 @@ static MT_COLD struct pair *pairs_of_odd(const struct frame *f, bool outer_bp, s
 }
 
 /*
- * Keeps the new frames s..end inside of the first `from`, with their nodes and with what to compare.
- * false: the trie is full.
+ * Keeps the new frames s..end inside of the first `from`, with their nodes and with what to
+ * compare. false: the trie is full.
  */
-static bool number(struct unwind_cache *u, uint32_t from, const struct step *s, const struct step *end,
-		   node_id *result)
+static bool number(struct unwind_cache *u, uint32_t from, const struct step *s,
+		   const struct step *end, node_id *result)
 {
 	struct frame *f = u->frames + from;
 	struct pair *p = u->pairs + (from ? f[-1].pairs : 0);
@@ -463,8 +472,8 @@ static bool number(struct unwind_cache *u, uint32_t from, const struct step *s, 
 }
 
 /*
- * The walk's frames become the kept stack, inside of the `same` outermost that still hold. Returns how many
- * of those keep their place: none where the limit cuts some off at the outer end.
+ * The walk's frames become the kept stack, inside of the `same` outermost that still hold. Returns
+ * how many of those keep their place: none where the limit cuts some off at the outer end.
  */
 static uint32_t settle_base(struct walk *w, uint32_t same, const struct step *end)
 {
@@ -514,7 +523,8 @@ node_id mt_unwind_kept_capture(struct unwind_cache *u, const struct regs *r)
 		u->count = 0;
 		return mt_unwind_list_capture(u, r);
 	}
-	u->count = settle_base(&w, (uint32_t)(met + 1), end); /* till all are there: record/record.c's hits look here */
+	u->count = settle_base(&w, (uint32_t)(met + 1),
+			       end); /* till all are there: record/record.c's hits look here */
 	atomic_signal_fence(memory_order_release);
 	if (unlikely(!number(u, u->count, w.next, end, &node)))
 		return give_up(u);

@@ -2,9 +2,10 @@
  *
  * insn.c - lengths of x86-64 instructions (Intel SDM volume 2, chapter 2 and appendix A).
  *
- * Enough to go through compiled code one instruction after the other: prefixes, REX, VEX and EVEX, the four opcode
- * maps, ModRM with its displacement, immediates. What an instruction does is of interest for a handful that move rsp
- * and rbp (unwind/fp_proof.c), so nothing beyond the fields is kept.
+ * Enough to go through compiled code one instruction after the other: prefixes, REX, VEX and EVEX,
+ * the four opcode maps, ModRM with its displacement, immediates. What an instruction does is of
+ * interest for a handful that move rsp and rbp (unwind/fp_proof.c), so nothing beyond the fields is
+ * kept.
  */
 #include "unwind/insn.h"
 
@@ -47,11 +48,15 @@ static bool has(const struct opcodes *set, uint8_t op)
 }
 
 /* One-byte map, from bit 0 of word 0 on: opcodes 00-1f, 20-3f, ... */
-static const struct opcodes with_modrm = { { 0x0f0f0f0f, 0x0f0f0f0f, 0, 0x00000a08, 0x0000ffff, 0, 0xff0f00c3, 0xc0c00000 } };
-static const struct opcodes without_meaning = { { 0xc0c040c0, 0x80808080, 0, 0x00000003, 0x04000004, 0, 0x00704000, 0x00000400 } };
+static const struct opcodes with_modrm = { { 0x0f0f0f0f, 0x0f0f0f0f, 0, 0x00000a08, 0x0000ffff, 0,
+					     0xff0f00c3, 0xc0c00000 } };
+static const struct opcodes without_meaning = { { 0xc0c040c0, 0x80808080, 0, 0x00000003, 0x04000004,
+						  0, 0x00704000, 0x00000400 } };
 /* The map behind 0f. */
-static const struct opcodes without_modrm_0f = { { 0x00004be0, 0x00ff0000, 0, 0x00800000, 0x0000ffff, 0x00000707, 0x0000ff00, 0 } };
-static const struct opcodes with_byte_0f = { { 0, 0, 0, 0x000f0000, 0, 0x04001010, 0x00000074, 0 } };
+static const struct opcodes without_modrm_0f = { { 0x00004be0, 0x00ff0000, 0, 0x00800000,
+						   0x0000ffff, 0x00000707, 0x0000ff00, 0 } };
+static const struct opcodes with_byte_0f = { { 0, 0, 0, 0x000f0000, 0, 0x04001010, 0x00000074,
+					       0 } };
 
 /* Bytes of the immediate of a one-byte opcode. operand: 2 or 4; wide: REX.W. */
 static unsigned immediate(uint8_t op, unsigned reg, unsigned operand, bool wide, bool short_address)
@@ -65,20 +70,27 @@ static unsigned immediate(uint8_t op, unsigned reg, unsigned operand, bool wide,
 	if (op >= 0xa0 && op <= 0xa3)
 		return short_address ? 4 : 8;
 	switch (op) {
-	case 0x6a: case 0x6b: case 0x80: case 0x83: case 0xa8: case 0xc0: case 0xc1: case 0xc6: case 0xcd: case 0xeb:
-		return 1;
-	case 0x68: case 0x69: case 0x81: case 0xa9: case 0xc7:
-		return operand;
-	case 0xe8: case 0xe9:
-		return 4;
-	case 0xc2:
-		return 2;
-	case 0xc8:
-		return 3;
-	case 0xf6:
-		return reg < 2 ? 1 : 0;
-	case 0xf7:
-		return reg < 2 ? operand : 0;
+	case 0x6a:
+	case 0x6b:
+	case 0x80:
+	case 0x83:
+	case 0xa8:
+	case 0xc0:
+	case 0xc1:
+	case 0xc6:
+	case 0xcd:
+	case 0xeb: return 1;
+	case 0x68:
+	case 0x69:
+	case 0x81:
+	case 0xa9:
+	case 0xc7: return operand;
+	case 0xe8:
+	case 0xe9: return 4;
+	case 0xc2: return 2;
+	case 0xc8: return 3;
+	case 0xf6: return reg < 2 ? 1 : 0;
+	case 0xf7: return reg < 2 ? operand : 0;
 	}
 	return 0;
 }
@@ -136,8 +148,9 @@ static void read_vector(struct bytes *b, uint8_t first, struct insn *i)
 
 static bool is_prefix(uint8_t byte)
 {
-	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0xf0 || byte == 0x2e || byte == 0x36 ||
-	       byte == 0x3e || byte == 0x26 || byte == 0x64 || byte == 0x65;
+	return byte == 0x66 || byte == 0x67 || byte == 0xf2 || byte == 0xf3 || byte == 0xf0 ||
+	       byte == 0x2e || byte == 0x36 || byte == 0x3e || byte == 0x26 || byte == 0x64 ||
+	       byte == 0x65;
 }
 
 static void read_two_byte(struct bytes *b, uint8_t rex, struct insn *i)

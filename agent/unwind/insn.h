@@ -12,15 +12,16 @@
 #define INSN_MAX 15u /* bytes; the processor refuses longer ones */
 
 struct insn {
-	uint8_t bytes;    /* of all */
-	uint8_t map;      /* 0: one-byte opcodes; 1: 0f; 2: 0f 38; 3: 0f 3a */
+	uint8_t bytes; /* of all */
+	uint8_t map;   /* 0: one-byte opcodes; 1: 0f; 2: 0f 38; 3: 0f 3a */
 	uint8_t op;
-	bool wide;        /* REX.W */
+	bool wide; /* REX.W */
 	bool has_modrm;
-	uint8_t mod, reg, rm; /* reg and rm with REX's fourth bit; reg also of opcodes that have a register in them */
-	bool sib_rsp;     /* memory at rsp + disp, no index */
+	uint8_t mod, reg, rm; /* reg and rm with REX's fourth bit; reg also of opcodes that have a
+				 register in them */
+	bool sib_rsp;         /* memory at rsp + disp, no index */
 	int32_t disp;
-	int64_t imm;      /* or a jump's distance */
+	int64_t imm; /* or a jump's distance */
 };
 
 /* Decodes at[0..room). false: no instruction of 64-bit code, or cut off. */

@@ -3,29 +3,30 @@
  * shadow_stack.c - stacks of programs built with -finstrument-functions, from the entries that
  * hooks/instrument.c keeps.
  *
- * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the frame
- * that has the entry's sp inside, ends where the entry's own frame does, and has its call site for its
- * return address. From there on the
- * path is the entry's: its node of the trie, found the same way once and kept with it. So a capture
- * costs what is new since the last one, whatever the depth, and nothing of the stack is compared.
+ * A capture walks from malloc's caller outwards until it comes into the frame of an entry: the
+ * frame that has the entry's sp inside, ends where the entry's own frame does, and has its call
+ * site for its return address. From there on the path is the entry's: its node of the trie, found
+ * the same way once and kept with it. So a capture costs what is new since the last one, whatever
+ * the depth, and nothing of the stack is compared.
  *
- * What a frame is called is its pc, as with the other engines: the innermost is the call in malloc's
- * caller, each outer one the call site of the function further in, which is file:line of the call.
- * Where the program has unwind tables the stack is that of the cfi engine, frame by frame: functions that
- * are not instrumented (qsort, a library, no_instrument_function, the C library under main) are found
- * by the tables, an instrumented function that was inlined has no frame of its own. Where a
- * frame has no table the entries decide: the frame is taken for the entry's own function if it is of
- * the same module, and otherwise that function appears at its opening line. Where such a function returns
- * to is looked for on its stack, so that most stale entries are told and main's callers are found (not
- * told: those that lie inside of a frame which grew over them, by alloca after a longjmp).
+ * What a frame is called is its pc, as with the other engines: the innermost is the call in
+ * malloc's caller, each outer one the call site of the function further in, which is file:line of
+ * the call. Where the program has unwind tables the stack is that of the cfi engine, frame by
+ * frame: functions that are not instrumented (qsort, a library, no_instrument_function, the C
+ * library under main) are found by the tables, an instrumented function that was inlined has no
+ * frame of its own. Where a frame has no table the entries decide: the frame is taken for the
+ * entry's own function if it is of the same module, and otherwise that function appears at its
+ * opening line. Where such a function returns to is looked for on its stack, so that most stale
+ * entries are told and main's callers are found (not told: those that lie inside of a frame which
+ * grew over them, by alloca after a longjmp).
  *
  * Entries go stale: longjmp() leaves without an exit, and so does an exception in C code; a signal
  * handler or a coroutine may run on a stack further out and drop what it takes for left. They are
- * dropped by their sp, by the next enter or exit further out; those that are not yet are passed over,
- * since no frame has their place and their return address. Entries that are missing are
+ * dropped by their sp, by the next enter or exit further out; those that are not yet are passed
+ * over, since no frame has their place and their return address. Entries that are missing are
  * functions that the tables find. (One thing can deceive it: longjmp out of a callback, after which
- * the library under it makes the same call of a function without entry: it is given the outer callers
- * of the callback.)
+ * the library under it makes the same call of a function without entry: it is given the outer
+ * callers of the callback.)
  */
 #include "cfi/cfi.h"
 #include "modules/maps.h"
@@ -45,13 +46,13 @@ struct walk {
 	uintptr_t *out;
 	int n, max;
 	unsigned reason;
-	bool trust;             /* ends at an entry whose path is known, and says so in `stop` */
+	bool trust; /* ends at an entry whose path is known, and says so in `stop` */
 	struct entry *stop;
-	uintptr_t slot;         /* of the return address by which the last entry was recognised */
-	struct mark {           /* entries that were met, and the number of pcs by then */
+	uintptr_t slot; /* of the return address by which the last entry was recognised */
+	struct mark {   /* entries that were met, and the number of pcs by then */
 		struct entry *e;
 		int at;
-	} *marks;
+	} * marks;
 	int mark_count, mark_max;
 };
 
@@ -164,9 +165,9 @@ static bool is_sentinel(const struct entry *e)
 }
 
 /*
- * Is `e` the entry of the function whose frame is [from, to), and which returns to `to_pc`? Its own frame
- * must end at `to`, as far as a table says where: a frame that grew over a left one of the same
- * recursion has that one's sp inside, and the same return address.
+ * Is `e` the entry of the function whose frame is [from, to), and which returns to `to_pc`? Its own
+ * frame must end at `to`, as far as a table says where: a frame that grew over a left one of the
+ * same recursion has that one's sp inside, and the same return address.
  */
 static bool is_frame_of(struct walk *w, const struct entry *e, uintptr_t from, uintptr_t to,
 			uintptr_t to_pc)
@@ -187,7 +188,8 @@ static const struct module *module_at(uintptr_t pc)
 	return mt_maps_find(pc_lookup(pc));
 }
 
-/* An entry's frame without a table: the first word outwards of `sp` that is where it returns to. 0 = none. */
+/* An entry's frame without a table: the first word outwards of `sp` that is where it returns to. 0
+ * = none. */
 static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr_t site)
 {
 	for (uintptr_t at = sp, end = sp + SEARCH_BYTES; at < end; at += WORD)
@@ -199,12 +201,13 @@ static MT_COLD uintptr_t return_slot(const struct walk *w, uintptr_t sp, uintptr
 }
 
 /*
- * Does the entry's function run on the stack of the frame at `sp`? On another one nothing says that it is
- * further out: libc is about to begin a coroutine, say.
+ * Does the entry's function run on the stack of the frame at `sp`? On another one nothing says that
+ * it is further out: libc is about to begin a coroutine, say.
  */
 static MT_COLD bool on_its_stack(const struct walk *w, uintptr_t sp, const struct entry *e)
 {
-	if (PLACE != CFI_SP) /* by frame pointers nobody comes through a signal's frame to another stack: entries lead there */
+	if (PLACE != CFI_SP) /* by frame pointers nobody comes through a signal's frame to another
+				stack: entries lead there */
 		return true;
 	for (int i = 0; i < KNOWN; i++) /* the one that the frame is on comes first */
 		if (unwind_in(&w->known->at[i], e->sp - WORD))
@@ -225,8 +228,8 @@ static MT_COLD struct entry *skip_to(struct walk *w, uintptr_t pc, struct entry 
 }
 
 /*
- * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is 0.
- * True: `r` has become its caller's all the same.
+ * The frame at `r` cannot be left; it is that of an entry which returns to `site`, unless that is
+ * 0. True: `r` has become its caller's all the same.
  */
 static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t site)
 {
@@ -242,13 +245,14 @@ static MT_COLD bool by_site(const struct walk *w, struct cfi_regs *r, uintptr_t 
 }
 
 /*
- * From the frame at *r outwards to the first that an entry stands for, at most `j`. `site`: the frame at r
- * is an entry's own and not part of the list, and returns there; 0: it is malloc's caller. The entry, or
- * NULL: the stack ended, and w->reason says how. Unless `full`, BAD_CFI says no more than that a frame
- * needs registers that the common rules do not keep: the loader's trampoline, say, which a signal met while
- * a call was bound.
+ * From the frame at *r outwards to the first that an entry stands for, at most `j`. `site`: the
+ * frame at r is an entry's own and not part of the list, and returns there; 0: it is malloc's
+ * caller. The entry, or NULL: the stack ended, and w->reason says how. Unless `full`, BAD_CFI says
+ * no more than that a frame needs registers that the common rules do not keep: the loader's
+ * trampoline, say, which a signal met while a call was bound.
  */
-static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, struct entry *j, bool full)
+static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, struct entry *j,
+			  bool full)
 {
 	struct entry *first = j;
 
@@ -266,7 +270,9 @@ static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, st
 		if (!on && !by_site(w, r, site)) {
 			if (site && !put(w, site))
 				return NULL;
-			return is_sentinel(j) || !on_its_stack(w, at, j) ? NULL : skip_to(w, site ? site : pc, j);
+			return is_sentinel(j) || !on_its_stack(w, at, j)
+				       ? NULL
+				       : skip_to(w, site ? site : pc, j);
 		}
 		uintptr_t to = PLACE == CFI_SP ? r->value[CFI_SP] : at + 1;
 		if (!is_sentinel(j) && is_frame_of(w, j, at, to, r->value[CFI_RA])) {
@@ -278,7 +284,8 @@ static struct entry *find(struct walk *w, struct cfi_regs *r, uintptr_t site, st
 	}
 }
 
-static struct entry *link_to(struct walk *w, const struct regs *from, uintptr_t site, struct entry *j)
+static struct entry *link_to(struct walk *w, const struct regs *from, uintptr_t site,
+			     struct entry *j)
 {
 	struct cfi_regs r;
 	int before = w->n;
@@ -368,7 +375,9 @@ static struct walk make_walk(struct unwind_cache *u, uint32_t depth)
 	w.mark_max = (int)u->capacity;
 	return w;
 }
-_Static_assert(sizeof(struct frame) + sizeof(struct step) >= sizeof(uintptr_t) + sizeof(struct mark), "room");
+_Static_assert(sizeof(struct frame) + sizeof(struct step) >=
+		       sizeof(uintptr_t) + sizeof(struct mark),
+	       "room");
 
 static bool recalls(const struct memo *m, const struct entry *last, const struct unwind_cache *u,
 		    const struct regs *r)
@@ -387,7 +396,8 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 		return mt_unwind_kept_capture(u, r);
 	depth = depth < u->capacity ? depth : u->capacity;
 	u->count = 0;
-	struct memo *m = &mt_self_shadow()->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
+	struct memo *m =
+		&mt_self_shadow()->memo[((r->pc ^ r->sp) * 0x9e3779b97f4a7c15u >> 40) % MEMOS];
 	const struct entry *last = mt_self_shadow()->top - 1;
 	if (likely(recalls(m, last, u, r)) && likely(last->frames < depth))
 		return m->node;
@@ -418,8 +428,16 @@ node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *
 	u->effort.whole += !w.stop;
 	node = number(&w, node, frames);
 	if (w.n == 1 && w.stop == last && w.slot && !u->known.foreign)
-		*m = (struct memo){ r->pc, r->sp, r->fp, last->sp, last->fp, last->body,
-				    (const uintptr_t *)w.slot, last->node, node, u->generation };
+		*m = (struct memo){ r->pc,
+				    r->sp,
+				    r->fp,
+				    last->sp,
+				    last->fp,
+				    last->body,
+				    (const uintptr_t *)w.slot,
+				    last->node,
+				    node,
+				    u->generation };
 	return node;
 }
 

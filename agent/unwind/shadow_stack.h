@@ -18,7 +18,8 @@ struct entry {
 	uintptr_t fp;   /* frame pointer register in the body */
 	union {
 		struct {
-			node_id node;    /* the path from the outermost frame to `site`; 0 = not yet known */
+			node_id node;    /* the path from the outermost frame to `site`; 0 = not yet
+					    known */
 			uint16_t frames; /* of that path */
 			uint8_t reason;  /* that it hangs under, enum mtw_truncation */
 			uint8_t link;    /* enum link: how it hangs on the entry before */
@@ -42,10 +43,10 @@ struct memo {
 #define MEMOS 32u
 
 struct shadow {
-	struct entry *top;   /* the next one's place */
+	struct entry *top; /* the next one's place */
 	struct entry *end;
-	uint64_t over;       /* functions entered beyond the end */
-	size_t bytes;        /* of this mapping */
+	uint64_t over; /* functions entered beyond the end */
+	size_t bytes;  /* of this mapping */
 	struct memo memo[MEMOS];
 	struct entry entry[];
 };

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * stacks.h - what the unwinder needs of unwind/stacks.c beyond base/agent.h: the rule kept with a location.
+ * stacks.h - what the unwinder needs of unwind/stacks.c beyond base/agent.h: the rule kept with a
+ * location.
  */
 #ifndef MT_STACKS_H
 #define MT_STACKS_H

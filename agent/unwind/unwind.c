@@ -4,15 +4,15 @@
  *
  * `auto` is settled when the agent starts: the option then reads as what was chosen, and
  * mt_unwind_why() says why. An engine that is asked for by name and has nothing to work with gives
- * way to this machine's best (instrument in a program that is not instrumented), or there is none and
- * the program runs unprofiled (libunwind where it is not installed): an engine is never taken for
- * another silently.
+ * way to this machine's best (instrument in a program that is not instrumented), or there is none
+ * and the program runs unprofiled (libunwind where it is not installed): an engine is never taken
+ * for another silently.
  *
- * A capture must not meet itself: a signal handler that allocates while its thread is in here gets a
- * truncated stack of its caller alone. The mark that says so goes stale when the handler of such a
- * moment leaves by siglongjmp; it lies further in than the present stack pointer then, on a stack that
- * both share. Should it have been alive after all, on another stack, the interrupted capture sees that
- * `passes` moved, and calls its own result truncated.
+ * A capture must not meet itself: a signal handler that allocates while its thread is in here gets
+ * a truncated stack of its caller alone. The mark that says so goes stale when the handler of such
+ * a moment leaves by siglongjmp; it lies further in than the present stack pointer then, on a stack
+ * that both share. Should it have been alive after all, on another stack, the interrupted capture
+ * sees that `passes` moved, and calls its own result truncated.
  */
 #include "unwind/shadow_stack.h"
 #include "unwind/unwind.h"
@@ -75,11 +75,12 @@ uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc)
 	return rule(m, pc);
 }
 
-static bool refers(const ElfW(Rela) *r, size_t bytes, const ElfW(Sym) *symbols, const char *names,
+static bool refers(const ElfW(Rela) * r, size_t bytes, const ElfW(Sym) * symbols, const char *names,
 		   const char *name)
 {
 	for (const ElfW(Rela) *end = r + bytes / sizeof(*r); r && r < end; r++) {
-		size_t symbol = sizeof(void *) == 8 ? ELF64_R_SYM((uint64_t)r->r_info) : ELF32_R_SYM(r->r_info);
+		size_t symbol = sizeof(void *) == 8 ? ELF64_R_SYM((uint64_t)r->r_info)
+						    : ELF32_R_SYM(r->r_info);
 		if (symbol && !strcmp(names + symbols[symbol].st_name, name))
 			return true;
 	}
@@ -108,8 +109,9 @@ static bool program_calls(const char *name)
 		case DT_PLTRELSZ: plt_bytes = d->d_un.d_val; break;
 		}
 	}
-	return symbols && names && (refers(plt, plt_bytes, symbols, names, name) ||
-				    refers(rela, rela_bytes, symbols, names, name));
+	return symbols && names &&
+	       (refers(plt, plt_bytes, symbols, names, name) ||
+		refers(rela, rela_bytes, symbols, names, name));
 }
 
 /* Linked into the program, the agent is called without anything that the loader knows. */
@@ -128,7 +130,8 @@ static const char *settle(const char *name, bool enter_is_ours)
 	if (HAS_INSTRUMENT && (!strcmp(name, "auto") || !strcmp(name, "instrument")))
 		instrumented = program_calls("__cyg_profile_func_enter");
 	if (!strcmp(name, "auto")) {
-		why = instrumented ? "auto: the program is built with -finstrument-functions" : "auto: " BEST_WHY;
+		why = instrumented ? "auto: the program is built with -finstrument-functions"
+				   : "auto: " BEST_WHY;
 		if (!instrumented)
 			return BEST;
 		name = "instrument";
@@ -138,9 +141,11 @@ static const char *settle(const char *name, bool enter_is_ours)
 	if (!HAS_INSTRUMENT)
 		why = "that engine is not there for this machine";
 	else if (!enter_is_ours)
-		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is not called";
+		why = "the program has a __cyg_profile_func_enter of its own, so the agent's is "
+		      "not called";
 	else if (!instrumented && !linked_in())
-		why = "the program is not built with -finstrument-functions; what calls the hooks are libraries "
+		why = "the program is not built with -finstrument-functions; what calls the hooks "
+		      "are libraries "
 		      "at most";
 	else
 		return name;
@@ -197,7 +202,8 @@ bool mt_unwind_init(const char *name, bool enter_is_ours)
 	return true;
 }
 
-/* libunwind asks the loader for each stack, and waits for it for good if another thread was in it at the fork. */
+/* libunwind asks the loader for each stack, and waits for it for good if another thread was in it
+ * at the fork. */
 void mt_unwind_forked(void)
 {
 	if (engine != ENGINE_LIST)
@@ -270,7 +276,8 @@ static MT_COLD bool stale(const struct unwind_cache *u, uintptr_t walking, const
 {
 	for (int i = 0; i < KNOWN; i++) {
 		const struct bounds *b = &u->known.at[i];
-		uintptr_t below = b->native ? NATIVE_BELOW : 0; /* not yet met, but of the same stack */
+		uintptr_t below =
+			b->native ? NATIVE_BELOW : 0; /* not yet met, but of the same stack */
 		if (unwind_in(b, r->sp) && walking < b->hi && walking >= b->lo - below)
 			return walking <= r->sp;
 	}
@@ -310,8 +317,7 @@ node_id mt_unwind_capture(struct thread *t, const struct regs *r)
 		mt_maps_invalidate();
 	if (unlikely(u->suspicion !=
 			     atomic_load_explicit(&mt_maps_suspicion, memory_order_relaxed) ||
-		     u->generation !=
-			     atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
+		     u->generation != atomic_load_explicit(&mt_maps_changes, memory_order_relaxed)))
 		mt_unwind_cache_settle(u);
 	node = likely(engine == ENGINE_KEPT) ? mt_unwind_kept_capture(u, r) : capture_rare(u, r);
 	if (unlikely(u->passes != pass)) {

@@ -2,10 +2,11 @@
  *
  * unwind.h - registers in, frames out: what the engines share.
  *
- * An engine is a rule for each pc (cfi, fp, caller): unwind/incremental.c keeps the thread's last stack and walks only
- * what is new. Or it is a walk that lists pcs, innermost first, and says why it stopped (libunwind); unwind/unwind.c
- * interns such a list as a path of the trie. instrument has a capture of its own, and where its own stack is empty
- * takes the machine's best rule. Each engine has a walk, for lists that nobody keeps.
+ * An engine is a rule for each pc (cfi, fp, caller): unwind/incremental.c keeps the thread's last
+ * stack and walks only what is new. Or it is a walk that lists pcs, innermost first, and says why
+ * it stopped (libunwind); unwind/unwind.c interns such a list as a path of the trie. instrument has
+ * a capture of its own, and where its own stack is empty takes the machine's best rule. Each engine
+ * has a walk, for lists that nobody keeps.
  *
  * struct unwind_cache is what a thread keeps: recently met pcs with their rules, trie edges, and
  * the last stack. Mapped at the first capture, used by its owner only. xwalking
@@ -20,13 +21,13 @@
 
 /* A frame's place in the program, and FRAME_* of unwind/incremental.h. */
 struct call {
-	code_id code;   /* 0 = the agent's own, or no room */
+	code_id code; /* 0 = the agent's own, or no room */
 	uint32_t shape;
 };
 
 struct pc_entry {
-	uintptr_t pc;   /* with PC_EXACT; 0 = empty */
-	uint64_t rule;  /* unwind/rule.h; RULE_OWN marks the agent's text */
+	uintptr_t pc;  /* with PC_EXACT; 0 = empty */
+	uint64_t rule; /* unwind/rule.h; RULE_OWN marks the agent's text */
 	struct call call;
 };
 
@@ -42,39 +43,41 @@ struct pair;
 
 struct unwind_cache {
 	_Atomic uintptr_t xwalking; /* stack pointer of the capture under way, 0 = none */
-	uint64_t passes;          /* captures begun: an interrupted one sees it change */
-	uint32_t generation;      /* of the maps when pcs[] was filled */
-	uint32_t suspicion;       /* mt_maps_suspicion then */
-	uint32_t age;             /* mt_unwind_proof_age then */
-	size_t bytes;             /* of this mapping */
-	struct effort effort;     /* all but captures, which is `passes` */
+	uint64_t passes;            /* captures begun: an interrupted one sees it change */
+	uint32_t generation;        /* of the maps when pcs[] was filled */
+	uint32_t suspicion;         /* mt_maps_suspicion then */
+	uint32_t age;               /* mt_unwind_proof_age then */
+	size_t bytes;               /* of this mapping */
+	struct effort effort;       /* all but captures, which is `passes` */
 	struct known known;
 
-	uint32_t capacity;        /* frames that fit */
-	uint32_t depth;           /* limit that the kept stack was taken with */
-	uint32_t count;           /* frames kept, 0 = none */
-	uint32_t base;            /* enum mtw_truncation that the kept stack hangs under */
-	uintptr_t zero_at;        /* the return address of 0 that ends the kept stack; 0 = none */
-	struct frame *frames;     /* capacity: the kept stack, outermost first */
-	struct step *steps;       /* capacity: new frames of it, laid down from the end */
-	struct pair *pairs;       /* 3 * capacity: what to compare, outermost first */
+	uint32_t capacity;    /* frames that fit */
+	uint32_t depth;       /* limit that the kept stack was taken with */
+	uint32_t count;       /* frames kept, 0 = none */
+	uint32_t base;        /* enum mtw_truncation that the kept stack hangs under */
+	uintptr_t zero_at;    /* the return address of 0 that ends the kept stack; 0 = none */
+	struct frame *frames; /* capacity: the kept stack, outermost first */
+	struct step *steps;   /* capacity: new frames of it, laid down from the end */
+	struct pair *pairs;   /* 3 * capacity: what to compare, outermost first */
 
 	/* Two-way, a power of two of sets; they grow where they miss (unwind/cache.c). */
 	struct pc_entry (*pcs)[2];
 	struct edge_entry (*edges)[2];
-	uint32_t pc_mask, edge_mask;         /* sets - 1 */
-	uint64_t pcs_full, edges_full;       /* misses at which they grow */
+	uint32_t pc_mask, edge_mask;   /* sets - 1 */
+	uint64_t pcs_full, edges_full; /* misses at which they grow */
 };
 
-/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m NULL: no module. */
+/* How a frame at pc (PC_EXACT or a return address) is left, as unwind/rule.h packs it; never 0. m
+ * NULL: no module. */
 typedef uint64_t (*unwind_rule)(const struct module *m, uintptr_t pc);
 
 uint64_t mt_unwind_cfi_rule(const struct module *m, uintptr_t pc);
 uint64_t mt_unwind_fp_rule(const struct module *m, uintptr_t pc);
 uint64_t mt_unwind_ehabi_rule(const struct module *m, uintptr_t pc); /* 32-bit ARM */
-/* The frame at *pc, *sp, among the `depth` first of the hook's caller's, becomes its caller's; *pc = 0: the stack ends. */
-bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth, uintptr_t *pc, uintptr_t *sp,
-			   unsigned *reason);
+/* The frame at *pc, *sp, among the `depth` first of the hook's caller's, becomes its caller's; *pc
+ * = 0: the stack ends. */
+bool mt_unwind_ehabi_leave(struct known *known, const struct regs *r, uint32_t depth, uintptr_t *pc,
+			   uintptr_t *sp, unsigned *reason);
 bool mt_unwind_begins(uintptr_t sp); /* ... is a frame at sp the first of its thread? */
 uint64_t mt_unwind_rule(const struct module *m, uintptr_t pc); /* the engine's */
 
@@ -100,7 +103,8 @@ int mt_unwind_instrument_walk(struct thread *t, const struct regs *r, uintptr_t 
 /* hooks/instrument.c, unwind/shadow_stack.c: -finstrument-functions */
 void mt_unwind_instrument_end(struct thread *t);
 node_id mt_unwind_instrument_capture(struct unwind_cache *u, const struct regs *r);
-/* What it falls back on where nothing is instrumented: this machine's best, as its captures do by their rules. */
+/* What it falls back on where nothing is instrumented: this machine's best, as its captures do by
+ * their rules. */
 int mt_unwind_other_walk(struct thread *t, const struct regs *r, uintptr_t *out, int max,
 			 unsigned *reason);
 
@@ -113,7 +117,7 @@ void mt_unwind_abandon(struct unwind_cache *u);
 /* unwind/cache.c */
 /* Made when missing or too small for `depth`; NULL: no memory. */
 struct unwind_cache *mt_unwind_cache(struct thread *t, uint32_t depth);
-void mt_unwind_cache_settle(struct unwind_cache *u);    /* forget what an unload made stale */
+void mt_unwind_cache_settle(struct unwind_cache *u); /* forget what an unload made stale */
 const struct pc_entry *mt_unwind_pc_slow(struct unwind_cache *u, uintptr_t pc);
 node_id mt_unwind_edge_slow(struct unwind_cache *u, node_id parent, code_id code);
 
@@ -123,7 +127,8 @@ MT_INLINE struct pc_entry *unwind_pc_set(const struct unwind_cache *u, uintptr_t
 }
 
 /* Each code's edges lie together, where its parents have neighbouring numbers. */
-MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent, code_id code)
+MT_INLINE struct edge_entry *unwind_edge_set(const struct unwind_cache *u, node_id parent,
+					     code_id code)
 {
 	return u->edges[(parent + code * 0x9e3779b1u) & u->edge_mask];
 }

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there, what it is
- * told, and a process of its own that does it (attach/ptrace/inject.h).
+ * attach.c - `memtop attach`: what can be told beforehand, which agent, how its file gets there,
+ * what it is told, and a process of its own that does it (attach/ptrace/inject.h).
  *
- * The agent's file. Where the process sees the same file, and may read it, dlopen has its path. Else
- * (another mount namespace, a chroot, a folder that is closed to its user) it gets a copy in a memfd:
- * nothing is written anywhere that needs a folder, a permission or a clean-up; /proc is all that must be
- * mounted there. Android's processes always get that: their linker asks an app's namespace about files in
- * folders, not about those, and what a process made itself has its own label.
+ * The agent's file. Where the process sees the same file, and may read it, dlopen has its path.
+ * Else (another mount namespace, a chroot, a folder that is closed to its user) it gets a copy in a
+ * memfd: nothing is written anywhere that needs a folder, a permission or a clean-up; /proc is all
+ * that must be mounted there. Android's processes always get that: their linker asks an app's
+ * namespace about files in folders, not about those, and what a process made itself has its own
+ * label.
  *
  * Where the agent listens. @memtop.PID by the pid that memtop knows, whatever the process' own pid
- * namespace calls it. Abstract names are of a network namespace: in another one it is a socket in a folder
- * of the process' own root, which memtop reaches through /proc/PID/root.
+ * namespace calls it. Abstract names are of a network namespace: in another one it is a socket in a
+ * folder of the process' own root, which memtop reaches through /proc/PID/root.
  */
 #include "attach/attach.h"
 
@@ -37,18 +38,19 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LEAVING_TRIES 50           /* the last session's server needs a moment to be gone, on a busy machine seconds */
+#define LEAVING_TRIES                                                                              \
+	50 /* the last session's server needs a moment to be gone, on a busy machine seconds */
 #define LEAVING_PAUSE_NS 200000000
 #define TICK_US 5000 /* how often a wait of the tracing process looks at the clock */
 
 struct plan {
 	struct attach_facts facts;
 	char name[96];
-	char agent[PATH_MAX];   /* as memtop sees it */
-	bool loaded;            /* it is there already, without a session */
-	bool bionic;            /* its C library is Android's */
-	bool copy;              /* by a memfd */
-	char proc[64];          /* its folder in its own /proc, as it sees it: for the memfd */
+	char agent[PATH_MAX]; /* as memtop sees it */
+	bool loaded;          /* it is there already, without a session */
+	bool bionic;          /* its C library is Android's */
+	bool copy;            /* by a memfd */
+	char proc[64];        /* its folder in its own /proc, as it sees it: for the memfd */
 	char *options;
 };
 
@@ -64,8 +66,8 @@ bool attach_listens(const struct attach_facts *f)
 	snprintf(inner, sizeof inner, "@memtop.%d", (int)f->inner);
 	FILE *in = fopen(path, "re");
 	while (in && !found && fgets(line, sizeof line, in))
-		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, name) == 2 && (flags & 0x10000) &&
-			(!strcmp(name, outer) || !strcmp(name, inner));
+		found = sscanf(line, "%*s %*s %*s %x %*s %*s %*s %255s", &flags, name) == 2 &&
+			(flags & 0x10000) && (!strcmp(name, outer) || !strcmp(name, inner));
 	if (in)
 		fclose(in);
 	return found;
@@ -82,7 +84,8 @@ static int refuse_second(const struct plan *p, struct err *err)
 }
 
 /* Another libc, word size or machine; no loader at all. */
-int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size, struct err *err)
+int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size,
+			struct err *err)
 {
 	char exe[64];
 	struct elf_kind k, own;
@@ -90,23 +93,31 @@ int attach_choose_agent(pid_t pid, const char *name, const char *given, char *ag
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)pid);
 	int rc = progcheck_read(exe, &k);
 	if (rc)
-		return err_set(err, 3, "%s: its program cannot be read: %s; run memtop as its user or as root", name, strerror(-rc));
+		return err_set(
+			err, 3,
+			"%s: its program cannot be read: %s; run memtop as its user or as root",
+			name, strerror(-rc));
 	progcheck_read("/proc/self/exe", &own);
 	if (k.machine != own.machine || k.class_bits != own.class_bits)
-		return err_set(err, 3, "%s: a program for %s, and this memtop is for %s; use a memtop of that kind", name,
-			       progcheck_machine(&k), progcheck_machine(&own));
+		return err_set(err, 3,
+			       "%s: a program for %s, and this memtop is for %s; use a memtop of "
+			       "that kind",
+			       name, progcheck_machine(&k), progcheck_machine(&own));
 	const char *libc = progcheck_libc(&k);
 	if (launch_find_agent(given, !strcmp(libc, "musl"), agent, size, err))
 		return -1;
 	if (*k.interp && strcmp(libc, progcheck_agent_libc(agent)))
-		return err_set(err, 3, "%s: its C library is %s, and the agent %s is for %s; give one of that kind with --agent", name, libc,
-			       agent, progcheck_agent_libc(agent));
+		return err_set(err, 3,
+			       "%s: its C library is %s, and the agent %s is for %s; give one of "
+			       "that kind with --agent",
+			       name, libc, agent, progcheck_agent_libc(agent));
 	struct progmalloc m;
 	progmalloc_read(exe, &m);
 	return m.sanitizer ? progmalloc_refuse(name, m.sanitizer, err) : 0;
 }
 
-/* Of a program that has its sanitizer from a wrapper or from its system, as Android's apps do; NULL = none. */
+/* Of a program that has its sanitizer from a wrapper or from its system, as Android's apps do; NULL
+ * = none. */
 static const char *loaded_sanitizer(const struct inject_modules *m)
 {
 	const char *found = NULL;
@@ -131,17 +142,24 @@ static int check_modules(struct plan *p, struct err *err)
 
 	p->bionic = rc == 0 && inject_symbol(&m, INJECT_BIONIC, NULL);
 	if (rc) {
-		err_set(err, 3, "%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach %d", p->name, strerror(-rc),
-			(int)p->facts.pid);
-	} else if ((!inject_symbol(&m, "__libc_start_main", &libc) && !inject_symbol(&m, INJECT_BIONIC, &libc)) ||
+		err_set(err, 3,
+			"%s: its memory cannot be read: %s; run memtop as root: sudo memtop attach "
+			"%d",
+			p->name, strerror(-rc), (int)p->facts.pid);
+	} else if ((!inject_symbol(&m, "__libc_start_main", &libc) &&
+		    !inject_symbol(&m, INJECT_BIONIC, &libc)) ||
 		   (libc->program && m.count <= 2)) {
-		rc = err_set(err, 3, "%s: statically linked: it has no loader that could take an agent in; link it dynamically, or link "
-			     "libmemtop-wrap.a into it", p->name);
+		rc = err_set(err, 3,
+			     "%s: statically linked: it has no loader that could take an agent in; "
+			     "link it dynamically, or link "
+			     "libmemtop-wrap.a into it",
+			     p->name);
 	} else if (loaded_sanitizer(&m)) {
 		rc = progmalloc_refuse(p->name, loaded_sanitizer(&m), err);
 	} else {
 		p->loaded = inject_symbol(&m, "memtop_attach", NULL) != 0;
-		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) && (attach_listens(&p->facts) || !p->loaded))
+		if ((p->loaded || inject_symbol(&m, "memtop_mark", NULL)) &&
+		    (attach_listens(&p->facts) || !p->loaded))
 			rc = refuse_second(p, err);
 	}
 	inject_modules_release(&m);
@@ -159,7 +177,7 @@ static bool open_to_all(const char *path, unsigned uid)
 	if (stat(path, &st) || !(st.st_mode & S_IROTH))
 		return false;
 	snprintf(at, sizeof at, "%s", path);
-	for (char *slash; (slash = strrchr(at, '/')) && slash != at; ) {
+	for (char *slash; (slash = strrchr(at, '/')) && slash != at;) {
 		*slash = '\0';
 		if (stat(at, &st) || !(st.st_mode & S_IXOTH))
 			return false;
@@ -180,7 +198,8 @@ bool attach_sees(const struct attach_facts *f, const char *agent)
 	struct statvfs fs;
 
 	snprintf(there, sizeof there, "/proc/%d/root%s", (int)f->pid, agent);
-	return same_file(agent, there) && open_to_all(agent, f->uid) && !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
+	return same_file(agent, there) && open_to_all(agent, f->uid) &&
+	       !(statvfs(there, &fs) == 0 && (fs.f_flag & ST_NOEXEC));
 }
 
 /* How the agent's file gets to it. */
@@ -193,15 +212,19 @@ static int place(struct plan *p, struct err *err)
 	p->copy = p->bionic || !attach_sees(f, p->agent);
 	snprintf(exe, sizeof exe, "/proc/%d/exe", (int)f->pid);
 	for (int i = 0; p->copy && i < 2; i++) {
-		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->pid, (int)numbers[i]);
+		snprintf(there, sizeof there, "/proc/%d/root/proc/%d/exe", (int)f->pid,
+			 (int)numbers[i]);
 		snprintf(p->proc, sizeof p->proc, "/proc/%d", (int)numbers[i]);
 		if (same_file(exe, there))
 			return 0;
 	}
 	if (!p->copy)
 		return 0;
-	return err_set(err, 3, "%s: does not see the agent's file %s, nor a /proc of its own to be handed a copy; put a copy under its root and name "
-		       "it with --agent", p->name, p->agent);
+	return err_set(err, 3,
+		       "%s: does not see the agent's file %s, nor a /proc of its own to be handed "
+		       "a copy; put a copy under its root and name "
+		       "it with --agent",
+		       p->name, p->agent);
 }
 
 /* A folder of its own root where a socket of its user may be. */
@@ -214,7 +237,8 @@ static bool socket_folder(const struct attach_facts *f, char *folder, size_t siz
 
 	for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
 		snprintf(path, sizeof path, "/proc/%d/root%s", (int)f->pid, folders[i]);
-		if (stat(path, &st) || !S_ISDIR(st.st_mode) || statvfs(path, &fs) || (fs.f_flag & ST_RDONLY))
+		if (stat(path, &st) || !S_ISDIR(st.st_mode) || statvfs(path, &fs) ||
+		    (fs.f_flag & ST_RDONLY))
 			continue;
 		if (!(st.st_mode & S_IWOTH) && st.st_uid != f->uid && f->uid != 0)
 			continue;
@@ -224,7 +248,8 @@ static bool socket_folder(const struct attach_facts *f, char *folder, size_t siz
 	return false;
 }
 
-static int make_options(struct plan *p, const struct attach_options *o, struct target *t, struct err *err)
+static int make_options(struct plan *p, const struct attach_options *o, struct target *t,
+			struct err *err)
 {
 	const char *mine = getenv("MEMTOP_OPTIONS");
 	char folder[64];
@@ -232,20 +257,27 @@ static int make_options(struct plan *p, const struct attach_options *o, struct t
 
 	*t = (struct target){ .kind = TARGET_PID, .pid = pid };
 	snprintf(t->text, sizeof t->text, "-p %d", pid);
-	char *given = xasprintf("%s%s%s", mine ? mine : "", mine && o->options ? " " : "", o->options ? o->options : "");
+	char *given = xasprintf("%s%s%s", mine ? mine : "", mine && o->options ? " " : "",
+				o->options ? o->options : "");
 	int rc = 0;
 	if (strstr(given, "listen=")) {
-		rc = err_set(err, 2, "attach: listen= is memtop's to choose here: @memtop.PID; leave it out of the options");
+		rc = err_set(err, 2,
+			     "attach: listen= is memtop's to choose here: @memtop.PID; leave it "
+			     "out of the options");
 	} else if (!p->facts.other_network) {
 		p->options = xasprintf("listen=@memtop.%d %s", pid, given);
 	} else if (socket_folder(&p->facts, folder, sizeof folder)) {
 		p->options = xasprintf("listen=unix:%s/memtop-%d.sock %s", folder, pid, given);
 		t->kind = TARGET_PATH;
-		snprintf(t->name, sizeof t->name, "/proc/%d/root%s/memtop-%d.sock", pid, folder, pid);
+		snprintf(t->name, sizeof t->name, "/proc/%d/root%s/memtop-%d.sock", pid, folder,
+			 pid);
 		snprintf(t->text, sizeof t->text, "unix:%s", t->name);
 	} else {
-		rc = err_set(err, 3, "%s: in another network namespace, and none of its folders takes a socket (/tmp, /var/tmp, /dev/shm, /run); "
-			     "run memtop inside of it", p->name);
+		rc = err_set(err, 3,
+			     "%s: in another network namespace, and none of its folders takes a "
+			     "socket (/tmp, /var/tmp, /dev/shm, /run); "
+			     "run memtop inside of it",
+			     p->name);
 	}
 	free(given);
 	return rc;
@@ -269,9 +301,9 @@ static void send_result(void *arg, const struct inject_result *r)
 }
 
 /*
- * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of that,
- * does not wait for it. In a session of its own, nor does it end with memtop's process group, nor is it
- * among the first when memory runs out.
+ * It may go on for long after memtop's end: whoever reads memtop's output, and waits for the end of
+ * that, does not wait for it. In a session of its own, nor does it end with memtop's process group,
+ * nor is it among the first when memory runs out.
  */
 static void stand_apart(int *report)
 {
@@ -316,7 +348,8 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	ssize_t n;
 
 	if (pipe2(report, O_CLOEXEC))
-		return err_set(err, 3, "attach: no pipe: %s; close other programs and try again", strerror(errno));
+		return err_set(err, 3, "attach: no pipe: %s; close other programs and try again",
+			       strerror(errno));
 	pid_t pid = fork();
 	if (pid == 0)
 		trace(job, report[1]);
@@ -324,14 +357,21 @@ static int run_tracer(const struct inject_job *job, struct inject_result *r, str
 	close(report[1]);
 	if (pid < 0) {
 		close(report[0]);
-		return err_set(err, 3, "attach: no process for it: %s; close other programs and try again", strerror(why));
+		return err_set(err, 3,
+			       "attach: no process for it: %s; close other programs and try again",
+			       strerror(why));
 	}
 	while ((n = read(report[0], r, sizeof *r)) < 0 && errno == EINTR)
 		;
 	close(report[0]);
 	if (n != (ssize_t)sizeof *r)
-		return err_set(err, 3, "%s: what was to load the agent ended half way; see whether the process runs", job->name);
-	waitpid(pid, NULL, r->rc || r->lingers ? WNOHANG : 0); /* it may still wait for threads that do not get to run */
+		return err_set(err, 3,
+			       "%s: what was to load the agent ended half way; see whether the "
+			       "process runs",
+			       job->name);
+	waitpid(pid, NULL,
+		r->rc || r->lingers ? WNOHANG
+				    : 0); /* it may still wait for threads that do not get to run */
 	return 0;
 }
 
@@ -342,35 +382,54 @@ static int explain(const struct plan *p, int code, struct err *err)
 
 	switch (code) {
 	case MEMTOP_ATTACH_ALREADY:
-	case MEMTOP_ATTACH_PRELOADED:
-		return refuse_second(p, err);
+	case MEMTOP_ATTACH_PRELOADED: return refuse_second(p, err);
 	case MEMTOP_ATTACH_OPTIONS:
-		return err_set(err, 3, "%s: its agent does not know these options: %s; mend --options or MEMTOP_OPTIONS", p->name, p->options);
+		return err_set(err, 3,
+			       "%s: its agent does not know these options: %s; mend --options or "
+			       "MEMTOP_OPTIONS",
+			       p->name, p->options);
 	case MEMTOP_ATTACH_ALLOCATOR:
-		return err_set(err, 3, "%s: has a malloc of its own, whose calls no agent that comes later can see; start it with memtop run", p->name);
+		return err_set(err, 3,
+			       "%s: has a malloc of its own, whose calls no agent that comes later "
+			       "can see; start it with memtop run",
+			       p->name);
 	case MEMTOP_ATTACH_MEMORY:
-		return err_set(err, 3, "%s: no memory for the agent: a limit of its (ulimit -v, a cgroup); raise that", p->name);
+		return err_set(err, 3,
+			       "%s: no memory for the agent: a limit of its (ulimit -v, a cgroup); "
+			       "raise that",
+			       p->name);
 	case MEMTOP_ATTACH_SERVER:
 		inject_said(p->facts.pid, said, sizeof said);
 		if (*said)
 			return err_set(err, 3, "%s: its agent cannot listen: %s", p->name, said);
-		return err_set(err, 3, "%s: its agent cannot listen: no process or socket is to be had there (limits, seccomp); start it with memtop run",
+		return err_set(err, 3,
+			       "%s: its agent cannot listen: no process or socket is to be had "
+			       "there (limits, seccomp); start it with memtop run",
 			       p->name);
 	case MEMTOP_ATTACH_LEAVING:
-		return err_set(err, 3, "%s: its last agent is still being taken out; try again", p->name);
+		return err_set(err, 3, "%s: its last agent is still being taken out; try again",
+			       p->name);
 	case MEMTOP_ATTACH_SETUID:
-		return err_set(err, 3, "%s: runs setuid: its agent lets nobody look into it; run a copy of it without the bit", p->name);
+		return err_set(err, 3,
+			       "%s: runs setuid: its agent lets nobody look into it; run a copy of "
+			       "it without the bit",
+			       p->name);
 	default:
-		return err_set(err, 3, "%s: its agent refused with code %d; use an agent of this memtop's version", p->name, code);
+		return err_set(
+			err, 3,
+			"%s: its agent refused with code %d; use an agent of this memtop's version",
+			p->name, code);
 	}
 }
 
-static int prepare(struct plan *p, const struct attach_options *o, struct target *t, struct err *err)
+static int prepare(struct plan *p, const struct attach_options *o, struct target *t,
+		   struct err *err)
 {
 	if (attach_judge(&p->facts, err))
 		return -1;
 	attach_name(&p->facts, p->name, sizeof p->name);
-	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) || check_modules(p, err) || make_options(p, o, t, err))
+	if (attach_choose_agent(p->facts.pid, p->name, o->agent, p->agent, sizeof p->agent, err) ||
+	    check_modules(p, err) || make_options(p, o, t, err))
 		return -1;
 	return p->loaded ? 0 : place(p, err);
 }
@@ -386,10 +445,17 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 	snprintf(a->name, sizeof a->name, "%s", p->facts.name);
 	int rc = prepare(p, o, &a->target, err);
 	if (rc == 0) {
-		struct inject_job job = { .pid = pid, .name = p->name, .path = p->loaded ? NULL : p->agent, .copy = p->copy,
-					  .proc = p->proc, .options = p->options,
-					  /* as many as we have: the same container's, under which we live, too */
-					  .filtered = p->facts.seccomp == 2 && p->facts.filters != p->facts.own_filters };
+		struct inject_job job = {
+			.pid = pid,
+			.name = p->name,
+			.path = p->loaded ? NULL : p->agent,
+			.copy = p->copy,
+			.proc = p->proc,
+			.options = p->options,
+			/* as many as we have: the same container's, under which we live, too */
+			.filtered =
+				p->facts.seccomp == 2 && p->facts.filters != p->facts.own_filters
+		};
 		for (int tries = 0; tries < LEAVING_TRIES; tries++) {
 			rc = run_tracer(&job, &r, err);
 			if (rc || r.code != MEMTOP_ATTACH_LEAVING)
@@ -408,12 +474,18 @@ int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct
 		a->threads = r.threads;
 		a->looks = r.looks;
 		a->idle = r.idle;
-		debug_log("attach", 1, "%s: thread %d %s; %u stopped, %u looks; held for %.2f ms, %.2f ms of them for the calls; %.2f ms in all", p->name,
-			  (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.looks, (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
+		debug_log("attach", 1,
+			  "%s: thread %d %s; %u stopped, %u looks; held for %.2f ms, %.2f ms of "
+			  "them for the calls; %.2f ms in all",
+			  p->name, (int)r.tid, r.idle ? "waited" : "ran", r.threads, r.looks,
+			  (double)r.stopped_ns / 1e6, (double)r.called_ns / 1e6,
 			  (double)a->whole_ns / 1e6);
 		if (p->facts.seccomp)
-			snprintf(a->note, sizeof a->note, "%s: runs under a seccomp filter, which let the agent be loaded: what it forbids the "
-				 "agent goes without; see the view of the agent (A)", p->name);
+			snprintf(a->note, sizeof a->note,
+				 "%s: runs under a seccomp filter, which let the agent be loaded: "
+				 "what it forbids the "
+				 "agent goes without; see the view of the agent (A)",
+				 p->name);
 	}
 	free(p->options);
 	free(p);

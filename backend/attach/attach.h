@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.h - load the agent into a process that runs without it. Main thread only; nothing of memtop's
- * own runs meanwhile, some 20 s at most.
+ * attach.h - load the agent into a process that runs without it. Main thread only; nothing of
+ * memtop's own runs meanwhile, some 20 s at most.
  */
 #ifndef ATTACH_H
 #define ATTACH_H
@@ -10,34 +10,35 @@
 #include <sys/types.h>
 
 struct attach_options {
-	const char *agent;        /* --agent, or NULL: as launch/launch.h finds it */
-	const char *options;      /* extra MEMTOP_OPTIONS, NULL = none */
+	const char *agent;   /* --agent, or NULL: as launch/launch.h finds it */
+	const char *options; /* extra MEMTOP_OPTIONS, NULL = none */
 };
 
 struct attached {
-	struct target target;     /* where its agent listens */
+	struct target target; /* where its agent listens */
 	pid_t pid;
-	char name[64];            /* of the process, clean */
-	char note[512];           /* what will not be seen of it, a sentence; "" = nothing */
-	uint64_t stopped_ns;      /* how long its thread was held */
-	uint64_t whole_ns;        /* of all */
-	unsigned threads, looks;  /* threads that were stopped; how often one was looked at */
-	bool idle;                /* the thread waited; else it ran */
+	char name[64];           /* of the process, clean */
+	char note[512];          /* what will not be seen of it, a sentence; "" = nothing */
+	uint64_t stopped_ns;     /* how long its thread was held */
+	uint64_t whole_ns;       /* of all */
+	unsigned threads, looks; /* threads that were stopped; how often one was looked at */
+	bool idle;               /* the thread waited; else it ran */
 };
 
 /*
- * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the process is as it was, the sentence names what
- * stands in the way and the one thing to do.
+ * 0 when the agent counts and listens. -1 and *err (3; 125 when no agent is found): the process is
+ * as it was, the sentence names what stands in the way and the one thing to do.
  */
 int attach(pid_t pid, const struct attach_options *o, struct attached *a, struct err *err);
 
-/* --- attach/jdwp/attach.c: by the debug port of a Java program, which asks for no right to trace it */
+/* --- attach/jdwp/attach.c: by the debug port of a Java program, which asks for no right to trace
+ * it */
 
 struct attach_jdwp_options {
 	const struct target *port; /* TARGET_TCP, of this machine */
-	pid_t pid;                /* whose it is; 0 = asked */
-	const char *agent;        /* as above; a named one is a path as the process sees it */
-	const char *break_at;     /* "pkg.Class.method", or NULL: attach/jdwp/jdwp.h chooses */
+	pid_t pid;                 /* whose it is; 0 = asked */
+	const char *agent;         /* as above; a named one is a path as the process sees it */
+	const char *break_at;      /* "pkg.Class.method", or NULL: attach/jdwp/jdwp.h chooses */
 	int timeout_ms;
 	void (*waiting)(void *arg, const char *what); /* attach/jdwp/jdwp.h */
 	void *arg;
@@ -49,27 +50,33 @@ int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct 
 /* --- what both ways ask, attach/attach.c */
 
 struct attach_facts;
-bool attach_listens(const struct attach_facts *f);  /* an agent in it does */
+bool attach_listens(const struct attach_facts *f); /* an agent in it does */
 int attach_refuse_second(pid_t pid, const char *name, struct err *err);
-/* The agent for the kind of program that it is. 0; -1 and *err: none can be, by the kind of it or of what was given. */
-int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size, struct err *err);
-bool attach_sees(const struct attach_facts *f, const char *agent); /* the same file by the same path, and may load it */
+/* The agent for the kind of program that it is. 0; -1 and *err: none can be, by the kind of it or
+ * of what was given. */
+int attach_choose_agent(pid_t pid, const char *name, const char *given, char *agent, size_t size,
+			struct err *err);
+bool attach_sees(const struct attach_facts *f,
+		 const char *agent); /* the same file by the same path, and may load it */
 
 /* --- attach/check.c: what can be told before anything is stopped */
 
 struct attach_facts {
-	pid_t pid, self, group, parent, tracer, inner; /* inner: in its own pid namespace; 0 = none, each of them */
-	pid_t program;            /* it is an agent's server: of that one, as launch/agent_server.h has it; 0 = it is none */
+	pid_t pid, self, group, parent, tracer,
+		inner; /* inner: in its own pid namespace; 0 = none, each of them */
+	pid_t program; /* it is an agent's server: of that one, as launch/agent_server.h has it; 0 =
+			  it is none */
 	char name[64], parent_name[64], tracer_name[64], program_name[64], state;
 	bool gone, kernel, other_user, dumpable, capable; /* capable: we have CAP_SYS_PTRACE */
-	bool more_capable;        /* it has capabilities that we have not */
-	unsigned uid, own_uid;    /* effective */
+	bool more_capable;                                /* it has capabilities that we have not */
+	unsigned uid, own_uid;                            /* effective */
 	int ptrace_scope;         /* kernel.yama.ptrace_scope, 0 where there is none */
 	int seccomp;              /* 0, 1 = strict, 2 = filters */
 	int filters, own_filters; /* of seccomp */
-	bool shadow_stack;        /* x86: a return address that the thread itself did not push is a fault */
-	bool uid_unmapped;        /* our user does not exist in its user namespace */
-	bool other_network;       /* its abstract sockets are not ours */
+	bool shadow_stack;  /* x86: a return address that the thread itself did not push is a fault
+			     */
+	bool uid_unmapped;  /* our user does not exist in its user namespace */
+	bool other_network; /* its abstract sockets are not ours */
 };
 
 /* Reads what /proc tells; never fails: f->gone. */

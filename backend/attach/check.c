@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * check.c - why a process cannot be attached to, told from /proc before anything is stopped: the kernel's
- * own answer would be EPERM for most of it.
+ * check.c - why a process cannot be attached to, told from /proc before anything is stopped: the
+ * kernel's own answer would be EPERM for most of it.
  *
  * The order is that of what helps: what no permission mends comes first.
  */
@@ -74,7 +74,8 @@ static bool is_kernel_thread(pid_t pid)
 		fclose(f);
 	}
 	const char *rest = strrchr(text, ')'); /* the name may hold anything */
-	return rest && sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 && (flags & KERNEL_THREAD);
+	return rest && sscanf(rest + 1, " %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & KERNEL_THREAD);
 }
 
 static bool same_namespace(pid_t pid, const char *kind)
@@ -117,7 +118,8 @@ static int number_in(const char *path)
 	return n;
 }
 
-static void read_users(const struct status_text *its, const struct status_text *own, struct attach_facts *f)
+static void read_users(const struct status_text *its, const struct status_text *own,
+		       struct attach_facts *f)
 {
 	char path[64];
 	struct stat st;
@@ -127,8 +129,10 @@ static void read_users(const struct status_text *its, const struct status_text *
 	sscanf(value(its, "Uid"), "%u %u %u", &real, &f->uid, &saved);
 	f->other_user = real != f->own_uid || f->uid != f->own_uid || saved != f->own_uid;
 	snprintf(path, sizeof path, "/proc/%d/mem", (int)f->pid);
-	f->dumpable = stat(path, &st) == 0 && st.st_uid == f->uid; /* else the kernel gives its files to root */
-	unsigned long long has = strtoull(value(own, "CapEff"), NULL, 16), may = strtoull(value(own, "CapPrm"), NULL, 16);
+	f->dumpable = stat(path, &st) == 0 &&
+		      st.st_uid == f->uid; /* else the kernel gives its files to root */
+	unsigned long long has = strtoull(value(own, "CapEff"), NULL, 16),
+			   may = strtoull(value(own, "CapPrm"), NULL, 16);
 	f->capable = has >> CAP_SYS_PTRACE & 1;
 	f->more_capable = (strtoull(value(its, "CapPrm"), NULL, 16) & ~may) != 0;
 }
@@ -147,7 +151,8 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	f->group = atoi(value(&its, "Tgid"));
 	f->parent = atoi(value(&its, "PPid"));
 	f->tracer = atoi(value(&its, "TracerPid"));
-	for (const char *at = value(&its, "NSpid"); *at && *at != '\n'; at += strcspn(at, "\t\n"), at += *at == '\t')
+	for (const char *at = value(&its, "NSpid"); *at && *at != '\n';
+	     at += strcspn(at, "\t\n"), at += *at == '\t')
 		f->inner = atoi(at);
 	name_of(f->parent, f->parent_name, sizeof f->parent_name);
 	name_of(f->tracer, f->tracer_name, sizeof f->tracer_name);
@@ -159,7 +164,8 @@ void attach_facts(pid_t pid, struct attach_facts *f)
 	f->seccomp = atoi(value(&its, "Seccomp"));
 	f->filters = atoi(value(&its, "Seccomp_filters"));
 	f->own_filters = atoi(value(&own, "Seccomp_filters"));
-	const char *features = value(&its, "x86_Thread_features"), *shadow = strstr(features, "shstk");
+	const char *features = value(&its, "x86_Thread_features"),
+		   *shadow = strstr(features, "shstk");
 	f->shadow_stack = shadow && shadow < features + strcspn(features, "\n");
 	f->uid_unmapped = !same_namespace(pid, "user") && !is_mapped(pid, f->own_uid);
 	f->other_network = !same_namespace(pid, "net");
@@ -175,25 +181,42 @@ const char *attach_name(const struct attach_facts *f, char *buf, size_t size)
 static int judge_rights(const struct attach_facts *f, const char *name, struct err *err)
 {
 	if (f->capable)
-		return f->ptrace_scope == 3
-			       ? err_set(err, 3, "%s: kernel.yama.ptrace_scope is 3: nobody may trace until the next boot; start it "
-						 "with memtop run", name)
-			       : 0;
+		return f->ptrace_scope == 3 ? err_set(err, 3,
+						      "%s: kernel.yama.ptrace_scope is 3: nobody "
+						      "may trace until the next boot; start it "
+						      "with memtop run",
+						      name)
+					    : 0;
 	if (f->other_user && f->own_uid == 0)
-		return err_set(err, 3, "%s: belongs to user %u, and this root has no CAP_SYS_PTRACE, as in most containers; give it that "
-			       "(docker run --cap-add=SYS_PTRACE), or run memtop as that user", name, f->uid);
+		return err_set(err, 3,
+			       "%s: belongs to user %u, and this root has no CAP_SYS_PTRACE, as in "
+			       "most containers; give it that "
+			       "(docker run --cap-add=SYS_PTRACE), or run memtop as that user",
+			       name, f->uid);
 	if (f->other_user)
-		return err_set(err, 3, "%s: belongs to user %u, you are user %u; run memtop as that user or as root: sudo memtop attach %d",
+		return err_set(err, 3,
+			       "%s: belongs to user %u, you are user %u; run memtop as that user "
+			       "or as root: sudo memtop attach %d",
 			       name, f->uid, f->own_uid, (int)f->pid);
 	if (!f->dumpable)
-		return err_set(err, 3, "%s: closed to its own user: it was started setuid or with file capabilities, or made itself "
-			       "undumpable; run memtop as root: sudo memtop attach %d", name, (int)f->pid);
+		return err_set(err, 3,
+			       "%s: closed to its own user: it was started setuid or with file "
+			       "capabilities, or made itself "
+			       "undumpable; run memtop as root: sudo memtop attach %d",
+			       name, (int)f->pid);
 	if (f->more_capable)
-		return err_set(err, 3, "%s: has capabilities that you have not; run memtop as root with CAP_SYS_PTRACE", name);
+		return err_set(err, 3,
+			       "%s: has capabilities that you have not; run memtop as root with "
+			       "CAP_SYS_PTRACE",
+			       name);
 	if (f->ptrace_scope > 0)
-		return err_set(err, 3, "%s: kernel.yama.ptrace_scope is %d: only root%s may trace it; sudo memtop attach %d%s", name,
-			       f->ptrace_scope, f->ptrace_scope == 1 ? " and its parents" : "", (int)f->pid,
-			       f->ptrace_scope == 1 ? ", or sudo sysctl kernel.yama.ptrace_scope=0" : "");
+		return err_set(err, 3,
+			       "%s: kernel.yama.ptrace_scope is %d: only root%s may trace it; sudo "
+			       "memtop attach %d%s",
+			       name, f->ptrace_scope,
+			       f->ptrace_scope == 1 ? " and its parents" : "", (int)f->pid,
+			       f->ptrace_scope == 1 ? ", or sudo sysctl kernel.yama.ptrace_scope=0"
+						    : "");
 	return 0;
 }
 
@@ -203,34 +226,56 @@ int attach_judge(const struct attach_facts *f, struct err *err)
 
 	attach_name(f, name, sizeof name);
 	if (f->gone)
-		return err_set(err, 3, "%d: no such process; see ps -e for those there are", (int)f->pid);
+		return err_set(err, 3, "%d: no such process; see ps -e for those there are",
+			       (int)f->pid);
 	if (f->pid == f->self)
-		return err_set(err, 3, "%s: that is this memtop itself; name the process to watch", name);
+		return err_set(err, 3, "%s: that is this memtop itself; name the process to watch",
+			       name);
 	if (f->group && f->group != f->pid)
-		return err_set(err, 3, "%s: a thread, not a process; use memtop attach %d", name, (int)f->group);
+		return err_set(err, 3, "%s: a thread, not a process; use memtop attach %d", name,
+			       (int)f->group);
 	if (f->program)
 		return agent_server_explain(name, f->program, f->program_name, err);
 	if (f->kernel)
-		return err_set(err, 3, "%s: a thread of the kernel: it has no heap; name a program's process", name);
+		return err_set(
+			err, 3,
+			"%s: a thread of the kernel: it has no heap; name a program's process",
+			name);
 	if (f->state == 'Z' || f->state == 'X')
-		return err_set(err, 3, "%s: has ended: a zombie that its parent %d (%s) has not waited for; start it again", name,
-			       (int)f->parent, f->parent_name);
+		return err_set(err, 3,
+			       "%s: has ended: a zombie that its parent %d (%s) has not waited "
+			       "for; start it again",
+			       name, (int)f->parent, f->parent_name);
 	if (f->tracer)
-		return err_set(err, 3, "%s: already traced, by %d (%s), and a process has one tracer; end that one first", name,
-			       (int)f->tracer, f->tracer_name);
+		return err_set(err, 3,
+			       "%s: already traced, by %d (%s), and a process has one tracer; end "
+			       "that one first",
+			       name, (int)f->tracer, f->tracer_name);
 	if (judge_rights(f, name, err))
 		return -1;
 	if (f->state == 'T')
-		return err_set(err, 3, "%s: stopped (SIGSTOP or job control): a thread of it may hold a lock; let it go on first: "
-			       "kill -CONT %d", name, (int)f->pid);
+		return err_set(err, 3,
+			       "%s: stopped (SIGSTOP or job control): a thread of it may hold a "
+			       "lock; let it go on first: "
+			       "kill -CONT %d",
+			       name, (int)f->pid);
 	if (f->seccomp == 1)
-		return err_set(err, 3, "%s: in seccomp's strict mode: it may only read, write and exit, loading would kill it; start it with "
-			       "memtop run", name);
+		return err_set(err, 3,
+			       "%s: in seccomp's strict mode: it may only read, write and exit, "
+			       "loading would kill it; start it with "
+			       "memtop run",
+			       name);
 	if (f->shadow_stack)
-		return err_set(err, 3, "%s: runs with a shadow stack, under which nobody else can make it call anything; start it with memtop run, "
-			       "or without that (GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK)", name);
+		return err_set(err, 3,
+			       "%s: runs with a shadow stack, under which nobody else can make it "
+			       "call anything; start it with memtop run, "
+			       "or without that (GLIBC_TUNABLES=glibc.cpu.hwcaps=-SHSTK)",
+			       name);
 	if (f->uid_unmapped)
-		return err_set(err, 3, "%s: its user namespace does not know your user %u, so that its agent would let you in for nothing; run "
-			       "memtop as a user that it knows: its own is %u", name, f->own_uid, f->uid);
+		return err_set(err, 3,
+			       "%s: its user namespace does not know your user %u, so that its "
+			       "agent would let you in for nothing; run "
+			       "memtop as a user that it knows: its own is %u",
+			       name, f->own_uid, f->uid);
 	return 0;
 }

@@ -2,8 +2,9 @@
  *
  * atomic_file.c - writes a part beside the file, then renames it.
  *
- * rename() replaces anything but a folder: a device, a FIFO, a link. And a fixed name beside it (FILE.part) may be
- * the user's own file. So the name is checked first, links are followed, and the part gets a name that no file has.
+ * rename() replaces anything but a folder: a device, a FIFO, a link. And a fixed name beside it
+ * (FILE.part) may be the user's own file. So the name is checked first, links are followed, and the
+ * part gets a name that no file has.
  */
 #include "base/atomic_file.h"
 
@@ -23,14 +24,20 @@ int atomic_file_begin(struct replacement *r, const char *path, struct err *err)
 	int rc = 0;
 
 	if (strlen(path) >= sizeof r->path)
-		return err_set(err, STATUS, "%.64s...: the name is too long; choose another place", path);
+		return err_set(err, STATUS, "%.64s...: the name is too long; choose another place",
+			       path);
 	strcpy(r->path, path);
 	if (lstat(path, &st) == 0) {
 		char *real = realpath(path, NULL);
 		if (!real)
-			rc = err_set(err, STATUS, "%s: cannot be written: it is a link to nowhere; choose another place", path);
+			rc = err_set(err, STATUS,
+				     "%s: cannot be written: it is a link to nowhere; choose "
+				     "another place",
+				     path);
 		else if (stat(real, &st) || !S_ISREG(st.st_mode))
-			rc = err_set(err, STATUS, "%s: kept as it is: it is no file; choose another place", path);
+			rc = err_set(err, STATUS,
+				     "%s: kept as it is: it is no file; choose another place",
+				     path);
 		else
 			snprintf(r->path, sizeof r->path, "%s", real);
 		free(real);
@@ -40,7 +47,8 @@ int atomic_file_begin(struct replacement *r, const char *path, struct err *err)
 	snprintf(r->part, sizeof r->part, "%s.XXXXXX", r->path);
 	int fd = mkostemp(r->part, O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, STATUS, "%s: cannot be written: %s; choose another place", path, strerror(errno));
+		return err_set(err, STATUS, "%s: cannot be written: %s; choose another place", path,
+			       strerror(errno));
 	close(fd);
 	return 0;
 }
@@ -54,7 +62,8 @@ int atomic_file_end(struct replacement *r, struct err *err)
 {
 	if (rename(r->part, r->path) == 0)
 		return 0;
-	err_set(err, STATUS, "%s: cannot be written: %s; choose another place", r->path, strerror(errno));
+	err_set(err, STATUS, "%s: cannot be written: %s; choose another place", r->path,
+		strerror(errno));
 	atomic_file_give_up(r);
 	return -1;
 }

@@ -16,7 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* One line, whatever a peer or a path put into it; of one that is too long the middle goes, the advice at its end stays. */
+/* One line, whatever a peer or a path put into it; of one that is too long the middle goes, the
+ * advice at its end stays. */
 static void one_line(char *text, size_t size, const char *format, va_list args)
 {
 	char *whole = NULL;
@@ -25,9 +26,12 @@ static void one_line(char *text, size_t size, const char *format, va_list args)
 	if (n < 0)
 		whole = NULL;
 	if (whole && (size_t)n >= size)
-		snprintf(text, size, "%.*s...%s", (int)(size / 2 - 4), whole, whole + (size_t)n - size / 2);
+		snprintf(text, size, "%.*s...%s", (int)(size / 2 - 4), whole,
+			 whole + (size_t)n - size / 2);
 	else
-		snprintf(text, size, "%s", whole ? whole : "out of memory: the system gives no more; end other programs");
+		snprintf(text, size, "%s",
+			 whole ? whole
+			       : "out of memory: the system gives no more; end other programs");
 	free(whole);
 	for (char *c = text; *c; c++)
 		if ((unsigned char)*c < ' ' || *c == 127)
@@ -50,7 +54,7 @@ int err_set(struct err *err, int status, const char *format, ...)
 
 static void say(const char *format, va_list args)
 {
-	char text[sizeof ((struct err *)NULL)->text];
+	char text[sizeof((struct err *)NULL)->text];
 
 	one_line(text, sizeof text, format, args);
 	fprintf(stderr, "memtop: %s\n", text);
@@ -94,7 +98,8 @@ void bug_at(const char *file, int line, const char *format, ...)
 static void *got(void *p)
 {
 	if (!p)
-		die(125, "out of memory: the system gives no more; end other programs and try again");
+		die(125,
+		    "out of memory: the system gives no more; end other programs and try again");
 	return p;
 }
 
@@ -209,7 +214,8 @@ uint64_t unix_now_ns(void)
 	return clock_ns(CLOCK_REALTIME);
 }
 
-/* A large array moves with its pages, not byte by byte: it may grow often, and what it has too much is small. */
+/* A large array moves with its pages, not byte by byte: it may grow often, and what it has too much
+ * is small. */
 #define LARGE (1u << 20)
 
 void grow_array(void **ptr, size_t *have, size_t need, size_t size)
@@ -222,7 +228,9 @@ void grow_array(void **ptr, size_t *have, size_t need, size_t size)
 	if (room < need)
 		room = need;
 	if (room > SIZE_MAX / 2 / size)
-		die(125, "out of memory: an array of %zu elements; use a filter or a shorter session", room);
+		die(125,
+		    "out of memory: an array of %zu elements; use a filter or a shorter session",
+		    room);
 	*ptr = xrealloc(*ptr, room * size);
 	memset((char *)*ptr + *have * size, 0, (room - *have) * size);
 	*have = room;

@@ -15,18 +15,22 @@
 #include <stdio.h>
 
 struct err {
-	int status;      /* exit status that fits: 2 usage, 3 cannot connect or read, 125 ... */
+	int status; /* exit status that fits: 2 usage, 3 cannot connect or read, 125 ... */
 	char text[1024];
 };
 
 #define PRINTF(a, b) __attribute__((format(printf, a, b)))
 
-int err_set(struct err *err, int status, const char *format, ...) PRINTF(3, 4); /* returns -1; err may be NULL */
+int err_set(struct err *err, int status, const char *format, ...)
+	PRINTF(3, 4); /* returns -1; err may be NULL */
 
-void die(int status, const char *format, ...) PRINTF(2, 3) __attribute__((noreturn)); /* main only */
-void warn(const char *format, ...) PRINTF(1, 2); /* "memtop: ..." on stderr; never while curses is up */
+void die(int status, const char *format, ...) PRINTF(2, 3)
+	__attribute__((noreturn)); /* main only */
+void warn(const char *format, ...)
+	PRINTF(1, 2); /* "memtop: ..." on stderr; never while curses is up */
 #define BUG(...) bug_at(__FILE__, __LINE__, __VA_ARGS__)
-void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4) __attribute__((noreturn));
+void bug_at(const char *file, int line, const char *format, ...) PRINTF(3, 4)
+	__attribute__((noreturn));
 
 /* Called before BUG() speaks, NULL = nothing: a screen gives the terminal back. */
 extern void (*bug_restore)(void);
@@ -46,11 +50,13 @@ void debug_log(const char *domain, int level, const char *format, ...) PRINTF(3,
 uint64_t now_ns(void);      /* CLOCK_MONOTONIC */
 uint64_t unix_now_ns(void); /* CLOCK_REALTIME */
 
-/* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones zeroed. */
+/* Growing array: GROW(ptr, have, need) keeps *ptr with room for `need` elements, new ones zeroed.
+ */
 #define GROW(ptr, have, need) grow_array((void **)&(ptr), &(have), (need), sizeof *(ptr))
 void grow_array(void **ptr, size_t *have, size_t need, size_t size);
 
-/* Elements of `size` bytes begin with a uint64_t and are sorted by it: how many have one at `key` or below. */
+/* Elements of `size` bytes begin with a uint64_t and are sorted by it: how many have one at `key`
+ * or below. */
 size_t count_up_to(const void *elements, size_t count, size_t size, uint64_t key);
 
 #endif

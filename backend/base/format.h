@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * format.h - numbers as a person reads them: each writes to the buffer that it is given, and returns that. Any thread.
+ * format.h - numbers as a person reads them: each writes to the buffer that it is given, and
+ * returns that. Any thread.
  */
 #ifndef FORMAT_H
 #define FORMAT_H
@@ -8,9 +9,9 @@
 #include <stdint.h>
 
 #define FORMAT_NUMBER 32
-const char *format_bytes(char buf[FORMAT_NUMBER], uint64_t bytes);  /* "14.0M"; M = MiB */
-const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes);  /* "+14.0M" */
-const char *format_count(char buf[FORMAT_NUMBER], uint64_t n);      /* "812,004" */
+const char *format_bytes(char buf[FORMAT_NUMBER], uint64_t bytes); /* "14.0M"; M = MiB */
+const char *format_signed(char buf[FORMAT_NUMBER], int64_t bytes); /* "+14.0M" */
+const char *format_count(char buf[FORMAT_NUMBER], uint64_t n);     /* "812,004" */
 
 /* "SIGTERM", "SIGRTMIN+2", "signal 99"; out[FORMAT_SIGNAL]. Returns out. JSON has the number. */
 #define FORMAT_SIGNAL 24

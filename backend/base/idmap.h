@@ -3,8 +3,9 @@
  * idmap.h - wire ids (sparse, below 2^26) to dense indices. Main thread only.
  *
  * A radix tree of two levels with small leaves: memory follows the ids that came, at worst some
- * 270 bytes each plus 8 MB, never the largest id; a lookup is two loads. Where ids came in their order, as most do, a leaf
- * is a run (first id, count, first index), which lies in the upper level: eight bytes for 64 ids, and one load.
+ * 270 bytes each plus 8 MB, never the largest id; a lookup is two loads. Where ids came in their
+ * order, as most do, a leaf is a run (first id, count, first index), which lies in the upper level:
+ * eight bytes for 64 ids, and one load.
  */
 #ifndef IDMAP_H
 #define IDMAP_H
@@ -15,20 +16,34 @@
 #define IDMAP_LEAF 64u
 
 struct idmap {
-	/* 0 = no id; an address of [64] of index + 1, 0 = none; or a run: 1 | first << 1 | count << 8 | index << 16 */
+	/* 0 = no id; an address of [64] of index + 1, 0 = none; or a run: 1 | first << 1 | count <<
+	 * 8 | index << 16 */
 	uint64_t *top;
-	size_t room;      /* of top */
-	uint64_t bytes;   /* allocated */
-	uint32_t end;     /* highest id + 1 */
+	size_t room;    /* of top */
+	uint64_t bytes; /* allocated */
+	uint32_t end;   /* highest id + 1 */
 };
 
 void idmap_release(struct idmap *m);
-void idmap_set(struct idmap *m, uint32_t id, uint32_t index); /* id < IDMAP_LIMIT, which was not set */
+void idmap_set(struct idmap *m, uint32_t id,
+	       uint32_t index); /* id < IDMAP_LIMIT, which was not set */
 
-static inline bool idmap_is_run(uint64_t leaf) { return leaf & 1; }
-static inline uint32_t idmap_first(uint64_t run) { return (uint32_t)(run >> 1) % IDMAP_LEAF; }
-static inline uint32_t idmap_count(uint64_t run) { return (uint32_t)(run >> 8) & 0xff; }
-static inline uint32_t idmap_index(uint64_t run) { return (uint32_t)(run >> 16); }
+static inline bool idmap_is_run(uint64_t leaf)
+{
+	return leaf & 1;
+}
+static inline uint32_t idmap_first(uint64_t run)
+{
+	return (uint32_t)(run >> 1) % IDMAP_LEAF;
+}
+static inline uint32_t idmap_count(uint64_t run)
+{
+	return (uint32_t)(run >> 8) & 0xff;
+}
+static inline uint32_t idmap_index(uint64_t run)
+{
+	return (uint32_t)(run >> 16);
+}
 
 static inline uint32_t idmap_get(const struct idmap *m, uint32_t id) /* UINT32_MAX = none */
 {

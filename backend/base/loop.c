@@ -4,11 +4,11 @@
  *
  * A thin layer, so that nothing else of memtop knows libevent. Callbacks run one after another on
  * the main thread; whoever has much to do does a slice and re-arms a timer of 0 ms, which lets
- * every ready descriptor (the keyboard) have its turn first: libevent collects ready descriptors and
- * expired timers afresh in each iteration.
+ * every ready descriptor (the keyboard) have its turn first: libevent collects ready descriptors
+ * and expired timers afresh in each iteration.
  *
- * Other threads reach the loop by loop_post() alone: a locked list and an eventfd. Posts that nobody
- * ran are run by loop_free(), so that what they own is let go of.
+ * Other threads reach the loop by loop_post() alone: a locked list and an eventfd. Posts that
+ * nobody ran are run by loop_free(), so that what they own is let go of.
  */
 #include "base/loop.h"
 
@@ -26,23 +26,23 @@ struct post {
 };
 
 struct loop_source {
-	struct loop *loop;              /* borrowed */
+	struct loop *loop;                /* borrowed */
 	struct loop_source *next, **link; /* all sources of the loop */
-	struct event *event;            /* owned */
+	struct event *event;              /* owned */
 	void (*on_fd)(void *arg, unsigned events);
-	void (*on_time)(void *arg);     /* timers and signals */
+	void (*on_time)(void *arg); /* timers and signals */
 	void *arg;
 	unsigned ms;
 };
 
 struct loop {
 	struct event_base *base;
-	struct loop_source *sources;    /* main thread */
-	struct loop_source *wake;       /* reads wake_fd */
-	unsigned long long calls;       /* callbacks run: loop_once() compares */
+	struct loop_source *sources; /* main thread */
+	struct loop_source *wake;    /* reads wake_fd */
+	unsigned long long calls;    /* callbacks run: loop_once() compares */
 	int wake_fd;
 	bool stop;
-	pthread_mutex_t lock;           /* guards the two below */
+	pthread_mutex_t lock; /* guards the two below */
 	struct post *posts, **posts_tail;
 };
 
@@ -112,7 +112,8 @@ static void dispatch(evutil_socket_t fd, short what, void *arg)
 	(void)fd;
 	s->loop->calls++;
 	if (s->on_fd)
-		s->on_fd(s->arg, (what & EV_READ ? LOOP_READ : 0) | (what & EV_WRITE ? LOOP_WRITE : 0));
+		s->on_fd(s->arg,
+			 (what & EV_READ ? LOOP_READ : 0) | (what & EV_WRITE ? LOOP_WRITE : 0));
 	else
 		s->on_time(s->arg);
 }
@@ -124,7 +125,8 @@ static struct loop_source *source_new(struct loop *l, int fd, short events)
 	s->loop = l;
 	s->event = event_new(l->base, fd, events, dispatch, s);
 	if (!s->event)
-		die(125, "out of memory: the system gives no more; end other programs and try again");
+		die(125,
+		    "out of memory: the system gives no more; end other programs and try again");
 	s->next = l->sources;
 	s->link = &l->sources;
 	if (s->next)
@@ -135,7 +137,8 @@ static struct loop_source *source_new(struct loop *l, int fd, short events)
 
 static short event_bits(unsigned events)
 {
-	return (short)((events & LOOP_READ ? EV_READ : 0) | (events & LOOP_WRITE ? EV_WRITE : 0) | EV_PERSIST);
+	return (short)((events & LOOP_READ ? EV_READ : 0) | (events & LOOP_WRITE ? EV_WRITE : 0) |
+		       EV_PERSIST);
 }
 
 struct loop_source *loop_fd(struct loop *l, int fd, unsigned events,
@@ -167,7 +170,8 @@ static void arm(struct loop_source *s)
 	event_add(s->event, &after);
 }
 
-struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*fn)(void *arg), void *arg)
+struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*fn)(void *arg),
+			       void *arg)
 {
 	struct loop_source *s = source_new(l, -1, repeat ? EV_PERSIST : 0);
 

@@ -15,16 +15,18 @@ struct loop_source;
 
 struct loop *loop_new(void);
 void loop_free(struct loop *l);
-struct loop_source *loop_fd(struct loop *l, int fd, unsigned events, void (*fn)(void *arg, unsigned events), void *arg);
+struct loop_source *loop_fd(struct loop *l, int fd, unsigned events,
+			    void (*fn)(void *arg, unsigned events), void *arg);
 void loop_fd_set(struct loop_source *s, unsigned events);
-struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*fn)(void *arg), void *arg);
+struct loop_source *loop_timer(struct loop *l, unsigned ms, bool repeat, void (*fn)(void *arg),
+			       void *arg);
 void loop_timer_set(struct loop_source *s, unsigned ms);
 struct loop_source *loop_signal(struct loop *l, int signum, void (*fn)(void *arg), void *arg);
-void loop_remove(struct loop_source *s);         /* NULL is fine */
+void loop_remove(struct loop_source *s); /* NULL is fine */
 /* Any thread: run fn(arg) on the main thread soon. */
 void loop_post(struct loop *l, void (*fn)(void *arg), void *arg);
-void loop_run(struct loop *l);                   /* until loop_stop() */
-int loop_once(struct loop *l, int timeout_ms);   /* one turn; 0 = nothing happened */
+void loop_run(struct loop *l);                 /* until loop_stop() */
+int loop_once(struct loop *l, int timeout_ms); /* one turn; 0 = nothing happened */
 void loop_stop(struct loop *l);
 
 #endif

@@ -8,7 +8,11 @@
 #include "base/base.h"
 
 struct map {
-	struct map_cell { uint64_t key; uint32_t value; bool used; } *cells;
+	struct map_cell {
+		uint64_t key;
+		uint32_t value;
+		bool used;
+	} * cells;
 	size_t room, count; /* room is a power of two or 0 */
 };
 

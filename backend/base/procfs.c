@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * procfs.c - the few fields of /proc/PID that a tree of processes needs. A process may end between two reads: then
- * nothing is said of it.
+ * procfs.c - the few fields of /proc/PID that a tree of processes needs. A process may end between
+ * two reads: then nothing is said of it.
  */
 #include "base/procfs.h"
 
@@ -16,7 +16,8 @@ static uint64_t monotonic_of(unsigned long long ticks)
 {
 	struct timespec boot, mono;
 
-	clock_gettime(CLOCK_MONOTONIC, &mono); /* first: read last, it is ahead where the machine never slept */
+	clock_gettime(CLOCK_MONOTONIC,
+		      &mono); /* first: read last, it is ahead where the machine never slept */
 	clock_gettime(CLOCK_BOOTTIME, &boot);
 	int64_t slept = (boot.tv_sec - mono.tv_sec) * 1000000000ll + boot.tv_nsec - mono.tv_nsec;
 	int64_t since_boot = (int64_t)(ticks * (1000000000ull / (uint64_t)sysconf(_SC_CLK_TCK)));
@@ -38,8 +39,10 @@ bool procfs_stat(pid_t pid, struct proc_stat *s)
 	text[n] = '\0';
 	/* The name may hold anything, ')' too: the fields follow the last one. */
 	const char *end = strrchr(text, ')');
-	if (!end || sscanf(end + 1, " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			   &s->state, &parent, &session, &ticks) != 4)
+	if (!end ||
+	    sscanf(end + 1,
+		   " %c %d %*s %d %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
+		   &s->state, &parent, &session, &ticks) != 4)
 		return false;
 	s->parent = parent;
 	s->session = session;
@@ -81,7 +84,8 @@ pid_t procfs_child(pid_t parent, const char *exe)
 
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		if (pid > 0 && procfs_stat(pid, &s) && s.parent == parent && procfs_exe(pid, path, sizeof path) && !strcmp(path, exe))
+		if (pid > 0 && procfs_stat(pid, &s) && s.parent == parent &&
+		    procfs_exe(pid, path, sizeof path) && !strcmp(path, exe))
 			found = pid;
 	}
 	if (d)
@@ -98,7 +102,8 @@ bool procfs_any(uint64_t since_ns, bool (*fn)(void *arg, pid_t pid), void *arg)
 
 	while (d && !found && (e = readdir(d))) {
 		pid_t pid = (pid_t)atoi(e->d_name);
-		found = pid > 0 && procfs_stat(pid, &s) && s.state != 'Z' && s.start_ns >= since_ns && fn(arg, pid);
+		found = pid > 0 && procfs_stat(pid, &s) && s.state != 'Z' &&
+			s.start_ns >= since_ns && fn(arg, pid);
 	}
 	if (d)
 		closedir(d);

@@ -2,11 +2,11 @@
  *
  * resolver.c - getaddrinfo() on a thread of its own.
  *
- * The system's resolver is the only one that knows what the user set up (hosts, mDNS, search lists), and it
- * blocks for as long as it likes: 5 s for each server that is silent, and nothing ends it. So it runs
- * where nobody waits, and who is no longer interested just lets go: what thread and loop share belongs
- * to both, and the last one frees it. The answer is told by an eventfd that is part of it; the thread
- * touches neither loop nor caller.
+ * The system's resolver is the only one that knows what the user set up (hosts, mDNS, search
+ * lists), and it blocks for as long as it likes: 5 s for each server that is silent, and nothing
+ * ends it. So it runs where nobody waits, and who is no longer interested just lets go: what thread
+ * and loop share belongs to both, and the last one frees it. The answer is told by an eventfd that
+ * is part of it; the thread touches neither loop nor caller.
  */
 #include "base/resolver.h"
 
@@ -20,9 +20,9 @@
 #include <unistd.h>
 
 struct shared {
-	_Atomic int xowners;             /* the thread, the lookup */
+	_Atomic int xowners; /* the thread, the lookup */
 	char *host, port[16];
-	int done_fd;                     /* readable: the two below are the answer */
+	int done_fd; /* readable: the two below are the answer */
 	int rc;
 	struct addrinfo *found;
 };
@@ -98,7 +98,8 @@ static void start_thread(struct shared *s)
 }
 
 struct resolver *resolver_start(struct loop *loop, const char *host, int port,
-			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg)
+				void (*fn)(void *arg, int rc, const struct addrinfo *found),
+				void *arg)
 {
 	struct resolver *l = xcalloc(1, sizeof *l);
 	struct shared *s = xcalloc(1, sizeof *s);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own. Main
- * thread only.
+ * resolver.h - a host's addresses, whatever its name servers do: asked for on a thread of its own.
+ * Main thread only.
  */
 #ifndef LOOKUP_H
 #define LOOKUP_H
@@ -11,10 +11,11 @@
 struct addrinfo;
 struct resolver;
 
-/* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then the
- * lookup is gone. Never called after resolver_cancel(). */
+/* fn is called once, from the loop: rc and found as of getaddrinfo(), borrowed for the call; then
+ * the lookup is gone. Never called after resolver_cancel(). */
 struct resolver *resolver_start(struct loop *loop, const char *host, int port,
-			    void (*fn)(void *arg, int rc, const struct addrinfo *found), void *arg);
+				void (*fn)(void *arg, int rc, const struct addrinfo *found),
+				void *arg);
 void resolver_cancel(struct resolver *l); /* does not wait; NULL is fine */
 
 #endif

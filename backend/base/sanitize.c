@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * sanitize.c - see base/sanitize.h. UTF-8 is decoded here rather than by mbrtowc(): what is not UTF-8 must cost
- * one '?' a byte, never the rest of the line, and never depend on a locale or a conversion state.
+ * sanitize.c - see base/sanitize.h. UTF-8 is decoded here rather than by mbrtowc(): what is not
+ * UTF-8 must cost one '?' a byte, never the rest of the line, and never depend on a locale or a
+ * conversion state.
  */
 #include "base/sanitize.h"
 
@@ -11,8 +12,11 @@ size_t sanitize_decode(const char *s, int32_t *cp)
 {
 	const unsigned char *p = (const unsigned char *)s;
 	static const int32_t least[] = { 0, 0, 0x80, 0x800, 0x10000 };
-	size_t len = p[0] < 0x80 ? 1 : (p[0] & 0xe0) == 0xc0 ? 2 : (p[0] & 0xf0) == 0xe0 ? 3 :
-		     (p[0] & 0xf8) == 0xf0 ? 4 : 0;
+	size_t len = p[0] < 0x80             ? 1
+		     : (p[0] & 0xe0) == 0xc0 ? 2
+		     : (p[0] & 0xf0) == 0xe0 ? 3
+		     : (p[0] & 0xf8) == 0xf0 ? 4
+					     : 0;
 
 	*cp = FOREIGN_BAD;
 	if (len == 0)
@@ -29,7 +33,9 @@ size_t sanitize_decode(const char *s, int32_t *cp)
 	return len;
 }
 
-struct range { int32_t from, to; };
+struct range {
+	int32_t from, to;
+};
 
 static bool in(int32_t cp, const struct range *r, size_t n)
 {
@@ -41,15 +47,19 @@ static bool in(int32_t cp, const struct range *r, size_t n)
 
 size_t sanitize_char(const char *s, int32_t *cp)
 {
-	/* Directions, zero width, fillers that are blank, variation selectors, tags, and the skin tones that some terminals
-	 * draw into the character before: all change what stands beside them. */
+	/* Directions, zero width, fillers that are blank, variation selectors, tags, and the skin
+	 * tones that some terminals draw into the character before: all change what stands beside
+	 * them. */
 	static const struct range hidden[] = {
-		{ 0xad, 0xad }, { 0x34f, 0x34f }, { 0x61c, 0x61c }, { 0x115f, 0x1160 }, { 0x17b4, 0x17b5 },
-		{ 0x180b, 0x180f }, { 0x200b, 0x200f }, { 0x2028, 0x202e }, { 0x2060, 0x206f }, { 0x3164, 0x3164 },
-		{ 0xfe00, 0xfe0f }, { 0xfeff, 0xfeff }, { 0xffa0, 0xffa0 }, { 0xfff0, 0xfffb }, { 0x1d173, 0x1d17a },
+		{ 0xad, 0xad },       { 0x34f, 0x34f },     { 0x61c, 0x61c },
+		{ 0x115f, 0x1160 },   { 0x17b4, 0x17b5 },   { 0x180b, 0x180f },
+		{ 0x200b, 0x200f },   { 0x2028, 0x202e },   { 0x2060, 0x206f },
+		{ 0x3164, 0x3164 },   { 0xfe00, 0xfe0f },   { 0xfeff, 0xfeff },
+		{ 0xffa0, 0xffa0 },   { 0xfff0, 0xfffb },   { 0x1d173, 0x1d17a },
 		{ 0x1f3fb, 0x1f3ff }, { 0xe0000, 0xe0fff },
 	};
-	/* Controls, what is no character; regional letters, of which two are a flag or not, as the terminal likes. */
+	/* Controls, what is no character; regional letters, of which two are a flag or not, as the
+	 * terminal likes. */
 	static const struct range bad[] = {
 		{ 0, 8 }, { 10, 31 }, { 0x7f, 0x9f }, { 0xfdd0, 0xfdef }, { 0x1f1e6, 0x1f1ff },
 	};

@@ -7,8 +7,8 @@
 
 #include "base/base.h"
 
-struct string_pool {                 /* all 0: empty */
-	char **list;            /* open addressing, a power of two; owned */
+struct string_pool { /* all 0: empty */
+	char **list; /* open addressing, a power of two; owned */
 	size_t room, used;
 };
 

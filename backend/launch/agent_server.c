@@ -2,9 +2,10 @@
  *
  * agent_server.c - is a process the server of an agent, and of which program?
  *
- * Its name alone proves nothing: any program may be called so. A server shares its memory with an older process, which
- * kcmp() proves. Where kcmp() is refused (most containers), the figures of the memory and the command line that everybody may
- * read are compared: a forked child may have the same ones, so that a process whose agent listens comes first.
+ * Its name alone proves nothing: any program may be called so. A server shares its memory with an
+ * older process, which kcmp() proves. Where kcmp() is refused (most containers), the figures of the
+ * memory and the command line that everybody may read are compared: a forked child may have the
+ * same ones, so that a process whose agent listens comes first.
  */
 #include "launch/agent_server.h"
 
@@ -52,7 +53,9 @@ static unsigned long long start_of(pid_t pid)
 	unsigned long long start = 0;
 
 	look(pid, "stat", &stat);
-	const char *rest = strrchr(stat.text, ')'); /* the name may hold anything; field 22, counted from the state, which is 3 */
+	const char *rest = strrchr(
+		stat.text,
+		')'); /* the name may hold anything; field 22, counted from the state, which is 3 */
 	for (int field = 3; rest && field <= 22; field++)
 		rest = strchr(rest + 1, ' ');
 	if (rest)
@@ -71,7 +74,8 @@ static bool is_older(pid_t a, pid_t b)
 /* What everybody may read of a process' memory, but what changes with every page. */
 static void figures(pid_t pid, char *to, size_t size)
 {
-	static const char *const names[] = { "\nVmPeak:", "\nVmLck:", "\nVmStk:", "\nVmExe:", "\nVmLib:" };
+	static const char *const names[] = { "\nVmPeak:", "\nVmLck:", "\nVmStk:", "\nVmExe:",
+					     "\nVmLib:" };
 	struct look status;
 	size_t used = 0;
 
@@ -80,7 +84,8 @@ static void figures(pid_t pid, char *to, size_t size)
 	for (size_t i = 0; i < sizeof names / sizeof *names && used < size; i++) {
 		const char *at = strstr(status.text, names[i]);
 		if (at)
-			used += (size_t)snprintf(to + used, size - used, "%.*s", 1 + (int)strcspn(at + 1, "\n"), at);
+			used += (size_t)snprintf(to + used, size - used, "%.*s",
+						 1 + (int)strcspn(at + 1, "\n"), at);
 	}
 }
 
@@ -129,7 +134,8 @@ static pid_t find_program(pid_t pid)
 
 	while (dir && (d = readdir(dir))) {
 		pid_t other = (pid_t)strtol(d->d_name, NULL, 10);
-		if (other <= 0 || other == pid || !is_older(other, pid) || !shares_memory(other, pid))
+		if (other <= 0 || other == pid || !is_older(other, pid) ||
+		    !shares_memory(other, pid))
 			continue;
 		bool its = listens(list, count, other);
 		if (!found || (its && !heard) || (its == heard && is_older(other, found))) {
@@ -175,7 +181,12 @@ pid_t agent_server_program(pid_t pid)
 int agent_server_explain(const char *what, pid_t program, const char *name, struct err *err)
 {
 	if (program == AGENT_SERVER_ALONE)
-		return err_set(err, 3, "%s: the server of an agent whose program has ended; name a program's process", what);
-	return err_set(err, 3, "%s: no program but an agent's server, which shares the memory of %d (%s); name %d in its place", what, (int)program, name,
-		       (int)program);
+		return err_set(err, 3,
+			       "%s: the server of an agent whose program has ended; name a "
+			       "program's process",
+			       what);
+	return err_set(err, 3,
+		       "%s: no program but an agent's server, which shares the memory of %d (%s); "
+		       "name %d in its place",
+		       what, (int)program, name, (int)program);
 }

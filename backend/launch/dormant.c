@@ -3,11 +3,11 @@
  * dormant.c - what to say of a process that is no session, with the agent in it or without.
  *
  * A forked child counts from its first moment, and becomes a session of its own once its parent has
- * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does neither
- * (a loop that computes, a read that blocks) has nobody who could start its server. It is told from a
- * process without the agent by its mappings, and from one whose agent was told to listen
- * elsewhere by its parent, which runs the same program with the agent. An agent that could start no session keeps
- * the reason in the process' memory (agent/base/msg.c).
+ * ended or it has lived for two seconds: then at its next allocation, or as it waits. One that does
+ * neither (a loop that computes, a read that blocks) has nobody who could start its server. It is
+ * told from a process without the agent by its mappings, and from one whose agent was told to
+ * listen elsewhere by its parent, which runs the same program with the agent. An agent that could
+ * start no session keeps the reason in the process' memory (agent/base/msg.c).
  */
 #include "launch/dormant.h"
 
@@ -24,7 +24,8 @@
 #include <unistd.h>
 
 #define PATIENCE 30 /* looks, 10 ms apart */
-#define YOUNG_SECONDS 3.0 /* a server that has just been started may wait that long for a busy machine */
+#define YOUNG_SECONDS                                                                              \
+	3.0 /* a server that has just been started may wait that long for a busy machine */
 
 static bool has_agent(int pid)
 {
@@ -82,9 +83,14 @@ static double seconds_of_life(int pid)
 	text[n] = '\0';
 	const char *name_end = strrchr(text, ')');
 	/* field 22, counted from the state, which is field 3 */
-	if (name_end && sscanf(name_end + 1, " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu",
-			       &ticks) == 1 && clock_gettime(CLOCK_BOOTTIME, &now) == 0)
-		lived = (double)now.tv_sec + (double)now.tv_nsec / 1e9 - (double)ticks / (double)sysconf(_SC_CLK_TCK);
+	if (name_end &&
+	    sscanf(name_end + 1,
+		   " %*c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s "
+		   "%llu",
+		   &ticks) == 1 &&
+	    clock_gettime(CLOCK_BOOTTIME, &now) == 0)
+		lived = (double)now.tv_sec + (double)now.tv_nsec / 1e9 -
+			(double)ticks / (double)sysconf(_SC_CLK_TCK);
 	if (f)
 		fclose(f);
 	return lived;
@@ -141,10 +147,13 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 	if (program) {
 		if (!name_of(program, name, sizeof name))
 			snprintf(name, sizeof name, "?");
-		return agent_server_explain(t->text, program, sanitize_clean(name, sizeof name, name), err);
+		return agent_server_explain(t->text, program,
+					    sanitize_clean(name, sizeof name, name), err);
 	}
 	if (!name_of(pid, name, sizeof name))
-		return err_set(err, 3, "%s: no such process; see memtop list for those that have an agent", t->text);
+		return err_set(err, 3,
+			       "%s: no such process; see memtop list for those that have an agent",
+			       t->text);
 	bool there = has_agent(pid);
 	if (there && listens_soon(pid))
 		return 0;
@@ -152,18 +161,28 @@ int dormant_check(const struct target *t, bool *attachable, struct err *err)
 		inject_said(pid, said, sizeof said);
 	parent = *said ? 0 : parent_of(pid);
 	if (there && parent > 1 && same_program(pid, parent) && has_agent(parent))
-		return err_set(err, 3, "%s: %s is a forked child: the agent is in it and counts, but it is no session of its own "
-			       "before it has lived two seconds and then allocates or waits; try again then, or watch its "
-			       "parent: -p %d", t->text, name, parent);
+		return err_set(err, 3,
+			       "%s: %s is a forked child: the agent is in it and counts, but it is "
+			       "no session of its own "
+			       "before it has lived two seconds and then allocates or waits; try "
+			       "again then, or watch its "
+			       "parent: -p %d",
+			       t->text, name, parent);
 	if (attachable)
 		*attachable = true;
 	if (!there)
-		return err_set(err, 3, "%s: %s runs without the agent: nobody listens on @memtop.%d; use memtop attach %d", t->text,
-			       name, pid, pid);
+		return err_set(err, 3,
+			       "%s: %s runs without the agent: nobody listens on @memtop.%d; use "
+			       "memtop attach %d",
+			       t->text, name, pid, pid);
 	if (*said)
-		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name, said);
-	return err_set(err, 3, "%s: %s has the agent, but no session under this number: it was detached (memtop attach %d brings it "
-		       "back), or forked and neither allocated nor waited since, or listen= names another socket, "
+		return err_set(err, 3, "%s: %s has the agent, but no session: %s", t->text, name,
+			       said);
+	return err_set(err, 3,
+		       "%s: %s has the agent, but no session under this number: it was detached "
+		       "(memtop attach %d brings it "
+		       "back), or forked and neither allocated nor waited since, or listen= names "
+		       "another socket, "
 		       "or an address that is taken; see memtop list",
 		       t->text, name, pid);
 }

@@ -2,10 +2,11 @@
  *
  * launch.c - start a program under the agent.
  *
- * The program must see what it would have seen without us: the same descriptors (everything of ours is
- * close-on-exec), the same signal dispositions and mask, the same environment in the same order
- * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main. A start that
- * fails is told by a pipe that a successful exec closes; the child itself says nothing.
+ * The program must see what it would have seen without us: the same descriptors (everything of ours
+ * is close-on-exec), the same signal dispositions and mask, the same environment in the same order
+ * but for LD_PRELOAD, MEMTOP_OPTIONS and MEMTOP_BOARD, which the agent takes out again before main.
+ * A start that fails is told by a pipe that a successful exec closes; the child itself says
+ * nothing.
  *
  *   LD_PRELOAD = agent (but where it is linked in) [":" what the user had]
  *   MEMTOP_OPTIONS = "listen=@memtop.%p wait=..." [" " the user's] [" " --options]
@@ -27,7 +28,9 @@
 #include <unistd.h>
 
 #define AGENT_NAME "libmemtop-agent.so"
-#define WAIT_MS 5000 /* the agent waits so long at most for our connection: short programs are seen whole */
+#define WAIT_MS                                                                                    \
+	5000 /* the agent waits so long at most for our connection: short programs are seen whole  \
+	      */
 
 extern char **environ;
 
@@ -44,7 +47,8 @@ static bool is_file(const char *path)
 	return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* The agent's file is ours to check: a bad one would only be a loader's line on the program's stderr. */
+/* The agent's file is ours to check: a bad one would only be a loader's line on the program's
+ * stderr. */
 static int accept_agent(const char *found, char *path, size_t size, struct err *err)
 {
 	struct elf_kind k;
@@ -52,12 +56,17 @@ static int accept_agent(const char *found, char *path, size_t size, struct err *
 	int rc = 0;
 
 	if (!real)
-		return err_set(err, 125, "%s: no agent there: %s; check --agent and MEMTOP_AGENT", found, strerror(errno));
+		return err_set(err, 125, "%s: no agent there: %s; check --agent and MEMTOP_AGENT",
+			       found, strerror(errno));
 	if (progcheck_read(real, &k) || !k.class_bits || k.type != 3 /* ET_DYN */)
-		rc = err_set(err, 125, "%s: not an agent: no shared object; give the path of %s", found, AGENT_NAME);
+		rc = err_set(err, 125, "%s: not an agent: no shared object; give the path of %s",
+			     found, AGENT_NAME);
 	else if (strpbrk(real, ": \t\n\"\\"))
-		rc = err_set(err, 125, "%s: LD_PRELOAD cannot express this path (a space, colon or quote in it); "
-			     "move the agent, or name it with --agent", real);
+		rc = err_set(
+			err, 125,
+			"%s: LD_PRELOAD cannot express this path (a space, colon or quote in it); "
+			"move the agent, or name it with --agent",
+			real);
 	else if ((size_t)snprintf(path, size, "%s", real) >= size)
 		rc = err_set(err, 125, "%s: its path is too long; move the agent", found);
 	free(real);
@@ -95,11 +104,14 @@ int launch_find_agent(const char *given, bool musl, char *path, size_t size, str
 		return accept_agent(env, path, size, err);
 	if (launch_installed(name, at, sizeof at))
 		return accept_agent(at, path, size, err);
-	return err_set(err, 125, "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or MEMTOP_AGENT",
+	return err_set(err, 125,
+		       "%s: not found beside memtop or in %s/lib/memtop; %s it with --agent or "
+		       "MEMTOP_AGENT",
 		       name, MEMTOP_PREFIX, musl ? "build it with make musl, or name" : "name");
 }
 
-/* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain name. */
+/* The value of the last listen= in an option string, "" = none. Quotes do not matter for a plain
+ * name. */
 static void find_listen(const char *options, char *value, size_t size)
 {
 	*value = '\0';
@@ -121,8 +133,11 @@ static int choose_socket(const char *options, char *name, size_t size, struct er
 	if (!*listen)
 		snprintf(listen, sizeof listen, "@memtop.%%p");
 	if (listen[0] != '@' || strchr(listen, '"') || strchr(listen, '\\'))
-		return err_set(err, 125, "listen=%s: memtop itself connects by an abstract name; use listen=@NAME, "
-			       "or start the program with LD_PRELOAD yourself", listen);
+		return err_set(
+			err, 125,
+			"listen=%s: memtop itself connects by an abstract name; use listen=@NAME, "
+			"or start the program with LD_PRELOAD yourself",
+			listen);
 	snprintf(name, size, "%.107s", listen + 1);
 	return 0;
 }
@@ -167,10 +182,11 @@ static void drop_board(char **entries, size_t *count)
 	for (size_t i = 0; i < *count; i++)
 		if (strncmp(entries[i], BOARD_VARIABLE "=", sizeof BOARD_VARIABLE))
 			entries[kept++] = entries[i];
-	entries[*count = kept] = NULL;
+	entries[ *count = kept] = NULL;
 }
 
-static void environment_make(struct environment *e, const char *agent, const char *extra, const char *board)
+static void environment_make(struct environment *e, const char *agent, const char *extra,
+			     const char *board)
 {
 	const char *preload = getenv("LD_PRELOAD"), *options = getenv("MEMTOP_OPTIONS");
 	size_t count = 0;
@@ -181,9 +197,11 @@ static void environment_make(struct environment *e, const char *agent, const cha
 	if (count)
 		memcpy(e->entries, environ, count * sizeof *e->entries);
 	if (agent)
-		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "", preload ? preload : "");
-	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS, options ? " " : "",
-			       options ? options : "", extra ? " " : "", extra ? extra : "");
+		e->preload = xasprintf("LD_PRELOAD=%s%s%s", agent, preload && *preload ? ":" : "",
+				       preload ? preload : "");
+	e->options = xasprintf("MEMTOP_OPTIONS=listen=@memtop.%%p wait=%d%s%s%s%s", WAIT_MS,
+			       options ? " " : "", options ? options : "", extra ? " " : "",
+			       extra ? extra : "");
 	if (e->preload)
 		put_entry(e->entries, &count, e->preload);
 	put_entry(e->entries, &count, e->options);
@@ -206,10 +224,10 @@ struct start {
 	const char *path;
 	char *const *argv;
 	char **env;
-	int stdin_fd;            /* -1 = inherit */
-	int output_fd;           /* -1 = inherit */
+	int stdin_fd;  /* -1 = inherit */
+	int output_fd; /* -1 = inherit */
 	bool own_session;
-	sigset_t mask;           /* the program's */
+	sigset_t mask;                   /* the program's */
 	struct sigaction handlers[NSIG]; /* which of them were ours */
 };
 
@@ -218,7 +236,8 @@ static int become(const struct start *s)
 {
 	struct sigaction plain = { .sa_handler = SIG_DFL };
 
-	for (int n = 1; n < NSIG; n++) /* a handler is reset by exec; until then it would run in the child */
+	for (int n = 1; n < NSIG;
+	     n++) /* a handler is reset by exec; until then it would run in the child */
 		if (s->handlers[n].sa_handler != SIG_DFL && s->handlers[n].sa_handler != SIG_IGN)
 			sigaction(n, &plain, NULL);
 	if (s->own_session)
@@ -287,7 +306,8 @@ static int open_stdin(const struct launch_options *o, struct err *err)
 		return -1;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0) {
-		err_set(err, 125, "%s: cannot be the program's input: %s; name a file that can be read", path,
+		err_set(err, 125,
+			"%s: cannot be the program's input: %s; name a file that can be read", path,
 			strerror(errno));
 		return -2;
 	}
@@ -305,18 +325,27 @@ int launch(char *const argv[], const struct launch_options *o, struct launched *
 	if (progcheck_find(argv[0], path, sizeof path, err))
 		goto out;
 	bool linked = progcheck_linked(path);
-	if ((!linked && launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
+	if ((!linked &&
+	     launch_find_agent(o->agent, progcheck_wants_musl(path), agent, sizeof agent, err)) ||
 	    progcheck(argv[0], path, linked ? NULL : agent, l->note, sizeof l->note, err) ||
 	    choose_socket(options, name, sizeof name, err) || (in = open_stdin(o, err)) == -2)
 		goto out;
 	environment_make(&e, linked ? NULL : agent, o->options, o->board);
-	struct start s = { .path = path, .argv = argv, .env = e.entries, .stdin_fd = in,
-			   .output_fd = o->own_session ? o->output_fd : -1, .own_session = o->own_session };
+	struct start s = { .path = path,
+			   .argv = argv,
+			   .env = e.entries,
+			   .stdin_fd = in,
+			   .output_fd = o->own_session ? o->output_fd : -1,
+			   .own_session = o->own_session };
 	l->pid = start(&s);
 	if (l->pid < 0) {
 		int why = errno;
-		err_set(err, why == ENOENT ? 127 : why == EAGAIN || why == ENOMEM ? 125 : 126,
-			"%s: cannot be started: %s; run it without memtop to compare", argv[0], strerror(why));
+		err_set(err,
+			why == ENOENT                    ? 127
+			: why == EAGAIN || why == ENOMEM ? 125
+							 : 126,
+			"%s: cannot be started: %s; run it without memtop to compare", argv[0],
+			strerror(why));
 		goto out;
 	}
 	expand_pid(name, l->pid, l->socket, sizeof l->socket);

@@ -2,10 +2,11 @@
  *
  * list.c - the processes of this machine that have an agent.
  *
- * An agent that listens on memtop.PID says by that name whose it is. Of any other name, and of a path, the server tells:
- * a process of its own name that holds the socket, and a pidfd of its program. Nobody is connected to: a connection to
- * a stranger's socket may start a service. Only its owner and root may see what a server holds, as only they
- * are served by it. A server that had to be a thread of its program (agent/server/start.c) is found by its usual name alone.
+ * An agent that listens on memtop.PID says by that name whose it is. Of any other name, and of a
+ * path, the server tells: a process of its own name that holds the socket, and a pidfd of its
+ * program. Nobody is connected to: a connection to a stranger's socket may start a service. Only
+ * its owner and root may see what a server holds, as only they are served by it. A server that had
+ * to be a thread of its program (agent/server/start.c) is found by its usual name alone.
  *
  * The kernel lists the sockets of one network namespace: agents of containers are not among them.
  */
@@ -57,14 +58,16 @@ static void add(struct found *f, pid_t pid, const struct listener *l)
 		snprintf(a->name, sizeof a->name, "?"); /* of another pid namespace */
 }
 
-/* Num: RefCount Protocol Flags Type St Inode Path; a path may hold spaces. false: it does not listen, or has no name. */
+/* Num: RefCount Protocol Flags Type St Inode Path; a path may hold spaces. false: it does not
+ * listen, or has no name. */
 static bool read_listener(char *line, struct listener *l)
 {
 	unsigned flags;
 	int at = 0;
 
 	line[strcspn(line, "\n")] = '\0';
-	if (sscanf(line, "%*s %*s %*s %x %*s %*s %lu %n", &flags, &l->inode, &at) != 2 || !at || !(flags & LISTENS))
+	if (sscanf(line, "%*s %*s %*s %x %*s %*s %lu %n", &flags, &l->inode, &at) != 2 || !at ||
+	    !(flags & LISTENS))
 		return false;
 	const char *name = line + at;
 	l->path = *name == '/';
@@ -119,7 +122,8 @@ static const struct listener *listener_of(const struct found *f, unsigned long i
 	return NULL;
 }
 
-/* What a server holds: its program, 0 = nobody may know, and where it listens, NULL = at none of these. */
+/* What a server holds: its program, 0 = nobody may know, and where it listens, NULL = at none of
+ * these. */
 static pid_t look_at_server(const struct found *f, pid_t server, const struct listener **l)
 {
 	char path[300], link[64];
@@ -163,7 +167,8 @@ static bool look_at(void *found, pid_t pid)
 
 static int by_pid(const void *a, const void *b)
 {
-	pid_t x = ((const struct agent_process *)a)->pid, y = ((const struct agent_process *)b)->pid;
+	pid_t x = ((const struct agent_process *)a)->pid,
+	      y = ((const struct agent_process *)b)->pid;
 
 	return (x > y) - (x < y);
 }
@@ -201,7 +206,8 @@ struct unheard {
 	size_t count, room;
 };
 
-/* Its agent kept the reason (agent/server/listen.c). One that listens on TCP, or in another network, has nothing to say. */
+/* Its agent kept the reason (agent/server/listen.c). One that listens on TCP, or in another
+ * network, has nothing to say. */
 static bool ask_why(void *arg, pid_t pid)
 {
 	struct unheard *u = arg;

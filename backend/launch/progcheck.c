@@ -19,8 +19,8 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-#define SCRIPT_DEPTH 4   /* the kernel's own limit of interpreters of interpreters */
-#define HEADERS_MAX 128  /* program headers looked at */
+#define SCRIPT_DEPTH 4  /* the kernel's own limit of interpreters of interpreters */
+#define HEADERS_MAX 128 /* program headers looked at */
 
 static uint64_t field(const unsigned char *p, int bytes, bool big)
 {
@@ -37,8 +37,10 @@ static bool is_ours(const unsigned char *note, size_t len, const struct elf_kind
 	static const char name[] = "memtop";
 
 	for (size_t at = 0; at + 12 <= len;) {
-		uint64_t name_len = field(note + at, 4, k->big_endian), text = field(note + at + 4, 4, k->big_endian);
-		if (name_len == sizeof name && at + 12 + sizeof name <= len && !memcmp(note + at + 12, name, sizeof name))
+		uint64_t name_len = field(note + at, 4, k->big_endian),
+			 text = field(note + at + 4, 4, k->big_endian);
+		if (name_len == sizeof name && at + 12 + sizeof name <= len &&
+		    !memcmp(note + at + 12, name, sizeof name))
 			return true;
 		at += 12 + ((name_len + 3) & ~UINT64_C(3)) + ((text + 3) & ~UINT64_C(3));
 	}
@@ -64,14 +66,18 @@ static void read_headers(int fd, const unsigned char *head, struct elf_kind *k)
 	if (size < (wide ? 56u : 32u) || at > INT64_MAX - HEADERS_MAX * 65536ll)
 		return;
 	for (unsigned i = 0; i < count && i < HEADERS_MAX; i++) {
-		if (pread(fd, ph, wide ? 56 : 32, (off_t)(at + (uint64_t)i * size)) != (wide ? 56 : 32))
+		if (pread(fd, ph, wide ? 56 : 32, (off_t)(at + (uint64_t)i * size)) !=
+		    (wide ? 56 : 32))
 			return;
-		uint64_t type = field(ph, 4, k->big_endian), offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
+		uint64_t type = field(ph, 4, k->big_endian),
+			 offset = field(ph + (wide ? 8 : 4), wide ? 8 : 4, k->big_endian);
 		if (type == PT_NOTE)
 			read_note(fd, offset, k);
 		if (type != PT_INTERP)
 			continue;
-		ssize_t n = offset < INT64_MAX ? pread(fd, k->interp, sizeof k->interp - 1, (off_t)offset) : -1;
+		ssize_t n = offset < INT64_MAX
+				    ? pread(fd, k->interp, sizeof k->interp - 1, (off_t)offset)
+				    : -1;
 		k->interp[n > 0 ? n : 0] = '\0';
 	}
 }
@@ -82,7 +88,8 @@ static void read_script(const char *head, size_t len, struct elf_kind *k)
 		size_t line = strcspn(head + 2, "\n");
 		size_t skip = strspn(head + 2, " \t");
 		if (skip < line)
-			snprintf(k->script, sizeof k->script, "%.*s", (int)(line - skip), head + 2 + skip);
+			snprintf(k->script, sizeof k->script, "%.*s", (int)(line - skip),
+				 head + 2 + skip);
 		return;
 	}
 	k->text = !memchr(head, '\0', len);
@@ -114,11 +121,14 @@ int progcheck_read(const char *path, struct elf_kind *k)
 
 const char *progcheck_machine(const struct elf_kind *k)
 {
-	static const struct { int machine, bits; const char *name; } names[] = {
-		{ EM_X86_64, 64, "x86-64" },	{ EM_X86_64, 32, "x32 (32-bit x86-64)" },
-		{ EM_386, 32, "32-bit i386" },	{ EM_AARCH64, 64, "aarch64" },
-		{ EM_ARM, 32, "32-bit arm" },	{ EM_RISCV, 64, "riscv64" },
-		{ EM_PPC64, 64, "powerpc64" },	{ EM_S390, 64, "s390x" },
+	static const struct {
+		int machine, bits;
+		const char *name;
+	} names[] = {
+		{ EM_X86_64, 64, "x86-64" },    { EM_X86_64, 32, "x32 (32-bit x86-64)" },
+		{ EM_386, 32, "32-bit i386" },  { EM_AARCH64, 64, "aarch64" },
+		{ EM_ARM, 32, "32-bit arm" },   { EM_RISCV, 64, "riscv64" },
+		{ EM_PPC64, 64, "powerpc64" },  { EM_S390, 64, "s390x" },
 		{ EM_MIPS, 32, "32-bit mips" }, { EM_MIPS, 64, "mips64" },
 	};
 
@@ -165,14 +175,19 @@ int progcheck_find(const char *name, char *path, size_t size, struct err *err)
 	if (why == 0)
 		return 0;
 	if (why == EISDIR)
-		return err_set(err, 126, "%s: not a program: it is a directory; name a program in it", name);
+		return err_set(err, 126,
+			       "%s: not a program: it is a directory; name a program in it", name);
 	if (why == ENODEV)
-		return err_set(err, 126, "%s: not a program: it is no plain file; check the path", name);
+		return err_set(err, 126, "%s: not a program: it is no plain file; check the path",
+			       name);
 	if (why == EACCES)
-		return err_set(err, 126, "%s: not executable: permission denied; chmod +x %s", name, name);
+		return err_set(err, 126, "%s: not executable: permission denied; chmod +x %s", name,
+			       name);
 	if (why == ENOENT || why == ENOTDIR)
-		return err_set(err, 127, strchr(name, '/') ? "%s: not found: no such file; check the path"
-							   : "%s: not found: no such program in PATH; give its path",
+		return err_set(err, 127,
+			       strchr(name, '/')
+				       ? "%s: not found: no such file; check the path"
+				       : "%s: not found: no such program in PATH; give its path",
 			       name);
 	return err_set(err, 126, "%s: cannot be run: %s; check the path", name, strerror(why));
 }
@@ -184,19 +199,26 @@ static int check_privileges(const char *name, const char *path, struct err *err)
 	char cap[64];
 
 	if (stat(path, &st))
-		return err_set(err, 126, "%s: cannot be looked at: %s; check the path", name, strerror(errno));
+		return err_set(err, 126, "%s: cannot be looked at: %s; check the path", name,
+			       strerror(errno));
 	if ((st.st_mode & S_ISUID) && st.st_uid != getuid())
 		return err_set(err, 126,
-			       "%s: setuid: the loader takes no agent into a program that changes its user; "
-			       "run a copy of it without the bit", name);
+			       "%s: setuid: the loader takes no agent into a program that changes "
+			       "its user; "
+			       "run a copy of it without the bit",
+			       name);
 	if ((st.st_mode & S_ISGID) && (st.st_mode & S_IXGRP) && st.st_gid != getgid())
 		return err_set(err, 126,
-			       "%s: setgid: the loader takes no agent into a program that changes its group; "
-			       "run a copy of it without the bit", name);
+			       "%s: setgid: the loader takes no agent into a program that changes "
+			       "its group; "
+			       "run a copy of it without the bit",
+			       name);
 	if (getuid() != 0 && getxattr(path, "security.capability", cap, sizeof cap) > 0)
-		return err_set(err, 126,
-			       "%s: has file capabilities: the loader takes no agent into such a program; "
-			       "run a copy of it without them", name);
+		return err_set(
+			err, 126,
+			"%s: has file capabilities: the loader takes no agent into such a program; "
+			"run a copy of it without them",
+			name);
 	return 0;
 }
 
@@ -204,7 +226,9 @@ const char *progcheck_libc(const struct elf_kind *k)
 {
 	const char *file = strrchr(k->interp, '/');
 
-	return strstr(k->interp, "/ld-musl-") ? "musl" : file && !strncmp(file, "/linker", 7) ? "bionic" : "glibc";
+	return strstr(k->interp, "/ld-musl-")         ? "musl"
+	       : file && !strncmp(file, "/linker", 7) ? "bionic"
+						      : "glibc";
 }
 
 /* The names of the libraries that it depends on stand in its string table. */
@@ -217,7 +241,9 @@ const char *progcheck_agent_libc(const char *agent)
 
 	while (f && !found && (n = fread(buf + keep, 1, 65536, f)) > 0) {
 		n += keep;
-		found = memmem(buf, n, "libc.so.6", 9) ? "glibc" : memmem(buf, n, "\0libdl.so", 10) ? "bionic" : NULL;
+		found = memmem(buf, n, "libc.so.6", 9)     ? "glibc"
+			: memmem(buf, n, "\0libdl.so", 10) ? "bionic"
+							   : NULL;
 		keep = n < 16 ? n : 16;
 		memmove(buf, buf + n - keep, keep);
 	}
@@ -233,74 +259,101 @@ static int check_elf(const char *name, const struct elf_kind *k, const char *age
 	if (k->linked)
 		return 0;
 	progcheck_read(agent, &a);
-	if (k->machine != a.machine || k->class_bits != a.class_bits || k->big_endian != a.big_endian)
-		return err_set(err, 126, "%s: built for %s: the agent %s is for %s; give one of that kind with --agent",
+	if (k->machine != a.machine || k->class_bits != a.class_bits ||
+	    k->big_endian != a.big_endian)
+		return err_set(err, 126,
+			       "%s: built for %s: the agent %s is for %s; give one of that kind "
+			       "with --agent",
 			       name, progcheck_machine(k), agent, progcheck_machine(&a));
 	if (k->type != ET_EXEC && k->type != ET_DYN)
-		return err_set(err, 126, "%s: not a program: an object file that was never linked; link it", name);
+		return err_set(err, 126,
+			       "%s: not a program: an object file that was never linked; link it",
+			       name);
 	if (!*k->interp)
 		return err_set(err, 126,
-			       "%s: statically linked%s: no agent can be preloaded into it; link it dynamically, "
-			       "or link libmemtop-wrap.a into it", name,
-			       k->type == ET_DYN ? ", or a shared library" : "");
+			       "%s: statically linked%s: no agent can be preloaded into it; link "
+			       "it dynamically, "
+			       "or link libmemtop-wrap.a into it",
+			       name, k->type == ET_DYN ? ", or a shared library" : "");
 	if (strcmp(progcheck_libc(k), progcheck_agent_libc(agent)))
-		return err_set(err, 126, "%s: its C library is %s: the agent %s is for %s; give one of that kind with --agent",
+		return err_set(err, 126,
+			       "%s: its C library is %s: the agent %s is for %s; give one of that "
+			       "kind with --agent",
 			       name, progcheck_libc(k), agent, progcheck_agent_libc(agent));
 	return 0;
 }
 
-/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in *note, "" = nothing. */
-static int check_malloc(const char *name, const char *path, bool linked, char *note, size_t note_size, struct err *err)
+/* What its malloc means for an agent: -1 and *err when there can be none, else what to know in
+ * *note, "" = nothing. */
+static int check_malloc(const char *name, const char *path, bool linked, char *note,
+			size_t note_size, struct err *err)
 {
 	struct progmalloc m;
 
 	progmalloc_read(path, &m);
 	*note = '\0';
 	if (m.sanitizer)
-		return err_set(err, 126, "%s: built with -fsanitize=%s: that brings a malloc of its own, which no agent can stand "
-			       "before; build it without, or %s", name, m.sanitizer,
+		return err_set(err, 126,
+			       "%s: built with -fsanitize=%s: that brings a malloc of its own, "
+			       "which no agent can stand "
+			       "before; build it without, or %s",
+			       name, m.sanitizer,
 			       strstr(m.sanitizer, "address") || !strcmp(m.sanitizer, "leak")
-				       ? "run it without memtop: it has a leak check itself" : "run it without memtop");
+				       ? "run it without memtop: it has a leak check itself"
+				       : "run it without memtop");
 	if (linked)
 		return 0;
 	if (m.own || m.own_hidden)
-		snprintf(note, note_size, "%s: has a malloc of its own: what %s is not seen unless "
-			 "it passes the calls on; build it with the system's malloc, or link libmemtop-wrap.a into it, to see all", name,
+		snprintf(note, note_size,
+			 "%s: has a malloc of its own: what %s is not seen unless "
+			 "it passes the calls on; build it with the system's malloc, or link "
+			 "libmemtop-wrap.a into it, to see all",
+			 name,
 			 m.own ? "it and its libraries ask of that one" : "it asks of that one");
 	else if (m.other)
-		snprintf(note, note_size, "%s: calls %s itself: what it asks of that allocator so is not seen; "
-			 "let it call malloc to see all", name, m.other);
+		snprintf(note, note_size,
+			 "%s: calls %s itself: what it asks of that allocator so is not seen; "
+			 "let it call malloc to see all",
+			 name, m.other);
 	return 0;
 }
 
 /*
- * What the loader gets to see: the ELF file behind the scripts. *at begins as the file that was asked for, *what as its
- * name for messages. 1: found; 0: it may be run but not read, so that nothing can be told; -1 and *err.
+ * What the loader gets to see: the ELF file behind the scripts. *at begins as the file that was
+ * asked for, *what as its name for messages. 1: found; 0: it may be run but not read, so that
+ * nothing can be told; -1 and *err.
  */
-static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64], struct elf_kind *k, struct err *err)
+static int behind_scripts(const char *name, char at[PATH_MAX], char what[PATH_MAX + 64],
+			  struct elf_kind *k, struct err *err)
 {
 	for (int depth = 0; depth <= SCRIPT_DEPTH; depth++) {
 		int rc = progcheck_read(at, k);
 		if (rc == -EACCES)
 			return 0;
 		if (rc)
-			return err_set(err, 126, "%s: cannot be read: %s; check the path", what, strerror(-rc));
+			return err_set(err, 126, "%s: cannot be read: %s; check the path", what,
+				       strerror(-rc));
 		if (k->class_bits)
 			return 1;
 		if (!*k->script) {
 			if (!k->text)
-				return err_set(err, 126, "%s: not a program: neither ELF nor a script; check the path",
+				return err_set(err, 126,
+					       "%s: not a program: neither ELF nor a script; check "
+					       "the path",
 					       what);
 			snprintf(k->script, sizeof k->script, "/bin/sh"); /* as execvp does */
 		}
 		snprintf(at, PATH_MAX, "%.*s", (int)strcspn(k->script, " \t\r"), k->script);
 		int why = runnable(at);
 		if (why)
-			return err_set(err, 126, "%s: its interpreter %s: %s; mend the script's first line", name, at,
-				       strerror(why));
+			return err_set(err, 126,
+				       "%s: its interpreter %s: %s; mend the script's first line",
+				       name, at, strerror(why));
 		snprintf(what, PATH_MAX + 64, "%s (interpreter %s)", name, at);
 	}
-	return err_set(err, 126, "%s: not executable: scripts of scripts too deep; run the program itself", name);
+	return err_set(err, 126,
+		       "%s: not executable: scripts of scripts too deep; run the program itself",
+		       name);
 }
 
 bool progcheck_wants_musl(const char *path)
@@ -321,7 +374,8 @@ bool progcheck_linked(const char *path)
 	return behind_scripts(path, now, what, &k, NULL) > 0 && k.linked;
 }
 
-int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size, struct err *err)
+int progcheck(const char *name, const char *path, const char *agent, char *note, size_t note_size,
+	      struct err *err)
 {
 	char now[PATH_MAX], what[PATH_MAX + 64];
 	struct elf_kind k;
@@ -334,5 +388,7 @@ int progcheck(const char *name, const char *path, const char *agent, char *note,
 		return -1;
 	if (!found)
 		return 0;
-	return check_elf(what, &k, agent, err) ? -1 : check_malloc(what, now, k.linked, note, note_size, err);
+	return check_elf(what, &k, agent, err)
+		       ? -1
+		       : check_malloc(what, now, k.linked, note, note_size, err);
 }

@@ -3,14 +3,15 @@
  * progmalloc.c - the libraries that an executable needs, and the names that it defines.
  *
  * The executable comes first in the loader's search, before anything that is preloaded: a malloc of
- * its own is what all calls reach. Sanitizers bring one, and end the program, or are themselves undone, when another
- * library comes between. As a shared library liblsan is satisfied with any place, and ubsan has no malloc: these are
- * watched like anything else.
+ * its own is what all calls reach. Sanitizers bring one, and end the program, or are themselves
+ * undone, when another library comes between. As a shared library liblsan is satisfied with any
+ * place, and ubsan has no malloc: these are watched like anything else.
  *
- * Another allocator's functions under names of their own are not seen either, in the program or in a library.
+ * Another allocator's functions under names of their own are not seen either, in the program or in
+ * a library.
  *
- * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not exported.
- * The file is a stranger's: every range is checked against its size.
+ * Names are looked for among the dynamic ones; in .symtab, if it was not stripped, for what is not
+ * exported. The file is a stranger's: every range is checked against its size.
  */
 #include "launch/progmalloc.h"
 
@@ -29,7 +30,9 @@ struct image {
 	unsigned section_count;
 };
 
-static const struct { const char *name, *init, *gnu, *clang; } sanitizers[] = {
+static const struct {
+	const char *name, *init, *gnu, *clang;
+} sanitizers[] = {
 	{ "address", "__asan_init", "libasan.so", "libclang_rt.asan" },
 	{ "hwaddress", "__hwasan_init", "libhwasan.so", "libclang_rt.hwasan" },
 	{ "thread", "__tsan_init", "libtsan.so", "libclang_rt.tsan" },
@@ -38,17 +41,21 @@ static const struct { const char *name, *init, *gnu, *clang; } sanitizers[] = {
 };
 #define SANITIZERS (sizeof sanitizers / sizeof sanitizers[0])
 
-/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's jemalloc. */
-static const char *const others[] = { "mi_malloc", "mi_malloc_aligned", "_rjem_malloc", "_rjem_mallocx", "je_malloc",
-				      "tc_malloc", "rpmalloc" };
+/* What allocators are called by who does not want malloc itself replaced; _rjem_ is Rust's
+ * jemalloc. */
+static const char *const others[] = { "mi_malloc",     "mi_malloc_aligned", "_rjem_malloc",
+				      "_rjem_mallocx", "je_malloc",         "tc_malloc",
+				      "rpmalloc" };
 
 static const void *range(const struct image *im, uint64_t at, uint64_t size)
 {
 	return at <= im->size && size <= im->size - at && at % 8 == 0 ? im->bytes + at : NULL;
 }
 
-/* Entries of a section, and the strings that belong to them (which end in NUL). NULL = there is none. */
-static const void *table(const struct image *im, uint32_t type, size_t entry, size_t *count, const char **strings, uint64_t *len)
+/* Entries of a section, and the strings that belong to them (which end in NUL). NULL = there is
+ * none. */
+static const void *table(const struct image *im, uint32_t type, size_t entry, size_t *count,
+			 const char **strings, uint64_t *len)
 {
 	for (unsigned i = 0; i < im->section_count; i++) {
 		const Elf64_Shdr *s = &im->sections[i];
@@ -56,7 +63,8 @@ static const void *table(const struct image *im, uint32_t type, size_t entry, si
 			continue;
 		const Elf64_Shdr *str = &im->sections[s->sh_link];
 		const void *entries = range(im, s->sh_offset, s->sh_size);
-		if (!entries || !str->sh_size || str->sh_offset > im->size || str->sh_size > im->size - str->sh_offset ||
+		if (!entries || !str->sh_size || str->sh_offset > im->size ||
+		    str->sh_size > im->size - str->sh_offset ||
 		    im->bytes[str->sh_offset + str->sh_size - 1])
 			return NULL;
 		*count = s->sh_size / entry;
@@ -82,7 +90,10 @@ const char *progmalloc_sanitizer(const char *library)
 
 int progmalloc_refuse(const char *name, const char *sanitizer, struct err *err)
 {
-	return err_set(err, 3, "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be interposed; build it without", name, sanitizer);
+	return err_set(err, 3,
+		       "%s: built with -fsanitize=%s, which brings its own malloc, which cannot be "
+		       "interposed; build it without",
+		       name, sanitizer);
 }
 
 static void read_needed(const struct image *im, struct progmalloc *m)
@@ -114,7 +125,8 @@ static void read_names(const struct image *im, uint32_t type, bool *own, struct 
 		for (size_t k = 0; k < sizeof others / sizeof others[0] && !m->other; k++)
 			if (!strcmp(name, others[k])) /* also when a library is to have it */
 				m->other = others[k];
-		if (s[i].st_shndx == SHN_UNDEF || !s[i].st_value || ELF64_ST_TYPE(s[i].st_info) != STT_FUNC)
+		if (s[i].st_shndx == SHN_UNDEF || !s[i].st_value ||
+		    ELF64_ST_TYPE(s[i].st_info) != STT_FUNC)
 			continue;
 		*own |= !strcmp(name, "malloc");
 		for (size_t k = 0; name[0] == '_' && k < SANITIZERS && !m->sanitizer; k++)
@@ -127,7 +139,8 @@ static void read_image(struct image *im, struct progmalloc *m)
 {
 	const Elf64_Ehdr *head = range(im, 0, sizeof *head);
 
-	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) || head->e_ident[EI_CLASS] != ELFCLASS64 ||
+	if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) ||
+	    head->e_ident[EI_CLASS] != ELFCLASS64 ||
 	    head->e_ident[EI_DATA] != (BYTE_ORDER == LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB) ||
 	    head->e_shentsize != sizeof(Elf64_Shdr))
 		return;

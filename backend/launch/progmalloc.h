@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * progmalloc.h - whose malloc a program's calls will reach, told from its file before it starts. Any
- * thread.
+ * progmalloc.h - whose malloc a program's calls will reach, told from its file before it starts.
+ * Any thread.
  */
 #ifndef PROGMALLOC_H
 #define PROGMALLOC_H
@@ -9,10 +9,12 @@
 #include "base/base.h"
 
 struct progmalloc {
-	const char *sanitizer;   /* "address", ...: of -fsanitize=, one whose malloc no agent can stand before; NULL = none */
-	bool own;                /* the program defines malloc, for itself and for its libraries */
-	bool own_hidden;         /* ... for itself alone */
-	const char *other;       /* "mi_malloc", ...: it calls such a function of another allocator; NULL = none known */
+	const char *sanitizer; /* "address", ...: of -fsanitize=, one whose malloc no agent can
+				  stand before; NULL = none */
+	bool own;              /* the program defines malloc, for itself and for its libraries */
+	bool own_hidden;       /* ... for itself alone */
+	const char *other; /* "mi_malloc", ...: it calls such a function of another allocator; NULL
+			      = none known */
 };
 
 /* Of an executable for this machine's word size; nothing is told of what cannot be read. */

@@ -3,8 +3,9 @@
  * target.c - the words that name what is watched; the same for every verb.
  *
  * Declared in target.h. Nothing is guessed: a word that could mean two things is refused with both
- * ways to say it, so that a script never watches something else than it meant. A session file is known by what it
- * begins with; one that ends in .mtop is meant as one whatever is in it, so that its problem is told.
+ * ways to say it, so that a script never watches something else than it meant. A session file is
+ * known by what it begins with; one that ends in .mtop is meant as one whatever is in it, so that
+ * its problem is told.
  */
 #include "launch/target.h"
 
@@ -18,7 +19,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#define UNIX_MAX (sizeof ((struct sockaddr_un *)NULL)->sun_path - 1)
+#define UNIX_MAX (sizeof((struct sockaddr_un *)NULL)->sun_path - 1)
 
 /* The whole of s as a decimal number within 1..max, or -1. */
 static long number(const char *s, long max)
@@ -42,10 +43,14 @@ static int parse_port(const char *word, const char *digits, struct target *t, st
 	long port = number(digits, 65535);
 
 	if (port < 0 && strchr(digits, ':'))
-		return err_set(err, 2, "%s: which colon is the port's?; use :9001, HOST:9001 or [::1]:9001", word);
+		return err_set(err, 2,
+			       "%s: which colon is the port's?; use :9001, HOST:9001 or [::1]:9001",
+			       word);
 	if (port < 0)
-		return err_set(err, 2, "%s: not a port: a number from 1 to 65535 follows the colon; use %.*s9001", word,
-			       (int)(digits - word), word);
+		return err_set(
+			err, 2,
+			"%s: not a port: a number from 1 to 65535 follows the colon; use %.*s9001",
+			word, (int)(digits - word), word);
 	t->kind = TARGET_TCP;
 	t->port = (int)port;
 	return 0;
@@ -63,7 +68,8 @@ static int parse_host(const char *word, const char *colon, struct target *t, str
 	} else if (*host == '[' && word[strlen(word) - 1] == ']') {
 		return err_set(err, 2, "%s: its port is missing; use %s:9001", word, word);
 	} else if (memchr(host, ':', len)) {
-		return err_set(err, 2, "%s: which colon is the port's?; use [%.*s]:%s", word, (int)len, host, colon + 1);
+		return err_set(err, 2, "%s: which colon is the port's?; use [%.*s]:%s", word,
+			       (int)len, host, colon + 1);
 	}
 	if (!len || len >= sizeof t->host)
 		return err_set(err, 2, "%s: not a host name; use HOST:PORT", word);
@@ -98,15 +104,23 @@ static int refuse(const char *word, struct err *err)
 	bool there = stat(word, &st) == 0;
 
 	if (number(word, INT_MAX) > 0)
-		return err_set(err, 2, "%s: a port or a process?; use :%s or -p %s", word, word, word);
-	if ((there && S_ISREG(st.st_mode) && (st.st_mode & 0111)) || (!strchr(word, '/') && *word && in_path(word)))
-		return err_set(err, 2, "%s: a program, not a target; use memtop run %s", word, word);
+		return err_set(err, 2, "%s: a port or a process?; use :%s or -p %s", word, word,
+			       word);
+	if ((there && S_ISREG(st.st_mode) && (st.st_mode & 0111)) ||
+	    (!strchr(word, '/') && *word && in_path(word)))
+		return err_set(err, 2, "%s: a program, not a target; use memtop run %s", word,
+			       word);
 	if (there && S_ISSOCK(st.st_mode))
 		return err_set(err, 2, "%s: a socket, say so; use unix:%s", word, word);
 	if (there && S_ISREG(st.st_mode))
-		return err_set(err, 2, "%s: a file, but not a session; use one that memtop record wrote", word);
-	return err_set(err, 2, "%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
-		       "(memtop --help lists the verbs)", word);
+		return err_set(err, 2,
+			       "%s: a file, but not a session; use one that memtop record wrote",
+			       word);
+	return err_set(
+		err, 2,
+		"%s: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
+		"(memtop --help lists the verbs)",
+		word);
 }
 
 int target_parse(const char *word, struct target *t, struct err *err)
@@ -123,18 +137,23 @@ int target_parse(const char *word, struct target *t, struct err *err)
 	}
 	if (word[0] == '@') {
 		if (!word[1] || strlen(word + 1) > UNIX_MAX)
-			return err_set(err, 2, "%s: not a socket's name: 1 to %zu bytes follow the @; see memtop list", word,
-				       UNIX_MAX);
+			return err_set(err, 2,
+				       "%s: not a socket's name: 1 to %zu bytes follow the @; see "
+				       "memtop list",
+				       word, UNIX_MAX);
 		t->kind = TARGET_ABSTRACT;
 		snprintf(t->name, sizeof t->name, "%s", word + 1);
-		if (!strncmp(t->name, "memtop.", 7)) /* the agent's own naming: whose it must be is known */
+		if (!strncmp(t->name, "memtop.",
+			     7)) /* the agent's own naming: whose it must be is known */
 			t->pid = number(t->name + 7, INT_MAX) > 0 ? atoi(t->name + 7) : 0;
 		return 0;
 	}
 	if (!strncmp(word, "unix:", 5)) {
 		if (!word[5] || strlen(word + 5) > UNIX_MAX)
-			return err_set(err, 2, "%s: not a socket's path: 1 to %zu bytes follow unix:; use unix:/run/user/1000/x.sock or the like", word,
-				       UNIX_MAX);
+			return err_set(err, 2,
+				       "%s: not a socket's path: 1 to %zu bytes follow unix:; use "
+				       "unix:/run/user/1000/x.sock or the like",
+				       word, UNIX_MAX);
 		t->kind = TARGET_PATH;
 		snprintf(t->name, sizeof t->name, "%s", word + 5);
 		return 0;
@@ -156,6 +175,8 @@ int target_parse_pid(const char *word, struct target *t, struct err *err)
 	*t = (struct target){ .kind = TARGET_PID, .pid = (int)pid };
 	snprintf(t->text, sizeof t->text, "-p %s", word);
 	if (pid < 0)
-		return err_set(err, 2, "-p %s: not a process id; use the number that memtop list shows", word);
+		return err_set(err, 2,
+			       "-p %s: not a process id; use the number that memtop list shows",
+			       word);
 	return 0;
 }

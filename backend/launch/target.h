@@ -12,10 +12,12 @@
 struct target {
 	enum target_kind { TARGET_TCP, TARGET_ABSTRACT, TARGET_PATH, TARGET_PID, TARGET_FILE } kind;
 	char host[256];
-	char name[512];  /* abstract name, socket path or file */
+	char name[512]; /* abstract name, socket path or file */
 	int port, pid;
-	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there */
-	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program (session/session.h) */
+	bool forwarded;  /* TARGET_TCP that memtop itself forwards to a Unix socket: no token there
+			  */
+	uint32_t stream; /* TARGET_FILE: which process of the tree; 0 = the first program
+			    (session/session.h) */
 	bool unheard;    /* of a program that memtop started: its agent did not greet yet */
 	char text[600];  /* as typed: for messages and the header */
 };

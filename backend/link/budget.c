@@ -37,11 +37,13 @@ bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint
 
 	if (!(b->percent > 0) || !t->time_ns)
 		return false;
-	if (!b->begun || filters != b->filters || t->time_ns < b->since_ns || t->target_cpu_ns < b->cpu_ns) {
+	if (!b->begun || filters != b->filters || t->time_ns < b->since_ns ||
+	    t->target_cpu_ns < b->cpu_ns) {
 		begin(b, t, filters);
 		return false;
 	}
-	double window = (double)(t->time_ns - b->since_ns), cpu = (double)(t->target_cpu_ns - b->cpu_ns);
+	double window = (double)(t->time_ns - b->since_ns),
+	       cpu = (double)(t->target_cpu_ns - b->cpu_ns);
 	double hooks = t->hook_ns > b->hook_ns ? (double)(t->hook_ns - b->hook_ns) : 0;
 	if (window < WINDOW_NS)
 		return false;

@@ -8,21 +8,22 @@
 #include "model/model.h"
 
 /*
- * Cost is the time that the agent itself measured in its hooks, as a part of the rest of the program's cpu time, over
- * windows of some seconds that begin anew when what is recorded changes. A program that hardly runs is never found
- * too dear: there is nothing to save.
+ * Cost is the time that the agent itself measured in its hooks, as a part of the rest of the
+ * program's cpu time, over windows of some seconds that begin anew when what is recorded changes. A
+ * program that hardly runs is never found too dear: there is nothing to save.
  */
 struct budget {
-	double percent;                  /* what is allowed; 0 = anything */
+	double percent; /* what is allowed; 0 = anything */
 	uint64_t since_ns, hook_ns, cpu_ns;
 	size_t filters;
 	bool begun;
-	double last_cost;                /* when the last rate was suggested */
+	double last_cost; /* when the last rate was suggested */
 };
 
 /*
- * Call it after ticks. True, once for each window that was too dear: *cost in percent, *sample = the rate that
- * should mend it, 0 when it is no use: the rarest one is in force, or the last change hardly saved anything.
+ * Call it after ticks. True, once for each window that was too dear: *cost in percent, *sample =
+ * the rate that should mend it, 0 when it is no use: the rarest one is in force, or the last change
+ * hardly saved anything.
  */
 bool budget_exceeded(struct budget *b, const struct model *m, double *cost, uint64_t *sample);
 

@@ -6,7 +6,8 @@
 
 #include <memtop/wire.h>
 
-static int send_frame(struct conn *c, uint64_t type, const uint8_t *payload, const struct mtw_out *o)
+static int send_frame(struct conn *c, uint64_t type, const uint8_t *payload,
+		      const struct mtw_out *o)
 {
 	return o->full ? -1 : conn_send(c, type, payload, (size_t)(o->at - payload));
 }
@@ -58,7 +59,8 @@ int command_detach(struct conn *c)
 	return send_frame(c, MTW_DETACH, p, &o);
 }
 
-int command_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots, size_t count)
+int command_scan(struct conn *c, uint64_t request, enum mtw_kind kind, const uint32_t *slots,
+		 size_t count)
 {
 	uint8_t p[MTW_CLIENT_FRAME_MAX];
 	struct mtw_out o = { p, p + sizeof p, false };

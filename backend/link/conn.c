@@ -2,20 +2,22 @@
  *
  * conn.c - the link to one agent.
  *
- *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> PROVING --PROOF--> UP
- *     ^ \                ^  |                              |  \                   |              ^ |
- *     |  name--> LOOKING |  |                              |   \--no proof needed-|-------------/  |
- *     |            |  \--/  |                              |                      |                |
- *     +------------+--------+--------- lost() -------------+----------------------+----------------+
+ *   PAUSE --timer--> CONNECTING --writable, verified--> GREETING --12 bytes--> PROVING --PROOF-->
+ * UP ^ \                ^  |                              |  \                   |              ^ |
+ *     |  name--> LOOKING |  |                              |   \--no proof needed-|-------------/ |
+ *     |            |  \--/  |                              |                      | |
+ *     +------------+--------+--------- lost()
+ * -------------+----------------------+----------------+
  *
  * A name is looked up until it was found once; from then on its addresses are tried in turn.
  *
  * Bytes are acknowledged when they were taken from the socket, and nothing is taken while whole
- * frames wait to be decoded: what lies here is at most one frame and one read. So a slow decoder holds the
- * agent back by its window, and the agent sends fresh counters instead of a queue of old ones.
+ * frames wait to be decoded: what lies here is at most one frame and one read. So a slow decoder
+ * holds the agent back by its window, and the agent sends fresh counters instead of a queue of old
+ * ones.
  *
- * Decoding stops after SLICE_NS and goes on from a timer of 0 ms, so that a first state of a million
- * call paths never keeps a key waiting.
+ * Decoding stops after SLICE_NS and goes on from a timer of 0 ms, so that a first state of a
+ * million call paths never keeps a key waiting.
  */
 #include "link/conn.h"
 #include "link/open.h"
@@ -31,38 +33,40 @@
 
 #define READ_BYTES 65536u
 #define BUFFER_BYTES (MTW_FRAME_MAX + 20u + READ_BYTES)
-#define OUT_MAX (1u << 20)        /* an agent that takes nothing for so long is not answering */
+#define OUT_MAX (1u << 20) /* an agent that takes nothing for so long is not answering */
 #define SLICE_NS 4000000u
 #define CONNECT_MS 5000u
-#define SILENCE_MS 1500u          /* said after so long without a greeting ... */
-#define GREETING_MS 5000u         /* ... given up after so long */
-#define PAUSE_MIN_MS 5u           /* a program that was just started listens within a few ms */
+#define SILENCE_MS 1500u  /* said after so long without a greeting ... */
+#define GREETING_MS 5000u /* ... given up after so long */
+#define PAUSE_MIN_MS 5u   /* a program that was just started listens within a few ms */
 #define PAUSE_MAX_MS 1000u
-#define BUSY_MS 10u               /* a full queue is asked again after so long, without a word, ... */
-#define BUSY_TRIES 1000u          /* ... so often */
-#define STEADY_NS 2000000000u     /* a link that lasted so long was good: come back at once */
+#define BUSY_MS 10u           /* a full queue is asked again after so long, without a word, ... */
+#define BUSY_TRIES 1000u      /* ... so often */
+#define STEADY_NS 2000000000u /* a link that lasted so long was good: come back at once */
 
 enum state { PAUSE, LOOKING, CONNECTING, GREETING, PROVING, UP, OVER };
 
 struct conn {
-	struct loop *loop;               /* borrowed */
+	struct loop *loop; /* borrowed */
 	struct target target;
 	struct conn_peers peers;
 	struct conn_events events;
-	char *who, *token;               /* owned */
+	char *who, *token; /* owned */
 	uint64_t tick_ns;
 	enum state state;
-	struct conn_prove prove;         /* PROVING */
-	struct resolver *lookup;           /* LOOKING; NULL else */
-	int fd;                          /* -1 in PAUSE, LOOKING and OVER */
-	struct loop_source *io;          /* fd */
-	struct loop_source *timer;       /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
+	struct conn_prove prove; /* PROVING */
+	struct resolver *lookup; /* LOOKING; NULL else */
+	int fd;                  /* -1 in PAUSE, LOOKING and OVER */
+	struct loop_source *io;  /* fd */
+	struct loop_source
+		*timer; /* PAUSE: next try; LOOKING to PROVING: patience; UP: next slice */
 	bool silence_said;
-	unsigned attempts, failures, pause_ms, busy; /* busy: full queues met since something else happened */
+	unsigned attempts, failures, pause_ms,
+		busy; /* busy: full queues met since something else happened */
 	uint64_t up_ns, last_ns;
-	uint8_t *in;                     /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
+	uint8_t *in; /* BUFFER_BYTES; [in_at, in_end) is not decoded yet */
 	size_t in_at, in_end;
-	uint64_t received, acked;        /* bytes since the greeting, or PROOF */
+	uint64_t received, acked; /* bytes since the greeting, or PROOF */
 	uint8_t *out;
 	size_t out_len, out_room;
 };
@@ -184,14 +188,16 @@ static int take_proof(struct conn *c, struct err *err)
 	for (uint64_t type, len;;) {
 		uint8_t answer[128];
 		struct mtw_out o = { answer, answer + sizeof answer, false };
-		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_ENTRY_FRAME_MAX, &type, &len);
+		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_ENTRY_FRAME_MAX,
+				     &type, &len);
 		if (head < 0)
 			return conn_explain_unproved(&c->target, err);
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
 			return 0;
 		const uint8_t *payload = c->in + c->in_at + head;
 		c->in_at += (size_t)head + len;
-		int rc = conn_prove_take(&c->prove, &c->target, c->token, type, payload, len, &o, err);
+		int rc = conn_prove_take(&c->prove, &c->target, c->token, type, payload, len, &o,
+					 err);
 		if (rc)
 			return rc;
 		put_frame(c, MTW_RESPONSE, answer, (size_t)(o.at - answer));
@@ -261,10 +267,14 @@ static int take_frames(struct conn *c, struct err *err)
 	for (unsigned n = 0; c->state == UP; n++) {
 		if (n % 16 == 15 && now_ns() > end)
 			return 1;
-		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_FRAME_MAX, &type, &len);
+		int head = mtw_frame(c->in + c->in_at, c->in_end - c->in_at, MTW_FRAME_MAX, &type,
+				     &len);
 		if (head < 0)
-			return err_set(err, 3, "%s: the agent's stream is broken: a frame of impossible length after %llu bytes; "
-				       "check what is there", c->target.text,
+			return err_set(err, 3,
+				       "%s: the agent's stream is broken: a frame of impossible "
+				       "length after %llu bytes; "
+				       "check what is there",
+				       c->target.text,
 				       (unsigned long long)(c->received - (c->in_end - c->in_at)));
 		if (head == 0 || c->in_end - c->in_at - (size_t)head < len)
 			return 0;
@@ -324,11 +334,15 @@ static void on_readable(struct conn *c)
 		else if (c->state == PROVING)
 			conn_explain_unproved_eof(&c->target, &err);
 		else if (c->state == GREETING)
-			err_set(&err, 3, "%s: the link broke before an agent's greeting: %s; check the %s", c->target.text,
-				strerror(errno), c->target.kind == TARGET_TCP ? "forward" : "name");
+			err_set(&err, 3,
+				"%s: the link broke before an agent's greeting: %s; check the %s",
+				c->target.text, strerror(errno),
+				c->target.kind == TARGET_TCP ? "forward" : "name");
 		else
-			err_set(&err, 3, "%s: the link broke: %s; check that the program runs and the link stands", c->target.text,
-				n ? strerror(errno) : "the other end closed it");
+			err_set(&err, 3,
+				"%s: the link broke: %s; check that the program runs and the link "
+				"stands",
+				c->target.text, n ? strerror(errno) : "the other end closed it");
 		lost(c, &err);
 		return;
 	}
@@ -351,8 +365,10 @@ static void on_patience(void *arg)
 		return;
 	}
 	if (c->state == CONNECTING) {
-		err_set(&err, 3, "%s: no answer: the connection was not accepted within %u s; check host and port", c->target.text,
-			CONNECT_MS / 1000);
+		err_set(&err, 3,
+			"%s: no answer: the connection was not accepted within %u s; check host "
+			"and port",
+			c->target.text, CONNECT_MS / 1000);
 		lost(c, &err);
 		return;
 	}
@@ -402,7 +418,8 @@ static void on_io(void *arg, unsigned events)
 		on_readable(c);
 }
 
-/* The first of an agent's possible names that leads to it; *err is about the plain one. -EAGAIN: a queue there is full. */
+/* The first of an agent's possible names that leads to it; *err is about the plain one. -EAGAIN: a
+ * queue there is full. */
 static int open_first(struct conn *c, struct err *err)
 {
 	struct err first = { 0 };

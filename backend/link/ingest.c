@@ -4,9 +4,9 @@
  *
  *   link or file --frame--> wire_read --event--> model, symbols
  *
- * A session file repeats what came over the link, so that reading one takes the same way. A HELLO begins
- * anew: of the same process (a reconnect) the model keeps what it shows until it is whole again, and the
- * names of code stay; of another one (after an exec) both forget.
+ * A session file repeats what came over the link, so that reading one takes the same way. A HELLO
+ * begins anew: of the same process (a reconnect) the model keeps what it shows until it is whole
+ * again, and the names of code stay; of another one (after an exec) both forget.
  */
 #include "link/ingest.h"
 
@@ -16,7 +16,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-void ingest_init(struct ingest *in, struct loop *loop, const char *target, const struct symbol_options *o)
+void ingest_init(struct ingest *in, struct loop *loop, const char *target,
+		 const struct symbol_options *o)
 {
 	in->target = target;
 	in->model = model_new();
@@ -50,7 +51,8 @@ static void take_symbol(struct ingest *in, const struct event *e)
 
 	for (uint32_t i = 0; i < sym.count; i++) {
 		size_t from = sym.count - 1 - i; /* innermost first here */
-		const struct text *fn = &e->u.s_symbol.frames[from].function, *file = &e->u.s_symbol.frames[from].file;
+		const struct text *fn = &e->u.s_symbol.frames[from].function,
+				  *file = &e->u.s_symbol.frames[from].file;
 		frames[i] = (struct symbol_frame){ .line = e->u.s_symbol.frames[from].line,
 						   .inlined = e->u.s_symbol.frames[from].inlined };
 		if (fn->len)
@@ -111,7 +113,8 @@ static void take_expected(struct ingest *in, const struct event *e)
 {
 	char *rule = xstrndup(e->u.s_expected.key.s, e->u.s_expected.key.len);
 
-	expected_set(in->expected, rule, e->u.s_expected.on); /* of more than there may be, the first */
+	expected_set(in->expected, rule,
+		     e->u.s_expected.on); /* of more than there may be, the first */
 	free(rule);
 }
 
@@ -121,24 +124,15 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 
 	switch (e->type) {
 	case MTW_S_SYMBOL:
-	case MTW_S_GENERATED:
-		take_symbol(in, e);
-		return 0;
+	case MTW_S_GENERATED: take_symbol(in, e); return 0;
 	case MTW_S_EXIT:
 		ingest_child_ended(in, in->session_pid, e->u.s_exit.state, (int)e->u.s_exit.status);
 		return 0;
-	case MTW_S_NOTE:
-		take_note(in, e);
-		return 0;
+	case MTW_S_NOTE: take_note(in, e); return 0;
 	case MTW_S_META:
-	case MTW_S_TIME:
-		return 0;
-	case MTW_S_EXPECTED:
-		take_expected(in, e);
-		return 0;
-	case MTW_HELLO:
-		take_hello(in, e);
-		break;
+	case MTW_S_TIME: return 0;
+	case MTW_S_EXPECTED: take_expected(in, e); return 0;
+	case MTW_HELLO: take_hello(in, e); break;
 	default:
 		if (!ingest_has_hello(in))
 			return err_set(err, 3, "%s: state before its HELLO", in->target);
@@ -150,27 +144,33 @@ static int on_event(void *arg, const struct event *e, struct err *err)
 	return rc;
 }
 
-int ingest_frame(struct ingest *in, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
+int ingest_frame(struct ingest *in, uint64_t type, const uint8_t *payload, size_t len,
+		 struct err *err)
 {
 	struct err why = { 0 };
 
 	if (wire_read(type, payload, len, on_event, in, &why))
-		return err_set(err, 3, "%s: the stream is broken: %s; use the same memtop on both sides", in->target, why.text);
+		return err_set(err, 3,
+			       "%s: the stream is broken: %s; use the same memtop on both sides",
+			       in->target, why.text);
 	return 0;
 }
 
-static int holds_nothing(const struct ingest *in, const struct session_reader *r, const struct err *why, struct err *err)
+static int holds_nothing(const struct ingest *in, const struct session_reader *r,
+			 const struct err *why, struct err *err)
 {
 	if (*why->text)
 		*err = *why;
 	else
 		err_set(err, 3, "%s: holds no session: %s; record it again", in->target,
-			session_cut(r) ? "it was cut before its first block" : "no agent ever answered");
+			session_cut(r) ? "it was cut before its first block"
+				       : "no agent ever answered");
 	err->status = 3;
 	return -1;
 }
 
-int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut, struct err *err)
+int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err *cut,
+		struct err *err)
 {
 	struct session_reader *r = session_open(path, stream, err);
 	const uint8_t *payload;
@@ -186,11 +186,14 @@ int ingest_file(struct ingest *in, const char *path, uint32_t stream, struct err
 	rc = ingest_has_hello(in) ? 0 : holds_nothing(in, r, cut, err);
 	in->growing = !*cut->text && session_cut(r) && session_growing(r);
 	if (in->growing)
-		err_set(cut, 3, "%s: still being written: read to %.1f s; open it again for what came since", in->target,
-			(double)in->file_ns / 1e9);
+		err_set(cut, 3,
+			"%s: still being written: read to %.1f s; open it again for what came "
+			"since",
+			in->target, (double)in->file_ns / 1e9);
 	else if (!*cut->text && session_cut(r))
-		err_set(cut, 3, "%s: cut: read to its last whole block (%.1f s); the end is missing", in->target,
-			(double)in->file_ns / 1e9);
+		err_set(cut, 3,
+			"%s: cut: read to its last whole block (%.1f s); the end is missing",
+			in->target, (double)in->file_ns / 1e9);
 	session_reader_free(r);
 	return rc;
 }

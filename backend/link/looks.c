@@ -2,12 +2,13 @@
  *
  * looks.c - see link/looks.h.
  *
- * The rhythm of a session: often while it is short (each second instant of its first ones has all), then by a part
- * of its age, so that a file of days grows with what happens in them and not with what is asked. Nothing is asked
- * while the program neither allocates nor frees and its resident memory stays. A question waits a hundred times
- * what its last answer took: a walk over millions of blocks is asked for seldom. Questions follow each other, so
- * that each answer's time is its own. Ages are the largest of the answers (an
- * entry for each call path, thread and age), and come by their size as well.
+ * The rhythm of a session: often while it is short (each second instant of its first ones has all),
+ * then by a part of its age, so that a file of days grows with what happens in them and not with
+ * what is asked. Nothing is asked while the program neither allocates nor frees and its resident
+ * memory stays. A question waits a hundred times what its last answer took: a walk over millions of
+ * blocks is asked for seldom. Questions follow each other, so that each answer's time is its own.
+ * Ages are the largest of the answers (an entry for each call path, thread and age), and come by
+ * their size as well.
  */
 #include "link/looks.h"
 
@@ -15,15 +16,17 @@
 
 #define MS 1000000u
 #define SECOND 1000000000ull
-#define SOONEST_NS (100 * MS)            /* ticks come as often */
-#define PART 100                         /* one in so many parts of the agent's time is spent on it, at most; */
-#define PART_WANTED 20                   /* ... while somebody looks at it, and in the first seconds */
+#define SOONEST_NS (100 * MS) /* ticks come as often */
+#define PART 100       /* one in so many parts of the agent's time is spent on it, at most; */
+#define PART_WANTED 20 /* ... while somebody looks at it, and in the first seconds */
 #define FIRST_NS (2 * SECOND)
-#define WANTED_NS (3 * SECOND)           /* so long after the screen was drawn somebody looks at it */
+#define WANTED_NS (3 * SECOND) /* so long after the screen was drawn somebody looks at it */
 #define WANTED_EVERY_NS (2 * SECOND)
-#define AGES_SELDOM_NS (30 * SECOND)     /* wanted ages, which stand beside all else, come by PART unless that is too seldom */
-#define AGES_BYTES_S (16u << 10)         /* of a session's ages, before they are compressed */
-#define PATIENCE_NS (10 * SECOND)        /* the agent may be busy with another one's */
+#define AGES_SELDOM_NS                                                                             \
+	(30 * SECOND) /* wanted ages, which stand beside all else, come by PART unless that is too \
+			 seldom */
+#define AGES_BYTES_S (16u << 10)          /* of a session's ages, before they are compressed */
+#define PATIENCE_NS (10 * SECOND)         /* the agent may be busy with another one's */
 #define COHORTS_PATIENCE_NS (90 * SECOND) /* ... and these are many on a slow link */
 
 static const enum mtw_kind kinds[] = { MTW_KIND_THREADS, MTW_KIND_MEMORY, MTW_KIND_COHORTS };
@@ -36,7 +39,9 @@ void looks_begin(struct looks *l)
 
 static uint64_t feature(enum mtw_kind kind)
 {
-	return kind == MTW_KIND_MEMORY ? MTW_FEATURE_MEMORY : kind == MTW_KIND_COHORTS ? MTW_FEATURE_COHORTS : 0;
+	return kind == MTW_KIND_MEMORY    ? MTW_FEATURE_MEMORY
+	       : kind == MTW_KIND_COHORTS ? MTW_FEATURE_COHORTS
+					  : 0;
 }
 
 /* An older agent would end the link for a kind that it does not know. */
@@ -47,7 +52,8 @@ static bool knows(const struct model *m, enum mtw_kind kind)
 	return p && (p->features & feature(kind)) == feature(kind);
 }
 
-int looks_ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind, const uint32_t *slots, size_t count)
+int looks_ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind,
+	      const uint32_t *slots, size_t count)
 {
 	return knows(m, kind) ? command_scan(c, ++l->request, kind, slots, count) : -1;
 }
@@ -62,15 +68,18 @@ static uint64_t between(uint64_t v, uint64_t least, uint64_t most)
 	return v < least ? least : v > most ? most : v;
 }
 
-/* Between two questions of the session: by its age, by what an answer takes, by how large one is. */
+/* Between two questions of the session: by its age, by what an answer takes, by how large one is.
+ */
 static uint64_t gap(const struct looks *l, enum mtw_kind kind, uint64_t age)
 {
 	bool ages = kind == MTW_KIND_COHORTS;
 	uint64_t early = larger(age / 2, SOONEST_NS);
-	uint64_t late = ages ? between(age / 32, 2 * SECOND, 60 * SECOND) : between(age / 128, SECOND, 10 * SECOND);
+	uint64_t late = ages ? between(age / 32, 2 * SECOND, 60 * SECOND)
+			     : between(age / 128, SECOND, 10 * SECOND);
 	uint64_t by_size = ages ? l->cohorts_bytes * SECOND / AGES_BYTES_S : 0;
 
-	return larger(early < late ? early : late, larger(l->of[kind].took_ns * (age < FIRST_NS ? PART_WANTED : PART), by_size));
+	return larger(early < late ? early : late,
+		      larger(l->of[kind].took_ns * (age < FIRST_NS ? PART_WANTED : PART), by_size));
 }
 
 static uint64_t gap_wanted(const struct look *k, enum mtw_kind kind)
@@ -116,7 +125,8 @@ static void hear(struct look *k, uint64_t answers, uint64_t now)
 static bool under_way(const struct looks *l, uint64_t now)
 {
 	for (size_t i = 0; i < KINDS; i++) {
-		uint64_t patience = kinds[i] == MTW_KIND_COHORTS ? COHORTS_PATIENCE_NS : PATIENCE_NS;
+		uint64_t patience =
+			kinds[i] == MTW_KIND_COHORTS ? COHORTS_PATIENCE_NS : PATIENCE_NS;
 		if (waits(&l->of[kinds[i]]) && now - l->of[kinds[i]].asked_ns < patience)
 			return true;
 	}
@@ -124,20 +134,23 @@ static bool under_way(const struct looks *l, uint64_t now)
 }
 
 /* *session: it is time for the session's own. */
-static bool is_due(const struct looks *l, enum mtw_kind kind, const struct model *m, uint64_t now, bool *session)
+static bool is_due(const struct looks *l, enum mtw_kind kind, const struct model *m, uint64_t now,
+		   bool *session)
 {
 	const struct look *k = &l->of[kind];
 	uint64_t since = now - k->asked_ns;
 	bool moved = !k->asked_ns || k->blocks != events(m) || k->rss != resident(m);
 	bool wanted = k->wanted_ns && now - k->wanted_ns < WANTED_NS;
 
-	*session = l->kept && (k->due || !k->asked_ns || (moved && since >= gap(l, kind, model_time(m))));
+	*session = l->kept &&
+		   (k->due || !k->asked_ns || (moved && since >= gap(l, kind, model_time(m))));
 	if (k->due)
 		return k->due == LOOK_NOW || !k->asked_ns || since >= k->took_ns * PART_WANTED;
 	return *session || (wanted && (!k->asked_ns || since >= gap_wanted(k, kind)));
 }
 
-static void ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind, bool session, uint64_t now)
+static void ask(struct looks *l, struct conn *c, const struct model *m, enum mtw_kind kind,
+		bool session, uint64_t now)
 {
 	struct look *k = &l->of[kind];
 
@@ -213,14 +226,16 @@ static const char *reason(const struct model *m, enum mtw_kind kind, bool past, 
 		return "the agent sees no /proc/PID/smaps";
 	if (past)
 		return "the agent had not looked by this instant";
-	return live ? "the agent is asked, and has not answered yet" :
-		      "the session has no look of the agent at it: it was cut, or the link was lost, before the first one";
+	return live ? "the agent is asked, and has not answered yet"
+		    : "the session has no look of the agent at it: it was cut, or the link was "
+		      "lost, before the first one";
 }
 
 const char *looks_missing(const struct model *m, enum mtw_kind kind, bool past, bool live)
 {
 	static const char *const what[MTW_KIND_COUNT] = {
-		[MTW_KIND_THREADS] = "What each thread holds", [MTW_KIND_AGES] = "How old blocks are",
+		[MTW_KIND_THREADS] = "What each thread holds",
+		[MTW_KIND_AGES] = "How old blocks are",
 		[MTW_KIND_MEMORY] = "Of what the resident memory consists",
 		[MTW_KIND_COHORTS] = "How old blocks are, and whose",
 	};
@@ -228,6 +243,7 @@ const char *looks_missing(const struct model *m, enum mtw_kind kind, bool past, 
 
 	if (model_looked(m, kind) || !model_program(m))
 		return NULL;
-	snprintf(text, sizeof text, "%s is not known: %s.", what[kind], reason(m, kind, past, live));
+	snprintf(text, sizeof text, "%s is not known: %s.", what[kind],
+		 reason(m, kind, past, live));
 	return text;
 }

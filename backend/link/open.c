@@ -2,8 +2,9 @@
  *
  * open.c - sockets to targets, and what to say when no agent answers there.
  *
- * A forwarded port accepts whoever connects: adb and ssh look for the other end afterwards. So a connection
- * alone says nothing; the end of the stream before the greeting is what "nobody there" looks like.
+ * A forwarded port accepts whoever connects: adb and ssh look for the other end afterwards. So a
+ * connection alone says nothing; the end of the stream before the greeting is what "nobody there"
+ * looks like.
  *
  * Abstract names belong to whoever binds them first. Credentials of a Unix socket's other end
  * are those of the moment it began to listen; accepted are our own uid, root, and the uid that the
@@ -39,18 +40,24 @@ static int add_unix(struct conn_peers *p, const char *name, bool abstract)
 	memcpy(un->sun_path + abstract, name, len);
 	p->len[p->count++] = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + len + 1);
 	if (abstract) /* the length is part of an abstract name, a NUL would be too */
-		p->len[p->count - 1] = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
+		p->len[p->count - 1] =
+			(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len);
 	return 0;
 }
 
-int conn_take_found(const struct target *t, struct conn_peers *p, int rc, const struct addrinfo *found, struct err *err)
+int conn_take_found(const struct target *t, struct conn_peers *p, int rc,
+		    const struct addrinfo *found, struct err *err)
 {
 	if (rc == EAI_AGAIN)
-		return err_set(err, 3, "%s: its name cannot be looked up now: %s; check the network, or give its address", t->text,
-			       gai_strerror(rc));
+		return err_set(err, 3,
+			       "%s: its name cannot be looked up now: %s; check the network, or "
+			       "give its address",
+			       t->text, gai_strerror(rc));
 	if (rc)
-		return err_set(err, 3, "%s: no such host: %s; check the name", t->text, gai_strerror(rc));
-	for (const struct addrinfo *a = found; a && p->count < sizeof p->len / sizeof p->len[0]; a = a->ai_next) {
+		return err_set(err, 3, "%s: no such host: %s; check the name", t->text,
+			       gai_strerror(rc));
+	for (const struct addrinfo *a = found; a && p->count < sizeof p->len / sizeof p->len[0];
+	     a = a->ai_next) {
 		memcpy(&p->addr[p->count], a->ai_addr, a->ai_addrlen);
 		p->len[p->count++] = a->ai_addrlen;
 	}
@@ -60,7 +67,8 @@ int conn_take_found(const struct target *t, struct conn_peers *p, int rc, const 
 /* An address needs no name server. */
 static int resolve_tcp(const struct target *t, struct conn_peers *p, struct err *err)
 {
-	struct addrinfo hints = { .ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM,
+	struct addrinfo hints = { .ai_family = AF_UNSPEC,
+				  .ai_socktype = SOCK_STREAM,
 				  .ai_flags = AI_NUMERICHOST | AI_NUMERICSERV };
 	struct addrinfo *found = NULL;
 	char port[16];
@@ -80,22 +88,24 @@ int conn_resolve(const struct target *t, struct conn_peers *p, struct err *err)
 
 	*p = (struct conn_peers){ .count = 0 };
 	switch (t->kind) {
-	case TARGET_TCP:
-		return resolve_tcp(t, p, err);
-	case TARGET_ABSTRACT:
-		snprintf(name, sizeof name, "%s", t->name);
-		break;
+	case TARGET_TCP: return resolve_tcp(t, p, err);
+	case TARGET_ABSTRACT: snprintf(name, sizeof name, "%s", t->name); break;
 	case TARGET_PID:
-		if (launch_listed(t->pid, &found)) /* listen= may have said another name, or a path */
+		if (launch_listed(t->pid,
+				  &found)) /* listen= may have said another name, or a path */
 			add_unix(p, found.socket, !found.path);
 		snprintf(name, sizeof name, "memtop.%d", t->pid);
 		break;
 	default:
-		return add_unix(p, t->name, false) ? err_set(err, 2, "%s: too long for a socket's path; use a shorter one",
-							     t->text) : 0;
+		return add_unix(p, t->name, false)
+			       ? err_set(err, 2,
+					 "%s: too long for a socket's path; use a shorter one",
+					 t->text)
+			       : 0;
 	}
 	if (add_unix(p, name, true))
-		return err_set(err, 2, "%s: too long for a socket's name; use a shorter one", t->text);
+		return err_set(err, 2, "%s: too long for a socket's name; use a shorter one",
+			       t->text);
 	if (t->pid > 0 && strlen(name) < sizeof name - 4)
 		for (int i = 2; i < SUFFIXES; i++) {
 			char other[sizeof name + 4];
@@ -110,19 +120,33 @@ static int explain_refused(const struct target *t, int why, struct err *err)
 {
 	switch (t->kind) {
 	case TARGET_TCP:
-		return err_set(err, 3, "%s: nobody listens there: %s; forward the port first: ssh -L %d:/PATH.sock HOST, or "
-			       "adb forward tcp:%d localabstract:memtop.PID", t->text, strerror(why), t->port, t->port);
+		return err_set(err, 3,
+			       "%s: nobody listens there: %s; forward the port first: ssh -L "
+			       "%d:/PATH.sock HOST, or "
+			       "adb forward tcp:%d localabstract:memtop.PID",
+			       t->text, strerror(why), t->port, t->port);
 	case TARGET_PID:
-		return err_set(err, 3, "%s: the process has no agent that listens: %s; use memtop attach %d to load one", t->text,
-			       strerror(why), t->pid);
+		return err_set(err, 3,
+			       "%s: the process has no agent that listens: %s; use memtop attach "
+			       "%d to load one",
+			       t->text, strerror(why), t->pid);
 	case TARGET_PATH:
-		return err_set(err, 3, "%s: nobody listens there: %s; start the program with memtop run --options "
-			       "listen=..., or see memtop list", t->text, strerror(why));
+		return err_set(
+			err, 3,
+			"%s: nobody listens there: %s; start the program with memtop run --options "
+			"listen=..., or see memtop list",
+			t->text, strerror(why));
 	default:
 		if (t->unheard)
-			return err_set(err, 3, "%s: its agent never spoke: the program ended at once, drops LD_PRELOAD, or "
-				       "MEMTOP_OPTIONS or --options is wrong; run it without memtop to compare", t->text);
-		return err_set(err, 3, "%s: nobody listens there: %s; see memtop list for the processes that have an agent",
+			return err_set(err, 3,
+				       "%s: its agent never spoke: the program ended at once, "
+				       "drops LD_PRELOAD, or "
+				       "MEMTOP_OPTIONS or --options is wrong; run it without "
+				       "memtop to compare",
+				       t->text);
+		return err_set(err, 3,
+			       "%s: nobody listens there: %s; see memtop list for the processes "
+			       "that have an agent",
 			       t->text, strerror(why));
 	}
 }
@@ -135,7 +159,8 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 	int fd = socket(to->sa_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 
 	if (fd < 0)
-		return err_set(err, 3, "%s: no socket: %s; close other programs and try again", t->text, strerror(errno));
+		return err_set(err, 3, "%s: no socket: %s; close other programs and try again",
+			       t->text, strerror(errno));
 	if (to->sa_family != AF_UNIX)
 		setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
 	if (connect(fd, to, p->len[which]) == 0 || errno == EINPROGRESS)
@@ -147,7 +172,9 @@ int conn_open(const struct target *t, const struct conn_peers *p, size_t which, 
 		return -EAGAIN;
 	}
 	if (why == EACCES || why == EPERM)
-		return err_set(err, 3, "%s: refused: %s; run memtop as the user that owns the process", t->text, strerror(why));
+		return err_set(err, 3,
+			       "%s: refused: %s; run memtop as the user that owns the process",
+			       t->text, strerror(why));
 	return explain_refused(t, why, err);
 }
 
@@ -179,13 +206,17 @@ int conn_verify(int fd, const struct target *t, struct err *err)
 	if (t->kind == TARGET_TCP)
 		return 0;
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &len))
-		return err_set(err, 3, "%s: its owner cannot be told: %s; connect by another way", t->text, strerror(errno));
+		return err_set(err, 3, "%s: its owner cannot be told: %s; connect by another way",
+			       t->text, strerror(errno));
 	if (peer.uid == geteuid() || peer.uid == 0 || (t->pid > 0 && peer.pid == t->pid))
 		return 0;
 	if (t->pid > 0 && uid_of(t->pid) == (long)peer.uid)
 		return 0;
-	return err_set(err, 3, "%s: not to be trusted: user %u (process %d) took this name, not you and not root; "
-		       "if that is the program you mean, run memtop as that user", t->text, (unsigned)peer.uid, (int)peer.pid);
+	return err_set(
+		err, 3,
+		"%s: not to be trusted: user %u (process %d) took this name, not you and not root; "
+		"if that is the program you mean, run memtop as that user",
+		t->text, (unsigned)peer.uid, (int)peer.pid);
 }
 
 int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, struct err *err)
@@ -193,14 +224,22 @@ int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, str
 	if (len && memcmp(got, MTW_MAGIC, len < MTW_MAGIC_LEN ? len : MTW_MAGIC_LEN))
 		return conn_explain_stranger(t, got, len, err);
 	if (len)
-		return err_set(err, 3, "%s: the stream ended within the greeting: %zu of %d bytes came; try again", t->text,
-			       len, MTW_GREETING_LEN);
+		return err_set(
+			err, 3,
+			"%s: the stream ended within the greeting: %zu of %d bytes came; try again",
+			t->text, len, MTW_GREETING_LEN);
 	if (t->kind == TARGET_TCP)
-		return err_set(err, 3, "%s: forwarded to nobody: the stream ended before an agent's greeting (a wrong pid, or a "
-			       "program started without the agent); start it with memtop run, then forward again: "
-			       "adb forward tcp:%d localabstract:memtop.PID, or ssh -L %d:/PATH.sock HOST", t->text, t->port,
-			       t->port);
-	return err_set(err, 3, "%s: the stream ended before an agent's greeting: it is ending, or no agent; see memtop list",
+		return err_set(
+			err, 3,
+			"%s: forwarded to nobody: the stream ended before an agent's greeting (a "
+			"wrong pid, or a "
+			"program started without the agent); start it with memtop run, then "
+			"forward again: "
+			"adb forward tcp:%d localabstract:memtop.PID, or ssh -L %d:/PATH.sock HOST",
+			t->text, t->port, t->port);
+	return err_set(err, 3,
+		       "%s: the stream ended before an agent's greeting: it is ending, or no "
+		       "agent; see memtop list",
 		       t->text);
 }
 
@@ -219,55 +258,80 @@ int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len
 	}
 	shown[n] = '\0';
 	if (len && zeros == len)
-		return err_set(err, 3, "%s: something else listens there: it sends zeros, not an agent's greeting; check the "
-			       "%s", t->text, t->kind == TARGET_TCP ? "port" : "name");
+		return err_set(err, 3,
+			       "%s: something else listens there: it sends zeros, not an agent's "
+			       "greeting; check the "
+			       "%s",
+			       t->text, t->kind == TARGET_TCP ? "port" : "name");
 	if (len >= 4 && !memcmp(got, "HTTP", 4))
-		return err_set(err, 3, "%s: something else listens there: an HTTP server (\"%s\"); check the port", t->text,
-			       shown);
-	return err_set(err, 3, "%s: something else listens there: it sent \"%s\", not an agent's greeting; check the %s",
+		return err_set(
+			err, 3,
+			"%s: something else listens there: an HTTP server (\"%s\"); check the port",
+			t->text, shown);
+	return err_set(err, 3,
+		       "%s: something else listens there: it sent \"%s\", not an agent's greeting; "
+		       "check the %s",
 		       t->text, shown, t->kind == TARGET_TCP ? "port" : "name");
 }
 
 int conn_explain_lookup(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: its name is still being looked up: no name server has answered yet; check the name and the "
-		       "network, or give its address", t->text);
+	return err_set(err, 3,
+		       "%s: its name is still being looked up: no name server has answered yet; "
+		       "check the name and the "
+		       "network, or give its address",
+		       t->text);
 }
 
 int conn_explain_silence(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: connected, but no greeting comes: something else listens there (an agent speaks first, an HTTP "
-		       "server waits), or the link is very slow; check the %s", t->text,
-		       t->kind == TARGET_TCP ? "port" : "name");
+	return err_set(err, 3,
+		       "%s: connected, but no greeting comes: something else listens there (an "
+		       "agent speaks first, an HTTP "
+		       "server waits), or the link is very slow; check the %s",
+		       t->text, t->kind == TARGET_TCP ? "port" : "name");
 }
 
 int conn_explain_version(const struct target *t, unsigned version, unsigned lowest, struct err *err)
 {
-	return err_set(err, 3, "%s: another protocol: its agent speaks version %u (lowest %u), this memtop %d (lowest %d); "
-		       "install the same memtop on both sides", t->text, version, lowest, MTW_VERSION, MTW_VERSION_MIN);
+	return err_set(err, 3,
+		       "%s: another protocol: its agent speaks version %u (lowest %u), this memtop "
+		       "%d (lowest %d); "
+		       "install the same memtop on both sides",
+		       t->text, version, lowest, MTW_VERSION, MTW_VERSION_MIN);
 }
 
-int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len, struct err *err)
+int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len,
+		       struct err *err)
 {
 	const char *advice = memchr(text, ';', len); /* ours is for this side of the link */
 	int n = advice && advice - text < 300 ? (int)(advice - text) : len > 300 ? 300 : (int)len;
 
 	switch (code) {
 	case MTW_E_VERSION:
-		return err_set(err, 3, "%s: another protocol: %.*s; install the same memtop on both sides", t->text, n, text);
+		return err_set(err, 3,
+			       "%s: another protocol: %.*s; install the same memtop on both sides",
+			       t->text, n, text);
 	case MTW_E_ACCESS:
-		return err_set(err, 3, t->kind == TARGET_TCP
-					       ? "%s: refused by the agent: %.*s; forward the port as the user that owns the process, or set "
-						 "MEMTOP_TOKEN where it asks for a token"
-					       : "%s: refused by the agent: %.*s; run memtop as the user that owns the process",
+		return err_set(err, 3,
+			       t->kind == TARGET_TCP
+				       ? "%s: refused by the agent: %.*s; forward the port as the "
+					 "user that owns the process, or set "
+					 "MEMTOP_TOKEN where it asks for a token"
+				       : "%s: refused by the agent: %.*s; run memtop as the user "
+					 "that owns the process",
 			       t->text, n, text);
 	case MTW_E_BUSY:
-		return err_set(err, 3, "%s: refused by the agent: %.*s; close another viewer", t->text, n, text);
+		return err_set(err, 3, "%s: refused by the agent: %.*s; close another viewer",
+			       t->text, n, text);
 	case MTW_E_DETACH:
-		return err_set(err, 3, "%s: the agent stays: %.*s; end the program to be rid of it", t->text, n, text);
+		return err_set(err, 3, "%s: the agent stays: %.*s; end the program to be rid of it",
+			       t->text, n, text);
 	case MTW_E_GONE:
-		return err_set(err, 3, "%s: the program is ending: %.*s; start it again", t->text, n, text);
+		return err_set(err, 3, "%s: the program is ending: %.*s; start it again", t->text,
+			       n, text);
 	default:
-		return err_set(err, 3, "%s: the agent closed the link: %.*s; try again", t->text, n, text);
+		return err_set(err, 3, "%s: the agent closed the link: %.*s; try again", t->text, n,
+			       text);
 	}
 }

@@ -20,10 +20,12 @@ struct conn_peers {
 /* 0; 1: a host's name, to be looked up first (base/resolver.h); -1 and *err. Never blocks. */
 int conn_resolve(const struct target *t, struct conn_peers *peers, struct err *err);
 /* What a lookup found. 0, or -1 and *err. */
-int conn_take_found(const struct target *t, struct conn_peers *peers, int rc, const struct addrinfo *found, struct err *err);
-/* A non-blocking socket that connects to one of the peers, in turn; -1 and *err when it failed already, -EAGAIN and *err
- * when a Unix socket's queue is full: another try may find room. */
-int conn_open(const struct target *t, const struct conn_peers *peers, size_t which, struct err *err);
+int conn_take_found(const struct target *t, struct conn_peers *peers, int rc,
+		    const struct addrinfo *found, struct err *err);
+/* A non-blocking socket that connects to one of the peers, in turn; -1 and *err when it failed
+ * already, -EAGAIN and *err when a Unix socket's queue is full: another try may find room. */
+int conn_open(const struct target *t, const struct conn_peers *peers, size_t which,
+	      struct err *err);
 /* Once writable. 0 when connected to whom it should; -1 and *err: refused, squatted, ... */
 int conn_verify(int fd, const struct target *t, struct err *err);
 
@@ -32,7 +34,9 @@ int conn_explain_eof(const struct target *t, const uint8_t *got, size_t len, str
 int conn_explain_stranger(const struct target *t, const uint8_t *got, size_t len, struct err *err);
 int conn_explain_lookup(const struct target *t, struct err *err);
 int conn_explain_silence(const struct target *t, struct err *err);
-int conn_explain_version(const struct target *t, unsigned version, unsigned lowest, struct err *err);
-int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len, struct err *err);
+int conn_explain_version(const struct target *t, unsigned version, unsigned lowest,
+			 struct err *err);
+int conn_explain_error(const struct target *t, uint64_t code, const char *text, size_t len,
+		       struct err *err);
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * prove.c - checks that the other end of a TCP connection knows the token, and proves that memtop does.
+ * prove.c - checks that the other end of a TCP connection knows the token, and proves that memtop
+ * does.
  *
- * Any process may bind a port, so an answer on it proves nothing. The token is never sent. Until the other end has
- * proved that it knows the token, memtop shows none of its words and sends it only a greeting, a nonce, and a proof
- * that holds for these two nonces alone.
+ * Any process may bind a port, so an answer on it proves nothing. The token is never sent. Until
+ * the other end has proved that it knows the token, memtop shows none of its words and sends it
+ * only a greeting, a nonce, and a proof that holds for these two nonces alone.
  *
- * A user who sets MEMTOP_TOKEN expects an agent that has it, so an answer without proof is refused: an older agent,
- * which asks for the token itself, looks like an impostor that does.
+ * A user who sets MEMTOP_TOKEN expects an agent that has it, so an answer without proof is refused:
+ * an older agent, which asks for the token itself, looks like an impostor that does.
  */
 #include "link/prove.h"
 
@@ -30,38 +31,52 @@ static int draw(uint8_t *to, size_t len)
 
 int conn_explain_unproved(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port; see who "
-		       "listens there (ss -ltp), and check MEMTOP_TOKEN", t->text);
+	return err_set(err, 3,
+		       "%s: the other end does not prove that it knows the token: another process "
+		       "may hold the port; see who "
+		       "listens there (ss -ltp), and check MEMTOP_TOKEN",
+		       t->text);
 }
 
 int conn_explain_unproved_eof(const struct target *t, struct err *err)
 {
-	return err_set(err, 3, "%s: the other end closed the stream before it proved that it knows the token: too many others "
-		       "connect to that port now, or another process holds it; try again", t->text);
+	return err_set(err, 3,
+		       "%s: the other end closed the stream before it proved that it knows the "
+		       "token: too many others "
+		       "connect to that port now, or another process holds it; try again",
+		       t->text);
 }
 
 int conn_prove_begin(struct conn_prove *p, const struct target *t, const char *token,
-		     const uint8_t theirs[MTW_GREETING_LEN], const uint8_t ours[MTW_GREETING_LEN], struct err *err)
+		     const uint8_t theirs[MTW_GREETING_LEN], const uint8_t ours[MTW_GREETING_LEN],
+		     struct err *err)
 {
 	unsigned lowest = theirs[10] | (unsigned)theirs[11] << 8;
 
 	if (lowest < MTW_VERSION_PROOF) {
 		if (t->kind != TARGET_TCP || t->forwarded || !*token)
 			return 0;
-		return err_set(err, 3, "%s: the other end does not prove that it knows the token: another process may hold the port, or an "
-			       "agent of an older release asks for the token itself; use one release on both sides, or unset "
-			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket", t->text);
+		return err_set(err, 3,
+			       "%s: the other end does not prove that it knows the token: another "
+			       "process may hold the port, or an "
+			       "agent of an older release asks for the token itself; use one "
+			       "release on both sides, or unset "
+			       "MEMTOP_TOKEN where the port is forwarded to a Unix socket",
+			       t->text);
 	}
 	if (!*token)
-		return err_set(err, 3, "%s: its agent asks for a token; set MEMTOP_TOKEN to the token it was started with", t->text);
+		return err_set(err, 3,
+			       "%s: its agent asks for a token; set MEMTOP_TOKEN to the token it "
+			       "was started with",
+			       t->text);
 	*p = (struct conn_prove){ .answered = false };
 	memcpy(p->exchange.agent_greeting, theirs, MTW_GREETING_LEN);
 	memcpy(p->exchange.client_greeting, ours, MTW_GREETING_LEN);
 	return 1;
 }
 
-static int take_challenge(struct conn_prove *p, const struct target *t, const char *token, struct mtw_in *in,
-			  struct mtw_out *answer, struct err *err)
+static int take_challenge(struct conn_prove *p, const struct target *t, const char *token,
+			  struct mtw_in *in, struct mtw_out *answer, struct err *err)
 {
 	uint8_t proof[MTW_PROOF_LEN];
 	size_t len;
@@ -71,7 +86,9 @@ static int take_challenge(struct conn_prove *p, const struct target *t, const ch
 		return conn_explain_unproved(t, err);
 	memcpy(p->exchange.agent_nonce, nonce, MTW_NONCE_LEN);
 	if (draw(p->exchange.client_nonce, MTW_NONCE_LEN))
-		return err_set(err, 3, "%s: the system gives no random numbers: %s; check /dev/urandom", t->text, strerror(errno));
+		return err_set(err, 3,
+			       "%s: the system gives no random numbers: %s; check /dev/urandom",
+			       t->text, strerror(errno));
 	mtw_proof(token, MTW_LABEL_CLIENT, &p->exchange, proof);
 	mtw_put_bytes(answer, p->exchange.client_nonce, MTW_NONCE_LEN);
 	mtw_put_bytes(answer, proof, MTW_PROOF_LEN);
@@ -84,13 +101,18 @@ static int take_refusal(const struct target *t, struct mtw_in *in, struct err *e
 {
 	switch (mtw_get(in)) {
 	case MTW_E_ACCESS:
-		return err_set(err, 3, "%s: refused: the token is wrong, or another process holds the port; set MEMTOP_TOKEN to the "
-			       "token the agent was started with", t->text);
+		return err_set(err, 3,
+			       "%s: refused: the token is wrong, or another process holds the "
+			       "port; set MEMTOP_TOKEN to the "
+			       "token the agent was started with",
+			       t->text);
 	case MTW_E_VERSION:
-		return err_set(err, 3, "%s: refused: another protocol, or another process holds the port; install the same memtop on "
-			       "both sides", t->text);
-	default:
-		return conn_explain_unproved(t, err);
+		return err_set(err, 3,
+			       "%s: refused: another protocol, or another process holds the port; "
+			       "install the same memtop on "
+			       "both sides",
+			       t->text);
+	default: return conn_explain_unproved(t, err);
 	}
 }
 

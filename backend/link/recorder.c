@@ -86,13 +86,15 @@ void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, s
 		session_frame(writer_of(k), k->stream, time_ns, type, payload, len, &k->failed);
 }
 
-void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		    size_t len)
 {
 	if (recorder_open(k))
 		session_frame(writer_of(k), SESSION_TABLE, time_ns, type, payload, len, &k->failed);
 }
 
-void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind,
+		     const struct symbol *sym)
 {
 	static uint8_t payload[MTW_FRAME_MAX]; /* main thread only */
 	struct mtw_out o = { payload, payload + sizeof payload, false };
@@ -116,7 +118,8 @@ void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8
 		mtw_put(&o, sym->frames[i - 1].inlined);
 	}
 	if (!o.full)
-		recorder_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload, (size_t)(o.at - payload));
+		recorder_frame(k, generated ? MTW_S_GENERATED : MTW_S_SYMBOL, payload,
+			       (size_t)(o.at - payload));
 }
 
 void recorder_exit(struct recorder *k, uint32_t state, int status)
@@ -187,22 +190,27 @@ static int copy_bytes(const char *from, const char *to, struct err *err)
 	int rc = 0;
 
 	if (!in || !out) {
-		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from, in ? "written" : "read",
-			     strerror(errno));
+		rc = err_set(err, 125, "%s: cannot be %s: %s; choose another place", in ? to : from,
+			     in ? "written" : "read", strerror(errno));
 	} else {
 		while (rc == 0 && (n = fread(buf, 1, sizeof buf, in)) > 0)
 			if (fwrite(buf, 1, n, out) != n)
-				rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+				rc = err_set(
+					err, 125,
+					"%s: cannot be written whole: %s; choose another place", to,
+					strerror(errno));
 	}
 	if (out && fclose(out) && rc == 0)
-		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to, strerror(errno));
+		rc = err_set(err, 125, "%s: cannot be written whole: %s; choose another place", to,
+			     strerror(errno));
 	if (in)
 		fclose(in);
 	return rc;
 }
 
 /* All frames of all streams anew, and the rules. 1: not all could be read. */
-static int add_rules(struct session_reader *r, const char *to, const struct expected *e, uint32_t stream, struct err *err)
+static int add_rules(struct session_reader *r, const char *to, const struct expected *e,
+		     uint32_t stream, struct err *err)
 {
 	struct recorder k = { .stream = stream };
 	const uint8_t *payload;
@@ -214,7 +222,8 @@ static int add_rules(struct session_reader *r, const char *to, const struct expe
 	if (!k.writer)
 		return -1;
 	while ((more = session_next(r, &time_ns, &type, &payload, &len, NULL)) > 0) {
-		if (session_frame(k.writer, session_stream(r), time_ns, type, payload, len, &k.failed))
+		if (session_frame(k.writer, session_stream(r), time_ns, type, payload, len,
+				  &k.failed))
 			break;
 		if (session_stream(r) == stream)
 			end_ns = time_ns;
@@ -225,7 +234,8 @@ static int add_rules(struct session_reader *r, const char *to, const struct expe
 	return recorder_end(&k, err) ? -1 : more < 0;
 }
 
-int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err)
+int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream,
+		       struct err *err)
 {
 	if (!e)
 		return copy_bytes(from, to, err);
@@ -239,7 +249,8 @@ int recorder_copy_file(const char *from, const char *to, const struct expected *
 	unlink(to);
 	if (copy_bytes(from, to, err))
 		return -1;
-	err_set(err, 125, "without the marks of x: it was cut, or is damaged; w NAME.supp keeps them");
+	err_set(err, 125,
+		"without the marks of x: it was cut, or is damaged; w NAME.supp keeps them");
 	return 1;
 }
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * recorder.h - the session of a live watch as it is written: into the spool, or to record's file. Main
- * thread only.
+ * recorder.h - the session of a live watch as it is written: into the spool, or to record's file.
+ * Main thread only.
  *
- * Nothing is open at first; recorder_frame() and its like do nothing then. The first failure is kept
- * in `failed` and ends the writing: a full disk must not end the watching.
+ * Nothing is open at first; recorder_frame() and its like do nothing then. The first failure is
+ * kept in `failed` and ends the writing: a full disk must not end the watching.
  *
- * Of a process tree, the first program's keep has the file, and those of the others write streams of their own into it:
- * recorder_join(). Whoever joined goes before the one that it joined.
+ * Of a process tree, the first program's keep has the file, and those of the others write streams
+ * of their own into it: recorder_join(). Whoever joined goes before the one that it joined.
  */
 #ifndef KEEP_H
 #define KEEP_H
@@ -17,37 +17,44 @@
 #include "symbols/symbols.h"
 
 struct recorder {
-	struct session_writer *writer;   /* NULL = nothing is kept */
-	char *path;                      /* of it, owned; stays after recorder_end() */
-	struct err failed;               /* text not empty: something was not written */
-	uint64_t base_ns, base_at;       /* file time at our clock's base_at; 0 = no HELLO yet */
-	struct recorder *of;                 /* borrowed: whose file it is; NULL = its own */
-	uint32_t stream;                 /* in that */
+	struct session_writer *writer; /* NULL = nothing is kept */
+	char *path;                    /* of it, owned; stays after recorder_end() */
+	struct err failed;             /* text not empty: something was not written */
+	uint64_t base_ns, base_at;     /* file time at our clock's base_at; 0 = no HELLO yet */
+	struct recorder *of;           /* borrowed: whose file it is; NULL = its own */
+	uint32_t stream;               /* in that */
 };
 
 void recorder_join(struct recorder *k, struct recorder *of, uint32_t stream, const char *target);
-const char *recorder_path(const struct recorder *k);     /* of the file that it writes into; NULL = there is none */
+const char *recorder_path(
+	const struct recorder *k); /* of the file that it writes into; NULL = there is none */
 /* Lines of the tree's table. */
-void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len);
+void recorder_table(struct recorder *k, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		    size_t len);
 
 int recorder_record(struct recorder *k, const char *path, const char *target, struct err *err);
-void recorder_spool(struct recorder *k, const char *program, unsigned pid, const char *target); /* tells by k->failed */
-bool recorder_open(const struct recorder *k);            /* frames go into a file */
-void recorder_clock(struct recorder *k, uint64_t agent_ns); /* the agent's clock, at its first HELLO */
+void recorder_spool(struct recorder *k, const char *program, unsigned pid,
+		    const char *target);      /* tells by k->failed */
+bool recorder_open(const struct recorder *k); /* frames go into a file */
+void recorder_clock(struct recorder *k,
+		    uint64_t agent_ns); /* the agent's clock, at its first HELLO */
 void recorder_frame(struct recorder *k, uint64_t type, const uint8_t *payload, size_t len);
-void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym);
+void recorder_symbol(struct recorder *k, uint32_t module, uint64_t offset, uint8_t kind,
+		     const struct symbol *sym);
 void recorder_exit(struct recorder *k, uint32_t state, int status);
-void recorder_note(struct recorder *k, const char *text); /* a warning for reports */
+void recorder_note(struct recorder *k, const char *text);          /* a warning for reports */
 void recorder_rule(struct recorder *k, const char *rule, bool on); /* of expected call sites */
 void recorder_rules(struct recorder *k, const struct expected *e); /* all that are there */
 void recorder_flush(struct recorder *k);
-/* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a forked child
- * only right after a recorder_flush() of its parent: the file behind is one. */
+/* To path: 0; -1 and *err; 1 when it is there but ends before the session does, *err says why. In a
+ * forked child only right after a recorder_flush() of its parent: the file behind is one. */
 int recorder_copy(struct recorder *k, const char *path, struct err *err);
-/* A session that somebody else kept; with these rules at the end of the stream, NULL: as it is. As recorder_copy(): 1 and *err when it is
- * there without the rules, for it is cut or damaged. */
-int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream, struct err *err);
-int recorder_end(struct recorder *k, struct err *err);   /* -1 and *err when anything was not written, now or before */
+/* A session that somebody else kept; with these rules at the end of the stream, NULL: as it is. As
+ * recorder_copy(): 1 and *err when it is there without the rules, for it is cut or damaged. */
+int recorder_copy_file(const char *from, const char *to, const struct expected *e, uint32_t stream,
+		       struct err *err);
+int recorder_end(struct recorder *k,
+		 struct err *err); /* -1 and *err when anything was not written, now or before */
 void recorder_release(struct recorder *k);
 
 #endif

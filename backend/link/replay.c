@@ -2,9 +2,10 @@
  *
  * replay.c - plays a session file into a model, as far as an instant.
  *
- * Only the frames of the program that is watched now are played: what another one did before an exec
- * has call paths of its own. An instant is a count of ticks (model_instants()): playing ends right behind that
- * tick, so that nothing shown, resident memory and threads among it, is of what came after.
+ * Only the frames of the program that is watched now are played: what another one did before an
+ * exec has call paths of its own. An instant is a count of ticks (model_instants()): playing ends
+ * right behind that tick, so that nothing shown, resident memory and threads among it, is of what
+ * came after.
  */
 #include "link/replay.h"
 
@@ -21,19 +22,21 @@
 
 struct replay {
 	struct loop *loop;
-	struct model *shown, *now;   /* the same, or `now` is ours */
-	struct model *making;        /* ours: what is not whole yet; NULL = later instants go into `shown` */
+	struct model *shown, *now; /* the same, or `now` is ours */
+	struct model
+		*making; /* ours: what is not whole yet; NULL = later instants go into `shown` */
 	struct session_reader *file; /* NULL = nothing was played */
 	struct loop_source *slice;   /* NULL = nothing is under way */
 	void (*moved)(void *arg);
 	void *arg;
 	struct instant to;
-	bool ours;                   /* the frames are of the program that is watched */
+	bool ours; /* the frames are of the program that is watched */
 	bool seeded;
 	struct err problem;
 };
 
-struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(void *arg), void *arg)
+struct replay *replay_new(struct loop *loop, struct model *shown, void (*moved)(void *arg),
+			  void *arg)
 {
 	struct replay *p = xcalloc(1, sizeof *p);
 
@@ -217,13 +220,15 @@ static void on_slice(void *arg)
 		loop_timer_set(p->slice, 0);
 }
 
-int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns, struct err *err)
+int replay_go(struct replay *p, const char *path, uint32_t stream, uint64_t time_ns,
+	      struct err *err)
 {
 	const struct instant *list;
 	size_t n = model_instants(p->now, &list), at = model_instant_at(p->now, time_ns);
 
 	if (!n)
-		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+		return err_set(err, 3,
+			       "the first state is not whole yet; then there is a way back");
 	struct instant to = list[at == SIZE_MAX ? 0 : at];
 	if (!p->file || !(p->making || replay_away(p)) || model_ticks_read(playing(p)) > to.ticks) {
 		drop_file(p);

@@ -5,8 +5,8 @@
  *   conn or file --frame--> intake (model, symbols)
  *                     \--> keep (spool or record), with each symbol as it is found
  *
- * A broken link never takes anything off the screen: the last whole state stays, STALE since its last
- * byte, until the link that replaces it has brought a whole one.
+ * A broken link never takes anything off the screen: the last whole state stays, STALE since its
+ * last byte, until the link that replaces it has brought a whole one.
  */
 #include "link/watch.h"
 
@@ -28,47 +28,50 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#define STALE_NS 2000000000ull     /* a link is silent after so long; ticks come ten times a second */
-#define PATIENCE_NS 400000000ull   /* a program that just starts is not a problem yet */
-#define EXEC_NS 10000000000ull     /* a new program's agent answers within this, or has none */
+#define STALE_NS 2000000000ull   /* a link is silent after so long; ticks come ten times a second */
+#define PATIENCE_NS 400000000ull /* a program that just starts is not a problem yet */
+#define EXEC_NS 10000000000ull   /* a new program's agent answers within this, or has none */
 #define AFTERLIFE_NS 2000000000ull /* an agent outlives its program by less than this */
 #define KEEP_MS 1000
-#define LAST_LOOK_MS 2000u         /* a recording that ends before its program waits so long for the answers */
+#define LAST_LOOK_MS                                                                               \
+	2000u /* a recording that ends before its program waits so long for the answers */
 #define WORK_NS 8000000u
-#define NAMES_MS 20                /* answers of the symbolizer come in crowds */
+#define NAMES_MS 20 /* answers of the symbolizer come in crowds */
 
 struct watch {
-	struct loop *loop;               /* borrowed */
+	struct loop *loop; /* borrowed */
 	struct target target;
 	struct watch_options options;
-	struct ingest in;                /* model and symbols; model: what is now */
-	struct model *shown;             /* what watch_model() says: in.model, or it holds an instant of the past */
+	struct ingest in; /* model and symbols; model: what is now */
+	struct model
+		*shown; /* what watch_model() says: in.model, or it holds an instant of the past */
 	struct replay *past;
-	struct conn *conn;               /* NULL: a file */
-	struct loop_source *timer;       /* each second */
-	struct loop_source *names_soon;  /* answers came: told together; NULL = none since */
-	struct loop_source *work;        /* a large tick is being taken in; NULL = none */
+	struct conn *conn;              /* NULL: a file */
+	struct loop_source *timer;      /* each second */
+	struct loop_source *names_soon; /* answers came: told together; NULL = none since */
+	struct loop_source *work;       /* a large tick is being taken in; NULL = none */
 	void (*on_change)(void *arg, unsigned bits);
 	void *on_change_arg;
-	unsigned bits;                   /* to be told after this slice */
-	char *problem, *notice;          /* NULL = none */
-	char *noted;                     /* watch_note(), for a spool that is made later; NULL = none */
-	char *instant;                   /* warning: what is shown is not the end; NULL = it is */
+	unsigned bits;          /* to be told after this slice */
+	char *problem, *notice; /* NULL = none */
+	char *noted;            /* watch_note(), for a spool that is made later; NULL = none */
+	char *instant;          /* warning: what is shown is not the end; NULL = it is */
 	char **warnings;
 	size_t warning_count, warning_room;
-	const char **warning_list;       /* what watch_warnings() returned last */
+	const char **warning_list; /* what watch_warnings() returned last */
 
-	struct recorder keep;                /* spool or record */
-	uint64_t rules_read;             /* expected_version() of what the file has */
+	struct recorder keep; /* spool or record */
+	uint64_t rules_read;  /* expected_version() of what the file has */
 	bool told_not_kept;
 
 	uint64_t opened_ns;
-	bool greeted;                    /* HELLO came over this link */
+	bool greeted; /* HELLO came over this link */
 	bool told_final;
-	uint64_t stale_since;            /* last byte of the link that brought what is shown; 0 = this link did */
-	uint64_t final_ns;               /* now_ns() of the final tick, 0 = none yet */
-	uint32_t names_asked;            /* those of locations below were asked for, in the model of ... */
-	uint64_t resets_seen;            /* ... model_resets() */
+	uint64_t stale_since; /* last byte of the link that brought what is shown; 0 = this link did
+			       */
+	uint64_t final_ns;    /* now_ns() of the final tick, 0 = none yet */
+	uint32_t names_asked; /* those of locations below were asked for, in the model of ... */
+	uint64_t resets_seen; /* ... model_resets() */
 	uint64_t child_ns;
 	struct looks looks;
 };
@@ -128,7 +131,8 @@ static void on_symbol(struct watch *w)
 		w->names_soon = loop_timer(w->loop, NAMES_MS, false, on_names, w);
 }
 
-static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+			   const struct symbol *sym)
 {
 	struct watch *w = arg;
 
@@ -137,7 +141,8 @@ static void on_live_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t 
 	check_kept(w);
 }
 
-/* A session that is kept has the names of all its code, asked for or not: it opens without the binaries. */
+/* A session that is kept has the names of all its code, asked for or not: it opens without the
+ * binaries. */
 static void ask_for_names(struct watch *w)
 {
 	uint32_t n = model_location_count(w->in.model);
@@ -152,14 +157,14 @@ static void ask_for_names(struct watch *w)
 		symbols_of_location(w->in.symbols, w->names_asked);
 }
 
-
 /* --- the link */
 
 static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len, struct err *err)
 {
 	struct watch *w = arg;
 
-	if (type >= MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
+	if (type >=
+	    MTW_CLIENT) /* an agent sends no such frames; later versions' are none of ours */
 		return 0;
 	uint64_t ticks = model_ticks(w->in.model);
 	if (ingest_frame(&w->in, type, payload, len, err))
@@ -172,9 +177,12 @@ static int on_frame(void *arg, uint64_t type, const uint8_t *payload, size_t len
 		w->final_ns = 0;
 		looks_begin(&w->looks);
 		recorder_clock(&w->keep, w->in.hello_ns);
-		symbols_local(w->in.symbols, &(struct symbol_process){
-			(unsigned)w->target.pid, conn_peer(w->conn), w->target.unheard });
-		set_text(&w->problem, w->options.record_path && *w->keep.failed.text ? w->keep.failed.text : NULL);
+		symbols_local(w->in.symbols,
+			      &(struct symbol_process){ (unsigned)w->target.pid, conn_peer(w->conn),
+							w->target.unheard });
+		set_text(&w->problem, w->options.record_path && *w->keep.failed.text
+					      ? w->keep.failed.text
+					      : NULL);
 		w->bits |= WATCH_LINK;
 		const struct program *p = model_program(w->in.model);
 		bool kept = recorder_open(&w->keep);
@@ -322,8 +330,10 @@ static void on_instant(void *arg)
 
 	w->in.model = replay_now(w->past);
 	if (replay_away(w->past))
-		said = xasprintf("This is the program as it was %.1f s after its start; it went on until %.1f s.",
-				 (double)model_time(w->shown) / 1e9, (double)model_time(w->in.model) / 1e9);
+		said = xasprintf("This is the program as it was %.1f s after its start; it went on "
+				 "until %.1f s.",
+				 (double)model_time(w->shown) / 1e9,
+				 (double)model_time(w->in.model) / 1e9);
 	set_text(&w->instant, said);
 	free(said);
 	symbols_look_at(w->in.symbols, w->in.model);
@@ -350,7 +360,8 @@ static void note_cut(struct watch *w, const char *text)
 	if (w->in.growing)
 		return;
 	set_text(&w->problem, text);
-	if (!model_final(w->in.model) && !w->in.child_ended && model_state(w->in.model, &status, &known) == MTW_RUNNING)
+	if (!model_final(w->in.model) && !w->in.child_ended &&
+	    model_state(w->in.model, &status, &known) == MTW_RUNNING)
 		model_set_state(w->in.model, MTW_CUT, 0, false);
 }
 
@@ -383,25 +394,29 @@ static int connect_target(struct watch *w, struct err *err)
 
 	if (w->target.kind == TARGET_PID && dormant_check(&w->target, NULL, err))
 		return -1;
-	if (w->options.record_path && recorder_record(&w->keep, w->options.record_path, w->target.text, err))
+	if (w->options.record_path &&
+	    recorder_record(&w->keep, w->options.record_path, w->target.text, err))
 		return -1;
 	if (w->options.share)
 		recorder_join(&w->keep, &w->options.share->keep, w->options.stream, w->target.text);
 	check_kept(w);
 	symbols_on_answer(w->in.symbols, on_live_symbol, w);
 	who_am_i(who, sizeof who);
-	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who, w->options.tick_ns, &events);
+	w->conn = conn_new(w->loop, &w->target, w->options.who ? w->options.who : who,
+			   w->options.tick_ns, &events);
 	w->timer = loop_timer(w->loop, KEEP_MS, true, on_second, w);
 	return 0;
 }
 
-static void on_file_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+static void on_file_symbol(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+			   const struct symbol *sym)
 {
 	(void)module, (void)offset, (void)kind, (void)sym;
 	on_symbol(arg);
 }
 
-struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o, struct err *err)
+struct watch *watch_open(struct loop *loop, const struct target *t, const struct watch_options *o,
+			 struct err *err)
 {
 	struct watch *w = xcalloc(1, sizeof *w);
 
@@ -490,10 +505,12 @@ int watch_travel(struct watch *w, uint64_t time_ns, struct err *err)
 	const char *path = w->conn ? recorder_path(&w->keep) : w->target.name;
 
 	if (!path)
-		return err_set(err, 3, "no session is kept of this program, so there is no way back%s%s",
+		return err_set(err, 3,
+			       "no session is kept of this program, so there is no way back%s%s",
 			       *w->keep.failed.text ? ": " : "", w->keep.failed.text);
 	if (!model_complete(w->in.model))
-		return err_set(err, 3, "the first state is not whole yet; then there is a way back");
+		return err_set(err, 3,
+			       "the first state is not whole yet; then there is a way back");
 	recorder_flush(&w->keep);
 	return replay_go(w->past, path, w->conn ? w->keep.stream : w->target.stream, time_ns, err);
 }
@@ -553,7 +570,8 @@ uint64_t watch_silent_ns(const struct watch *w)
 
 uint64_t watch_stale_ns(const struct watch *w)
 {
-	return w->stale_since && !model_final(w->in.model) ? now_ns() - w->stale_since : watch_silent_ns(w);
+	return w->stale_since && !model_final(w->in.model) ? now_ns() - w->stale_since
+							   : watch_silent_ns(w);
 }
 
 const char *watch_problem(const struct watch *w)
@@ -596,7 +614,8 @@ size_t watch_warnings(const struct watch *w, const char *const **sentences)
 	const char *const *symbols = NULL;
 	size_t n = symbols_warnings(w->in.symbols, &symbols);
 
-	mine->warning_list = xrealloc(mine->warning_list, (w->warning_count + n + 2) * sizeof *mine->warning_list);
+	mine->warning_list = xrealloc(mine->warning_list,
+				      (w->warning_count + n + 2) * sizeof *mine->warning_list);
 	for (size_t i = 0; i < w->warning_count; i++)
 		mine->warning_list[i] = w->warnings[i];
 	for (size_t i = 0; i < n; i++)
@@ -662,16 +681,19 @@ void watch_look(struct watch *w, unsigned timeout_ms)
 
 const char *watch_missing(const struct watch *w, enum mtw_kind kind)
 {
-	return looks_missing(w->shown, kind, replay_away(w->past), watch_live(w) && !model_final(w->in.model));
+	return looks_missing(w->shown, kind, replay_away(w->past),
+			     watch_live(w) && !model_final(w->in.model));
 }
 
 /* --- saving and ending */
 
 int watch_save(struct watch *w, const char *path, struct err *err)
 {
-	const struct expected *more = expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
+	const struct expected *more =
+		expected_version(w->in.expected) != w->rules_read ? w->in.expected : NULL;
 
-	return w->conn ? recorder_copy(&w->keep, path, err) : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
+	return w->conn ? recorder_copy(&w->keep, path, err)
+		       : recorder_copy_file(w->target.name, path, more, w->target.stream, err);
 }
 
 void watch_save_begin(struct watch *w)
@@ -695,7 +717,8 @@ bool watch_may_keep(const struct watch *w)
 	return w->options.spool && w->conn && !*w->keep.failed.text && !model_final(w->in.model);
 }
 
-void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len)
+void watch_keep_table(struct watch *w, uint64_t time_ns, uint64_t type, const uint8_t *payload,
+		      size_t len)
 {
 	recorder_table(&w->keep, time_ns, type, payload, len);
 	check_kept(w);
@@ -728,15 +751,19 @@ int watch_wait_complete(struct watch *w, unsigned timeout_ms, struct err *err)
 		return 0;
 	while (!model_complete(w->in.model) && !model_final(w->in.model)) {
 		/* a slow link is no reason to give up while the state still grows */
-		uint64_t got = model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
+		uint64_t got =
+			model_node_count(w->in.model) + (uint64_t)model_slot_count(w->in.model);
 		if (got != seen)
 			end = now_ns() + timeout_ms * 1000000ull;
 		seen = got;
 		if (!w->options.wait && !w->greeted && conn_tried(w->conn) && w->problem)
 			return err_set(err, 3, "%s", w->problem);
 		if ((now = now_ns()) >= end)
-			return err_set(err, 3, "%s: nothing new for %u s, and the first state is not whole (%d %% of it): %s", w->target.text,
-				       timeout_ms / 1000, watch_loading(w), w->problem ? w->problem : "try again");
+			return err_set(err, 3,
+				       "%s: nothing new for %u s, and the first state is not whole "
+				       "(%d %% of it): %s",
+				       w->target.text, timeout_ms / 1000, watch_loading(w),
+				       w->problem ? w->problem : "try again");
 		loop_once(w->loop, (int)((end - now) / 1000000) + 1);
 	}
 	return 0;
@@ -753,7 +780,8 @@ void watch_child_ended(struct watch *w, int wait_status)
 	int status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 
 	w->child_ns = now_ns();
-	if (ingest_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state, status))
+	if (ingest_child_ended(&w->in, w->target.pid > 0 ? (uint64_t)w->target.pid : 0, state,
+			       status))
 		recorder_exit(&w->keep, state, status);
 	check_kept(w);
 	tell(w, WATCH_LINK);

@@ -61,7 +61,8 @@ int cohorts_apply(struct model *m, const struct event *e, struct err *err)
 	if (!m->cohorts_begun || m->cohorts_request != e->u.cohorts.request)
 		return 0; /* the rest of one whose begin was given up */
 	if (c->count + e->u.cohorts.count > COHORTS_MAX)
-		return err_set(err, 3, "stream: a scan has more than %u cohorts; connect again", COHORTS_MAX);
+		return err_set(err, 3, "stream: a scan has more than %u cohorts; connect again",
+			       COHORTS_MAX);
 	GROW(c->list, m->cohorts_room, c->count + e->u.cohorts.count);
 	if (e->u.cohorts.count)
 		memcpy(c->list + c->count, e->u.cohorts.list, e->u.cohorts.count * sizeof *c->list);

@@ -2,16 +2,17 @@
  *
  * instants.c - at which instants the session is known whole, and of when each answer to a scan is.
  *
- * An instant is its tick: two may say the same time (the answer to a scan is followed by a tick of its own, with the
- * counters of before). The first is the instant, for the answer is younger than what the counters say; the last of the
- * session is the exception, which has all. So a place in the session is the count of ticks up to it, which is the
- * same for whoever reads the same frames.
+ * An instant is its tick: two may say the same time (the answer to a scan is followed by a tick of
+ * its own, with the counters of before). The first is the instant, for the answer is younger than
+ * what the counters say; the last of the session is the exception, which has all. So a place in the
+ * session is the count of ticks up to it, which is the same for whoever reads the same frames.
  */
 #include "model/internal.h"
 
 #include <stdlib.h>
 
-#define INSTANTS_MAX (1u << 16) /* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
+#define INSTANTS_MAX                                                                               \
+	(1u << 16) /* then every second one goes: 1 MiB, an hour and 49 minutes of ticks */
 
 void instants_clear(struct model *m)
 {
@@ -55,7 +56,8 @@ size_t model_instants(const struct model *m, const struct instant **list)
 
 size_t model_instant_at(const struct model *m, uint64_t time_ns)
 {
-	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) - 1; /* 0 - 1 = SIZE_MAX */
+	return count_up_to(m->instants, m->instant_count, sizeof *m->instants, time_ns) -
+	       1; /* 0 - 1 = SIZE_MAX */
 }
 
 uint64_t model_ticks_read(const struct model *m)

@@ -22,23 +22,32 @@
 #define OBSERVERS_MAX 8u
 #define LOOK_EVERY 128u /* at the clock */
 
-struct staged { uint32_t slot; struct tally now; }; /* slot: dense */
+struct staged {
+	uint32_t slot;
+	struct tally now;
+}; /* slot: dense */
 
 /* What a sum and all above it get in this tick. */
 struct delta {
 	struct tally incl;
 	struct rate rate;
 	uint32_t sampled;
-	uint32_t sum, up;     /* numbers; up: NO_ID = none */
+	uint32_t sum, up; /* numbers; up: NO_ID = none */
 };
-struct level { uint32_t *deltas; size_t count, room; }; /* of one depth: indices */
+struct level {
+	uint32_t *deltas;
+	size_t count, room;
+}; /* of one depth: indices */
 
 /* What one tick added to the rates; taken back when it is older than a second. */
 #define RATE_ENTRIES 1000u
 struct rate_block {
 	struct rate_block *next;
 	uint32_t count;
-	struct rate_entry { uint64_t bytes; uint32_t blocks, slot; } entries[RATE_ENTRIES];
+	struct rate_entry {
+		uint64_t bytes;
+		uint32_t blocks, slot;
+	} entries[RATE_ENTRIES];
 };
 struct rate_batch {
 	uint64_t expire_ns;
@@ -47,9 +56,9 @@ struct rate_batch {
 };
 
 /*
- * A tick that is being taken in, perhaps in slices. Nothing of it is seen before it takes effect: until then it is worked
- * out beside what is there. Then all of it is, though the nodes' own figures follow by and by (folding). What comes
- * meanwhile is staged for the next one.
+ * A tick that is being taken in, perhaps in slices. Nothing of it is seen before it takes effect:
+ * until then it is worked out beside what is there. Then all of it is, though the nodes' own
+ * figures follow by and by (folding). What comes meanwhile is staged for the next one.
  */
 struct tick_job {
 	bool busy;
@@ -57,60 +66,69 @@ struct tick_job {
 	uint32_t flags;
 	struct totals totals;
 	bool has_totals;
-	bool all;                  /* all sums are made anew, from the slots */
+	bool all; /* all sums are made anew, from the slots */
 	struct staged *staged;
 	size_t count, room;
-	struct rate_batch batch;   /* of this tick */
+	struct rate_batch batch; /* of this tick */
 	bool has_batch;
 	double weight;
-	size_t due, expiring;      /* batches of rates that are taken back, entries in them */
+	size_t due, expiring; /* batches of rates that are taken back, entries in them */
 	/* how far it is: batch and entry, staged slot, level of the walk and place in it */
 	size_t expired, at;
 	const struct rate_block *block;
 	uint32_t entry;
 	size_t next;
-	bool estimates;            /* a stack has its first share that was sampled */
-	bool folding;              /* it took effect: what the deltas before `folded` say is in their sums, and the rates of the */
-	size_t folded, rated;      /* changes before `rated` in their slots */
-	bool no_interval;          /* changes count from the start to now since it began */
-	bool waits;                /* a tick came meanwhile, */
-	bool partial;              /* and a part of what belongs to the next one */
+	bool estimates; /* a stack has its first share that was sampled */
+	bool folding;   /* it took effect: what the deltas before `folded` say is in their sums, and
+			   the rates of the */
+	size_t folded, rated; /* changes before `rated` in their slots */
+	bool no_interval;     /* changes count from the start to now since it began */
+	bool waits;           /* a tick came meanwhile, */
+	bool partial;         /* and a part of what belongs to the next one */
 	uint64_t wait_ns;
 	uint32_t wait_flags;
 };
 
 /*
- * Another interval to count changes in, being worked out beside the one in force. Between ticks: no slot, and nothing
- * of a node, moves from its begin to its end; those that come meanwhile hold nothing yet.
+ * Another interval to count changes in, being worked out beside the one in force. Between ticks: no
+ * slot, and nothing of a node, moves from its begin to its end; those that come meanwhile hold
+ * nothing yet.
  */
-struct live_job { struct live *live; uint32_t mark; size_t at, cell; }; /* at: of the marks up to it */
+struct live_job {
+	struct live *live;
+	uint32_t mark;
+	size_t at, cell;
+}; /* at: of the marks up to it */
 struct interval_job {
 	bool busy, begun;
 	struct live_job from, to;
-	struct change *moves;      /* by number of the sum */
+	struct change *moves; /* by number of the sum */
 	uint32_t slot_count, node_count, sum_count;
-	uint32_t slot, left;       /* slots before are in their sums, those of nodes from left on in the next above */
+	uint32_t slot, left; /* slots before are in their sums, those of nodes from left on in the
+				next above */
 };
 
 struct sum {
 	struct tally incl;
-	struct rate rate;          /* of the last second */
-	uint32_t sampled;          /* as model_sampled() */
-	uint32_t up;               /* number of the next sum above; NO_ID = none */
-	uint32_t delta;            /* model/walk.c: index + 1 while a tick is applied; late: the one child so far, NO_ID = slots */
-	uint32_t depth : 24;       /* of its node */
-	uint32_t late : 1;         /* holds nothing yet */
+	struct rate rate; /* of the last second */
+	uint32_t sampled; /* as model_sampled() */
+	uint32_t up;      /* number of the next sum above; NO_ID = none */
+	uint32_t delta;   /* model/walk.c: index + 1 while a tick is applied; late: the one child so
+			     far, NO_ID = slots */
+	uint32_t depth : 24; /* of its node */
+	uint32_t late : 1;   /* holds nothing yet */
 };
-
 
 struct locations {
 	struct location *list;
-	uint32_t *next;            /* of the same hash; NO_ID ends */
+	uint32_t *next; /* of the same hash; NO_ID ends */
 	size_t count, room, next_room;
 	struct map by_hash;
 };
 
-struct option { char *name, *value, *who; };
+struct option {
+	char *name, *value, *who;
+};
 
 struct model {
 	struct program program;
@@ -121,26 +139,26 @@ struct model {
 	int status;
 	bool status_known;
 	bool complete, final;
-	bool resuming;                   /* complete, greeted again, and the new state is not whole yet */
-	struct instant *instants;        /* by time */
+	bool resuming;            /* complete, greeted again, and the new state is not whole yet */
+	struct instant *instants; /* by time */
 	size_t instant_count, instant_room;
-	uint64_t ticks_read;             /* of this program, whether they took effect or not */
-	bool tick_complete;              /* the last tick had the flag: totals = sum over slots */
+	uint64_t ticks_read; /* of this program, whether they took effect or not */
+	bool tick_complete;  /* the last tick had the flag: totals = sum over slots */
 	uint64_t time_ns, ticks, resets;
-	uint64_t bytes;                  /* of everything whose size the peer decides */
+	uint64_t bytes; /* of everything whose size the peer decides */
 
 	struct locations locations;
 	struct idmap node_ids, slot_ids;
 	struct node **nodes;
 	struct slot **slots;
-	struct sum **sums;               /* of some nodes: node.sum */
+	struct sum **sums;                           /* of some nodes: node.sum */
 	size_t node_chunks, slot_chunks, sum_chunks; /* room in chunks */
-	uint32_t node_count, slot_count, sum_count; /* dense */
-	uint32_t *late;                  /* nodes whose sums are, dense */
+	uint32_t node_count, slot_count, sum_count;  /* dense */
+	uint32_t *late;                              /* nodes whose sums are, dense */
 	size_t late_count, late_room;
-	uint32_t *truncated;             /* ids of TRUNCATED nodes */
+	uint32_t *truncated; /* ids of TRUNCATED nodes */
 	size_t truncated_count, truncated_room;
-	uint32_t *proven;                /* ids of the outermost nodes that are by_pointer */
+	uint32_t *proven; /* ids of the outermost nodes that are by_pointer */
 	size_t proven_count, proven_room;
 
 	struct module *modules;
@@ -155,13 +173,14 @@ struct model {
 	bool samples_told, samples_totals_only;
 	uint64_t samples_generation;
 	uint32_t base, until;            /* what changes are counted from and to; until 0 = now */
-	struct live *at_base, *at_until; /* of the slots that there were when the interval was set; NULL = start, now */
+	struct live *at_base, *at_until; /* of the slots that there were when the interval was set;
+					    NULL = start, now */
 	size_t at_count;
-	struct change *moves;            /* by number of the sum; NULL = from the start to now */
+	struct change *moves; /* by number of the sum; NULL = from the start to now */
 	size_t moves_room;
 	uint32_t base_wanted, until_wanted; /* survive a reconnect to the same program */
 	struct interval_job interval;
-	uint64_t intervals;              /* moves with the interval */
+	uint64_t intervals; /* moves with the interval */
 
 	uint64_t loss_events[MTW_LOSS_COUNT], loss_bytes[MTW_LOSS_COUNT];
 	struct effort effort;
@@ -173,46 +192,58 @@ struct model {
 	size_t option_count;
 	struct recorded *filters;
 	size_t filter_count, filter_room;
-	uint64_t sampled_epoch;          /* of the first slot that is weighed; UINT64_MAX = none */
+	uint64_t sampled_epoch; /* of the first slot that is weighed; UINT64_MAX = none */
 	struct scan_ages ages;
 	bool have_ages;
 	uint64_t scan_request;
-	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none came */
+	uint64_t looked_ns[MTW_KIND_COUNT]; /* session time of the newest answer of a kind; 0 = none
+					       came */
 	uint64_t answers[MTW_KIND_COUNT];   /* so many, those that say nothing among them */
 	struct rss *rss_list;
 	struct rss_named *rss_named;
 	size_t rss_count, rss_room, rss_named_count;
 	uint64_t rss_scans;
 	struct cohorts cohorts, cohorts_coming; /* coming: its last part is not here yet */
-	size_t cohorts_room;             /* of the one that is coming */
+	size_t cohorts_room;                    /* of the one that is coming */
 	bool cohorts_whole, cohorts_begun;
-	uint64_t cohorts_request;        /* of the one that is coming */
+	uint64_t cohorts_request; /* of the one that is coming */
 	uint64_t cohort_scans;
 
 	struct staged *staged;
 	size_t staged_count, staged_room;
-	struct weighed { uint32_t slot; bool sampled; } *weighed; /* dense; since the tick began that is being taken in */
+	struct weighed {
+		uint32_t slot;
+		bool sampled;
+	} * weighed; /* dense; since the tick began that is being taken in */
 	size_t weighed_count, weighed_room;
 	struct tick_job job;
-	bool sliced;                     /* large ticks are taken in by model_go_on() */
+	bool sliced; /* large ticks are taken in by model_go_on() */
 	struct delta *deltas;
-	struct change *delta_moves;      /* inclusive, beside them; only while changes are counted */
+	struct change *delta_moves; /* inclusive, beside them; only while changes are counted */
 	size_t delta_count, delta_room, delta_moves_room;
-	struct level *levels;            /* per depth */
-	size_t level_count, level_room;  /* count: depths with deltas lie below */
-	struct model_changes *changes;   /* what observers see; NULL = none, or anything may have changed */
-	bool told;                       /* ... in this tick; else that anything may have changed */
+	struct level *levels;           /* per depth */
+	size_t level_count, level_room; /* count: depths with deltas lie below */
+	struct model_changes
+		*changes; /* what observers see; NULL = none, or anything may have changed */
+	bool told;        /* ... in this tick; else that anything may have changed */
 
 	struct rate_batch batches[RATE_TICKS];
 	size_t batch_first, batch_count;
-	struct rate **rates;             /* pages by dense index of slots, only those that had a rate */
+	struct rate **rates; /* pages by dense index of slots, only those that had a rate */
 	size_t rates_room;
-	struct { uint64_t time_ns; struct tally sum; } ring[256]; /* totals of the last ticks */
+	struct {
+		uint64_t time_ns;
+		struct tally sum;
+	} ring[256]; /* totals of the last ticks */
 	size_t ring_first, ring_count;
 
-	struct series series, series_coming; /* coming: sent anew while resuming; no points = not sent */
+	struct series series,
+		series_coming; /* coming: sent anew while resuming; no points = not sent */
 
-	struct { void (*fn)(void *, const struct model_delta *, size_t); void *arg; } observers[OBSERVERS_MAX];
+	struct {
+		void (*fn)(void *, const struct model_delta *, size_t);
+		void *arg;
+	} observers[OBSERVERS_MAX];
 	size_t observer_count;
 	void (*on_notice)(void *arg, const char *text);
 	void *notice_arg;
@@ -273,8 +304,8 @@ static inline struct slot *slot_by_id(const struct model *m, uint32_t id)
 /* From (blocks, bytes) alive to (blocks, bytes) alive, of one slot. */
 static inline struct change change_between(uint64_t b0, uint64_t y0, uint64_t b1, uint64_t y1)
 {
-	return (struct change){ b1 > b0 ? b1 - b0 : 0, y1 > y0 ? y1 - y0 : 0,
-				b0 > b1 ? b0 - b1 : 0, y0 > y1 ? y0 - y1 : 0 };
+	return (struct change){ b1 > b0 ? b1 - b0 : 0, y1 > y0 ? y1 - y0 : 0, b0 > b1 ? b0 - b1 : 0,
+				y0 > y1 ? y0 - y1 : 0 };
 }
 
 static inline struct live live_of(const struct tally *t)
@@ -283,7 +314,8 @@ static inline struct live live_of(const struct tally *t)
 }
 
 /* In the interval; index: of the slot, dense; now: its counters. */
-static inline struct change slot_change(const struct model *m, uint32_t index, const struct tally *now)
+static inline struct change slot_change(const struct model *m, uint32_t index,
+					const struct tally *now)
 {
 	struct live from = { 0, 0 }, to = from;
 
@@ -299,19 +331,24 @@ static inline struct change slot_change(const struct model *m, uint32_t index, c
 /* model/model.c */
 int model_take(struct model *m, uint64_t bytes, struct err *err); /* account; -1 past the limit */
 void model_notify(struct model *m, const struct model_delta *d, size_t count);
-void chunk_for(void ***chunks, size_t *count, uint32_t index, size_t size); /* room for the element */
+void chunk_for(void ***chunks, size_t *count, uint32_t index,
+	       size_t size); /* room for the element */
 /* model/sums.c */
 void sums_before(struct model *m, struct node *n, bool child); /* the node gets one, else a slot */
-uint32_t sum_above(const struct model *m, const struct node *n); /* number of the next one, from the node itself up */
-bool sums_settle(struct model *m, uint64_t end_ns); /* nothing is being worked out. True: none is late any more */
-void sums_make(struct model *m); /* all anew */
+uint32_t sum_above(const struct model *m,
+		   const struct node *n); /* number of the next one, from the node itself up */
+bool sums_settle(struct model *m,
+		 uint64_t end_ns); /* nothing is being worked out. True: none is late any more */
+void sums_make(struct model *m);   /* all anew */
 bool sums_check(const struct model *m, struct err *err);
 /* model/locations.c */
-uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind, struct err *err); /* NO_ID = *err */
+uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind,
+			 struct err *err); /* NO_ID = *err */
 void locations_clear(struct model *m);
 /* model/instants.c */
 void instants_tick(struct model *m, uint64_t time_ns, uint32_t flags);
-void instants_looked(struct model *m, enum mtw_kind kind, uint64_t time_ns); /* 0: at the last tick */
+void instants_looked(struct model *m, enum mtw_kind kind,
+		     uint64_t time_ns); /* 0: at the last tick */
 void instants_clear(struct model *m);
 /* model/rss.c */
 void rss_apply(struct model *m, const struct event *e);
@@ -321,7 +358,8 @@ int cohorts_apply(struct model *m, const struct event *e, struct err *err);
 void cohorts_clear(struct model *m);
 /* model/tick.c */
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err);
-void tick_weigh(struct model *m, uint32_t index, bool sampled); /* the slot, dense: what is booked to it from now on */
+void tick_weigh(struct model *m, uint32_t index,
+		bool sampled); /* the slot, dense: what is booked to it from now on */
 void tick_apply(struct model *m, uint64_t time_ns, uint32_t flags);
 void tick_clear(struct model *m);
 void tick_settle(struct model *m); /* what is being taken in or worked out is, at once */
@@ -331,35 +369,41 @@ static inline bool time_is_up(size_t seen, uint64_t end_ns)
 	return seen % LOOK_EVERY == LOOK_EVERY - 1 && end_ns != UINT64_MAX && now_ns() >= end_ns;
 }
 /* model/walk.c */
-bool tick_work_out(struct model *m, uint64_t end_ns); /* in slices. True: it is whole, and can take effect */
-bool tick_fold(struct model *m, uint64_t end_ns);     /* it took effect: sums and slots get what is beside them */
-void tick_undo(struct model *m);                      /* what was worked out is not needed: all is made anew */
+bool tick_work_out(struct model *m,
+		   uint64_t end_ns); /* in slices. True: it is whole, and can take effect */
+bool tick_fold(struct model *m,
+	       uint64_t end_ns); /* it took effect: sums and slots get what is beside them */
+void tick_undo(struct model *m); /* what was worked out is not needed: all is made anew */
 void levels_forget(struct model *m);
 void levels_free(struct model *m);
 /* model/rate.c */
-bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight);
+bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b,
+		 double *weight);
 /* Of a slot (dense) in this batch; false: more than can be. */
-bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks, struct rate *rate);
-size_t rates_due(const struct model *m, uint64_t now, size_t *entries); /* batches older than a second, and entries in them */
-const struct rate_batch *rates_batch(const struct model *m, size_t i);  /* the oldest is 0 */
-void rates_push(struct model *m, struct rate_batch *b);      /* the newest: takes its entries; the ring is not full */
+bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks,
+		 struct rate *rate);
+size_t rates_due(const struct model *m, uint64_t now,
+		 size_t *entries); /* batches older than a second, and entries in them */
+const struct rate_batch *rates_batch(const struct model *m, size_t i); /* the oldest is 0 */
+void rates_push(struct model *m,
+		struct rate_batch *b); /* the newest: takes its entries; the ring is not full */
 void rates_forget(struct rate_batch *b);
-void rates_drop(struct model *m);                            /* the oldest batch */
+void rates_drop(struct model *m); /* the oldest batch */
 struct rate *rate_at(struct model *m, uint32_t slot);
 struct rate rate_read(const struct model *m, uint32_t slot);
-void rates_rest(struct model *m);                            /* no batch: no rates, and no memory of them */
-void rates_sum_all(struct model *m);                         /* all anew, from the batches that are left */
+void rates_rest(struct model *m);    /* no batch: no rates, and no memory of them */
+void rates_sum_all(struct model *m); /* all anew, from the batches that are left */
 bool rates_check(const struct model *m, struct err *err);
 void rates_clear(struct model *m);
 /* model/marks.c */
 int marks_apply(struct model *m, const struct event *e, struct err *err);
 int marks_cell(struct model *m, const struct event *e, struct err *err);
 void marks_clear(struct model *m);
-void marks_arrive(struct model *m); /* the state that they came with is whole */
+void marks_arrive(struct model *m);       /* the state that they came with is whole */
 bool mark_in_chain(const struct mark *k); /* it is known by slot what was alive at it, or will be */
 /* model/cells.c */
 int cells_add(struct model *m, struct mark_cells *k, struct mark_cell cell, struct err *err);
-void cells_finish(struct mark_cells *k);          /* all have come */
+void cells_finish(struct mark_cells *k); /* all have come */
 void cells_merge(struct model *m, struct mark_cells *k, const struct mark_cells *older);
 void cells_forget(struct model *m, struct mark_cells *k);
 /* model/samples.c */
@@ -367,8 +411,9 @@ int samples_apply(struct model *m, const struct event *e, struct err *err);
 int samples_cell(struct model *m, const struct event *e, struct err *err);
 void samples_clear(struct model *m);
 /* model/interval.c */
-bool interval_go_on(struct model *m, uint64_t end_ns); /* while it is busy, between ticks; true: it is in force */
-void interval_sum_moves(struct model *m);         /* inclusive changes anew */
+bool interval_go_on(struct model *m,
+		    uint64_t end_ns); /* while it is busy, between ticks; true: it is in force */
+void interval_sum_moves(struct model *m); /* inclusive changes anew */
 void interval_resume(struct model *m);
 void interval_unsettle(struct model *m, uint32_t mark);
 void interval_without(struct model *m, uint32_t mark);

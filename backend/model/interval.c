@@ -2,10 +2,11 @@
  *
  * interval.c - the interval that changes are counted in, and what changed between two marks.
  *
- * What was alive at a mark is put together from the chain of marks (model/marks.c), and what each slot gained or lost
- * is given to all nodes above it: two passes over all there is. In slices (model_go_on()) that is done beside the
- * interval that is in force, after a tick that is being taken in and before the next, so that nothing moves meanwhile;
- * then it takes the other's place at once. From the start to now takes nothing, and holds at once.
+ * What was alive at a mark is put together from the chain of marks (model/marks.c), and what each
+ * slot gained or lost is given to all nodes above it: two passes over all there is. In slices
+ * (model_go_on()) that is done beside the interval that is in force, after a tick that is being
+ * taken in and before the next, so that nothing moves meanwhile; then it takes the other's place at
+ * once. From the start to now takes nothing, and holds at once.
  */
 #include "model/internal.h"
 
@@ -27,7 +28,9 @@ bool model_mark_says(const struct model *m, uint32_t mark)
 
 static void live_start(const struct model *m, struct live_job *l, uint32_t mark)
 {
-	*l = (struct live_job){ .mark = mark, .at = 1, .live = mark ? xcalloc(m->slot_count, sizeof *l->live) : NULL };
+	*l = (struct live_job){ .mark = mark,
+				.at = 1,
+				.live = mark ? xcalloc(m->slot_count, sizeof *l->live) : NULL };
 }
 
 /* What the cells say. False: time is up. */
@@ -41,14 +44,16 @@ static bool live_go_on(const struct model *m, struct live_job *l, uint64_t end_n
 			const struct mark_cell *c = &k->cells.list[l->cell];
 			if (time_is_up(seen++, end_ns))
 				return false;
-			l->live[idmap_get(&m->slot_ids, c->slot)] = (struct live){ c->blocks, c->bytes };
+			l->live[idmap_get(&m->slot_ids, c->slot)] =
+				(struct live){ c->blocks, c->bytes };
 		}
 	}
 	return true;
 }
 
 /* What was born after the mark was not alive at it, whatever the cells say. */
-static struct live live_of_slot(const struct model *m, const struct live_job *l, uint32_t index, struct live otherwise)
+static struct live live_of_slot(const struct model *m, const struct live_job *l, uint32_t index,
+				struct live otherwise)
 {
 	if (!l->mark)
 		return otherwise;
@@ -57,7 +62,8 @@ static struct live live_of_slot(const struct model *m, const struct live_job *l,
 	return l->live[index];
 }
 
-static struct change slot_moved(const struct model *m, const struct live_job *from, const struct live_job *to, uint32_t index)
+static struct change slot_moved(const struct model *m, const struct live_job *from,
+				const struct live_job *to, uint32_t index)
 {
 	struct live a = live_of_slot(m, from, index, (struct live){ 0, 0 });
 	struct live b = live_of_slot(m, to, index, live_of(&slot_at(m, index)->now));
@@ -95,8 +101,8 @@ static void walk_start(const struct model *m, struct mark_walk *w)
 }
 
 /* number: what fn is told. epoch: what was born after it was not alive. */
-static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k, uint32_t number,
-		       uint64_t epoch, mark_walk_fn fn, void *arg)
+static bool walk_cells(const struct model *m, struct mark_walk *w, const struct mark_cells *k,
+		       uint32_t number, uint64_t epoch, mark_walk_fn fn, void *arg)
 {
 	while (w->cell < k->count) {
 		const struct mark_cell *c = &k->list[w->cell++];
@@ -105,7 +111,8 @@ static bool walk_cells(const struct model *m, struct mark_walk *w, const struct 
 			continue; /* younger than the walk, and so than the instants */
 		const struct slot *s = slot_at(m, index);
 		struct live *held = &w->held[index], was = *held;
-		*held = s->epoch > epoch ? (struct live){ 0, 0 } : (struct live){ c->blocks, c->bytes };
+		*held = s->epoch > epoch ? (struct live){ 0, 0 }
+					 : (struct live){ c->blocks, c->bytes };
 		if (!fn(arg, number, s, &was, held))
 			return false;
 	}
@@ -114,7 +121,8 @@ static bool walk_cells(const struct model *m, struct mark_walk *w, const struct 
 	return true;
 }
 
-bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg)
+bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn,
+	       void *arg)
 {
 	static const struct mark_cells none;
 
@@ -122,7 +130,8 @@ bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_w
 	w->mark += !w->mark; /* marks are counted from 1 */
 	while (w->mark <= last && w->mark < m->mark_limit) {
 		const struct mark *k = &m->marks[w->mark];
-		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn, arg))
+		if (!walk_cells(m, w, mark_in_chain(k) ? &k->cells : &none, w->mark, k->epoch, fn,
+				arg))
 			return false;
 	}
 	return true;

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * locations.c - the places in the code that nodes point to, numbered in the order in which they came.
+ * locations.c - the places in the code that nodes point to, numbered in the order in which they
+ * came.
  *
- * A million nodes have some thousand places. So a node keeps a number, and what is known of a place (its
- * names, whether it is a wrapper) is kept once, by that number: symbols/symbols.h, owners/names.h.
+ * A million nodes have some thousand places. So a node keeps a number, and what is known of a place
+ * (its names, whether it is a wrapper) is kept once, by that number: symbols/symbols.h,
+ * owners/names.h.
  */
 #include "model/internal.h"
 
@@ -20,12 +22,14 @@ uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t of
 	uint32_t i = map_get(&l->by_hash, hash_place(module, offset, kind), NO_ID);
 
 	for (; i != NO_ID; i = l->next[i])
-		if (l->list[i].module == module && l->list[i].offset == offset && l->list[i].kind == kind)
+		if (l->list[i].module == module && l->list[i].offset == offset &&
+		    l->list[i].kind == kind)
 			break;
 	return i;
 }
 
-uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind, struct err *err)
+uint32_t locations_enter(struct model *m, uint32_t module, uint64_t offset, uint8_t kind,
+			 struct err *err)
 {
 	struct locations *l = &m->locations;
 	uint32_t found = model_location_find(m, module, offset, kind);

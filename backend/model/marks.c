@@ -73,7 +73,8 @@ int marks_apply(struct model *m, const struct event *e, struct err *err)
 	if (id >= m->mark_limit)
 		m->mark_limit = id + 1;
 	struct mark *k = &m->marks[id];
-	bool leaves = mark_in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
+	bool leaves =
+		mark_in_chain(k) && (e->u.mark.flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY));
 	k->id = id;
 	if (!k->known)
 		interval_unsettle(m, id);
@@ -131,7 +132,9 @@ int marks_cell(struct model *m, const struct event *e, struct err *err)
 		forget_cells(m, k);
 		interval_unsettle(m, id);
 	}
-	return cells_add(m, &k->cells, (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks, e->u.mark_live.bytes },
+	return cells_add(m, &k->cells,
+			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
+					     e->u.mark_live.bytes },
 			 err);
 }
 

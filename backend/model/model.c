@@ -5,7 +5,8 @@
  * Modules, nodes, slots, threads and marks are entered when they come: they hold no values yet, so
  * every sum stays true. Counters and totals wait for the tick (model/tick.c). Everything
  * that an event claims is checked before anything is written. What is not here: applying a tick
- * (model/tick.c), marks and the base (model/marks.c), the history (model/series.c), invariants (model_check.c).
+ * (model/tick.c), marks and the base (model/marks.c), the history (model/series.c), invariants
+ * (model_check.c).
  */
 #include "model/internal.h"
 
@@ -88,7 +89,9 @@ int model_take(struct model *m, uint64_t bytes, struct err *err)
 	uint64_t used = m->bytes + m->node_ids.bytes + m->slot_ids.bytes;
 
 	if (used + bytes > MODEL_BYTES_MAX)
-		return err_set(err, 3, "session: more than %llu GiB of call paths and marks; watch with a depth or size filter",
+		return err_set(err, 3,
+			       "session: more than %llu GiB of call paths and marks; watch with a "
+			       "depth or size filter",
 			       MODEL_BYTES_MAX >> 30);
 	m->bytes += bytes;
 	return 0;
@@ -111,8 +114,15 @@ static struct node *new_node(struct model *m, uint32_t id)
 	chunk_for((void ***)&m->nodes, &m->node_chunks, index, sizeof(struct node));
 	idmap_set(&m->node_ids, id, index);
 	struct node *n = node_at(m, index);
-	*n = (struct node){ .parent = NO_ID, .first_child = NO_ID, .next_sibling = NO_ID, .first_slot = NO_ID,
-			    .location = NO_ID, .sum = NO_ID, .known = true, .id = id, .index = index };
+	*n = (struct node){ .parent = NO_ID,
+			    .first_child = NO_ID,
+			    .next_sibling = NO_ID,
+			    .first_slot = NO_ID,
+			    .location = NO_ID,
+			    .sum = NO_ID,
+			    .known = true,
+			    .id = id,
+			    .index = index };
 	return n;
 }
 
@@ -159,7 +169,8 @@ static void reset(struct model *m)
 		memset(m->threads, 0, m->thread_room * sizeof *m->threads);
 	m->truncated_count = m->proven_count = m->late_count = 0;
 	m->totals = (struct totals){ 0 };
-	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known = false;
+	m->hello = m->complete = m->resuming = m->tick_complete = m->final = m->status_known =
+		false;
 	m->state = MTW_RUNNING;
 	m->status = 0;
 	m->time_ns = m->bytes = 0;
@@ -207,9 +218,9 @@ static char *own(struct text t)
 }
 
 /*
- * The same process again: ids mean what they meant and counters only grow, so what comes is newer values of
- * what is there. A state that was whole is shown as it was until the new one is whole: counters and
- * totals stay staged until then.
+ * The same process again: ids mean what they meant and counters only grow, so what comes is newer
+ * values of what is there. A state that was whole is shown as it was until the new one is whole:
+ * counters and totals stay staged until then.
  */
 static void resume(struct model *m)
 {
@@ -232,7 +243,8 @@ static const char *last_part(const char *path)
 /* No "-bash" and no "server: worker". */
 static bool is_file_name(const char *name)
 {
-	size_t n = strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
+	size_t n =
+		strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._+-");
 
 	return n && n < 64 && !name[n] && *name != '-' && *name != '.';
 }
@@ -251,7 +263,8 @@ static char *name_of(const struct program *p)
 static int apply_hello(struct model *m, const struct event *e)
 {
 	struct program *p = &m->program;
-	bool same = m->hello && p->pid == e->u.hello.pid && p->start_unix_ns == e->u.hello.start_unix_ns;
+	bool same = m->hello && p->pid == e->u.hello.pid &&
+		    p->start_unix_ns == e->u.hello.start_unix_ns;
 
 	tick_settle(m);
 	/* A second greeting: the link was renewed, or another program took over. */
@@ -319,23 +332,30 @@ static int apply_node(struct model *m, const struct event *e, struct err *err)
 	struct node *parent = node_by_id(m, e->u.node.parent);
 
 	if (id == 0 || id >= MTW_NODES_MAX || !parent)
-		return err_set(err, 3, "stream: node %u has the parent %u, which was never named; connect again",
-			       id, e->u.node.parent);
+		return err_set(
+			err, 3,
+			"stream: node %u has the parent %u, which was never named; connect again",
+			id, e->u.node.parent);
 	if (module != NO_ID && (module >= m->module_count || !m->modules[module].known))
-		return err_set(err, 3, "stream: node %u lies in module %u, which was never named; connect again",
-			       id, module);
+		return err_set(
+			err, 3,
+			"stream: node %u lies in module %u, which was never named; connect again",
+			id, module);
 	struct node *n = node_by_id(m, id);
 	uint8_t kind = e->u.node.kind & 15;
 	if (n) {
 		if (n->parent == parent->index &&
 		    n->location == model_location_find(m, module, e->u.node.offset, kind))
 			return 0;
-		return err_set(err, 3, "stream: node %u was named twice, differently; connect again", id);
+		return err_set(err, 3,
+			       "stream: node %u was named twice, differently; connect again", id);
 	}
 	if (parent->depth == NODE_DEPTH_MAX)
-		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id, parent->depth);
+		return err_set(err, 3, "stream: node %u lies below %u others; connect again", id,
+			       parent->depth);
 	uint32_t location = locations_enter(m, module, e->u.node.offset, kind, err);
-	if (location == NO_ID || model_take(m, sizeof *n + sizeof(struct sum), err)) /* one more at most */
+	if (location == NO_ID ||
+	    model_take(m, sizeof *n + sizeof(struct sum), err)) /* one more at most */
 		return -1;
 	sums_before(m, parent, true);
 	n = new_node(m, id);
@@ -358,16 +378,21 @@ static int apply_slot(struct model *m, const struct event *e, struct err *err)
 	struct slot *s = slot_by_id(m, id);
 
 	if (id == 0 || id >= MTW_SLOTS_MAX || !node)
-		return err_set(err, 3, "stream: slot %u belongs to node %u, which was never named; connect again",
-			       id, e->u.slot.node);
+		return err_set(
+			err, 3,
+			"stream: slot %u belongs to node %u, which was never named; connect again",
+			id, e->u.slot.node);
 	if (s) {
 		if (s->node == node->index && s->epoch == e->u.slot.epoch)
 			return 0;
-		return err_set(err, 3, "stream: slot %u was named twice, differently; connect again", id);
+		return err_set(err, 3,
+			       "stream: slot %u was named twice, differently; connect again", id);
 	}
 	if (e->u.slot.epoch > UINT32_MAX)
-		return err_set(err, 3, "stream: slot %u is of epoch %llu, which is out of range; connect again", id,
-			       (unsigned long long)e->u.slot.epoch);
+		return err_set(
+			err, 3,
+			"stream: slot %u is of epoch %llu, which is out of range; connect again",
+			id, (unsigned long long)e->u.slot.epoch);
 	if (model_take(m, sizeof *s, err))
 		return -1;
 	sums_before(m, node, false);
@@ -391,7 +416,8 @@ static struct thread *thread_at(struct model *m, uint32_t index)
 static int apply_thread(struct model *m, const struct event *e, struct err *err)
 {
 	if (e->u.thread.index >= MTW_THREADS_MAX)
-		return err_set(err, 3, "stream: thread %u is out of range; connect again", e->u.thread.index);
+		return err_set(err, 3, "stream: thread %u is out of range; connect again",
+			       e->u.thread.index);
 	struct thread *t = thread_at(m, e->u.thread.index);
 	size_t len = e->u.thread.name.len;
 	t->known = true;
@@ -408,8 +434,10 @@ static int apply_thread(struct model *m, const struct event *e, struct err *err)
 static int apply_scan_thread(struct model *m, const struct event *e, struct err *err)
 {
 	if (e->u.scan_thread.thread >= MTW_THREADS_MAX)
-		return err_set(err, 3, "stream: a scan names thread %u, which is out of range; connect again",
-			       e->u.scan_thread.thread);
+		return err_set(
+			err, 3,
+			"stream: a scan names thread %u, which is out of range; connect again",
+			e->u.scan_thread.thread);
 	if (e->u.scan_thread.request != m->scan_request) {
 		m->scan_request = e->u.scan_thread.request;
 		for (size_t i = 0; i < m->thread_count; i++)
@@ -494,13 +522,15 @@ static int apply_weighed(struct model *m, const struct event *e, struct err *err
 	uint32_t index = idmap_get(&m->slot_ids, e->u.weighed.slot);
 
 	if (index == NO_ID)
-		return err_set(err, 3, "stream: slot %u is weighed, and was never named; connect again",
+		return err_set(err, 3,
+			       "stream: slot %u is weighed, and was never named; connect again",
 			       e->u.weighed.slot);
 	tick_weigh(m, index, e->u.weighed.sample != 0);
 	return 0;
 }
 
-/* Is a node further out of which that is known? A stream may be deeper than any stack: then it is taken for so. */
+/* Is a node further out of which that is known? A stream may be deeper than any stack: then it is
+ * taken for so. */
 static bool proven_outside(const struct model *m, const struct node *n)
 {
 	for (unsigned steps = 0; n->index && steps < PROVEN_STEPS; steps++) {
@@ -517,7 +547,9 @@ static int apply_proven(struct model *m, const struct event *e, struct err *err)
 	struct node *n = node_by_id(m, e->u.proven.node);
 
 	if (!n || !n->index)
-		return err_set(err, 3, "stream: node %u is proven, and was never named; connect again", e->u.proven.node);
+		return err_set(err, 3,
+			       "stream: node %u is proven, and was never named; connect again",
+			       e->u.proven.node);
 	if (n->by_pointer)
 		return 0;
 	n->by_pointer = true;
@@ -533,7 +565,8 @@ static int apply_totals(struct model *m, const struct event *e, struct err *err)
 	const struct tally *t = &e->u.totals.sum;
 
 	if (t->free_blocks > t->alloc_blocks || t->free_bytes > t->alloc_bytes)
-		return err_set(err, 3, "stream: the totals freed more than was allocated; connect again");
+		return err_set(err, 3,
+			       "stream: the totals freed more than was allocated; connect again");
 	m->totals_staged = e->u.totals;
 	m->totals_pending = true;
 	m->job.partial = m->job.waits;
@@ -591,7 +624,8 @@ static void apply_memory(struct model *m, const struct event *e)
 	m->part_count = e->u.memory.count;
 	for (size_t i = 0; i < m->part_count; i++) {
 		const struct text *name = &e->u.memory.parts[i].name;
-		snprintf(m->parts[i].name, sizeof m->parts[i].name, "%.*s", (int)name->len, name->s);
+		snprintf(m->parts[i].name, sizeof m->parts[i].name, "%.*s", (int)name->len,
+			 name->s);
 		m->parts[i].bytes = e->u.memory.parts[i].bytes;
 	}
 }

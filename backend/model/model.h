@@ -12,7 +12,8 @@
  * Inclusive sums are kept up to date by walking up from each changed slot: the cost of a tick is
  * that of what changed. There are millions of nodes and slots, so they hold only what cannot be had
  * from others: what a node has of its own is the sum over its slots, its rate is kept while it has
- * one, and changes while somebody asks for them (all of that: model_self() and what follows it). Not here: names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
+ * one, and changes while somebody asks for them (all of that: model_self() and what follows it).
+ * Not here: names (symbols/symbols.h), owners (owners/owner.h), rows on a screen (query/query.h).
  */
 #ifndef MODEL_H
 #define MODEL_H
@@ -22,11 +23,17 @@
 
 #define NO_ID UINT32_MAX
 
-struct tally {  /* cumulative; live = alloc - free */
+struct tally { /* cumulative; live = alloc - free */
 	uint64_t alloc_blocks, alloc_bytes, free_blocks, free_bytes;
 };
-static inline uint64_t live_bytes(const struct tally *t) { return t->alloc_bytes - t->free_bytes; }
-static inline uint64_t live_blocks(const struct tally *t) { return t->alloc_blocks - t->free_blocks; }
+static inline uint64_t live_bytes(const struct tally *t)
+{
+	return t->alloc_bytes - t->free_bytes;
+}
+static inline uint64_t live_blocks(const struct tally *t)
+{
+	return t->alloc_blocks - t->free_blocks;
+}
 static inline void tally_add(struct tally *t, const struct tally *d)
 {
 	t->alloc_blocks += d->alloc_blocks;
@@ -66,8 +73,8 @@ static inline void rate_add(struct rate *r, const struct rate *d)
 }
 
 struct effort { /* what the agent's unwinding took, as of its last report of it; cumulative */
-	uint64_t allocations, captures;  /* all, and those whose stack was not simply remembered */
-	uint64_t whole, frames;          /* captures from nothing, frames walked in all */
+	uint64_t allocations, captures; /* all, and those whose stack was not simply remembered */
+	uint64_t whole, frames;         /* captures from nothing, frames walked in all */
 	uint64_t pc_misses, edge_misses;
 };
 
@@ -78,48 +85,54 @@ struct memory_part { /* of the agent's own memory */
 
 struct module {
 	bool known;
-	uint32_t flags;                  /* MTW_MODULE_* */
+	uint32_t flags; /* MTW_MODULE_* */
 	uint64_t bias, start, end, loaded_ns, unloaded_ns;
 	uint8_t build_id[MTW_BUILD_ID_MAX];
 	uint32_t build_id_len;
-	char *path;                      /* owned */
-	char *name;                      /* owned; last part of path, or what the main program was called by */
+	char *path; /* owned */
+	char *name; /* owned; last part of path, or what the main program was called by */
 };
 
-struct location { /* a place in the code: many nodes share one */
-	uint64_t offset;                 /* or absolute pc, or truncation reason */
-	uint32_t module;                 /* NO_ID for NOWHERE and TRUNCATED */
-	uint8_t kind;                    /* enum mtw_node */
+struct location {        /* a place in the code: many nodes share one */
+	uint64_t offset; /* or absolute pc, or truncation reason */
+	uint32_t module; /* NO_ID for NOWHERE and TRUNCATED */
+	uint8_t kind;    /* enum mtw_node */
 };
 
 struct node {
-	uint32_t parent, first_child, next_sibling; /* dense indices, as all links here; NO_ID ends */
-	uint32_t first_slot;             /* chain of slots through slot.next_of_node; NO_ID ends */
-	uint32_t location;               /* number; NO_ID = of the root */
-	uint32_t id;                     /* the wire's */
-	uint32_t index;                  /* dense: 0 is the root, parents before children */
-	uint32_t sum;                    /* model/sums.c: number of its inclusive sum; NO_ID = that is the only child's, or its slots' */
-	uint32_t depth : 24;             /* frames from the root */
+	uint32_t parent, first_child,
+		next_sibling; /* dense indices, as all links here; NO_ID ends */
+	uint32_t first_slot;  /* chain of slots through slot.next_of_node; NO_ID ends */
+	uint32_t location;    /* number; NO_ID = of the root */
+	uint32_t id;          /* the wire's */
+	uint32_t index;       /* dense: 0 is the root, parents before children */
+	uint32_t sum;         /* model/sums.c: number of its inclusive sum; NO_ID = that is the only
+				 child's, or its slots' */
+	uint32_t depth : 24;  /* frames from the root */
 	uint32_t known : 1;
-	uint32_t self_estimate : 1;      /* of its own it has a share that was sampled */
-	uint32_t estimate_comes : 1;     /* model/walk.c: ... when the tick takes effect */
-	uint32_t by_pointer : 1;         /* its parent was found by a frame pointer, as no unwind table covers its code */
+	uint32_t self_estimate : 1;  /* of its own it has a share that was sampled */
+	uint32_t estimate_comes : 1; /* model/walk.c: ... when the tick takes effect */
+	uint32_t by_pointer : 1;     /* its parent was found by a frame pointer, as no unwind table
+					covers its code */
 };
 #define NODE_DEPTH_MAX ((1u << 24) - 2)
 
 struct slot {
 	struct tally now;
-	uint32_t node, next_of_node;     /* dense indices */
-	uint32_t id;                     /* the wire's */
+	uint32_t node, next_of_node; /* dense indices */
+	uint32_t id;                 /* the wire's */
 	uint32_t epoch;
-	uint32_t staged;                 /* model/tick.c: index + 1 of the counters that wait for the tick */
-	uint32_t change;                 /* model/walk.c: index + 1 of what the tick changes */
-	uint32_t sum;                    /* model/sums.c: of the next sum from the node up; NO_ID = there is none */
+	uint32_t staged; /* model/tick.c: index + 1 of the counters that wait for the tick */
+	uint32_t change; /* model/walk.c: index + 1 of what the tick changes */
+	uint32_t sum;    /* model/sums.c: of the next sum from the node up; NO_ID = there is none */
 	bool known;
-	bool sampled;                    /* counters are estimates from samples */
+	bool sampled; /* counters are estimates from samples */
 };
 
-struct mark_cell { uint32_t slot; uint64_t blocks, bytes; };
+struct mark_cell {
+	uint32_t slot;
+	uint64_t blocks, bytes;
+};
 struct mark_cells { /* live per slot where it differs from the instant before; sorted by slot */
 	struct mark_cell *list;
 	size_t count, room;
@@ -128,19 +141,20 @@ struct mark_cells { /* live per slot where it differs from the instant before; s
 struct sample_figures {
 	uint32_t serial;
 	uint64_t time_ns, live_bytes, rss_bytes;
-	uint64_t low_bytes, fall_bytes;  /* of live since the sample before: the lowest, the largest way down */
+	uint64_t low_bytes,
+		fall_bytes; /* of live since the sample before: the lowest, the largest way down */
 };
 struct sample { /* one of the agent's: growth is judged by them */
 	struct sample_figures f;
-	bool whole;                      /* SAMPLE_LIVE arrived */
+	bool whole; /* SAMPLE_LIVE arrived */
 	struct mark_cells cells;
 };
 
 struct mark {
 	uint32_t id;
-	uint32_t flags;                  /* MTW_MARK_* */
-	bool known, live_known;          /* live_known: MARK_LIVE arrived whole */
-	bool coming;                     /* not known yet: belongs to the state that model_coming() is about */
+	uint32_t flags;         /* MTW_MARK_* */
+	bool known, live_known; /* live_known: MARK_LIVE arrived whole */
+	bool coming; /* not known yet: belongs to the state that model_coming() is about */
 	uint64_t epoch, time_ns, rss_bytes;
 	char name[MTW_NAME_MAX + 1], set_by[MTW_NAME_MAX + 1];
 	struct tally totals;
@@ -151,28 +165,29 @@ struct thread {
 	bool known, ended;
 	uint32_t tid;
 	char name[32];
-	struct tally done;               /* by this thread */
-	uint64_t live_blocks, live_bytes;/* allocated by it and alive: from the last scan */
+	struct tally done;                /* by this thread */
+	uint64_t live_blocks, live_bytes; /* allocated by it and alive: from the last scan */
 };
 
 #define FILTERS_MAX 4096u
 struct recorded { /* what is recorded since then; 0 and "" = all */
 	uint64_t since_ns, sample, min_size, max_size, merge;
-	char *libs, *exclude, *who;      /* owned; who: "" = at start */
+	char *libs, *exclude, *who; /* owned; who: "" = at start */
 };
 
 struct point { /* one point of the history; its time first, for count_up_to() */
-	uint64_t time_ns, live_bytes, live_blocks, alloc_bytes, alloc_blocks, free_blocks, rss_bytes;
+	uint64_t time_ns, live_bytes, live_blocks, alloc_bytes, alloc_blocks, free_blocks,
+		rss_bytes;
 };
 
 struct program {
 	uint32_t pid, uid, word_bits;
-	uint64_t start_unix_ns, tick_ns, features; /* MTW_FEATURE_* */
+	uint64_t start_unix_ns, tick_ns, features;          /* MTW_FEATURE_* */
 	char *exe, *arch, *agent_version, *options, **args; /* owned */
-	char *name;                      /* owned; as it was called, when by a file's name; else exe's last part */
+	char *name; /* owned; as it was called, when by a file's name; else exe's last part */
 	size_t arg_count;
-	bool forked;                     /* a fork that executed nothing; always false of an older agent */
-	struct tally before;             /* part of the totals, and of its parent's: up to the fork */
+	bool forked;         /* a fork that executed nothing; always false of an older agent */
+	struct tally before; /* part of the totals, and of its parent's: up to the fork */
 };
 
 struct totals {
@@ -203,24 +218,27 @@ struct rss_named { /* one file, one shared memory: a share of its part */
 
 struct scan_ages {
 	uint64_t request, blocks, bytes;
-	struct age_cell { uint64_t key, blocks, bytes; } *births, *sizes, *threads; /* birth_ns; log2; thread index */
+	struct age_cell {
+		uint64_t key, blocks, bytes;
+	} * births, *sizes, *threads; /* birth_ns; log2; thread index */
 	size_t birth_count, size_count, thread_count;
 };
 
-struct cohort { /* live blocks that have these in common */
-	uint32_t slot, thread;           /* thread: index; that allocated them */
-	uint32_t age_s;                  /* at cohorts.time_ns, rounded down as mtw_age_step() does */
+struct cohort {                /* live blocks that have these in common */
+	uint32_t slot, thread; /* thread: index; that allocated them */
+	uint32_t age_s;        /* at cohorts.time_ns, rounded down as mtw_age_step() does */
 	uint64_t blocks, bytes;
 };
 struct cohorts { /* one scan */
 	uint64_t time_ns;
 	uint64_t left_blocks, left_bytes; /* alive then, and in none of them: there was no room */
-	struct cohort *list;             /* by slot */
+	struct cohort *list;              /* by slot */
 	size_t count;
 };
 /* Those of one slot; how many. */
 size_t cohorts_of_slot(const struct cohorts *c, uint32_t slot, const struct cohort **first);
-/* Summed up by age alone, youngest first: *count of them, to be freed. Slot and thread of each mean nothing. */
+/* Summed up by age alone, youngest first: *count of them, to be freed. Slot and thread of each mean
+ * nothing. */
 struct cohort *cohorts_by_age(const struct cohorts *c, size_t *count);
 
 struct model;
@@ -233,9 +251,10 @@ void model_clear(struct model *m);
 int model_apply(struct model *m, const struct event *e, struct err *err);
 
 /*
- * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program, the modules, nodes and
- * slots of `from` without counters, `steps` of them at a time: 1 = all are there, 0 = not yet, -1 = *err.
- * model_swap() exchanges what two models hold; who observes them stays, and is told that all may have changed.
+ * model/rewind.c: a model of another instant. model_seed() gives `m`, greeted by the same program,
+ * the modules, nodes and slots of `from` without counters, `steps` of them at a time: 1 = all are
+ * there, 0 = not yet, -1 = *err. model_swap() exchanges what two models hold; who observes them
+ * stays, and is told that all may have changed.
  */
 int model_seed(struct model *m, const struct model *from, size_t steps, struct err *err);
 void model_swap(struct model *a, struct model *b);
@@ -243,8 +262,9 @@ void model_swap(struct model *a, struct model *b);
 void model_want_interval(struct model *m, const struct model *as);
 
 /*
- * A tick that changes a great part of all takes its time. Sliced: it is worked out by model_go_on(), until end_ns of now_ns() at
- * most, and takes effect at the end; ticks that come meanwhile take effect together, after it. True: nothing is left.
+ * A tick that changes a great part of all takes its time. Sliced: it is worked out by
+ * model_go_on(), until end_ns of now_ns() at most, and takes effect at the end; ticks that come
+ * meanwhile take effect together, after it. True: nothing is left.
  */
 void model_set_sliced(struct model *m, bool on);
 bool model_go_on(struct model *m, uint64_t end_ns);
@@ -257,20 +277,24 @@ bool model_busy(const struct model *m);
 const struct program *model_program(const struct model *m); /* NULL = none has answered yet */
 const struct totals *model_totals(const struct model *m);
 uint32_t model_state(const struct model *m, int *status, bool *known); /* enum mtw_state */
-void model_set_state(struct model *m, uint32_t state, int status, bool known); /* link lost, cut, our own waitpid */
-bool model_complete(const struct model *m);  /* a tick with MTW_TICK_COMPLETE was applied */
+void model_set_state(struct model *m, uint32_t state, int status,
+		     bool known);           /* link lost, cut, our own waitpid */
+bool model_complete(const struct model *m); /* a tick with MTW_TICK_COMPLETE was applied */
 bool model_final(const struct model *m);
-/* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns 0 = none came);
- * until it is whole all else is the last whole state. NULL = the model is what came last. */
+/* The same process was greeted again and its new state is not whole yet: its totals so far (time_ns
+ * 0 = none came); until it is whole all else is the last whole state. NULL = the model is what came
+ * last. */
 const struct totals *model_coming(const struct model *m);
 uint64_t model_time(const struct model *m);  /* time of the last tick, ns since start */
 uint64_t model_ticks(const struct model *m); /* ticks applied: changes with every visible change */
 uint32_t model_node_count(const struct model *m);
 const struct node *model_node(const struct model *m, uint32_t id);
-/* Locations, numbered from 0 in the order in which they came; the root's is nowhere: kind 0 of no module. */
+/* Locations, numbered from 0 in the order in which they came; the root's is nowhere: kind 0 of no
+ * module. */
 uint32_t model_location_count(const struct model *m);
 const struct location *model_location(const struct model *m, uint32_t number);
-uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset, uint8_t kind); /* NO_ID: no node is there */
+uint32_t model_location_find(const struct model *m, uint32_t module, uint64_t offset,
+			     uint8_t kind); /* NO_ID: no node is there */
 static inline const struct location *model_place(const struct model *m, const struct node *n)
 {
 	return model_location(m, n->location);
@@ -281,23 +305,30 @@ uint32_t model_module_count(const struct model *m);
 const struct module *model_module(const struct model *m, uint32_t id);
 uint32_t model_thread_count(const struct model *m);
 const struct thread *model_thread(const struct model *m, uint32_t index);
-uint32_t model_mark_limit(const struct model *m); /* ids are 1..limit-1; dropped ones have the flag */
+uint32_t model_mark_limit(
+	const struct model *m); /* ids are 1..limit-1; dropped ones have the flag */
 const struct mark *model_mark(const struct model *m, uint32_t id);
-int model_mark_find(const struct model *m, const char *name_or_id); /* "m2", "2", a name; -1 = none */
+int model_mark_find(const struct model *m,
+		    const char *name_or_id);       /* "m2", "2", a name; -1 = none */
 uint32_t model_newest_mark(const struct model *m); /* 0 = none */
 void model_loss(const struct model *m, unsigned reason, uint64_t *events, uint64_t *bytes);
 const struct effort *model_effort(const struct model *m); /* all 0 = not reported */
 size_t model_memory(const struct model *m, const struct memory_part **parts); /* 0 = not reported */
-uint64_t model_truncated(const struct model *m, unsigned reason); /* live+freed blocks booked to such stacks */
-uint64_t model_by_pointer(const struct model *m); /* likewise, to stacks of which some frames were found by frame pointers */
-size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children);
+uint64_t model_truncated(const struct model *m,
+			 unsigned reason);        /* live+freed blocks booked to such stacks */
+uint64_t model_by_pointer(const struct model *m); /* likewise, to stacks of which some frames were
+						     found by frame pointers */
+size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads,
+		     uint32_t *children);
 const char *model_option(const struct model *m, const char *name); /* NULL = not reported */
-size_t model_filters(const struct model *m, const struct recorded **list); /* by time; none: every block, always */
+size_t model_filters(const struct model *m,
+		     const struct recorded **list);         /* by time; none: every block, always */
 const struct recorded *model_filter(const struct model *m); /* in force now; NULL = every block */
 bool model_estimate(const struct model *m); /* totals have a share that was sampled */
 bool model_mark_estimate(const struct model *m, uint32_t id); /* the mark's totals have one */
 const struct scan_ages *model_ages(const struct model *m);
-/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came. */
+/* Answers to scans of the memory, oldest first, thinned; and the newest one's names, as they came.
+ */
 size_t model_rss(const struct model *m, const struct rss **list);
 const struct rss *model_rss_newest(const struct model *m); /* NULL = none */
 size_t model_rss_named(const struct model *m, const struct rss_named **list);
@@ -307,21 +338,32 @@ const struct rss *model_rss_at(const struct model *m, uint64_t time_ns);
 uint64_t model_rss_scans(const struct model *m); /* moves with each answer */
 /* Session time, ns, of what is known by the newest answer to a scan of this kind; 0 = none came. */
 uint64_t model_looked(const struct model *m, enum mtw_kind kind);
-uint64_t model_answers(const struct model *m, enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
-/* Instants at which the session is known whole, by time, each once; of very many, every second one, fourth ... */
-struct instant { uint64_t time_ns, ticks; }; /* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
+uint64_t model_answers(
+	const struct model *m,
+	enum mtw_kind kind); /* moves with each, of an agent that could not find out, too */
+/* Instants at which the session is known whole, by time, each once; of very many, every second one,
+ * fourth ... */
+struct instant {
+	uint64_t time_ns, ticks;
+}; /* time_ns first, for count_up_to(); ticks: of model_ticks_read() then */
 size_t model_instants(const struct model *m, const struct instant **list);
-size_t model_instant_at(const struct model *m, uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
+size_t model_instant_at(const struct model *m,
+			uint64_t time_ns); /* the last one up to a time; SIZE_MAX = none */
 uint64_t model_ticks_read(const struct model *m);
-const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was asked for, or it is not here yet */
-uint64_t model_cohort_scans(const struct model *m); /* moves with each answer */
+const struct cohorts *model_cohorts(const struct model *m); /* of the newest scan; NULL = none was
+							       asked for, or it is not here yet */
+uint64_t model_cohort_scans(const struct model *m);         /* moves with each answer */
 /* allocation and free rates, per second: over the last second, and over ten */
-struct rates { double alloc_bytes, alloc_blocks, free_bytes, free_blocks; };
+struct rates {
+	double alloc_bytes, alloc_blocks, free_bytes, free_blocks;
+};
 void model_rates(const struct model *m, struct rates *one, struct rates *ten);
 
 /* Here and below. */
 struct tally model_incl(const struct model *m, const struct node *n);
-uint32_t model_sampled(const struct model *m, const struct node *n); /* nodes with self_estimate; 0 = model_incl() is exact */
+uint32_t model_sampled(
+	const struct model *m,
+	const struct node *n); /* nodes with self_estimate; 0 = model_incl() is exact */
 /* What a node has of its own: the sum over its slots. */
 struct tally model_self(const struct model *m, const struct node *n);
 /* Allocation rate (mean of the last second): here and below; the node's own. */
@@ -330,14 +372,16 @@ struct rate model_self_rate(const struct model *m, const struct node *n);
 /* From model_base() to model_until(): here and below; the node's own. */
 struct change model_change(const struct model *m, const struct node *n);
 struct change model_self_change(const struct model *m, const struct node *n);
-bool model_held_at_base(const struct model *m, const struct node *n); /* blocks of its own were alive then */
+bool model_held_at_base(const struct model *m,
+			const struct node *n); /* blocks of its own were alive then */
 
 /*
  * The interval that changes count in: from a mark's id, or 0 = start (everything was
- * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it up
- * to date; between two marks nothing moves. From the start to now costs nothing: born is what is alive.
- * -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to now again.
- * Sliced: it is in force once model_go_on() has worked it out; until then the one before is.
+ * born), to another's, or 0 = now. Costs one pass over all slots; with `now`, later ticks keep it
+ * up to date; between two marks nothing moves. From the start to now costs nothing: born is what is
+ * alive. -1 when a mark is unknown or kept only its totals. When one goes, the interval is start to
+ * now again. Sliced: it is in force once model_go_on() has worked it out; until then the one before
+ * is.
  */
 int model_set_interval(struct model *m, uint32_t from, uint32_t to);
 /* Percent worked out of the interval that was asked for, from .. to; -1: it is in force. */
@@ -345,37 +389,54 @@ int model_counting(const struct model *m, uint32_t *from, uint32_t *to);
 uint64_t model_intervals(const struct model *m); /* moves when another comes in force */
 uint32_t model_base(const struct model *m);
 uint32_t model_until(const struct model *m);
-static inline bool model_diffing(const struct model *m) { return model_base(m) || model_until(m); }
+static inline bool model_diffing(const struct model *m)
+{
+	return model_base(m) || model_until(m);
+}
 /* The same figures between any two marks, per slot: fn is called for each slot with a change. */
 int model_between(const struct model *m, uint32_t from, uint32_t to,
 		  void (*fn)(void *arg, uint32_t slot, const struct change *c), void *arg);
 
-bool model_mark_says(const struct model *m, uint32_t id); /* live is known by slot at it; 0 = start */
+bool model_mark_says(const struct model *m,
+		     uint32_t id); /* live is known by slot at it; 0 = start */
 /*
- * What was alive at marks, from the oldest on: fn is called for each slot that held something else at a mark than at the
- * one before, until it says that it is enough for now (false); then it goes on there, as long as
- * model_marks_generation() is the same. True: all marks up to `last` were gone over. At first: { 0 }; mark_walk_end() at
- * any time.
+ * What was alive at marks, from the oldest on: fn is called for each slot that held something else
+ * at a mark than at the one before, until it says that it is enough for now (false); then it goes
+ * on there, as long as model_marks_generation() is the same. True: all marks up to `last` were gone
+ * over. At first: { 0 }; mark_walk_end() at any time.
  */
-struct live { uint64_t blocks, bytes; };
-struct mark_walk { struct live *held; uint32_t mark, slots; size_t cell; };
-typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was, const struct live *is);
-bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn, void *arg);
+struct live {
+	uint64_t blocks, bytes;
+};
+struct mark_walk {
+	struct live *held;
+	uint32_t mark, slots;
+	size_t cell;
+};
+typedef bool (*mark_walk_fn)(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+			     const struct live *is);
+bool mark_walk(const struct model *m, struct mark_walk *w, uint32_t last, mark_walk_fn fn,
+	       void *arg);
 void mark_walk_end(struct mark_walk *w);
 
-/* The agent's samples, oldest first: what growth is judged by, the same for everybody (model/samples.c). */
+/* The agent's samples, oldest first: what growth is judged by, the same for everybody
+ * (model/samples.c). */
 size_t model_samples(const struct model *m, const struct sample **list);
-bool model_samples_told(const struct model *m);  /* false: an agent that takes none, or it has not said yet */
-bool model_samples_by_slot(const struct model *m); /* it is known by slot what was alive at each of them */
+bool model_samples_told(
+	const struct model *m); /* false: an agent that takes none, or it has not said yet */
+bool model_samples_by_slot(
+	const struct model *m); /* it is known by slot what was alive at each of them */
 uint64_t model_samples_generation(const struct model *m); /* moves when any of that changes */
 /* As mark_walk(), over all of them while the generation is the same; fn gets the serial. */
 bool sample_walk(const struct model *m, struct mark_walk *w, mark_walk_fn fn, void *arg);
 
-/* Points oldest first, as fine as their age is young (model/series.h): the agent's history, then our own ticks. */
+/* Points oldest first, as fine as their age is young (model/series.h): the agent's history, then
+ * our own ticks. */
 size_t model_history(const struct model *m, const struct point **points);
 bool model_check(const struct model *m, struct err *err); /* all invariants */
 
-/* Live bytes of the agent's own owners at the first points of the history: NULL past those; in the order of *modules. */
+/* Live bytes of the agent's own owners at the first points of the history: NULL past those; in the
+ * order of *modules. */
 size_t model_history_owners(const struct model *m, const uint32_t **modules);
 const uint64_t *model_history_owner_bytes(const struct model *m, size_t point);
 /* Epochs are compared through this: changes when marks came, went or were completed. */
@@ -383,26 +444,32 @@ uint64_t model_marks_generation(const struct model *m);
 uint64_t model_resets(const struct model *m); /* times that the model was cleared */
 
 /*
- * What a tick changed, for those who keep sums of their own: every slot whose values moved, once, as differences modulo
- * 2^64 of what its node has of its own. NULL: anything may have changed (cleared, another base, a large part of a first
- * state).
+ * What a tick changed, for those who keep sums of their own: every slot whose values moved, once,
+ * as differences modulo 2^64 of what its node has of its own. NULL: anything may have changed
+ * (cleared, another base, a large part of a first state).
  */
 struct model_delta {
-	uint32_t node, slot;             /* dense indices */
-	uint32_t self_sampled;           /* 1: the node's own have a sampled share from now on */
+	uint32_t node, slot;   /* dense indices */
+	uint32_t self_sampled; /* 1: the node's own have a sampled share from now on */
 	struct tally self;
 	struct change self_change;
 	struct rate self_rate;
 };
-void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
+void model_on_change(struct model *m,
+		     void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg);
 void model_off_change(struct model *m, void *arg);
 /* By an observer, while it is told: the list stays until it is dropped, by all who keep it. */
-struct model_changes { size_t count, keepers; struct model_delta list[]; };
+struct model_changes {
+	size_t count, keepers;
+	struct model_delta list[];
+};
 struct model_changes *model_keep_changes(struct model *m);
 void model_drop_changes(struct model_changes *c);
-/* What is about to be looked at is on its way from memory: the node and the slot that it changed. */
+/* What is about to be looked at is on its way from memory: the node and the slot that it changed.
+ */
 void model_expect(const struct model *m, const struct model_delta *d);
-/* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside the model's own. */
+/* Nodes and slots by dense index: the order in which they came. For links, and for arrays beside
+ * the model's own. */
 uint32_t model_dense_count(const struct model *m);
 const struct node *model_dense(const struct model *m, uint32_t index, uint32_t *id);
 const struct slot *model_dense_slot(const struct model *m, uint32_t index);

@@ -3,12 +3,13 @@
  * rate.c - how much is allocated per second: sums of the last second's differences.
  *
  * A tick's share is added when it comes and taken back a second later (model/tick.c does both, on
- * its walk). Ticks that are longer than a second (slow links) count in proportion. Nothing counts as
- * a rate before a link's first complete state: that is history.
+ * its walk). Ticks that are longer than a second (slow links) count in proportion. Nothing counts
+ * as a rate before a link's first complete state: that is history.
  *
- * Most stacks of a large program rest: rates of slots lie in pages that are there once one of theirs had one,
- * and go when nothing was allocated for a second. What a batch holds is freed with it: one late tick
- * with a million changes must not be paid for in all the batches that come after it.
+ * Most stacks of a large program rest: rates of slots lie in pages that are there once one of
+ * theirs had one, and go when nothing was allocated for a second. What a batch holds is freed with
+ * it: one late tick with a million changes must not be paid for in all the batches that come after
+ * it.
  */
 #include "model/internal.h"
 
@@ -18,7 +19,8 @@
 #define SECOND 1000000000ull
 #define PAGE 256u
 
-bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b, double *weight)
+bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate_batch *b,
+		 double *weight)
 {
 	uint64_t length = now - m->time_ns;
 
@@ -35,7 +37,8 @@ bool rates_begin(const struct model *m, uint64_t now, size_t staged, struct rate
 	return true;
 }
 
-bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks, struct rate *rate)
+bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double blocks,
+		 struct rate *rate)
 {
 	if (bytes >= 0x1p62 || blocks >= 0x1p32)
 		return false;
@@ -46,7 +49,8 @@ bool rates_enter(struct rate_batch *b, uint32_t slot, double bytes, double block
 		b->blocks = fresh;
 	}
 	*rate = (struct rate){ (uint64_t)bytes, (uint64_t)blocks };
-	b->blocks->entries[b->blocks->count++] = (struct rate_entry){ rate->bytes, (uint32_t)rate->blocks, slot };
+	b->blocks->entries[b->blocks->count++] =
+		(struct rate_entry){ rate->bytes, (uint32_t)rate->blocks, slot };
 	b->count++;
 	return true;
 }
@@ -106,7 +110,8 @@ struct rate rate_read(const struct model *m, uint32_t slot)
 {
 	size_t page = slot / PAGE;
 
-	return page < m->rates_room && m->rates[page] ? m->rates[page][slot % PAGE] : (struct rate){ 0, 0 };
+	return page < m->rates_room && m->rates[page] ? m->rates[page][slot % PAGE]
+						      : (struct rate){ 0, 0 };
 }
 
 static void forget_pages(struct model *m)
@@ -133,12 +138,15 @@ void rates_clear(struct model *m)
 }
 
 /* What the batches say of slots, added up. */
-static void add_batches(const struct model *m, struct rate *(*at)(void *arg, uint32_t slot), void *arg)
+static void add_batches(const struct model *m, struct rate *(*at)(void *arg, uint32_t slot),
+			void *arg)
 {
 	for (size_t i = 0; i < m->batch_count; i++)
 		for (const struct rate_block *k = rates_batch(m, i)->blocks; k; k = k->next)
 			for (uint32_t e = 0; e < k->count; e++)
-				rate_add(at(arg, k->entries[e].slot), &(struct rate){ k->entries[e].bytes, k->entries[e].blocks });
+				rate_add(at(arg, k->entries[e].slot),
+					 &(struct rate){ k->entries[e].bytes,
+							 k->entries[e].blocks });
 }
 
 static struct rate *in_page(void *m, uint32_t slot)
@@ -193,7 +201,8 @@ static struct rate *in_array(void *rates, uint32_t slot)
 
 bool rates_check(const struct model *m, struct err *err)
 {
-	struct rate *slots = xcalloc(m->slot_count, sizeof *slots), *sums = xcalloc(m->node_count, sizeof *sums);
+	struct rate *slots = xcalloc(m->slot_count, sizeof *slots),
+		    *sums = xcalloc(m->node_count, sizeof *sums);
 	bool ok = true;
 
 	add_batches(m, in_array, slots);
@@ -203,7 +212,9 @@ bool rates_check(const struct model *m, struct err *err)
 		const struct node *n = node_at(m, i);
 		struct rate r = model_rate(m, n);
 		if (!same_rate(&r, &sums[i]))
-			ok = err_set(err, 125, "model: node %u: the rate is not that of the last second", n->id) == 0;
+			ok = err_set(err, 125,
+				     "model: node %u: the rate is not that of the last second",
+				     n->id) == 0;
 		if (i)
 			rate_add(&sums[n->parent], &sums[i]);
 	}

@@ -75,9 +75,12 @@ uint32_t model_node_count(const struct model *m)
 
 const struct node *model_node(const struct model *m, uint32_t id)
 {
-	static const struct node none = { .parent = NO_ID, .first_child = NO_ID,
-					  .next_sibling = NO_ID, .first_slot = NO_ID,
-					  .location = NO_ID, .sum = NO_ID };
+	static const struct node none = { .parent = NO_ID,
+					  .first_child = NO_ID,
+					  .next_sibling = NO_ID,
+					  .first_slot = NO_ID,
+					  .location = NO_ID,
+					  .sum = NO_ID };
 	const struct node *n = node_by_id(m, id);
 
 	if (n)
@@ -205,7 +208,8 @@ uint64_t model_by_pointer(const struct model *m)
 	return blocks;
 }
 
-size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads, uint32_t *children)
+size_t model_process(const struct model *m, uint64_t *rss, uint64_t *virt, uint32_t *threads,
+		     uint32_t *children)
 {
 	if (rss)
 		*rss = m->rss;
@@ -281,7 +285,8 @@ void model_on_notice(struct model *m, void (*fn)(void *arg, const char *text), v
 	m->notice_arg = arg;
 }
 
-void model_on_change(struct model *m, void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg)
+void model_on_change(struct model *m,
+		     void (*fn)(void *arg, const struct model_delta *d, size_t count), void *arg)
 {
 	if (m->observer_count == OBSERVERS_MAX)
 		BUG("more than %u observers of a model", OBSERVERS_MAX);
@@ -336,21 +341,25 @@ static bool same_change(const struct change *a, const struct change *b)
 	return !memcmp(a, b, sizeof *a);
 }
 
-static bool check_nodes(const struct model *m, const struct tally *sums, const struct change *moves, struct err *err)
+static bool check_nodes(const struct model *m, const struct tally *sums, const struct change *moves,
+			struct err *err)
 {
 	for (uint32_t i = 0; i < m->node_count; i++) {
 		const struct node *n = node_at(m, i);
-		if (n->index != i || idmap_get(&m->node_ids, n->id) != i || (n->estimate_comes && !m->job.busy))
+		if (n->index != i || idmap_get(&m->node_ids, n->id) != i ||
+		    (n->estimate_comes && !m->job.busy))
 			return err_set(err, 125, "model: node %u is misplaced", n->id) == 0;
 		uint32_t sampled = n->self_estimate;
 		for (uint32_t c = n->first_child; c != NO_ID; c = node_at(m, c)->next_sibling)
 			sampled += model_sampled(m, node_at(m, c));
 		if (sampled != model_sampled(m, n))
-			return err_set(err, 125, "model: node %u: sampled stacks are miscounted", n->id) == 0;
+			return err_set(err, 125, "model: node %u: sampled stacks are miscounted",
+				       n->id) == 0;
 		struct tally incl = model_incl(m, n);
 		struct change c = model_change(m, n);
 		if (!same_tally(&incl, &sums[i]) || !same_change(&c, &moves[i]))
-			return err_set(err, 125, "model: node %u: inclusive sums are wrong", n->id) == 0;
+			return err_set(err, 125, "model: node %u: inclusive sums are wrong",
+				       n->id) == 0;
 		if (!model_diffing(m) && c.born_bytes - c.gone_bytes != live_bytes(&incl))
 			return err_set(err, 125, "model: node %u: net is not live", n->id) == 0;
 	}
@@ -367,7 +376,10 @@ static bool check_beside(const struct model *m, struct err *err)
 	return rates_check(m, err);
 }
 
-struct check_moves { const struct model *m; struct change *of_node; };
+struct check_moves {
+	const struct model *m;
+	struct change *of_node;
+};
 
 static void add_move(void *arg, uint32_t slot, const struct change *c)
 {
@@ -401,7 +413,8 @@ bool model_check(const struct model *m, struct err *err)
 	for (uint32_t i = m->node_count; i-- > 1;) {
 		uint32_t up = node_at(m, i)->parent;
 		if (up >= i) {
-			ok = err_set(err, 125, "model: node %u comes before its parent", node_at(m, i)->id) == 0;
+			ok = err_set(err, 125, "model: node %u comes before its parent",
+				     node_at(m, i)->id) == 0;
 			break;
 		}
 		tally_add(&sums[up], &sums[i]);
@@ -409,7 +422,9 @@ bool model_check(const struct model *m, struct err *err)
 	}
 	ok = ok && check_nodes(m, sums, moves, err) && sums_check(m, err) && check_beside(m, err);
 	if (ok && m->tick_complete && !m->totals_pending && !same_tally(&all, &m->totals.sum))
-		ok = err_set(err, 125, "model: totals are not the sum over slots (%llu of %llu bytes allocated)",
+		ok = err_set(err, 125,
+			     "model: totals are not the sum over slots (%llu of %llu bytes "
+			     "allocated)",
 			     (unsigned long long)all.alloc_bytes,
 			     (unsigned long long)m->totals.sum.alloc_bytes) == 0;
 	free(sums);

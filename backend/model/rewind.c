@@ -4,9 +4,9 @@
  *
  * Call paths only ever come, never go, so the past is the same trie with smaller counters. A model
  * that is to hold an instant gets all modules, nodes and slots of the one that goes on, in the same
- * dense order and without a counter; then the session's frames are played into it (link/replay.c). When the
- * two then exchange what they hold, everything that rows, names and owners keep by id or by dense
- * index goes on to mean the same: what is open stays open.
+ * dense order and without a counter; then the session's frames are played into it (link/replay.c).
+ * When the two then exchange what they hold, everything that rows, names and owners keep by id or
+ * by dense index goes on to mean the same: what is open stays open.
  */
 #include "model/internal.h"
 
@@ -23,7 +23,8 @@ static int seed_module(struct model *m, const struct module *x, uint32_t id, str
 	struct event e = { .type = MTW_MODULE };
 
 	e.u.module.id = id;
-	e.u.module.flags = x->flags & ~(uint32_t)MTW_MODULE_GONE; /* when it goes, the session says */
+	e.u.module.flags =
+		x->flags & ~(uint32_t)MTW_MODULE_GONE; /* when it goes, the session says */
 	e.u.module.bias = x->bias;
 	e.u.module.start = x->start;
 	e.u.module.end = x->end;
@@ -101,7 +102,8 @@ static uint64_t past_both(uint64_t a, uint64_t b)
 	return (a > b ? a : b) + 1;
 }
 
-/* What belongs to the object, not to what it holds: those who look at it, and what tells them to look again. */
+/* What belongs to the object, not to what it holds: those who look at it, and what tells them to
+ * look again. */
 static void keep_own(struct model *m, const struct model *was, bool same)
 {
 	memcpy(m->observers, was->observers, sizeof m->observers);

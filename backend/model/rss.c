@@ -34,7 +34,8 @@ static size_t next_to(const struct model *m, uint64_t time_ns)
 	size_t best = SIZE_MAX;
 
 	for (size_t i = 0; i < m->rss_count; i++) {
-		uint64_t t = m->rss_list[i].time_ns, apart = t > time_ns ? t - time_ns : time_ns - t;
+		uint64_t t = m->rss_list[i].time_ns,
+			 apart = t > time_ns ? t - time_ns : time_ns - t;
 		if (apart <= least) {
 			least = apart;
 			best = i;
@@ -81,7 +82,8 @@ void rss_apply(struct model *m, const struct event *e)
 		now.mappings[what] += p->mappings;
 		if (p->name.len)
 			m->rss_named[m->rss_named_count++] =
-				(struct rss_named){ what, xstrndup(p->name.s, p->name.len), p->bytes, p->mappings };
+				(struct rss_named){ what, xstrndup(p->name.s, p->name.len),
+						    p->bytes, p->mappings };
 	}
 	m->rss_scans++;
 	if (!e->u.rss.count) { /* the agent could not find out */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * samples.c - the agent's samples: what was alive, in all and by slot, at some thirty instants of the last ten
- * minutes. Growth is judged by them and by nothing that this process saw, so that everybody who looks, now or in a
- * file, judges alike.
+ * samples.c - the agent's samples: what was alive, in all and by slot, at some thirty instants of
+ * the last ten minutes. Growth is judged by them and by nothing that this process saw, so that
+ * everybody who looks, now or in a file, judges alike.
  *
- * The list comes whole each time. A sample that is not in it any more gives its cells to the next one that is, as the
- * agent's did: nothing is sent twice.
+ * The list comes whole each time. A sample that is not in it any more gives its cells to the next
+ * one that is, as the agent's did: nothing is sent twice.
  */
 #include "model/internal.h"
 
@@ -68,7 +68,9 @@ int samples_cell(struct model *m, const struct event *e, struct err *err)
 	struct sample *s = by_serial(m, serial);
 
 	if (!s)
-		return err_set(err, 3, "stream: live bytes of sample %u, which is not one; connect again", serial);
+		return err_set(err, 3,
+			       "stream: live bytes of sample %u, which is not one; connect again",
+			       serial);
 	if (s->whole && m->resuming)
 		return 0; /* what was merged there meanwhile was merged here, too */
 	if (e->u.mark_live.end) {
@@ -78,12 +80,16 @@ int samples_cell(struct model *m, const struct event *e, struct err *err)
 		return 0;
 	}
 	if (!slot_by_id(m, e->u.mark_live.slot))
-		return err_set(err, 3, "stream: sample %u names slot %u, which was never named; connect again", serial,
-			       e->u.mark_live.slot);
+		return err_set(
+			err, 3,
+			"stream: sample %u names slot %u, which was never named; connect again",
+			serial, e->u.mark_live.slot);
 	if (s->whole) /* sent anew */
 		cells_forget(m, &s->cells);
 	s->whole = false;
-	return cells_add(m, &s->cells, (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks, e->u.mark_live.bytes },
+	return cells_add(m, &s->cells,
+			 (struct mark_cell){ e->u.mark_live.slot, e->u.mark_live.blocks,
+					     e->u.mark_live.bytes },
 			 err);
 }
 

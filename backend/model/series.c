@@ -1,19 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * series.c - see model/series.h. Times never go back: a point that is not later than the last replaces
- * it. Thinning is one pass over all points, once in hundreds of ticks; a point that it kept for its
- * distance it keeps the next time, until an older age wants a wider one.
+ * series.c - see model/series.h. Times never go back: a point that is not later than the last
+ * replaces it. Thinning is one pass over all points, once in hundreds of ticks; a point that it
+ * kept for its distance it keeps the next time, until an older age wants a wider one.
  */
 #include "model/series.h"
 
 #include <string.h>
 
 #define NS 1000000000ull
-#define ROOM_FOR_NEW 600u        /* what a pass must leave free */
+#define ROOM_FOR_NEW 600u /* what a pass must leave free */
 #define FIRST_SPACING_NS (20 * NS)
 
-static const struct { uint64_t younger_ns, apart_ns; } fine[] = {
-	{ 60 * NS, NS / 10 }, { 600 * NS, NS }, { 7200 * NS, 10 * NS },
+static const struct {
+	uint64_t younger_ns, apart_ns;
+} fine[] = {
+	{ 60 * NS, NS / 10 },
+	{ 600 * NS, NS },
+	{ 7200 * NS, 10 * NS },
 };
 
 void series_clear(struct series *s)
@@ -67,7 +71,8 @@ static void thin(struct series *s)
 		s->spacing_ns = FIRST_SPACING_NS;
 	for (pass(s); s->count > SERIES_MAX - ROOM_FOR_NEW; pass(s)) {
 		if (s->spacing_ns > UINT64_MAX / 4)
-			s->count = SERIES_MAX - ROOM_FOR_NEW; /* of a peer whose clock is no clock */
+			s->count =
+				SERIES_MAX - ROOM_FOR_NEW; /* of a peer whose clock is no clock */
 		else
 			s->spacing_ns *= 2;
 	}

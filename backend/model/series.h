@@ -2,10 +2,10 @@
  *
  * series.h - the history: points oldest first, as fine as their age is young. Main thread only.
  *
- * First the agent's own points (since it was loaded), then one per tick. The last minute keeps every
- * tick, the last ten minutes one a second, the last two hours one in ten seconds, and what is older
- * some six hundred in all: so that a graph is sharp over ten seconds and over a month. The first and
- * the newest point always stay.
+ * First the agent's own points (since it was loaded), then one per tick. The last minute keeps
+ * every tick, the last ten minutes one a second, the last two hours one in ten seconds, and what is
+ * older some six hundred in all: so that a graph is sharp over ten seconds and over a month. The
+ * first and the newest point always stay.
  */
 #ifndef SERIES_H
 #define SERIES_H
@@ -18,10 +18,10 @@
 struct series {
 	struct point points[SERIES_MAX];
 	uint64_t owner_bytes[SERIES_AGENT_MAX][MTW_HISTORY_OWNERS_MAX]; /* of the agent's points */
-	size_t count, from_agent;     /* the first from_agent points have owner_bytes */
+	size_t count, from_agent;                /* the first from_agent points have owner_bytes */
 	uint32_t owners[MTW_HISTORY_OWNERS_MAX]; /* modules of owner_bytes' columns */
 	size_t owner_count;
-	uint64_t spacing_ns;          /* of the oldest; 0 = they were never thinned */
+	uint64_t spacing_ns; /* of the oldest; 0 = they were never thinned */
 };
 
 void series_clear(struct series *s);

@@ -2,14 +2,16 @@
  *
  * sums.c - inclusive sums of nodes, kept where they cannot be had from below.
  *
- * Most call paths end in a chain of nodes that nothing else runs through. A node without children has what
- * its slots say, and one with a single child and no slots has what the child has: neither keeps a sum. So
- *     a sum is kept = the node has a child, and another one or a slot, or a depth that SUM_EVERY divides
- * which bounds the way down to one. A node gets its sum when the second part comes, and keeps it.
+ * Most call paths end in a chain of nodes that nothing else runs through. A node without children
+ * has what its slots say, and one with a single child and no slots has what the child has: neither
+ * keeps a sum. So a sum is kept = the node has a child, and another one or a slot, or a depth that
+ * SUM_EVERY divides which bounds the way down to one. A node gets its sum when the second part
+ * comes, and keeps it.
  *
- * Sums and slots know the next sum above them, so that a tick goes from sum to sum and never looks at the nodes between.
- * Nothing of that moves while a tick or an interval is worked out: a sum that comes meanwhile is late. Until all is
- * settled it is read through the one part that its node had before; the others hold nothing yet.
+ * Sums and slots know the next sum above them, so that a tick goes from sum to sum and never looks
+ * at the nodes between. Nothing of that moves while a tick or an interval is worked out: a sum that
+ * comes meanwhile is late. Until all is settled it is read through the one part that its node had
+ * before; the others hold nothing yet.
  */
 #include "model/internal.h"
 
@@ -69,7 +71,8 @@ struct change model_change(const struct model *m, const struct node *n)
 {
 	if (!model_diffing(m)) {
 		struct tally sum = model_incl(m, n);
-		return (struct change){ .born_blocks = live_blocks(&sum), .born_bytes = live_bytes(&sum) };
+		return (struct change){ .born_blocks = live_blocks(&sum),
+					.born_bytes = live_bytes(&sum) };
 	}
 	const struct sum *s = teller(m, &n);
 	if (!s)
@@ -123,7 +126,10 @@ void sums_before(struct model *m, struct node *n, bool child)
 
 	if (n->sum != NO_ID || !(second || (child && n->depth % SUM_EVERY == 0)))
 		return;
-	struct sum sum = { .up = sum_above(m, n), .depth = n->depth & 0xffffffu, .late = second, .delta = second ? n->first_child : 0 };
+	struct sum sum = { .up = sum_above(m, n),
+			   .depth = n->depth & 0xffffffu,
+			   .late = second,
+			   .delta = second ? n->first_child : 0 };
 	chunk_for((void ***)&m->sums, &m->sum_chunks, m->sum_count, sizeof sum);
 	*sum_at(m, m->sum_count) = sum;
 	n->sum = m->sum_count++;
@@ -184,15 +190,26 @@ bool sums_check(const struct model *m, struct err *err)
 	for (uint32_t i = 0; i < m->node_count; i++) {
 		const struct node *n = node_at(m, i);
 		bool child = n->first_child != NO_ID;
-		bool more = child && (n->first_slot != NO_ID || node_at(m, n->first_child)->next_sibling != NO_ID);
+		bool more = child && (n->first_slot != NO_ID ||
+				      node_at(m, n->first_child)->next_sibling != NO_ID);
 		if ((n->sum != NO_ID) != (more || (child && n->depth % SUM_EVERY == 0)))
-			return err_set(err, 125, "model: node %u: a sum is kept where it need not, or is not", n->id) == 0;
+			return err_set(err, 125,
+				       "model: node %u: a sum is kept where it need not, or is not",
+				       n->id) == 0;
 		uint32_t up = i ? sum_above(m, node_at(m, n->parent)) : NO_ID;
-		if (n->sum != NO_ID && !m->late_count && (sum_at(m, n->sum)->up != up || sum_at(m, n->sum)->depth != n->depth))
-			return err_set(err, 125, "model: node %u: its sum goes to another than the next above", n->id) == 0;
-		for (uint32_t k = n->first_slot; k != NO_ID && !m->late_count; k = slot_at(m, k)->next_of_node)
+		if (n->sum != NO_ID && !m->late_count &&
+		    (sum_at(m, n->sum)->up != up || sum_at(m, n->sum)->depth != n->depth))
+			return err_set(err, 125,
+				       "model: node %u: its sum goes to another than the next "
+				       "above",
+				       n->id) == 0;
+		for (uint32_t k = n->first_slot; k != NO_ID && !m->late_count;
+		     k = slot_at(m, k)->next_of_node)
 			if (slot_at(m, k)->sum != sum_above(m, n))
-				return err_set(err, 125, "model: slot %u goes to another sum than the next above", slot_at(m, k)->id) == 0;
+				return err_set(err, 125,
+					       "model: slot %u goes to another sum than the next "
+					       "above",
+					       slot_at(m, k)->id) == 0;
 	}
 	return true;
 }

@@ -2,12 +2,13 @@
  *
  * tick.c - what a tick does: staged counters become current, and every inclusive sum follows.
  *
- * What changed is worked out from slot to sum (model/walk.c); when it is a good part of all (a first state), one pass over
- * all is cheaper and does the same. Nobody is told what that pass changed while a first state comes: it was all, and a
- * list of all is larger than all.
+ * What changed is worked out from slot to sum (model/walk.c); when it is a good part of all (a
+ * first state), one pass over all is cheaper and does the same. Nobody is told what that pass
+ * changed while a first state comes: it was all, and a list of all is larger than all.
  *
- * It takes effect at once: staged counters become the slots', and what the touched sums get is read together with
- * what they have (model_incl()) until it has been folded into them, which takes its time again.
+ * It takes effect at once: staged counters become the slots', and what the touched sums get is read
+ * together with what they have (model_incl()) until it has been folded into them, which takes its
+ * time again.
  *
  * What is needed for a tick alone is freed after a large one. Rates are model/rate.c's.
  */
@@ -18,22 +19,25 @@
 
 #define SECOND 1000000000ull
 #define AT_ONCE 2000u /* changed slots, at most, that are not worth slices */
-#define AHEAD 16u /* in memory */
-#define KEPT 16384u /* elements; what is larger is kept as long as it is used */
+#define AHEAD 16u     /* in memory */
+#define KEPT 16384u   /* elements; what is larger is kept as long as it is used */
 
 int tick_stage(struct model *m, uint32_t slot, const struct tally *now, struct err *err)
 {
 	uint32_t index = idmap_get(&m->slot_ids, slot);
 
 	if (index == NO_ID)
-		return err_set(err, 3, "stream: counters of slot %u, which was never named; connect again", slot);
+		return err_set(err, 3,
+			       "stream: counters of slot %u, which was never named; connect again",
+			       slot);
 	struct slot *s = slot_at(m, index);
 	const struct tally *old = s->staged ? &m->staged[s->staged - 1].now : &s->now;
 	if (now->alloc_blocks < old->alloc_blocks || now->alloc_bytes < old->alloc_bytes ||
 	    now->free_blocks < old->free_blocks || now->free_bytes < old->free_bytes)
 		return err_set(err, 3, "stream: counters of slot %u shrink; connect again", slot);
 	if (now->free_blocks > now->alloc_blocks || now->free_bytes > now->alloc_bytes)
-		return err_set(err, 3, "stream: slot %u freed more than it allocated; connect again", slot);
+		return err_set(err, 3,
+			       "stream: slot %u freed more than it allocated; connect again", slot);
 	m->job.partial = m->job.waits;
 	if (s->staged) {
 		m->staged[s->staged - 1].now = *now;
@@ -69,7 +73,8 @@ void tick_weigh(struct model *m, uint32_t index, bool sampled)
 		weigh(m, &w);
 		return;
 	}
-	GROW(m->weighed, m->weighed_room, m->weighed_count + 1); /* it is staged as it will be then, not as it is */
+	GROW(m->weighed, m->weighed_room,
+	     m->weighed_count + 1); /* it is staged as it will be then, not as it is */
 	m->weighed[m->weighed_count++] = w;
 	m->job.partial = m->job.waits;
 }
@@ -84,7 +89,8 @@ static void sum_all(struct model *m)
 		interval_sum_moves(m);
 }
 
-/* For an array that is empty: what is not used of it is not touched. To grow it by and by takes longest in a slice. */
+/* For an array that is empty: what is not used of it is not touched. To grow it by and by takes
+ * longest in a slice. */
 #define MAKE_ROOM(ptr, have, need)                                                                 \
 	do {                                                                                       \
 		if ((have) < (need)) {                                                             \
@@ -129,9 +135,11 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	m->told = !j->all || whole;
 	if (m->told) {
 		/* a slot has one at most; what is not used of it is not touched */
-		m->changes = xmalloc(sizeof *m->changes + (j->count + j->expiring) * sizeof *m->changes->list);
+		m->changes = xmalloc(sizeof *m->changes +
+				     (j->count + j->expiring) * sizeof *m->changes->list);
 		*m->changes = (struct model_changes){ .keepers = 1 };
-		size_t sums = j->count + j->expiring < m->sum_count ? j->count + j->expiring : m->sum_count;
+		size_t sums = j->count + j->expiring < m->sum_count ? j->count + j->expiring
+								    : m->sum_count;
 		MAKE_ROOM(m->deltas, m->delta_room, sums);
 	}
 	j->expired = m->told ? 0 : j->due;
@@ -141,10 +149,11 @@ static void begin(struct model *m, uint64_t time_ns, uint32_t flags)
 	j->estimates = false;
 }
 
-/* Frees an array that is larger than what the tick needed: one late tick is followed by many that are not. */
+/* Frees an array that is larger than what the tick needed: one late tick is followed by many that
+ * are not. */
 #define TRIM(ptr, have, used)                                                                      \
 	do {                                                                                       \
-		if ((have) > KEPT && (have) - (have) / 3 > (used)) {                                        \
+		if ((have) > KEPT && (have) - (have) / 3 > (used)) {                               \
 			free(ptr);                                                                 \
 			(ptr) = NULL;                                                              \
 			(have) = 0;                                                                \
@@ -179,13 +188,18 @@ static void remember(struct model *m)
 	size_t at = (m->ring_first + m->ring_count++) % room;
 	m->ring[at].time_ns = m->time_ns;
 	m->ring[at].sum = m->totals.sum;
-	struct point p = { m->time_ns, live_bytes(&m->totals.sum), live_blocks(&m->totals.sum),
-			   m->totals.sum.alloc_bytes, m->totals.sum.alloc_blocks,
-			   m->totals.sum.free_blocks, m->rss };
+	struct point p = { m->time_ns,
+			   live_bytes(&m->totals.sum),
+			   live_blocks(&m->totals.sum),
+			   m->totals.sum.alloc_bytes,
+			   m->totals.sum.alloc_blocks,
+			   m->totals.sum.free_blocks,
+			   m->rss };
 	series_tick(&m->series, &p);
 }
 
-/* What came since the second greeting is what there is now; not whole: the program ended meanwhile. */
+/* What came since the second greeting is what there is now; not whole: the program ended meanwhile.
+ */
 static void be_resumed(struct model *m, bool whole)
 {
 	m->resuming = false;
@@ -198,7 +212,8 @@ static void count_from_start(struct model *m)
 {
 	for (size_t i = 0; m->changes && i < m->changes->count; i++) {
 		struct model_delta *d = &m->changes->list[i];
-		d->self_change = (struct change){ .born_blocks = live_blocks(&d->self), .born_bytes = live_bytes(&d->self) };
+		d->self_change = (struct change){ .born_blocks = live_blocks(&d->self),
+						  .born_bytes = live_bytes(&d->self) };
 	}
 }
 
@@ -305,7 +320,8 @@ void tick_settle(struct model *m)
 
 bool model_busy(const struct model *m)
 {
-	return m->job.busy || m->interval.busy || m->late_count || (m->job.waits && !m->job.partial);
+	return m->job.busy || m->interval.busy || m->late_count ||
+	       (m->job.waits && !m->job.partial);
 }
 
 void model_set_sliced(struct model *m, bool on)

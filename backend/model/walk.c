@@ -2,19 +2,21 @@
  *
  * walk.c - how what a tick changed gets from slots to all sums above them.
  *
- * Each changed slot's difference is given to the next sum above it; then the touched sums are walked from the deepest
- * level up, each giving what it got to the next above (model/sums.c). So a sum that a thousand changed slots share is
- * touched once: the cost is that of the union of the changed paths. All of it lies beside the sums (struct delta) until
- * the tick takes effect (model/tick.c) and it is folded into them. All in slices.
+ * Each changed slot's difference is given to the next sum above it; then the touched sums are
+ * walked from the deepest level up, each giving what it got to the next above (model/sums.c). So a
+ * sum that a thousand changed slots share is touched once: the cost is that of the union of the
+ * changed paths. All of it lies beside the sums (struct delta) until the tick takes effect
+ * (model/tick.c) and it is folded into them. All in slices.
  */
 #include "model/internal.h"
 
 #include <stdlib.h>
 
-#define AHEAD 16u    /* in memory */
-#define KEPT 16384u  /* deltas of a depth; of more, the list is freed */
+#define AHEAD 16u   /* in memory */
+#define KEPT 16384u /* deltas of a depth; of more, the list is freed */
 
-/* Slots and sums lie anywhere: what comes next is on its way from memory while this one is looked at. */
+/* Slots and sums lie anywhere: what comes next is on its way from memory while this one is looked
+ * at. */
 static void expect_sum(const struct model *m, uint32_t number)
 {
 	if (number != NO_ID)
@@ -93,7 +95,8 @@ static bool expire_rates(struct model *m, struct tick_job *j, uint64_t end_ns)
 					expect_sum(m, slot_at(m, e[AHEAD / 2].slot)->sum);
 				if (j->entry + AHEAD / 4 < j->block->count)
 					expect_delta(m, slot_at(m, e[AHEAD / 4].slot)->sum);
-				add_rate(m, e->slot, &(struct rate){ 0 - e->bytes, 0 - (uint64_t)e->blocks });
+				add_rate(m, e->slot,
+					 &(struct rate){ 0 - e->bytes, 0 - (uint64_t)e->blocks });
 			}
 		}
 		j->entry = 0;
@@ -117,14 +120,17 @@ static void take_slot(struct model *m, struct tick_job *j, struct staged *x)
 
 	if (x->now.alloc_blocks < s->now.alloc_blocks || x->now.alloc_bytes < s->now.alloc_bytes ||
 	    x->now.free_blocks < s->now.free_blocks || x->now.free_bytes < s->now.free_bytes)
-		x->now = s->now; /* staged while a newer one was being taken in, by a peer that breaks the contract */
+		x->now = s->now; /* staged while a newer one was being taken in, by a peer that
+				    breaks the contract */
 	struct tally grown = tally_sub(&x->now, &s->now);
 	if (j->has_batch && grown.alloc_blocks &&
-	    !rates_enter(&j->batch, x->slot, (double)grown.alloc_bytes * j->weight, (double)grown.alloc_blocks * j->weight, &rate))
+	    !rates_enter(&j->batch, x->slot, (double)grown.alloc_bytes * j->weight,
+			 (double)grown.alloc_blocks * j->weight, &rate))
 		rate = (struct rate){ 0, 0 };
 	if (!m->told)
 		return;
-	struct change before = slot_change(m, x->slot, &s->now), after = slot_change(m, x->slot, &x->now);
+	struct change before = slot_change(m, x->slot, &s->now),
+		      after = slot_change(m, x->slot, &x->now);
 	struct change moved = change_sub(&after, &before);
 	struct model_delta *own = change_of(m, x->slot);
 	struct delta *d = s->sum != NO_ID ? delta_of(m, s->sum) : NULL;
@@ -196,7 +202,8 @@ static void drop_level(struct level *l)
 	*l = (struct level){ NULL, 0, 0 };
 }
 
-/* From the deepest level up, on changed paths only: each difference is one of the next sum above, too. */
+/* From the deepest level up, on changed paths only: each difference is one of the next sum above,
+ * too. */
 static bool walk_up(struct model *m, struct tick_job *j, uint64_t end_ns)
 {
 	for (size_t seen = 0; m->level_count; m->level_count--, j->next = 0) {

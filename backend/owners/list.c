@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * list.c - owners as they are shown: the heaviest first, their letters, and what each held at every point of the
- * history.
+ * list.c - owners as they are shown: the heaviest first, their letters, and what each held at every
+ * point of the history.
  *
- * The history is that of the model's points. Of those before memtop looked, the agent's own figures tell, as far as they go;
- * the rule that is not in force keeps its own.
+ * The history is that of the model's points. Of those before memtop looked, the agent's own figures
+ * tell, as far as they go; the rule that is not in force keeps its own.
  */
 #include "owners/held.h"
 
@@ -44,7 +44,8 @@ const bool *owners_known(const struct owners *o)
 
 static int heavier(const void *a, const void *b)
 {
-	const struct owner *x = *(const struct owner *const *)a, *y = *(const struct owner *const *)b;
+	const struct owner *x = *(const struct owner *const *)a,
+			   *y = *(const struct owner *const *)b;
 	uint64_t lx = live_bytes(&x->sum), ly = live_bytes(&y->sum);
 
 	if (lx != ly)
@@ -67,20 +68,24 @@ static size_t column_of(const struct columns *c, uint64_t time_ns)
 }
 
 /* On the straight line from one point, where it held `then`, to the last one, which is now. */
-static uint64_t between(const struct point *points, size_t from, size_t p, size_t last, uint64_t then, uint64_t now)
+static uint64_t between(const struct point *points, size_t from, size_t p, size_t last,
+			uint64_t then, uint64_t now)
 {
 	uint64_t span = points[last].time_ns - points[from].time_ns;
 
 	if (p >= last || !span)
 		return now;
-	return (uint64_t)((double)then +
-			  (double)(points[p].time_ns - points[from].time_ns) / (double)span * ((double)now - (double)then));
+	return (uint64_t)((double)then + (double)(points[p].time_ns - points[from].time_ns) /
+						 (double)span * ((double)now - (double)then));
 }
 
-/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these are near, or is now. */
-static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p, size_t last)
+/* Whether point p, for which nothing was kept, is known: it lies between two that are, and these
+ * are near, or is now. */
+static bool filled_in(const struct owners *o, const struct point *points, size_t from, size_t p,
+		      size_t last)
 {
-	return p == last || (points[p].time_ns >= o->since_ns && points[last].time_ns - points[from].time_ns <= NEAR_NS);
+	return p == last || (points[p].time_ns >= o->since_ns &&
+			     points[last].time_ns - points[from].time_ns <= NEAR_NS);
 }
 
 /* Points came, and none went. */
@@ -92,33 +97,39 @@ static void add_columns(struct owners *o, const struct point *points, size_t cou
 		o->columns.times[p] = points[p].time_ns;
 		o->columns.known[p] = filled_in(o, points, from, p, count - 1);
 		for (size_t h = 0; h < o->held_count; h++)
-			o->held[h]->series[p] = between(points, from, p, count - 1, o->held[h]->series[from],
-							live_bytes(&o->held[h]->pub.sum));
+			o->held[h]->series[p] =
+				between(points, from, p, count - 1, o->held[h]->series[from],
+					live_bytes(&o->held[h]->pub.sum));
 	}
 	o->columns.count = count;
 }
 
 /*
- * What an owner held at point p: a column kept from then, or the agent's own figure; between the last that is
- * known and now it goes on the straight line. Or nobody knows: another rule was in force, or nobody looked.
+ * What an owner held at point p: a column kept from then, or the agent's own figure; between the
+ * last that is known and now it goes on the straight line. Or nobody knows: another rule was in
+ * force, or nobody looked.
  */
 static void fill_columns(struct owners *o, const struct point *points, size_t count)
 {
 	const uint32_t *modules;
 	size_t from_agent = model_history_owners(o->m, &modules), from = 0;
-	uint64_t (*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
+	uint64_t(*made)[SERIES_MAX + 1] = xcalloc(o->held_count, sizeof *made);
 	bool known[SERIES_MAX + 1];
 
 	for (size_t p = 0; p < count; p++) {
-		size_t column = p + 1 < count ? column_of(&o->columns, points[p].time_ns) : SIZE_MAX;
+		size_t column =
+			p + 1 < count ? column_of(&o->columns, points[p].time_ns) : SIZE_MAX;
 		const uint64_t *bytes = o->direct ? NULL : model_history_owner_bytes(o->m, p);
 		if (column != SIZE_MAX || bytes)
 			from = p;
-		known[p] = column != SIZE_MAX ? o->columns.known[column] : bytes || filled_in(o, points, from, p, count - 1);
-		for (size_t h = 0; h < o->held_count && known[p] && (column != SIZE_MAX || !bytes); h++)
-			made[h][p] = column != SIZE_MAX ? o->held[h]->series[column]
-							: between(points, from, p, count - 1, made[h][from],
-								  live_bytes(&o->held[h]->pub.sum));
+		known[p] = column != SIZE_MAX ? o->columns.known[column]
+					      : bytes || filled_in(o, points, from, p, count - 1);
+		for (size_t h = 0; h < o->held_count && known[p] && (column != SIZE_MAX || !bytes);
+		     h++)
+			made[h][p] = column != SIZE_MAX
+					     ? o->held[h]->series[column]
+					     : between(points, from, p, count - 1, made[h][from],
+						       live_bytes(&o->held[h]->pub.sum));
 		for (size_t k = 0; column == SIZE_MAX && bytes && k < from_agent; k++)
 			made[held_of_module(o, modules[k])][p] += bytes[k];
 	}
@@ -143,14 +154,16 @@ static void update_series(struct owners *o)
 	for (size_t k = 0; k < owners; k++)
 		held_of_module(o, modules[k]);
 	const struct columns *c = &o->columns;
-	bool same = count == c->count && count && points[count - 1].time_ns == c->times[count - 1] &&
+	bool same = count == c->count && count &&
+		    points[count - 1].time_ns == c->times[count - 1] &&
 		    points[0].time_ns == c->times[0];
 	if (same) {
 		for (size_t h = 0; h < o->held_count; h++)
 			o->held[h]->series[count - 1] = live_bytes(&o->held[h]->pub.sum);
 		return;
 	}
-	if (c->count && count > c->count && points[c->count - 1].time_ns == c->times[c->count - 1] &&
+	if (c->count && count > c->count &&
+	    points[c->count - 1].time_ns == c->times[c->count - 1] &&
 	    points[0].time_ns == c->times[0])
 		add_columns(o, points, count);
 	else
@@ -206,7 +219,8 @@ size_t owners_update(struct owners *o, const struct owner **list)
 			w->letter = letter(o->letters++);
 	}
 	if (model_complete(o->m) && !o->complete)
-		o->columns.count = o->other.count = 0; /* made while a first state came: of a part of the stacks */
+		o->columns.count = o->other.count =
+			0; /* made while a first state came: of a part of the stacks */
 	o->complete = model_complete(o->m);
 	if (owners_whole(o)) /* else they are not what history should keep */
 		update_series(o);

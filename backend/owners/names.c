@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * names.c - see owners/names.h. Functions and libs keep their numbers for ever (rows are keyed by them);
- * what is kept of locations starts over when the model is cleared.
+ * names.c - see owners/names.h. Functions and libs keep their numbers for ever (rows are keyed by
+ * them); what is kept of locations starts over when the model is cleared.
  *
- * A location is asked for when somebody first looks at it, and again when the symbols say that its answer
- * arrived: some ten thousand may wait while a large binary is read. When they do not know which did, all are.
+ * A location is asked for when somebody first looks at it, and again when the symbols say that its
+ * answer arrived: some ten thousand may wait while a large binary is read. When they do not know
+ * which did, all are.
  */
 #include "owners/names.h"
 
@@ -25,10 +26,10 @@ struct names {
 	size_t loc_count, loc_room;
 	struct name_lib *libs;
 	size_t lib_count, lib_room;
-	uint32_t *lib_of_module;   /* + 1 */
+	uint32_t *lib_of_module; /* + 1 */
 	size_t module_room;
 
-	uint32_t *node_next;       /* by dense index */
+	uint32_t *node_next; /* by dense index */
 	size_t next_room, nodes;
 	uint32_t *changed;
 	size_t changed_count, changed_room;
@@ -130,7 +131,8 @@ static bool judge(struct names *n, const struct name_fn *f)
 }
 
 /* key: the full name, or of a nameless location the built one. */
-static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name, char *built)
+static uint32_t fn_of(struct names *n, uint32_t lib, const char *function, const char *name,
+		      char *built)
 {
 	const char *key = function ? function : name;
 	uint64_t hash = hash_string(key, (uint64_t)lib * 2 + !function + 0xcbf29ce484222325ull);
@@ -158,14 +160,16 @@ static uint32_t nameless(struct names *n, const struct name_loc *l, const struct
 
 	if (lib == NO_ID) {
 		/* Truncations and unknown generated code: the symbols describe them. */
-		char *text = f && f->name ? xstrdup(f->name) : xasprintf("[0x%" PRIx64 "]", l->offset);
+		char *text =
+			f && f->name ? xstrdup(f->name) : xasprintf("[0x%" PRIx64 "]", l->offset);
 		return fn_of(n, NO_ID, NULL, text, text);
 	}
 	char *text = xasprintf("%s+0x%" PRIx64, n->libs[lib].name, l->offset);
 	return fn_of(n, lib, NULL, text, text);
 }
 
-static bool same_frames(const struct name_frame *a, size_t na, const struct name_frame *b, size_t nb)
+static bool same_frames(const struct name_frame *a, size_t na, const struct name_frame *b,
+			size_t nb)
 {
 	if (na != nb)
 		return false;
@@ -228,8 +232,11 @@ static void take_locations(struct names *n)
 	GROW(n->locs, n->loc_room, count);
 	for (; n->loc_count < count; n->loc_count++) {
 		const struct location *at = model_location(n->m, (uint32_t)n->loc_count);
-		n->locs[n->loc_count] = (struct name_loc){ .module = at->module, .kind = at->kind, .offset = at->offset,
-							   .first_node = NO_ID, .source = SYMBOL_PENDING };
+		n->locs[n->loc_count] = (struct name_loc){ .module = at->module,
+							   .kind = at->kind,
+							   .offset = at->offset,
+							   .first_node = NO_ID,
+							   .source = SYMBOL_PENDING };
 	}
 }
 
@@ -260,7 +267,8 @@ static void look_again(struct names *n, uint32_t loc)
 {
 	struct name_loc *l = &n->locs[loc];
 
-	if (!l->asked || l->source == SYMBOL_DWARF || l->kind == MTW_NODE_TRUNCATED || !fetch(n, loc))
+	if (!l->asked || l->source == SYMBOL_DWARF || l->kind == MTW_NODE_TRUNCATED ||
+	    !fetch(n, loc))
 		return;
 	GROW(n->changed, n->changed_room, n->changed_count + 1);
 	n->changed[n->changed_count++] = loc;
@@ -273,7 +281,8 @@ size_t names_refresh(struct names *n, const uint32_t **changed)
 	uint32_t loc;
 
 	n->changed_count = 0;
-	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p); n->generation++)
+	for (; n->generation < now && symbols_answered(n->s, n->generation + 1, &p);
+	     n->generation++)
 		if ((loc = model_location_find(n->m, p.module, p.offset, p.kind)) < n->loc_count)
 			look_again(n, loc);
 	for (loc = 0; n->generation < now && loc < n->loc_count; loc++)

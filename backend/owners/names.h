@@ -18,11 +18,11 @@
 #include "owners/wrappers.h"
 
 struct name_fn {
-	const char *function;    /* full; NULL = unknown; borrowed from the symbols */
-	const char *name;        /* short, or "libtile.so+0x1a40" */
-	char *built;             /* owned: such a name */
-	uint32_t lib;            /* NO_ID = outside of every module */
-	uint32_t next;           /* of the same hash */
+	const char *function; /* full; NULL = unknown; borrowed from the symbols */
+	const char *name;     /* short, or "libtile.so+0x1a40" */
+	char *built;          /* owned: such a name */
+	uint32_t lib;         /* NO_ID = outside of every module */
+	uint32_t next;        /* of the same hash */
 	bool wrapper;
 };
 
@@ -30,15 +30,22 @@ struct name_loc {
 	uint32_t module;
 	uint8_t kind;
 	bool asked;
-	bool wrapper;            /* all of its frames are */
-	int source;              /* enum symbol_source */
+	bool wrapper; /* all of its frames are */
+	int source;   /* enum symbol_source */
 	uint64_t offset;
-	uint32_t first_node;     /* dense index; chain through names_next_node() */
-	uint32_t count;          /* frames, innermost first, at least 1 once asked */
-	struct name_frame { uint32_t fn, line; const char *file; bool inlined; } *frames;
+	uint32_t first_node; /* dense index; chain through names_next_node() */
+	uint32_t count;      /* frames, innermost first, at least 1 once asked */
+	struct name_frame {
+		uint32_t fn, line;
+		const char *file;
+		bool inlined;
+	} * frames;
 };
 
-struct name_lib { char *path, *name; uint32_t newest, flags; };
+struct name_lib {
+	char *path, *name;
+	uint32_t newest, flags;
+};
 
 struct names;
 struct names *names_new(const struct model *m, struct symbols *s);
@@ -47,16 +54,20 @@ void names_free(struct names *n);
 bool names_update(struct names *n);
 /* Takes in new answers; *changed = locations whose frames changed, valid until the next call. */
 size_t names_refresh(struct names *n, const uint32_t **changed);
-uint64_t names_version(const struct names *n);      /* moves when a location's frames changed */
-int names_add_wrapper(struct names *n, const char *pattern); /* then all locations are judged anew */
+uint64_t names_version(const struct names *n); /* moves when a location's frames changed */
+int names_add_wrapper(struct names *n,
+		      const char *pattern); /* then all locations are judged anew */
 const struct wrappers *names_wrappers(const struct names *n);
-/* False: its name tells nothing, it allocates for its caller (operator new, std:: templates, xmalloc).
-   A function of the C library does tell (fopen, qsort), and so does a place without a name. */
+/* False: its name tells nothing, it allocates for its caller (operator new, std:: templates,
+   xmalloc). A function of the C library does tell (fopen, qsort), and so does a place without a
+   name. */
 bool names_tells(const struct names *n, uint32_t fn);
 
-uint32_t names_loc_of(const struct names *n, uint32_t index); /* node's dense index -> location; NO_ID for the root */
+uint32_t names_loc_of(const struct names *n,
+		      uint32_t index); /* node's dense index -> location; NO_ID for the root */
 uint32_t names_loc_count(const struct names *n);
-const struct name_loc *names_loc(struct names *n, uint32_t loc); /* asks for it when it was never asked */
+const struct name_loc *names_loc(struct names *n,
+				 uint32_t loc); /* asks for it when it was never asked */
 uint32_t names_next_node(const struct names *n, uint32_t index); /* NO_ID ends */
 const struct name_fn *names_fn(const struct names *n, uint32_t fn);
 uint32_t names_lib_of(struct names *n, uint32_t module); /* NO_ID for NO_ID */

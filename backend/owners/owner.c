@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT
  *
- * owner.c - whose memory is it? The table of wrappers itself is in owners/wrappers.c, lists and history in owners/list.c.
+ * owner.c - whose memory is it? The table of wrappers itself is in owners/wrappers.c, lists and
+ * history in owners/list.c.
  *
  * A node's owner is kept once it was asked for; sums follow the model's deltas. When names
  * arrive, only locations whose judgement (wrapper or not) turned are looked at again: their
  * nodes, and below these the paths of wrappers that ended there. So
  *     sum over owners = totals, at each tick, whatever is known of names.
  *
- * What goes over all stacks can be made in slices (owners_make()): owners by another rule are assigned one by
- * one, sums move with them. Sums that the model cannot tell the differences of are made beside those that are
- * lent, which stay as they were until then.
+ * What goes over all stacks can be made in slices (owners_make()): owners by another rule are
+ * assigned one by one, sums move with them. Sums that the model cannot tell the differences of are
+ * made beside those that are lent, which stay as they were until then.
  */
 #include "owners/held.h"
 
@@ -70,8 +71,8 @@ static void on_change(void *arg, const struct model_delta *d, size_t count)
 		const struct tally *t = &d[i].self;
 		if (i + AHEAD < count)
 			__builtin_prefetch(&o->of_node[d[i + AHEAD].node]);
-		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes | d[i].self_rate.bytes |
-		      d[i].self_sampled))
+		if (!(t->alloc_blocks | t->alloc_bytes | t->free_blocks | t->free_bytes |
+		      d[i].self_rate.bytes | d[i].self_sampled))
 			continue;
 		uint32_t index = d[i].node, h = o->of_node[index];
 		if (h == UNASKED) {
@@ -204,7 +205,8 @@ static uint32_t find_owner(struct owners *o, uint32_t index)
 		if (l->kind == MTW_NODE_TRUNCATED)
 			return 0;
 		if (!passes(o, l))
-			return held_of_module(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED : l->module);
+			return held_of_module(o, l->kind == MTW_NODE_NOWHERE ? OWNER_GENERATED
+									     : l->module);
 	}
 	return 0;
 }
@@ -227,7 +229,8 @@ static void reassign(struct owners *o, uint32_t loc)
 	uint32_t *stack = NULL, *moved = NULL;
 	size_t room = 0, count = 0, moved_room = 0, moved_count = 0;
 
-	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID; i = names_next_node(o->names, i)) {
+	for (uint32_t i = names_loc(o->names, loc)->first_node; i != NO_ID;
+	     i = names_next_node(o->names, i)) {
 		GROW(stack, room, count + 1);
 		stack[count++] = i;
 	}
@@ -235,14 +238,16 @@ static void reassign(struct owners *o, uint32_t loc)
 		uint32_t index = stack[--count];
 		if (o->of_node[index] != UNASKED && o->of_node[index] != FRESH)
 			assign(o, index);
-		if (model_dense(o->m, index, NULL)->first_slot != NO_ID) { /* one that waits for its owner may have a site */
+		if (model_dense(o->m, index, NULL)->first_slot !=
+		    NO_ID) { /* one that waits for its owner may have a site */
 			GROW(moved, moved_room, moved_count + 1);
 			moved[moved_count++] = index;
 		}
 		uint32_t c = model_dense(o->m, index, NULL)->first_child;
 		for (; c != NO_ID; c = model_dense(o->m, c, NULL)->next_sibling) {
 			const struct name_loc *l = names_loc(o->names, names_loc_of(o->names, c));
-			if (!passes(o, l) && !l->wrapper) /* sites go by wrappers, whatever owners go by */
+			if (!passes(o, l) &&
+			    !l->wrapper) /* sites go by wrappers, whatever owners go by */
 				continue;
 			GROW(stack, room, count + 1);
 			stack[count++] = c;
@@ -315,8 +320,8 @@ static bool assign_fresh(struct owners *o, bool (*step)(void *arg), void *arg)
 
 bool owners_make(struct owners *o, bool (*step)(void *arg), void *arg)
 {
-	return (o->assigned == NO_ID || assign_all(o, step, arg)) && (!o->stale || sum_all(o, step, arg)) &&
-	       assign_fresh(o, step, arg);
+	return (o->assigned == NO_ID || assign_all(o, step, arg)) &&
+	       (!o->stale || sum_all(o, step, arg)) && assign_fresh(o, step, arg);
 }
 
 bool owners_whole(const struct owners *o)
@@ -358,13 +363,15 @@ void owners_refresh(struct owners *o)
 		tell(o, NULL, 0);
 }
 
-void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count), void *arg)
+void owners_on_move(struct owners *o, void (*fn)(void *arg, const uint32_t *indices, size_t count),
+		    void *arg)
 {
 	o->on_move = fn;
 	o->move_arg = arg;
 }
 
-void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count), void *arg)
+void owners_on_rename(struct owners *o, void (*fn)(void *arg, const uint32_t *locs, size_t count),
+		      void *arg)
 {
 	o->on_rename = fn;
 	o->rename_arg = arg;
@@ -381,7 +388,8 @@ const struct owner *owners_of_index(struct owners *o, uint32_t index)
 
 	if (h != UNASKED && h != FRESH)
 		return &o->held[h - 1]->pub;
-	/* One without counters of its own, or whose turn has not come: asked about now and then, not kept. */
+	/* One without counters of its own, or whose turn has not come: asked about now and then,
+	 * not kept. */
 	return &o->held[find_owner(o, index)]->pub;
 }
 

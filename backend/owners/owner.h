@@ -4,29 +4,30 @@
  *
  * The owner of a stack is the module of the innermost frame that is not an allocation wrapper:
  * the agent, libc with its loader, the C++ runtime, std:: allocators and containers (inlined ones
- * too), and a list that users extend. See owners/wrappers.c for the table. A stack of nothing but wrappers,
- * or a truncated one that shows none, belongs to OWNER_UNKNOWN; where that frame is generated code, which has no
- * module, to OWNER_GENERATED.
- * Answers are cached per node and recomputed when symbols arrive; sums over owners equal totals.
+ * too), and a list that users extend. See owners/wrappers.c for the table. A stack of nothing but
+ * wrappers, or a truncated one that shows none, belongs to OWNER_UNKNOWN; where that frame is
+ * generated code, which has no module, to OWNER_GENERATED. Answers are cached per node and
+ * recomputed when symbols arrive; sums over owners equal totals.
  */
 #ifndef OWNER_H
 #define OWNER_H
 
 #include "symbols/symbols.h"
 
-#define OWNER_UNKNOWN NO_ID  /* shown as [unknown] */
+#define OWNER_UNKNOWN NO_ID         /* shown as [unknown] */
 #define OWNER_GENERATED (NO_ID - 1) /* shown as GENERATED_NAME */
 
 struct owners;
 struct owner {
-	uint32_t module;         /* newest module id of this path, or OWNER_UNKNOWN, OWNER_GENERATED */
-	const char *name;        /* "libtile.so.2" */
-	char letter;             /* A, B, ... fixed for the session */
+	uint32_t module;  /* newest module id of this path, or OWNER_UNKNOWN, OWNER_GENERATED */
+	const char *name; /* "libtile.so.2" */
+	char letter;      /* A, B, ... fixed for the session */
 	struct tally sum;
-	struct change change;    /* in the model's interval */
+	struct change change; /* in the model's interval */
 	uint64_t rate_bytes;
-	uint64_t sampled;        /* stacks with a share that was sampled; 0 = sum is exact */
-	const uint64_t *series;  /* live bytes at each of model_history()'s points, where owners_known() */
+	uint64_t sampled; /* stacks with a share that was sampled; 0 = sum is exact */
+	const uint64_t
+		*series; /* live bytes at each of model_history()'s points, where owners_known() */
 };
 
 struct owners *owners_new(const struct model *m, struct symbols *s);
@@ -38,18 +39,21 @@ void owners_inherit(struct owners *o, struct owners *from);
 int owners_add_wrapper(struct owners *o, const char *pattern); /* shell pattern on function names */
 /* Brings sums up to date; cheap when nothing changed. Returns owners, heaviest live first. */
 size_t owners_update(struct owners *o, const struct owner **list);
-/* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on these owners goes on with it. */
+/* False: what it says is not of all stacks yet, or not by the rule that is in force; a query on
+ * these owners goes on with it. */
 bool owners_whole(const struct owners *o);
-const struct owner *owners_of_node(struct owners *o, uint32_t node); /* leaf of a stack; never NULL */
+const struct owner *owners_of_node(struct owners *o,
+				   uint32_t node); /* leaf of a stack; never NULL */
 /* The call site of a stack: innermost node and inlined-frame index that is not a wrapper. */
 uint32_t owners_site(struct owners *o, uint32_t leaf, uint32_t *frame_index);
 /*
- * By direct caller instead of owner: the module of the innermost frame that is not the agent's. -1 asks. Libraries
- * keep their letters. The history of either is kept while the other is in force, but not made: the agent's own is
- * by owner.
+ * By direct caller instead of owner: the module of the innermost frame that is not the agent's. -1
+ * asks. Libraries keep their letters. The history of either is kept while the other is in force,
+ * but not made: the agent's own is by owner.
  */
 bool owners_direct(struct owners *o, int on);
-/* Of each of model_history()'s points, as of the last owners_update(): is it known who held what? */
+/* Of each of model_history()'s points, as of the last owners_update(): is it known who held what?
+ */
 const bool *owners_known(const struct owners *o);
 
 #endif

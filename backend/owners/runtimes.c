@@ -7,11 +7,11 @@
 #include <string.h>
 
 /*
- * A module's name begins so, and goes on as a file's of that kind does; program: the executable alone. A Go program may
- * have any name: the agent tells.
+ * A module's name begins so, and goes on as a file's of that kind does; program: the executable
+ * alone. A Go program may have any name: the agent tells.
  */
 static const struct known {
-	const char *begins;      /* NULL: it has the flag */
+	const char *begins; /* NULL: it has the flag */
 	bool program;
 	uint32_t flag;
 	struct runtime runtime;
@@ -21,7 +21,10 @@ static const struct known {
 	{ "node", true, 0, { "V8's heap", "node --heapsnapshot-signal=SIGUSR2", NULL } },
 	{ "libpython", false, 0, { "Python's own heap", "PYTHONMALLOC=malloc", NULL } },
 	{ "python", true, 0, { "Python's own heap", "PYTHONMALLOC=malloc", NULL } },
-	{ NULL, false, MTW_MODULE_GO, { "Go's own heap", "GODEBUG=gctrace=1", "memtop sees C's part (cgo) alone" } },
+	{ NULL,
+	  false,
+	  MTW_MODULE_GO,
+	  { "Go's own heap", "GODEBUG=gctrace=1", "memtop sees C's part (cgo) alone" } },
 };
 
 /* "python3.11" goes on with a version; "nodectl" is another program. */
@@ -29,7 +32,8 @@ static bool is(const struct known *k, const struct module *x)
 {
 	if (!k->begins)
 		return x->flags & k->flag;
-	const char *slash = x->path ? strrchr(x->path, '/') : NULL, *file = slash ? slash + 1 : x->name;
+	const char *slash = x->path ? strrchr(x->path, '/') : NULL,
+		   *file = slash ? slash + 1 : x->name;
 	size_t len = strlen(k->begins);
 
 	if (k->program != ((x->flags & MTW_MODULE_MAIN) != 0) || strncmp(file, k->begins, len))

@@ -2,8 +2,9 @@
  *
  * board.c - the board of a process tree, seen from memtop.
  *
- * The memfd cannot change its size, so that no access faults, whoever has it open. A copy is taken between two looks
- * at the record's state and serial, and holds when both are the same: figures may be torn, a life never.
+ * The memfd cannot change its size, so that no access faults, whoever has it open. A copy is taken
+ * between two looks at the record's state and serial, and holds when both are the same: figures may
+ * be torn, a life never.
  */
 #include "processes/board.h"
 
@@ -20,10 +21,10 @@
 struct shared_board {
 	int fd;
 	char path[64], name[48];
-	struct board_head *head;         /* the mapping */
+	struct board_head *head; /* the mapping */
 	struct board_record *records;
 	uint64_t made_ns;
-	uint32_t seen;                   /* head->xserial at the last shared_board_moved() */
+	uint32_t seen; /* head->xserial at the last shared_board_moved() */
 };
 
 static void fill_head(struct board_head *h, const struct board_rule *rule)
@@ -57,12 +58,18 @@ static int make_file(const char *name)
 struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err)
 {
 	char name[48];
-	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(), (unsigned long long)now_ns());
+	snprintf(name, sizeof name, "memtop-board-%d-%llx", (int)getpid(),
+		 (unsigned long long)now_ns());
 	int fd = make_file(name);
-	void *map = fd < 0 ? MAP_FAILED : mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *map = fd < 0 ? MAP_FAILED
+			   : mmap(NULL, board_bytes(BOARD_RECORDS), PROT_READ | PROT_WRITE,
+				  MAP_SHARED, fd, 0);
 
 	if (map == MAP_FAILED) {
-		err_set(err, 125, "process tree: cannot be followed: no memory to share: %s; --no-follow goes without", strerror(errno));
+		err_set(err, 125,
+			"process tree: cannot be followed: no memory to share: %s; --no-follow "
+			"goes without",
+			strerror(errno));
 		if (fd >= 0)
 			close(fd);
 		return NULL;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.h - memtop's end of the board (memtop/board.h): makes it, and hands out copies of its records. Main thread
- * only.
+ * board.h - memtop's end of the board (memtop/board.h): makes it, and hands out copies of its
+ * records. Main thread only.
  *
- * Every process of the tree can write anything to the board. What is handed out is a copy whose strings end, whose enums
- * are among their values and whose times lie between the board's making and now. Nothing else of it is believed here.
+ * Every process of the tree can write anything to the board. What is handed out is a copy whose
+ * strings end, whose enums are among their values and whose times lie between the board's making
+ * and now. Nothing else of it is believed here.
  */
 #ifndef TREE_BOARD_H
 #define TREE_BOARD_H
@@ -15,12 +16,16 @@
 
 struct shared_board;
 
-struct board_rule { uint64_t bytes, ns, alloc_bytes; }; /* as the head has them: who matters */
+struct board_rule {
+	uint64_t bytes, ns, alloc_bytes;
+}; /* as the head has them: who matters */
 
-struct shared_board *shared_board_new(const struct board_rule *rule, struct err *err); /* NULL and *err: no memfd */
-void shared_board_free(struct shared_board *b);  /* nobody lingers from now on */
+struct shared_board *shared_board_new(const struct board_rule *rule,
+				      struct err *err);      /* NULL and *err: no memfd */
+void shared_board_free(struct shared_board *b);              /* nobody lingers from now on */
 const char *shared_board_path(const struct shared_board *b); /* "/proc/PID/fd/N" */
-const char *shared_board_name(const struct shared_board *b); /* a part of the mapping's name, in /proc/PID/maps; no other board's */
+const char *shared_board_name(const struct shared_board *b); /* a part of the mapping's name, in
+								/proc/PID/maps; no other board's */
 bool shared_board_moved(struct shared_board *b); /* a state changed since the last call */
 uint64_t shared_board_missed(const struct shared_board *b);
 /* Record `index` as it is now: 1. 0: it is free; -1: it is being written, look again later. */

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * file.c - the table of a process tree in a session file: written while it is recorded, and read back.
+ * file.c - the table of a process tree in a session file: written while it is recorded, and read
+ * back.
  *
- * A line is written when it is new and when it changed, at most once a second: one process of a build costs its file
- * some hundred bytes. A file with the first program alone gets no table: it stays what every memtop can read. What is read
- * is a stranger's, and checked like the board.
+ * A line is written when it is new and when it changed, at most once a second: one process of a
+ * build costs its file some hundred bytes. A file with the first program alone gets no table: it
+ * stays what every memtop can read. What is read is a stranger's, and checked like the board.
  */
 #include "processes/internal.h"
 
@@ -20,7 +21,8 @@
 
 static uint64_t flags_of(const struct line *l)
 {
-	return (l->p.forked ? MTW_PROCESS_FORKED : 0) | (l->p.status_known ? MTW_PROCESS_STATUS_KNOWN : 0) |
+	return (l->p.forked ? MTW_PROCESS_FORKED : 0) |
+	       (l->p.status_known ? MTW_PROCESS_STATUS_KNOWN : 0) |
 	       (l->p.exact ? MTW_PROCESS_EXACT : 0) | (l->p.matters ? MTW_PROCESS_MATTERS : 0) |
 	       (l->hidden ? MTW_PROCESS_HIDDEN : 0);
 }
@@ -35,9 +37,24 @@ static size_t put_line(const struct line *l, uint8_t *payload, size_t size)
 	const struct process *p = &l->p;
 	struct mtw_out o = { payload, payload + size, false };
 	const uint64_t figures[] = {
-		p->id, p->parent, (uint64_t)p->pid, p->state, (uint64_t)p->status, flags_of(l), stream_of(l), p->begin_ns, p->end_ns,
-		p->sum.alloc_blocks, p->sum.alloc_bytes, p->sum.free_blocks, p->sum.free_bytes, p->peak_bytes,
-		l->inherited_blocks, p->inherited_bytes, p->before_blocks, p->before_bytes,
+		p->id,
+		p->parent,
+		(uint64_t)p->pid,
+		p->state,
+		(uint64_t)p->status,
+		flags_of(l),
+		stream_of(l),
+		p->begin_ns,
+		p->end_ns,
+		p->sum.alloc_blocks,
+		p->sum.alloc_bytes,
+		p->sum.free_blocks,
+		p->sum.free_bytes,
+		p->peak_bytes,
+		l->inherited_blocks,
+		p->inherited_bytes,
+		p->before_blocks,
+		p->before_bytes,
 	};
 
 	for (size_t i = 0; i < sizeof figures / sizeof *figures; i++)
@@ -71,7 +88,8 @@ static void write_tree(struct processes *p)
 	mtw_put(&o, processes_missed(p));
 	mtw_put(&o, processes_time_ns(p));
 	mtw_put(&o, p->options.matter_alloc_bytes);
-	watch_keep_table(p->first, processes_time_ns(p), MTW_S_TREE, payload, (size_t)(o.at - payload));
+	watch_keep_table(p->first, processes_time_ns(p), MTW_S_TREE, payload,
+			 (size_t)(o.at - payload));
 }
 
 static bool is_tree(struct processes *p)
@@ -112,7 +130,8 @@ int processes_end(struct processes *p, struct err *err)
 		if (w && w != p->first && watch_end_record(w, err))
 			rc = -1;
 		if (p->lines[i] && !w)
-			processes_explain(p, p->lines[i]); /* one that runs on, too: nothing more comes */
+			processes_explain(
+				p, p->lines[i]); /* one that runs on, too: nothing more comes */
 	}
 	processes_write(p);
 	return rc;
@@ -207,7 +226,8 @@ static void take_tree(struct processes *p, const uint8_t *payload, size_t len)
 static bool is_heir(const struct processes *p, const struct line *l, const struct line *above)
 {
 	return l->p.forked && l->p.recorded && above && above->p.state == PROCESS_EXITED &&
-	       above->p.end_ns < l->p.begin_ns + p->options.matter_ns && (!l->p.end_ns || l->p.end_ns > above->p.end_ns);
+	       above->p.end_ns < l->p.begin_ns + p->options.matter_ns &&
+	       (!l->p.end_ns || l->p.end_ns > above->p.end_ns);
 }
 
 static void find_heirs(struct processes *p)
@@ -271,7 +291,10 @@ const struct process *processes_named(const struct processes *p, const char *wor
 			found = l;
 	}
 	if (!found)
-		err_set(err, 2, "%s: no process of this name or pid is there; the report's table lists them", word);
+		err_set(err, 2,
+			"%s: no process of this name or pid is there; the report's table lists "
+			"them",
+			word);
 	return found ? &found->p : NULL;
 }
 
@@ -292,7 +315,10 @@ int processes_target(const struct processes *p, uint32_t id, struct target *t, s
 	const struct line *l = processes_line(p, id);
 
 	if (!l || l->stream == STREAM_NONE)
-		return err_set(err, 3, "%s [%d]: only its totals were recorded: %s; they are in the report without --process", l ? l->p.name : "process", l ? l->p.pid : 0,
+		return err_set(err, 3,
+			       "%s [%d]: only its totals were recorded: %s; they are in the report "
+			       "without --process",
+			       l ? l->p.name : "process", l ? l->p.pid : 0,
 			       l && l->p.why ? l->p.why : "it ended before it mattered");
 	t->stream = l->stream;
 	return 0;

@@ -6,7 +6,8 @@
  *   processes/records.c  records of the board become lines
  *   processes/watches.c  who matters gets a watch; figures come from it
  *   processes/file.c   lines into a session file's table, and out of it
- *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still there
+ *   processes/relatives.c   lines from /proc, for a target that memtop did not start; who is still
+ * there
  */
 #ifndef PROCESSES_PRIV_H
 #define PROCESSES_PRIV_H
@@ -19,59 +20,64 @@
 
 #define STREAM_NONE (UINT32_MAX - 1)
 
-struct growth_sample { uint64_t ns, live, allocated; };
+struct growth_sample {
+	uint64_t ns, live, allocated;
+};
 
 struct line {
 	struct process p;
-	uint32_t before;                 /* line of the program that its process had before; 0 = none */
-	uint32_t record, serial;         /* on the board; BOARD_NONE: not there (any more) */
-	char *path, *why, *socket;       /* owned; NULL = "" or none */
-	bool path_socket;                /* socket is a path, no abstract name */
-	bool hidden;                     /* an exec that failed, a fork that did nothing but exec: in sums alone */
-	bool lingers;                    /* its server waits for memtop */
-	bool seen;                       /* /proc knew it: its pid is one of this namespace */
-	unsigned missing;                /* looks in a row that did not find it in /proc */
-	bool given;                      /* by processes_watch(): somebody may look at its watch */
-	uint32_t stream;                 /* its frames in the session file; STREAM_NONE */
-	uint32_t written;                /* checksum of what the table has of it; 0 = nothing */
-	bool announced;                  /* it said how it would end, and nobody lived to see it */
+	uint32_t before;           /* line of the program that its process had before; 0 = none */
+	uint32_t record, serial;   /* on the board; BOARD_NONE: not there (any more) */
+	char *path, *why, *socket; /* owned; NULL = "" or none */
+	bool path_socket;          /* socket is a path, no abstract name */
+	bool hidden;      /* an exec that failed, a fork that did nothing but exec: in sums alone */
+	bool lingers;     /* its server waits for memtop */
+	bool seen;        /* /proc knew it: its pid is one of this namespace */
+	unsigned missing; /* looks in a row that did not find it in /proc */
+	bool given;       /* by processes_watch(): somebody may look at its watch */
+	uint32_t stream;  /* its frames in the session file; STREAM_NONE */
+	uint32_t written; /* checksum of what the table has of it; 0 = nothing */
+	bool announced;   /* it said how it would end, and nobody lived to see it */
 	uint32_t announced_end, announced_status;
-	bool gave_up;                    /* no watch for it any more */
-	bool heir, succeeded;            /* of a file: a daemon, and who started it */
+	bool gave_up;         /* no watch for it any more */
+	bool heir, succeeded; /* of a file: a daemon, and who started it */
 	uint64_t inherited_blocks;
-	uint64_t stamp_ns;               /* CLOCK_MONOTONIC, of the figures */
-	uint64_t changed_ns;             /* of the state */
-	struct growth_sample *samples;          /* ring; NULL = it does not run, or has not for a second */
+	uint64_t stamp_ns;             /* CLOCK_MONOTONIC, of the figures */
+	uint64_t changed_ns;           /* of the state */
+	struct growth_sample *samples; /* ring; NULL = it does not run, or has not for a second */
 	unsigned sample_count, sample_at;
 };
 
 /* Two lives of a record: a child may name the one that has just ended. */
-struct seat { uint32_t serial, line, before_serial, before_line; };
+struct seat {
+	uint32_t serial, line, before_serial, before_line;
+};
 
 struct processes {
 	struct loop *loop;
 	struct processes_options options;
-	struct shared_board *board;        /* NULL: relatives */
-	struct seat *seats;              /* BOARD_RECORDS of them */
+	struct shared_board *board; /* NULL: relatives */
+	struct seat *seats;         /* BOARD_RECORDS of them */
 	struct loop_source *timer;
-	struct line **lines;             /* [id - 1]; NULL = dropped */
-	size_t count, room, kept;        /* ids given; lines that are there */
-	size_t drop_at;                  /* whoever is before it has been asked to make room */
+	struct line **lines;      /* [id - 1]; NULL = dropped */
+	size_t count, room, kept; /* ids given; lines that are there */
+	size_t drop_at;           /* whoever is before it has been asked to make room */
 	struct processes_sum dropped;
-	uint32_t *order;                 /* ids as processes_list() has them */
+	uint32_t *order; /* ids as processes_list() has them */
 	size_t order_count, order_room;
-	struct process *list;            /* what processes_list() gave last */
+	struct process *list; /* what processes_list() gave last */
 	size_t list_room;
 	bool ordered;
 	pid_t first_pid;
-	struct watch *first;             /* borrowed */
+	struct watch *first; /* borrowed */
 	bool first_ended;
-	uint32_t first_now;              /* line that the first's watch shows: it may have executed another program */
-	char *file;                      /* the session file that all of this comes from; NULL: it is live */
-	uint64_t file_ns, file_missed;   /* where that ends; what it says of processes_missed() */
-	bool tree;                       /* there was another process than the first */
-	uint64_t origin_ns;              /* CLOCK_MONOTONIC: when the first began */
-	uint64_t second_ns;              /* when the last full look was */
+	uint32_t first_now; /* line that the first's watch shows: it may have executed another
+			       program */
+	char *file;         /* the session file that all of this comes from; NULL: it is live */
+	uint64_t file_ns, file_missed; /* where that ends; what it says of processes_missed() */
+	bool tree;                     /* there was another process than the first */
+	uint64_t origin_ns;            /* CLOCK_MONOTONIC: when the first began */
+	uint64_t second_ns;            /* when the last full look was */
 	bool changed;
 	void (*on_change)(void *arg);
 	void *arg;
@@ -79,13 +85,15 @@ struct processes {
 
 /* processes/processes.c */
 struct line *processes_line(const struct processes *p, uint32_t id);
-struct line *processes_add(struct processes *p, uint32_t parent, uint64_t begin_ns); /* begin: CLOCK_MONOTONIC */
+struct line *processes_add(struct processes *p, uint32_t parent,
+			   uint64_t begin_ns); /* begin: CLOCK_MONOTONIC */
 void processes_state(struct processes *p, struct line *l, enum process_state state);
 bool line_runs(const struct line *l); /* or is about to */
 void line_figures(struct line *l, const struct tally *sum, uint64_t peak_bytes);
 void line_stream(struct line *l, uint32_t stream);
 void line_say(char **slot, const char *text);
-bool processes_is_large(const struct processes *p, const struct line *l); /* by itself: what it inherited is its parent's */
+bool processes_is_large(const struct processes *p,
+			const struct line *l); /* by itself: what it inherited is its parent's */
 
 /* processes/records.c */
 void processes_read_board(struct processes *p, bool all); /* all: running ones' figures, too */
@@ -94,14 +102,16 @@ enum process_state processes_end_state(uint32_t end); /* enum board_end */
 
 /* processes/watches.c */
 struct line *processes_one(struct processes *p, struct watch *w); /* of a file without a table */
-void processes_care(struct processes *p);            /* opens and closes watches, takes their figures */
-void processes_explain(struct processes *p, struct line *l); /* of a fork that mattered: why there is no session of it */
+void processes_care(struct processes *p); /* opens and closes watches, takes their figures */
+void processes_explain(struct processes *p,
+		       struct line *l); /* of a fork that mattered: why there is no session of it */
 
 /* processes/file.c */
-void processes_write(struct processes *p);           /* each second: what changed, into the first's file */
+void processes_write(struct processes *p); /* each second: what changed, into the first's file */
 
 /* processes/relatives.c */
-void processes_look_near(struct processes *p);       /* each second: relatives */
-void processes_look_alive(struct processes *p);      /* each second: who ended without a word, who never spoke */
+void processes_look_near(struct processes *p); /* each second: relatives */
+void processes_look_alive(
+	struct processes *p); /* each second: who ended without a word, who never spoke */
 
 #endif

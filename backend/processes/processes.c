@@ -2,9 +2,10 @@
  *
  * processes.c - the lines of a process tree: made, kept in order, summed.
  *
- * Ids are never used again. A line's parent mostly has a lower id, but for a target's own parent, which is found later:
- * whoever stands in a loop, as a stranger's file may have it, has no parent.
- * Of a build that runs for days the oldest lines that ended and never mattered are dropped; their figures stay in the sums.
+ * Ids are never used again. A line's parent mostly has a lower id, but for a target's own parent,
+ * which is found later: whoever stands in a loop, as a stranger's file may have it, has no parent.
+ * Of a build that runs for days the oldest lines that ended and never mattered are dropped; their
+ * figures stay in the sums.
  */
 #include "processes/internal.h"
 
@@ -85,7 +86,8 @@ static void add_sample(struct line *l, uint64_t now)
 	if (!l->samples)
 		l->samples = xcalloc(SAMPLES, sizeof *l->samples);
 	l->sample_at = (l->sample_at + 1) % SAMPLES;
-	l->samples[l->sample_at] = (struct growth_sample){ now, l->p.live_bytes, l->p.sum.alloc_bytes };
+	l->samples[l->sample_at] =
+		(struct growth_sample){ now, l->p.live_bytes, l->p.sum.alloc_bytes };
 	if (l->sample_count < SAMPLES)
 		l->sample_count++;
 }
@@ -103,11 +105,14 @@ static void measure(struct line *l, uint64_t now)
 	add_sample(l, now);
 	if (l->sample_count < 2)
 		return;
-	const struct growth_sample *last = sample_before(l, 1), *oldest = sample_before(l, l->sample_count - 1);
+	const struct growth_sample *last = sample_before(l, 1),
+				   *oldest = sample_before(l, l->sample_count - 1);
 	double second = (double)(now - last->ns) / 1e9, all = (double)(now - oldest->ns) / 1e9;
 
 	if (second > 0 && !l->p.watch)
-		l->p.rate = l->p.sum.alloc_bytes > last->allocated ? (double)(l->p.sum.alloc_bytes - last->allocated) / second : 0;
+		l->p.rate = l->p.sum.alloc_bytes > last->allocated
+				    ? (double)(l->p.sum.alloc_bytes - last->allocated) / second
+				    : 0;
 	if (l->sample_count >= GROWTH_FROM)
 		l->p.growth = ((double)l->p.live_bytes - (double)oldest->live) / all * 60;
 }
@@ -177,7 +182,8 @@ bool processes_is_large(const struct processes *p, const struct line *l)
 {
 	uint64_t held = p->options.matter_bytes, churn = p->options.matter_alloc_bytes;
 
-	return l->p.peak_bytes >= held + l->p.inherited_bytes || (churn && process_allocated(&l->p) >= churn);
+	return l->p.peak_bytes >= held + l->p.inherited_bytes ||
+	       (churn && process_allocated(&l->p) >= churn);
 }
 
 static void add_sum(const struct line *l, struct processes_sum *sum)
@@ -211,7 +217,8 @@ static void make_room(struct processes *p)
 {
 	while (p->kept >= LINES_MAX && p->drop_at < p->count) {
 		struct line **slot = &p->lines[p->drop_at++];
-		if (!*slot || line_runs(*slot) || (*slot)->p.matters || (*slot)->p.watch || (*slot)->p.id == 1)
+		if (!*slot || line_runs(*slot) || (*slot)->p.matters || (*slot)->p.watch ||
+		    (*slot)->p.id == 1)
 			continue;
 		add_sum(*slot, &p->dropped);
 		line_free(*slot);
@@ -263,10 +270,12 @@ static bool cut_loops(struct processes *p)
 	return cut;
 }
 
-/* Parents first: below each, its children by id. No recursion: a tree may be as deep as it has lines. */
+/* Parents first: below each, its children by id. No recursion: a tree may be as deep as it has
+ * lines. */
 static void order_from_roots(struct processes *p)
 {
-	uint32_t *child = xcalloc(p->count + 1, sizeof *child), *next = xcalloc(p->count + 1, sizeof *next);
+	uint32_t *child = xcalloc(p->count + 1, sizeof *child),
+		 *next = xcalloc(p->count + 1, sizeof *next);
 	uint32_t *stack = xcalloc(p->count + 1, sizeof *stack);
 	size_t depth = 0;
 
@@ -352,14 +361,16 @@ size_t processes_running(const struct processes *p)
 	size_t n = 0;
 
 	for (size_t i = 0; i < p->count; i++)
-		n += p->lines[i] && (p->lines[i]->p.state == PROCESS_RUNNING || p->lines[i]->p.state == PROCESS_STARTING);
+		n += p->lines[i] && (p->lines[i]->p.state == PROCESS_RUNNING ||
+				     p->lines[i]->p.state == PROCESS_STARTING);
 	return n;
 }
 
 void processes_rule(const struct processes *p, char *text, size_t size)
 {
 	double mib = 1048576, churn = (double)p->options.matter_alloc_bytes / mib;
-	int len = snprintf(text, size, "lived %.3g s%s held %.1fM", (double)p->options.matter_ns / 1e9, churn ? "," : " or",
+	int len = snprintf(text, size, "lived %.3g s%s held %.1fM",
+			   (double)p->options.matter_ns / 1e9, churn ? "," : " or",
 			   (double)p->options.matter_bytes / mib);
 
 	if (churn && (size_t)len < size)
@@ -398,7 +409,8 @@ static void on_poll(void *arg)
 	p->changed = false;
 }
 
-struct processes *processes_new(struct loop *loop, const struct processes_options *o, struct err *err)
+struct processes *processes_new(struct loop *loop, const struct processes_options *o,
+				struct err *err)
 {
 	struct processes *p = xcalloc(1, sizeof *p);
 
@@ -412,8 +424,10 @@ struct processes *processes_new(struct loop *loop, const struct processes_option
 		p->options.matter_alloc_bytes = PROCESSES_MATTER_ALLOC_BYTES;
 	p->origin_ns = p->second_ns = now_ns();
 	if (o->follow) {
-		p->board = shared_board_new(&(struct board_rule){ p->options.matter_bytes, p->options.matter_ns,
-								p->options.matter_alloc_bytes }, err);
+		p->board = shared_board_new(&(struct board_rule){ p->options.matter_bytes,
+								  p->options.matter_ns,
+								  p->options.matter_alloc_bytes },
+					    err);
 		p->seats = xcalloc(BOARD_RECORDS, sizeof *p->seats);
 	}
 	if (o->follow && !p->board) {
@@ -480,17 +494,20 @@ void processes_first_ended(struct processes *p, int wait_status)
 	if (p->board)
 		processes_read_board(p, true);
 	for (size_t i = 0; i < p->count; i++)
-		if (p->lines[i] && p->lines[i]->p.pid == (int)p->first_pid && p->lines[i]->p.state != PROCESS_EXECED)
+		if (p->lines[i] && p->lines[i]->p.pid == (int)p->first_pid &&
+		    p->lines[i]->p.state != PROCESS_EXECED)
 			last = p->lines[i];
 	p->first_ended = true;
 	if (!last)
 		return; /* it was never watched */
-	last->p.status = WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
+	last->p.status =
+		WIFSIGNALED(wait_status) ? WTERMSIG(wait_status) : WEXITSTATUS(wait_status);
 	last->p.status_known = true;
 	if (!last->p.end_ns)
 		last->p.end_ns = now_ns() - p->origin_ns;
 	if (last->p.state != PROCESS_UNFOLLOWED)
-		processes_state(p, last, WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED);
+		processes_state(p, last,
+				WIFSIGNALED(wait_status) ? PROCESS_SIGNALLED : PROCESS_EXITED);
 }
 
 void processes_free(struct processes *p)

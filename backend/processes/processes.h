@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.h - the tree of processes that began under one `memtop run` or `record`, or that stand around one target:
- * a line for each, and a watch for each that matters. Main thread only.
+ * processes.h - the tree of processes that began under one `memtop run` or `record`, or that stand
+ * around one target: a line for each, and a watch for each that matters. Main thread only.
  *
- * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target that memtop did not
- * start, from the agents of this machine whose processes are relatives of its pid. A process MATTERS when it is the
- * first one, has lived for a second, has held 16 MiB, or has allocated 64 MiB in all: it gets a watch, which has all
- * figures, and the session's file has them, too. Of the others the file has the line.
+ * Lines come from the board (memtop/board.h), which every agent of the tree writes to; of a target
+ * that memtop did not start, from the agents of this machine whose processes are relatives of its
+ * pid. A process MATTERS when it is the first one, has lived for a second, has held 16 MiB, or has
+ * allocated 64 MiB in all: it gets a watch, which has all figures, and the session's file has them,
+ * too. Of the others the file has the line.
  *
- * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the queries of each process
- * that it showed. watch_on_change() of every watch is the caller's; here they are looked at by a timer. When a process
- * executes another program, its watch goes on with the new line; the old one (PROCESS_EXECED) has none then.
+ * A watch that processes_watch() gave is not closed before processes_free(): a view keeps the
+ * queries of each process that it showed. watch_on_change() of every watch is the caller's; here
+ * they are looked at by a timer. When a process executes another program, its watch goes on with
+ * the new line; the old one (PROCESS_EXECED) has none then.
  */
 #ifndef PROCESSES_H
 #define PROCESSES_H
@@ -22,7 +24,7 @@
 struct processes;
 
 enum process_state {
-	PROCESS_STARTING,   /* exec is under way, or its agent has not spoken yet */
+	PROCESS_STARTING, /* exec is under way, or its agent has not spoken yet */
 	PROCESS_RUNNING,
 	PROCESS_EXITED,     /* status */
 	PROCESS_SIGNALLED,  /* status: the signal */
@@ -33,84 +35,108 @@ enum process_state {
 
 /* Valid until the next turn of the loop. Ids are never used again; 1 is the first program. */
 struct process {
-	uint32_t id, parent;        /* parent: 0 = the first, or not known */
-	int pid;                    /* 0 = not known */
-	unsigned depth;             /* 0 = the first */
-	char name[64];              /* "cc1plus"; of a fork without exec its parent's name */
-	const char *path;           /* "" = not known */
-	bool forked;                /* a fork that executed nothing */
+	uint32_t id, parent; /* parent: 0 = the first, or not known */
+	int pid;             /* 0 = not known */
+	unsigned depth;      /* 0 = the first */
+	char name[64];       /* "cc1plus"; of a fork without exec its parent's name */
+	const char *path;    /* "" = not known */
+	bool forked;         /* a fork that executed nothing */
 	enum process_state state;
 	int status;
 	bool status_known;
-	const char *why;            /* one sentence: why there are no figures, or no tree; NULL = all is there */
-	uint64_t begin_ns, end_ns;  /* since the first began; end 0 = it runs */
-	struct tally sum;           /* as MTW_TOTALS; of a RUNNING one as old as a second */
+	const char
+		*why; /* one sentence: why there are no figures, or no tree; NULL = all is there */
+	uint64_t begin_ns, end_ns; /* since the first began; end 0 = it runs */
+	struct tally sum;          /* as MTW_TOTALS; of a RUNNING one as old as a second */
 	uint64_t live_bytes, live_blocks, peak_bytes;
-	uint64_t inherited_bytes;   /* part of live at its fork, and in its parent, too: sums over the tree leave it out */
-	uint64_t before_blocks, before_bytes; /* part of sum.alloc_*, likewise: allocated before its fork */
-	double rate;                /* allocated bytes a second, mean of the last second */
-	double growth;              /* live bytes a minute, mean of the last minute or of its life */
-	bool exact;                 /* sum is that at the end, or comes from a watch */
+	uint64_t inherited_bytes; /* part of live at its fork, and in its parent, too: sums over the
+				     tree leave it out */
+	uint64_t before_blocks,
+		before_bytes; /* part of sum.alloc_*, likewise: allocated before its fork */
+	double rate;          /* allocated bytes a second, mean of the last second */
+	double growth;        /* live bytes a minute, mean of the last minute or of its life */
+	bool exact;           /* sum is that at the end, or comes from a watch */
 	bool matters;
-	bool recorded;              /* all its figures are in the session's file */
-	struct watch *watch;        /* owned by processes; NULL = a line only */
+	bool recorded;       /* all its figures are in the session's file */
+	struct watch *watch; /* owned by processes; NULL = a line only */
 };
 
-uint64_t process_allocated(const struct process *p);              /* bytes, since it began: of a fork, since that */
+uint64_t process_allocated(
+	const struct process *p); /* bytes, since it began: of a fork, since that */
 uint64_t process_allocated_blocks(const struct process *p);
 
 #define PROCESSES_MATTER_BYTES (16ull << 20)
 #define PROCESSES_MATTER_NS 1000000000ull
-#define PROCESSES_MATTER_ALLOC_BYTES (64ull << 20) /* a compiler takes a third of that for a small file */
+#define PROCESSES_MATTER_ALLOC_BYTES                                                               \
+	(64ull << 20) /* a compiler takes a third of that for a small file */
 
 struct processes_options {
 	uint64_t matter_bytes, matter_ns, matter_alloc_bytes; /* 0 = 16 MiB, 1 s, 64 MiB */
-	bool follow;                       /* memtop starts the program: by the board. false: by relatives of its pid */
-	const char *agent;                 /* as launch() was given it; for reasons why a program has none. Borrowed */
-	bool keep_ended;                   /* somebody may look at one that has ended: its watch stays, while there is room */
-	struct watch_options watch;        /* for each but the first: what it keeps goes into the first one's file */
+	bool follow; /* memtop starts the program: by the board. false: by relatives of its pid */
+	const char
+		*agent; /* as launch() was given it; for reasons why a program has none. Borrowed */
+	bool keep_ended; /* somebody may look at one that has ended: its watch stays, while there is
+			    room */
+	struct watch_options
+		watch; /* for each but the first: what it keeps goes into the first one's file */
 };
 
 /*
- * The board: made before the first program starts; launch() takes its path along. NULL and *err: no memfd. The watch of
- * the first program is the caller's to open and to close, and is given by processes_first(). It is closed after
- * processes_free(): the others write into its file.
+ * The board: made before the first program starts; launch() takes its path along. NULL and *err: no
+ * memfd. The watch of the first program is the caller's to open and to close, and is given by
+ * processes_first(). It is closed after processes_free(): the others write into its file.
  */
-struct processes *processes_new(struct loop *loop, const struct processes_options *o, struct err *err);
-const char *processes_board(const struct processes *p);           /* value of MEMTOP_BOARD; "" = there is none */
-/* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its line is all there
-   is. The watch of a file: lines and watches are those of the tree that the file has. */
+struct processes *processes_new(struct loop *loop, const struct processes_options *o,
+				struct err *err);
+const char *processes_board(
+	const struct processes *p); /* value of MEMTOP_BOARD; "" = there is none */
+/* The one that memtop started, or was told to watch; pid 0 = not known, or not of this machine: its
+   line is all there is. The watch of a file: lines and watches are those of the tree that the file
+   has. */
 void processes_first(struct processes *p, pid_t pid, struct watch *w);
-void processes_first_ended(struct processes *p, int wait_status);      /* as waitpid() has it */
-void processes_free(struct processes *p);                         /* closes every watch but the first's */
-void processes_on_change(struct processes *p, void (*fn)(void *arg), void *arg); /* lines, figures or watches changed */
+void processes_first_ended(struct processes *p, int wait_status); /* as waitpid() has it */
+void processes_free(struct processes *p); /* closes every watch but the first's */
+void processes_on_change(struct processes *p, void (*fn)(void *arg),
+			 void *arg); /* lines, figures or watches changed */
 
-size_t processes_list(const struct processes *p, const struct process **list); /* parents before children, siblings by id */
-size_t processes_count(const struct processes *p);                /* of lines */
+size_t processes_list(const struct processes *p,
+		      const struct process **list); /* parents before children, siblings by id */
+size_t processes_count(const struct processes *p);  /* of lines */
 const struct process *processes_find(const struct processes *p, uint32_t id);
 /*
- * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was given
- * stays open until processes_free(): ask here for each that is shown, also when its line has a watch.
+ * The watch of one, opened if it is only a line; NULL and *err says why there is none. One that was
+ * given stays open until processes_free(): ask here for each that is shown, also when its line has
+ * a watch.
  */
 struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err);
 /*
- * Sums over the tree: each inherited block once. running: how many run; lines: how many there were in all. Live are those
- * of what runs; when nothing does, what all held at their ends. A fork that frees may free its parent's blocks or its own:
- * then what is live of its own lies between two bounds.
+ * Sums over the tree: each inherited block once. running: how many run; lines: how many there were
+ * in all. Live are those of what runs; when nothing does, what all held at their ends. A fork that
+ * frees may free its parent's blocks or its own: then what is live of its own lies between two
+ * bounds.
  */
-struct live_range { uint64_t least, most; };
-struct processes_sum { size_t running, lines, unfollowed; struct live_range bytes, blocks; struct tally sum; };
+struct live_range {
+	uint64_t least, most;
+};
+struct processes_sum {
+	size_t running, lines, unfollowed;
+	struct live_range bytes, blocks;
+	struct tally sum;
+};
 void processes_total(const struct processes *p, struct processes_sum *sum);
-uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: its end */
-uint64_t processes_missed(const struct processes *p);             /* processes that the board had no room for */
+uint64_t processes_time_ns(
+	const struct processes *p); /* now, as begin_ns counts; of a file: its end */
+uint64_t processes_missed(const struct processes *p); /* processes that the board had no room for */
 /* Another that grows by more than this one does, for line 2; NULL = none. */
 const struct process *processes_grows_more(const struct processes *p, uint32_t id);
-uint64_t processes_time_ns(const struct processes *p);            /* now, as begin_ns counts; of a file: where it ends */
+uint64_t processes_time_ns(
+	const struct processes *p); /* now, as begin_ns counts; of a file: where it ends */
 /*
- * For a session file, before its watch is opened: the lines of its table. false: it has none, for it has one process. Then
- * one by name or pid (of several the one that has figures, and allocated most; NULL and *err), the one to begin with: of those
- * that have all figures the one that allocated most (NULL = none; a daemon counts with what it has from its starter, who is
- * the last choice), and where they are: *t leads to its frames; -1 and *err: there are totals only.
+ * For a session file, before its watch is opened: the lines of its table. false: it has none, for
+ * it has one process. Then one by name or pid (of several the one that has figures, and allocated
+ * most; NULL and *err), the one to begin with: of those that have all figures the one that
+ * allocated most (NULL = none; a daemon counts with what it has from its starter, who is the last
+ * choice), and where they are: *t leads to its frames; -1 and *err: there are totals only.
  */
 bool processes_read(struct processes *p, const char *path);
 const struct process *processes_named(const struct processes *p, const char *word, struct err *err);
@@ -119,15 +145,15 @@ int processes_target(const struct processes *p, uint32_t id, struct target *t, s
 /* What mattered, in the words of a report: "lived 1 s, held 16.0M or allocated 64.0M". */
 void processes_rule(const struct processes *p, char *text, size_t size);
 /*
- * The end of a recording: a last look at the board, all names of all watches, the whole table. Before watch_end_record() of
- * the first. -1 and *err: something could not be written.
+ * The end of a recording: a last look at the board, all names of all watches, the whole table.
+ * Before watch_end_record() of the first. -1 and *err: something could not be written.
  */
 int processes_end(struct processes *p, struct err *err);
-size_t processes_running(const struct processes *p);              /* that have an agent, and run */
-bool processes_pending(const struct processes *p);                /* one that has ended is still telling its end */
+size_t processes_running(const struct processes *p); /* that have an agent, and run */
+bool processes_pending(const struct processes *p); /* one that has ended is still telling its end */
 /*
- * Whether a process has the board and no line yet: a child that was forked right before its parent ended, and had no turn
- * since. Looks at every process that is younger than the first.
+ * Whether a process has the board and no line yet: a child that was forked right before its parent
+ * ended, and had no turn since. Looks at every process that is younger than the first.
  */
 bool processes_unborn(const struct processes *p);
 /* A mark in every process that has a watch; how many took it. */

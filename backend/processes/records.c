@@ -2,15 +2,19 @@
  *
  * records.c - records of the board become lines.
  *
- * All that changed is copied first, then taken in the order of its beginnings, so that parents precede their children.
- * A record is told by its index and serial; `seats` knows the line of the life that a record has, and of the one before.
+ * All that changed is copied first, then taken in the order of its beginnings, so that parents
+ * precede their children. A record is told by its index and serial; `seats` knows the line of the
+ * life that a record has, and of the one before.
  */
 #include "processes/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct taken { uint32_t index; struct board_record r; };
+struct taken {
+	uint32_t index;
+	struct board_record r;
+};
 
 static uint32_t line_of(const struct processes *p, uint32_t index, uint32_t serial)
 {
@@ -37,7 +41,8 @@ static bool is_first(const struct processes *p, const struct board_record *r)
 {
 	struct line *l = processes_line(p, 1);
 
-	return l && l->record == BOARD_NONE && !l->serial && r->parent == BOARD_NONE && (!r->pid || (int)r->pid == l->p.pid);
+	return l && l->record == BOARD_NONE && !l->serial && r->parent == BOARD_NONE &&
+	       (!r->pid || (int)r->pid == l->p.pid);
 }
 
 /* A fork that did nothing but exec: the program's line stands for it. */
@@ -98,7 +103,8 @@ static void take_names(struct processes *p, struct line *l, const struct board_r
 		l->seen = false;
 	}
 	if (*r->name || *r->path)
-		snprintf(l->p.name, sizeof l->p.name, "%.63s", *r->name ? r->name : base_name(r->path));
+		snprintf(l->p.name, sizeof l->p.name, "%.63s",
+			 *r->name ? r->name : base_name(r->path));
 	else if (!*l->p.name && above)
 		memcpy(l->p.name, above->p.name, sizeof l->p.name);
 	if (*r->path && strcmp(l->p.path, r->path)) {
@@ -118,7 +124,8 @@ static uint64_t relaxed(const _Atomic uint64_t *x)
 /* Figures of a watch are better: they come ten times a second. */
 static void take_figures(struct line *l, const struct board_record *r)
 {
-	struct tally sum = { relaxed(&r->xalloc_blocks), relaxed(&r->xalloc_bytes), relaxed(&r->xfreed_blocks), relaxed(&r->xfreed_bytes) };
+	struct tally sum = { relaxed(&r->xalloc_blocks), relaxed(&r->xalloc_bytes),
+			     relaxed(&r->xfreed_blocks), relaxed(&r->xfreed_bytes) };
 
 	l->p.inherited_bytes = r->inherited_bytes;
 	l->inherited_blocks = r->inherited_blocks;
@@ -137,16 +144,19 @@ static void take_figures(struct line *l, const struct board_record *r)
 static const char *const why_not[] = {
 	[BOARD_FOLLOWED] = "",
 	[BOARD_STATIC] = "statically linked: no agent can be preloaded into it",
-	[BOARD_SETUID] = "setuid, setgid or with file capabilities: the loader takes no agent into such a program",
+	[BOARD_SETUID] = "setuid, setgid or with file capabilities: the loader takes no agent into "
+			 "such a program",
 	[BOARD_MACHINE] = "built for another machine or word size than the agent",
 	[BOARD_LIBC] = "its C library is another than the agent's",
 	[BOARD_SANITIZER] = "built with a sanitizer, which brings a malloc of its own",
-	[BOARD_UNREADABLE] = "its file cannot be read, so nobody can tell whether it takes an agent",
+	[BOARD_UNREADABLE] =
+		"its file cannot be read, so nobody can tell whether it takes an agent",
 };
 
 enum process_state processes_end_state(uint32_t end)
 {
-	static const enum process_state states[] = { PROCESS_GONE, PROCESS_EXITED, PROCESS_SIGNALLED, PROCESS_EXECED };
+	static const enum process_state states[] = { PROCESS_GONE, PROCESS_EXITED,
+						     PROCESS_SIGNALLED, PROCESS_EXECED };
 
 	return states[end];
 }
@@ -161,7 +171,8 @@ static void take_end(struct processes *p, struct line *l, const struct board_rec
 	processes_state(p, l, processes_end_state(r->end));
 }
 
-/* The program that it executed is there, with an agent or without: this one is over, whatever its own record says. */
+/* The program that it executed is there, with an agent or without: this one is over, whatever its
+ * own record says. */
 static void end_predecessor(struct processes *p, const struct taken *t)
 {
 	struct line *was = processes_line(p, line_of(p, t->r.parent, t->r.parent_serial));
@@ -195,7 +206,8 @@ static struct line *watched_before(const struct processes *p, const struct line 
 	return was;
 }
 
-/* Also by a program that is over when its record is first read: the next one in its process has the watch from it. */
+/* Also by a program that is over when its record is first read: the next one in its process has the
+ * watch from it. */
 static void succeed(struct processes *p, struct line *l, const struct taken *t)
 {
 	struct line *was = watched_before(p, l);
@@ -215,7 +227,8 @@ static void begin(struct processes *p, struct line *l, const struct taken *t)
 /* Taken for ended, and yet it writes: an exec that failed, or a pid of another namespace. */
 static bool came_back(const struct line *l)
 {
-	return (l->p.state == PROCESS_GONE || l->p.state == PROCESS_EXECED) && l->stamp_ns > l->changed_ns;
+	return (l->p.state == PROCESS_GONE || l->p.state == PROCESS_EXECED) &&
+	       l->stamp_ns > l->changed_ns;
 }
 
 static void take(struct processes *p, const struct taken *t)
@@ -265,7 +278,8 @@ static bool known(const struct processes *p, uint32_t index, const struct board_
 
 	if (!l || r->xstate == BOARD_ENDED || r->xstate == BOARD_UNFOLLOWED)
 		return false;
-	return !all && (r->xstate == BOARD_RUNNING) == (l->p.state == PROCESS_RUNNING) && !*r->socket == !l->socket;
+	return !all && (r->xstate == BOARD_RUNNING) == (l->p.state == PROCESS_RUNNING) &&
+	       !*r->socket == !l->socket;
 }
 
 /* A claim that was given back without a word: the exec failed. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke, and, of a target
- * that memtop did not start, who its relatives are.
+ * relatives.c - what /proc says of the tree: who ended without a word, why a program never spoke,
+ * and, of a target that memtop did not start, who its relatives are.
  *
- * A pid on the board is that of the process' own namespace, and anybody in the tree may have written it. It counts as
- * one of this namespace when its process began with the tree or later, and has the board mapped. Only one that was
- * found here once can be missed here later.
+ * A pid on the board is that of the process' own namespace, and anybody in the tree may have
+ * written it. It counts as one of this namespace when its process began with the tree or later, and
+ * has the board mapped. Only one that was found here once can be missed here later.
  */
 #include "processes/internal.h"
 
@@ -18,15 +18,21 @@
 #include <string.h>
 #include <unistd.h>
 
-#define EXEC_NS 1500000000ull  /* so long a program may take from exec to its agent's first word, on a busy machine */
+#define EXEC_NS                                                                                    \
+	1500000000ull /* so long a program may take from exec to its agent's first word, on a busy \
+			 machine */
 #define SLOW_NS 10000000000ull /* ... and this when nothing is known against it */
 #define SILENCE_NS 3000000000ull
-#define PATIENCE 2             /* looks: the board may know more the next time */
-#define START_NS 2000000000ull /* by which a pid's start may lie behind that of its record: another process has it now */
-#define SERVER_NAME "memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
-#define CHAIN_MAX 64           /* parents of parents */
+#define PATIENCE 2 /* looks: the board may know more the next time */
+#define START_NS                                                                                   \
+	2000000000ull /* by which a pid's start may lie behind that of its record: another process \
+			 has it now */
+#define SERVER_NAME                                                                                \
+	"memtop-agent" /* the agent's own process, which shares the memory of the one it serves */
+#define CHAIN_MAX 64   /* parents of parents */
 
-/* Also when nobody may know: a process that gave up its rights closes its mappings to its own user. */
+/* Also when nobody may know: a process that gave up its rights closes its mappings to its own user.
+ */
 static bool may_have_board(const struct processes *p, pid_t pid)
 {
 	return procfs_maps(pid, shared_board_name(p->board)) != 0;
@@ -37,26 +43,31 @@ static bool is_program(pid_t pid)
 {
 	char name[64];
 
-	return pid != getpid() && !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
+	return pid != getpid() &&
+	       !(procfs_name(pid, name, sizeof name) && !strcmp(name, SERVER_NAME));
 }
 
 static bool is_alive(const struct processes *p, const struct line *l)
 {
 	struct proc_stat s;
 
-	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) && s.state != 'Z' && s.state != 'X' &&
-	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS && (!p->board || s.start_ns + START_NS > p->origin_ns);
+	return l->p.pid > 0 && (p->board || p->first_pid > 0) && procfs_stat(l->p.pid, &s) &&
+	       s.state != 'Z' && s.state != 'X' &&
+	       s.start_ns < p->origin_ns + l->p.begin_ns + START_NS &&
+	       (!p->board || s.start_ns + START_NS > p->origin_ns);
 }
 
 static bool is_running(const struct processes *p, const struct line *l)
 {
-	return is_alive(p, l) && (!p->board || l->seen || (is_program(l->p.pid) && may_have_board(p, l->p.pid)));
+	return is_alive(p, l) &&
+	       (!p->board || l->seen || (is_program(l->p.pid) && may_have_board(p, l->p.pid)));
 }
 
 /* Its pid says nothing in a namespace of its own, its socket does. */
 static bool is_linked(const struct processes *p, const struct line *l)
 {
-	return l->p.watch && watch_live(l->p.watch) && (!p->board || may_have_board(p, (pid_t)watch_peer(l->p.watch)));
+	return l->p.watch && watch_live(l->p.watch) &&
+	       (!p->board || may_have_board(p, (pid_t)watch_peer(l->p.watch)));
 }
 
 static void end_now(struct processes *p, struct line *l)
@@ -118,7 +129,8 @@ static void reason_of(const struct processes *p, const struct line *l, char *why
 	*why = '\0';
 	if (!*l->p.path || progcheck_linked(l->p.path))
 		return;
-	if (launch_find_agent(p->options.agent, progcheck_wants_musl(l->p.path), agent, sizeof agent, &err))
+	if (launch_find_agent(p->options.agent, progcheck_wants_musl(l->p.path), agent,
+			      sizeof agent, &err))
 		return;
 	if (progcheck(l->p.name, l->p.path, agent, note, sizeof note, &err))
 		snprintf(why, size, "%s", err.text);
@@ -136,7 +148,8 @@ static void look_at_starting(struct processes *p, struct line *l)
 	reason_of(p, l, why, sizeof why);
 	if (!*why && alive && waited < SLOW_NS)
 		return;
-	line_say(&l->why, *why ? why : "its agent never spoke: it drops LD_PRELOAD, or ended at once");
+	line_say(&l->why,
+		 *why ? why : "its agent never spoke: it drops LD_PRELOAD, or ended at once");
 	l->p.why = l->why;
 	processes_state(p, l, PROCESS_UNFOLLOWED);
 	if (alive)
@@ -206,7 +219,8 @@ static bool is_relative(pid_t first, pid_t pid)
 
 	if (is_above(first, pid) || is_above(pid, first))
 		return true;
-	return procfs_stat(first, &a) && procfs_stat(pid, &b) && a.session > 0 && a.session == b.session;
+	return procfs_stat(first, &a) && procfs_stat(pid, &b) && a.session > 0 &&
+	       a.session == b.session;
 }
 
 static struct line *line_of_pid(const struct processes *p, pid_t pid)
@@ -223,7 +237,8 @@ static void add_relative(struct processes *p, const struct agent_process *a)
 
 	if (!procfs_stat(a->pid, &s))
 		return;
-	struct line *above = line_of_pid(p, s.parent), *l = processes_add(p, above ? above->p.id : 0, s.start_ns);
+	struct line *above = line_of_pid(p, s.parent),
+		    *l = processes_add(p, above ? above->p.id : 0, s.start_ns);
 	char exe[PATH_MAX];
 
 	l->p.pid = (int)a->pid;
@@ -258,7 +273,8 @@ void processes_look_near(struct processes *p)
 		return;
 	size_t n = launch_list(&list);
 	for (size_t i = 0; i < n; i++)
-		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) && is_relative(p->first_pid, list[i].pid))
+		if (list[i].pid != p->first_pid && !line_of_pid(p, list[i].pid) &&
+		    is_relative(p->first_pid, list[i].pid))
 			add_relative(p, &list[i]);
 	free(list);
 	for (size_t i = 0; i < p->count; i++)

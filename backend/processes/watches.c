@@ -2,9 +2,10 @@
  *
  * watches.c - who matters gets a watch, and its line's figures come from there.
  *
- * A process matters when it has held or allocated so much, has lived so long, or when its server waits for memtop at its end. At
- * most WATCHES are open at once: of those that wait the largest comes first, and one that has ended makes room, the
- * smallest first. The first program's watch is the caller's.
+ * A process matters when it has held or allocated so much, has lived so long, or when its server
+ * waits for memtop at its end. At most WATCHES are open at once: of those that wait the largest
+ * comes first, and one that has ended makes room, the smallest first. The first program's watch is
+ * the caller's.
  */
 #include "processes/internal.h"
 
@@ -13,7 +14,8 @@
 
 #define WATCHES 64
 #define OPENED_A_LOOK 8
-#define GREETING_NS 3000000000ull /* an ended process whose agent has not greeted by then never will */
+#define GREETING_NS                                                                                \
+	3000000000ull /* an ended process whose agent has not greeted by then never will */
 
 static bool is_first_watch(const struct processes *p, const struct line *l)
 {
@@ -69,12 +71,14 @@ static void take_figures(struct processes *p, struct line *l)
 
 	if (model_program(m) && watch_keeps(l->p.watch))
 		line_stream(l, is_first_watch(p, l) ? 0 : l->p.id);
-	if (!model_ticks(m) || (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
+	if (!model_ticks(m) ||
+	    (state == MTW_EXECED && line_runs(l))) /* of the program before, in this process */
 		return;
 	line_figures(l, &t->sum, t->peak_bytes);
 	if (!p->board && model_program(m))
 		take_program(l, model_program(m));
-	if (l->p.id == p->first_now && !l->serial && model_program(m)) /* the board names each image; here it may be the next one */
+	if (l->p.id == p->first_now && !l->serial &&
+	    model_program(m)) /* the board names each image; here it may be the next one */
 		snprintf(l->p.name, sizeof l->p.name, "%.63s", model_program(m)->name);
 	l->p.exact = model_complete(m) || model_final(m);
 	model_rates(m, &one, &ten);
@@ -94,7 +98,8 @@ static void drop(struct processes *p, struct line *l)
 
 static bool is_ended(const struct line *l)
 {
-	return l->p.watch && !line_runs(l) && (model_final(watch_now(l->p.watch)) || !watch_live(l->p.watch));
+	return l->p.watch && !line_runs(l) &&
+	       (model_final(watch_now(l->p.watch)) || !watch_live(l->p.watch));
 }
 
 static size_t count_watches(const struct processes *p)
@@ -115,7 +120,8 @@ static bool make_room(struct processes *p)
 		return true;
 	for (size_t i = 0; i < p->count; i++) {
 		struct line *l = p->lines[i];
-		if (l && is_ended(l) && !is_first_watch(p, l) && !l->given && (!least || l->p.peak_bytes < least->p.peak_bytes))
+		if (l && is_ended(l) && !is_first_watch(p, l) && !l->given &&
+		    (!least || l->p.peak_bytes < least->p.peak_bytes))
 			least = l;
 	}
 	if (least)
@@ -125,7 +131,8 @@ static bool make_room(struct processes *p)
 
 static struct watch *open_watch(struct processes *p, struct line *l, struct err *err)
 {
-	struct target t = { .kind = l->path_socket ? TARGET_PATH : TARGET_ABSTRACT, .pid = l->p.pid };
+	struct target t = { .kind = l->path_socket ? TARGET_PATH : TARGET_ABSTRACT,
+			    .pid = l->p.pid };
 	struct watch_options o = p->options.watch;
 
 	snprintf(t.name, sizeof t.name, "%s", l->socket);
@@ -151,12 +158,14 @@ static struct watch *open_file(struct processes *p, struct line *l, struct err *
 
 static bool can_be_watched(const struct line *l)
 {
-	return l->socket && !l->hidden && (l->p.state == PROCESS_RUNNING || (l->lingers && !line_runs(l)));
+	return l->socket && !l->hidden &&
+	       (l->p.state == PROCESS_RUNNING || (l->lingers && !line_runs(l)));
 }
 
 static bool matters(const struct processes *p, const struct line *l)
 {
-	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns : l->p.end_ns - l->p.begin_ns;
+	uint64_t lived = l->p.state == PROCESS_RUNNING ? now_ns() - p->origin_ns - l->p.begin_ns
+						       : l->p.end_ns - l->p.begin_ns;
 
 	return l->lingers || lived >= p->options.matter_ns || processes_is_large(p, l);
 }
@@ -180,17 +189,23 @@ static void say_crowded(struct line *l)
 {
 	char text[160];
 
-	snprintf(text, sizeof text, "%d processes were watched when it came to matter: of this one there are totals only", WATCHES);
+	snprintf(text, sizeof text,
+		 "%d processes were watched when it came to matter: of this one there are totals "
+		 "only",
+		 WATCHES);
 	line_say(&l->why, text);
 	l->p.why = l->why;
 }
 
-/* A forked child starts its session as it allocates or waits; one that did neither since it came to matter has none. */
+/* A forked child starts its session as it allocates or waits; one that did neither since it came to
+ * matter has none. */
 void processes_explain(struct processes *p, struct line *l)
 {
-	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why || !matters(p, l))
+	if (!p->board || l->hidden || !l->p.forked || l->p.matters || l->socket || l->why ||
+	    !matters(p, l))
 		return;
-	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a computation): its session could not begin, "
+	line_say(&l->why, "a fork that stayed inside one call or loop (a lock, a read, a "
+			  "computation): its session could not begin, "
 			  "there are totals only");
 	l->p.why = l->why;
 	p->changed = true;
@@ -207,7 +222,8 @@ static void open_due(struct processes *p)
 		l->p.matters = true;
 		if (!make_room(p)) {
 			say_crowded(l);
-			l->gave_up = !line_runs(l); /* it may end before there is room; one that runs is asked again */
+			l->gave_up = !line_runs(l); /* it may end before there is room; one that
+						       runs is asked again */
 			return;
 		}
 		if (!open_watch(p, l, &err)) {
@@ -221,11 +237,13 @@ static void open_due(struct processes *p)
 /* Nobody can look at it any more, or nothing will ever come. */
 static void close_done(struct processes *p, struct line *l)
 {
-	bool never = !line_runs(l) && !model_ticks(watch_now(l->p.watch)) && now_ns() - l->changed_ns > GREETING_NS;
+	bool never = !line_runs(l) && !model_ticks(watch_now(l->p.watch)) &&
+		     now_ns() - l->changed_ns > GREETING_NS;
 
 	if (is_first_watch(p, l) || l->given)
 		return;
-	if (never || (!p->options.keep_ended && is_ended(l) && model_final(watch_now(l->p.watch)) && watch_named(l->p.watch))) {
+	if (never || (!p->options.keep_ended && is_ended(l) && model_final(watch_now(l->p.watch)) &&
+		      watch_named(l->p.watch))) {
 		l->gave_up = true;
 		drop(p, l);
 	}
@@ -250,7 +268,8 @@ bool processes_pending(const struct processes *p)
 	for (size_t i = 0; i < p->count; i++) {
 		const struct line *l = p->lines[i];
 		bool recent = l && !line_runs(l) && now_ns() - l->changed_ns < GREETING_NS;
-		if (recent && l->p.watch && l->p.watch != p->first && !model_final(watch_now(l->p.watch)))
+		if (recent && l->p.watch && l->p.watch != p->first &&
+		    !model_final(watch_now(l->p.watch)))
 			return true;
 		if (recent && l->lingers && !l->p.watch && !l->gave_up && l->socket)
 			return true;
@@ -284,8 +303,10 @@ struct watch *processes_watch(struct processes *p, uint32_t id, struct err *err)
 	else if (l && !l->p.watch && can_be_watched(l))
 		open_watch(p, l, err);
 	else if (l && !l->p.watch)
-		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid, l->p.why ? l->p.why :
-			line_runs(l) ? "its agent does not listen yet; try again" : "it ended before it mattered: only its totals are known");
+		err_set(err, 3, "%s [%d]: cannot be shown: %s", l->p.name, l->p.pid,
+			l->p.why       ? l->p.why
+			: line_runs(l) ? "its agent does not listen yet; try again"
+				       : "it ended before it mattered: only its totals are known");
 	if (!l)
 		err_set(err, 3, "process %u: there is none; P lists them", id);
 	if (l && l->p.watch)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected.c - see query/expected.h. Rules are few and asked about once per call site, so a list will do.
+ * expected.c - see query/expected.h. Rules are few and asked about once per call site, so a list
+ * will do.
  */
 #include "query/expected.h"
 
@@ -15,7 +16,7 @@
 #define BUILD_ID_BYTES 8u /* of it in a key */
 
 struct expected {
-	struct expected_rule *rules;     /* texts are owned */
+	struct expected_rule *rules; /* texts are owned */
 	size_t count, room;
 	uint64_t version;
 };
@@ -146,7 +147,8 @@ static size_t plain_length(const char *function)
 	return len;
 }
 
-void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char *function, uint64_t offset)
+void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char *function,
+		  uint64_t offset)
 {
 	char id[2 * BUILD_ID_BYTES + 2] = "";
 	const char *module = m ? m->name : "?";
@@ -154,7 +156,8 @@ void expected_key(char out[EXPECTED_KEY_MAX], const struct module *m, const char
 	for (uint32_t i = 0; m && i < m->build_id_len && i < BUILD_ID_BYTES; i++)
 		sprintf(id + (i ? 1 + 2 * i : 0), i ? "%02x" : "@%02x", m->build_id[i]);
 	if (function)
-		snprintf(out, EXPECTED_KEY_MAX, "%.255s!%.*s", module, (int)plain_length(function), function);
+		snprintf(out, EXPECTED_KEY_MAX, "%.255s!%.*s", module, (int)plain_length(function),
+			 function);
 	else
 		snprintf(out, EXPECTED_KEY_MAX, "%.255s!+0x%" PRIx64 "%s", module, offset, id);
 	for (char *c = out; *c; c++)
@@ -203,7 +206,10 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 	ssize_t len;
 
 	if (!f)
-		return err_set(err, 2, "%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them", path, strerror(errno));
+		return err_set(
+			err, 2,
+			"%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them",
+			path, strerror(errno));
 	while ((len = getline(&line, &room, f)) >= 0) {
 		number++;
 		if (strlen(line) == (size_t)len && take_line(e, trimmed(line)))
@@ -211,13 +217,17 @@ int expected_read(struct expected *e, const char *path, struct err *wrong, struc
 		if (!wrongs++)
 			err_set(wrong, 2, "%s:%zu: %s", path, number,
 				e->count == EXPECTED_MAX ? "too many rules: no more are taken"
-							 : "no rule: not of the form MODULE!FUNCTION; the others are used");
+							 : "no rule: not of the form "
+							   "MODULE!FUNCTION; the others are used");
 	}
 	int failed = ferror(f) ? errno : 0;
 	free(line);
 	fclose(f);
 	if (failed)
-		return err_set(err, 2, "%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them", path, strerror(failed));
+		return err_set(
+			err, 2,
+			"%s: cannot be read: %s; name a file of rules, as w NAME.supp writes them",
+			path, strerror(failed));
 	if (wrongs > 1) {
 		struct err first = *wrong;
 		err_set(wrong, 2, "%s (and %zu more lines)", first.text, wrongs - 1);
@@ -235,7 +245,8 @@ int expected_write(const struct expected *e, const char *path, struct err *err)
 	FILE *f = fopen(r.part, "wxe");
 	bool bad = !f;
 	if (f) {
-		fprintf(f, "# call sites whose memory is expected: MODULE!FUNCTION, * is any text; memtop --suppress FILE\n");
+		fprintf(f, "# call sites whose memory is expected: MODULE!FUNCTION, * is any text; "
+			   "memtop --suppress FILE\n");
 		for (size_t i = 0; i < e->count; i++)
 			fprintf(f, "%s%s\n", e->rules[i].on ? "" : "not ", e->rules[i].text);
 		bad = ferror(f) != 0;

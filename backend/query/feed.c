@@ -6,12 +6,13 @@
  * filter turns a difference into the difference of what passes, which rows and call sites then get.
  * After it, all that is kept is as if made anew from the model.
  *
- * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick, from sums that the model
- * has; call sites and lines get what arrived as there is time. With a filter, what arrived moves its sums first.
+ * When very much arrives, rows do not wait for it (bulk): they are summed up again, at each tick,
+ * from sums that the model has; call sites and lines get what arrived as there is time. With a
+ * filter, what arrived moves its sums first.
  */
 #include "query/internal.h"
 
-#define AHEAD 16u /* in what arrived */
+#define AHEAD 16u         /* in what arrived */
 #define STEPS_FIRST 1000u /* of a slice that begins late */
 #define STEPS_A_LOOK 64u  /* at the clock */
 #define NAMES_EVERY_NS 1000000000ull
@@ -56,9 +57,10 @@ static uint64_t steps_left(const struct query *q)
 	const struct filter *f = &q->filter;
 	const struct grouping *g = &q->grouping;
 	uint32_t count = model_dense_count(q->m);
-	uint64_t left = (sites_left(q) + lines_left(q)) / NODES_A_STEP +
-			q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS) +
-			(q->renaming.count - q->renaming.at + q->moved_count - q->moved_at) * FOLLOW_STEPS;
+	uint64_t left =
+		(sites_left(q) + lines_left(q)) / NODES_A_STEP +
+		q->arrived.left * (q->bulk ? BULK_STEPS : FOLLOW_STEPS) +
+		(q->renaming.count - q->renaming.at + q->moved_count - q->moved_at) * FOLLOW_STEPS;
 
 	if (filter_on(q) && !f->whole)
 		left += (f->summing ? f->left : 2 * (uint64_t)count - f->count) / NODES_A_STEP;
@@ -96,8 +98,9 @@ void follow(struct query *q, uint32_t index, const struct value *raw)
 }
 
 /*
- * Is it less to sum up again the rows that somebody looked at, from sums that there are for every node, than to walk
- * down to each stack that something arrived at? Rows of the inverted tree have too many members.
+ * Is it less to sum up again the rows that somebody looked at, from sums that there are for every
+ * node, than to walk down to each stack that something arrived at? Rows of the inverted tree have
+ * too many members.
  */
 static bool worth_bulk(const struct query *q)
 {
@@ -130,8 +133,9 @@ static void start_over(struct query *q)
 {
 	q->stamp++;
 	q->passing++;
-	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived))
-		if (d->node) /* the root is no stack */
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived));
+	     arrivals_taken(&q->arrived))
+		if (d->node)                        /* the root is no stack */
 			tree_add_stack(q, d->node); /* those that are new stay known */
 	if (q->stale)
 		q->up_at = 1;
@@ -154,7 +158,8 @@ static void stamp(struct query *q)
 /* Stacks and call sites lie anywhere in memory. */
 static void expect(const struct query *q)
 {
-	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD), *near = arrivals_ahead(&q->arrived, AHEAD / 2);
+	const struct model_delta *far = arrivals_ahead(&q->arrived, AHEAD),
+				 *near = arrivals_ahead(&q->arrived, AHEAD / 2);
 
 	if (far) {
 		model_expect(q->m, far);
@@ -166,14 +171,16 @@ static void expect(const struct query *q)
 
 static void drain(struct query *q)
 {
-	for (const struct model_delta *d; (d = arrivals_first(&q->arrived)); arrivals_taken(&q->arrived)) {
+	for (const struct model_delta *d; (d = arrivals_first(&q->arrived));
+	     arrivals_taken(&q->arrived)) {
 		if (!take_step(q))
 			return;
 		spend_steps(q, q->bulk ? BULK_STEPS : FOLLOW_STEPS);
 		expect(q);
 		if (d->node)
-			follow(q, d->node, &(struct value){ d->self, d->self_change, d->self_rate.bytes,
-							   d->self_rate.blocks, d->self_sampled });
+			follow(q, d->node,
+			       &(struct value){ d->self, d->self_change, d->self_rate.bytes,
+						d->self_rate.blocks, d->self_sampled });
 	}
 	if (q->bulk && (filter_on(q) || q->stamp_ticks != q->seen_ticks))
 		stamp(q); /* its sums moved, or the model's */
@@ -184,7 +191,8 @@ static void drain(struct query *q)
 	follow_moved(q);
 }
 
-/* Must all that arrived be taken in before rows are summed up? The model's own sums have it already. */
+/* Must all that arrived be taken in before rows are summed up? The model's own sums have it
+ * already. */
 static bool rows_wait(const struct query *q)
 {
 	return !q->bulk || q->inverted || filter_on(q);
@@ -253,7 +261,8 @@ bool tree_refresh(struct query *q)
 		q->stale = true;
 	}
 	bool renamed = q->seen_names != names_version(q->n);
-	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) && q->filter.whole)
+	if (q->filter.by_cohort && q->filter.cohort_scan != model_cohort_scans(q->m) &&
+	    q->filter.whole)
 		q->filter_stale = true;
 	if (q->stale || q->filter_stale || renamed || (q->reowned && q->filter.whole) ||
 	    q->renaming.count || q->arrived.left || q->moved_count || q->moved_all ||

@@ -5,10 +5,11 @@
  * Words match a function, library or file anywhere on the stack, all of them must; lib:X the
  * owner's name; size>N, grew, new speak of what the stack itself holds. While a filter (or the
  * zoom into an owner) is on, sums are kept here: made by one pass down for the words and one up for
- * the sums, in slices, then kept up to date stack by stack. Else the model's own are used. Sums lie in pages, which are there
- * where something passes: nothing is moved when nodes come, and they are given back in slices, too.
- * age> age< thread: choose among the blocks of a stack, by the agent's last scan: what is alive of it is
- * then what the scan found, and the sums are made anew with each one.
+ * the sums, in slices, then kept up to date stack by stack. Else the model's own are used. Sums lie
+ * in pages, which are there where something passes: nothing is moved when nodes come, and they are
+ * given back in slices, too. age> age< thread: choose among the blocks of a stack, by the agent's
+ * last scan: what is alive of it is then what the scan found, and the sums are made anew with each
+ * one.
  */
 #include "query/internal.h"
 
@@ -16,11 +17,11 @@
 #include <string.h>
 #include <strings.h>
 
-#define ASKED 0x8000u   /* in word_of_*: was looked at */
-#define HOLDS 0x8000u   /* in words: self or incl is not zero */
+#define ASKED 0x8000u /* in word_of_*: was looked at */
+#define HOLDS 0x8000u /* in words: self or incl is not zero */
 #define WORDS_MAX 15u
-#define PAGE 512u       /* nodes */
-#define PAGE_STEPS 32u  /* to give one back */
+#define PAGE 512u      /* nodes */
+#define PAGE_STEPS 32u /* to give one back */
 
 bool text_has(const char *text, const char *part)
 {
@@ -44,7 +45,9 @@ static const struct passed *passed_at(const struct filter *f, uint32_t index)
 {
 	static const struct passed nothing;
 
-	return index / PAGE < f->page_room && f->pages[index / PAGE] ? &f->pages[index / PAGE][index % PAGE] : &nothing;
+	return index / PAGE < f->page_room && f->pages[index / PAGE]
+		       ? &f->pages[index / PAGE][index % PAGE]
+		       : &nothing;
 }
 
 static struct passed *passed_in(struct filter *f, uint32_t index)
@@ -77,7 +80,9 @@ static uint16_t words_of_fn(struct query *q, uint32_t fn)
 	for (size_t i = 0; i < f->word_count; i++)
 		if (text_has(x->function, f->words_wanted[i]) ||
 		    text_has(x->name, f->words_wanted[i]) ||
-		    text_has(x->lib != NO_ID ? names_lib(q->n, x->lib)->name : x->function ? GENERATED_NAME : NULL,
+		    text_has(x->lib != NO_ID ? names_lib(q->n, x->lib)->name
+			     : x->function   ? GENERATED_NAME
+					     : NULL,
 			     f->words_wanted[i]))
 			words |= (uint16_t)(1u << i);
 	return f->word_of_fn[fn] = words;
@@ -134,9 +139,11 @@ static bool keep_cohorts(const struct query *q, const struct node *n, struct val
 	uint64_t blocks = 0, bytes = 0;
 	struct tally *t = &v->tally;
 
-	for (uint32_t i = n->first_slot; c && i != NO_ID; i = model_dense_slot(q->m, i)->next_of_node) {
+	for (uint32_t i = n->first_slot; c && i != NO_ID;
+	     i = model_dense_slot(q->m, i)->next_of_node) {
 		const struct cohort *x;
-		for (size_t left = cohorts_of_slot(c, model_dense_slot(q->m, i)->id, &x); left; left--, x++) {
+		for (size_t left = cohorts_of_slot(c, model_dense_slot(q->m, i)->id, &x); left;
+		     left--, x++) {
 			if (!filter_takes(q, x))
 				continue;
 			blocks += x->blocks;
@@ -404,7 +411,7 @@ static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 {
 	char *end;
 	double n = strtod(text, &end);
-	int shift = strchr("kK", *end) && *end	 ? 10
+	int shift = strchr("kK", *end) && *end   ? 10
 		    : strchr("mM", *end) && *end ? 20
 		    : strchr("gG", *end) && *end ? 30
 						 : 0;
@@ -418,7 +425,10 @@ static int parse_size(const char *text, uint64_t *bytes, struct err *err)
 /* "age>60s": blocks older than that; "age<5m": younger ones. */
 static int parse_age(struct filter *f, const char *word, struct err *err)
 {
-	static const struct { char unit; uint32_t seconds; } units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
+	static const struct {
+		char unit;
+		uint32_t seconds;
+	} units[] = { { 's', 1 }, { 'm', 60 }, { 'h', 3600 }, { 'd', 86400 } };
 	char *end;
 	double n = strtod(word + 4, &end), seconds = -1;
 

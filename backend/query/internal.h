@@ -4,20 +4,22 @@
  *
  * A tree row (struct trow) is a set of members: trie nodes, each at one of its frames (inlined ones
  * are frames of the same node). Members of the children of a row follow from the members of the
- * row, so that a tree is made from the top, and only as far as it is looked at. All members of a row have the same number of frames above them: none is an
- * ancestor of another, and inclusive values add up without counting anything twice.
+ * row, so that a tree is made from the top, and only as far as it is looked at. All members of a
+ * row have the same number of frames above them: none is an ancestor of another, and inclusive
+ * values add up without counting anything twice.
  *
- * Names come late, and for long. Each batch of them has a number (renames), and each location that of the last that
- * renamed it. A row's children are grouped by the names of one of these numbers (grouped_at): what steps to a location
- * that was renamed since is in none of them, or in a wrong one, until the row is grouped again; all else goes on as
- * if nothing had come. Rows are looked through for such steps when they are shown, and only those that have one are
- * grouped again; of their children, those that keep their members keep their sums, too.
+ * Names come late, and for long. Each batch of them has a number (renames), and each location that
+ * of the last that renamed it. A row's children are grouped by the names of one of these numbers
+ * (grouped_at): what steps to a location that was renamed since is in none of them, or in a wrong
+ * one, until the row is grouped again; all else goes on as if nothing had come. Rows are looked
+ * through for such steps when they are shown, and only those that have one are grouped again; of
+ * their children, those that keep their members keep their sums, too.
  *
  * What a tick changed is put aside as it comes (query/query.c) and taken in before the next answer
  * (query/feed.c): new nodes find their rows, and differences are added to the rows, call sites and
  * filtered sums that were made before. So a tick costs what it changed. Only what cannot be
- * followed (another base, a filter, names that turn) makes sums anew; and when that is less, of the rows
- * that somebody looks at, so does a tick that changes much.
+ * followed (another base, a filter, names that turn) makes sums anew; and when that is less, of the
+ * rows that somebody looks at, so does a tick that changes much.
  *
  * That is made in slices (query_allow). Whatever walks over all stacks keeps a cursor, takes a step
  * for each, and returns false when no step is left; every caller hands that on, up to query_rows()
@@ -31,47 +33,49 @@
 #include "owners/internal.h"
 #include "query/query.h"
 
-struct value {                   /* what is added up */
+struct value { /* what is added up */
 	struct tally tally;
 	struct change change;
 	uint64_t rate_bytes, rate_blocks;
-	uint64_t sampled;        /* stacks with a share that was sampled */
+	uint64_t sampled; /* stacks with a share that was sampled */
 };
 
 struct member {
-	uint32_t index;          /* dense index of the node that it stands at */
-	uint32_t frame;          /* of that node's location: 0 = innermost */
-	uint32_t leaf;           /* inverted: the allocating node, at or below index; else = index */
+	uint32_t index; /* dense index of the node that it stands at */
+	uint32_t frame; /* of that node's location: 0 = innermost */
+	uint32_t leaf;  /* inverted: the allocating node, at or below index; else = index */
 };
 
 struct trow {
-	uint32_t parent;         /* row number; the two roots have none (NO_ID) */
-	uint32_t fn;             /* number of its function (owners/names.h) */
+	uint32_t parent; /* row number; the two roots have none (NO_ID) */
+	uint32_t fn;     /* number of its function (owners/names.h) */
 	struct member *members;
 	size_t member_count, member_room;
-	uint32_t *children;      /* in the order of the screen */
+	uint32_t *children; /* in the order of the screen */
 	size_t child_count, child_room;
-	uint64_t print;          /* sum of member_print(): the same members have the same */
-	bool built;              /* children are known, */
-	uint32_t grouped_at;     /* by the names of this number (query.renames), */
-	bool stray;              /* but follow from other members than it has now */
-	uint64_t grouped_ns;     /* when: large ones wait a while (query/tree/group.c) */
+	uint64_t print;      /* sum of member_print(): the same members have the same */
+	bool built;          /* children are known, */
+	uint32_t grouped_at; /* by the names of this number (query.renames), */
+	bool stray;          /* but follow from other members than it has now */
+	uint64_t grouped_ns; /* when: large ones wait a while (query/tree/group.c) */
 	bool open, unfolded, more, gone;
-	bool wanted;             /* lies on the way to what was searched for, or gone to: has a line */
-	bool heir;               /* open as part of a row that was open before names came */
-	bool rest;               /* stands for the small children of its parent */
-	uint32_t rest_row;       /* of this row's children, 0 = none yet */
-	uint32_t tail;           /* last row of the chain that is shown in this one */
-	uint64_t valued;         /* q->stamp: values are right and kept right; else to be made */
+	bool wanted;       /* lies on the way to what was searched for, or gone to: has a line */
+	bool heir;         /* open as part of a row that was open before names came */
+	bool rest;         /* stands for the small children of its parent */
+	uint32_t rest_row; /* of this row's children, 0 = none yet */
+	uint32_t tail;     /* last row of the chain that is shown in this one */
+	uint64_t valued;   /* q->stamp: values are right and kept right; else to be made */
 	struct value incl, self;
-	struct member heavy;     /* the member that holds most */
-	uint64_t most;           /* its live bytes */
-	uint32_t summed;         /* members that are in the values, while these are being made */
-	uint64_t summing;        /* q->stamp when that began */
-	uint32_t rest_count;     /* of a rest row: rows that it stands for */
+	struct member heavy; /* the member that holds most */
+	uint64_t most;       /* its live bytes */
+	uint32_t summed;     /* members that are in the values, while these are being made */
+	uint64_t summing;    /* q->stamp when that began */
+	uint32_t rest_count; /* of a rest row: rows that it stands for */
 };
 
-struct passed { struct value self, incl; }; /* what passes the filter: of a node's own; here and below */
+struct passed {
+	struct value self, incl;
+}; /* what passes the filter: of a node's own; here and below */
 
 struct filter {
 	char *words_wanted[16], *lib;
@@ -79,42 +83,43 @@ struct filter {
 	uint64_t size_above;
 	bool grew, fresh, active;
 	uint32_t age_min, age_max; /* seconds: of blocks older than this, and younger */
-	char *thread;            /* ... that such a thread allocated: part of its name, or its id */
-	bool by_cohort;          /* one of these is asked for */
-	uint8_t *thread_hit;     /* per thread index: is it one? */
+	char *thread;        /* ... that such a thread allocated: part of its name, or its id */
+	bool by_cohort;      /* one of these is asked for */
+	uint8_t *thread_hit; /* per thread index: is it one? */
 	size_t thread_hits;
-	uint64_t cohort_scan;    /* the sums are of this one */
-	uint16_t *word_of_fn;    /* per function: words that it matches, bit 15 = asked */
-	uint16_t *word_of_loc;   /* the same per location */
+	uint64_t cohort_scan;  /* the sums are of this one */
+	uint16_t *word_of_fn;  /* per function: words that it matches, bit 15 = asked */
+	uint16_t *word_of_loc; /* the same per location */
 	size_t fn_room, loc_room;
-	struct passed **pages;   /* by dense index; NULL: nothing passes there */
-	struct passed **old;     /* of sums before these, to be given back */
+	struct passed **pages; /* by dense index; NULL: nothing passes there */
+	struct passed **old;   /* of sums before these, to be given back */
 	size_t page_room, old_count, old_room;
-	uint16_t *words;         /* per dense index below count: of the whole stack */
+	uint16_t *words; /* per dense index below count: of the whole stack */
 	size_t words_room;
-	uint32_t count;          /* nodes whose words are known */
-	bool whole;              /* sums are right and kept right; else being made: */
-	bool summing;            /* words are done, */
-	uint32_t left;           /* sums of nodes from here on are */
+	uint32_t count; /* nodes whose words are known */
+	bool whole;     /* sums are right and kept right; else being made: */
+	bool summing;   /* words are done, */
+	uint32_t left;  /* sums of nodes from here on are */
 };
 
 struct group {
-	uint32_t fn, row;        /* row: that takes it over, 0 = a new one */
+	uint32_t fn, row; /* row: that takes it over, 0 = a new one */
 	struct member *members;
 	size_t count, room;
-	uint64_t print;          /* as trow.print */
-	bool inlined;            /* some are frames inlined into others */
-	bool renamed;            /* some were another function's when the row was grouped last, or may have been */
+	uint64_t print; /* as trow.print */
+	bool inlined;   /* some are frames inlined into others */
+	bool renamed;   /* some were another function's when the row was grouped last, or may have
+			   been */
 };
-struct grouping {                /* of a row's members to its children, under way */
-	uint32_t row;            /* 0 = none */
-	uint32_t version;        /* of the names when it began */
-	size_t seen;             /* members before this one step to nothing that was renamed, */
-	bool needed;             /* unless one was met: */
-	uint32_t nodes;          /* dense indices below this are grouped, */
-	uint32_t *late;          /* and nodes came below the row since */
+struct grouping {         /* of a row's members to its children, under way */
+	uint32_t row;     /* 0 = none */
+	uint32_t version; /* of the names when it began */
+	size_t seen;      /* members before this one step to nothing that was renamed, */
+	bool needed;      /* unless one was met: */
+	uint32_t nodes;   /* dense indices below this are grouped, */
+	uint32_t *late;   /* and nodes came below the row since */
 	size_t late_count, late_room;
-	size_t at;               /* members before this one are grouped */
+	size_t at; /* members before this one are grouped */
 	struct group *groups;
 	size_t group_count, group_room;
 	struct map by_fn, known; /* known: leaf -> position in found */
@@ -126,39 +131,44 @@ struct grouping {                /* of a row's members to its children, under wa
 	size_t orphan_count;
 };
 
-struct shown {                   /* what query_rows() lends */
+struct shown { /* what query_rows() lends */
 	struct row *rows;
 	size_t count, room;
-	char **texts;            /* names of folded chains in it */
+	char **texts; /* names of folded chains in it */
 	size_t text_count, text_room;
-	uint32_t *place;         /* row number -> index in rows + 1 */
+	uint32_t *place; /* row number -> index in rows + 1 */
 	size_t place_room;
 	bool inverted;
 };
 
 struct search {
-	char *text;              /* NULL = none */
+	char *text; /* NULL = none */
 	bool running;
-	uint32_t loc, node;      /* locations from loc on are left, and nodes from node on */
+	uint32_t loc, node; /* locations from loc on are left, and nodes from node on */
 	size_t hits, pending;
-	uint8_t *hit_of_fn;      /* 0 not asked, 1 no, 2 yes */
+	uint8_t *hit_of_fn; /* 0 not asked, 1 no, 2 yes */
 	size_t hit_room;
 };
 
-struct renaming {                /* of locations whose words a filter may match otherwise than before (query/rename.c) */
+struct renaming { /* of locations whose words a filter may match otherwise than before
+		     (query/rename.c) */
 	uint32_t *locs;
 	size_t count, room;
-	size_t at;               /* those before it are taken in */
-	uint32_t top;            /* of that one, this node and what is below it come next, NO_ID = none was looked at, */
-	uint32_t node;           /* of these, this one; NO_ID = none left */
+	size_t at;     /* those before it are taken in */
+	uint32_t top;  /* of that one, this node and what is below it come next, NO_ID = none was
+			  looked at, */
+	uint32_t node; /* of these, this one; NO_ID = none left */
 };
 
 /* What ticks added to nodes' own values. */
-struct arrivals { struct arrived_list *first, *last; size_t left; };
+struct arrivals {
+	struct arrived_list *first, *last;
+	size_t left;
+};
 
-struct aging;                    /* query/sites/ages.c */
-struct query_site;               /* query/sites/sites.c */
-struct lines;                    /* query/sites/lines.c */
+struct aging;      /* query/sites/ages.c */
+struct query_site; /* query/sites/sites.c */
+struct lines;      /* query/sites/lines.c */
 struct site_table;
 
 struct query {
@@ -167,29 +177,30 @@ struct query {
 	struct owners *o;
 	struct names *n;
 	bool inverted, reverse;
-	bool merged;             /* inlined frames are no rows */
-	uint64_t turns;          /* moves when that does */
-	uint32_t renames;        /* batches of names that came, from 1 on */
-	uint32_t *renamed_at;    /* by location: the last that it was in, 0 = none */
+	bool merged;          /* inlined frames are no rows */
+	uint64_t turns;       /* moves when that does */
+	uint32_t renames;     /* batches of names that came, from 1 on */
+	uint32_t *renamed_at; /* by location: the last that it was in, 0 = none */
 	size_t renamed_room;
 	uint32_t all_renamed_at; /* ... that judged all of them anew */
 	uint32_t sites_moved_at; /* ... after which stacks got other call sites */
 	enum query_column by;
 	uint64_t resets;
 
-	struct trow **rows;      /* [0] is no row; [1], [2] the roots */
+	struct trow **rows; /* [0] is no row; [1], [2] the roots */
 	size_t row_count, row_room;
 	uint32_t zoom[16];
 	struct member zoomed[16]; /* of rows that were put aside: where they are looked for */
 	size_t zoom_depth;
-	struct map aside;        /* function and node of rows that were put aside -> row, which may be back */
-	uint32_t zoom_owner;     /* module, or NO_ID */
+	struct map
+		aside; /* function and node of rows that were put aside -> row, which may be back */
+	uint32_t zoom_owner; /* module, or NO_ID */
 	bool zoom_owner_on;
-	uint64_t stamp;          /* moves when the values of all rows must be made anew */
-	uint64_t passing;        /* moves when other stacks may pass */
-	uint64_t stamp_ticks;    /* in bulk: the model's ticks then */
-	bool filling;            /* rows that are to be lent are not whole yet */
-	uint64_t changes;        /* moves when anything may have moved */
+	uint64_t stamp;       /* moves when the values of all rows must be made anew */
+	uint64_t passing;     /* moves when other stacks may pass */
+	uint64_t stamp_ticks; /* in bulk: the model's ticks then */
+	bool filling;         /* rows that are to be lent are not whole yet */
+	uint64_t changes;     /* moves when anything may have moved */
 	uint64_t seen_ticks, seen_names;
 	bool stale;              /* sums anew: base or model was replaced */
 	bool filter_stale;       /* ... what passes is another */
@@ -199,20 +210,21 @@ struct query {
 	bool unfinished;         /* one was refused */
 	uint64_t steps;          /* taken since the building began */
 	struct arrivals arrived; /* and not taken in; none when stale */
-	bool bulk;               /* what arrived goes to call sites and lines alone: rows are summed up again, and need not wait */
-	uint32_t *moved;         /* stacks whose owner or site may be another */
+	bool bulk; /* what arrived goes to call sites and lines alone: rows are summed up again, and
+		      need not wait */
+	uint32_t *moved; /* stacks whose owner or site may be another */
 	size_t moved_count, moved_room;
 	bool moved_all;
-	size_t moved_at;         /* before it all is taken in */
+	size_t moved_at; /* before it all is taken in */
 	struct renaming renaming;
 
-	struct map child_of;     /* row << 32 | function -> child, which may be gone: look at it */
-	uint32_t down_count;     /* nodes below this have their places in the rows that are built */
-	uint8_t *up_leaf;        /* per dense index: is a member of the inverted root */
+	struct map child_of; /* row << 32 | function -> child, which may be gone: look at it */
+	uint32_t down_count; /* nodes below this have their places in the rows that are built */
+	uint8_t *up_leaf;    /* per dense index: is a member of the inverted root */
 	size_t up_room;
-	bool up_started;         /* somebody looked at the inverted tree */
-	uint32_t up_at;          /* nodes before this one were looked at for stacks */
-	uint32_t *path;          /* scratch: from a node up */
+	bool up_started; /* somebody looked at the inverted tree */
+	uint32_t up_at;  /* nodes before this one were looked at for stacks */
+	uint32_t *path;  /* scratch: from a node up */
 	size_t path_room;
 
 	struct grouping grouping;
@@ -226,16 +238,20 @@ struct query {
 };
 
 /* query/arrived.c */
-void arrivals_push(struct arrivals *a, struct model_changes *changes); /* takes over what is kept; not of 0 */
+void arrivals_push(struct arrivals *a,
+		   struct model_changes *changes); /* takes over what is kept; not of 0 */
 const struct model_delta *arrivals_first(struct arrivals *a); /* NULL = none */
-const struct model_delta *arrivals_ahead(const struct arrivals *a, size_t by); /* of the first; NULL = of another tick */
-void arrivals_taken(struct arrivals *a);          /* the first is */
+const struct model_delta *arrivals_ahead(const struct arrivals *a,
+					 size_t by); /* of the first; NULL = of another tick */
+void arrivals_taken(struct arrivals *a);             /* the first is */
 void arrivals_forget(struct arrivals *a);
 
 /* query/tree/steps.c */
 const struct name_loc *node_frames(struct query *q, uint32_t index); /* of a node's location */
-uint32_t member_fn(struct query *q, const struct member *m);         /* number of the function that it is at */
-bool member_up(struct query *q, const struct member *m, struct member *to); /* inverted: outwards; false at the end */
+uint32_t member_fn(struct query *q,
+		   const struct member *m); /* number of the function that it is at */
+bool member_up(struct query *q, const struct member *m,
+	       struct member *to); /* inverted: outwards; false at the end */
 typedef bool (*step_fn)(struct query *q, void *arg, const struct member *m); /* false: enough */
 bool member_steps(struct query *q, const struct member *m, step_fn fn, void *arg);
 /* Nothing that was inlined is between it and what its node calls. */
@@ -246,11 +262,13 @@ static inline bool member_innermost(const struct query *q, const struct member *
 
 /* query/tree/inlined.c */
 #define KNOWN_BY 8u /* members of a row that it is recognised by */
-uint32_t aside_take(struct query *q, uint32_t parent, const struct group *p); /* the row that the group was; 0 = none */
-bool aside_find(struct query *q, size_t level); /* a row that is zoomed into; false: no step was left */
+uint32_t aside_take(struct query *q, uint32_t parent,
+		    const struct group *p); /* the row that the group was; 0 = none */
+bool aside_find(struct query *q,
+		size_t level); /* a row that is zoomed into; false: no step was left */
 
 /* query/tree/group.c. False: no step was left. */
-bool tree_build(struct query *q, uint32_t row);   /* children up to date */
+bool tree_build(struct query *q, uint32_t row); /* children up to date */
 /* They are, or else may stay as they are for a while: many members, and more names to come. */
 bool tree_good(const struct query *q, const struct trow *r);
 void tree_drop_grouping(struct query *q);
@@ -266,22 +284,27 @@ static inline uint64_t child_key(uint32_t row, uint32_t fn)
 /* query/tree/tree.c */
 uint32_t row_new(struct query *q, uint32_t parent, uint32_t fn);
 void row_drop(struct query *q, uint32_t number);
-bool tree_current(const struct query *q, const struct trow *r); /* children are grouped by the names known now */
-uint32_t tree_renamed_at(const struct query *q, uint32_t row, const struct member *m); /* the row's step to m */
+bool tree_current(const struct query *q,
+		  const struct trow *r); /* children are grouped by the names known now */
+uint32_t tree_renamed_at(const struct query *q, uint32_t row,
+			 const struct member *m); /* the row's step to m */
 uint64_t tree_version(const struct query *q);     /* moves when rows may have to be grouped anew */
 void tree_clear(struct query *q);
 uint32_t tree_root(const struct query *q);
 /* False: no step was left. */
-bool tree_value(struct query *q, uint32_t row);   /* incl and self up to date */
-/* Its children may be shown: grouped by the names known now, or as they were when no step is left. */
+bool tree_value(struct query *q, uint32_t row); /* incl and self up to date */
+/* Its children may be shown: grouped by the names known now, or as they were when no step is left.
+ */
 bool tree_shown(struct query *q, uint32_t row);
 /* The end of the folded chain; built when it is not the row itself. */
 bool tree_tail(struct query *q, uint32_t row, uint32_t *tail);
 bool tree_has_children(struct query *q, uint32_t row);
-int64_t tree_key(const struct query *q, uint32_t row); /* what rows are sorted by (query/tree/rows.c) */
-void tree_add_nodes(struct query *q);             /* that are new */
-void tree_add_late(struct query *q, uint32_t row, uint32_t index); /* one that came below the row while that was grouped */
-bool tree_add_stacks(struct query *q);            /* that the inverted tree has not met */
+int64_t tree_key(const struct query *q,
+		 uint32_t row);       /* what rows are sorted by (query/tree/rows.c) */
+void tree_add_nodes(struct query *q); /* that are new */
+void tree_add_late(struct query *q, uint32_t row,
+		   uint32_t index);    /* one that came below the row while that was grouped */
+bool tree_add_stacks(struct query *q); /* that the inverted tree has not met */
 /* To the rows of a stack. */
 void tree_add_value(struct query *q, uint32_t index, const struct value *v);
 /* The same when all rows will be summed up again. */
@@ -290,8 +313,9 @@ void tree_add_stack(struct query *q, uint32_t index);
 size_t tree_rows_of(struct query *q, uint32_t index, uint32_t *rows, size_t max);
 
 /* query/rename.c */
-void filter_renamed(struct query *q, const uint32_t *locs, size_t count); /* locations; NULL: any may be */
-bool filter_rename(struct query *q);              /* takes these in; false: no step was left */
+void filter_renamed(struct query *q, const uint32_t *locs,
+		    size_t count);   /* locations; NULL: any may be */
+bool filter_rename(struct query *q); /* takes these in; false: no step was left */
 void filter_forget_renamed(struct query *q);
 
 /* query/feed.c */
@@ -327,17 +351,19 @@ static inline void spend_steps(struct query *q, size_t steps)
 
 /* query/filter.c */
 bool filter_on(const struct query *q);
-void filter_start(struct query *q);               /* all sums anew, if there is a filter */
-bool filter_make(struct query *q);                /* goes on with that; true when whole */
-void filter_tidy(struct query *q);                /* gives back what is not needed any more */
+void filter_start(struct query *q); /* all sums anew, if there is a filter */
+bool filter_make(struct query *q);  /* goes on with that; true when whole */
+void filter_tidy(struct query *q);  /* gives back what is not needed any more */
 /* A stack's sums up to date: *v becomes the difference. False: none. */
 bool filter_follow(struct query *q, uint32_t index, struct value *v);
 void filter_add_nodes(struct query *q);
-bool filter_loc_again(struct query *q, uint32_t loc);   /* it was renamed; true: it matches other words now */
+bool filter_loc_again(struct query *q,
+		      uint32_t loc); /* it was renamed; true: it matches other words now */
 bool filter_words_again(struct query *q, uint32_t index); /* the same of a node, after its parent */
 const struct value *filter_self(const struct query *q, uint32_t index);
 const struct value *filter_incl(const struct query *q, uint32_t index);
-bool filter_passed(const struct query *q, uint32_t index); /* something of the stack is in the sums */
+bool filter_passed(const struct query *q,
+		   uint32_t index); /* something of the stack is in the sums */
 bool filter_takes(const struct query *q, const struct cohort *c);
 void filter_release(struct filter *f);
 bool text_has(const char *text, const char *part); /* without case; NULL text has nothing */
@@ -351,23 +377,30 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 		     const struct value *v);
 void sites_move(struct query *q, uint32_t index); /* its site may be another */
 void sites_stale(struct query *q, bool only_moved);
-uint32_t sites_left(const struct query *q);       /* nodes that are not summed yet */
+uint32_t sites_left(const struct query *q); /* nodes that are not summed yet */
 uint32_t sites_of_index(struct query *q, uint32_t index);
 /* query/sites/ages.c */
 void ages_forget(struct query *q);
-/* What a row of the tree that is shown, or a call site, is sorted by; not known: last in that order. */
-int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse);
-size_t ages_left(const struct query *q);          /* cohorts that are not counted yet */
+/* What a row of the tree that is shown, or a call site, is sorted by; not known: last in that
+ * order. */
+int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by,
+		 bool reverse);
+size_t ages_left(const struct query *q); /* cohorts that are not counted yet */
 /* query/sites/shape.c */
-#define NET_MAX (1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not overflow */
+#define NET_MAX                                                                                    \
+	(1ll << 50) /* beyond any heap: only a peer that lies says so, and sums of it must not     \
+		       overflow */
 static inline int64_t net_clamped(int64_t net)
 {
 	return net > NET_MAX ? NET_MAX : net < -NET_MAX ? -NET_MAX : net;
 }
-/* usual: how far it goes down again and again; noise: growth that may be chance, for some phases were seen only. */
-struct swing { uint64_t usual, noise; };
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, const struct swing *w,
-		    uint32_t *grew);
+/* usual: how far it goes down again and again; noise: growth that may be chance, for some phases
+ * were seen only. */
+struct swing {
+	uint64_t usual, noise;
+};
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+		    const struct swing *w, uint32_t *grew);
 
 /* ROW_ZERO when nothing is to be seen: nothing alive, or no change between two marks. */
 uint32_t zero_flag(const struct model *m, const struct value *v);
@@ -384,8 +417,8 @@ void value_of_node(const struct model *m, const struct node *n, bool incl, struc
 
 /* query/sites/lines.c */
 void lines_add_value(struct query *q, uint32_t index, const struct value *raw);
-void lines_stale(struct query *q);               /* sums anew */
-uint32_t lines_left(const struct query *q);      /* nodes to be added up */
+void lines_stale(struct query *q);          /* sums anew */
+uint32_t lines_left(const struct query *q); /* nodes to be added up */
 void lines_forget(struct query *q);
 
 #endif

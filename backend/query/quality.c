@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * quality.c - see query/quality.h. Where a cut stack ends follows from the call tree: a node that stands
- * for the missing rest is a child of the root, and each of its children is the last known frame of
- * the stacks below it. So counting by module takes a look at these children, not at the stacks.
+ * quality.c - see query/quality.h. Where a cut stack ends follows from the call tree: a node that
+ * stands for the missing rest is a child of the root, and each of its children is the last known
+ * frame of the stacks below it. So counting by module takes a look at these children, not at the
+ * stacks.
  */
 #include "query/quality.h"
 
@@ -35,7 +36,8 @@ static void quality_cost(const struct totals *t, struct quality *q)
 		q->server = 100.0 * (double)t->agent_cpu_ns / (double)t->time_ns;
 	}
 	/* What the program took has the calls in it. */
-	if (t->time_ns >= QUALITY_COST_NS && t->target_cpu_ns > t->hook_ns && quality_busy(t->target_cpu_ns, t->time_ns))
+	if (t->time_ns >= QUALITY_COST_NS && t->target_cpu_ns > t->hook_ns &&
+	    quality_busy(t->target_cpu_ns, t->time_ns))
 		q->of_program = 100.0 * own / (double)(t->target_cpu_ns - t->hook_ns);
 }
 
@@ -85,7 +87,7 @@ static void add(struct cuts *c, uint64_t reason, uint32_t module, uint64_t block
 		}
 	GROW(c->list, c->room, c->count + 1);
 	c->list[c->count++] =
-		(struct cut){.reason = (uint32_t)reason, .module = module, .blocks = blocks};
+		(struct cut){ .reason = (uint32_t)reason, .module = module, .blocks = blocks };
 }
 
 uint32_t quality_module(const struct model *m, const struct node *n)
@@ -97,12 +99,14 @@ uint32_t quality_module(const struct model *m, const struct node *n)
 
 const char *quality_module_name(const struct model *m, uint32_t module)
 {
-	return module == CUT_GENERATED ? GENERATED_NAME : module == NO_ID ? NULL : model_module(m, module)->name;
+	return module == CUT_GENERATED ? GENERATED_NAME
+	       : module == NO_ID       ? NULL
+				       : model_module(m, module)->name;
 }
 
 size_t quality_cuts(const struct model *m, struct cut **list)
 {
-	struct cuts c = {NULL, 0, 0};
+	struct cuts c = { NULL, 0, 0 };
 
 	GROW(c.list, c.room, 1);
 	for (uint32_t i = model_node(m, 0)->first_child; i != NO_ID;
@@ -115,7 +119,8 @@ size_t quality_cuts(const struct model *m, struct cut **list)
 		add(&c, cut->offset, NO_ID, model_self(m, n).alloc_blocks);
 		for (uint32_t at = n->first_child; at != NO_ID;) {
 			const struct node *last = model_dense(m, at, NULL);
-			add(&c, cut->offset, quality_module(m, last), model_incl(m, last).alloc_blocks);
+			add(&c, cut->offset, quality_module(m, last),
+			    model_incl(m, last).alloc_blocks);
 			at = last->next_sibling;
 		}
 	}

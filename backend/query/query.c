@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
  * query.c - the life of a query, and single stacks. Trees are in query/tree/tree.c (rows and their
- * values), query/tree/rows.c (what is on screen) and query/tree/find.c (search, opening a path); call sites
- * in query/sites/sites.c and query/sites/intervals.c; the verdict in query/sites/verdict.c; how a tick reaches all of
- * them in query/feed.c.
+ * values), query/tree/rows.c (what is on screen) and query/tree/find.c (search, opening a path);
+ * call sites in query/sites/sites.c and query/sites/intervals.c; the verdict in
+ * query/sites/verdict.c; how a tick reaches all of them in query/feed.c.
  */
 #include "query/internal.h"
 
@@ -194,7 +194,8 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 	size_t count = 0;
 	bool by_pointer = false;
 
-	for (; n && n->known && n->index; by_pointer = n->by_pointer, n = model_dense(q->m, n->parent, NULL)) {
+	for (; n && n->known && n->index;
+	     by_pointer = n->by_pointer, n = model_dense(q->m, n->parent, NULL)) {
 		const struct location *at = model_place(q->m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			break;
@@ -208,7 +209,9 @@ size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t
 				.file = f ? f->file : NULL,
 				.line = f ? f->line : 0,
 				.inlined = f && f->inlined,
-				.module = x ? x->name : at->kind == MTW_NODE_NOWHERE ? GENERATED_NAME : NULL,
+				.module = x                              ? x->name
+					  : at->kind == MTW_NODE_NOWHERE ? GENERATED_NAME
+									 : NULL,
 				.module_id = at->module,
 				.offset = at->offset,
 				.has_offset = x != NULL,

@@ -3,60 +3,84 @@
  * query.h - rows for a view. Main thread only.
  *
  * A tree row is a set of trie nodes that share a function under the same parent row; inlined
- * frames are rows of their own, or not (query_set_inlined()). Children are grouped when a row is opened and regrouped when their
- * names arrive; a row keeps its id while one of its nodes lives on, so that what is open and
- * selected follows the trie node, never the line. Only open rows cost anything.
+ * frames are rows of their own, or not (query_set_inlined()). Children are grouped when a row is
+ * opened and regrouped when their names arrive; a row keeps its id while one of its nodes lives on,
+ * so that what is open and selected follows the trie node, never the line. Only open rows cost
+ * anything.
  */
 #ifndef QUERY_H
 #define QUERY_H
 
 #include "owners/owner.h"
 
-typedef uint32_t row_id;     /* stable within one query; 0 = none */
+typedef uint32_t row_id; /* stable within one query; 0 = none */
 
-enum query_column {          /* what rows are sorted by, largest first */
-	BY_LIVE, BY_BLOCKS, BY_NET, BY_BORN, BY_GONE, BY_SELF, BY_RATE, BY_ALLOC, BY_NAME,
-	BY_GROWTH,           /* of call sites: what looks most like a leak first */
-	BY_AGE, BY_OLDEST,   /* as far as query_ages() was asked and knows; the others come last */
-	BY_CHURN, BY_LIFE,   /* ... the shortest life first */
+enum query_column { /* what rows are sorted by, largest first */
+		    BY_LIVE,
+		    BY_BLOCKS,
+		    BY_NET,
+		    BY_BORN,
+		    BY_GONE,
+		    BY_SELF,
+		    BY_RATE,
+		    BY_ALLOC,
+		    BY_NAME,
+		    BY_GROWTH, /* of call sites: what looks most like a leak first */
+		    BY_AGE,
+		    BY_OLDEST, /* as far as query_ages() was asked and knows; the others come last
+				*/
+		    BY_CHURN,
+		    BY_LIFE, /* ... the shortest life first */
 };
 
 enum {
-	ROW_OPEN = 1u << 0, ROW_LEAF = 1u << 1, ROW_PENDING = 1u << 2 /* name not here yet */,
-	ROW_INLINED = 1u << 3, ROW_TRUNCATED = 1u << 4, ROW_ZERO = 1u << 5 /* nothing left: dim */,
-	ROW_REST = 1u << 6 /* "... 812 more" */, ROW_HIT = 1u << 7 /* matches the search */,
-	ROW_EXPECTED = 1u << 8, ROW_NET_TRUNC = 1u << 9, ROW_GENERATED = 1u << 10 /* code of no module */,
+	ROW_OPEN = 1u << 0,
+	ROW_LEAF = 1u << 1,
+	ROW_PENDING = 1u << 2 /* name not here yet */,
+	ROW_INLINED = 1u << 3,
+	ROW_TRUNCATED = 1u << 4,
+	ROW_ZERO = 1u << 5 /* nothing left: dim */,
+	ROW_REST = 1u << 6 /* "... 812 more" */,
+	ROW_HIT = 1u << 7 /* matches the search */,
+	ROW_EXPECTED = 1u << 8,
+	ROW_NET_TRUNC = 1u << 9,
+	ROW_GENERATED = 1u << 10 /* code of no module */,
 };
 
 struct row {
 	row_id id, parent;
-	uint32_t depth;              /* indentation level on screen (folded chains count once) */
-	uint32_t flags;              /* ROW_* */
-	const char *name;            /* short function name; "main > loop" of a folded chain */
-	const char *function;        /* full, demangled; NULL = unknown */
-	const char *file;            /* NULL = unknown */
+	uint32_t depth;       /* indentation level on screen (folded chains count once) */
+	uint32_t flags;       /* ROW_* */
+	const char *name;     /* short function name; "main > loop" of a folded chain */
+	const char *function; /* full, demangled; NULL = unknown */
+	const char *file;     /* NULL = unknown */
 	uint32_t line;
-	uint32_t folded;             /* frames in the chain, 1 = not folded */
-	uint32_t named;              /* which of them, from 1, the place and full name are of */
-	uint32_t paths;              /* distinct trie nodes merged in it */
-	uint32_t module;             /* NO_ID = none */
+	uint32_t folded; /* frames in the chain, 1 = not folded */
+	uint32_t named;  /* which of them, from 1, the place and full name are of */
+	uint32_t paths;  /* distinct trie nodes merged in it */
+	uint32_t module; /* NO_ID = none */
 	const struct owner *owner;
-	uint32_t node;               /* one of its trie nodes (heaviest) */
+	uint32_t node; /* one of its trie nodes (heaviest) */
 	struct tally incl, self;
-	struct change change;        /* inclusive, in the model's interval */
+	struct change change; /* inclusive, in the model's interval */
 	uint64_t rate_bytes, rate_blocks;
 	bool estimate, self_estimate; /* incl, self have a share that was sampled */
 };
 
 /* One function (or line) that allocates. */
 enum shape {
-	SHAPE_STEADY, SHAPE_SLOWING, SHAPE_STEP, SHAPE_SAWTOOTH, SHAPE_FLAT, SHAPE_YOUNG,
+	SHAPE_STEADY,
+	SHAPE_SLOWING,
+	SHAPE_STEP,
+	SHAPE_SAWTOOTH,
+	SHAPE_FLAT,
+	SHAPE_YOUNG,
 	SHAPE_SHRINKING,
 };
 struct site {
-	uint32_t id;                 /* stable */
-	uint32_t leaf;               /* heaviest stack's leaf node */
-	const char *name, *caller;   /* call site < caller */
+	uint32_t id;               /* stable */
+	uint32_t leaf;             /* heaviest stack's leaf node */
+	const char *name, *caller; /* call site < caller */
 	const char *function, *file;
 	uint32_t line, module;
 	const struct owner *owner;
@@ -64,16 +88,18 @@ struct site {
 	struct change change;
 	uint64_t rate_bytes, rate_blocks;
 	bool churn_known;
-	uint64_t churn_bytes;        /* allocated and freed again, per second, of the last ten seconds */
+	uint64_t churn_bytes; /* allocated and freed again, per second, of the last ten seconds */
 	enum life { LIFE_UNKNOWN, LIFE_BELOW, LIFE_ABOUT, LIFE_ABOVE } life;
-	uint64_t life_ns;            /* its blocks live so long on the mean; ABOVE: nothing was freed for so long */
+	uint64_t life_ns; /* its blocks live so long on the mean; ABOVE: nothing was freed for so
+			     long */
 	uint32_t stacks;
-	bool estimate;               /* sum has a share that was sampled */
-	uint32_t flags;              /* ROW_* */
+	bool estimate;  /* sum has a share that was sampled */
+	uint32_t flags; /* ROW_* */
 	enum shape shape;
-	uint32_t grew, intervals;    /* "3 of 3" */
-	int64_t net_window, net_per_min; /* by how many bytes its lowest rose over the shape's window */
-	const uint64_t *trend;       /* live bytes, oldest first */
+	uint32_t grew, intervals; /* "3 of 3" */
+	int64_t net_window,
+		net_per_min;   /* by how many bytes its lowest rose over the shape's window */
+	const uint64_t *trend; /* live bytes, oldest first */
 	uint32_t trend_count;
 };
 
@@ -90,28 +116,31 @@ void query_allow(struct query *q, size_t steps);
 void query_allow_until(struct query *q, uint64_t end_ns);
 /* Percent done, 0..99, of what a call since then left unfinished; ask again. -1: all was whole. */
 int query_building(const struct query *q);
-/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next does. */
+/* Goes on with the owners of all stacks, as far as steps are allowed: else what is asked next does.
+ */
 void query_owners(struct query *q);
 
 /* --- the call tree */
 void query_set_inverted(struct query *q, bool on);
 bool query_inverted(const struct query *q);
 /*
- * Inlined functions are rows of their own, as at first; or else merged into the function that they were inlined into.
- * Of both trees. Rows keep their ids, and what is open stays open, where their function still has a row.
+ * Inlined functions are rows of their own, as at first; or else merged into the function that they
+ * were inlined into. Of both trees. Rows keep their ids, and what is open stays open, where their
+ * function still has a row.
  */
 void query_set_inlined(struct query *q, bool on);
 bool query_inlined(const struct query *q);
 void query_set_sort(struct query *q, enum query_column by, bool reverse);
 /*
- * "" = none; words match function, module, file; lib:X size>N grew new. age>60s age<5m thread:X: LIVE and BLOCKS
- * are of such blocks only, as of the newest scan for cohorts; all else stays that of their stacks. -1 and *err: the
- * filter is as it was.
+ * "" = none; words match function, module, file; lib:X size>N grew new. age>60s age<5m thread:X:
+ * LIVE and BLOCKS are of such blocks only, as of the newest scan for cohorts; all else stays that
+ * of their stacks. -1 and *err: the filter is as it was.
  */
 int query_set_filter(struct query *q, const char *text, struct err *err);
-bool query_by_cohort(const struct query *q);  /* the filter needs such scans */
-int query_zoom(struct query *q, row_id id);   /* its subtree becomes the whole; 0 = out one level */
-size_t query_zoom_depth(const struct query *q); /* rows zoomed into; fewer when one of them has gone */
+bool query_by_cohort(const struct query *q); /* the filter needs such scans */
+int query_zoom(struct query *q, row_id id);  /* its subtree becomes the whole; 0 = out one level */
+size_t query_zoom_depth(
+	const struct query *q); /* rows zoomed into; fewer when one of them has gone */
 int query_zoom_owner(struct query *q, uint32_t module);
 /*
  * Rows that would be on screen when everything open were shown, in order. Sorting happens only
@@ -124,8 +153,8 @@ int query_open(struct query *q, row_id id, bool open);
 size_t query_open_below(struct query *q, row_id id, bool open, size_t limit);
 /* By what is sorted by, to the first fork; returns the last row. */
 row_id query_open_heaviest(struct query *q, row_id id);
-void query_unfold(struct query *q, row_id id);           /* toggle a folded chain */
-row_id query_open_node(struct query *q, uint32_t node);  /* opens the parents of a trie node */
+void query_unfold(struct query *q, row_id id);          /* toggle a folded chain */
+row_id query_open_node(struct query *q, uint32_t node); /* opens the parents of a trie node */
 /*
  * Search in names, case-insensitive: opens parents of hits; returns hits, *pending = names unknown
  * yet. While it is building, the same text goes on where it was.
@@ -136,10 +165,11 @@ row_id query_search_next(struct query *q, row_id from, bool backwards);
 /* --- call sites, flat */
 size_t query_sites(struct query *q, enum query_column by, bool reverse, bool resort,
 		   const struct site **sites);
-uint64_t query_window(const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
+uint64_t query_window(
+	const struct query *q); /* what shapes and net_window are over, in ns; 0 = nothing yet */
 /*
- * Rules for what is expected (query/expected.h): its rows have ROW_EXPECTED, and are no findings. Borrowed; NULL, as at
- * first: none.
+ * Rules for what is expected (query/expected.h): its rows have ROW_EXPECTED, and are no findings.
+ * Borrowed; NULL, as at first: none.
  */
 struct expected;
 void query_expect(struct query *q, const struct expected *e);
@@ -151,7 +181,10 @@ bool query_expected(struct query *q, uint32_t leaf); /* is the call site of this
 void query_travel(struct query *q);
 
 /* How old are live blocks (that pass the filter), as of the newest scan for cohorts? */
-struct age { uint32_t median_s, oldest_s; bool known; };
+struct age {
+	uint32_t median_s, oldest_s;
+	bool known;
+};
 /* Of rows of the tree, or of call sites. What is not known yet is so the next time. */
 void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, struct age *out);
 uint64_t query_ages_version(const struct query *q); /* moves when others become known */
@@ -159,22 +192,35 @@ uint64_t query_ages_version(const struct query *q); /* moves when others become 
 /* --- the verdict (line 2) */
 struct verdict {
 	enum {
-		V_WATCHING, V_FLAT, V_GROWING, V_FILLING, V_STEP, V_SHRINKING, V_RSS_GROWING, V_ENDED, V_EMPTY,
+		V_WATCHING,
+		V_FLAT,
+		V_GROWING,
+		V_FILLING,
+		V_STEP,
+		V_SHRINKING,
+		V_RSS_GROWING,
+		V_ENDED,
+		V_EMPTY,
 	} kind;
-	const char *word;            /* "GROWING": what text begins with, or "WATCHING", "WAITING" */
-	char text[256];              /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
-	uint32_t site;               /* of the site that it names, 0 = none */
-	bool rated;                  /* the three below are known */
-	int64_t per_minute;          /* bytes; of RSS for V_RSS_GROWING */
-	uint64_t over_ns, at_ns;     /* of how long a time; its end, when the agent took the newest sample */
-	uint64_t needed_ns;          /* WATCHING: until there is one; else 0 */
-	int share_percent;           /* of the site, or of what is expected; -1 = none is named */
+	const char *word;   /* "GROWING": what text begins with, or "WATCHING", "WAITING" */
+	char text[256];     /* "GROWING +2.4M/min for 10 min, steady.  94 % of it: f" */
+	uint32_t site;      /* of the site that it names, 0 = none */
+	bool rated;         /* the three below are known */
+	int64_t per_minute; /* bytes; of RSS for V_RSS_GROWING */
+	uint64_t over_ns,
+		at_ns;      /* of how long a time; its end, when the agent took the newest sample */
+	uint64_t needed_ns; /* WATCHING: until there is one; else 0 */
+	int share_percent;  /* of the site, or of what is expected; -1 = none is named */
 };
 /* By the agent's samples alone: whoever asks about one instant gets the same, also of a file. */
 void query_verdict(struct query *q, struct verdict *v);
 
 /* --- marks: net by interval, for the sites that changed between two marks (to 0 = now) */
-struct interval_row { struct site site; int64_t *net; size_t count; };
+struct interval_row {
+	struct site site;
+	int64_t *net;
+	size_t count;
+};
 size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 		       const struct interval_row **rows);
 
@@ -184,19 +230,26 @@ struct frame_out {
 	uint32_t line, module_id;
 	uint64_t offset, address;
 	bool inlined, has_offset;
-	bool site;               /* the call site: the innermost that is no allocation wrapper */
-	bool by_pointer;         /* found by the frame pointer of the frame before, whose code has no unwind table */
+	bool site;       /* the call site: the innermost that is no allocation wrapper */
+	bool by_pointer; /* found by the frame pointer of the frame before, whose code has no unwind
+			    table */
 };
 size_t query_stack(struct query *q, uint32_t leaf, struct frame_out *out, size_t max);
 
-/* The names of so many nodes of a stack, from its innermost outwards, are on the screen: before all others, and lines of them are wanted. */
+/* The names of so many nodes of a stack, from its innermost outwards, are on the screen: before all
+ * others, and lines of them are wanted. */
 void query_hurry(struct query *q, uint32_t leaf, uint32_t nodes);
 
-/* --- source: live memory by line, of all stacks whose call site is there, whatever the filter shows */
-struct source_line { uint32_t number; uint64_t live_bytes, live_blocks; bool estimate; };
+/* --- source: live memory by line, of all stacks whose call site is there, whatever the filter
+ * shows */
+struct source_line {
+	uint32_t number;
+	uint64_t live_bytes, live_blocks;
+	bool estimate;
+};
 /*
- * The lines of a file that hold something, in order; borrowed until the next call. False: they are still being added up, and
- * what was last whole is lent. One file at a time; NULL: no more.
+ * The lines of a file that hold something, in order; borrowed until the next call. False: they are
+ * still being added up, and what was last whole is lent. One file at a time; NULL: no more.
  */
 bool query_lines(struct query *q, const char *file, const struct source_line **list, size_t *count);
 

@@ -2,8 +2,9 @@
  *
  * rename.c - what passes a filter, after locations got other names.
  *
- * Nearly all names that come match what the placeholders matched: nothing. Of the others the nodes are looked at
- * again, and what is below them as far as it matches otherwise than before; in slices.
+ * Nearly all names that come match what the placeholders matched: nothing. Of the others the nodes
+ * are looked at again, and what is below them as far as it matches otherwise than before; in
+ * slices.
  */
 #include "query/internal.h"
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * coverage.c - what an attached agent says of modules and of the time before it, for views and reports.
+ * coverage.c - what an attached agent says of modules and of the time before it, for views and
+ * reports.
  */
 #include "report/coverage.h"
 #include "model/model.h"

@@ -19,7 +19,7 @@
 #include <time.h>
 
 #define TIMELINE_MAX 600 /* points of the timeline, and its end */
-#define FRAMES_MAX 4096 /* frames of one stack, inlined ones among them */
+#define FRAMES_MAX 4096  /* frames of one stack, inlined ones among them */
 
 struct printer {
 	FILE *out;
@@ -125,7 +125,8 @@ static json_t *start_time(const struct program *g)
 	if (!g->start_unix_ns || !gmtime_r(&s, &tm))
 		return json_null();
 	size_t n = strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(stamp + n, sizeof stamp - n, ".%03uZ", (unsigned)(g->start_unix_ns / 1000000 % 1000));
+	snprintf(stamp + n, sizeof stamp - n, ".%03uZ",
+		 (unsigned)(g->start_unix_ns / 1000000 % 1000));
 	return json_string(stamp);
 }
 
@@ -192,7 +193,8 @@ static json_t *stack_effort(const struct report *r, const struct quality *q)
 	json_t *o = json_object(), *cuts = json_array();
 
 	set(o, "allocations", number(e->allocations));
-	set(o, "remembered", number(e->allocations > e->captures ? e->allocations - e->captures : 0));
+	set(o, "remembered",
+	    number(e->allocations > e->captures ? e->allocations - e->captures : 0));
 	set(o, "captures", number(e->captures));
 	set(o, "captures_from_nothing", number(e->whole));
 	set(o, "frames_walked", number(e->frames));
@@ -332,7 +334,8 @@ static void libraries(struct printer *p)
 
 static int compare_threads(const void *pa, const void *pb)
 {
-	const struct thread *a = *(const struct thread *const *)pa, *b = *(const struct thread *const *)pb;
+	const struct thread *a = *(const struct thread *const *)pa,
+			    *b = *(const struct thread *const *)pb;
 
 	if (a->live_bytes != b->live_bytes)
 		return a->live_bytes > b->live_bytes ? -1 : 1;
@@ -361,7 +364,8 @@ static void threads(struct printer *p)
 		set(o, "live_blocks", looked ? number(list[i]->live_blocks) : json_null());
 		set(o, "allocated_bytes", number(list[i]->done.alloc_bytes));
 		set(o, "allocated_blocks", number(list[i]->done.alloc_blocks));
-		set(o, "estimate", json_boolean(model_estimate(m))); /* whose the samples are is not known */
+		set(o, "estimate",
+		    json_boolean(model_estimate(m))); /* whose the samples are is not known */
 		element(p, o);
 	}
 	list_end(p);
@@ -484,7 +488,8 @@ static json_t *verdict(struct printer *p)
 static void timeline(struct printer *p)
 {
 	const struct point *points = NULL;
-	size_t n = model_history(p->report->model, &points), step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
+	size_t n = model_history(p->report->model, &points),
+	       step = (n + TIMELINE_MAX - 1) / TIMELINE_MAX;
 
 	list_begin(p, "timeline");
 	for (size_t i = 0; i < n; i++) {
@@ -532,7 +537,8 @@ static void warnings(struct printer *p)
 	list_end(p);
 }
 
-/* Where the frames' modules lie: more than the contract asks for, needed to resolve them elsewhere. */
+/* Where the frames' modules lie: more than the contract asks for, needed to resolve them elsewhere.
+ */
 static void modules(struct printer *p)
 {
 	const struct model *m = p->report->model;
@@ -605,7 +611,9 @@ int export_json(struct watch *w, struct query *q, const struct export_options *o
 	processes(&p, o);
 	fputs("\n}\n", out);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
+		rc = err_set(err, 3,
+			     "the report: cannot be written: %s; what was written is not whole",
+			     strerror(errno));
 out:
 	free(p.frames);
 	free(changed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_looks.c - see report/json_looks.h. Figures are of the newest look, whose time stands beside them.
+ * json_looks.c - see report/json_looks.h. Figures are of the newest look, whose time stands beside
+ * them.
  */
 #include "report/json_looks.h"
 
@@ -64,7 +65,8 @@ json_t *export_json_resident(const struct model *m)
 	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
 		json_array_append_new(parts, part(i, NULL, now->bytes[i], now->mappings[i]));
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(parts, part(named[i].what, named[i].name, named[i].bytes, named[i].mappings));
+		json_array_append_new(parts, part(named[i].what, named[i].name, named[i].bytes,
+						  named[i].mappings));
 	json_object_set_new(o, "time_s", json_real((double)now->time_ns / 1e9));
 	json_object_set_new(o, "rss_bytes", json_integer((json_int_t)rss_all(now)));
 	json_object_set_new(o, "parts", parts);
@@ -81,11 +83,14 @@ json_t *export_json_ages(const struct model *m)
 	struct cohort *list = cohorts_by_age(c, &n);
 	json_t *ages = json_array();
 	for (size_t i = 0; i < n; i++)
-		json_array_append_new(ages, json_pack("{s:I,s:I,s:I}", "age_s", (json_int_t)list[i].age_s, "blocks",
-						      (json_int_t)list[i].blocks, "bytes", (json_int_t)list[i].bytes));
+		json_array_append_new(ages,
+				      json_pack("{s:I,s:I,s:I}", "age_s", (json_int_t)list[i].age_s,
+						"blocks", (json_int_t)list[i].blocks, "bytes",
+						(json_int_t)list[i].bytes));
 	free(list);
-	return json_pack("{s:f,s:o,s:I,s:I}", "time_s", (double)c->time_ns / 1e9, "live", ages, "unknown_blocks",
-			 (json_int_t)c->left_blocks, "unknown_bytes", (json_int_t)c->left_bytes);
+	return json_pack("{s:f,s:o,s:I,s:I}", "time_s", (double)c->time_ns / 1e9, "live", ages,
+			 "unknown_blocks", (json_int_t)c->left_blocks, "unknown_bytes",
+			 (json_int_t)c->left_bytes);
 }
 
 json_t *export_json_not_known(const struct watch *w)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * json_looks.h - of a JSON report, what the agent's looks through the live blocks say: of what the resident
- * memory consists, how old the blocks are; and what of it is not known, and why. Main thread only.
+ * json_looks.h - of a JSON report, what the agent's looks through the live blocks say: of what the
+ * resident memory consists, how old the blocks are; and what of it is not known, and why. Main
+ * thread only.
  */
 #ifndef EXPORT_JSON_LOOKS_H
 #define EXPORT_JSON_LOOKS_H
@@ -14,6 +15,7 @@
 json_t *export_json_resident(const struct model *m);
 json_t *export_json_ages(const struct model *m);
 json_t *export_json_not_known(const struct watch *w); /* sentences */
-json_t *export_json_text(const char *s);              /* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
+json_t *export_json_text(
+	const char *s); /* any bytes: what is not UTF-8 becomes \xNN; NULL becomes null */
 
 #endif

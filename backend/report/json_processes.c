@@ -22,7 +22,9 @@ static json_t *word(const char *s)
 	json_t *whole = s ? json_string(s) : NULL;
 	char clean[512];
 
-	return whole ? whole : s ? json_string(sanitize_clean(clean, sizeof clean, s)) : json_null();
+	return whole ? whole
+	       : s   ? json_string(sanitize_clean(clean, sizeof clean, s))
+		     : json_null();
 }
 
 static void set_figures(json_t *o, const struct process *p)
@@ -41,7 +43,8 @@ static void set_figures(json_t *o, const struct process *p)
 
 struct json_t *export_process_json(const struct process *p)
 {
-	static const char *const states[] = { "starting", "running", "exited", "signalled", "execed", "gone", "not_followed" };
+	static const char *const states[] = { "starting", "running", "exited",      "signalled",
+					      "execed",   "gone",    "not_followed" };
 	json_t *o = json_object();
 
 	set_number(o, "id", p->id);
@@ -51,8 +54,11 @@ struct json_t *export_process_json(const struct process *p)
 	set(o, "exe", *p->path ? word(p->path) : json_null());
 	set(o, "forked", json_boolean(p->forked));
 	set(o, "state", json_string(states[p->state]));
-	set(o, "status", p->state == PROCESS_EXITED && p->status_known ? json_integer(p->status) : json_null());
-	set(o, "signal", p->state == PROCESS_SIGNALLED && p->status_known ? json_integer(p->status) : json_null());
+	set(o, "status",
+	    p->state == PROCESS_EXITED && p->status_known ? json_integer(p->status) : json_null());
+	set(o, "signal",
+	    p->state == PROCESS_SIGNALLED && p->status_known ? json_integer(p->status)
+							     : json_null());
 	set(o, "begin_s", json_real((double)p->begin_ns / 1e9));
 	set(o, "end_s", p->end_ns ? json_real((double)p->end_ns / 1e9) : json_null());
 	set_figures(o, p);

@@ -109,7 +109,8 @@ static void sort_stacks(const struct report *r, struct report_stack *stacks, siz
 static uint32_t cut_of(const struct model *m, uint32_t leaf, uint32_t *outermost)
 {
 	*outermost = NO_ID;
-	for (const struct node *n = model_node(m, leaf); n->index; n = model_dense(m, n->parent, NULL)) {
+	for (const struct node *n = model_node(m, leaf); n->index;
+	     n = model_dense(m, n->parent, NULL)) {
 		const struct location *at = model_place(m, n);
 		if (at->kind == MTW_NODE_TRUNCATED)
 			return (uint32_t)at->offset;
@@ -184,8 +185,9 @@ struct report_stack *report_changes(struct report *r, const struct export_option
 	*count = 0;
 	GROW(list, room, 1);
 	if (model_between(r->model, o->from, o->to, add_change, &x)) {
-		err_set(err, 3, "changes: a mark kept only its totals, so nothing is known by stack; "
-				"choose a later mark or raise mark_memory=");
+		err_set(err, 3,
+			"changes: a mark kept only its totals, so nothing is known by stack; "
+			"choose a later mark or raise mark_memory=");
 		free(list);
 		free(x.of_node);
 		return NULL;
@@ -234,13 +236,16 @@ static void warn_state(struct report *r, struct watch *w)
 	if (problem)
 		add_warning(r, xstrdup(problem));
 	if (state == MTW_EXECED)
-		add_warning(r, xstrdup("The program was replaced by another one (exec); what is shown "
-				       "ends there."));
+		add_warning(r,
+			    xstrdup("The program was replaced by another one (exec); what is shown "
+				    "ends there."));
 	if (state == MTW_DETACHED)
-		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what is shown ends there."));
+		add_warning(r, xstrdup("The agent was taken out of the program, which ran on; what "
+				       "is shown ends there."));
 	if (!model_complete(r->model))
-		add_warning(r, xstrdup("The state did not arrive whole: sums by library and stack are "
-				       "smaller than the totals."));
+		add_warning(r,
+			    xstrdup("The state did not arrive whole: sums by library and stack are "
+				    "smaller than the totals."));
 }
 
 static void warn_counts(struct report *r)
@@ -252,7 +257,8 @@ static void warn_counts(struct report *r)
 
 		model_loss(r->model, i, &events, &bytes);
 		if (events && !(i == MTW_LOSS_UNKNOWN_FREE && hooked_late(r->model)))
-			add_warning(r, xasprintf("%s: %s times.", report_loss(i), format_count(n, events)));
+			add_warning(r, xasprintf("%s: %s times.", report_loss(i),
+						 format_count(n, events)));
 	}
 	for (unsigned i = 1; i < MTW_TRUNC_COUNT; i++) {
 		uint64_t blocks = model_truncated(r->model, i);
@@ -271,7 +277,8 @@ static void warn_filters(struct report *r)
 	char text[1024];
 
 	for (size_t i = 0; i < n; i++)
-		add_warning(r, xasprintf("Recorded from %.1f s on%s%s: %s.", (double)list[i].since_ns / 1e9,
+		add_warning(r, xasprintf("Recorded from %.1f s on%s%s: %s.",
+					 (double)list[i].since_ns / 1e9,
 					 *list[i].who ? ", set by " : "", list[i].who,
 					 report_filter(&list[i], false, text, sizeof text)));
 }
@@ -284,9 +291,9 @@ static uint32_t flags_of_node(const struct report *r, const struct node *n)
 }
 
 /*
- * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is the
- * one block that the C++ runtime allocates from its own static initialisers, which the loader runs:
- * that shows without names, too.
+ * libstdc++ keeps a pool for exceptions that are thrown when memory is out; everybody asks. It is
+ * the one block that the C++ runtime allocates from its own static initialisers, which the loader
+ * runs: that shows without names, too.
  */
 static void warn_emergency_pool(struct report *r)
 {
@@ -297,7 +304,8 @@ static void warn_emergency_pool(struct report *r)
 
 		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_AGENT))
 			node = model_dense(r->model, node->parent, NULL);
-		if (live_blocks(&r->stacks[i].sum) != 1 || !(flags_of_node(r, node) & MTW_MODULE_CXX))
+		if (live_blocks(&r->stacks[i].sum) != 1 ||
+		    !(flags_of_node(r, node) & MTW_MODULE_CXX))
 			continue;
 		while (node->parent != NO_ID && (flags_of_node(r, node) & MTW_MODULE_CXX))
 			node = model_dense(r->model, node->parent, NULL);
@@ -319,9 +327,12 @@ static void warn_front(struct report *r)
 		if (strstr(r->warnings[i], "has a malloc of its own"))
 			return;
 	if (who)
-		add_warning(r, xasprintf("%s: has a malloc of its own, which comes before the agent's: what is asked of it is not "
-					 "seen unless it passes the calls on; if it is a library, name the agent before it in "
-					 "LD_PRELOAD", who));
+		add_warning(r, xasprintf("%s: has a malloc of its own, which comes before the "
+					 "agent's: what is asked of it is not "
+					 "seen unless it passes the calls on; if it is a library, "
+					 "name the agent before it in "
+					 "LD_PRELOAD",
+					 who));
 }
 
 static void warn_late(struct report *r)
@@ -332,9 +343,10 @@ static void warn_late(struct report *r)
 	if (!hooked_late(r->model))
 		return;
 	hooked_before(r->model, &frees, &bytes);
-	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated before is not shown; "
-				 "%s blocks of it were freed since (%s, usable size).", format_count(n, frees),
-				 format_bytes(b, bytes)));
+	add_warning(r, xasprintf("The agent was attached while the program ran: what was allocated "
+				 "before is not shown; "
+				 "%s blocks of it were freed since (%s, usable size).",
+				 format_count(n, frees), format_bytes(b, bytes)));
 }
 
 static void warn_unseen(struct report *r)
@@ -342,7 +354,8 @@ static void warn_unseen(struct report *r)
 	for (uint32_t id = 0; id < model_module_count(r->model); id++) {
 		const struct module *k = model_module(r->model, id);
 		if (k && k->known && hooked_not(k->flags))
-			add_warning(r, xasprintf("%s: %s; what it allocates is not seen.", k->name, hooked_word(k->flags)));
+			add_warning(r, xasprintf("%s: %s; what it allocates is not seen.", k->name,
+						 hooked_word(k->flags)));
 	}
 }
 
@@ -351,7 +364,8 @@ static void warn_folded(struct report *r)
 	const char *fold = model_option(r->model, "fold_recursion");
 
 	if (fold && !strcmp(fold, "on"))
-		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site stands on a stack once; the "
+		add_warning(r, xstrdup("recursion is folded (fold_recursion=on): a call site "
+				       "stands on a stack once; the "
 				       "totals are not touched by it"));
 }
 

@@ -13,11 +13,11 @@
 #include "query/quality.h"
 
 struct report_stack {
-	uint32_t leaf;               /* trie node: the stack's id */
-	bool estimate;               /* a part of sum was sampled */
-	uint32_t truncated;          /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
-	struct tally sum;            /* of all blocks that this stack allocated */
-	struct change change;        /* in changes only */
+	uint32_t leaf;        /* trie node: the stack's id */
+	bool estimate;        /* a part of sum was sampled */
+	uint32_t truncated;   /* enum mtw_truncation, MTW_TRUNC_NONE = whole */
+	struct tally sum;     /* of all blocks that this stack allocated */
+	struct change change; /* in changes only */
 };
 
 struct report {
@@ -27,10 +27,10 @@ struct report {
 	struct report_stack *stacks; /* by live bytes, then by frames; owned */
 	size_t stack_count;
 	uint64_t truncated_stacks;
-	struct cut *cuts;            /* with their stacks counted; owned */
+	struct cut *cuts; /* with their stacks counted; owned */
 	size_t cut_count;
-	uint32_t *rank;              /* of each location among all, by number + 1; 0: the root's; owned */
-	char **warnings;             /* sentences; owned */
+	uint32_t *rank;  /* of each location among all, by number + 1; 0: the root's; owned */
+	char **warnings; /* sentences; owned */
 	size_t warning_count, warning_room;
 };
 
@@ -43,19 +43,24 @@ void report_free(struct report *r);
 struct report_stack *report_changes(struct report *r, const struct export_options *o, size_t *count,
 				    struct err *err);
 
-const char *report_state(uint32_t state, bool known); /* model_state() as in the contract: "running", "exited", ... */
+const char *report_state(
+	uint32_t state,
+	bool known); /* model_state() as in the contract: "running", "exited", ... */
 const char *report_truncation(uint32_t reason); /* NULL for none */
-const char *report_memory(unsigned what);       /* enum mtw_memory; what a part of the resident memory is for */
+const char *report_memory(
+	unsigned what); /* enum mtw_memory; what a part of the resident memory is for */
 const char *report_loss(unsigned reason);
-uint64_t report_lost(const struct model *m, uint64_t *bytes); /* events, of blocks whose place is not known */
+uint64_t report_lost(const struct model *m,
+		     uint64_t *bytes); /* events, of blocks whose place is not known */
 
 /*
- * "samples every 64.0K (estimates), blocks of 64 B and more": what a filter records, "every block" for NULL or
- * one without limits. The brief form is for a header: "~1 in 64.0K, >=64".
+ * "samples every 64.0K (estimates), blocks of 64 B and more": what a filter records, "every block"
+ * for NULL or one without limits. The brief form is for a header: "~1 in 64.0K, >=64".
  */
 const char *report_filter(const struct recorded *f, bool brief, char *buf, size_t size);
 
 #define REPORT_RANGE (2 * FORMAT_NUMBER + 4)
-const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes); /* "14.0M", "0 to 14.0M" */
+const char *report_range(char buf[REPORT_RANGE],
+			 const struct live_range *bytes); /* "14.0M", "0 to 14.0M" */
 
 #endif

@@ -24,7 +24,7 @@ struct page {
 	struct query *query;
 	const struct export_options *options;
 	size_t top;
-	const char *missing;     /* why it is not known what each thread holds; NULL = it is */
+	const char *missing; /* why it is not known what each thread holds; NULL = it is */
 };
 
 static void put_clean(const struct page *p, const char *s)
@@ -58,7 +58,8 @@ static const char *bytes_of(char buf[FORMAT_NUMBER], uint64_t bytes, bool estima
 {
 	char plain[FORMAT_NUMBER];
 
-	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", format_bytes(plain, bytes));
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "",
+		 format_bytes(plain, bytes));
 	return buf;
 }
 
@@ -74,7 +75,8 @@ static const char *signed_of(char buf[FORMAT_NUMBER], int64_t bytes, bool estima
 {
 	char plain[FORMAT_NUMBER];
 
-	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "", format_signed(plain, bytes));
+	snprintf(buf, FORMAT_NUMBER, "%s%.30s", bytes && estimate ? "~" : "",
+		 format_signed(plain, bytes));
 	return buf;
 }
 
@@ -90,8 +92,8 @@ static void rest(const struct page *p, size_t count, const struct more *m, const
 	char n[FORMAT_NUMBER], b[FORMAT_NUMBER];
 
 	if (count)
-		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(b, m->bytes, m->estimate), "", "...",
-			format_count(n, count), what);
+		fprintf(p->out, "%10s  %9s %11s   %s more %s\n", bytes_of(b, m->bytes, m->estimate),
+			"", "...", format_count(n, count), what);
 }
 
 static void row_head(const struct page *p, const char *name)
@@ -109,7 +111,8 @@ static void row_numbers(const struct page *p, const struct tally *t, bool estima
 	char live[FORMAT_NUMBER], blocks[FORMAT_NUMBER], alloc[FORMAT_NUMBER];
 
 	fprintf(p->out, "%10s  %9s %11s   ", bytes_of(live, live_bytes(t), estimate),
-		count_of(blocks, live_blocks(t), estimate), bytes_of(alloc, t->alloc_bytes, estimate));
+		count_of(blocks, live_blocks(t), estimate),
+		bytes_of(alloc, t->alloc_bytes, estimate));
 }
 
 /* A fork counts time since its parent's program began, and so do its marks and its timeline. */
@@ -120,12 +123,14 @@ static void put_when(const struct page *p)
 	double seconds = (double)model_time(p->report->model) / 1e9;
 
 	if (own && own->forked && own->end_ns)
-		fprintf(p->out, " at %.1f s, %.1f s after its fork\n", seconds, (double)(own->end_ns - own->begin_ns) / 1e9);
+		fprintf(p->out, " at %.1f s, %.1f s after its fork\n", seconds,
+			(double)(own->end_ns - own->begin_ns) / 1e9);
 	else
 		fprintf(p->out, " after %.1f s\n", seconds);
 }
 
-/* Without the empty arguments that a program leaves which writes a title over its own (setproctitle). */
+/* Without the empty arguments that a program leaves which writes a title over its own
+ * (setproctitle). */
 static void put_command(const struct page *p, const struct program *g)
 {
 	size_t n = g->arg_count, kept = n;
@@ -176,7 +181,8 @@ static void own_memory(const struct page *p)
 	char a[FORMAT_NUMBER];
 
 	for (size_t i = 0; i < n; i++) {
-		fprintf(p->out, "%s%s ", i ? ", " : "           of it ", format_bytes(a, parts[i].bytes));
+		fprintf(p->out, "%s%s ", i ? ", " : "           of it ",
+			format_bytes(a, parts[i].bytes));
 		put_clean(p, parts[i].name);
 	}
 	if (n)
@@ -202,7 +208,8 @@ static void own_cost(const struct page *p)
 		return;
 	fprintf(p->out, "stacks     %7s %% whole", quality_share(b, q.whole));
 	if (q.pointer_blocks)
-		fprintf(p->out, ", %s %% by frame pointers in part", quality_share(b, q.by_pointer));
+		fprintf(p->out, ", %s %% by frame pointers in part",
+			quality_share(b, q.by_pointer));
 	if (!isnan(q.remembered))
 		fprintf(p->out, ", %s %% remembered", quality_share(b, q.remembered));
 	if (!isnan(q.frames))
@@ -368,7 +375,8 @@ static void stack(const struct page *p, const struct report_stack *s, struct fra
 	size_t shown = n < FRAMES_SHOWN ? n : FRAMES_SHOWN;
 
 	for (size_t i = 0; i < shown; i++)
-		if (frames[i].has_offset || frames[i].address || frames[i].module) /* not what stands for the rest */
+		if (frames[i].has_offset || frames[i].address ||
+		    frames[i].module) /* not what stands for the rest */
 			frame(p, &frames[i]);
 	if (n > shown)
 		fprintf(p->out, "             ... %zu frames more\n", n - shown);
@@ -388,8 +396,10 @@ static void stacks(const struct page *p, struct frame_out *frames)
 
 		if (!live_bytes(&s->sum))
 			break;
-		fprintf(p->out, "%10s  in %s %s, owner ", bytes_of(live, live_bytes(&s->sum), s->estimate),
-			count_of(blocks, live_blocks(&s->sum), s->estimate), word_blocks(live_blocks(&s->sum)));
+		fprintf(p->out, "%10s  in %s %s, owner ",
+			bytes_of(live, live_bytes(&s->sum), s->estimate),
+			count_of(blocks, live_blocks(&s->sum), s->estimate),
+			word_blocks(live_blocks(&s->sum)));
 		put_clean(p, owners_of_node(r->owners, s->leaf)->name);
 		fputc('\n', p->out);
 		stack(p, s, frames);
@@ -404,8 +414,8 @@ static void stacks(const struct page *p, struct frame_out *frames)
 		left += live_blocks(&r->stacks[i].sum) != 0;
 	}
 	if (left)
-		fprintf(p->out, "%10s  in %s more stacks\n", bytes_of(live, more.bytes, more.estimate),
-			format_count(blocks, left));
+		fprintf(p->out, "%10s  in %s more stacks\n",
+			bytes_of(live, more.bytes, more.estimate), format_count(blocks, left));
 }
 
 static void cuts(const struct page *p)
@@ -425,7 +435,8 @@ static void cuts(const struct page *p)
 			more += c->blocks;
 			continue;
 		}
-		fprintf(p->out, "%10s  %9s   ", format_count(blocks, c->blocks), format_count(stacks, c->stacks));
+		fprintf(p->out, "%10s  %9s   ", format_count(blocks, c->blocks),
+			format_count(stacks, c->stacks));
 		const char *name = quality_module_name(r->model, c->module);
 		put_clean(p, name ? name : "[no frame]");
 		fprintf(p->out, ": %s\n", report_truncation(c->reason));
@@ -452,8 +463,10 @@ static void marks(const struct page *p)
 			fprintf(p->out, "%10s  %9s %11s   %s\n", "LIVE", "BLOCKS", "TIME", "MARK");
 			titled = true;
 		}
-		fprintf(p->out, "%10s  %9s %9.1f s   m%u ", bytes_of(live, live_bytes(&k->totals), about),
-			count_of(blocks, live_blocks(&k->totals), about), (double)k->time_ns / 1e9, id);
+		fprintf(p->out, "%10s  %9s %9.1f s   m%u ",
+			bytes_of(live, live_bytes(&k->totals), about),
+			count_of(blocks, live_blocks(&k->totals), about), (double)k->time_ns / 1e9,
+			id);
 		put_clean(p, k->name);
 		fputs("  by ", p->out);
 		put_clean(p, k->set_by);
@@ -483,8 +496,10 @@ static void threads(const struct page *p)
 		if (!t || !t->known)
 			continue;
 		shown++;
-		fprintf(p->out, "%10s  %9s %11s   ", p->missing ? "" : bytes_of(live, t->live_bytes, about),
-			p->missing ? "" : count_of(blocks, t->live_blocks, about), bytes_of(alloc, t->done.alloc_bytes, about));
+		fprintf(p->out, "%10s  %9s %11s   ",
+			p->missing ? "" : bytes_of(live, t->live_bytes, about),
+			p->missing ? "" : count_of(blocks, t->live_blocks, about),
+			bytes_of(alloc, t->done.alloc_bytes, about));
 		put_clean(p, t->name);
 		fprintf(p->out, " [%u]%s\n", t->tid, t->ended ? "  ended" : "");
 	}
@@ -573,7 +588,9 @@ int export_text(struct watch *w, struct query *q, const struct export_options *o
 	export_text_resident(w, p.report->model, out);
 	export_text_ages(w, p.report->model, out);
 	if (fflush(out) || ferror(out))
-		rc = err_set(err, 3, "the report: cannot be written: %s; what was written is not whole", strerror(errno));
+		rc = err_set(err, 3,
+			     "the report: cannot be written: %s; what was written is not whole",
+			     strerror(errno));
 out:
 	free(frames);
 	free(changed);

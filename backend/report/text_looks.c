@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_looks.c - see report/text_looks.h. Figures are of the newest look, whose time stands beside them.
+ * text_looks.c - see report/text_looks.h. Figures are of the newest look, whose time stands beside
+ * them.
  */
 #include "report/text_looks.h"
 
@@ -8,7 +9,8 @@
 
 #include <stdlib.h>
 
-static bool begin(const struct watch *w, const struct model *m, enum mtw_kind kind, const char *title, FILE *out)
+static bool begin(const struct watch *w, const struct model *m, enum mtw_kind kind,
+		  const char *title, FILE *out)
 {
 	const char *why = watch_missing(w, kind);
 
@@ -28,15 +30,20 @@ void export_text_resident(const struct watch *w, const struct model *m, FILE *ou
 		return;
 	for (unsigned i = 0; i < MTW_MEMORY_COUNT; i++)
 		if (now->bytes[i])
-			fprintf(out, "%10s   %s\n", format_bytes(bytes, now->bytes[i]), report_memory(i));
+			fprintf(out, "%10s   %s\n", format_bytes(bytes, now->bytes[i]),
+				report_memory(i));
 	fprintf(out, "%10s   all of it\n", format_bytes(bytes, rss_all(now)));
 }
 
 void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
 {
-	static const struct { uint32_t below_s; const char *label; } steps[] = {
-		{ 1, "younger than 1 s" }, { 10, "younger than 10 s" }, { 60, "younger than 1 min" },
-		{ 600, "younger than 10 min" }, { 3600, "younger than 1 h" }, { UINT32_MAX, "older" },
+	static const struct {
+		uint32_t below_s;
+		const char *label;
+	} steps[] = {
+		{ 1, "younger than 1 s" },    { 10, "younger than 10 s" },
+		{ 60, "younger than 1 min" }, { 600, "younger than 10 min" },
+		{ 3600, "younger than 1 h" }, { UINT32_MAX, "older" },
 	};
 	const struct cohorts *c = model_cohorts(m);
 	char bytes[FORMAT_NUMBER], blocks[FORMAT_NUMBER];
@@ -48,12 +55,15 @@ void export_text_ages(const struct watch *w, const struct model *m, FILE *out)
 	struct cohort *list = cohorts_by_age(c, &n);
 	for (size_t k = 0; k < sizeof steps / sizeof steps[0]; k++) {
 		struct cohort sum = { 0 };
-		for (; at < n && (list[at].age_s < steps[k].below_s || steps[k].below_s == UINT32_MAX); at++) {
+		for (; at < n &&
+		       (list[at].age_s < steps[k].below_s || steps[k].below_s == UINT32_MAX);
+		     at++) {
 			sum.blocks += list[at].blocks;
 			sum.bytes += list[at].bytes;
 		}
 		if (sum.blocks)
-			fprintf(out, "%s%9s  %s%8s   %s\n", about ? "~" : " ", format_bytes(bytes, sum.bytes), about ? "~" : " ",
+			fprintf(out, "%s%9s  %s%8s   %s\n", about ? "~" : " ",
+				format_bytes(bytes, sum.bytes), about ? "~" : " ",
 				format_count(blocks, sum.blocks), steps[k].label);
 	}
 	free(list);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_looks.h - of a text report, what the agent's looks through the live blocks say: a table each, or the
- * sentence why there is none. Main thread only.
+ * text_looks.h - of a text report, what the agent's looks through the live blocks say: a table
+ * each, or the sentence why there is none. Main thread only.
  */
 #ifndef EXPORT_TEXT_LOOKS_H
 #define EXPORT_TEXT_LOOKS_H

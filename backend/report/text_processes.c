@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * text_processes.c - the processes of a tree in a report: a table that a person reads, largest peak first, in which the many
- * short ones of a name are one row.
+ * text_processes.c - the processes of a tree in a report: a table that a person reads, largest peak
+ * first, in which the many short ones of a name are one row.
  */
 #include "base/sanitize.h"
 #include "report/report.h"
@@ -14,19 +14,22 @@
 
 /* One process, or all those of a name that have totals only. */
 struct tree_row {
-	const struct process *p;         /* the one with the largest peak */
+	const struct process *p; /* the one with the largest peak */
 	size_t count;
 	uint64_t live, allocated, peak, ns;
 };
 
 static const char *const state_words[] = {
-	[PROCESS_STARTING] = "starting", [PROCESS_RUNNING] = "running", [PROCESS_EXITED] = "exited", [PROCESS_SIGNALLED] = "signal",
-	[PROCESS_EXECED] = "execed", [PROCESS_GONE] = "gone", [PROCESS_UNFOLLOWED] = "not followed",
+	[PROCESS_STARTING] = "starting",       [PROCESS_RUNNING] = "running",
+	[PROCESS_EXITED] = "exited",           [PROCESS_SIGNALLED] = "signal",
+	[PROCESS_EXECED] = "execed",           [PROCESS_GONE] = "gone",
+	[PROCESS_UNFOLLOWED] = "not followed",
 };
 
 static int by_peak(const void *a, const void *b)
 {
-	const struct process *x = *(const struct process *const *)a, *y = *(const struct process *const *)b;
+	const struct process *x = *(const struct process *const *)a,
+			     *y = *(const struct process *const *)b;
 
 	if (x->peak_bytes != y->peak_bytes)
 		return x->peak_bytes < y->peak_bytes ? 1 : -1;
@@ -54,12 +57,14 @@ static uint64_t lived(const struct processes *all, const struct process *p)
 
 static bool foldable(const struct process *p)
 {
-	return !p->recorded && (p->state == PROCESS_EXITED || p->state == PROCESS_EXECED || p->state == PROCESS_UNFOLLOWED);
+	return !p->recorded && (p->state == PROCESS_EXITED || p->state == PROCESS_EXECED ||
+				p->state == PROCESS_UNFOLLOWED);
 }
 
 static bool same_kind(const struct process *a, const struct process *b)
 {
-	return foldable(a) && foldable(b) && a->state == b->state && !strcmp(a->name, b->name) && a->status == b->status;
+	return foldable(a) && foldable(b) && a->state == b->state && !strcmp(a->name, b->name) &&
+	       a->status == b->status;
 }
 
 static void add_to(const struct processes *all, struct tree_row *r, const struct process *p)
@@ -73,8 +78,10 @@ static void add_to(const struct processes *all, struct tree_row *r, const struct
 		r->peak = p->peak_bytes;
 }
 
-/* In the order of the peaks; a kind stands where its largest does. Kinds are few: a build has some dozen. */
-static size_t make_rows(const struct processes *all, const struct process **sorted, size_t n, struct tree_row *rows)
+/* In the order of the peaks; a kind stands where its largest does. Kinds are few: a build has some
+ * dozen. */
+static size_t make_rows(const struct processes *all, const struct process **sorted, size_t n,
+			struct tree_row *rows)
 {
 	size_t kinds = 0, *kind_at = xcalloc(n + 1, sizeof *kind_at), count = 0;
 
@@ -103,17 +110,20 @@ static void put_state(const struct process *p, char *text, size_t size)
 	else if (p->state == PROCESS_EXITED && p->status_known)
 		snprintf(text, size, "%s %d", state_words[p->state], p->status);
 	else
-		snprintf(text, size, "%s%s", state_words[p->state], p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");
+		snprintf(text, size, "%s%s", state_words[p->state],
+			 p->state == PROCESS_EXITED || p->state == PROCESS_SIGNALLED ? " ?" : "");
 }
 
 static void put_row(const struct tree_row *r, uint32_t shown, FILE *out)
 {
-	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], alloc[FORMAT_NUMBER], n[FORMAT_NUMBER], state[32];
+	char live[FORMAT_NUMBER], peak[FORMAT_NUMBER], alloc[FORMAT_NUMBER], n[FORMAT_NUMBER],
+		state[32];
 	bool none = r->p->state == PROCESS_UNFOLLOWED;
 
 	put_state(r->p, state, sizeof state);
-	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ', none ? "-" : format_bytes(live, r->live),
-		none ? "-" : format_bytes(peak, r->peak), none ? "-" : format_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
+	fprintf(out, "%c%9s %9s %11s %9.2f   %-13s ", r->p->recorded ? '*' : ' ',
+		none ? "-" : format_bytes(live, r->live), none ? "-" : format_bytes(peak, r->peak),
+		none ? "-" : format_bytes(alloc, r->allocated), (double)r->ns / 1e9, state);
 	sanitize_put(out, r->p->name, strlen(r->p->name));
 	if (r->count > 1)
 		fprintf(out, "  %s processes", format_count(n, r->count));
@@ -147,15 +157,18 @@ static void put_head(const struct processes *p, bool several, FILE *out)
 
 	processes_total(p, &sum);
 	processes_rule(p, rule, sizeof rule);
-	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", format_count(n, sum.lines), format_bytes(a, sum.sum.alloc_bytes),
-		report_range(live, &sum.bytes), sum.running ? "in those that run" : "at their ends",
+	fprintf(out, "%s processes: %s allocated, %s live %s%s%s\n", format_count(n, sum.lines),
+		format_bytes(a, sum.sum.alloc_bytes), report_range(live, &sum.bytes),
+		sum.running ? "in those that run" : "at their ends",
 		has_forks(p) ? "; what a fork has from its parent counts once" : "",
 		sum.bytes.least < sum.bytes.most ? ", what it freed was that or its own" : "");
 	if (processes_missed(p))
-		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n", format_count(n, processes_missed(p)));
+		fprintf(out, "! Of %s more nothing is known: there was no room for them.\n",
+			format_count(n, processes_missed(p)));
 	fprintf(out, "* has all figures (it %s): --process PID or NAME reports it\n%s\n", rule,
 		several ? "A row of several has sums, but for PEAK: that of the largest.\n" : "");
-	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS", "STATE", "PROCESS");
+	fprintf(out, "%10s %9s %11s %9s   %-13s %s\n", "LIVE", "PEAK", "ALLOCATED", "SECONDS",
+		"STATE", "PROCESS");
 }
 
 static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *out)
@@ -169,7 +182,8 @@ static void rest(const struct tree_row *rows, size_t from, size_t count, FILE *o
 		more.allocated += rows[i].allocated;
 	}
 	if (more.count)
-		fprintf(out, "%10s %9s %11s %9s   %-13s %s more\n", format_bytes(a, more.live), "...", format_bytes(b, more.allocated), "", "",
+		fprintf(out, "%10s %9s %11s %9s   %-13s %s more\n", format_bytes(a, more.live),
+			"...", format_bytes(b, more.allocated), "", "",
 			format_count(n, more.count));
 }
 

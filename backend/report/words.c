@@ -11,20 +11,13 @@
 const char *report_state(uint32_t state, bool known)
 {
 	switch (state) {
-	case MTW_EXITED:
-		return known ? "exited" : "ended";
-	case MTW_EXECED:
-		return "exited";
-	case MTW_SIGNALLED:
-		return "signalled";
-	case MTW_LINK_LOST:
-		return "link_lost";
-	case MTW_CUT:
-		return "cut";
-	case MTW_DETACHED:
-		return "detached";
-	default:
-		return "running";
+	case MTW_EXITED: return known ? "exited" : "ended";
+	case MTW_EXECED: return "exited";
+	case MTW_SIGNALLED: return "signalled";
+	case MTW_LINK_LOST: return "link_lost";
+	case MTW_CUT: return "cut";
+	case MTW_DETACHED: return "detached";
+	default: return "running";
 	}
 }
 
@@ -67,13 +60,16 @@ const char *report_loss(unsigned reason)
 	static const char *const words[] = {
 		[MTW_LOSS_SHADOW] = "a block could not be entered in the live map (no memory)",
 		[MTW_LOSS_SLOTS] = "a block was booked to its stack's oldest mark (out of slots)",
-		[MTW_LOSS_UNKNOWN_FREE] = "a block was freed that was allocated before the agent came",
-		[MTW_LOSS_UNSEEN_FREE] = "a block had been freed past the agent (healed when its address came back)",
+		[MTW_LOSS_UNKNOWN_FREE] =
+			"a block was freed that was allocated before the agent came",
+		[MTW_LOSS_UNSEEN_FREE] =
+			"a block had been freed past the agent (healed when its address came back)",
 		[MTW_LOSS_THREADS] = "a thread beyond the limit was booked to thread 0",
 		[MTW_LOSS_MARKS] = "a mark was reduced to its totals (mark_memory)",
 	};
 
-	return reason < sizeof words / sizeof *words ? words[reason] : "a loss that this memtop does not know";
+	return reason < sizeof words / sizeof *words ? words[reason]
+						     : "a loss that this memtop does not know";
 }
 
 uint64_t report_lost(const struct model *m, uint64_t *bytes)
@@ -84,7 +80,8 @@ uint64_t report_lost(const struct model *m, uint64_t *bytes)
 	for (unsigned i = 0; i < MTW_LOSS_COUNT; i++) {
 		uint64_t e, b;
 
-		if (i == MTW_LOSS_UNKNOWN_FREE) /* from before the agent: nothing of ours is missing */
+		if (i ==
+		    MTW_LOSS_UNKNOWN_FREE) /* from before the agent: nothing of ours is missing */
 			continue;
 		model_loss(m, i, &e, &b);
 		events += e;
@@ -116,13 +113,16 @@ const char *report_filter(const struct recorded *f, bool brief, char *buf, size_
 		join(buf, size, brief ? "~1 in %s" : "samples every %s (numbers are estimates)",
 		     format_bytes(n, f->sample));
 	if (f && f->min_size)
-		join(buf, size, brief ? ">=%s" : "blocks of %s and more", format_bytes(n, f->min_size));
+		join(buf, size, brief ? ">=%s" : "blocks of %s and more",
+		     format_bytes(n, f->min_size));
 	if (f && f->max_size)
-		join(buf, size, brief ? "<=%s" : "blocks of %s and less", format_bytes(n, f->max_size));
+		join(buf, size, brief ? "<=%s" : "blocks of %s and less",
+		     format_bytes(n, f->max_size));
 	if (f && *f->libs)
 		join(buf, size, brief ? "libs %.40s" : "owners that match %.255s", f->libs);
 	if (f && *f->exclude)
-		join(buf, size, brief ? "not %.40s" : "owners that do not match %.255s", f->exclude);
+		join(buf, size, brief ? "not %.40s" : "owners that do not match %.255s",
+		     f->exclude);
 	if (f && f->merge)
 		join(buf, size, brief ? "outer %llu" : "the %llu outermost frames of each stack",
 		     (unsigned long long)f->merge);
@@ -139,4 +139,3 @@ const char *report_range(char buf[REPORT_RANGE], const struct live_range *bytes)
 	snprintf(buf, REPORT_RANGE, "%s%s%s", least, one ? "" : " to ", one ? "" : most);
 	return buf;
 }
-

@@ -9,22 +9,24 @@
 
 #define SESSION_MAGIC "MEMTOPS\n"
 #define SESSION_END "MEMTOPE\n"
-#define SESSION_BLOCK "BLK1"     /* of stream 0 */
-#define SESSION_BLOCK_OF "BLK2"  /* of the stream that its head names */
+#define SESSION_BLOCK "BLK1"    /* of stream 0 */
+#define SESSION_BLOCK_OF "BLK2" /* of the stream that its head names */
 #define SESSION_INDEX "IDX1"
 #define SESSION_INDEX_OF "IDX2"
-#define SESSION_ONE 1            /* version of a file that has stream 0 alone */
-#define SESSION_TREE 2           /* ... that has others, too */
-#define SESSION_HEAD 16          /* bytes: magic, version, reserved */
-#define SESSION_BLOCK_HEAD 32    /* bytes before a block's zstd frame */
+#define SESSION_ONE 1         /* version of a file that has stream 0 alone */
+#define SESSION_TREE 2        /* ... that has others, too */
+#define SESSION_HEAD 16       /* bytes: magic, version, reserved */
+#define SESSION_BLOCK_HEAD 32 /* bytes before a block's zstd frame */
 #define SESSION_BLOCK_OF_HEAD 36
-#define SESSION_INDEX_ENTRY 24   /* bytes */
+#define SESSION_INDEX_ENTRY 24 /* bytes */
 #define SESSION_INDEX_OF_ENTRY 32
-#define SESSION_TRAILER 16       /* bytes */
-#define SESSION_BLOCK_FULL (1u << 20)                      /* a block is closed at this size */
-#define SESSION_RAW_MAX (SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64) /* so none is larger than this */
+#define SESSION_TRAILER 16            /* bytes */
+#define SESSION_BLOCK_FULL (1u << 20) /* a block is closed at this size */
+#define SESSION_RAW_MAX                                                                            \
+	(SESSION_BLOCK_FULL + MTW_FRAME_MAX + 64) /* so none is larger than this                   \
+						   */
 
-struct session_entry {  /* one block */
+struct session_entry { /* one block */
 	uint64_t offset, first_ns, last_ns, stream;
 };
 

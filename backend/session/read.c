@@ -3,9 +3,9 @@
  * read.c - the session file's reader. Main thread only.
  *
  * A block is believed only when all of it is there and right: its length, zstd's checksum, and
- * frames that fill it exactly. What is not a whole block at the end of the file is a cut (the writer
- * was killed, or is writing); what is wrong before the end is damage, and its byte is named. The file is a
- * stranger's: sizes are checked before memory is taken for them.
+ * frames that fill it exactly. What is not a whole block at the end of the file is a cut (the
+ * writer was killed, or is writing); what is wrong before the end is damage, and its byte is named.
+ * The file is a stranger's: sizes are checked before memory is taken for them.
  */
 #include "session/session.h"
 #include "session/format.h"
@@ -20,21 +20,22 @@
 #include <zstd.h>
 
 struct session_reader {
-	uint32_t stream;                 /* the one that is read, or SESSION_ALL; blocks of others are passed over */
-	uint32_t now;                    /* stream of the open block */
+	uint32_t
+		stream; /* the one that is read, or SESSION_ALL; blocks of others are passed over */
+	uint32_t now;   /* stream of the open block */
 	int fd;
-	char *path;                      /* owned */
-	uint64_t size, at;               /* bytes in the file; of the next block */
+	char *path;        /* owned */
+	uint64_t size, at; /* bytes in the file; of the next block */
 	bool cut, ended, growing;
 	uint8_t *packed, *raw;
 	size_t packed_room, raw_room;
-	size_t raw_len, raw_at;          /* the open block; [raw_at, raw_len) is not read yet */
+	size_t raw_len, raw_at; /* the open block; [raw_at, raw_len) is not read yet */
 	uint64_t time_ns;
 	ZSTD_DCtx *zstd;
 	struct session_entry *index;
 	size_t index_len, index_room;
 	bool indexed;
-	struct err damage;               /* text not empty: nothing follows */
+	struct err damage; /* text not empty: nothing follows */
 };
 
 /* Exactly len bytes, or false. */
@@ -61,19 +62,23 @@ static void read_index(struct session_reader *r)
 	uint8_t trailer[SESSION_TRAILER], head[8];
 
 	if (r->size < SESSION_HEAD + SESSION_TRAILER ||
-	    !read_at(r, r->size - SESSION_TRAILER, trailer, sizeof trailer) || memcmp(trailer + 8, SESSION_END, 8))
+	    !read_at(r, r->size - SESSION_TRAILER, trailer, sizeof trailer) ||
+	    memcmp(trailer + 8, SESSION_END, 8))
 		return;
 	uint64_t at = session_get(trailer, 8), room = r->size - SESSION_TRAILER;
 	if (at < SESSION_HEAD || at > room || room - at < 12 || !read_at(r, at, head, 8))
 		return;
 	bool tree = !memcmp(head, SESSION_INDEX_OF, 4);
-	uint64_t bytes = session_get(head + 4, 4), entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
+	uint64_t bytes = session_get(head + 4, 4),
+		 entry = tree ? SESSION_INDEX_OF_ENTRY : SESSION_INDEX_ENTRY;
 	if ((!tree && memcmp(head, SESSION_INDEX, 4)) || bytes % entry || bytes != room - at - 12)
 		return;
 	uint8_t *p = xmalloc(bytes + 4);
-	r->cut = !read_at(r, at + 8, p, bytes + 4) || session_crc(p, bytes) != session_get(p + bytes, 4);
+	r->cut = !read_at(r, at + 8, p, bytes + 4) ||
+		 session_crc(p, bytes) != session_get(p + bytes, 4);
 	for (uint64_t i = 0; !r->cut && i < bytes; i += entry) {
-		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8), session_get(p + i + 16, 8),
+		struct session_entry e = { session_get(p + i, 8), session_get(p + i + 8, 8),
+					   session_get(p + i + 16, 8),
 					   tree ? session_get(p + i + 24, 8) : 0 };
 		GROW(r->index, r->index_room, r->index_len + 1);
 		r->index[r->index_len++] = e;
@@ -89,7 +94,8 @@ bool session_file(const char *path)
 	struct stat st;
 	/* Of a pipe or a device, what is read is gone. */
 	bool is = fd >= 0 && !fstat(fd, &st) && S_ISREG(st.st_mode) &&
-		  read(fd, head, sizeof head) == (ssize_t)sizeof head && !memcmp(head, SESSION_MAGIC, sizeof head);
+		  read(fd, head, sizeof head) == (ssize_t)sizeof head &&
+		  !memcmp(head, SESSION_MAGIC, sizeof head);
 
 	if (fd >= 0)
 		close(fd);
@@ -121,7 +127,8 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	r->path = xstrdup(path);
 	r->at = SESSION_HEAD;
 	r->cut = true;
-	r->growing = is_locked(fd); /* asked before the size is: a writer that ends now leaves a whole file */
+	r->growing = is_locked(
+		fd); /* asked before the size is: a writer that ends now leaves a whole file */
 	const char *why = NULL;
 	if (fstat(fd, &st) || !S_ISREG(st.st_mode))
 		why = "it is no plain file";
@@ -133,9 +140,14 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 	else if (!why && (!read_at(r, 0, head, sizeof head) || memcmp(head, SESSION_MAGIC, 8)))
 		why = "it does not begin like one";
 	if (why) {
-		err_set(err, 3, "%s: not a session file: %s; record one with memtop record -o %s -- PROG", path, why, path);
-	} else if (session_get(head + 8, 2) < SESSION_ONE || session_get(head + 8, 2) > SESSION_TREE) {
-		err_set(err, 3, "%s: written by another memtop: format %u, this memtop reads %d; open it with the memtop that wrote it",
+		err_set(err, 3,
+			"%s: not a session file: %s; record one with memtop record -o %s -- PROG",
+			path, why, path);
+	} else if (session_get(head + 8, 2) < SESSION_ONE ||
+		   session_get(head + 8, 2) > SESSION_TREE) {
+		err_set(err, 3,
+			"%s: written by another memtop: format %u, this memtop reads %d; open it "
+			"with the memtop that wrote it",
 			path, (unsigned)session_get(head + 8, 2), SESSION_TREE);
 		why = "version";
 	}
@@ -150,14 +162,17 @@ struct session_reader *session_open(const char *path, uint32_t stream, struct er
 
 static int damaged(struct session_reader *r, const char *what, struct err *err)
 {
-	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; %s", r->path, (unsigned long long)r->at, what,
-		r->at > SESSION_HEAD ? "what came before is good" : "nothing of it can be read, record it again");
+	err_set(&r->damage, 3, "%s: damaged at byte %llu: %s; %s", r->path,
+		(unsigned long long)r->at, what,
+		r->at > SESSION_HEAD ? "what came before is good"
+				     : "nothing of it can be read, record it again");
 	if (err)
 		*err = r->damage;
 	return -1;
 }
 
-/* Whether the bytes are frames, whole ones to the end: nothing is handed out of a block that is not. */
+/* Whether the bytes are frames, whole ones to the end: nothing is handed out of a block that is
+ * not. */
 static bool frames_fill(const uint8_t *p, size_t len)
 {
 	uint64_t type, payload;
@@ -185,7 +200,8 @@ static int no_block(struct session_reader *r, const uint8_t *head, size_t n, str
 
 	if (memcmp(head, SESSION_INDEX, word) && memcmp(head, SESSION_INDEX_OF, word))
 		return damaged(r, "neither a block nor the index", err);
-	if (!r->indexed && n >= 8 && r->size - r->at >= 12 + SESSION_TRAILER + session_get(head + 4, 4))
+	if (!r->indexed && n >= 8 &&
+	    r->size - r->at >= 12 + SESSION_TRAILER + session_get(head + 4, 4))
 		return damaged(r, "the index is wrong", err);
 	return end_of_file(r);
 }
@@ -196,7 +212,8 @@ static int cut_here(struct session_reader *r)
 	return end_of_file(r);
 }
 
-static int open_block(struct session_reader *r, const uint8_t *head, uint64_t head_len, uint64_t packed, uint64_t raw, struct err *err)
+static int open_block(struct session_reader *r, const uint8_t *head, uint64_t head_len,
+		      uint64_t packed, uint64_t raw, struct err *err)
 {
 	GROW(r->packed, r->packed_room, packed);
 	GROW(r->raw, r->raw_room, raw);
@@ -221,13 +238,15 @@ static int next_block(struct session_reader *r, struct err *err)
 
 	if (!read_at(r, r->at, head, n))
 		return damaged(r, "cannot be read", err);
-	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4), other = n >= 4 && !memcmp(head, SESSION_BLOCK_OF, 4);
+	bool one = !memcmp(head, SESSION_BLOCK, n < 4 ? n : 4),
+	     other = n >= 4 && !memcmp(head, SESSION_BLOCK_OF, 4);
 	if (!one && !other)
 		return no_block(r, head, n, err);
 	size_t head_len = other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD;
 	if (n < head_len)
 		return cut_here(r);
-	if (other && session_crc(head, SESSION_BLOCK_HEAD) != session_get(head + SESSION_BLOCK_HEAD, 4))
+	if (other &&
+	    session_crc(head, SESSION_BLOCK_HEAD) != session_get(head + SESSION_BLOCK_HEAD, 4))
 		return damaged(r, "a block's head is wrong", err);
 	uint64_t packed = session_get(head + 4, 4), raw = session_get(head + 8, 4);
 	if (raw > SESSION_RAW_MAX || packed > ZSTD_COMPRESSBOUND(SESSION_RAW_MAX))
@@ -235,15 +254,16 @@ static int next_block(struct session_reader *r, struct err *err)
 	if (packed > left - head_len)
 		return cut_here(r);
 	uint32_t stream = other ? (uint32_t)session_get(head + 28, 4) : 0;
-	if ((r->stream == stream || r->stream == SESSION_ALL) && open_block(r, head, head_len, packed, raw, err) < 0)
+	if ((r->stream == stream || r->stream == SESSION_ALL) &&
+	    open_block(r, head, head_len, packed, raw, err) < 0)
 		return -1;
 	r->now = stream;
 	r->at += head_len + packed;
 	return 1;
 }
 
-int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, const uint8_t **payload, size_t *len,
-		 struct err *err)
+int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type,
+		 const uint8_t **payload, size_t *len, struct err *err)
 {
 	uint64_t n;
 
@@ -258,7 +278,8 @@ int session_next(struct session_reader *r, uint64_t *time_ns, uint64_t *type, co
 			if (rc <= 0)
 				return rc;
 		}
-		r->raw_at += (size_t)mtw_frame(r->raw + r->raw_at, r->raw_len - r->raw_at, MTW_FRAME_MAX, type, &n);
+		r->raw_at += (size_t)mtw_frame(r->raw + r->raw_at, r->raw_len - r->raw_at,
+					       MTW_FRAME_MAX, type, &n);
 		*payload = r->raw + r->raw_at;
 		*len = (size_t)n;
 		r->raw_at += (size_t)n;
@@ -304,10 +325,12 @@ static void scan_index(struct session_reader *r)
 
 	for (uint64_t at = SESSION_HEAD; read_at(r, at, head, sizeof head);) {
 		bool other = !memcmp(head, SESSION_BLOCK_OF, 4);
-		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8), other ? session_get(head + 28, 4) : 0 };
+		struct session_entry e = { at, session_get(head + 12, 8), session_get(head + 20, 8),
+					   other ? session_get(head + 28, 4) : 0 };
 		if (!other && memcmp(head, SESSION_BLOCK, 4))
 			break;
-		at += (other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD) + session_get(head + 4, 4);
+		at += (other ? SESSION_BLOCK_OF_HEAD : SESSION_BLOCK_HEAD) +
+		      session_get(head + 4, 4);
 		if (at > r->size)
 			break;
 		GROW(r->index, r->index_room, r->index_len + 1);
@@ -322,7 +345,8 @@ int session_seek(struct session_reader *r, uint64_t time_ns)
 
 	if (!r->indexed)
 		scan_index(r);
-	for (size_t i = 0; i < r->index_len; i++) /* the last block that begins at or before time_ns, or the first */
+	for (size_t i = 0; i < r->index_len;
+	     i++) /* the last block that begins at or before time_ns, or the first */
 		if (r->index[i].stream == r->stream && (!found || r->index[i].first_ns <= time_ns))
 			found = &r->index[i];
 	if (!found || found->offset < SESSION_HEAD || found->offset >= r->size)

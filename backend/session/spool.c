@@ -2,8 +2,8 @@
  *
  * spool.c - the sessions of live views, so that `w` saves a whole one and a crash loses a second.
  *
- * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files of other names are nobody's to remove. One that was
- * written in the last seconds belongs to another viewer and is left alone, whatever the count.
+ * Names are PROGRAM-PID-YYYYMMDDTHHMMSS.mtop; files of other names are nobody's to remove. One that
+ * was written in the last seconds belongs to another viewer and is left alone, whatever the count.
  */
 #include "session/spool.h"
 
@@ -34,7 +34,8 @@ int spool_dir(char *path, size_t size, struct err *err)
 	else if (home && *home == '/')
 		n = (size_t)snprintf(path, size, "%s/.local/state/memtop", home);
 	if (n >= size)
-		return err_set(err, 125, "sessions: no place to keep them; set HOME or XDG_STATE_HOME");
+		return err_set(err, 125,
+			       "sessions: no place to keep them; set HOME or XDG_STATE_HOME");
 	return 0;
 }
 
@@ -71,7 +72,8 @@ static bool is_ours(const char *name)
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct timespec *x = &((const struct kept *)a)->mtime, *y = &((const struct kept *)b)->mtime;
+	const struct timespec *x = &((const struct kept *)a)->mtime,
+			      *y = &((const struct kept *)b)->mtime;
 
 	if (x->tv_sec != y->tv_sec)
 		return x->tv_sec < y->tv_sec ? 1 : -1;
@@ -87,10 +89,11 @@ static size_t list_kept(const char *dir, struct kept **list)
 
 	*list = NULL;
 	while (d && (e = readdir(d))) {
-		if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) || !S_ISREG(st.st_mode))
+		if (!is_ours(e->d_name) || fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) ||
+		    !S_ISREG(st.st_mode))
 			continue;
 		GROW(*list, room, n + 1);
-		snprintf((*list)[n].name, sizeof (*list)->name, "%s", e->d_name);
+		snprintf((*list)[n].name, sizeof(*list)->name, "%s", e->d_name);
 		(*list)[n++].mtime = st.st_mtim;
 	}
 	if (d)
@@ -106,13 +109,18 @@ int spool_newest(char *path, size_t size, struct err *err)
 	struct kept *list;
 
 	if (spool_dir(dir, sizeof dir, NULL))
-		return err_set(err, 3, "--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
+		return err_set(
+			err, 3,
+			"--last: no place where sessions are kept; set HOME or XDG_STATE_HOME");
 	size_t n = list_kept(dir, &list);
 	if (n)
 		snprintf(path, size, "%s/%s", dir, list[0].name);
 	free(list);
 	if (!n)
-		return err_set(err, 3, "--last: no session was kept in %s; watch a program first: memtop run PROG", dir);
+		return err_set(
+			err, 3,
+			"--last: no session was kept in %s; watch a program first: memtop run PROG",
+			dir);
 	return 0;
 }
 
@@ -132,7 +140,8 @@ static void prune(const char *dir)
 	free(list);
 }
 
-struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size, struct err *err)
+struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size,
+				    struct err *err)
 {
 	const char *slash = strrchr(program, '/');
 	char dir[PATH_MAX], when[32], name[64];
@@ -143,7 +152,8 @@ struct session_writer *spool_create(const char *program, unsigned pid, char *pat
 	if (spool_dir(dir, sizeof dir, err))
 		return NULL;
 	if (make_dirs(dir)) {
-		err_set(err, 125, "%s: the session cannot be kept there: %s; set XDG_STATE_HOME", dir, strerror(errno));
+		err_set(err, 125, "%s: the session cannot be kept there: %s; set XDG_STATE_HOME",
+			dir, strerror(errno));
 		return NULL;
 	}
 	prune(dir);
@@ -153,8 +163,10 @@ struct session_writer *spool_create(const char *program, unsigned pid, char *pat
 			*c = '_';
 	do { /* two viewers of one process within a second */
 		strftime(when, sizeof when, "%Y%m%dT%H%M%S", gmtime_r(&now, &tm));
-		if ((size_t)snprintf(path, size, "%s/%s-%u-%s.mtop", dir, *name ? name : "program", pid, when) >= size) {
-			err_set(err, 125, "%s: too long a path for sessions; set XDG_STATE_HOME", dir);
+		if ((size_t)snprintf(path, size, "%s/%s-%u-%s.mtop", dir, *name ? name : "program",
+				     pid, when) >= size) {
+			err_set(err, 125, "%s: too long a path for sessions; set XDG_STATE_HOME",
+				dir);
 			return NULL;
 		}
 		now++;

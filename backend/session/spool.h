@@ -15,6 +15,7 @@ int spool_dir(char *path, size_t size, struct err *err);
 /* The newest session there; -1 and *err (3) when there is none. */
 int spool_newest(char *path, size_t size, struct err *err);
 /* A new session file for a program; removes the oldest ones. NULL and *err. */
-struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size, struct err *err);
+struct session_writer *spool_create(const char *program, unsigned pid, char *path, size_t size,
+				    struct err *err);
 
 #endif

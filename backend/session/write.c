@@ -2,10 +2,10 @@
  *
  * write.c - the session file's writer. Main thread only.
  *
- * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or full, in
- * one write: a recorder that is killed loses a second at most. The file is never changed behind its
- * end but for two cases: a block that a full disk cut short is truncated away, and the first block of another
- * stream than 0 raises the version in the head.
+ * Frames gather in memory, by stream, and leave as one compressed block when it is a second old or
+ * full, in one write: a recorder that is killed loses a second at most. The file is never changed
+ * behind its end but for two cases: a block that a full disk cut short is truncated away, and the
+ * first block of another stream than 0 raises the version in the head.
  *
  *   written = bytes of whole blocks (and the head) in the file
  */
@@ -21,30 +21,31 @@
 #include <zstd.h>
 
 #define BLOCK_NS 1000000000ull
-#define LEVEL 3 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
+#define LEVEL                                                                                      \
+	3 /* a first state of 10 MB in some 40 ms; 19 would halve the file and block the screen */
 
 struct stream {
 	uint32_t number;
-	uint8_t *raw;                    /* its open block */
+	uint8_t *raw; /* its open block */
 	size_t raw_len, raw_room;
-	uint64_t first_ns, last_ns;      /* of the open block */
-	uint64_t opened_at;              /* now_ns() of its first frame */
+	uint64_t first_ns, last_ns; /* of the open block */
+	uint64_t opened_at;         /* now_ns() of its first frame */
 };
 
 struct session_writer {
 	int fd;
-	char *path;                      /* owned */
-	uint64_t max_bytes;              /* 0 = unbounded */
+	char *path;         /* owned */
+	uint64_t max_bytes; /* 0 = unbounded */
 	uint64_t written;
-	struct stream **streams;         /* in no order; those with an open block, and some more */
+	struct stream **streams; /* in no order; those with an open block, and some more */
 	size_t stream_count, stream_room;
-	unsigned version;                /* in the file's head */
+	unsigned version; /* in the file's head */
 	uint8_t *packed;
 	size_t packed_room;
 	ZSTD_CCtx *zstd;
 	struct session_entry *index;
 	size_t index_len, index_room;
-	struct err failed;               /* text not empty: writing is over */
+	struct err failed; /* text not empty: writing is over */
 };
 
 static int write_all(int fd, const uint8_t *p, size_t len)
@@ -77,10 +78,12 @@ static int give_up(struct session_writer *w, int why, struct err *err)
 	double s = saved_seconds(w);
 
 	if (w->index_len)
-		err_set(&w->failed, 125, "%s: %s: %s; the first %.1f s (%llu bytes) are saved and can be opened", w->path, what,
-			strerror(why), s, (unsigned long long)w->written);
+		err_set(&w->failed, 125,
+			"%s: %s: %s; the first %.1f s (%llu bytes) are saved and can be opened",
+			w->path, what, strerror(why), s, (unsigned long long)w->written);
 	else
-		err_set(&w->failed, 125, "%s: %s: %s; nothing was saved, choose another place", w->path, what, strerror(why));
+		err_set(&w->failed, 125, "%s: %s: %s; nothing was saved, choose another place",
+			w->path, what, strerror(why));
 	if (ftruncate(w->fd, (off_t)w->written) == 0)
 		lseek(w->fd, (off_t)w->written, SEEK_SET);
 	if (err)
@@ -102,8 +105,11 @@ static int be_full(struct session_writer *w, struct err *err)
 {
 	double s = saved_seconds(w);
 
-	err_set(&w->failed, 125, "%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at %.1f s; "
-		"for more use memtop record", w->path, (double)w->written / 1048576, s);
+	err_set(&w->failed, 125,
+		"%s: full at %.1f MiB, the most that is kept of a session by itself: it ends at "
+		"%.1f s; "
+		"for more use memtop record",
+		w->path, (double)w->written / 1048576, s);
 	return is_failed(w, err);
 }
 
@@ -117,7 +123,8 @@ static struct session_writer *writer_new(int fd, const char *path, uint64_t max_
 	w->max_bytes = max_bytes;
 	w->zstd = ZSTD_createCCtx();
 	if (!w->zstd)
-		die(125, "out of memory: the system gives no more; end other programs and try again");
+		die(125,
+		    "out of memory: the system gives no more; end other programs and try again");
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_compressionLevel, LEVEL);
 	ZSTD_CCtx_setParameter(w->zstd, ZSTD_c_checksumFlag, 1);
 	return w;
@@ -147,7 +154,8 @@ static int create_file(const char *path, struct err *err)
 	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_set(err, 125, "%s: cannot be written: %s; choose another place", path, strerror(errno));
+		return err_set(err, 125, "%s: cannot be written: %s; choose another place", path,
+			       strerror(errno));
 	return fd;
 }
 
@@ -157,7 +165,8 @@ struct session_writer *session_create(const char *path, uint64_t max_bytes, stru
 	int fd = create_file(path, err);
 
 	if (fd >= 0)
-		flock(fd, LOCK_EX | LOCK_NB); /* while we live: session_growing(). Not every file system has it */
+		flock(fd, LOCK_EX | LOCK_NB); /* while we live: session_growing(). Not every file
+						 system has it */
 	if (fd < 0)
 		return NULL;
 	struct session_writer *w = writer_new(fd, path, max_bytes);
@@ -255,7 +264,8 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	if (!s->raw_len)
 		return 0;
 	GROW(w->packed, w->packed_room, head + ZSTD_compressBound(s->raw_len));
-	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw, s->raw_len);
+	size_t n = ZSTD_compress2(w->zstd, w->packed + head, w->packed_room - head, s->raw,
+				  s->raw_len);
 	if (ZSTD_isError(n))
 		return give_up(w, ENOMEM, err);
 	if (w->max_bytes && w->written + head + n > w->max_bytes)
@@ -267,19 +277,21 @@ static int flush_stream(struct session_writer *w, struct stream *s, struct err *
 	if (rc)
 		return give_up(w, -rc, err);
 	GROW(w->index, w->index_room, w->index_len + 1);
-	w->index[w->index_len++] = (struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
+	w->index[w->index_len++] =
+		(struct session_entry){ w->written, s->first_ns, s->last_ns, s->number };
 	w->written += head + n;
 	s->raw_len = 0;
 	return 0;
 }
 
-int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type, const uint8_t *payload, size_t len,
-		  struct err *err)
+int session_frame(struct session_writer *w, uint32_t stream, uint64_t time_ns, uint64_t type,
+		  const uint8_t *payload, size_t len, struct err *err)
 {
 	if (is_failed(w, err))
 		return -1;
 	if (len > MTW_FRAME_MAX)
-		return err_set(err, 125, "%s: a frame of %zu bytes is too long for a session", w->path, len);
+		return err_set(err, 125, "%s: a frame of %zu bytes is too long for a session",
+			       w->path, len);
 	struct stream *s = stream_of(w, stream);
 	if (!s->raw_len) {
 		s->first_ns = time_ns;
@@ -382,7 +394,8 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 		return is_failed(w, err);
 	int from = open(w->path, O_RDONLY | O_CLOEXEC);
 	if (from < 0)
-		return err_set(err, 125, "%s: cannot be read any more: %s; save a report instead", w->path, strerror(errno));
+		return err_set(err, 125, "%s: cannot be read any more: %s; save a report instead",
+			       w->path, strerror(errno));
 	int to = create_file(path, err);
 	if (to < 0) {
 		close(from);
@@ -397,7 +410,8 @@ int session_copy(struct session_writer *w, const char *path, struct err *err)
 	if (rc == 0)
 		return 0;
 	if (rc > 0)
-		return err_set(err, 125, "%s: cannot be read any more; save a report instead", w->path);
-	return err_set(err, 125, "%s: %s: %s; what is there can be opened to its last whole block", path,
-		       rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
+		return err_set(err, 125, "%s: cannot be read any more; save a report instead",
+			       w->path);
+	return err_set(err, 125, "%s: %s: %s; what is there can be opened to its last whole block",
+		       path, rc == -ENOSPC ? "disk full" : "cannot be written", strerror(-rc));
 }

@@ -4,13 +4,13 @@
  *
  *   run = pieces [start, start + size) -> line, sorted, without overlaps
  *
- * A line is a run of one piece. Laying a newer run over an older one gives a run again, in which the newer wins: so
- * two runs of the same number of lines are joined at once, as in a binary counter. Twenty-odd runs hold millions of
- * lines, each line is copied some twenty times at most, and a map that grows costs what it grew by. A look-up goes
- * from the newest run to the oldest.
+ * A line is a run of one piece. Laying a newer run over an older one gives a run again, in which
+ * the newer wins: so two runs of the same number of lines are joined at once, as in a binary
+ * counter. Twenty-odd runs hold millions of lines, each line is copied some twenty times at most,
+ * and a map that grows costs what it grew by. A look-up goes from the newest run to the oldest.
  *
- * The last bytes that were read tell an appended file from another one. Before a name is returned, its line must still
- * cover this pc.
+ * The last bytes that were read tell an appended file from another one. Before a name is returned,
+ * its line must still cover this pc.
  */
 #include "symbols/codemap.h"
 
@@ -19,27 +19,30 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RUNS 24   /* more than 2^23 lines would need */
-#define TAIL 64u  /* bytes that tell one file from another */
+#define RUNS 24  /* more than 2^23 lines would need */
+#define TAIL 64u /* bytes that tell one file from another */
 
 struct piece {
-	uint64_t start;          /* first, for count_up_to() */
+	uint64_t start; /* first, for count_up_to() */
 	uint32_t size;
-	uint32_t at;             /* of the line in the file, below CODEMAP_READ_MAX */
+	uint32_t at; /* of the line in the file, below CODEMAP_READ_MAX */
 };
 
-struct run { struct piece *pieces; size_t count; };
+struct run {
+	struct piece *pieces;
+	size_t count;
+};
 
 struct codemap {
-	struct run runs[RUNS];   /* [k]: of 2^k lines, or empty; lower ones are newer */
+	struct run runs[RUNS]; /* [k]: of 2^k lines, or empty; lower ones are newer */
 	uint32_t lines;
-	uint64_t read;           /* bytes of the file that were taken in: whole lines */
+	uint64_t read; /* bytes of the file that were taken in: whole lines */
 	uint64_t version;
-	bool skipping;           /* within a line that is too long */
+	bool skipping; /* within a line that is too long */
 	bool full;
-	off_t size;              /* of the file, at the last look */
+	off_t size; /* of the file, at the last look */
 	struct timespec written;
-	char tail[TAIL];         /* the last bytes before `read` */
+	char tail[TAIL]; /* the last bytes before `read` */
 	size_t tail_len;
 	char buffer[CODEMAP_LINE_MAX];
 };
@@ -104,7 +107,9 @@ static const char *take_hex(const char *p, const char *end, uint64_t *value)
 	if (end - p > 2 && p[0] == '0' && (p[1] == 'x' || p[1] == 'X'))
 		p += 2;
 	for (*value = 0; p < end; p++, digits++) {
-		int d = *p >= '0' && *p <= '9' ? *p - '0' : (*p | 0x20) >= 'a' && (*p | 0x20) <= 'f' ? (*p | 0x20) - 'a' + 10 : -1;
+		int d = *p >= '0' && *p <= '9'                     ? *p - '0'
+			: (*p | 0x20) >= 'a' && (*p | 0x20) <= 'f' ? (*p | 0x20) - 'a' + 10
+								   : -1;
 		if (d < 0)
 			break;
 		if (*value >> 60)
@@ -240,7 +245,8 @@ static bool same_tail(const struct codemap *c, int fd)
 {
 	char now[TAIL];
 
-	return pread(fd, now, c->tail_len, (off_t)(c->read - c->tail_len)) == (ssize_t)c->tail_len &&
+	return pread(fd, now, c->tail_len, (off_t)(c->read - c->tail_len)) ==
+		       (ssize_t)c->tail_len &&
 	       !memcmp(now, c->tail, c->tail_len);
 }
 
@@ -252,7 +258,8 @@ bool codemap_read(struct codemap *c, int fd)
 	if (fstat(fd, &st))
 		return false;
 	/* c->size: 0 until all was read. */
-	if (st.st_size == c->size && st.st_mtim.tv_sec == c->written.tv_sec && st.st_mtim.tv_nsec == c->written.tv_nsec)
+	if (st.st_size == c->size && st.st_mtim.tv_sec == c->written.tv_sec &&
+	    st.st_mtim.tv_nsec == c->written.tv_nsec)
 		return false;
 	if ((uint64_t)st.st_size < c->read || !same_tail(c, fd))
 		codemap_forget(c);
@@ -294,7 +301,8 @@ bool codemap_name(struct codemap *c, int fd, uint64_t pc, char name[CODEMAP_NAME
 	}
 	while (end > text && (unsigned char)end[-1] <= ' ')
 		end--;
-	size_t len = (size_t)(end - text) < CODEMAP_NAME_MAX ? (size_t)(end - text) : CODEMAP_NAME_MAX - 1;
+	size_t len = (size_t)(end - text) < CODEMAP_NAME_MAX ? (size_t)(end - text)
+							     : CODEMAP_NAME_MAX - 1;
 	memcpy(name, text, len);
 	name[len] = '\0'; /* or earlier: a NUL ends it */
 	return true;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * debug_files.c - where a module's debug file lies: .build-id folders, .gnu_debuglink, what symbols/debuginfod.c loaded.
+ * debug_files.c - where a module's debug file lies: .build-id folders, .gnu_debuglink, what
+ * symbols/debuginfod.c loaded.
  *
- * libdwfl's own search would ask the servers of debuginfod right there, for as long as they take, while all other names
- * wait. For a module without build-id there is nothing to ask them; all others are searched for here. A file of the link's name is
- * taken by its build-id, which the link's checksum could only confirm.
+ * libdwfl's own search would ask the servers of debuginfod right there, for as long as they take,
+ * while all other names wait. For a module without build-id there is nothing to ask them; all
+ * others are searched for here. A file of the link's name is taken by its build-id, which the
+ * link's checksum could only confirm.
  */
 #include "symbols/debug_files.h"
 
@@ -21,7 +23,8 @@ static bool has_id(int fd, const unsigned char *id, int len)
 {
 	const void *its;
 	Elf *elf = elf_begin(fd, ELF_C_READ_MMAP, NULL);
-	bool same = elf && dwelf_elf_gnu_build_id(elf, &its) == len && !memcmp(its, id, (size_t)len);
+	bool same =
+		elf && dwelf_elf_gnu_build_id(elf, &its) == len && !memcmp(its, id, (size_t)len);
 
 	elf_end(elf);
 	return same;
@@ -40,8 +43,10 @@ static int try(const char *path, const unsigned char *id, int len, char **found)
 	return -1;
 }
 
-/* In the module's own folder, and in those of debug files, where they may lie as the module does. */
-static int by_link(const struct symdw_debug *d, const char *file, const char *link, const unsigned char *id, int len, char **found)
+/* In the module's own folder, and in those of debug files, where they may lie as the module does.
+ */
+static int by_link(const struct symdw_debug *d, const char *file, const char *link,
+		   const unsigned char *id, int len, char **found)
 {
 	const char *slash = strrchr(file, '/');
 	int folder = slash ? (int)(slash - file) : 0, fd = -1;
@@ -51,9 +56,11 @@ static int by_link(const struct symdw_debug *d, const char *file, const char *li
 		int n = (int)strcspn(at, ":");
 		for (int own = 1; own >= 0 && fd < 0; own--) {
 			if (*at == '/')
-				snprintf(path, sizeof path, "%.*s%.*s/%s", n, at, own ? folder : 0, file, link);
+				snprintf(path, sizeof path, "%.*s%.*s/%s", n, at, own ? folder : 0,
+					 file, link);
 			else
-				snprintf(path, sizeof path, "%.*s/%.*s/%s", folder, file, n, at, link);
+				snprintf(path, sizeof path, "%.*s/%.*s/%s", folder, file, n, at,
+					 link);
 			fd = try(path, id, len, found);
 		}
 		at += n;
@@ -63,7 +70,8 @@ static int by_link(const struct symdw_debug *d, const char *file, const char *li
 	return fd;
 }
 
-/* What the debug file of the module has in common with others lies in one more (dwz); link is its path. */
+/* What the debug file of the module has in common with others lies in one more (dwz); link is its
+ * path. */
 static int find_common(Dwfl_Module *mod, const char *link, char **found)
 {
 	const char *debug = NULL, *slash;
@@ -71,19 +79,21 @@ static int find_common(Dwfl_Module *mod, const char *link, char **found)
 
 	dwfl_module_info(mod, NULL, NULL, NULL, NULL, NULL, NULL, &debug);
 	slash = debug && *link != '/' ? strrchr(debug, '/') : NULL;
-	snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - debug) : 0, slash ? debug : "", link);
+	snprintf(path, sizeof path, "%.*s%s", slash ? (int)(slash + 1 - debug) : 0,
+		 slash ? debug : "", link);
 	return try(path, NULL, 0, found);
 }
 
-int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
-		     GElf_Word crc, char **found)
+int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+		     const char *file, const char *link, GElf_Word crc, char **found)
 {
 	const unsigned char *id;
 	GElf_Addr vaddr;
 	int len = dwfl_module_build_id(mod, &id, &vaddr);
 
 	if (len <= 0)
-		return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, crc, found);
+		return dwfl_standard_find_debuginfo(mod, userdata, name, base, file, link, crc,
+						    found);
 	int fd = dwfl_build_id_find_debuginfo(mod, userdata, name, base, file, link, crc, found);
 	if (fd >= 0)
 		return fd;

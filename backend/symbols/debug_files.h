@@ -7,13 +7,13 @@
 
 #include <elfutils/libdwfl.h>
 
-struct symdw_debug {             /* what the module's userdata points to */
-	const char *path;        /* folders, as libdwfl has them; borrowed */
-	const char *given;       /* a file that was downloaded for it; NULL = none. Borrowed */
+struct symdw_debug {       /* what the module's userdata points to */
+	const char *path;  /* folders, as libdwfl has them; borrowed */
+	const char *given; /* a file that was downloaded for it; NULL = none. Borrowed */
 };
 
 /* Dwfl_Callbacks.find_debuginfo: local files, then the given one. Asks no server. */
-int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base, const char *file, const char *link,
-		     GElf_Word crc, char **found);
+int symdw_find_debug(Dwfl_Module *mod, void **userdata, const char *name, Dwarf_Addr base,
+		     const char *file, const char *link, GElf_Word crc, char **found);
 
 #endif

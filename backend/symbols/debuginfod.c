@@ -2,12 +2,13 @@
  *
  * debuginfod.c - the downloads.
  *
- * libdebuginfod is loaded when there is something to ask, for it brings libcurl along. It blocks until a server has
- * answered or its own patience is over (DEBUGINFOD_TIMEOUT, 90 s), a name server's silence included: in a forked process, which
- * is killed when memtop ends. That process reports by whole messages in a pipe; its exit is the pipe's end.
+ * libdebuginfod is loaded when there is something to ask, for it brings libcurl along. It blocks
+ * until a server has answered or its own patience is over (DEBUGINFOD_TIMEOUT, 90 s), a name
+ * server's silence included: in a forked process, which is killed when memtop ends. That process
+ * reports by whole messages in a pipe; its exit is the pipe's end.
  *
- * A server that cannot be reached, or does not answer, is not asked for the other files. A file that it does not have says
- * nothing about them.
+ * A server that cannot be reached, or does not answer, is not asked for the other files. A file
+ * that it does not have says nothing about them.
  */
 #include "symbols/debuginfod.h"
 
@@ -27,13 +28,13 @@
 #include <unistd.h>
 
 #define AT_ONCE 4u
-#define PATIENCE_MS 10000      /* of debuginfod_wait(), without a byte */
-#define TELL_NS 100000000ull   /* how often a download says how far it is */
+#define PATIENCE_MS 10000    /* of debuginfod_wait(), without a byte */
+#define TELL_NS 100000000ull /* how often a download says how far it is */
 #define LIBRARY "libdebuginfod.so.1"
 
 enum { SAYS_PROGRESS, SAYS_GOT, SAYS_FAILED, SAYS_NO_LIBRARY };
 struct message {
-	int32_t kind, error;     /* error: of errno's numbers */
+	int32_t kind, error; /* error: of errno's numbers */
 	uint64_t bytes, whole;
 	char path[PIPE_BUF - 24];
 };
@@ -43,7 +44,7 @@ struct download {
 	struct debuginfod *all;
 	uint8_t id[64];
 	size_t id_len;
-	pid_t pid;               /* 0 = not running */
+	pid_t pid; /* 0 = not running */
 	int fd;
 	struct loop_source *source;
 };
@@ -54,8 +55,8 @@ struct debuginfod {
 	void *arg;
 	struct download **list;
 	size_t count, room, running;
-	char *lost;              /* why no server is asked any more; NULL = they are */
-	uint64_t heard_ns;       /* when the last one brought something */
+	char *lost;        /* why no server is asked any more; NULL = they are */
+	uint64_t heard_ns; /* when the last one brought something */
 };
 
 bool debuginfod_has_servers(void)
@@ -82,7 +83,9 @@ static int progress(client *c, long bytes, long whole)
 	(void)c;
 	if (whole > 0 && (now_ns() - said_ns > TELL_NS || bytes == whole)) {
 		said_ns = now_ns();
-		say(&(struct message){ .kind = SAYS_PROGRESS, .bytes = (uint64_t)bytes, .whole = (uint64_t)whole });
+		say(&(struct message){ .kind = SAYS_PROGRESS,
+				       .bytes = (uint64_t)bytes,
+				       .whole = (uint64_t)whole });
 	}
 	return 0;
 }
@@ -116,9 +119,13 @@ static void load(const uint8_t *id, size_t id_len)
 	void *lib = dlopen(LIBRARY, RTLD_NOW);
 	client *(*begin)(void) = lib ? (client * (*)(void)) dlsym(lib, "debuginfod_begin") : NULL;
 	int (*find)(client *, const unsigned char *, int, char **) =
-		lib ? (int (*)(client *, const unsigned char *, int, char **))dlsym(lib, "debuginfod_find_debuginfo") : NULL;
+		lib ? (int (*)(client *, const unsigned char *, int, char **))dlsym(
+			      lib, "debuginfod_find_debuginfo")
+		    : NULL;
 	void (*tell)(client *, int (*)(client *, long, long)) =
-		lib ? (void (*)(client *, int (*)(client *, long, long)))dlsym(lib, "debuginfod_set_progressfn") : NULL;
+		lib ? (void (*)(client *, int (*)(client *, long, long)))dlsym(
+			      lib, "debuginfod_set_progressfn")
+		    : NULL;
 	client *c = begin && find && tell ? begin() : NULL;
 	char *path = NULL;
 
@@ -181,14 +188,18 @@ static void end(struct download *l, enum debuginfod_state state, const char *why
 	l->file.state = state;
 	l->file.why = why ? xstrdup(why) : NULL;
 	d->heard_ns = now_ns();
-	debug_log("sym", 1, "debuginfod: %s: %s", l->file.name, state == DEBUGINFOD_GOT ? l->file.path : why ? why : "no server has it");
+	debug_log("sym", 1, "debuginfod: %s: %s", l->file.name,
+		  state == DEBUGINFOD_GOT ? l->file.path
+		  : why                   ? why
+					  : "no server has it");
 	d->ended(d->arg, &l->file);
 }
 
 /* Says about the server, not about the file. */
 static bool is_the_servers(int error)
 {
-	static const int its[] = { ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH, ETIMEDOUT, ETIME, EIO, ENOTCONN, ECONNABORTED, EPROTO };
+	static const int its[] = { ECONNREFUSED, ECONNRESET, EHOSTUNREACH, ENETUNREACH,  ETIMEDOUT,
+				   ETIME,        EIO,        ENOTCONN,     ECONNABORTED, EPROTO };
 
 	for (size_t i = 0; i < sizeof its / sizeof *its; i++)
 		if (error == its[i])
@@ -203,7 +214,8 @@ static void fail(struct download *l, int error)
 
 	if (is_the_servers(error) && !d->lost)
 		d->lost = xasprintf("not asked: the server failed before (%s)", why);
-	end(l, error == ENOENT ? DEBUGINFOD_ABSENT : DEBUGINFOD_FAILED, error == ENOENT ? NULL : why);
+	end(l, error == ENOENT ? DEBUGINFOD_ABSENT : DEBUGINFOD_FAILED,
+	    error == ENOENT ? NULL : why);
 }
 
 static void take(struct download *l, const struct message *m)
@@ -221,9 +233,7 @@ static void take(struct download *l, const struct message *m)
 		l->file.path = xstrdup(m->path);
 		end(l, DEBUGINFOD_GOT, NULL);
 		break;
-	case SAYS_FAILED:
-		fail(l, m->error);
-		break;
+	case SAYS_FAILED: fail(l, m->error); break;
 	default:
 		end(l, DEBUGINFOD_FAILED, LIBRARY " is not installed (apt install libdebuginfod1)");
 	}
@@ -272,7 +282,8 @@ static void next(struct debuginfod *d)
 	}
 }
 
-void debuginfod_ask(struct debuginfod *d, const char *name, const uint8_t *id, size_t id_len, void *owner)
+void debuginfod_ask(struct debuginfod *d, const char *name, const uint8_t *id, size_t id_len,
+		    void *owner)
 {
 	struct download *l = xcalloc(1, sizeof *l);
 
@@ -314,7 +325,9 @@ void debuginfod_wait(struct debuginfod *d)
 	}
 }
 
-struct debuginfod *debuginfod_new(struct loop *loop, void (*ended)(void *arg, const struct debuginfod_file *f), void *arg)
+struct debuginfod *debuginfod_new(struct loop *loop,
+				  void (*ended)(void *arg, const struct debuginfod_file *f),
+				  void *arg)
 {
 	struct debuginfod *d = xcalloc(1, sizeof *d);
 

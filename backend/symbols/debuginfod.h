@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * debuginfod.h - debug files from the servers that DEBUGINFOD_URLS names, in the background. Main thread only.
+ * debuginfod.h - debug files from the servers that DEBUGINFOD_URLS names, in the background. Main
+ * thread only.
  *
- * Each file is asked for once per session, whatever came of it. A download is a process of its own: it holds up nothing, and
- * its end waits for nobody's answer.
+ * Each file is asked for once per session, whatever came of it. A download is a process of its own:
+ * it holds up nothing, and its end waits for nobody's answer.
  */
 #ifndef DEBUGINFOD_H
 #define DEBUGINFOD_H
@@ -11,34 +12,38 @@
 #include "base/base.h"
 
 enum debuginfod_state {
-	DEBUGINFOD_WAITS,        /* for one of the others to end */
+	DEBUGINFOD_WAITS, /* for one of the others to end */
 	DEBUGINFOD_ASKED,
 	DEBUGINFOD_LOADING,
 	DEBUGINFOD_GOT,
-	DEBUGINFOD_ABSENT,       /* no server has it */
+	DEBUGINFOD_ABSENT, /* no server has it */
 	DEBUGINFOD_FAILED,
 };
 
 struct debuginfod_file {
-	char *name;              /* of the module, for people */
-	void *owner;             /* the caller's */
+	char *name;  /* of the module, for people */
+	void *owner; /* the caller's */
 	enum debuginfod_state state;
-	uint64_t bytes, whole;   /* loaded, of so many; whole 0 = unknown */
-	char *path;              /* DEBUGINFOD_GOT: where it lies */
-	char *why;               /* DEBUGINFOD_FAILED */
+	uint64_t bytes, whole; /* loaded, of so many; whole 0 = unknown */
+	char *path;            /* DEBUGINFOD_GOT: where it lies */
+	char *why;             /* DEBUGINFOD_FAILED */
 };
 
 struct debuginfod;
 struct loop;
 bool debuginfod_has_servers(void);
 /* ended: called for each file whose state is a final one. loop NULL: only in debuginfod_wait(). */
-struct debuginfod *debuginfod_new(struct loop *loop, void (*ended)(void *arg, const struct debuginfod_file *f), void *arg);
+struct debuginfod *debuginfod_new(struct loop *loop,
+				  void (*ended)(void *arg, const struct debuginfod_file *f),
+				  void *arg);
 void debuginfod_free(struct debuginfod *d); /* NULL is fine; ends what is under way */
 /* Copies name and id. */
-void debuginfod_ask(struct debuginfod *d, const char *name, const uint8_t *id, size_t id_len, void *owner);
+void debuginfod_ask(struct debuginfod *d, const char *name, const uint8_t *id, size_t id_len,
+		    void *owner);
 /* Blocks until all have ended. Those that bring nothing for ten seconds are given up. */
 void debuginfod_wait(struct debuginfod *d);
 size_t debuginfod_count(const struct debuginfod *d);
-const struct debuginfod_file *debuginfod_at(const struct debuginfod *d, size_t i); /* valid until the next ask */
+const struct debuginfod_file *debuginfod_at(const struct debuginfod *d,
+					    size_t i); /* valid until the next ask */
 
 #endif

@@ -48,7 +48,11 @@ static const char *skip_bracket(const char *p, const char *end)
 	size_t depth = 0;
 
 	for (; p < end; p++) {
-		char close = *p == '<' ? '>' : *p == '(' ? ')' : *p == '{' ? '}' : *p == '[' ? ']' : 0;
+		char close = *p == '<'   ? '>'
+			     : *p == '(' ? ')'
+			     : *p == '{' ? '}'
+			     : *p == '[' ? ']'
+					 : 0;
 		if (*p == '-' && p + 1 < end && p[1] == '>') {
 			p++;
 		} else if (close) {
@@ -160,9 +164,11 @@ static void shorten(struct cut *c)
 		} else if (starts(c, anonymous)) {
 			put(c, anonymous, sizeof anonymous - 1);
 			c->at += sizeof anonymous - 1;
-		} else if (starts(c, "decltype") && (c->len == begin || !is_word(c->out[c->len - 1]))) {
+		} else if (starts(c, "decltype") &&
+			   (c->len == begin || !is_word(c->out[c->len - 1]))) {
 			c->at += 8 + starts(&(struct cut){ c->at + 8, c->end, NULL, 0 }, " ");
-			c->at = c->at < c->end && *c->at == '(' ? skip_bracket(c->at, c->end) : c->at;
+			c->at = c->at < c->end && *c->at == '(' ? skip_bracket(c->at, c->end)
+								: c->at;
 		} else if (ch == '(') {
 			c->at = skip_bracket(c->at, c->end);
 			while (starts(c, " const") || starts(c, " volatile"))
@@ -174,7 +180,8 @@ static void shorten(struct cut *c)
 		} else if (ch == ' ') {
 			c->len = begin;
 			c->at++;
-		} else if (starts(c, "operator") && (c->len == begin || !is_word(c->out[c->len - 1])) &&
+		} else if (starts(c, "operator") &&
+			   (c->len == begin || !is_word(c->out[c->len - 1])) &&
 			   (c->at + 8 >= c->end || !is_word(c->at[8]))) {
 			take_operator(c);
 		} else {

@@ -2,14 +2,14 @@
  *
  * dwfl.c - libdwfl behind symbols/dwfl.h; sym_dw*.c are the files that know libdw.
  *
- * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address are
- * one number. Separate debug files are found by symbols/debug_files.c; which file is the module itself is
- * decided here, by its build-id.
+ * Each file gets a Dwfl of its own at load address 0, so that pc, ELF address and libdw's address
+ * are one number. Separate debug files are found by symbols/debug_files.c; which file is the module
+ * itself is decided here, by its build-id.
  *
- * dwarf_getscopes() walks a whole unit for each pc: a millisecond in a large C++ unit, for each of ten
- * thousand locations. Instead the functions of a unit are listed once, sorted by address, and only
- * the blocks of the function at hand are walked. What comes out is the same: the chain of inlined
- * subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
+ * dwarf_getscopes() walks a whole unit for each pc: a millisecond in a large C++ unit, for each of
+ * ten thousand locations. Instead the functions of a unit are listed once, sorted by address, and
+ * only the blocks of the function at hand are walked. What comes out is the same: the chain of
+ * inlined subroutines in physical nesting, as `eu-addr2line -i -f` prints it.
  */
 #include "symbols/dwfl.h"
 
@@ -32,10 +32,10 @@
 
 #define DEPTH_MAX 256 /* of nested blocks: broken DWARF may loop */
 
-struct range {           /* of code of one function, or of one unit */
+struct range {                /* of code of one function, or of one unit */
 	Dwarf_Addr low, high; /* low first, for count_up_to() */
 	Dwarf_Off die;
-	bool nested;     /* a function within a class or another function */
+	bool nested; /* a function within a class or another function */
 };
 
 struct unit {
@@ -47,19 +47,19 @@ struct unit {
 #define KEPT_FD_MAX 512 /* files above are read once: descriptors are few */
 
 struct symdw_file {
-	char *path;              /* owned; as it was opened */
-	int fd;                  /* to read it again after a rest; -1 = it takes none */
-	Dwfl *dwfl;              /* NULL: no file, or at rest */
+	char *path; /* owned; as it was opened */
+	int fd;     /* to read it again after a rest; -1 = it takes none */
+	Dwfl *dwfl; /* NULL: no file, or at rest */
 	Dwfl_Module *module;
 	Dwfl_Callbacks callbacks;
 	char *debug_path, *given; /* debug points to them */
 	struct symdw_debug debug;
-	GElf_Addr bias;          /* libdw's address - ELF address */
+	GElf_Addr bias;            /* libdw's address - ELF address */
 	struct symdw_names *names; /* made when it is asked for the first */
-	Dwarf *dwarf;            /* borrowed from module; NULL = none */
+	Dwarf *dwarf;              /* borrowed from module; NULL = none */
 	bool dwarf_tried;
-	Dwarf_Addr dwarf_bias;   /* libdw's address - DWARF's address */
-	struct unit *units;      /* those met */
+	Dwarf_Addr dwarf_bias; /* libdw's address - DWARF's address */
+	struct unit *units;    /* those met */
 	size_t unit_count, unit_room;
 	struct range *unit_ranges; /* of all units; only when .debug_aranges does not tell */
 	size_t range_count, range_room;
@@ -68,7 +68,8 @@ struct symdw_file {
 
 /* --- finding the file */
 
-static int no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **file, Elf **elf)
+static int no_elf(Dwfl_Module *mod, void **data, const char *name, Dwarf_Addr base, char **file,
+		  Elf **elf)
 {
 	(void)mod, (void)data, (void)name, (void)base, (void)file, (void)elf;
 	return -1;
@@ -131,7 +132,8 @@ static bool begin(struct symdw_file *f, const char *path, int fd)
 		close(fd);
 	else if (dwfl_module_info(f->module, &userdata, NULL, NULL, NULL, NULL, NULL, NULL))
 		*userdata = &f->debug;
-	if (dwfl_report_end(f->dwfl, NULL, NULL) || !f->module || !dwfl_module_getelf(f->module, &f->bias)) {
+	if (dwfl_report_end(f->dwfl, NULL, NULL) || !f->module ||
+	    !dwfl_module_getelf(f->module, &f->bias)) {
 		drop_dwfl(f);
 		return false;
 	}
@@ -161,7 +163,8 @@ static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char 
 		return 0;
 	}
 	int len = dwfl_module_build_id(f->module, &id, &vaddr);
-	if (w->build_id_len && (len < 0 || (size_t)len != w->build_id_len || memcmp(id, w->build_id, w->build_id_len))) {
+	if (w->build_id_len && (len < 0 || (size_t)len != w->build_id_len ||
+				memcmp(id, w->build_id, w->build_id_len))) {
 		drop_dwfl(f);
 		if (again >= 0)
 			close(again);
@@ -171,7 +174,8 @@ static int try_fd(struct symdw_file *f, const struct symdw_where *w, const char 
 	return 1;
 }
 
-static int try_path(struct symdw_file *f, const struct symdw_where *w, const char *path, char *other, size_t size)
+static int try_path(struct symdw_file *f, const struct symdw_where *w, const char *path,
+		    char *other, size_t size)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
@@ -192,14 +196,15 @@ static int try_build_id(struct symdw_file *f, const struct symdw_where *w, const
 	if (w->build_id_len < 2)
 		return 0;
 	for (size_t i = 0; i < w->build_id_len; i++)
-		n += (size_t)snprintf(path + n, sizeof path - n, i == 0 ? "%02x/" : "%02x", w->build_id[i]);
+		n += (size_t)snprintf(path + n, sizeof path - n, i == 0 ? "%02x/" : "%02x",
+				      w->build_id[i]);
 	snprintf(path + n, sizeof path - n, ".debug");
 	return try_path(f, w, path, other, sizeof other);
 }
 
 /* The user's folders first: they hold the unstripped files. */
-static int find_file(struct symdw_file *f, const struct symdw_where *w, const struct symdw_places *p, char *other,
-		     size_t size)
+static int find_file(struct symdw_file *f, const struct symdw_where *w,
+		     const struct symdw_places *p, char *other, size_t size)
 {
 	const char *slash = strrchr(w->path, '/'), *name = slash ? slash + 1 : w->path;
 	char path[2 * PATH_MAX];
@@ -231,7 +236,8 @@ static int find_file(struct symdw_file *f, const struct symdw_where *w, const st
 	return try_build_id(f, w, "/usr/lib/debug") > 0;
 }
 
-struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_places *p, char **problem)
+struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_places *p,
+			      char **problem)
 {
 	struct symdw_file *f = xcalloc(1, sizeof *f);
 	char other[2 * PATH_MAX] = "";
@@ -246,10 +252,13 @@ struct symdw_file *symdw_open(const struct symdw_where *w, const struct symdw_pl
 	if (find_file(f, w, p, other, sizeof other))
 		return f;
 	if (*other)
-		*problem = xasprintf("%s: names unknown: %s is another build (its build-id differs); "
-				     "give the right files with --symbols DIR", w->path, other);
+		*problem =
+			xasprintf("%s: names unknown: %s is another build (its build-id differs); "
+				  "give the right files with --symbols DIR",
+				  w->path, other);
 	else
-		*problem = xasprintf("%s: names unknown: no such file here; give its files with --symbols DIR or --sysroot DIR",
+		*problem = xasprintf("%s: names unknown: no such file here; give its files with "
+				     "--symbols DIR or --sysroot DIR",
 				     *w->path ? w->path : "a module without a path");
 	return f;
 }
@@ -317,7 +326,8 @@ void symdw_close(struct symdw_file *f)
 
 /* --- symbol tables */
 
-/* ELF for the Arm Architecture, 5.5.5: $a, $t, $x, $d say where code and data begin; they name nothing. */
+/* ELF for the Arm Architecture, 5.5.5: $a, $t, $x, $d say where code and data begin; they name
+ * nothing. */
 static bool is_mapping_symbol(const char *name)
 {
 	return name[0] == '$' && name[1] && strchr("atxd", name[1]) && (!name[2] || name[2] == '.');
@@ -350,10 +360,11 @@ static int by_low(const void *a, const void *b)
 		return x->low < y->low ? -1 : 1;
 	if (x->high != y->high)
 		return x->high < y->high ? 1 : -1; /* of nested ones the outer first */
-	return x->die < y->die ? 1 : -1;           /* of two names for one function the first is taken */
+	return x->die < y->die ? 1 : -1; /* of two names for one function the first is taken */
 }
 
-static void add_ranges(struct range **list, size_t *room, size_t *count, Dwarf_Die *die, bool nested)
+static void add_ranges(struct range **list, size_t *room, size_t *count, Dwarf_Die *die,
+		       bool nested)
 {
 	Dwarf_Addr base, low, high;
 	ptrdiff_t at = 0;
@@ -378,10 +389,8 @@ static bool may_hold_functions(int tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_lexical_block:
-	case DW_TAG_subprogram:
-		return true;
-	default:
-		return false;
+	case DW_TAG_subprogram: return true;
+	default: return false;
 	}
 }
 
@@ -396,7 +405,9 @@ static void list_functions(struct unit *u, Dwarf_Die *parent, bool nested, int d
 		if (tag == DW_TAG_subprogram)
 			add_ranges(&u->functions, &u->room, &u->count, &child, nested);
 		if (may_hold_functions(tag))
-			list_functions(u, &child, nested || (tag != DW_TAG_namespace && tag != DW_TAG_module), depth + 1);
+			list_functions(u, &child,
+				       nested || (tag != DW_TAG_namespace && tag != DW_TAG_module),
+				       depth + 1);
 	} while (dwarf_siblingof(&child, &child) == 0);
 }
 
@@ -449,17 +460,18 @@ static Dwarf_Die *unit_by_ranges(struct symdw_file *f, Dwarf_Addr pc, Dwarf_Die 
 static const char *linkage_name(Dwarf_Die *die)
 {
 	Dwarf_Attribute attr;
-	const char *name = dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
+	const char *name =
+		dwarf_formstring(dwarf_attr_integrate(die, DW_AT_MIPS_linkage_name, &attr));
 
 	return name ? name : dwarf_formstring(dwarf_attr_integrate(die, DW_AT_linkage_name, &attr));
 }
 
 /*
- * The DIEs around pc that are functions, outermost (the real one) first; 0 = none. *local: the real one is
- * a local class's, whose own name ("operator()") says less than the symbol table.
+ * The DIEs around pc that are functions, outermost (the real one) first; 0 = none. *local: the real
+ * one is a local class's, whose own name ("operator()") says less than the symbol table.
  */
-static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain, size_t max,
-			     bool *local)
+static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc, Dwarf_Die *chain,
+			     size_t max, bool *local)
 {
 	struct unit *u = unit_of(f, cu);
 	const struct range *r = find_range(u->functions, u->count, pc);
@@ -470,7 +482,8 @@ static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc,
 		return 0;
 	chain[n++] = at;
 	*local = r->nested && !linkage_name(&at);
-	for (int depth = 0; depth < DEPTH_MAX && n < max && dwarf_child(&at, &child) == 0; depth++) {
+	for (int depth = 0; depth < DEPTH_MAX && n < max && dwarf_child(&at, &child) == 0;
+	     depth++) {
 		bool found = false;
 		do {
 			int tag = dwarf_tag(&child);
@@ -493,13 +506,15 @@ static size_t function_chain(struct symdw_file *f, Dwarf_Die *cu, Dwarf_Addr pc,
 static char *absolute(const char *file, Dwarf_Die *cu)
 {
 	Dwarf_Attribute attr;
-	const char *dir = cu && *file != '/' ? dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr)) : NULL;
+	const char *dir =
+		cu && *file != '/' ? dwarf_formstring(dwarf_attr(cu, DW_AT_comp_dir, &attr)) : NULL;
 
 	return dir ? xasprintf("%s/%s", dir, file) : xstrdup(file);
 }
 
 /* Where an inlined function was called: that is the line of the frame around it. */
-static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files, struct symdw_frame *outer)
+static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files,
+		       struct symdw_frame *outer)
 {
 	Dwarf_Attribute attr;
 	Dwarf_Word value;
@@ -513,7 +528,8 @@ static void call_place(Dwarf_Die *inlined, Dwarf_Die *cu, Dwarf_Files *files, st
 		outer->line = (uint32_t)value;
 }
 
-/* The line table's entry for pc; false = none. cu: its unit, where libdwfl cannot find it by itself. */
+/* The line table's entry for pc; false = none. cu: its unit, where libdwfl cannot find it by
+ * itself. */
 static bool line_place(struct symdw_file *f, Dwarf_Die *cu, uint64_t pc, struct symdw_frame *frame)
 {
 	Dwfl_Line *line = dwfl_module_getsrc(f->module, pc + f->bias);
@@ -558,7 +574,8 @@ size_t symdw_lines(struct symdw_file *f, uint64_t pc, struct symdw_frame *frames
 	if (by_ranges)
 		cu = unit_by_ranges(f, pc + f->bias - f->dwarf_bias, &mem);
 	size_t n = cu ? function_chain(f, cu, pc + f->bias - f->dwarf_bias, chain,
-				       max < SYMDW_FRAMES_MAX ? max : SYMDW_FRAMES_MAX, &local) : 0;
+				       max < SYMDW_FRAMES_MAX ? max : SYMDW_FRAMES_MAX, &local)
+		      : 0;
 	memset(frames, 0, (n ? n : 1) * sizeof *frames);
 	if (!line_place(f, by_ranges ? cu : NULL, pc, &frames[0]) && !n)
 		return 0;

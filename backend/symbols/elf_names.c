@@ -2,14 +2,15 @@
  *
  * elf_names.c - finds the symbol of an address by binary search.
  *
- * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, which made ten seconds of the end of
- * `memtop record -- llc --version`. Here the symbols that have a size are sorted by address once. Those that contain the
- * address are few, and the library's own preferences choose among them (elfutils, dwfl_module_addrinfo): global ones
- * before local ones, then the nearest start, then binding and the smaller size, then the order of the table.
+ * dwfl_module_addrname() walks the whole table for each address: 3 ms in libLLVM, which made ten
+ * seconds of the end of `memtop record -- llc --version`. Here the symbols that have a size are
+ * sorted by address once. Those that contain the address are few, and the library's own preferences
+ * choose among them (elfutils, dwfl_module_addrinfo): global ones before local ones, then the
+ * nearest start, then binding and the smaller size, then the order of the table.
  *
- * A symbol without a size (a label of assembly) is the answer where no symbol contains the address, none ends after the
- * label, and the label is the nearest in the same section. Local symbols are looked at unless a global label
- * stands at the address itself.
+ * A symbol without a size (a label of assembly) is the answer where no symbol contains the address,
+ * none ends after the label, and the label is the nearest in the same section. Local symbols are
+ * looked at unless a global label stands at the address itself.
  */
 #include "symbols/elf_names.h"
 
@@ -21,26 +22,26 @@
 #define TOGETHER_MAX 64 /* symbols that contain one address; more: the library is asked */
 
 struct symbol {
-	GElf_Addr low, high;     /* low first, for count_up_to() */
-	GElf_Addr reach;         /* the largest `high` of this symbol and all before it */
-	int index;               /* in the table */
-	int binding;             /* the higher, the better */
-	const char *name;        /* the module's */
+	GElf_Addr low, high; /* low first, for count_up_to() */
+	GElf_Addr reach;     /* the largest `high` of this symbol and all before it */
+	int index;           /* in the table */
+	int binding;         /* the higher, the better */
+	const char *name;    /* the module's */
 };
 
-struct symbols {             /* by low */
+struct symbols { /* by low */
 	struct symbol *at;
 	size_t count, room;
 };
 
-struct label {                   /* a symbol without a size */
-	GElf_Addr addr;          /* first, for count_up_to() */
+struct label {          /* a symbol without a size */
+	GElf_Addr addr; /* first, for count_up_to() */
 	int index;
-	bool global, absolute;   /* absolute: of no section, it stands for its address alone */
+	bool global, absolute; /* absolute: of no section, it stands for its address alone */
 	const char *name;
 };
 
-struct labels {                  /* by address; of one address the global ones first, then as in the table */
+struct labels { /* by address; of one address the global ones first, then as in the table */
 	struct label *at;
 	size_t count, room;
 };
@@ -50,7 +51,7 @@ struct section {
 };
 
 struct symdw_names {
-	Dwfl_Module *module;     /* borrowed */
+	Dwfl_Module *module; /* borrowed */
 	struct symbols global, local;
 	struct labels labels;
 	struct section *sections; /* of the file in memory */
@@ -60,14 +61,10 @@ struct symdw_names {
 static int binding_of(const GElf_Sym *sym)
 {
 	switch (GELF_ST_BIND(sym->st_info)) {
-	case STB_GLOBAL:
-		return 3;
-	case STB_WEAK:
-		return 2;
-	case STB_LOCAL:
-		return 1;
-	default:
-		return 0;
+	case STB_GLOBAL: return 3;
+	case STB_WEAK: return 2;
+	case STB_LOCAL: return 1;
+	default: return 0;
 	}
 }
 
@@ -94,21 +91,23 @@ static void read_symbol(struct symdw_names *n, int index, bool global)
 	GElf_Sym sym;
 	GElf_Addr low;
 	GElf_Word section;
-	const char *name = dwfl_module_getsym_info(n->module, index, &sym, &low, &section, NULL, NULL);
+	const char *name =
+		dwfl_module_getsym_info(n->module, index, &sym, &low, &section, NULL, NULL);
 
 	if (!name || !*name || sym.st_shndx == SHN_UNDEF)
 		return;
 	switch (GELF_ST_TYPE(sym.st_info)) {
 	case STT_SECTION:
 	case STT_FILE:
-	case STT_TLS:
-		return;
+	case STT_TLS: return;
 	}
 	if (!sym.st_size)
-		add_label(&n->labels, &(struct label){ low, index, global, section >= SHN_LORESERVE, name });
+		add_label(&n->labels,
+			  &(struct label){ low, index, global, section >= SHN_LORESERVE, name });
 	else
 		add_symbol(global ? &n->global : &n->local,
-			   &(struct symbol){ low, low + sym.st_size, 0, index, binding_of(&sym), name });
+			   &(struct symbol){ low, low + sym.st_size, 0, index, binding_of(&sym),
+					     name });
 }
 
 static void read_sections(struct symdw_names *n)
@@ -122,9 +121,11 @@ static void read_sections(struct symdw_names *n)
 	n->sections = xcalloc(count + 1, sizeof *n->sections);
 	for (Elf_Scn *s = elf_nextscn(elf, NULL); s; s = elf_nextscn(elf, s)) {
 		GElf_Shdr header;
-		if (gelf_getshdr(s, &header) && header.sh_flags & SHF_ALLOC && n->section_count < count)
+		if (gelf_getshdr(s, &header) && header.sh_flags & SHF_ALLOC &&
+		    n->section_count < count)
 			n->sections[n->section_count++] =
-				(struct section){ header.sh_addr + bias, header.sh_addr + bias + header.sh_size };
+				(struct section){ header.sh_addr + bias,
+						  header.sh_addr + bias + header.sh_size };
 	}
 }
 
@@ -169,7 +170,8 @@ static void sort(struct symbols *s)
 
 struct symdw_names *symdw_names_make(Dwfl_Module *module)
 {
-	int count = dwfl_module_getsymtab(module), first = dwfl_module_getsymtab_first_global(module);
+	int count = dwfl_module_getsymtab(module),
+	    first = dwfl_module_getsymtab_first_global(module);
 
 	if (count < 0 || first < 0)
 		return NULL;
@@ -202,7 +204,8 @@ static size_t begun(const struct symbols *s, GElf_Addr addr)
 	return count_up_to(s->at, s->count, sizeof *s->at, addr);
 }
 
-/* Those of `s` that contain addr, in the order of the table; TOGETHER_MAX of them: there may be more. */
+/* Those of `s` that contain addr, in the order of the table; TOGETHER_MAX of them: there may be
+ * more. */
 static size_t containing(const struct symbols *s, GElf_Addr addr, const struct symbol **found)
 {
 	size_t count = 0;
@@ -250,7 +253,8 @@ static const struct label *label_before(const struct labels *l, GElf_Addr addr)
 }
 
 /* The last global one that stands at addr itself; NULL. */
-static const struct label *global_at(const struct labels *l, const struct label *last, GElf_Addr addr)
+static const struct label *global_at(const struct labels *l, const struct label *last,
+				     GElf_Addr addr)
 {
 	for (; last && last >= l->at && last->addr == addr; last--)
 		if (last->global)

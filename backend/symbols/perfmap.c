@@ -2,9 +2,9 @@
  *
  * perfmap.c - see symbols/perfmap.h. The lines themselves: symbols/codemap.c.
  *
- * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link is
- * followed at the map itself, none out of the program's root folder on the way, and nothing but a regular
- * file is ever opened for reading.
+ * Everything here may be hostile: a container's root folder, the file, its text. No symbolic link
+ * is followed at the map itself, none out of the program's root folder on the way, and nothing but
+ * a regular file is ever opened for reading.
  */
 #include "symbols/perfmap.h"
 
@@ -22,22 +22,22 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOK_NS 250000000u    /* so often at most the file is searched for */
-#define SLACK_NS 5000000000   /* a process' start is known to about a second */
-#define HERE (sizeof ((struct perfmap_where *)0)->here / sizeof(unsigned))
+#define LOOK_NS 250000000u  /* so often at most the file is searched for */
+#define SLACK_NS 5000000000 /* a process' start is known to about a second */
+#define HERE (sizeof((struct perfmap_where *)0)->here / sizeof(unsigned))
 #define MAPPINGS_MAX 1000000u
 
 struct perfmap {
 	struct perfmap_where where;
 	const struct symdw_places *places; /* borrowed */
 	struct codemap *map;
-	int fd;                  /* of the map; -1 = not found yet. Kept open: the file may go with its process */
-	struct stat file;        /* of fd: its identity */
+	int fd; /* of the map; -1 = not found yet. Kept open: the file may go with its process */
+	struct stat file; /* of fd: its identity */
 	uint64_t looked_ns;
-	bool met, home;          /* the program was seen alive; in memtop's own folders */
-	uint32_t uids[2];        /* real and effective; as seen from here */
-	int64_t started_ns;      /* unix time; about */
-	char *problem;           /* to be told; NULL = none */
+	bool met, home;     /* the program was seen alive; in memtop's own folders */
+	uint32_t uids[2];   /* real and effective; as seen from here */
+	int64_t started_ns; /* unix time; about */
+	char *problem;      /* to be told; NULL = none */
 	bool told;
 };
 
@@ -90,7 +90,8 @@ static void complain(struct perfmap *p, char *sentence_take)
 
 /* --- is it the program? */
 
-/* 1: a file is mapped at that address in that process; 0: it is another process; -1: nobody is there. */
+/* 1: a file is mapped at that address in that process; 0: it is another process; -1: nobody is
+ * there. */
 static int is_program(unsigned pid, uint64_t mapped)
 {
 	char path[64], line[512];
@@ -142,7 +143,10 @@ static void read_start(struct perfmap *p, unsigned pid)
 	text[n] = '\0';
 	const char *after = strrchr(text, ')'); /* the name may hold anything */
 	if (!after || clock_gettime(CLOCK_BOOTTIME, &up) ||
-	    sscanf(after, ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d %llu", &ticks) != 1)
+	    sscanf(after,
+		   ") %*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d "
+		   "%llu",
+		   &ticks) != 1)
 		return;
 	int64_t hertz = sysconf(_SC_CLK_TCK), age_ns = (int64_t)up.tv_sec * 1000000000 + up.tv_nsec;
 	age_ns -= (int64_t)(ticks / (uint64_t)hertz) * 1000000000;
@@ -172,7 +176,8 @@ static void meet(struct perfmap *p, unsigned pid)
 
 /* --- finding the file */
 
-/* For reading, what O_PATH opened; takes fd. -1: it is no regular file (a FIFO, a device: not even opened), or *st is empty. */
+/* For reading, what O_PATH opened; takes fd. -1: it is no regular file (a FIFO, a device: not even
+ * opened), or *st is empty. */
 static int open_regular(int fd, struct stat *st)
 {
 	char path[64];
@@ -188,7 +193,8 @@ static int open_regular(int fd, struct stat *st)
 	return again;
 }
 
-/* O_PATH of NAME within a root folder, whatever links lie on the way there; the map itself must be none. */
+/* O_PATH of NAME within a root folder, whatever links lie on the way there; the map itself must be
+ * none. */
 static int open_within(const char *root, const char *name)
 {
 	struct open_how how = { .flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -200,7 +206,8 @@ static int open_within(const char *root, const char *name)
 		return -1;
 	snprintf(path, sizeof path, "tmp/%s", name);
 	int fd = (int)syscall(SYS_openat2, dir, path, &how, sizeof how);
-	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) { /* before Linux 5.6, or a filter: without links at all */
+	if (fd < 0 && (errno == ENOSYS ||
+		       errno == EPERM)) { /* before Linux 5.6, or a filter: without links at all */
 		int tmp = openat(dir, "tmp", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		fd = tmp < 0 ? -1 : openat(tmp, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
 		if (tmp >= 0)
@@ -218,9 +225,12 @@ static int owned(struct perfmap *p, int fd, const struct stat *st, const char *n
 	if (!st->st_mode)
 		return -1;
 	if (!S_ISREG(st->st_mode))
-		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: it is no regular file; remove it", name));
+		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: it is no "
+				      "regular file; remove it",
+				      name));
 	else if (st->st_uid && st->st_uid != p->uids[0] && st->st_uid != p->uids[1])
-		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: the file is user %u's, not the program's; remove it",
+		complain(p, xasprintf("/tmp/%s: names of generated code are unknown: the file is "
+				      "user %u's, not the program's; remove it",
 				      name, (unsigned)st->st_uid));
 	else if (fd >= 0 && written + SLACK_NS >= p->started_ns)
 		return fd;
@@ -237,7 +247,9 @@ static int find_live(struct perfmap *p, const char *name, struct stat *st)
 	for (size_t i = 0; p->where.mapped && i <= HERE; i++) {
 		unsigned pid = i < HERE ? p->where.here[i] : p->where.server;
 		int is = pid ? is_program(pid, p->where.mapped) : -1;
-		others |= is == 0 && i < HERE; /* the server gives the memory back when the program has ended */
+		others |=
+			is == 0 &&
+			i < HERE; /* the server gives the memory back when the program has ended */
 		if (is <= 0)
 			continue;
 		meet(p, pid);
@@ -308,7 +320,8 @@ static bool ends_in_number(const char *text, size_t *len, uint32_t *number)
 	return true;
 }
 
-/* Where the script's name begins, in "function script": scripts have paths or URLs, functions may have blanks. */
+/* Where the script's name begins, in "function script": scripts have paths or URLs, functions may
+ * have blanks. */
 static const char *script_of(const char *text, size_t len)
 {
 	static const char *const begins[] = { "/", "file:", "node:", "http", "evalmachine." };
@@ -325,10 +338,12 @@ static const char *script_of(const char *text, size_t len)
 	return last;
 }
 
-/* "JS:*fn /dir/file.js:12:5": kind, tier, function, script, line, column (older versions: no column). */
+/* "JS:*fn /dir/file.js:12:5": kind, tier, function, script, line, column (older versions: no
+ * column). */
 void perfmap_js(const char *name, struct symdw_frame *frame)
 {
-	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Script:", "Eval:" };
+	static const char *const kinds[] = { "JS:", "LazyCompile:", "Function:", "Script:",
+					     "Eval:" };
 	uint32_t line, number;
 
 	*frame = (struct symdw_frame){ 0 };
@@ -371,11 +386,13 @@ int perfmap_name(struct perfmap *p, uint64_t pc, bool look, struct symdw_frame *
 	if (codemap_read(p->map, p->fd))
 		return -1;
 	if (codemap_full(p->map) && !p->told)
-		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: the file is too large, only its first "
-				      "%u lines and %u MiB are read; let the program write less", p->where.pid, CODEMAP_LINES_MAX,
-				      CODEMAP_READ_MAX >> 20));
+		complain(p, xasprintf("perf-%u.map: some names of generated code are unknown: the "
+				      "file is too large, only its first "
+				      "%u lines and %u MiB are read; let the program write less",
+				      p->where.pid, CODEMAP_LINES_MAX, CODEMAP_READ_MAX >> 20));
 	uint64_t version = codemap_version(p->map);
-	/* A return address points behind its call; an interrupted pc may be the first of its function. */
+	/* A return address points behind its call; an interrupted pc may be the first of its
+	 * function. */
 	if (codemap_name(p->map, p->fd, pc - 1, name) || codemap_name(p->map, p->fd, pc, name)) {
 		if (!*name)
 			return 0;

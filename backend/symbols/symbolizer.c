@@ -2,14 +2,15 @@
  *
  * symbolizer.c - the symbolizer's thread.
  *
- * First all names from symbol tables (microseconds each), then lines and inlined frames (a large unit takes a second
- * once); of both, what is on the screen before the rest, and last in, first out. What is on the screen overtakes
- * at the other end, too: at most WAITING_MAX answers are given that nobody took, so that the loop, which has other things
- * to do, is never far behind.
+ * First all names from symbol tables (microseconds each), then lines and inlined frames (a large
+ * unit takes a second once); of both, what is on the screen before the rest, and last in, first
+ * out. What is on the screen overtakes at the other end, too: at most WAITING_MAX answers are given
+ * that nobody took, so that the loop, which has other things to do, is never far behind.
  *
- * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's. Nothing can
- * interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so whoever quits waits
- * LEAVE_MS at most, which is enough for a worker that has nothing to do, and else leaves all to the worker.
+ * The thread sees jobs and files, never the model. It blocks all signals: they are the loop's.
+ * Nothing can interrupt libdw, and the first look into a debug file of a gigabyte takes seconds: so
+ * whoever quits waits LEAVE_MS at most, which is enough for a worker that has nothing to do, and
+ * else leaves all to the worker.
  */
 #include "symbols/symbolizer.h"
 
@@ -30,28 +31,31 @@
 #define GATE_LOOK_MS 10
 #define SLICES_MAX 256u /* of a map that changes faster than it is read */
 
-unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds: not every few of them */
+unsigned sym_rest_ms = 60000; /* then a gigabyte of DWARF may be read again, which takes seconds:
+				 not every few of them */
 
 struct sym_worker {
-	struct symdw_places places;      /* owned, immutable */
-	const char *gate;                /* tests: see sym_worker_new() */
+	struct symdw_places places; /* owned, immutable */
+	const char *gate;           /* tests: see sym_worker_new() */
 	void (*wake)(void *arg);
 	void *arg;
 	pthread_t thread;
-	struct sym_file *files;          /* main thread makes them, freed at the end */
-	struct sym_file *opened;         /* worker only, as what follows */
-	struct perfmap *map;             /* of generated code, of ... */
+	struct sym_file *files;  /* main thread makes them, freed at the end */
+	struct sym_file *opened; /* worker only, as what follows */
+	struct perfmap *map;     /* of generated code, of ... */
 	const struct sym_file *mapped;
-	bool read;                       /* files were, since the last rest */
-	uint64_t worked_ns;              /* the last time */
-	pthread_mutex_t lock;            /* guards what follows */
-	pthread_cond_t work, done;       /* done: an answer, or the end */
+	bool read;                 /* files were, since the last rest */
+	uint64_t worked_ns;        /* the last time */
+	pthread_mutex_t lock;      /* guards what follows */
+	pthread_cond_t work, done; /* done: an answer, or the end */
 	/* [1]: hurried */
 	struct sym_job *queues[2][STAGES];
-	struct answers { struct sym_answer *first, **tail; } answers[2];
-	size_t waiting;                  /* answers in these */
-	size_t open;                     /* jobs without a final answer */
-	bool stop, ended, left;          /* left: the worker frees all when it ends */
+	struct answers {
+		struct sym_answer *first, **tail;
+	} answers[2];
+	size_t waiting;         /* answers in these */
+	size_t open;            /* jobs without a final answer */
+	bool stop, ended, left; /* left: the worker frees all when it ends */
 };
 
 static void push(struct sym_worker *w, struct sym_job *job)
@@ -91,7 +95,8 @@ static struct sym_job *pick(struct sym_worker *w)
 	return NULL;
 }
 
-static struct sym_answer *answer_new(struct sym_job *job, int source, const struct symdw_frame *frames, size_t count)
+static struct sym_answer *answer_new(struct sym_job *job, int source,
+				     const struct symdw_frame *frames, size_t count)
 {
 	struct sym_answer *a = xcalloc(1, sizeof *a + count * sizeof *frames);
 
@@ -132,7 +137,9 @@ static struct sym_answer *work_on(struct sym_worker *w, struct sym_job *job)
 	struct sym_answer *a;
 	char *problem = NULL;
 
-	struct symdw_where where = { file->path, file->build_id, file->build_id_len, file->vdso, { 0 } };
+	struct symdw_where where = {
+		file->path, file->build_id, file->build_id_len, file->vdso, { 0 }
+	};
 	memcpy(where.pids, file->pids, sizeof where.pids);
 	if (!file->tried) {
 		file->tried = true;
@@ -254,7 +261,8 @@ static void *worker(void *arg)
 			continue;
 		}
 		pthread_mutex_unlock(&w->lock);
-		struct sym_answer *a = job->file->generated ? work_on_generated(w, job) : work_on(w, job);
+		struct sym_answer *a =
+			job->file->generated ? work_on_generated(w, job) : work_on(w, job);
 		if (!job->file->generated) {
 			w->read = true;
 			w->worked_ns = now_ns();
@@ -280,11 +288,12 @@ static void copy_places(struct symdw_places *to, const struct symdw_places *from
 
 	for (size_t i = 0; i < from->dir_count; i++)
 		dirs[i] = xstrdup(from->dirs[i]);
-	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs, from->dir_count };
+	*to = (struct symdw_places){ from->sysroot ? xstrdup(from->sysroot) : NULL, dirs,
+				     from->dir_count };
 }
 
-struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate, void (*wake)(void *arg),
-				  void *arg)
+struct sym_worker *sym_worker_new(const struct symdw_places *places, const char *gate,
+				  void (*wake)(void *arg), void *arg)
 {
 	struct sym_worker *w = xcalloc(1, sizeof *w);
 	pthread_condattr_t attr;
@@ -307,7 +316,8 @@ struct sym_worker *sym_worker_new(const struct symdw_places *places, const char 
 	int rc = pthread_create(&w->thread, NULL, worker, w);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	if (rc)
-		die(125, "symbols: no thread for them: %s; raise the limit of processes", strerror(rc));
+		die(125, "symbols: no thread for them: %s; raise the limit of processes",
+		    strerror(rc));
 	return w;
 }
 
@@ -335,13 +345,15 @@ void sym_worker_free(struct sym_worker *w)
 struct sym_file *sym_file_new(struct sym_worker *w, const struct symdw_where *where)
 {
 	for (struct sym_file *f = w->files; f; f = f->next)
-		if (!f->generated && !strcmp(f->path, where->path) && f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
+		if (!f->generated && !strcmp(f->path, where->path) &&
+		    f->build_id_len == where->build_id_len && f->vdso == where->vdso &&
 		    !memcmp(f->build_id, where->build_id, f->build_id_len) &&
 		    !memcmp(f->pids, where->pids, sizeof f->pids))
 			return f;
 	struct sym_file *f = xcalloc(1, sizeof *f);
 	f->path = xstrdup(where->path);
-	f->build_id_len = where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
+	f->build_id_len =
+		where->build_id_len < sizeof f->build_id ? where->build_id_len : sizeof f->build_id;
 	if (f->build_id_len)
 		memcpy(f->build_id, where->build_id, f->build_id_len);
 	f->vdso = where->vdso;

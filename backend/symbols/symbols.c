@@ -2,12 +2,12 @@
  *
  * symbols.c - the main thread's book of names: what is known, what was asked for.
  *
- *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until symbols_clear();
- *           generated code: (NO_ID, pc)
- *   an entry with a job waits for a better answer; asked = entries that had a job, done = final answers
+ *   entry = (module, offset, signal?) -> symbol; made when first asked for, kept until
+ * symbols_clear(); generated code: (NO_ID, pc) an entry with a job waits for a better answer; asked
+ * = entries that had a job, done = final answers
  *
- * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others. Answers are
- * taken in slices of ANSWERS_MAX, between the loop's other work.
+ * Until something is known a location is shown as MODULE+0xOFFSET, which tells it from others.
+ * Answers are taken in slices of ANSWERS_MAX, between the loop's other work.
  */
 #include "symbols/internal.h"
 
@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define ANSWERS_MAX 400 /* one slice: under a millisecond */
-#define AGAIN_MS 2000     /* what a program's map did not name may be in it by now */
+#define AGAIN_MS 2000   /* what a program's map did not name may be in it by now */
 
 /* --- entries */
 
@@ -48,7 +48,8 @@ static void table_grow(struct symbols *s)
 	for (size_t i = 0; i < old_room; i++) {
 		if (!old[i])
 			continue;
-		size_t at = hash_place(old[i]->module, old[i]->offset, old[i]->signal) & (s->room - 1);
+		size_t at =
+			hash_place(old[i]->module, old[i]->offset, old[i]->signal) & (s->room - 1);
 		while (s->table[at])
 			at = (at + 1) & (s->room - 1);
 		s->table[at] = old[i];
@@ -63,7 +64,8 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 	char *name;
 
 	if (m && m->known)
-		name = xasprintf("%s+0x%llx", m->name && *m->name ? m->name : "[unnamed]", (unsigned long long)e->offset);
+		name = xasprintf("%s+0x%llx", m->name && *m->name ? m->name : "[unnamed]",
+				 (unsigned long long)e->offset);
 	else
 		name = xasprintf("0x%llx", (unsigned long long)e->offset);
 	if (e->module == NO_ID) {
@@ -73,7 +75,8 @@ static void set_placeholder(struct symbols *s, struct entry *e)
 	e->placeholder = (struct symbol_frame){ .name = string_pool_keep(&s->texts, name) };
 	e->sym = (struct symbol){ SYMBOL_PENDING, 1, &e->placeholder };
 	if (m && m->known && m->flags & MTW_MODULE_HEAP) { /* has no file to look into */
-		e->placeholder.name = e->placeholder.function = string_pool_keep(&s->texts, m->name);
+		e->placeholder.name = e->placeholder.function =
+			string_pool_keep(&s->texts, m->name);
 		e->sym.source = SYMBOL_DWARF;
 	}
 	free(name);
@@ -110,12 +113,14 @@ static size_t skip_reports(const struct symdw_frame *from, size_t count)
 {
 	size_t n = 0;
 
-	while (n + 1 < count && from[n].inlined && from[n].function && !strncmp(from[n].function, "memtop_report_", 14))
+	while (n + 1 < count && from[n].inlined && from[n].function &&
+	       !strncmp(from[n].function, "memtop_report_", 14))
 		n++;
 	return n;
 }
 
-static void set_frames(struct symbols *s, struct entry *e, int source, const struct symdw_frame *from, size_t count)
+static void set_frames(struct symbols *s, struct entry *e, int source,
+		       const struct symdw_frame *from, size_t count)
 {
 	size_t skipped = skip_reports(from, count);
 
@@ -128,7 +133,8 @@ static void set_frames(struct symbols *s, struct entry *e, int source, const str
 		if (!from[i].function)
 			frames[i].name = e->placeholder.name;
 		else /* a script's names have brackets and blanks that mean something else */
-			frames[i].name = e->module == NO_ID ? frames[i].function : intern_short(s, frames[i].function);
+			frames[i].name = e->module == NO_ID ? frames[i].function
+							    : intern_short(s, frames[i].function);
 		frames[i].file = string_pool_keep(&s->texts, from[i].file);
 		frames[i].line = from[i].line;
 		frames[i].inlined = from[i].inlined && i + 1 < count;
@@ -148,9 +154,13 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 		return NULL;
 	GROW(s->files, s->files_room, (size_t)id + 1);
 	/* A module may be told again, with its path or build-id. */
-	if (s->files[id].file && s->files[id].path == m->path && s->files[id].build_id_len == m->build_id_len)
+	if (s->files[id].file && s->files[id].path == m->path &&
+	    s->files[id].build_id_len == m->build_id_len)
 		return s->files[id].file;
-	struct symdw_where where = { m->path ? m->path : "", m->build_id, m->build_id_len, (m->flags & MTW_MODULE_VDSO) != 0,
+	struct symdw_where where = { m->path ? m->path : "",
+				     m->build_id,
+				     m->build_id_len,
+				     (m->flags & MTW_MODULE_VDSO) != 0,
 				     { s->process.pid, s->process.server, p ? p->pid : 0 } };
 	s->files[id].file = sym_file_new(s->worker, &where);
 	s->files[id].path = m->path;
@@ -158,14 +168,16 @@ static struct sym_file *file_of(struct symbols *s, uint32_t id)
 	return s->files[id].file;
 }
 
-/* An address where the program has mapped a file: of the agent, when that is known, for it is the surest. */
+/* An address where the program has mapped a file: of the agent, when that is known, for it is the
+ * surest. */
 static uint64_t mapped_at(const struct model *m)
 {
 	uint64_t found = 0;
 
 	for (uint32_t id = 0; id < model_module_count(m); id++) {
 		const struct module *x = model_module(m, id);
-		if (!x || !x->known || !x->start || x->flags & (MTW_MODULE_GONE | MTW_MODULE_VDSO | MTW_MODULE_HEAP))
+		if (!x || !x->known || !x->start ||
+		    x->flags & (MTW_MODULE_GONE | MTW_MODULE_VDSO | MTW_MODULE_HEAP))
 			continue;
 		if (x->flags & MTW_MODULE_AGENT)
 			return x->start;
@@ -181,7 +193,9 @@ static struct sym_file *generated_file(struct symbols *s)
 
 	if (s->generated || !p || !p->pid)
 		return s->generated;
-	struct perfmap_where where = { .pid = p->pid, .uid = p->uid, .start_unix_ns = p->start_unix_ns };
+	struct perfmap_where where = { .pid = p->pid,
+				       .uid = p->uid,
+				       .start_unix_ns = p->start_unix_ns };
 	if (s->local) {
 		where.here[0] = s->process.pid;
 		where.here[1] = p->pid;
@@ -203,7 +217,8 @@ static bool worth_asking(const struct symbols *s, const struct entry *e)
 {
 	if (e->asked)
 		return false;
-	return e->sym.source <= SYMBOL_NONE || (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count || s->debug));
+	return e->sym.source <= SYMBOL_NONE ||
+	       (e->sym.source < SYMBOL_DWARF && (s->sysroot || s->places.dir_count || s->debug));
 }
 
 void symbols_send(struct symbols *s, struct entry *e, struct sym_job job)
@@ -227,7 +242,8 @@ static void ask(struct symbols *s, struct entry *e)
 		sym_hurry(s->worker, e->job);
 		return;
 	}
-	if (!worth_asking(s, e) || !(file = e->module == NO_ID ? generated_file(s) : file_of(s, e->module)))
+	if (!worth_asking(s, e) ||
+	    !(file = e->module == NO_ID ? generated_file(s) : file_of(s, e->module)))
 		return;
 	e->asked = true;
 	s->asked++;
@@ -238,7 +254,8 @@ static void ask(struct symbols *s, struct entry *e)
 static void ask_again(struct symbols *s, struct entry *e, bool look)
 {
 	if (!e->job)
-		symbols_send(s, e, (struct sym_job){ .file = s->generated, .look = look, .again = true });
+		symbols_send(s, e,
+			     (struct sym_job){ .file = s->generated, .look = look, .again = true });
 }
 
 /* One asks for all: when the map has changed, take() asks for the others. */
@@ -293,7 +310,8 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 	if (number >= model_location_count(s->model))
 		return special(s, MTW_TRUNC_NONE);
 	if (l->kind == MTW_NODE_TRUNCATED)
-		return special(s, l->offset < MTW_TRUNC_COUNT ? (unsigned)l->offset : MTW_TRUNC_NONE);
+		return special(s,
+			       l->offset < MTW_TRUNC_COUNT ? (unsigned)l->offset : MTW_TRUNC_NONE);
 	if (l->kind == MTW_NODE_NOWHERE)
 		return symbols_get(s, NO_ID, l->offset, l->kind);
 	return symbols_get(s, l->module, l->offset, l->kind);
@@ -301,7 +319,8 @@ const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 
 struct entry *symbols_entry(struct symbols *s, uint32_t number)
 {
-	const struct location *l = number < model_location_count(s->model) ? model_location(s->model, number) : NULL;
+	const struct location *l =
+		number < model_location_count(s->model) ? model_location(s->model, number) : NULL;
 
 	if (!l || l->kind == MTW_NODE_TRUNCATED || l->kind == MTW_NODE_NOWHERE)
 		return NULL;
@@ -318,7 +337,8 @@ static uint8_t kind_of(const struct entry *e)
 static void moved(struct symbols *s, const struct entry *e)
 {
 	s->generation++;
-	s->answered[s->generation % ANSWERED_MAX] = (struct symbol_place){ e->offset, e->module, kind_of(e) };
+	s->answered[s->generation % ANSWERED_MAX] =
+		(struct symbol_place){ e->offset, e->module, kind_of(e) };
 }
 
 void symbols_warn(struct symbols *s, const char *text)
@@ -397,7 +417,8 @@ static void take(struct symbols *s, struct sym_answer *a)
 			take_unknown(s, e, again);
 		if (a->version > s->map_version)
 			map_changed(s, a->version);
-		else if (a->version < s->map_version && e->sym.source <= SYMBOL_NONE) /* another's answer overtook it */
+		else if (a->version < s->map_version &&
+			 e->sym.source <= SYMBOL_NONE) /* another's answer overtook it */
 			ask_again(s, e, false);
 	}
 	sym_answer_free(a);
@@ -456,7 +477,8 @@ void symbols_freeze(struct symbols *s)
 	s->frozen = true;
 }
 
-void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym)
+void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind,
+		 const struct symbol *sym)
 {
 	struct entry *e = entry_of(s, module, offset, kind == MTW_NODE_SIGNAL);
 	struct symdw_frame frames[SYMDW_FRAMES_MAX];
@@ -465,8 +487,9 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 	if (sym->source < e->sym.source)
 		return;
 	for (size_t i = 0; i < n; i++)
-		frames[i] = (struct symdw_frame){ (char *)sym->frames[i].function, (char *)sym->frames[i].file,
-						  sym->frames[i].line, sym->frames[i].inlined };
+		frames[i] = (struct symdw_frame){ (char *)sym->frames[i].function,
+						  (char *)sym->frames[i].file, sym->frames[i].line,
+						  sym->frames[i].inlined };
 	if (n && sym->source > SYMBOL_NONE)
 		set_frames(s, e, sym->source, frames, n);
 	moved(s, e);
@@ -474,7 +497,8 @@ void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t ki
 
 /* --- life */
 
-struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o)
+struct symbols *symbols_new(struct loop *loop, const struct model *m,
+			    const struct symbol_options *o)
 {
 	struct symbols *s = xcalloc(1, sizeof *s);
 
@@ -554,7 +578,8 @@ uint64_t symbols_generation(const struct symbols *s)
 
 bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p)
 {
-	if (generation <= s->cleared || generation > s->generation || s->generation - generation >= ANSWERED_MAX)
+	if (generation <= s->cleared || generation > s->generation ||
+	    s->generation - generation >= ANSWERED_MAX)
 		return false;
 	*p = s->answered[generation % ANSWERED_MAX];
 	return true;
@@ -566,8 +591,10 @@ void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)
 	*asked = s->asked;
 }
 
-void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
-							 const struct symbol *sym), void *arg)
+void symbols_on_answer(struct symbols *s,
+		       void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+				  const struct symbol *sym),
+		       void *arg)
 {
 	s->on_answer = fn;
 	s->on_answer_arg = arg;

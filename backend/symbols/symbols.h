@@ -2,14 +2,16 @@
  *
  * symbols.h - names of code locations, as far as they are known. Main thread only.
  *
- * A location is (module, offset, kind). What is asked for and unknown is queued for the worker (symbols/symbolizer.c);
- * what is asked for again is on the screen, and comes first; answers arrive through the loop in two steps
- * (symbol table at once, lines and inlined frames after) and move the generation. Session files bring their
- * own. A module without lines, one of which is shown (symbols_shown()), is asked for at debuginfod's servers in the background.
+ * A location is (module, offset, kind). What is asked for and unknown is queued for the worker
+ * (symbols/symbolizer.c); what is asked for again is on the screen, and comes first; answers arrive
+ * through the loop in two steps (symbol table at once, lines and inlined frames after) and move the
+ * generation. Session files bring their own. A module without lines, one of which is shown
+ * (symbols_shown()), is asked for at debuginfod's servers in the background.
  *
- * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map (symbols/perfmap.h).
- * That grows while the program runs: what it does not know is asked for again, every two seconds, when the
- * map has changed, and in symbols_wait(). The first name that a pc gets stays.
+ * Generated code (NOWHERE) is known by its absolute pc, and named by the program's perf map
+ * (symbols/perfmap.h). That grows while the program runs: what it does not know is asked for again,
+ * every two seconds, when the map has changed, and in symbols_wait(). The first name that a pc gets
+ * stays.
  */
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
@@ -18,21 +20,23 @@
 
 enum symbol_source { SYMBOL_PENDING = -1, SYMBOL_NONE = 0, SYMBOL_TABLE = 1, SYMBOL_DWARF = 2 };
 
-struct symbol_frame {        /* strings live as long as the symbols object */
-	const char *function;    /* demangled; NULL = unknown */
-	const char *name;        /* short form for rows: no template arguments, no parameters */
-	const char *file;        /* NULL = unknown */
-	uint32_t line;           /* 0 = unknown */
-	bool inlined;            /* into the frame that follows (outer) */
+struct symbol_frame {         /* strings live as long as the symbols object */
+	const char *function; /* demangled; NULL = unknown */
+	const char *name;     /* short form for rows: no template arguments, no parameters */
+	const char *file;     /* NULL = unknown */
+	uint32_t line;        /* 0 = unknown */
+	bool inlined;         /* into the frame that follows (outer) */
 };
 
 struct symbol {
-	int source;              /* enum symbol_source */
-	uint32_t count;          /* >= 1 once not pending; innermost (most inlined) first, the real function last */
+	int source;     /* enum symbol_source */
+	uint32_t count; /* >= 1 once not pending; innermost (most inlined) first, the real function
+			   last */
 	const struct symbol_frame *frames;
 };
 
-#define GENERATED_NAME "[generated code]" /* what has no module; its row, while its function is unknown */
+#define GENERATED_NAME                                                                             \
+	"[generated code]" /* what has no module; its row, while its function is unknown */
 
 struct symbols;
 struct loop;
@@ -42,33 +46,51 @@ struct symbol_options {
 };
 
 /* loop may be NULL: then answers are only taken in by symbols_wait(). */
-struct symbols *symbols_new(struct loop *loop, const struct model *m, const struct symbol_options *o);
+struct symbols *symbols_new(struct loop *loop, const struct model *m,
+			    const struct symbol_options *o);
 void symbols_free(struct symbols *s);
 /* Another session's module ids follow: forget every location. Strings stay. */
 void symbols_clear(struct symbols *s);
-/* The program may run on this machine: as this process, beside this agent's server (0 = unknown), or as memtop's child.
- * Without this only --symbols and --sysroot have its map. */
-struct symbol_process { unsigned pid, server; bool child; };
+/* The program may run on this machine: as this process, beside this agent's server (0 = unknown),
+ * or as memtop's child. Without this only --symbols and --sysroot have its map. */
+struct symbol_process {
+	unsigned pid, server;
+	bool child;
+};
 void symbols_local(struct symbols *s, const struct symbol_process *p);
-void symbols_look_at(struct symbols *s, const struct model *m); /* another model of the same program: ids mean the same */
-/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. Of NOWHERE, module is NO_ID and offset the pc. */
+void symbols_look_at(
+	struct symbols *s,
+	const struct model *m); /* another model of the same program: ids mean the same */
+/* Never NULL, never blocks; asks for what is unknown. Valid until the next loop turn. Of NOWHERE,
+ * module is NO_ID and offset the pc. */
 const struct symbol *symbols_get(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind);
-/* Of the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame with function NULL. */
+/* Of the model's location; TRUNCATED and unknown NOWHERE ones get a describing frame with function
+ * NULL. */
 const struct symbol *symbols_of_location(struct symbols *s, uint32_t number);
-/* The same of one that is on the screen, or is about to be printed: debuginfod's servers are asked for its lines. */
+/* The same of one that is on the screen, or is about to be printed: debuginfod's servers are asked
+ * for its lines. */
 const struct symbol *symbols_shown(struct symbols *s, uint32_t number);
 uint64_t symbols_generation(const struct symbols *s); /* one more with each answer */
 /* Whose answer made it this one; false: that is not remembered (any more), look at all. */
-struct symbol_place { uint64_t offset; uint32_t module; uint8_t kind; /* enum mtw_node */ };
+struct symbol_place {
+	uint64_t offset;
+	uint32_t module;
+	uint8_t kind; /* enum mtw_node */
+};
 bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbol_place *p);
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked);
-void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym); /* from a file; copies */
+void symbols_put(struct symbols *s, uint32_t module, uint64_t offset, uint8_t kind,
+		 const struct symbol *sym); /* from a file; copies */
 /* Block until all that was asked for is answered (reports). */
 void symbols_wait(struct symbols *s);
-/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited for. */
+/* In a forked child, which has no worker: what is known is all; nothing is asked for or waited for.
+ */
 void symbols_freeze(struct symbols *s);
 /* Called for each new answer (the session file stores it). */
-void symbols_on_answer(struct symbols *s, void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind, const struct symbol *sym), void *arg);
+void symbols_on_answer(struct symbols *s,
+		       void (*fn)(void *arg, uint32_t module, uint64_t offset, uint8_t kind,
+				  const struct symbol *sym),
+		       void *arg);
 /* What servers of debug files were asked for; NULL = DEBUGINFOD_URLS names none. */
 struct debuginfod;
 const struct debuginfod *symbols_debuginfod(const struct symbols *s);

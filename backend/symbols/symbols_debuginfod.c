@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * symbols_debuginfod.c - lines and inlined frames of modules that have no debug file here, from debuginfod's servers.
+ * symbols_debuginfod.c - lines and inlined frames of modules that have no debug file here, from
+ * debuginfod's servers.
  *
- * The servers are asked for what is on the screen or in a report, once per module, when its final answer was that there is no
- * DWARF; names and all other modules go on meanwhile. What comes makes all entries of that module be asked for again.
+ * The servers are asked for what is on the screen or in a report, once per module, when its final
+ * answer was that there is no DWARF; names and all other modules go on meanwhile. What comes makes
+ * all entries of that module be asked for again.
  */
 #include "symbols/internal.h"
 
@@ -19,7 +21,8 @@ void symbols_debug_want(struct symbols *s, struct entry *e)
 {
 	struct sym_file *file = file_of(s, e);
 
-	if (!e->asked || e->job || e->sym.source == SYMBOL_DWARF || s->frozen || !file || file->vdso || !file->build_id_len)
+	if (!e->asked || e->job || e->sym.source == SYMBOL_DWARF || s->frozen || !file ||
+	    file->vdso || !file->build_id_len)
 		return;
 	if (file->given && !e->given) {
 		e->given = true;
@@ -27,7 +30,8 @@ void symbols_debug_want(struct symbols *s, struct entry *e)
 	} else if (file->no_dwarf && !file->wanted) {
 		const char *slash = strrchr(file->path, '/');
 		file->wanted = true;
-		debuginfod_ask(s->debug, slash ? slash + 1 : file->path, file->build_id, file->build_id_len, file);
+		debuginfod_ask(s->debug, slash ? slash + 1 : file->path, file->build_id,
+			       file->build_id_len, file);
 	}
 }
 
@@ -67,7 +71,9 @@ static void on_ended(void *arg, const struct debuginfod_file *f)
 
 	if (f->state == DEBUGINFOD_FAILED && !s->warned) {
 		s->warned = true;
-		char *text = xasprintf("%s: lines unknown: debuginfod: %s; see whether DEBUGINFOD_URLS names the right server", f->name, f->why);
+		char *text = xasprintf("%s: lines unknown: debuginfod: %s; see whether "
+				       "DEBUGINFOD_URLS names the right server",
+				       f->name, f->why);
 		symbols_warn(s, text);
 		free(text);
 	}

@@ -104,7 +104,8 @@ static void read_hello(struct reader *r)
 	r->e.u.hello.arg_count = get_count(r, MTW_ARGS_MAX, 1);
 	for (size_t i = 0; i < r->e.u.hello.arg_count; i++)
 		r->e.u.hello.args[i] = get_text(r, MTW_STRING_MAX);
-	r->e.u.hello.forked = !in->bad && in->at < in->end && mtw_get(in); /* an older agent's ends before */
+	r->e.u.hello.forked =
+		!in->bad && in->at < in->end && mtw_get(in); /* an older agent's ends before */
 	if (r->e.u.hello.forked)
 		r->e.u.hello.before = get_tally(r);
 	emit(r);
@@ -541,9 +542,7 @@ static void read_session(struct reader *r)
 		r->e.u.s_meta.target = get_text(r, MTW_STRING_MAX);
 		r->e.u.s_meta.unix_ns = mtw_get(&r->in);
 		break;
-	case MTW_S_TIME:
-		r->e.u.s_time.time_ns = mtw_get(&r->in);
-		break;
+	case MTW_S_TIME: r->e.u.s_time.time_ns = mtw_get(&r->in); break;
 	case MTW_S_EXIT:
 		r->e.u.s_exit.state = get_id(r, MTW_STATE_COUNT);
 		r->e.u.s_exit.status = get32(r);
@@ -552,9 +551,7 @@ static void read_session(struct reader *r)
 		r->e.u.s_expected.key = get_text(r, MTW_FRAME_MAX);
 		r->e.u.s_expected.on = mtw_get(&r->in) != 0;
 		break;
-	case MTW_S_NOTE:
-		r->e.u.s_note = get_text(r, MTW_STRING_MAX);
-		break;
+	case MTW_S_NOTE: r->e.u.s_note = get_text(r, MTW_STRING_MAX); break;
 	}
 	emit(r);
 }
@@ -602,7 +599,8 @@ static const struct {
 };
 
 int wire_read(uint64_t type, const uint8_t *payload, size_t len,
-	      int (*fn)(void *arg, const struct event *e, struct err *err), void *arg, struct err *err)
+	      int (*fn)(void *arg, const struct event *e, struct err *err), void *arg,
+	      struct err *err)
 {
 	struct reader r;
 
@@ -610,7 +608,9 @@ int wire_read(uint64_t type, const uint8_t *payload, size_t len,
 		if (readers[i].type != type)
 			continue;
 		if (len > MTW_FRAME_MAX)
-			return err_set(err, 3, "stream: a %s frame of %zu bytes is longer than the protocol allows; connect again",
+			return err_set(err, 3,
+				       "stream: a %s frame of %zu bytes is longer than the "
+				       "protocol allows; connect again",
 				       readers[i].name, len);
 		memset(&r, 0, sizeof r);
 		r.in = (struct mtw_in){ payload, payload + len, false };
@@ -622,8 +622,10 @@ int wire_read(uint64_t type, const uint8_t *payload, size_t len,
 		if (r.stopped)
 			return -1;
 		if (r.in.bad)
-			return err_set(err, 3, "stream: malformed %s frame at byte %zu of %zu; connect again",
-				       readers[i].name, (size_t)(r.in.at - payload), len);
+			return err_set(
+				err, 3,
+				"stream: malformed %s frame at byte %zu of %zu; connect again",
+				readers[i].name, (size_t)(r.in.at - payload), len);
 		return 0;
 	}
 	return 0;

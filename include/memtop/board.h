@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * board.h - the board of a process tree: what the agents of one `memtop run` or `memtop record` tell memtop without
- * being asked, so that a process of a millisecond leaves its figures, too.
+ * board.h - the board of a process tree: what the agents of one `memtop run` or `memtop record`
+ * tell memtop without being asked, so that a process of a millisecond leaves its figures, too.
  *
- * memtop makes the board: a memfd of board_bytes(), sealed against shrinking and growing, so that no access faults.
- * The first program gets MEMTOP_BOARD=/proc/PID/fd/N. An agent opens and maps it at its start; a forked child has its
- * parent's mapping. Nobody waits for anybody. When memtop is gone, the board cannot be opened: then a process that
- * starts is followed no further, and one that runs writes to memory that nobody reads.
+ * memtop makes the board: a memfd of board_bytes(), sealed against shrinking and growing, so that
+ * no access faults. The first program gets MEMTOP_BOARD=/proc/PID/fd/N. An agent opens and maps it
+ * at its start; a forked child has its parent's mapping. Nobody waits for anybody. When memtop is
+ * gone, the board cannot be opened: then a process that starts is followed no further, and one that
+ * runs writes to memory that nobody reads.
  *
  *   board = head | record[records]
  *
@@ -16,19 +17,21 @@
  *        -> RUNNING (the agent of the new image has begun; a forked child begins here)
  *        -> ENDED   (by exit, a signal, or another exec: `end`)
  *   RUNNING -> EXECING -> ENDED (as BOARD_EXEC), or back to RUNNING when exec failed
- *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`; BOARD_FOLLOWED = the
- *              program starts it under an agent of its own (a memtop inside of this one)
+ *   EXECING -> UNFOLLOWED: whoever calls exec has looked at the file, and it takes no agent: `why`;
+ * BOARD_FOLLOWED = the program starts it under an agent of its own (a memtop inside of this one)
  *   ENDED or UNFOLLOWED -> FREE: by memtop, once it has copied the record
  *
- * An EXECING record whose image never spoke stays so: memtop finds out what it can. One whose pid another record RUNS
- * under as its child has ended by that exec. A RUNNING record that is exact, and whose pid is gone, ended as `end` says:
- * the process announced it, and nobody lived to change the state (the server mostly does, some milliseconds later).
+ * An EXECING record whose image never spoke stays so: memtop finds out what it can. One whose pid
+ * another record RUNS under as its child has ended by that exec. A RUNNING record that is exact,
+ * and whose pid is gone, ended as `end` says: the process announced it, and nobody lived to change
+ * the state (the server mostly does, some milliseconds later).
  *
- * MEMTOP_BOARD of a shell that libc starts by itself (system(), popen()) names the caller's record, which is RUNNING: the
- * shell claims one of its own, as a child of that. The peak of a fork begins with what it inherited.
+ * MEMTOP_BOARD of a shell that libc starts by itself (system(), popen()) names the caller's record,
+ * which is RUNNING: the shell claims one of its own, as a child of that. The peak of a fork begins
+ * with what it inherited.
  *
- * Trust: every process of the tree can write anything here. memtop copies a record before it looks at it, and checks
- * each field.
+ * Trust: every process of the tree can write anything here. memtop copies a record before it looks
+ * at it, and checks each field.
  */
 #ifndef MEMTOP_BOARD_H
 #define MEMTOP_BOARD_H
@@ -36,57 +39,82 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-#define BOARD_VARIABLE "MEMTOP_BOARD" /* "/proc/PID/fd/N", behind exec "/proc/PID/fd/N:RECORD": the record to begin in */
+#define BOARD_VARIABLE                                                                             \
+	"MEMTOP_BOARD" /* "/proc/PID/fd/N", behind exec "/proc/PID/fd/N:RECORD": the record to     \
+			  begin in */
 #define BOARD_MAGIC "MTBOARD\n"
 #define BOARD_VERSION 1
 #define BOARD_RECORDS 8192u /* room for so many; memtop frees those that have ended */
 #define BOARD_NONE UINT32_MAX
 
-enum board_state { BOARD_FREE, BOARD_CLAIMED, BOARD_EXECING, BOARD_RUNNING, BOARD_ENDED, BOARD_UNFOLLOWED };
+enum board_state {
+	BOARD_FREE,
+	BOARD_CLAIMED,
+	BOARD_EXECING,
+	BOARD_RUNNING,
+	BOARD_ENDED,
+	BOARD_UNFOLLOWED
+};
 enum board_end { BOARD_UNKNOWN, BOARD_EXIT, BOARD_SIGNAL, BOARD_EXEC };
 /* Why an image has no agent. */
-enum board_why { BOARD_FOLLOWED, BOARD_STATIC, BOARD_SETUID, BOARD_MACHINE, BOARD_LIBC, BOARD_SANITIZER, BOARD_UNREADABLE };
+enum board_why {
+	BOARD_FOLLOWED,
+	BOARD_STATIC,
+	BOARD_SETUID,
+	BOARD_MACHINE,
+	BOARD_LIBC,
+	BOARD_SANITIZER,
+	BOARD_UNREADABLE
+};
 
 struct board_head {
 	char magic[8];
 	uint32_t version, records;
 	uint32_t record_bytes;
-	uint32_t collector;          /* memtop's pid */
-	uint64_t matter_bytes;       /* a process whose peak reaches this, */
-	uint64_t matter_ns;          /* or that lives so long, */
-	uint64_t linger_ns;          /* of one that matters the server waits for memtop when it ends, so long at most */
-	_Atomic uint32_t xserial;    /* raised with every change of a state: memtop looks when it moved */
-	_Atomic uint32_t xnext;      /* where to look for a free record */
-	_Atomic uint32_t xmissed;    /* processes for which there was none */
-	_Atomic uint32_t xclosed;    /* memtop collects no longer: nobody lingers */
-	uint64_t matter_alloc_bytes; /* or that allocates so much in all (0: says nothing) matters */
+	uint32_t collector;    /* memtop's pid */
+	uint64_t matter_bytes; /* a process whose peak reaches this, */
+	uint64_t matter_ns;    /* or that lives so long, */
+	uint64_t linger_ns; /* of one that matters the server waits for memtop when it ends, so long
+			       at most */
+	_Atomic uint32_t
+		xserial; /* raised with every change of a state: memtop looks when it moved */
+	_Atomic uint32_t xnext;   /* where to look for a free record */
+	_Atomic uint32_t xmissed; /* processes for which there was none */
+	_Atomic uint32_t xclosed; /* memtop collects no longer: nobody lingers */
+	uint64_t
+		matter_alloc_bytes; /* or that allocates so much in all (0: says nothing) matters */
 	uint8_t reserved[56];
 };
 
-/* Cumulative, as in MTW_TOTALS. Stores are relaxed, but for xstate (release): what is read of a RUNNING record may be torn. */
+/* Cumulative, as in MTW_TOTALS. Stores are relaxed, but for xstate (release): what is read of a
+ * RUNNING record may be torn. */
 struct board_record {
-	_Atomic uint32_t xstate;     /* enum board_state */
-	_Atomic uint32_t xserial;    /* of this record: raised when it is claimed, so that two lives are told apart */
-	uint32_t pid;                /* in its own pid namespace; 0 = not known yet (posix_spawn) */
-	uint32_t parent;             /* index of the record of who forked or executed it; BOARD_NONE = the first */
+	_Atomic uint32_t xstate;  /* enum board_state */
+	_Atomic uint32_t xserial; /* of this record: raised when it is claimed, so that two lives
+				     are told apart */
+	uint32_t pid;             /* in its own pid namespace; 0 = not known yet (posix_spawn) */
+	uint32_t parent; /* index of the record of who forked or executed it; BOARD_NONE = the first
+			  */
 	uint32_t parent_serial;
-	uint32_t forked;             /* 1: a fork that has executed nothing yet: its name is its parent's */
-	uint32_t end, status;        /* enum board_end; exit status or signal */
-	uint32_t why;                /* enum board_why */
-	uint32_t lingers;            /* its server waits for memtop: connect to `socket` */
-	uint64_t begin_ns, end_ns;   /* CLOCK_MONOTONIC */
-	_Atomic uint64_t xstamp_ns;  /* CLOCK_MONOTONIC, when the figures were written */
+	uint32_t forked; /* 1: a fork that has executed nothing yet: its name is its parent's */
+	uint32_t end, status;       /* enum board_end; exit status or signal */
+	uint32_t why;               /* enum board_why */
+	uint32_t lingers;           /* its server waits for memtop: connect to `socket` */
+	uint64_t begin_ns, end_ns;  /* CLOCK_MONOTONIC */
+	_Atomic uint64_t xstamp_ns; /* CLOCK_MONOTONIC, when the figures were written */
 	_Atomic uint64_t xalloc_blocks, xalloc_bytes, xfreed_blocks, xfreed_bytes, xpeak_bytes;
 	uint64_t inherited_blocks, inherited_bytes; /* live at the fork, in the parent, too */
-	_Atomic uint32_t xexact;     /* 1: the figures are those at the end, to the byte */
-	char socket[108];            /* abstract name its server listens on, "" = none (yet) */
-	char name[64];               /* base name of the program, as argv[0] or the executable has it */
-	char path[256];              /* the executable; cut at its front */
-	uint64_t before_blocks, before_bytes; /* part of xalloc_*: allocated before the fork, and counted in the parent, too */
+	_Atomic uint32_t xexact; /* 1: the figures are those at the end, to the byte */
+	char socket[108];        /* abstract name its server listens on, "" = none (yet) */
+	char name[64];           /* base name of the program, as argv[0] or the executable has it */
+	char path[256];          /* the executable; cut at its front */
+	uint64_t before_blocks, before_bytes; /* part of xalloc_*: allocated before the fork, and
+						 counted in the parent, too */
 	uint8_t reserved[72];
 };
 
-_Static_assert(sizeof(struct board_head) == 128 && sizeof(struct board_record) == 640, "the layout is shared between builds of memtop and of the agent");
+_Static_assert(sizeof(struct board_head) == 128 && sizeof(struct board_record) == 640,
+	       "the layout is shared between builds of memtop and of the agent");
 
 static inline uint64_t board_bytes(uint32_t records)
 {

@@ -3,8 +3,8 @@
  * proof.h - how both ends of a TCP connection prove that they know the token (wire.h, section 2).
  *
  * HMAC-SHA256 (RFC 2104, FIPS 180-4), written plainly: a proof hashes five blocks, and a connection
- * needs two proofs. One header for agent and client, because neither may include the other and the agent
- * can link nothing but libc.
+ * needs two proofs. One header for agent and client, because neither may include the other and the
+ * agent can link nothing but libc.
  */
 #ifndef MEMTOP_PROOF_H
 #define MEMTOP_PROOF_H
@@ -29,8 +29,8 @@ struct mtw_exchange {
 
 struct mtw_sha256 {
 	uint32_t h[8];
-	uint64_t len;                   /* bytes taken */
-	uint8_t block[MTW_HASH_BLOCK];  /* the first len % 64 are not hashed yet */
+	uint64_t len;                  /* bytes taken */
+	uint8_t block[MTW_HASH_BLOCK]; /* the first len % 64 are not hashed yet */
 };
 
 static inline uint32_t mtw_rotate(uint32_t x, unsigned n)
@@ -41,14 +41,16 @@ static inline uint32_t mtw_rotate(uint32_t x, unsigned n)
 static inline void mtw_sha256_block(struct mtw_sha256 *s)
 {
 	static const uint32_t k[64] = {
-		0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
-		0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
-		0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
-		0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
-		0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
-		0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
-		0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
-		0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+		0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4,
+		0xab1c5ed5, 0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe,
+		0x9bdc06a7, 0xc19bf174, 0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f,
+		0x4a7484aa, 0x5cb0a9dc, 0x76f988da, 0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7,
+		0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967, 0x27b70a85, 0x2e1b2138, 0x4d2c6dfc,
+		0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85, 0xa2bfe8a1, 0xa81a664b,
+		0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070, 0x19a4c116,
+		0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+		0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7,
+		0xc67178f2,
 	};
 	uint32_t w[64], v[8];
 
@@ -108,7 +110,8 @@ static inline void mtw_sha256_end(struct mtw_sha256 *s, uint8_t out[MTW_HASH_LEN
 }
 
 /* One half of an HMAC: the hash of the key, xored with `with`, followed by the text. */
-static inline void mtw_hmac_half(struct mtw_sha256 *s, const uint8_t key[MTW_HASH_BLOCK], uint8_t with)
+static inline void mtw_hmac_half(struct mtw_sha256 *s, const uint8_t key[MTW_HASH_BLOCK],
+				 uint8_t with)
 {
 	uint8_t mixed[MTW_HASH_BLOCK];
 
@@ -119,8 +122,8 @@ static inline void mtw_hmac_half(struct mtw_sha256 *s, const uint8_t key[MTW_HAS
 }
 
 /* Of `label` (NULL: none), then `text`. */
-static inline void mtw_hmac(const void *key, size_t key_len, const char *label, const void *text, size_t len,
-			    uint8_t out[MTW_HASH_LEN])
+static inline void mtw_hmac(const void *key, size_t key_len, const char *label, const void *text,
+			    size_t len, uint8_t out[MTW_HASH_LEN])
 {
 	struct mtw_sha256 s;
 	uint8_t block[MTW_HASH_BLOCK] = { 0 }, inner[MTW_HASH_LEN];

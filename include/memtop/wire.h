@@ -9,27 +9,26 @@
  *        8 bytes  magic "MEMTOP\r\n"
  *        u16 LE   protocol version of the agent on this socket
  *        u16 LE   lowest protocol version that it serves there
- *    The client answers with the same 12 bytes (its version, the lowest that it can read). The session
- *    runs with min(both versions). Abstract and path sockets are served with version 1: the agent
- *    checks the peer's credentials and sends one that it refuses an ERROR behind the greeting. TCP is served
- *    with version 2, which is version 1 behind the proof of section 2: a lowest version of 2 asks for it.
- *    Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid CLIENT
- *    frame, a connection has no place among the viewers: it waits in a room where the oldest leaves
- *    when a newcomer needs room. An agent that refuses sends ERROR and closes.
+ *    The client answers with the same 12 bytes (its version, the lowest that it can read). The
+ * session runs with min(both versions). Abstract and path sockets are served with version 1: the
+ * agent checks the peer's credentials and sends one that it refuses an ERROR behind the greeting.
+ * TCP is served with version 2, which is version 1 behind the proof of section 2: a lowest version
+ * of 2 asks for it. Then the client sends a CLIENT frame, and the agent HELLO. Until it has a valid
+ * CLIENT frame, a connection has no place among the viewers: it waits in a room where the oldest
+ * leaves when a newcomer needs room. An agent that refuses sends ERROR and closes.
  *
- * 2. PROOF (version 2). Both sides prove that they know the token, and the token itself is never sent.
- *        agent    greeting, CHALLENGE (its nonce)
- *        client   greeting, RESPONSE (its nonce, its proof)
+ * 2. PROOF (version 2). Both sides prove that they know the token, and the token itself is never
+ * sent. agent    greeting, CHALLENGE (its nonce) client   greeting, RESPONSE (its nonce, its proof)
  *        agent    PROOF (its proof)                           or ERROR, and it closes
  *        client   CLIENT                                      or it closes
  *    A proof is HMAC-SHA256, with the token as the key, over
- *        16 bytes label (MTW_LABEL_...) | agent's greeting | its nonce | client's greeting | its nonce
- *    Fresh nonces of both sides make a recorded proof worthless, labels that differ make one side's
- *    proof worthless as the other's, and the greetings in it fix the versions. The client proves first, so that
- *    the agent gives a stranger nothing to try tokens on. A client that is given a token for a TCP
- *    address takes no answer without proof: nothing that comes before a valid PROOF is believed, and
- *    nothing but the greeting and RESPONSE is sent before it. proof.h has all of it as code.
- *    Out of scope: a relay between the two, which reads and changes what follows the proof.
+ *        16 bytes label (MTW_LABEL_...) | agent's greeting | its nonce | client's greeting | its
+ * nonce Fresh nonces of both sides make a recorded proof worthless, labels that differ make one
+ * side's proof worthless as the other's, and the greetings in it fix the versions. The client
+ * proves first, so that the agent gives a stranger nothing to try tokens on. A client that is given
+ * a token for a TCP address takes no answer without proof: nothing that comes before a valid PROOF
+ * is believed, and nothing but the greeting and RESPONSE is sent before it. proof.h has all of it
+ * as code. Out of scope: a relay between the two, which reads and changes what follows the proof.
  *
  * 3. FRAMES. Everything after the greeting, in both directions, is
  *        varint type | varint length of payload | payload
@@ -41,25 +40,25 @@
  *
  * 4. STATE. Counters are cumulative; a tick sends what changed since this client last took
  *    something, so a slow link gets the same final numbers, later. Frames between two TICK
- *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the last
- *    counts), and nothing follows a TICK that says FINAL. Ids are never reused within a
- *    session; a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
+ *    frames belong together: a reader applies them as one step (TOTALS may come twice in it: the
+ * last counts), and nothing follows a TICK that says FINAL. Ids are never reused within a session;
+ * a NODE precedes every frame that names it, and so do MODULE, SLOT and MARK.
  *
  *        stack  = path in a trie of nodes; node 0 is the root (outermost, never sent)
- *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch; with
- *                 sampling one more for each rate: WEIGHED names those, their counters are estimates
- *        epoch  = starts at 0, advanced by every mark
- *        live(slot) = allocated - freed, never negative, in blocks and requested bytes
- *        BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
+ *        slot   = (node, epoch): the counters of blocks that this stack allocated in this epoch;
+ * with sampling one more for each rate: WEIGHED names those, their counters are estimates epoch  =
+ * starts at 0, advanced by every mark live(slot) = allocated - freed, never negative, in blocks and
+ * requested bytes BORN since mark m of a stack = sum of live(slot) over slots with epoch > m.epoch
  *        GONE = sum of (live at m - live now) over slots with epoch <= m.epoch
  *        sum over slots = TOTALS, when TICK says COMPLETE
  *
- * 5. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting, in version 2
- *    since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of unacknowledged
- *    bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are never
- *    queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER, LOSS, THREAD,
- *    PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first, each after its MODULE and
- *    NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the first TICK with MTW_TICK_COMPLETE ends it.
+ * 5. FLOW. A client acknowledges what it has consumed with ACK (total bytes since the greeting, in
+ * version 2 since PROOF) at least every MTW_ACK_EVERY bytes; the agent keeps at most a window of
+ * unacknowledged bytes under way (MTW_WINDOW_MIN, growing on fast links), so that fresh totals are
+ * never queued behind a long first state. First state order: HELLO, TOTALS, STATE, OPTION, FILTER,
+ * LOSS, THREAD, PROCESS, STACKS, MARK, SAMPLES, HISTORY; then slots by live bytes, heaviest first,
+ * each after its MODULE and NODES; then MARK_LIVE and SAMPLE_LIVE. TOTALS recur meanwhile; the
+ * first TICK with MTW_TICK_COMPLETE ends it.
  *
  * Times are ns since the agent started (HELLO.start_unix_ns tells when that was), sizes bytes,
  * unless a name says otherwise. This header needs neither side and no library.
@@ -97,15 +96,15 @@
 #define MTW_HISTORY_OWNERS_MAX 16u  /* series in HISTORY beside the totals */
 #define MTW_SAMPLES_MAX 64u         /* entries of SAMPLES */
 #define MTW_PARTS_MAX 16u           /* parts in MEMORY */
-#define MTW_FEATURE_MEMORY 1u        /* in HELLO: scans of kind 2 are understood, */
-#define MTW_FEATURE_COHORTS 2u       /* of kind 3 */
-#define MTW_RSS_PARTS_MAX 1024u /* of SCAN_MEMORY */
+#define MTW_FEATURE_MEMORY 1u       /* in HELLO: scans of kind 2 are understood, */
+#define MTW_FEATURE_COHORTS 2u      /* of kind 3 */
+#define MTW_RSS_PARTS_MAX 1024u     /* of SCAN_MEMORY */
 #define MTW_ACK_EVERY 16384u
 #define MTW_WINDOW_MIN 65536u
 #define MTW_WINDOW_MAX (4u << 20)
-#define MTW_TOKEN_MAX 256u          /* bytes of a TCP token */
-#define MTW_NONCE_LEN 32            /* bytes of a nonce */
-#define MTW_PROOF_LEN 32            /* bytes of a proof */
+#define MTW_TOKEN_MAX 256u /* bytes of a TCP token */
+#define MTW_NONCE_LEN 32   /* bytes of a nonce */
+#define MTW_PROOF_LEN 32   /* bytes of a proof */
 
 /*
  * Frame types. A payload is the listed fields in order; v = varint, s = string, z = zigzag varint,
@@ -117,9 +116,10 @@ enum mtw_type {
 	/* agent to client */
 	MTW_HELLO = 1,
 	/* v version, v features, v pid, v uid, v start_unix_ns, v now_ns, v tick_ns, v word_bits,
-	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v forked (1: from a program
-	 * that had the agent; it executed nothing since), then, if it is 1, what its parents did up to the fork: v allocated_blocks,
-	 * v allocated_bytes, v freed_blocks, v freed_bytes. All of that is in its counters, and in its parent's, too;
+	 * s arch ("x86_64"), s exe, s agent_version, s options in force, n x { s argument }, v
+	 * forked (1: from a program that had the agent; it executed nothing since), then, if it is
+	 * 1, what its parents did up to the fork: v allocated_blocks, v allocated_bytes, v
+	 * freed_blocks, v freed_bytes. All of that is in its counters, and in its parent's, too;
 	 * nothing from forked on: an older agent's */
 	MTW_ERROR = 2,
 	/* v code (enum mtw_error), s sentence. The agent closes after it. */
@@ -135,17 +135,19 @@ enum mtw_type {
 	MTW_TICK = 4,
 	/* v seq, v time_ns, v flags (MTW_TICK_*) */
 	MTW_STATE = 5,
-	/* v state (enum mtw_state), v exit status or signal number, v time_ns, v known (1: status is
-	 * certain, 0: the agent could not learn it) */
+	/* v state (enum mtw_state), v exit status or signal number, v time_ns, v known (1: status
+	 * is certain, 0: the agent could not learn it) */
 	MTW_MODULE = 6,
-	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (of the first and the last segment: a gap between two
-	 * may be another's), v loaded_ns, v unloaded_ns (0 = loaded), b build_id, s path. Sent again when something changed. */
+	/* v id, v flags (MTW_MODULE_*), v load_bias, v start, v end (of the first and the last
+	 * segment: a gap between two may be another's), v loaded_ns, v unloaded_ns (0 = loaded), b
+	 * build_id, s path. Sent again when something changed. */
 	MTW_NODES = 7,
 	/* n x { +id, v kind (enum mtw_node), v parent, then by kind:
 	 *   CODE: v module, v offset (pc - load bias; a return address unless SIGNAL follows)
 	 *   SIGNAL: the same, offset is exact (an interrupted pc), not a return address
 	 *   NOWHERE: v absolute pc outside every module (generated code)
-	 *   TRUNCATED: v reason (enum mtw_truncation); parent is 0, stands for the missing rest } */
+	 *   TRUNCATED: v reason (enum mtw_truncation); parent is 0, stands for the missing rest }
+	 */
 	MTW_SLOTS = 8,
 	/* n x { +id, v node, v epoch } */
 	MTW_COUNTS = 9,
@@ -162,72 +164,82 @@ enum mtw_type {
 	 * v freed_blocks, v freed_bytes, v rss_bytes. Sent again when renamed or dropped. */
 	MTW_MARK_LIVE = 13,
 	/* v mark id, v flags (1 = last part), n x { +slot, v live_blocks, v live_bytes }: live of
-	 * each slot at the mark, where it differs from the mark before (by id, of those that were neither
-	 * dropped nor reduced to their totals; the first differs from nothing allocated; entries that
-	 * repeat the same are allowed). A mark that is dropped or reduced leaves its entries to the next
-	 * one, under those that the next has itself: the reader merges, and whatever it has not taken
-	 * whole comes anew, merged. */
+	 * each slot at the mark, where it differs from the mark before (by id, of those that were
+	 * neither dropped nor reduced to their totals; the first differs from nothing allocated;
+	 * entries that repeat the same are allowed). A mark that is dropped or reduced leaves its
+	 * entries to the next one, under those that the next has itself: the reader merges, and
+	 * whatever it has not taken whole comes anew, merged. */
 	MTW_HISTORY = 14,
-	/* v interval_ns, owners: n x { v module }, points: n x { v time_ns, v live_bytes, v live_blocks,
-	 * v allocated_bytes, v allocated_blocks, v freed_blocks, v rss_bytes, then v live_bytes per owner }.
-	 * Owner here is the innermost module that is neither the agent, libc nor libstdc++. */
+	/* v interval_ns, owners: n x { v module }, points: n x { v time_ns, v live_bytes, v
+	 * live_blocks, v allocated_bytes, v allocated_blocks, v freed_blocks, v rss_bytes, then v
+	 * live_bytes per owner }. Owner here is the innermost module that is neither the agent,
+	 * libc nor libstdc++. */
 	MTW_LOSS = 15,
 	/* v reason (enum mtw_loss), v events, v bytes: cumulative */
 	MTW_OPTION = 16,
-	/* s name, s value, s who changed it ("" = at start). "unwind" is the engine in use; "unwind_why" comes
-	 * with it when that was the agent's choice (unwind=auto, or what was asked for cannot be). */
+	/* s name, s value, s who changed it ("" = at start). "unwind" is the engine in use;
+	 * "unwind_why" comes with it when that was the agent's choice (unwind=auto, or what was
+	 * asked for cannot be). */
 	MTW_NOTICE = 17,
 	/* s sentence for the person at the viewer */
 	MTW_SCAN_THREADS = 18,
 	/* v request id (0: not asked for, part of the final state), n x { v thread index,
 	 * v live_blocks, v live_bytes }: by allocating thread */
 	MTW_SCAN_AGES = 19,
-	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes } by
-	 * birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size,
-	 * n x { v thread index, v blocks, v bytes } by thread */
+	/* v request id, v blocks, v bytes, n x { v birth_ns (start of its tick), v blocks, v bytes
+	 * } by birth, n x { v log2 of size (0 for 0), v blocks, v bytes } by size, n x { v thread
+	 * index, v blocks, v bytes } by thread */
 	MTW_STACKS = 20,
-	/* v allocations, v captures (those whose stack had to be taken: the others' were remembered),
-	 * v whole (captures that shared nothing with the thread's last one), v frames (walked for all
-	 * captures), v pc_misses (pcs whose unwind rule the thread did not have at hand), v edge_misses
-	 * (the same of steps in the trie): cumulative, once a second at most, and in the final state */
+	/* v allocations, v captures (those whose stack had to be taken: the others' were
+	 * remembered), v whole (captures that shared nothing with the thread's last one), v frames
+	 * (walked for all captures), v pc_misses (pcs whose unwind rule the thread did not have at
+	 * hand), v edge_misses (the same of steps in the trie): cumulative, once a second at most,
+	 * and in the final state */
 
 	MTW_FILTER = 21,
-	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v max_size,
-	 * v merge (outermost frames kept), s libs, s exclude, s who ("" = at start): what is recorded from
-	 * then on, 0 and "" = no such filter. One for each change; none when there never was a filter. */
+	/* v index (0 = first), v since_ns, v sample (mean bytes between two samples), v min_size, v
+	 * max_size, v merge (outermost frames kept), s libs, s exclude, s who ("" = at start): what
+	 * is recorded from then on, 0 and "" = no such filter. One for each change; none when there
+	 * never was a filter. */
 	MTW_WEIGHED = 22,
-	/* n x { +slot, v sample }: the counters of these slots are estimates, unbiased, from samples every
-	 * `sample` bytes on the mean; of all others they are exact. Comes right after the SLOTS. */
+	/* n x { +slot, v sample }: the counters of these slots are estimates, unbiased, from
+	 * samples every `sample` bytes on the mean; of all others they are exact. Comes right after
+	 * the SLOTS. */
 	MTW_MEMORY = 23,
-	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of the agent's
-	 * last look; names are the agent's own ("live map"). Whole each time. */
+	/* n x { s part, v bytes }: what TOTALS has as agent_memory_bytes, by what it is for, as of
+	 * the agent's last look; names are the agent's own ("live map"). Whole each time. */
 	MTW_SCAN_MEMORY = 24,
-	/* v request id (0: not asked for, part of the final state), v time_ns, n x { v what (enum mtw_memory),
-	 * s name, v rss_bytes, v mappings }: what is resident in the process, in parts that add up to it. By name
-	 * where there are names: of files, of shared memory; the many small ones are joined under "". */
+	/* v request id (0: not asked for, part of the final state), v time_ns, n x { v what (enum
+	 * mtw_memory), s name, v rss_bytes, v mappings }: what is resident in the process, in parts
+	 * that add up to it. By name where there are names: of files, of shared memory; the many
+	 * small ones are joined under "". */
 	MTW_SCAN_COHORTS = 25,
-	/* v request id (0: not asked for, part of the final state), v flags (MTW_PART_*), v time_ns,
-	 * v blocks, v bytes (alive, and in no cohort, for there was no room), n x { +slot, v thread index,
-	 * v age_s, v blocks, v bytes }: live blocks that have slot, allocating thread and age in common. Age:
-	 * seconds at time_ns, rounded down by mtw_age_step(). A slot may come more than once, in several
-	 * parts, too. All of it is there with the last part. */
+	/* v request id (0: not asked for, part of the final state), v flags (MTW_PART_*), v
+	 * time_ns, v blocks, v bytes (alive, and in no cohort, for there was no room), n x { +slot,
+	 * v thread index, v age_s, v blocks, v bytes }: live blocks that have slot, allocating
+	 * thread and age in common. Age: seconds at time_ns, rounded down by mtw_age_step(). A slot
+	 * may come more than once, in several parts, too. All of it is there with the last part. */
 	MTW_PROVEN = 26,
-	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes; their parent, the caller,
-	 * was found in this other way, which proved itself. Such a parent is never the root or TRUNCATED. Comes right
-	 * after the NODES; only from unwind=cfi, which finds all other parents by tables. */
+	/* n x { +node, v by (enum mtw_by) }: no unwind table covers the code of these nodes; their
+	 * parent, the caller, was found in this other way, which proved itself. Such a parent is
+	 * never the root or TRUNCATED. Comes right after the NODES; only from unwind=cfi, which
+	 * finds all other parents by tables. */
 
 	MTW_SAMPLES = 29,
-	/* v flags (MTW_SAMPLES_*), n x { +serial, v time_ns, v live_bytes, v low_bytes, v fall_bytes, v rss_bytes }: instants of
-	 * the last ten minutes, oldest first, that growth is judged by. low: the lowest of live since the one before; fall: its largest way down in that time.
-	 * Whole each time; a sample that is no longer named gave its SAMPLE_LIVE to the next one that is. */
+	/* v flags (MTW_SAMPLES_*), n x { +serial, v time_ns, v live_bytes, v low_bytes, v
+	 * fall_bytes, v rss_bytes }: instants of the last ten minutes, oldest first, that growth is
+	 * judged by. low: the lowest of live since the one before; fall: its largest way down in
+	 * that time. Whole each time; a sample that is no longer named gave its SAMPLE_LIVE to the
+	 * next one that is. */
 	MTW_SAMPLE_LIVE = 30,
-	/* v serial, then as MARK_LIVE: live of each slot at the sample, where it differs from the sample before that SAMPLES
-	 * names. A sample that the reader had whole is not sent again when it takes over another that the reader had whole. */
+	/* v serial, then as MARK_LIVE: live of each slot at the sample, where it differs from the
+	 * sample before that SAMPLES names. A sample that the reader had whole is not sent again
+	 * when it takes over another that the reader had whole. */
 
 	/* client to agent */
 	MTW_CLIENT = 64,
-	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP here; an agent
-	 * ignores it), v tick_ns wanted (0 = default) */
+	/* v features, s who (shown to other viewers), s nothing (version 1 sent the token over TCP
+	 * here; an agent ignores it), v tick_ns wanted (0 = default) */
 	MTW_ACK = 65,
 	/* v bytes consumed since the greeting */
 	MTW_SET_MARK = 66,
@@ -241,9 +253,9 @@ enum mtw_type {
 	MTW_SCAN = 70,
 	/* v request id, v kind (enum mtw_kind), n x { +slot } (ages: of these slots; none = all) */
 	MTW_DETACH = 71,
-	/* nothing, or v 0: the client goes; the target runs on, watched. v 1: the agent goes, the target runs on
-	 * without it: everybody gets STATE (MTW_DETACHED), the last counters and a final TICK, or, of an agent that
-	 * cannot go, the client gets ERROR (MTW_E_DETACH). */
+	/* nothing, or v 0: the client goes; the target runs on, watched. v 1: the agent goes, the
+	 * target runs on without it: everybody gets STATE (MTW_DETACHED), the last counters and a
+	 * final TICK, or, of an agent that cannot go, the client gets ERROR (MTW_E_DETACH). */
 	MTW_RESPONSE = 72,
 	/* b nonce, b proof: behind the client's greeting, version 2 alone */
 
@@ -253,61 +265,72 @@ enum mtw_type {
 	MTW_S_TIME = 129,
 	/* v ns since the agent started: the frames after this came then */
 	MTW_S_SYMBOL = 130,
-	/* v module, v offset, v kind (0 code, 1 signal), v source (0 none, 1 symbol table, 2 DWARF),
-	 * n x { s function, s file, v line, v inlined } outermost inlined first ... innermost last */
+	/* v module, v offset, v kind (0 code, 1 signal), v source (0 none, 1 symbol table, 2
+	 * DWARF), n x { s function, s file, v line, v inlined } outermost inlined first ...
+	 * innermost last */
 	MTW_S_EXIT = 131,
 	/* v state (enum mtw_state), v status or signal: as memtop itself saw it */
 	MTW_S_EXPECTED = 132,
-	/* s rule, v on: call sites that the user marked as expected, or took that back. "MODULE!FUNCTION", by the
-	 * module's file name and the function's full name, or "MODULE!+0xOFFSET@BUILD-ID" (its first 8 bytes)
-	 * where it has no name: so that it holds in other runs and builds. `*` stands for any text, `\`
-	 * before a byte for that byte; the newest rule that matches counts. */
+	/* s rule, v on: call sites that the user marked as expected, or took that back.
+	 * "MODULE!FUNCTION", by the module's file name and the function's full name, or
+	 * "MODULE!+0xOFFSET@BUILD-ID" (its first 8 bytes) where it has no name: so that it holds in
+	 * other runs and builds. `*` stands for any text, `\` before a byte for that byte; the
+	 * newest rule that matches counts. */
 	MTW_S_NOTE = 133,
 	/* s sentence: a warning for reports */
 	MTW_S_GENERATED = 134,
-	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the program's perf map names */
-	/* the two below are in the table of a process tree (session.h) alone; the last one of each, and of each id, counts */
+	/* v pc (of a NOWHERE node), v source, n x { ... }, both as in S_SYMBOL: code that the
+	   program's perf map names */
+	/* the two below are in the table of a process tree (session.h) alone; the last one of each,
+	   and of each id, counts */
 	MTW_S_TREE = 135,
-	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed (processes of which
-	 * nothing is known), v time_ns (since the first began), v matter_alloc_bytes (or that allocated so much; 0 or
-	 * nothing: that did not count) */
+	/* v matter_bytes, v matter_ns (a process that held or lived so much has a stream), v missed
+	 * (processes of which nothing is known), v time_ns (since the first began), v
+	 * matter_alloc_bytes (or that allocated so much; 0 or nothing: that did not count) */
 	MTW_S_PROCESS = 136,
-	/* v id (1 = the first program), v parent (its id; 0 = none), v pid, v state (0 starting, 1 running, 2 exited,
-	 * 3 signalled, 4 executed another program, 5 gone unseen, 6 without an agent), v status, v flags (MTW_PROCESS_*),
-	 * v stream + 1 (0 = it has none: these are all its figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks,
-	 * v allocated_bytes, v freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live at its
-	 * fork, in its parent, too), v before_blocks, v before_bytes (allocated before its fork), s name, s path, s why (no
-	 * figures, or no stream) */
+	/* v id (1 = the first program), v parent (its id; 0 = none), v pid, v state (0 starting, 1
+	 * running, 2 exited, 3 signalled, 4 executed another program, 5 gone unseen, 6 without an
+	 * agent), v status, v flags (MTW_PROCESS_*), v stream + 1 (0 = it has none: these are all
+	 * its figures), v begin_ns, v end_ns (0 = it runs), v allocated_blocks, v allocated_bytes,
+	 * v freed_blocks, v freed_bytes, v peak_bytes, v inherited_blocks, v inherited_bytes (live
+	 * at its fork, in its parent, too), v before_blocks, v before_bytes (allocated before its
+	 * fork), s name, s path, s why (no figures, or no stream) */
 };
 
-#define MTW_PROCESS_FORKED (1u << 0)       /* and executed nothing since */
+#define MTW_PROCESS_FORKED (1u << 0) /* and executed nothing since */
 #define MTW_PROCESS_STATUS_KNOWN (1u << 1)
-#define MTW_PROCESS_EXACT (1u << 2)        /* its figures are those at its end */
+#define MTW_PROCESS_EXACT (1u << 2) /* its figures are those at its end */
 #define MTW_PROCESS_MATTERS (1u << 3)
-#define MTW_PROCESS_HIDDEN (1u << 4)       /* in sums alone: a fork that only executed another program */
+#define MTW_PROCESS_HIDDEN                                                                         \
+	(1u << 4) /* in sums alone: a fork that only executed another program                      \
+		   */
 
 #define MTW_TICK_COMPLETE (1u << 0) /* everything known was sent: sums are whole */
 #define MTW_TICK_FINAL (1u << 1)    /* the target is gone; nothing follows */
 
-#define MTW_MODULE_MAIN (1u << 0)   /* the program itself */
+#define MTW_MODULE_MAIN (1u << 0) /* the program itself */
 #define MTW_MODULE_AGENT (1u << 1)
-#define MTW_MODULE_LIBC (1u << 2)   /* libc, ld.so, libpthread: holds allocation wrappers */
-#define MTW_MODULE_CXX (1u << 3)    /* libstdc++, libc++, libgcc_s */
-#define MTW_MODULE_GONE (1u << 4)   /* unloaded */
-#define MTW_MODULE_ALLOC (1u << 5)  /* owns the malloc in use */
+#define MTW_MODULE_LIBC (1u << 2)  /* libc, ld.so, libpthread: holds allocation wrappers */
+#define MTW_MODULE_CXX (1u << 3)   /* libstdc++, libc++, libgcc_s */
+#define MTW_MODULE_GONE (1u << 4)  /* unloaded */
+#define MTW_MODULE_ALLOC (1u << 5) /* owns the malloc in use */
 #define MTW_MODULE_VDSO (1u << 6)
-/* Of an agent that was attached (OPTION "attached"), one of these as soon as it has looked: do the module's calls
- * of allocation functions come to the agent? A preloaded agent, which the loader binds all to, says nothing but APART. */
+/* Of an agent that was attached (OPTION "attached"), one of these as soon as it has looked: do the
+ * module's calls of allocation functions come to the agent? A preloaded agent, which the loader
+ * binds all to, says nothing but APART. */
 #define MTW_MODULE_HOOKED (1u << 7)     /* they do */
 #define MTW_MODULE_CALLS_NONE (1u << 8) /* it makes none through any slot */
 #define MTW_MODULE_OWN (1u << 9)        /* no: it has an allocator of its own, and calls that */
-#define MTW_MODULE_ELSEWHERE (1u << 10) /* no: it is bound to another allocator, or another namespace's */
+#define MTW_MODULE_ELSEWHERE                                                                       \
+	(1u << 10) /* no: it is bound to another allocator, or another namespace's */
 #define MTW_MODULE_SPARED (1u << 11)    /* the loader, the agent, the vdso: left as they are */
 #define MTW_MODULE_UNMATCHED (1u << 12) /* no: libs= or exclude= leaves out what it allocates */
-#define MTW_MODULE_APART (1u << 13)     /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any agent */
-#define MTW_MODULE_HOOKS (127u << 7)    /* all of these */
-/* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no file and no addresses, and
- * is the innermost frame (offset 1) of the stacks of its blocks. */
+#define MTW_MODULE_APART                                                                           \
+	(1u << 13) /* no: in a namespace of its own (dlmopen), with a libc of its own. Of any      \
+		      agent */
+#define MTW_MODULE_HOOKS (127u << 7) /* all of these */
+/* None that was loaded: a heap that the program reports itself. Its path is "heap:NAME", it has no
+ * file and no addresses, and is the innermost frame (offset 1) of the stacks of its blocks. */
 #define MTW_MODULE_HEAP (1u << 14)
 #define MTW_MODULE_GO (1u << 15) /* Go's linker made it: its heap is not malloc's */
 
@@ -315,7 +338,8 @@ enum mtw_type {
 #define MTW_PART_LAST (1u << 1)
 
 #define MTW_MARK_DROPPED (1u << 0)
-#define MTW_SAMPLES_TOTALS_ONLY (1u << 0) /* no memory for what slots had: there is no SAMPLE_LIVE */
+#define MTW_SAMPLES_TOTALS_ONLY                                                                    \
+	(1u << 0)                      /* no memory for what slots had: there is no SAMPLE_LIVE */
 #define MTW_MARK_TOTALS_ONLY (1u << 1) /* its MARK_LIVE was given up for mark_memory= */
 
 enum mtw_error {
@@ -329,65 +353,74 @@ enum mtw_error {
 
 enum mtw_state {
 	MTW_RUNNING = 0,
-	MTW_EXITED = 1,    /* status = exit code; when that is not known, it may have been a signal as well */
+	MTW_EXITED = 1, /* status = exit code; when that is not known, it may have been a signal as
+			   well */
 	MTW_SIGNALLED = 2, /* status = signal number */
-	MTW_EXECED = 3,    /* replaced by another program; its own agent answers next, if it has one */
+	MTW_EXECED = 3, /* replaced by another program; its own agent answers next, if it has one */
 	/* the two below are states of a viewer's model, never sent by an agent */
 	MTW_LINK_LOST = 4,
 	MTW_CUT = 5,
 	/* an agent's again */
-	MTW_DETACHED = 6,  /* the agent was taken out: the program runs on, nobody knows how */
+	MTW_DETACHED = 6, /* the agent was taken out: the program runs on, nobody knows how */
 	MTW_STATE_COUNT = 7,
 };
 
-enum mtw_node { MTW_NODE_CODE = 0, MTW_NODE_SIGNAL = 1, MTW_NODE_NOWHERE = 2, MTW_NODE_TRUNCATED = 3 };
+enum mtw_node {
+	MTW_NODE_CODE = 0,
+	MTW_NODE_SIGNAL = 1,
+	MTW_NODE_NOWHERE = 2,
+	MTW_NODE_TRUNCATED = 3
+};
 
 enum mtw_by { MTW_BY_POINTER = 1 /* the frame pointer; other numbers: a later agent's ways */ };
 
 enum mtw_truncation {
 	MTW_TRUNC_NONE = 0,
-	MTW_TRUNC_NO_CFI = 1,    /* no unwind table for a pc (generated or hand-written code) */
-	MTW_TRUNC_BAD_CFI = 2,   /* a rule led inwards, to an unaligned or to an unreadable place */
-	MTW_TRUNC_DEPTH = 3,     /* the depth limit; the missing frames are the outermost */
-	MTW_TRUNC_NODES = 4,     /* the trie met its memory cap */
-	MTW_TRUNC_REENTRY = 5,   /* allocated by a signal handler inside a capture */
-	MTW_TRUNC_SWITCHED = 6,  /* a stack that ends nowhere (coroutine without an end mark) */
-	MTW_TRUNC_EARLY = 7,     /* allocated before the agent could unwind */
+	MTW_TRUNC_NO_CFI = 1,   /* no unwind table for a pc (generated or hand-written code) */
+	MTW_TRUNC_BAD_CFI = 2,  /* a rule led inwards, to an unaligned or to an unreadable place */
+	MTW_TRUNC_DEPTH = 3,    /* the depth limit; the missing frames are the outermost */
+	MTW_TRUNC_NODES = 4,    /* the trie met its memory cap */
+	MTW_TRUNC_REENTRY = 5,  /* allocated by a signal handler inside a capture */
+	MTW_TRUNC_SWITCHED = 6, /* a stack that ends nowhere (coroutine without an end mark) */
+	MTW_TRUNC_EARLY = 7,    /* allocated before the agent could unwind */
 	MTW_TRUNC_COUNT = 8,
 };
 
 enum mtw_kind { /* of a scan; MEMORY, COHORTS: of agents with that MTW_FEATURE_... */
-	MTW_KIND_THREADS = 0,
-	MTW_KIND_AGES = 1,
-	MTW_KIND_MEMORY = 2,
-	MTW_KIND_COHORTS = 3,
-	MTW_KIND_COUNT = 4,
+		MTW_KIND_THREADS = 0,
+		MTW_KIND_AGES = 1,
+		MTW_KIND_MEMORY = 2,
+		MTW_KIND_COHORTS = 3,
+		MTW_KIND_COUNT = 4,
 };
 
 enum mtw_memory {
-	MTW_MEMORY_LIVE = 0,      /* requested bytes of live blocks */
-	MTW_MEMORY_ROUNDING = 1,  /* what the allocator adds to each of them, where that is known */
-	MTW_MEMORY_FREE = 2,      /* the rest of the mappings that blocks lie in: free lists, the allocator's own */
-	MTW_MEMORY_FILE = 3,      /* code and data of files */
-	MTW_MEMORY_SHARED = 4,    /* shared memory */
-	MTW_MEMORY_STACK = 5,     /* of threads */
+	MTW_MEMORY_LIVE = 0,     /* requested bytes of live blocks */
+	MTW_MEMORY_ROUNDING = 1, /* what the allocator adds to each of them, where that is known */
+	MTW_MEMORY_FREE = 2,     /* the rest of the mappings that blocks lie in: free lists, the
+				    allocator's own */
+	MTW_MEMORY_FILE = 3,     /* code and data of files */
+	MTW_MEMORY_SHARED = 4,   /* shared memory */
+	MTW_MEMORY_STACK = 5,    /* of threads */
 	MTW_MEMORY_AGENT = 6,
-	MTW_MEMORY_OTHER = 7,     /* mapped by the program itself, and no blocks in it */
+	MTW_MEMORY_OTHER = 7, /* mapped by the program itself, and no blocks in it */
 	MTW_MEMORY_COUNT = 8,
 };
 
 enum mtw_loss {
-	MTW_LOSS_SHADOW = 0,      /* block could not be entered in the live map: memory cap, rlimit */
-	MTW_LOSS_SLOTS = 1,       /* out of slot ids: booked to its stack's oldest slot */
-	MTW_LOSS_UNKNOWN_FREE = 2,/* free of a block never seen allocated (from before the agent); bytes are its
-				   * usable size where the agent was attached (OPTION "attached"), else 0 */
+	MTW_LOSS_SHADOW = 0, /* block could not be entered in the live map: memory cap, rlimit */
+	MTW_LOSS_SLOTS = 1,  /* out of slot ids: booked to its stack's oldest slot */
+	MTW_LOSS_UNKNOWN_FREE =
+		2, /* free of a block never seen allocated (from before the agent); bytes are its
+		    * usable size where the agent was attached (OPTION "attached"), else 0 */
 	MTW_LOSS_UNSEEN_FREE = 3, /* block found occupied: freed past the agent, healed */
 	MTW_LOSS_THREADS = 4,     /* thread indices exhausted: booked to index 0 */
 	MTW_LOSS_MARKS = 5,       /* marks reduced to their totals */
 	MTW_LOSS_COUNT = 6,
 };
 
-/* Ages as they are told: to the second below 32 s, then rounded down to a sixteenth of a power of two. */
+/* Ages as they are told: to the second below 32 s, then rounded down to a sixteenth of a power of
+ * two. */
 static inline uint32_t mtw_age_step(uint32_t seconds)
 {
 	unsigned dropped = seconds < 32 ? 0 : 27u - (unsigned)__builtin_clz(seconds);

@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * crt.c - what an NDK links into every program, for programs that tests run on Android's libc: the start.
+ * crt.c - what an NDK links into every program, for programs that tests run on Android's libc: the
+ * start.
  */
 #include <stddef.h>
 
 typedef void (*function)(void);
 
-/* struct structors_array_t of bionic: where the program's constructors and destructors are listed, -1 first, 0 last. */
+/* struct structors_array_t of bionic: where the program's constructors and destructors are listed,
+ * -1 first, 0 last. */
 struct lists {
 	const function *before, *begin, *end;
 };
 
-extern void __libc_init(void *args, void (*exit)(void), int (*main)(int, char **, char **), const struct lists *lists);
+extern void __libc_init(void *args, void (*exit)(void), int (*main)(int, char **, char **),
+			const struct lists *lists);
 extern int main(int argc, char **argv, char **environment);
 extern void begin(void *args);
 

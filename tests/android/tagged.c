@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tagged.c - says how many different tags malloc gives its blocks (AArch64's memory tagging): "tags 1" where it gives none.
+ * tagged.c - says how many different tags malloc gives its blocks (AArch64's memory tagging): "tags
+ * 1" where it gives none.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -7,7 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void draw_line(uint8_t *pixels, const struct vertex *a, const struct vertex *b, uint8_t shade)
+static void draw_line(uint8_t *pixels, const struct vertex *a, const struct vertex *b,
+		      uint8_t shade)
 {
 	for (int i = 0; i <= TILE_PIXELS; i++) {
 		int x = (a->x + (b->x - a->x) * i / TILE_PIXELS) * TILE_PIXELS / TILE_SIDE;

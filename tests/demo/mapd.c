@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * mapd.c - the program that `make demo` watches: a server of map tiles whose clients are made up, so
- * that it needs no network. It has what real servers have: a cache that warms up, honest churn, a
- * log that is emptied from time to time, several threads, a library, and a leak in one function.
+ * mapd.c - the program that `make demo` watches: a server of map tiles whose clients are made up,
+ * so that it needs no network. It has what real servers have: a cache that warms up, honest churn,
+ * a log that is emptied from time to time, several threads, a library, and a leak in one function.
  *
  *     mapd [SECONDS]     ends by itself, after half an hour when nothing is said
  */
@@ -85,7 +85,8 @@ static void serve_tile(uint32_t number)
 
 	if (!hit && (answer = draw_tile(number, &len)))
 		tile_cache_put(number, answer, len);
-	log_line("GET /%u/%u 200 %zu %s", number / 1000, number % 1000, len, hit ? "cache" : "drawn");
+	log_line("GET /%u/%u 200 %zu %s", number / 1000, number % 1000, len,
+		 hit ? "cache" : "drawn");
 	free(answer);
 }
 
@@ -106,7 +107,8 @@ static void *work(void *arg)
 	return NULL;
 }
 
-/* A signal of the set, or -1 when the time is over: a debugger that attaches interrupts the wait. */
+/* A signal of the set, or -1 when the time is over: a debugger that attaches interrupts the wait.
+ */
 static int wait_until(const sigset_t *set, time_t seconds)
 {
 	struct timespec now, left = { .tv_sec = seconds };
@@ -141,6 +143,7 @@ int main(int argc, char **argv)
 		pthread_join(workers[i], NULL);
 	log_stop();
 	pthread_join(logger, NULL);
-	printf("mapd: %s, %zu tiles in the cache\n", signum > 0 ? "stopped" : "done", tile_cache_count());
+	printf("mapd: %s, %zu tiles in the cache\n", signum > 0 ? "stopped" : "done",
+	       tile_cache_count());
 	return 0;
 }

@@ -8,9 +8,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const keys[] = { "building", "highway", "landuse", "natural", "waterway", "amenity" };
-static const char *const values[] = { "residential", "primary", "forest", "water", "farmland",
-				      "industrial", "cliff", "school" };
+static const char *const keys[] = { "building", "highway",  "landuse",
+				    "natural",  "waterway", "amenity" };
+static const char *const values[] = { "residential", "primary",    "forest", "water",
+				      "farmland",    "industrial", "cliff",  "school" };
 
 struct reader {
 	const uint8_t *at, *end;

@@ -15,7 +15,9 @@
 
 struct vertex_array {
 	uint32_t used, room;
-	struct vertex { int16_t x, y; } at[];
+	struct vertex {
+		int16_t x, y;
+	} at[];
 };
 
 struct feature {

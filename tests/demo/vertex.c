@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * vertex.c - rings of vertices, and clipping them to the tile (Sutherland and Hodgman, one edge at a
- * time).
+ * vertex.c - rings of vertices, and clipping them to the tile (Sutherland and Hodgman, one edge at
+ * a time).
  */
 #include "tile.h"
 
@@ -29,14 +29,10 @@ static void put(struct vertex_array *v, int x, int y)
 static bool inside(const struct vertex *a, int edge)
 {
 	switch (edge) {
-	case 0:
-		return a->x >= 0;
-	case 1:
-		return a->x < TILE_SIDE;
-	case 2:
-		return a->y >= 0;
-	default:
-		return a->y < TILE_SIDE;
+	case 0: return a->x >= 0;
+	case 1: return a->x < TILE_SIDE;
+	case 2: return a->y >= 0;
+	default: return a->y < TILE_SIDE;
 	}
 }
 

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * wire.c - hostile streams and files against the decoder, the model, the queries and the session reader.
+ * wire.c - hostile streams and files against the decoder, the model, the queries and the session
+ * reader.
  *
  * Usage: wire STREAMS FILES SEED (streams: mutated ones), from the project's root. Built with
  * sanitizers: whatever they find ends it.
  *
  * A stream is some frames, split as a link splits them and decoded into a model that is kept from
  * stream to stream until frames were refused often enough. A quarter of the frames are the golden
- * bytes of tests/wire; the others are made here with ids and counters from small ranges, so that most
- * make sense to the model and the wrong ones are wrong in interesting ways. Three streams of four then
- * have bytes changed, cut out, repeated or their lengths lied about. The promise that is checked: a
- * refused event leaves every invariant of the model as it was (model_check), and nothing reads or
- * writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
+ * bytes of tests/wire; the others are made here with ids and counters from small ranges, so that
+ * most make sense to the model and the wrong ones are wrong in interesting ways. Three streams of
+ * four then have bytes changed, cut out, repeated or their lengths lied about. The promise that is
+ * checked: a refused event leaves every invariant of the model as it was (model_check), and nothing
+ * reads or writes out of bounds or takes memory that the bytes do not justify. Same seed, same run.
  */
 #include "../random.h"
 #include "query/query.h"
@@ -29,7 +30,9 @@
 
 /* --- symbols that never come */
 
-struct symbols { const struct model *m; };
+struct symbols {
+	const struct model *m;
+};
 
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)
 {
@@ -51,7 +54,8 @@ bool symbols_answered(const struct symbols *s, uint64_t generation, struct symbo
 const struct symbol *symbols_of_location(struct symbols *s, uint32_t number)
 {
 	static const struct symbol_frame frame = { .name = "[nothing]" };
-	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL }, none = { SYMBOL_NONE, 1, &frame };
+	static const struct symbol pending = { SYMBOL_PENDING, 0, NULL },
+				   none = { SYMBOL_NONE, 1, &frame };
 
 	return model_location(s->m, number)->kind >= MTW_NODE_NOWHERE ? &none : &pending;
 }
@@ -69,7 +73,10 @@ const struct debuginfod *symbols_debuginfod(const struct symbols *s)
 
 /* --- frames */
 
-static struct { uint8_t bytes[2048]; size_t len; } golden[64];
+static struct {
+	uint8_t bytes[2048];
+	size_t len;
+} golden[64];
 static size_t golden_count;
 
 static void read_golden(void)
@@ -95,15 +102,16 @@ static void read_golden(void)
 /* A number that is mostly small, sometimes at an edge. */
 static uint64_t number(uint32_t usual)
 {
-	static const uint64_t edges[] = { 0, 1, 127, 128, 16383, 65535, 65536, 1u << 24, 1u << 26, INT32_MAX,
+	static const uint64_t edges[] = { 0,          1,          127,       128,       16383,
+					  65535,      65536,      1u << 24,  1u << 26,  INT32_MAX,
 					  UINT32_MAX, 1ull << 32, INT64_MAX, UINT64_MAX };
 
 	return below(64) ? below(usual) : edges[below(sizeof edges / sizeof *edges)];
 }
 
 static uint64_t now;
-static uint32_t nodes, slots;         /* ids that the session knows by now, about */
-static struct tally counted[64];      /* of slots, as last sent */
+static uint32_t nodes, slots;    /* ids that the session knows by now, about */
+static struct tally counted[64]; /* of slots, as last sent */
 
 /* After a greeting or a new session nothing is known. */
 static void catch_up(const struct model *m)
@@ -164,8 +172,11 @@ static void put_batch(struct mtw_out *o, uint64_t type)
 	}
 	mtw_put(o, n);
 	for (unsigned i = 0; i < n; i++) {
-		uint64_t step = i ? 1 : type == MTW_NODES ? 1 + nodes : type == MTW_SLOTS ? 1 + slots :
-				1 + below((type == MTW_PROVEN ? nodes : slots) + 1);
+		uint64_t step = i                   ? 1
+				: type == MTW_NODES ? 1 + nodes
+				: type == MTW_SLOTS
+					? 1 + slots
+					: 1 + below((type == MTW_PROVEN ? nodes : slots) + 1);
 		if (!below(100))
 			step = number(60);
 		id += (uint32_t)step;
@@ -225,15 +236,16 @@ static void put_payload(struct mtw_out *o, uint64_t type)
 		mtw_put(o, 0);
 		break;
 	}
-	default:
-		put_batch(o, type);
+	default: put_batch(o, type);
 	}
 }
 
 static size_t make_frame(uint8_t *to, size_t room)
 {
-	static const uint64_t types[] = { MTW_MODULE, MTW_NODES, MTW_NODES, MTW_SLOTS, MTW_SLOTS, MTW_COUNTS, MTW_COUNTS,
-					  MTW_COUNTS, MTW_TICK, MTW_TICK, MTW_TOTALS, MTW_MARK, MTW_MARK_LIVE, MTW_PROVEN };
+	static const uint64_t types[] = { MTW_MODULE,    MTW_NODES,  MTW_NODES,  MTW_SLOTS,
+					  MTW_SLOTS,     MTW_COUNTS, MTW_COUNTS, MTW_COUNTS,
+					  MTW_TICK,      MTW_TICK,   MTW_TOTALS, MTW_MARK,
+					  MTW_MARK_LIVE, MTW_PROVEN };
 	uint8_t payload[1024];
 
 	if (!below(4)) {
@@ -281,7 +293,13 @@ static size_t mutate(uint8_t *p, size_t len, size_t room)
 
 /* --- what is fed */
 
-struct session { struct model *m; struct symbols s; struct owners *o; struct query *q; unsigned refused; };
+struct session {
+	struct model *m;
+	struct symbols s;
+	struct owners *o;
+	struct query *q;
+	unsigned refused;
+};
 
 static uint64_t events, refusals, checks;
 
@@ -336,7 +354,8 @@ static void look(struct session *x)
 		query_stack(x->q, below(70), frames, 32);
 	if (model_newest_mark(x->m)) {
 		const struct interval_row *intervals;
-		model_set_interval(x->m, below(model_newest_mark(x->m) + 1), below(model_newest_mark(x->m) + 1));
+		model_set_interval(x->m, below(model_newest_mark(x->m) + 1),
+				   below(model_newest_mark(x->m) + 1));
 		query_intervals(x->q, model_newest_mark(x->m), 0, &intervals);
 	}
 	must_hold(x);
@@ -405,13 +424,14 @@ static void fuzz_streams(uint64_t count)
 		if (below(2)) {
 			model_clear(x.m);
 			x.refused = 0;
-					continue;
+			continue;
 		}
 		close_session(&x);
 		open_session(&x);
 	}
 	close_session(&x);
-	printf("%" PRIu64 " mutated streams, %" PRIu64 " events, %" PRIu64 " refusals, %" PRIu64 " checks of all invariants\n",
+	printf("%" PRIu64 " mutated streams, %" PRIu64 " events, %" PRIu64 " refusals, %" PRIu64
+	       " checks of all invariants\n",
 	       count, events, refusals, checks);
 }
 
@@ -430,7 +450,8 @@ static uint8_t *make_file(const char *path, size_t *len)
 		uint8_t frame[2048];
 		size_t n = make_frame(frame, sizeof frame);
 		int head = n ? mtw_frame(frame, n, MTW_FRAME_MAX, &type, &payload) : 0;
-		if (head > 0 && session_frame(w, 0, i * 10000000ull, type, frame + head, payload, &err))
+		if (head > 0 &&
+		    session_frame(w, 0, i * 10000000ull, type, frame + head, payload, &err))
 			die(1, "%s", err.text);
 		if (i % 50 == 49 && session_flush(w, &err))
 			die(1, "%s", err.text);

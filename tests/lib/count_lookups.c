@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * count_lookups.c - says on stderr when the agent asks the loader for anything after count_lookups_begin(): a line
- * "looked up: FUNCTION". Preloaded before the agent. What the loader is asked for is done all the same.
+ * count_lookups.c - says on stderr when the agent asks the loader for anything after
+ * count_lookups_begin(): a line "looked up: FUNCTION". Preloaded before the agent. What the loader
+ * is asked for is done all the same.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -37,7 +38,8 @@ static int find_agent(struct dl_phdr_info *info, size_t size, void *arg)
 	if (!strstr(info->dlpi_name, "libmemtop-agent"))
 		return 0;
 	for (int i = 0; i < info->dlpi_phnum; i++) {
-		uintptr_t to = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
+		uintptr_t to =
+			info->dlpi_addr + info->dlpi_phdr[i].p_vaddr + info->dlpi_phdr[i].p_memsz;
 		if (info->dlpi_phdr[i].p_type == PT_LOAD && to > end)
 			end = to;
 	}

@@ -6,8 +6,8 @@
  * of the new size. The counters lie in a shared mapping of the file "counts" beside this library,
  * so that they are right however the program ends. A forked child does not count (its flag page is
  * wiped); requested sizes of live blocks are not kept, so bytes in use are valgrind's to say.
- * Operator new is counted with what was asked for: libstdc++ rounds sizes up before it calls malloc.
- * The thread-local variable makes it weigh the same as the agent in a thread's DTV.
+ * Operator new is counted with what was asked for: libstdc++ rounds sizes up before it calls
+ * malloc. The thread-local variable makes it weigh the same as the agent in a thread's DTV.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -30,8 +30,9 @@ struct counts {
 
 static struct counts early; /* before the file is mapped */
 static struct counts *_Atomic xcounts = &early;
-static bool *active;		     /* on a page that fork wipes; NULL = not set up yet */
-static _Thread_local int inside; /* in a function that counts: what it calls (musl's calloc asks our malloc) does not */
+static bool *active;             /* on a page that fork wipes; NULL = not set up yet */
+static _Thread_local int inside; /* in a function that counts: what it calls (musl's calloc asks our
+				    malloc) does not */
 
 static void *(*real_malloc)(size_t);
 static void *(*real_calloc)(size_t, size_t);
@@ -225,7 +226,8 @@ EXPORT void *pvalloc(size_t size)
 	return memalign(page, (size + page - 1) / page * page);
 }
 
-/* The real operator new of libstdc++, which calls malloc or aligned_alloc; an exception passes through. */
+/* The real operator new of libstdc++, which calls malloc or aligned_alloc; an exception passes
+ * through. */
 static void leave(int *kept)
 {
 	inside = *kept;
@@ -235,9 +237,9 @@ static void leave(int *kept)
 	EXPORT void *symbol parameters;                                                            \
 	EXPORT void *symbol parameters                                                             \
 	{                                                                                          \
-		static void *(*real) parameters;                                                   \
+		static void *(*real)parameters;                                                    \
 		if (!real)                                                                         \
-			real = (void *(*) parameters)dlsym(RTLD_NEXT, #symbol);                    \
+			real = (void *(*)parameters)dlsym(RTLD_NEXT, #symbol);                     \
 		void *p;                                                                           \
 		{                                                                                  \
 			__attribute__((cleanup(leave))) int kept = inside;                         \
@@ -254,5 +256,7 @@ OPERATOR_NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *tag), size, tag)
 OPERATOR_NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *tag), size, tag)
 OPERATOR_NEW(_ZnwmSt11align_val_t, (size_t size, size_t align), size, align)
 OPERATOR_NEW(_ZnamSt11align_val_t, (size_t size, size_t align), size, align)
-OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size, align, tag)
-OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size, align, tag)
+OPERATOR_NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size,
+	     align, tag)
+OPERATOR_NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t align, const void *tag), size,
+	     align, tag)

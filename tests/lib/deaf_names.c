@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <unistd.h>
 
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **found)
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+		struct addrinfo **found)
 {
 	(void)host, (void)port, (void)found;
 	if (hints && hints->ai_flags & AI_NUMERICHOST)

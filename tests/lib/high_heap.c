@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * high_heap.c - preloaded into python3 under every tool that is compared: keeps the heap of a program
- * with fixed addresses where valgrind has it, beyond 4 GiB.
+ * high_heap.c - preloaded into python3 under every tool that is compared: keeps the heap of a
+ * program with fixed addresses where valgrind has it, beyond 4 GiB.
  *
  * Python makes integers of addresses: id(), hash(), thread identifiers. An integer below 2^30 takes
  * 28 bytes, one above takes 32. A page behind the break makes glibc take its heap from mmap.
@@ -14,5 +14,6 @@ __attribute__((constructor)) static void block_break(void)
 {
 	uintptr_t next = ((uintptr_t)sbrk(0) + 4095) & ~(uintptr_t)4095;
 
-	mmap((void *)next, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0);
+	mmap((void *)next, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1,
+	     0);
 }

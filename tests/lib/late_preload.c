@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * late_preload.c - a thread that nobody can stop for three seconds, and that comes there out of code that may hold the allocator's lock.
+ * late_preload.c - a thread that nobody can stop for three seconds, and that comes there out of
+ * code that may hold the allocator's lock.
  *
- * This library defines malloc, so that all of its code counts as the allocator's. Before main it says "ready", and twice computes here
- * and then waits for a child of vfork, which the kernel lets nothing interrupt. Then it says how often SIGUSR1 came, and ends the program.
+ * This library defines malloc, so that all of its code counts as the allocator's. Before main it
+ * says "ready", and twice computes here and then waits for a child of vfork, which the kernel lets
+ * nothing interrupt. Then it says how often SIGUSR1 came, and ends the program.
  */
 #include <poll.h>
 #include <signal.h>
@@ -36,7 +38,8 @@ static void compute(void)
 	clock_gettime(CLOCK_MONOTONIC, &begin);
 	do {
 		clock_gettime(CLOCK_MONOTONIC, &now);
-	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 < 500);
+	} while ((now.tv_sec - begin.tv_sec) * 1000 + (now.tv_nsec - begin.tv_nsec) / 1000000 <
+		 500);
 }
 
 __attribute__((constructor)) static void set_up(void)

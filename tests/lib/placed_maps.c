@@ -2,9 +2,10 @@
  *
  * placed_maps.c - mappings that the program itself asks for lie at the same addresses in every run.
  *
- * gcc's garbage collector has a table for each 16 MiB in which it owns a page: how many blocks it asks for hangs on
- * where the kernel puts its pages, and so on what else is mapped. Preloaded, this gives each such request the next
- * place of a range that nothing else uses, under valgrind too. Mappings of libc and the loader do not come here.
+ * gcc's garbage collector has a table for each 16 MiB in which it owns a page: how many blocks it
+ * asks for hangs on where the kernel puts its pages, and so on what else is mapped. Preloaded, this
+ * gives each such request the next place of a range that nothing else uses, under valgrind too.
+ * Mappings of libc and the loader do not come here.
  */
 #include <stdint.h>
 #include <sys/mman.h>
@@ -18,6 +19,7 @@ void *mmap(void *at, size_t bytes, int protection, int flags, int fd, off_t offs
 	static uintptr_t next = FIRST;
 
 	if (!at && flags & MAP_ANONYMOUS)
-		at = (void *)__atomic_fetch_add(&next, (bytes + 4095) & ~(size_t)4095, __ATOMIC_RELAXED);
+		at = (void *)__atomic_fetch_add(&next, (bytes + 4095) & ~(size_t)4095,
+						__ATOMIC_RELAXED);
 	return (void *)syscall(SYS_mmap, at, bytes, protection, flags, fd, offset);
 }

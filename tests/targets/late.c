@@ -1,21 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * late.c - a program that the agent comes to late: it loads it by itself when it is told to, and counts
- * what it allocates from then on. Driven by tests/attach/test_late.py.
+ * late.c - a program that the agent comes to late: it loads it by itself when it is told to, and
+ * counts what it allocates from then on. Driven by tests/attach/test_late.py.
  *
- * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by write() alone:
- *     a OPTIONS   memtop_attach; answers its result
- *     l PATH      loads a library of latelibs/; u: unloads the last one; L PATH: with RTLD_DEEPBIND
- *     M PATH      loads one into a namespace of its own, and works in it
- *     r N         THREADS threads make N events each, in every module in turn, then stand still; answers the sums
- *     o PATH      from now on one thread more loads that library, works in it and unloads it again, as long as r, h last
- *     h / s       threads make events until `s`; answers "sums", as r
- *     d           all blocks are freed; answers the sums
- *     f           forks; the child makes events, frees all of its blocks and exits; answers whether it did so unharmed
- *     x           becomes env, which prints its environment
- *     z           what is alive now is from before an attach to come; sums are 0
- *     q           ends
- * Usage: late AGENT
+ * Reads commands from stdin, a letter and its argument a line, and answers each with one line, by
+ * write() alone: a OPTIONS   memtop_attach; answers its result l PATH      loads a library of
+ * latelibs/; u: unloads the last one; L PATH: with RTLD_DEEPBIND M PATH      loads one into a
+ * namespace of its own, and works in it r N         THREADS threads make N events each, in every
+ * module in turn, then stand still; answers the sums o PATH      from now on one thread more loads
+ * that library, works in it and unloads it again, as long as r, h last h / s       threads make
+ * events until `s`; answers "sums", as r d           all blocks are freed; answers the sums f
+ * forks; the child makes events, frees all of its blocks and exits; answers whether it did so
+ * unharmed x           becomes env, which prints its environment z           what is alive now is
+ * from before an attach to come; sums are 0 q           ends Usage: late AGENT
  */
 #include "latelibs/work.h"
 
@@ -119,7 +116,8 @@ static struct order order[THREADS];
 static void start(int events)
 {
 	atomic_store(&xstop, 0);
-	if (comes_and_goes[0] && pthread_create(&thread[THREADS], NULL, load_and_unload, &worker[THREADS]))
+	if (comes_and_goes[0] &&
+	    pthread_create(&thread[THREADS], NULL, load_and_unload, &worker[THREADS]))
 		_exit(4);
 	for (int i = 0; i < THREADS; i++) {
 		order[i] = (struct order){ &worker[i], events };
@@ -256,10 +254,19 @@ int main(int argc, char **argv)
 		case 'L': load(rest, RTLD_DEEPBIND); break;
 		case 'M': load_apart(rest); break;
 		case 'u': answer(dlclose(module[--modules]) ? "not unloaded\n" : "ok\n"); break;
-		case 'r': start(atoi(rest)); finish(atoi(rest)); break;
-		case 'h': start(0); answer("ok\n"); break;
+		case 'r':
+			start(atoi(rest));
+			finish(atoi(rest));
+			break;
+		case 'h':
+			start(0);
+			answer("ok\n");
+			break;
 		case 's': finish(0); break;
-		case 'o': snprintf(comes_and_goes, sizeof(comes_and_goes), "%s", rest), answer("ok\n"); break;
+		case 'o':
+			snprintf(comes_and_goes, sizeof(comes_and_goes), "%s", rest),
+				answer("ok\n");
+			break;
 		case 'd': drop_everything(); break;
 		case 'z': before(); break;
 		case 'f': fork_child(); break;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_alloc.cc - every function of the malloc family and every operator new, from four threads, with counts of
- * its own. tests/recording/test_allocators.py links it to other allocators, or puts them in front.
- * Usage: s_alloc use|wait. Prints what all its threads did, in calls from work() and below:
- *   blocks allocated, bytes allocated, blocks alive, bytes alive
- * "wait" then reads stdin to its end, so that it can be looked at alive.
+ * s_alloc.cc - every function of the malloc family and every operator new, from four threads, with
+ * counts of its own. tests/recording/test_allocators.py links it to other allocators, or puts them
+ * in front. Usage: s_alloc use|wait. Prints what all its threads did, in calls from work() and
+ * below: blocks allocated, bytes allocated, blocks alive, bytes alive "wait" then reads stdin to
+ * its end, so that it can be looked at alive.
  */
 #include "target.h"
 
@@ -30,8 +30,24 @@ struct held {
 static held shelf[512];
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
-enum { MALLOC, CALLOC, REALLOC, MEMALIGN, POSIX, ALIGNED, VALLOC, ARRAY, DUPLICATE, /* freed by free() */
-       NEW, NEW_ARRAY, NEW_NOTHROW, NEW_ALIGNED, NEW_ARRAY_ALIGNED, NEW_SIZED, WAYS };
+enum {
+	MALLOC,
+	CALLOC,
+	REALLOC,
+	MEMALIGN,
+	POSIX,
+	ALIGNED,
+	VALLOC,
+	ARRAY,
+	DUPLICATE, /* freed by free() */
+	NEW,
+	NEW_ARRAY,
+	NEW_NOTHROW,
+	NEW_ALIGNED,
+	NEW_ARRAY_ALIGNED,
+	NEW_SIZED,
+	WAYS
+};
 
 static void *volatile sink;
 
@@ -84,23 +100,38 @@ static held allocate(counts *c, int way, size_t n)
 	}
 	switch (way) {
 	case MALLOC: h.block = checked(malloc(n), 8); break;
-	case CALLOC: h.block = checked(calloc(n, 3), 8); h.bytes = 3 * n; break;
+	case CALLOC:
+		h.block = checked(calloc(n, 3), 8);
+		h.bytes = 3 * n;
+		break;
 	case MEMALIGN: h.block = checked(memalign(64, n), 64); break;
-	case POSIX: EXPECT(!posix_memalign(&h.block, 4096, n)); checked(h.block, 4096); break;
-	case ALIGNED: h.bytes = (n + 31) & ~(size_t)31; h.block = checked(aligned_alloc(32, h.bytes), 32); break;
+	case POSIX:
+		EXPECT(!posix_memalign(&h.block, 4096, n));
+		checked(h.block, 4096);
+		break;
+	case ALIGNED:
+		h.bytes = (n + 31) & ~(size_t)31;
+		h.block = checked(aligned_alloc(32, h.bytes), 32);
+		break;
 	case VALLOC: h.block = checked(valloc(n), 4096); break;
-	case ARRAY: h.block = checked(reallocarray(nullptr, n, 2), 8); h.bytes = 2 * n; break;
+	case ARRAY:
+		h.block = checked(reallocarray(nullptr, n, 2), 8);
+		h.bytes = 2 * n;
+		break;
 	case DUPLICATE:
 		h.bytes = n % sizeof(text) + 1;
 		memset(text, 'x', sizeof(text));
 		text[h.bytes - 1] = 0;
 		h.block = checked(strdup(text), 1);
 		break;
-	case NEW: case NEW_SIZED: h.block = checked(operator new(n), 8); break;
+	case NEW:
+	case NEW_SIZED: h.block = checked(operator new(n), 8); break;
 	case NEW_ARRAY: h.block = checked(operator new[](n), 8); break;
 	case NEW_NOTHROW: h.block = checked(operator new(n, std::nothrow), 8); break;
 	case NEW_ALIGNED: h.block = checked(operator new(n, std::align_val_t(128)), 128); break;
-	case NEW_ARRAY_ALIGNED: h.block = checked(operator new[](n, std::align_val_t(32)), 32); break;
+	case NEW_ARRAY_ALIGNED:
+		h.block = checked(operator new[](n, std::align_val_t(32)), 32);
+		break;
 	}
 	add(c, h.bytes);
 	return h;
@@ -112,7 +143,8 @@ static void release(counts *c, const held &h)
 		return;
 	sub(c, h.bytes);
 	switch (h.way) {
-	case NEW: case NEW_NOTHROW: operator delete(h.block); break;
+	case NEW:
+	case NEW_NOTHROW: operator delete(h.block); break;
 	case NEW_SIZED: operator delete(h.block, h.bytes); break;
 	case NEW_ARRAY: operator delete[](h.block); break;
 	case NEW_ALIGNED: operator delete(h.block, std::align_val_t(128)); break;
@@ -123,7 +155,10 @@ static void release(counts *c, const held &h)
 
 static size_t some_size(unsigned r)
 {
-	return r % 64 == 0 ? 100000 + r % 5000 : r % 8 == 0 ? 900 + r % 4000 : r % 4 == 0 ? r % 9 : r % 500;
+	return r % 64 == 0  ? 100000 + r % 5000
+	       : r % 8 == 0 ? 900 + r % 4000
+	       : r % 4 == 0 ? r % 9
+			    : r % 500;
 }
 
 extern "C" __attribute__((noinline)) void *work(void *arg)
@@ -169,7 +204,8 @@ int main(int argc, char **argv)
 		sum.freed_blocks += all[i].freed_blocks;
 		sum.freed_bytes += all[i].freed_bytes;
 	}
-	printf("%zu %zu %zu %zu\n", sum.blocks, sum.bytes, sum.blocks - sum.freed_blocks, sum.bytes - sum.freed_bytes);
+	printf("%zu %zu %zu %zu\n", sum.blocks, sum.bytes, sum.blocks - sum.freed_blocks,
+	       sum.bytes - sum.freed_bytes);
 	fflush(stdout);
 	while (!strcmp(argv[1], "wait") && read(0, &byte, 1) > 0)
 		;

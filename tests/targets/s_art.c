@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_art.c - calls as an app of ART makes them, on AArch64: native > compiled code > compiled code > native > malloc. That code
- * keeps no frame record and leaves x29 to main's caller's frames, as ART's does, and has no unwind table.
- *   100 blocks of 1001 bytes  through code in a memfd named jit-cache
- *   100 blocks of 1002 bytes  through code in anonymous memory
- *   100 blocks of 1003 bytes  through code of a file that the loader lists: usage: s_art FILE.oat
- *   100 blocks of 1004 bytes  native code alone
+ * s_art.c - calls as an app of ART makes them, on AArch64: native > compiled code > compiled code >
+ * native > malloc. That code keeps no frame record and leaves x29 to main's caller's frames, as
+ * ART's does, and has no unwind table. 100 blocks of 1001 bytes  through code in a memfd named
+ * jit-cache 100 blocks of 1002 bytes  through code in anonymous memory 100 blocks of 1003 bytes
+ * through code of a file that the loader lists: usage: s_art FILE.oat 100 blocks of 1004 bytes
+ * native code alone
  */
 #include "target.h"
 
@@ -19,7 +19,8 @@
 typedef void (*native)(size_t bytes);
 typedef void (*managed)(size_t bytes, void *to, void *with, void *then);
 
-/* sub sp, sp, #32; str x30, [sp, #24]; to(bytes, with, then); ldr x30, [sp, #24]; add sp, sp, #32; ret */
+/* sub sp, sp, #32; str x30, [sp, #24]; to(bytes, with, then); ldr x30, [sp, #24]; add sp, sp, #32;
+ * ret */
 static const uint32_t compiled[] = { 0xd10083ff, 0xf9000ffe, 0xaa0103e9, 0xaa0203e1, 0xaa0303e2,
 				     0xd63f0120, 0xf9400ffe, 0x910083ff, 0xd65f03c0 };
 

@@ -39,7 +39,7 @@ static void handler()
 static void forms()
 {
 	const std::size_t n = 40;
-	const std::align_val_t al{64};
+	const std::align_val_t al{ 64 };
 
 	::operator delete(opaque(::operator new(n)));
 	::operator delete(opaque(::operator new(n)), n);
@@ -78,7 +78,7 @@ static void failures()
 	caught = false;
 	std::set_new_handler(handler);
 	try {
-		opaque(::operator new[](huge, std::align_val_t{256}));
+		opaque(::operator new[](huge, std::align_val_t{ 256 }));
 	} catch (const std::bad_alloc &) {
 		caught = true;
 	}

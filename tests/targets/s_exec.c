@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_exec.c - replaces itself through one function of the exec family. Usage: s_exec HOW.
- * The new image (s_exec seen) prints "watched" or "alone", then what of its environment is not ours:
- * TAG, LD_PRELOAD and anything of MEMTOP_. "failing" tries a file that is not there first;
+ * The new image (s_exec seen) prints "watched" or "alone", then what of its environment is not
+ * ours: TAG, LD_PRELOAD and anything of MEMTOP_. "failing" tries a file that is not there first;
  * "vfork", "fork", "spawn", "system" start a child instead, whose line comes first.
  */
 #include "target.h"
@@ -65,7 +65,8 @@ static void child(const char *how, char *self)
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "none";
-	char self[4096] = "", *args[] = { self, "seen", NULL }, *envp[] = { "TAG=given", "PATH=/bin", NULL };
+	char self[4096] = "", *args[] = { self, "seen", NULL },
+	     *envp[] = { "TAG=given", "PATH=/bin", NULL };
 
 	if (!strcmp(how, "seen"))
 		return seen();

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_extremes.c - shapes that a tree must bear: 60 levels of which each allocates and calls the next, so that none folds;
- * a function that calls itself 150 times, and 300 times, deeper than stacks are taken; two that call each other; and
- * argv[1] blocks (100) of one site. "wait" after that: then waits to be ended.
+ * s_extremes.c - shapes that a tree must bear: 60 levels of which each allocates and calls the
+ * next, so that none folds; a function that calls itself 150 times, and 300 times, deeper than
+ * stacks are taken; two that call each other; and argv[1] blocks (100) of one site. "wait" after
+ * that: then waits to be ended.
  */
 #include "target.h"
 
@@ -14,12 +15,12 @@
 static void *volatile kept;
 static void **many;
 
-#define LEVEL(n, next)                         \
-	static NOINLINE void level_##n(void)   \
-	{                                      \
-		kept = malloc(1000 + n);       \
-		next();                        \
-		HERE;                          \
+#define LEVEL(n, next)                                                                             \
+	static NOINLINE void level_##n(void)                                                       \
+	{                                                                                          \
+		kept = malloc(1000 + n);                                                           \
+		next();                                                                            \
+		HERE;                                                                              \
 	}
 
 static NOINLINE void bottom(void)
@@ -29,10 +30,12 @@ static NOINLINE void bottom(void)
 }
 
 LEVEL(59, bottom)
-#define TEN(t, first)                                                                                              \
-	LEVEL(t##8, level_##t##9)                                                                                  \
-	LEVEL(t##7, level_##t##8) LEVEL(t##6, level_##t##7) LEVEL(t##5, level_##t##6) LEVEL(t##4, level_##t##5)    \
-	LEVEL(t##3, level_##t##4) LEVEL(t##2, level_##t##3) LEVEL(t##1, level_##t##2) LEVEL(first, level_##t##1)
+#define TEN(t, first)                                                                              \
+	LEVEL(t##8, level_##t##9)                                                                  \
+	LEVEL(t##7, level_##t##8)                                                                  \
+	LEVEL(t##6, level_##t##7)                                                                  \
+	LEVEL(t##5, level_##t##6) LEVEL(t##4, level_##t##5) LEVEL(t##3, level_##t##4)              \
+		LEVEL(t##2, level_##t##3) LEVEL(t##1, level_##t##2) LEVEL(first, level_##t##1)
 TEN(5, 50)
 LEVEL(49, level_50)
 TEN(4, 40)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_filter.c - for filters that change while it runs. Says "ready" when 1,000 blocks of 100 bytes are there and
- * some threads run, which allocate, move and free until its standard input ends; frees everything and says so. No
- * thread starts after "ready": the C library keeps a thread's descriptor, and a filter set meanwhile might sample it.
- * Usage: s_filter [threads, 0]. After "ready" each line of input is answered with "rounds N".
+ * s_filter.c - for filters that change while it runs. Says "ready" when 1,000 blocks of 100 bytes
+ * are there and some threads run, which allocate, move and free until its standard input ends;
+ * frees everything and says so. No thread starts after "ready": the C library keeps a thread's
+ * descriptor, and a filter set meanwhile might sample it. Usage: s_filter [threads, 0]. After
+ * "ready" each line of input is answered with "rounds N".
  */
 #include "target.h"
 

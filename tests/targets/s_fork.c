@@ -2,9 +2,10 @@
  *
  * s_fork.c - children of every kind that allocate. Usage: s_fork [daemon|libc-daemon|worker HOW].
  * Without arguments: fork, _Fork, raw clone, vfork and posix_spawn children, one after the other,
- * each checked; ends by itself. "daemon": forks twice and lets the parents go, "libc-daemon" leaves that to daemon(); "worker": one child
- * made by HOW (fork, _Fork, clone). Both then allocate 1,000 blocks of 100 bytes, print the child's
- * pid, and allocate and free one block again and again until stdin ends.
+ * each checked; ends by itself. "daemon": forks twice and lets the parents go, "libc-daemon" leaves
+ * that to daemon(); "worker": one child made by HOW (fork, _Fork, clone). Both then allocate 1,000
+ * blocks of 100 bytes, print the child's pid, and allocate and free one block again and again until
+ * stdin ends.
  */
 #include "target.h"
 

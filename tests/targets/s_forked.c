@@ -2,10 +2,11 @@
  *
  * s_forked.c - what a hook may still do in a forked child.
  *
- *   held HOW CALL   forks as HOW says (fork, _Fork, clone, vfork) while another thread is inside the loader, whose
- *                   locks the child then holds for good, and makes that call in the child. Prints "CALL STATUS".
- *   calls           tells tests/lib/count_lookups.c that the start is over, and then makes every call that has a hook:
- *                   here, in a thread, in a signal handler, in a child of each kind. Prints "called".
+ *   held HOW CALL   forks as HOW says (fork, _Fork, clone, vfork) while another thread is inside
+ * the loader, whose locks the child then holds for good, and makes that call in the child. Prints
+ * "CALL STATUS". calls           tells tests/lib/count_lookups.c that the start is over, and then
+ * makes every call that has a hook: here, in a thread, in a signal handler, in a child of each
+ * kind. Prints "called".
  */
 #include "target.h"
 
@@ -134,7 +135,8 @@ static void executes_nothing(void)
 	execle(none, "none", NULL, env);
 	fexecve(-1, args, env);
 	execveat(-1, none, args, env, 0);
-	EXPECT(posix_spawn(NULL, none, NULL, NULL, args, env) && posix_spawnp(NULL, none, NULL, NULL, args, env));
+	EXPECT(posix_spawn(NULL, none, NULL, NULL, args, env) &&
+	       posix_spawnp(NULL, none, NULL, NULL, args, env));
 }
 
 /* Children that libc makes. */
@@ -146,14 +148,17 @@ static void spawns(void)
 	wordexp_t words;
 	FILE *f;
 
-	EXPECT(!posix_spawn(&pid, "/bin/true", NULL, NULL, args, env) && waitpid(pid, &status, 0) == pid && !status);
-	EXPECT(!posix_spawnp(&pid, "true", NULL, NULL, args, env) && waitpid(pid, &status, 0) == pid && !status);
+	EXPECT(!posix_spawn(&pid, "/bin/true", NULL, NULL, args, env) &&
+	       waitpid(pid, &status, 0) == pid && !status);
+	EXPECT(!posix_spawnp(&pid, "true", NULL, NULL, args, env) &&
+	       waitpid(pid, &status, 0) == pid && !status);
 	EXPECT(system("exit 3") == 3 << 8);
 	f = popen("exit 4", "r");
 	EXPECT(f && pclose(f) == 4 << 8);
 	EXPECT(!wordexp("$(echo one two)", &words, 0) && words.we_wordc == 2);
 	wordfree(&words);
-	EXPECT(!setenv("ADDED", "1", 1) && !putenv("PUT=2") && !unsetenv("ADDED") && !getenv("ADDED") && getenv("PUT"));
+	EXPECT(!setenv("ADDED", "1", 1) && !putenv("PUT=2") && !unsetenv("ADDED") &&
+	       !getenv("ADDED") && getenv("PUT"));
 	EXPECT(!clearenv() && !getenv("PUT") && !system("exit 0"));
 }
 
@@ -298,9 +303,11 @@ static void loads(void)
 
 static int calls(void)
 {
-	static const char *const of_children[] = { "allocate", "wait", "signals", "name", "fail", "fork", "execve", "execv",
-						   "execvp", "execvpe", "execl", "execlp", "execle", "fexecve",
-						   "execveat", "_Exit", "quick_exit", "spawn" };
+	static const char *const of_children[] = { "allocate",   "wait",    "signals",  "name",
+						   "fail",       "fork",    "execve",   "execv",
+						   "execvp",     "execvpe", "execl",    "execlp",
+						   "execle",     "fexecve", "execveat", "_Exit",
+						   "quick_exit", "spawn" };
 	static const char *const kinds[] = { "fork", "_Fork", "clone" };
 	pthread_t t;
 

@@ -1,21 +1,23 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named heaps".
- * Usage: s_heaps all|WHAT..., in this order; all = all but the last two. What is alive of each heap in the end:
+ * s_heaps.c - allocators of the program's own that report their blocks: memtop/memtop.h, "named
+ * heaps". Usage: s_heaps all|WHAT..., in this order; all = all but the last two. What is alive of
+ * each heap in the end:
  *
- *   arena    cuts from one malloc that it declares; reset once            "arena"    10 blocks,   1,000 bytes
- *   stack    the same memory by marks: the upper half is given back       "stack"     5 blocks,     500 bytes
- *   slab     24 bytes each at odd addresses, every second one freed       "slab"     50 blocks,   1,200 bytes
- *   handles  numbers, no memory                                           "handles"   3 blocks,   3 << 32 bytes
- *   realloc  grows ten times, in place and not; a failure                 "realloc"   1 block,      110 bytes
- *   nested   a heap that cuts from another heap                           "outer" 0, "inner"  4 blocks, 64 bytes
- *   wrong    free of unknown, twice the same address                      "wrong"     1 block,       20 bytes
- *   threads  eight, each 1,000 blocks, half of them freed by others, 100   "threads" 100 blocks,   3,200 bytes
- *   forks    a child frees them all, in its own memory                    "forks"    20 blocks,     200 bytes
- *   marks    5, a mark "between", 2 of them freed, 3 more                 "marks"     6 blocks,      48 bytes
- *   many     20,000 of 64 bytes, the lower half reset                     "many" 10,000 blocks, 640,000 bytes
- *   signals  a handler that reports interrupts who reports                "signals"  10 blocks,     320 bytes
- *   wait     one block; for each byte on stdin its free, 7 of 70 bytes    "late"      7 blocks,     490 bytes
+ *   arena    cuts from one malloc that it declares; reset once            "arena"    10 blocks,
+ * 1,000 bytes stack    the same memory by marks: the upper half is given back       "stack"     5
+ * blocks,     500 bytes slab     24 bytes each at odd addresses, every second one freed "slab" 50
+ * blocks,   1,200 bytes handles  numbers, no memory "handles"   3 blocks,   3 << 32 bytes realloc
+ * grows ten times, in place and not; a failure                 "realloc"   1 block,      110 bytes
+ *   nested   a heap that cuts from another heap                           "outer" 0, "inner"  4
+ * blocks, 64 bytes wrong    free of unknown, twice the same address                      "wrong" 1
+ * block,       20 bytes threads  eight, each 1,000 blocks, half of them freed by others, 100
+ * "threads" 100 blocks,   3,200 bytes forks    a child frees them all, in its own memory "forks" 20
+ * blocks,     200 bytes marks    5, a mark "between", 2 of them freed, 3 more "marks"     6 blocks,
+ * 48 bytes many     20,000 of 64 bytes, the lower half reset                     "many" 10,000
+ * blocks, 640,000 bytes signals  a handler that reports interrupts who reports "signals"  10
+ * blocks,     320 bytes wait     one block; for each byte on stdin its free, 7 of 70 bytes "late"
+ * 7 blocks,     490 bytes
  */
 #include "target.h"
 
@@ -40,7 +42,8 @@ static char *pool_take(void)
 	return pool;
 }
 
-static __attribute__((noinline)) void cut(struct memtop_heap *heap, char *from, size_t distance, size_t size, int count)
+static __attribute__((noinline)) void cut(struct memtop_heap *heap, char *from, size_t distance,
+					  size_t size, int count)
 {
 	for (int i = 0; i < count; i++)
 		memtop_report_alloc(heap, from + (size_t)i * distance, size);
@@ -88,7 +91,8 @@ static void handles(void)
 	static struct memtop_heap heap = MEMTOP_HEAP("handles");
 
 	for (uintptr_t i = 1; i <= 6; i++)
-		memtop_report_alloc(&heap, (void *)i, sizeof(void *) == 8 ? (size_t)1 << 16 << 16 : 1 << 16);
+		memtop_report_alloc(&heap, (void *)i,
+				    sizeof(void *) == 8 ? (size_t)1 << 16 << 16 : 1 << 16);
 	for (uintptr_t i = 1; i <= 6; i += 2)
 		memtop_report_free(&heap, (void *)i);
 }
@@ -245,15 +249,18 @@ int main(int argc, char **argv)
 	static const struct {
 		const char *name;
 		void (*run)(void);
-	} parts[] = { { "arena", arena }, { "stack", stack }, { "slab", slab }, { "handles", handles }, { "realloc", reallocs },
-		      { "nested", nested }, { "wrong", wrong }, { "threads", threads },
-		      { "forks", forks }, { "marks", marks }, { "many", many },
-		      { "signals", signals }, { "wait", late } };
+	} parts[] = { { "arena", arena },     { "stack", stack },      { "slab", slab },
+		      { "handles", handles }, { "realloc", reallocs }, { "nested", nested },
+		      { "wrong", wrong },     { "threads", threads },  { "forks", forks },
+		      { "marks", marks },     { "many", many },        { "signals", signals },
+		      { "wait", late } };
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(*parts); i++) {
 		bool wanted = false;
 		for (int a = 1; a < argc; a++)
-			wanted |= !strcmp(argv[a], parts[i].name) || (parts[i].run != late && parts[i].run != signals && !strcmp(argv[a], "all"));
+			wanted |= !strcmp(argv[a], parts[i].name) ||
+				  (parts[i].run != late && parts[i].run != signals &&
+				   !strcmp(argv[a], "all"));
 		if (wanted)
 			parts[i].run();
 	}

@@ -104,8 +104,13 @@ static void reallocs(void)
 /* Sizes that do not fit in 31 and 32 bits; never touched, so they cost no memory. */
 static void large(void)
 {
-	static const size_t sizes[] = { 1023, 1024, 1 << 20, (size_t)1 << 31, ((size_t)1 << 31) + 1,
-					(size_t)1 << 32, ((size_t)5 << 32) + 4096 };
+	static const size_t sizes[] = { 1023,
+					1024,
+					1 << 20,
+					(size_t)1 << 31,
+					((size_t)1 << 31) + 1,
+					(size_t)1 << 32,
+					((size_t)5 << 32) + 4096 };
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
 		char *p = malloc(sizes[i]);

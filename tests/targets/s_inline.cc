@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_inline.cc - C++ whose call sites are inlined at -O2: templates, lambdas, methods inside one another,
- * a recursion, a virtual call, qsort's callback and a thread. Everything stays alive, so that each stack
- * is in the report.
+ * s_inline.cc - C++ whose call sites are inlined at -O2: templates, lambdas, methods inside one
+ * another, a recursion, a virtual call, qsort's callback and a thread. Everything stays alive, so
+ * that each stack is in the report.
  */
 #include "target.h"
 
@@ -18,17 +18,17 @@ namespace shop
 
 template <typename T> struct shelf {
 	std::vector<T> items;
-	inline void put(T item)
-	{
-		items.push_back(std::move(item));
-	}
+	inline void put(T item) { items.push_back(std::move(item)); }
 };
 
 struct item {
 	std::string name;
 	int *weight;
 
-	explicit item(int n) : name(std::string(40, 'a') + std::to_string(n)), weight(new int[n + 1]) {}
+	explicit item(int n)
+		: name(std::string(40, 'a') + std::to_string(n)), weight(new int[n + 1])
+	{
+	}
 };
 
 static inline item make(int n)
@@ -42,16 +42,10 @@ struct base {
 };
 
 struct derived final : base {
-	void *allocate(size_t n) override
-	{
-		return helper(n);
-	}
+	void *allocate(size_t n) override { return helper(n); }
 
-    private:
-	static inline void *helper(size_t n)
-	{
-		return malloc(n + 1);
-	}
+      private:
+	static inline void *helper(size_t n) { return malloc(n + 1); }
 };
 
 static base *volatile chosen;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_instrument.c - built with -finstrument-functions: allocations under everything that makes a list
- * of entered functions go wrong. Each case is the same from run to run, whatever engine looks at it.
+ * s_instrument.c - built with -finstrument-functions: allocations under everything that makes a
+ * list of entered functions go wrong. Each case is the same from run to run, whatever engine looks
+ * at it.
  *
  *     s_instrument            all cases
  *     s_instrument deep N     allocates N calls deep, and again when it has returned
@@ -151,7 +152,8 @@ NOINLINE static void signals(void)
 
 	sigaction(SIGUSR1, &action, NULL);
 	raise(SIGUSR1);
-	alternate.ss_sp = mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	alternate.ss_sp =
+		mmap(NULL, STACK, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	sigaltstack(&alternate, NULL);
 	raise(SIGUSR1);
 	leaf(71);

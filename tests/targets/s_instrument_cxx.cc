@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 //
-// s_instrument_cxx.cc - built with -finstrument-functions: exceptions through functions that allocate,
-// constructors, std::function and containers.
+// s_instrument_cxx.cc - built with -finstrument-functions: exceptions through functions that
+// allocate, constructors, std::function and containers.
 #include <functional>
 #include <map>
 #include <stdexcept>

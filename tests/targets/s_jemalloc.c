@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_jemalloc.c - the functions that jemalloc has beside malloc, named weakly, so that it links and runs without.
- * Usage: s_jemalloc probe|use. "probe" tells by which ways they seem to exist. "use" calls each of them, directly
- * and as dlsym found it, checks what they return, and ends with these blocks alive:
- *   by_name    1000 + 5000 + 77    by_lookup    1000 + 5000 + 77    in_place    the sizes that it prints
+ * s_jemalloc.c - the functions that jemalloc has beside malloc, named weakly, so that it links and
+ * runs without. Usage: s_jemalloc probe|use. "probe" tells by which ways they seem to exist. "use"
+ * calls each of them, directly and as dlsym found it, checks what they return, and ends with these
+ * blocks alive: by_name    1000 + 5000 + 77    by_lookup    1000 + 5000 + 77    in_place    the
+ * sizes that it prints
  */
 #include "target.h"
 
@@ -38,9 +39,11 @@ static void *find(const char *name)
 
 static int probe(void)
 {
-	static const char *const names[] = { "mallocx", "rallocx", "xallocx", "dallocx", "sdallocx" };
+	static const char *const names[] = { "mallocx", "rallocx", "xallocx", "dallocx",
+					     "sdallocx" };
 
-	printf("%d%d%d%d%d %d", mallocx != 0, rallocx != 0, xallocx != 0, dallocx != 0, sdallocx != 0, in_data != 0);
+	printf("%d%d%d%d%d %d", mallocx != 0, rallocx != 0, xallocx != 0, dallocx != 0,
+	       sdallocx != 0, in_data != 0);
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
 		void *f = find(names[i]);
 		const char *why = dlerror();
@@ -80,8 +83,10 @@ static __attribute__((noinline)) void by_name(void)
 static __attribute__((noinline)) void by_lookup(void)
 {
 	static void *out[3];
-	struct functions f = { (void *(*)(size_t, int))find("mallocx"), (void *(*)(void *, size_t, int))find("rallocx"),
-			       (void (*)(void *, int))find("dallocx"), (void (*)(void *, size_t, int))find("sdallocx") };
+	struct functions f = { (void *(*)(size_t, int))find("mallocx"),
+			       (void *(*)(void *, size_t, int))find("rallocx"),
+			       (void (*)(void *, int))find("dallocx"),
+			       (void (*)(void *, size_t, int))find("sdallocx") };
 
 	EXPECT(f.mallocx == mallocx && f.mallocx == in_data); /* one function has one address */
 	use(&f, out);
@@ -93,15 +98,20 @@ static __attribute__((noinline)) size_t in_place(void)
 	static void *p[4];
 	size_t sum = 0, n;
 
-	EXPECT((p[0] = mallocx(100, 0)) && (n = nallocx(100, 0)) > 101 && xallocx(p[0], 101, 0, 0) == n);
+	EXPECT((p[0] = mallocx(100, 0)) && (n = nallocx(100, 0)) > 101 &&
+	       xallocx(p[0], 101, 0, 0) == n);
 	sum += 101;
-	EXPECT((p[1] = mallocx(100, 0)) && xallocx(p[1], 10000, 0, 0) == n && sallocx(p[1], 0) == n);
+	EXPECT((p[1] = mallocx(100, 0)) && xallocx(p[1], 10000, 0, 0) == n &&
+	       sallocx(p[1], 0) == n);
 	sum += 100;
-	EXPECT((p[2] = mallocx(100, 0)) && xallocx(p[2], 20, 0, 0) == n); /* cannot shrink in place */
+	EXPECT((p[2] = mallocx(100, 0)) &&
+	       xallocx(p[2], 20, 0, 0) == n); /* cannot shrink in place */
 	sum += 100;
 	EXPECT((p[3] = mallocx(4 << 20, 0)));
 	n = xallocx(p[3], 1 << 20, 100, 0);
-	sum += n == nallocx((1 << 20) + 100, 0) ? (1 << 20) + 100 : n == nallocx(1 << 20, 0) ? 1 << 20 : 4 << 20;
+	sum += n == nallocx((1 << 20) + 100, 0) ? (1 << 20) + 100
+	       : n == nallocx(1 << 20, 0)       ? 1 << 20
+						: 4 << 20;
 	return sum;
 }
 

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_memory.c - resident memory of every kind, in known amounts. Says "ready" and waits for its input
- * to end. With "more": half of the live blocks are freed then, and it says "less". With "beside": only
- * aligned blocks beside mappings of its own, and a thread whose stack lies in a block.
+ * s_memory.c - resident memory of every kind, in known amounts. Says "ready" and waits for its
+ * input to end. With "more": half of the live blocks are freed then, and it says "less". With
+ * "beside": only aligned blocks beside mappings of its own, and a thread whose stack lies in a
+ * block.
  */
 #include "target.h"
 
@@ -10,8 +11,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define LIVE_BLOCKS 1000    /* of BLOCK bytes */
-#define FREED_BLOCKS 2000   /* of BLOCK bytes, each before a small one that stays */
+#define LIVE_BLOCKS 1000  /* of BLOCK bytes */
+#define FREED_BLOCKS 2000 /* of BLOCK bytes, each before a small one that stays */
 #define BLOCK 20000
 #define PIN 100
 #define UNTOUCHED (100u << 20)
@@ -59,13 +60,15 @@ static int beside(void)
 	pthread_t t;
 
 	for (int i = 0; i < 20; i++) {
-		void *block = NULL, *own = mmap(NULL, 4u << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		void *block = NULL, *own = mmap(NULL, 4u << 20, PROT_READ | PROT_WRITE,
+						MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 		EXPECT(own != MAP_FAILED && !posix_memalign(&block, 4096, 3u << 20));
 		memset(own, 1, 4u << 20);
 		keep(memset(block, 1, 3u << 20));
 	}
 	void *stack = filled(2u << 20);
-	EXPECT(!pthread_attr_init(&attr) && !pthread_attr_setstack(&attr, (char *)stack + 64, (2u << 20) - 64));
+	EXPECT(!pthread_attr_init(&attr) &&
+	       !pthread_attr_setstack(&attr, (char *)stack + 64, (2u << 20) - 64));
 	EXPECT(!pthread_create(&t, &attr, wait_here, NULL));
 	pthread_join(t, NULL);
 	return stack == NULL;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_no_tables.c - writes machine code at run time and allocates through it, as a JIT's program does:
- *   100 blocks of 1001 bytes  main > outer() > generated > middle() > generated > get(): each keeps a frame pointer
- *   100 blocks of 1002 bytes  the same, the inner generated function leaves rbp alone
- *   100 blocks of 1003 bytes  the same, the inner one has a heap pointer in rbp
- *   100 blocks of 1004 bytes  asm_keeps() > get(): assembly without a table in the program itself
- *   100 blocks of 1005 bytes  asm_none() > get(): the same without a frame pointer
+ * s_no_tables.c - writes machine code at run time and allocates through it, as a JIT's program
+ * does: 100 blocks of 1001 bytes  main > outer() > generated > middle() > generated > get(): each
+ * keeps a frame pointer 100 blocks of 1002 bytes  the same, the inner generated function leaves rbp
+ * alone 100 blocks of 1003 bytes  the same, the inner one has a heap pointer in rbp 100 blocks of
+ * 1004 bytes  asm_keeps() > get(): assembly without a table in the program itself 100 blocks of
+ * 1005 bytes  asm_none() > get(): the same without a frame pointer
  */
 #include "target.h"
 
@@ -13,9 +13,11 @@
 #include <sys/mman.h>
 
 #if defined(__x86_64__)
-__asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, %rsp\ncall *%rsi\nleave\nret\n"
+__asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, "
+	"%rsp\ncall *%rsi\nleave\nret\n"
 	".size asm_keeps, .-asm_keeps\n"
-	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rsi\nadd $8, %rsp\nret\n.size asm_none, .-asm_none\n");
+	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rsi\nadd $8, %rsp\nret\n.size "
+	"asm_none, .-asm_none\n");
 typedef void (*body)(size_t);
 void asm_keeps(size_t bytes, body to);
 void asm_none(size_t bytes, body to);
@@ -30,7 +32,8 @@ static void put(const char *bytes, size_t n)
 }
 
 /* before; mov $to, %rax; call *%rax; after */
-static body make(const char *before, size_t before_bytes, body to, const char *after, size_t after_bytes)
+static body make(const char *before, size_t before_bytes, body to, const char *after,
+		 size_t after_bytes)
 {
 	body made;
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_old.c - runs a program on a kernel that seems older. Usage: s_old 3.10|4.4|4.9|5.4[+eperm] PROGRAM [ARGUMENTS].
+ * s_old.c - runs a program on a kernel that seems older. Usage: s_old 3.10|4.4|4.9|5.4[+eperm]
+ * PROGRAM [ARGUMENTS].
  *
- * A filter of system calls answers as that kernel would: ENOSYS to calls that came later (their numbers are given
- * out in order of time), EINVAL to later advices of madvise and commands of membarrier, ENOTTY to a pidfd's ioctl.
+ * A filter of system calls answers as that kernel would: ENOSYS to calls that came later (their
+ * numbers are given out in order of time), EINVAL to later advices of madvise and commands of
+ * membarrier, ENOTTY to a pidfd's ioctl.
  * "+eperm": later calls get EPERM, which containers of that time say to what they do not know.
  * What cannot be imitated: flags that old kernels ignore, and what stands in /proc.
  */
@@ -20,9 +22,9 @@
 
 struct kernel {
 	const char *name;
-	unsigned last;     /* system call */
-	int32_t advice;    /* the last that madvise knows, of those that came by number */
-	int32_t barriers;  /* commands of membarrier, ORed */
+	unsigned last;    /* system call */
+	int32_t advice;   /* the last that madvise knows, of those that came by number */
+	int32_t barriers; /* commands of membarrier, ORed */
 };
 
 /* madvise: FREE 4.5 (8), WIPEONFORK 4.14 (18), COLD 5.4 (20), POPULATE_READ 5.14 (22). */
@@ -42,29 +44,30 @@ static const struct kernel kernels[] = {
 
 static void seem(const struct kernel *k, unsigned error)
 {
-	unsigned free_advice = k->last >= SYS_pkey_free ? UINT32_MAX : 8; /* MADV_FREE came in between */
+	unsigned free_advice =
+		k->last >= SYS_pkey_free ? UINT32_MAX : 8; /* MADV_FREE came in between */
 	struct sock_filter rules[] = {
 		LOAD(nr),
 		IF_NOT(BPF_JGT, k->last, 1),
-			SAY(error),
+		SAY(error),
 		IF_NOT(BPF_JEQ, SYS_madvise, 6),
-			LOAD(args[2]),
-			IF(BPF_JEQ, free_advice, 3),
-			IF(BPF_JGE, 100, 1), /* of the machine, and poisoning */
-			IF(BPF_JGT, (unsigned)k->advice, 1),
-			ALLOW,
-			SAY(EINVAL),
+		LOAD(args[2]),
+		IF(BPF_JEQ, free_advice, 3),
+		IF(BPF_JGE, 100, 1), /* of the machine, and poisoning */
+		IF(BPF_JGT, (unsigned)k->advice, 1),
+		ALLOW,
+		SAY(EINVAL),
 		IF_NOT(BPF_JEQ, SYS_membarrier, 5),
-			LOAD(args[0]),
-			IF(BPF_JEQ, 0, 1),
-			IF(BPF_JSET, (unsigned)~k->barriers, 1),
-			ALLOW,
-			SAY(EINVAL),
+		LOAD(args[0]),
+		IF(BPF_JEQ, 0, 1),
+		IF(BPF_JSET, (unsigned)~k->barriers, 1),
+		ALLOW,
+		SAY(EINVAL),
 		IF_NOT(BPF_JEQ, SYS_ioctl, 4),
-			LOAD(args[1]),
-			BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PIDFD_IOCTL),
-			IF_NOT(BPF_JEQ, PIDFD_IOCTL, 1),
-			SAY(ENOTTY),
+		LOAD(args[1]),
+		BPF_STMT(BPF_ALU | BPF_AND | BPF_K, PIDFD_IOCTL),
+		IF_NOT(BPF_JEQ, PIDFD_IOCTL, 1),
+		SAY(ENOTTY),
 		ALLOW,
 	};
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
@@ -80,7 +83,8 @@ int main(int argc, char **argv)
 	size_t len = argc > 2 ? strcspn(argv[1], "+") : 0;
 
 	for (size_t i = 0; i < sizeof kernels / sizeof *kernels; i++)
-		if (len && strlen(kernels[i].name) == len && !strncmp(argv[1], kernels[i].name, len)) {
+		if (len && strlen(kernels[i].name) == len &&
+		    !strncmp(argv[1], kernels[i].name, len)) {
 			seem(&kernels[i], argv[1][len] ? EPERM : ENOSYS);
 			execvp(argv[2], argv + 2);
 			perror(argv[2]);

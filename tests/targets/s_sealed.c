@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_sealed.c - a program that cannot be attached to as others can, one way each, and waits for ever, with a line
- * "ready" before that:
- *   kill    a seccomp filter that kills for all but waiting, allocating and ending
- *   errno   a filter that lets all pass but unshare
- *   strict  seccomp's strict mode
- *   undumpable  prctl(PR_SET_DUMPABLE, 0)
- *   zombie  its child has ended, and is not waited for; prints the child's pid instead
- *   slow    a filter that holds each signalfd4 for three seconds: of all here, only the agent's server makes that call
- *   ignore  SIGSEGV is ignored, and SIGTRAP blocked; SIGTERM ends it, with 0 when SIGSEGV still is
+ * s_sealed.c - a program that cannot be attached to as others can, one way each, and waits for
+ * ever, with a line "ready" before that: kill    a seccomp filter that kills for all but waiting,
+ * allocating and ending errno   a filter that lets all pass but unshare strict  seccomp's strict
+ * mode undumpable  prctl(PR_SET_DUMPABLE, 0) zombie  its child has ended, and is not waited for;
+ * prints the child's pid instead slow    a filter that holds each signalfd4 for three seconds: of
+ * all here, only the agent's server makes that call ignore  SIGSEGV is ignored, and SIGTRAP
+ * blocked; SIGTERM ends it, with 0 when SIGSEGV still is
  */
 #include "target.h"
 
@@ -22,7 +20,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define ALLOW(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
+#define ALLOW(nr)                                                                                  \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW)
 #define LOAD_NR BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr))
 
 static void seal(struct sock_filter *rules, unsigned short count)
@@ -37,7 +36,12 @@ static void seal_kill(void)
 {
 	struct sock_filter rules[] = {
 		LOAD_NR,
-		ALLOW(SYS_mmap), ALLOW(SYS_munmap), ALLOW(SYS_brk), ALLOW(SYS_write), ALLOW(SYS_read), ALLOW(SYS_exit_group),
+		ALLOW(SYS_mmap),
+		ALLOW(SYS_munmap),
+		ALLOW(SYS_brk),
+		ALLOW(SYS_write),
+		ALLOW(SYS_read),
+		ALLOW(SYS_exit_group),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	seal(rules, sizeof rules / sizeof *rules);
@@ -64,7 +68,8 @@ static void *answer(void *arg)
 		if (ioctl(fd, SECCOMP_IOCTL_NOTIF_RECV, &ask))
 			continue;
 		sleep(3);
-		struct seccomp_notif_resp answer = { .id = ask.id, .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
+		struct seccomp_notif_resp answer = { .id = ask.id,
+						     .flags = SECCOMP_USER_NOTIF_FLAG_CONTINUE };
 		ioctl(fd, SECCOMP_IOCTL_NOTIF_SEND, &answer);
 	}
 	return NULL;
@@ -83,7 +88,8 @@ static void seal_slow(void)
 	pthread_t thread;
 
 	EXPECT(!prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0));
-	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER, &program);
+	fd = (int)syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_NEW_LISTENER,
+			  &program);
 	EXPECT(fd >= 0 && !pthread_create(&thread, NULL, answer, &fd));
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_seccomp.c - a filter that kills on any system call that a plain allocator does not make (and those
- * of a thread's life), then allocations of all sizes, in a new thread too. Prints ok. Usage: s_seccomp [filter]; without it only the allocations.
+ * s_seccomp.c - a filter that kills on any system call that a plain allocator does not make (and
+ * those of a thread's life), then allocations of all sizes, in a new thread too. Prints ok. Usage:
+ * s_seccomp [filter]; without it only the allocations.
  */
 #include "target.h"
 
@@ -27,10 +28,22 @@ static void seal(void)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(SYS_mmap), ALLOW(SYS_munmap), ALLOW(SYS_madvise), ALLOW(SYS_mremap), ALLOW(SYS_brk),
-		ALLOW(SYS_mprotect), ALLOW(SYS_write), ALLOW(SYS_exit_group), ALLOW(SYS_exit),
-		ALLOW(SYS_clone3), ALLOW(SYS_clone), ALLOW(SYS_futex), ALLOW(SYS_set_robust_list),
-		ALLOW(SYS_rseq), ALLOW(SYS_rt_sigprocmask), ALLOW(SYS_rt_sigaction),
+		ALLOW(SYS_mmap),
+		ALLOW(SYS_munmap),
+		ALLOW(SYS_madvise),
+		ALLOW(SYS_mremap),
+		ALLOW(SYS_brk),
+		ALLOW(SYS_mprotect),
+		ALLOW(SYS_write),
+		ALLOW(SYS_exit_group),
+		ALLOW(SYS_exit),
+		ALLOW(SYS_clone3),
+		ALLOW(SYS_clone),
+		ALLOW(SYS_futex),
+		ALLOW(SYS_set_robust_list),
+		ALLOW(SYS_rseq),
+		ALLOW(SYS_rt_sigprocmask),
+		ALLOW(SYS_rt_sigaction),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_shop.cc - a program in C++ as people write them: strings, maps, shared pointers, templates, three named
- * threads. Orders come and are served; one in ten is forgotten in a map. With "stay" it runs until it is killed.
+ * s_shop.cc - a program in C++ as people write them: strings, maps, shared pointers, templates,
+ * three named threads. Orders come and are served; one in ten is forgotten in a map. With "stay" it
+ * runs until it is killed.
  */
 #include <chrono>
 #include <map>
@@ -13,7 +14,8 @@
 
 #include <pthread.h>
 
-namespace shop {
+namespace shop
+{
 
 struct Line {
 	std::string article;
@@ -25,11 +27,12 @@ struct Order {
 	std::vector<Line> lines;
 };
 
-template <typename Key, typename Value> class Register {
+template <typename Key, typename Value> class Register
+{
 	std::map<Key, std::shared_ptr<Value>> entries;
 	std::mutex mutex;
 
-public:
+      public:
 	__attribute__((noinline)) void keep(Key key, std::shared_ptr<Value> value)
 	{
 		std::lock_guard<std::mutex> hold(mutex);
@@ -45,7 +48,9 @@ __attribute__((noinline)) static std::shared_ptr<Order> make_order(unsigned numb
 
 	order->number = number;
 	for (unsigned i = 0; i < 4; i++)
-		order->lines.push_back({ "an article with a name that is long, number " + std::to_string(i), { 1, 2, 3 } });
+		order->lines.push_back(
+			{ "an article with a name that is long, number " + std::to_string(i),
+			  { 1, 2, 3 } });
 	return order;
 }
 

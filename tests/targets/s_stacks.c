@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_stacks.c - says of each block, before it asks for it, which of its own functions are on the stack.
- * Usage: s_stacks. A line per block: its size, unlike any other's, then functions, innermost first. They are what the
- * program itself kept account of; what lies between them (qsort, a signal's frame) is left out.
+ * s_stacks.c - says of each block, before it asks for it, which of its own functions are on the
+ * stack. Usage: s_stacks. A line per block: its size, unlike any other's, then functions, innermost
+ * first. They are what the program itself kept account of; what lies between them (qsort, a
+ * signal's frame) is left out.
  */
 #include "target.h"
 
@@ -86,7 +87,8 @@ FN aligned_frame(void)
 	OUT;
 }
 
-FN many_registers(double x, double y, long a, long b, long c, long d, long e, long f, long g, long h)
+FN many_registers(double x, double y, long a, long b, long c, long d, long e, long f, long g,
+		  long h)
 {
 	IN;
 	plain();
@@ -230,9 +232,7 @@ FN by_coroutine(void)
 	OUT;
 }
 #else
-FN by_coroutine(void)
-{
-}
+FN by_coroutine(void) {}
 #endif
 
 int main(void)

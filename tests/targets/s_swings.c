@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * s_swings.c - `s_swings PERIOD LEAK`: swing() gets a block of 10,000 bytes every 10 ms and frees all of them every PERIOD
- * ms; leak() loses LEAK bytes as often. Until SIGTERM.
+ * s_swings.c - `s_swings PERIOD LEAK`: swing() gets a block of 10,000 bytes every 10 ms and frees
+ * all of them every PERIOD ms; leak() loses LEAK bytes as often. Until SIGTERM.
  */
 #include "target.h"
 

@@ -261,7 +261,8 @@ static void coroutines(void)
 	char *stack[COS];
 
 	for (int i = 0; i < COS; i++) {
-		stack[i] = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+		stack[i] = mmap(NULL, 65536, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+				-1, 0);
 		getcontext(&co[i]);
 		co[i].uc_stack.ss_sp = stack[i];
 		co[i].uc_stack.ss_size = 65536;
@@ -287,7 +288,8 @@ static void failing_exec(void)
 		EXPECT(execv("/etc/passwd", args) == -1 && errno == EACCES);
 		EXPECT(execvp("no-such-thing-anywhere", args) == -1 && errno == ENOENT);
 		EXPECT(execl("/no/such", "x", (char *)NULL) == -1 && errno == ENOENT);
-		EXPECT(execlp("no-such-thing-anywhere", "x", (char *)NULL) == -1 && errno == ENOENT);
+		EXPECT(execlp("no-such-thing-anywhere", "x", (char *)NULL) == -1 &&
+		       errno == ENOENT);
 		EXPECT(execle("/no/such", "x", (char *)NULL, env) == -1 && errno == ENOENT);
 		EXPECT(execveat(AT_FDCWD, "/no/such", args, env, 0) == -1 && errno == ENOENT);
 		EXPECT(fexecve(-1, args, env) == -1);
@@ -316,7 +318,8 @@ static void clone_vm(void)
 
 	for (int i = 0; i < 100; i++) {
 		int status;
-		pid_t pid = clone(in_clone, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, NULL);
+		pid_t pid = clone(in_clone, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+				  NULL);
 		EXPECT(pid > 0 && waitpid(pid, &status, 0) == pid);
 		EXPECT(WIFEXITED(status) && WEXITSTATUS(status) == 9);
 	}
@@ -391,9 +394,18 @@ static void sealed(void)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		ALLOW(SYS_mmap), ALLOW(SYS_munmap), ALLOW(SYS_madvise), ALLOW(SYS_mremap),
-		ALLOW(SYS_brk), ALLOW(SYS_mprotect), ALLOW(SYS_exit_group), ALLOW(SYS_clone),
-		ALLOW(SYS_set_robust_list), ALLOW(SYS_rseq), ALLOW(SYS_wait4), ALLOW(SYS_write),
+		ALLOW(SYS_mmap),
+		ALLOW(SYS_munmap),
+		ALLOW(SYS_madvise),
+		ALLOW(SYS_mremap),
+		ALLOW(SYS_brk),
+		ALLOW(SYS_mprotect),
+		ALLOW(SYS_exit_group),
+		ALLOW(SYS_clone),
+		ALLOW(SYS_set_robust_list),
+		ALLOW(SYS_rseq),
+		ALLOW(SYS_wait4),
+		ALLOW(SYS_write),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	};
 	struct sock_fprog program = { sizeof(rules) / sizeof(rules[0]), rules };
@@ -418,9 +430,11 @@ static void stripped(void)
 		signal(sig, SIG_IGN);
 	signal(SIGCHLD, SIG_DFL);
 	EXPECT(!unshare(CLONE_NEWNS | CLONE_NEWNET | CLONE_NEWIPC | CLONE_NEWUTS));
-	EXPECT(!chdir("/proc/self/fdinfo") && !chroot(".")); /* nothing of ours can be opened there */
+	EXPECT(!chdir("/proc/self/fdinfo") &&
+	       !chroot(".")); /* nothing of ours can be opened there */
 	EXPECT(!syscall(SYS_close_range, 0, ~0u, 0));
-	EXPECT(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) && !setresuid(65534, 65534, 65534));
+	EXPECT(!setgroups(0, NULL) && !setresgid(65534, 65534, 65534) &&
+	       !setresuid(65534, 65534, 65534));
 	EXPECT(!prctl(PR_SET_DUMPABLE, 0, 0, 0, 0));
 	churn(1000);
 	pid_t pid = fork();
@@ -434,8 +448,9 @@ static void stripped(void)
 /* Installs a filter that forbids sockets, in one of three ways, and becomes another program. */
 static void without_sockets(const char *how, char **program)
 {
-	unsigned action = !strcmp(how, "kill") ? SECCOMP_RET_KILL_PROCESS :
-			  !strcmp(how, "trap") ? SECCOMP_RET_TRAP : SECCOMP_RET_ERRNO | EACCES;
+	unsigned action = !strcmp(how, "kill")   ? SECCOMP_RET_KILL_PROCESS
+			  : !strcmp(how, "trap") ? SECCOMP_RET_TRAP
+						 : SECCOMP_RET_ERRNO | EACCES;
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_socket, 0, 1),
@@ -450,7 +465,8 @@ static void without_sockets(const char *how, char **program)
 	EXPECT(!"executed");
 }
 
-/* A library that is loaded, used and unloaded again and again, another in its place, while threads allocate. */
+/* A library that is loaded, used and unloaded again and again, another in its place, while threads
+ * allocate. */
 static void plugins(const char *one, const char *other)
 {
 	const char *path[] = { one, other };
@@ -491,7 +507,8 @@ static void idle_daemon(const char *path)
 	int at = sizeof(text);
 	for (int n = getpid(); n; n /= 10)
 		text[--at] = (char)('0' + n % 10);
-	if (write(fd, text + at, sizeof(text) - (size_t)at) < 1) /* at once: a reader sees all or nothing */
+	if (write(fd, text + at, sizeof(text) - (size_t)at) <
+	    1) /* at once: a reader sees all or nothing */
 		_exit(1);
 	close(fd);
 	fd = epoll_create1(0);
@@ -503,10 +520,16 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-	{ "storm", storm }, { "handlers", handlers }, { "timer", timer_storm },
-	{ "coroutines", coroutines }, { "failing-exec", failing_exec }, { "clone-vm", clone_vm },
-	{ "late-ends", late_ends }, { "limits", limits },
-	{ "sealed", sealed }, { "stripped", stripped },
+	{ "storm", storm },
+	{ "handlers", handlers },
+	{ "timer", timer_storm },
+	{ "coroutines", coroutines },
+	{ "failing-exec", failing_exec },
+	{ "clone-vm", clone_vm },
+	{ "late-ends", late_ends },
+	{ "limits", limits },
+	{ "sealed", sealed },
+	{ "stripped", stripped },
 };
 
 int main(int argc, char **argv)

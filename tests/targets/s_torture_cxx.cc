@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_torture_cxx.cc - what C++ programs do to an agent that lives in them. Usage: s_torture_cxx MODE
- *   exceptions  2,000 throws through frames that allocate and whose destructors allocate, rethrown, and out of a
- *               callback of libc's
- *   coroutines  500 of the language's, each resumed from elsewhere than where it began, half of them ended in mid-life
- *   threads     200 threads with thread_local objects whose destructors allocate
- * All that is allocated is freed.
+ *   exceptions  2,000 throws through frames that allocate and whose destructors allocate, rethrown,
+ * and out of a callback of libc's coroutines  500 of the language's, each resumed from elsewhere
+ * than where it began, half of them ended in mid-life threads     200 threads with thread_local
+ * objects whose destructors allocate All that is allocated is freed.
  */
 #include "target.h"
 
@@ -80,7 +79,10 @@ extern "C" __attribute__((noinline)) void throws()
 
 struct task {
 	struct promise_type {
-		task get_return_object() { return { std::coroutine_handle<promise_type>::from_promise(*this) }; }
+		task get_return_object()
+		{
+			return { std::coroutine_handle<promise_type>::from_promise(*this) };
+		}
 		std::suspend_always initial_suspend() { return {}; }
 		std::suspend_always final_suspend() noexcept { return {}; }
 		void return_void() {}

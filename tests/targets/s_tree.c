@@ -3,16 +3,17 @@
  * s_tree.c - processes that come about and end in every way, with known allocations.
  *
  *   end HOW              allocates OWN blocks and ends so (see ends())
- *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates MORE and ends so
- *   starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp, system, popen, wordexp); waits for it
- *   failed               an exec that fails, then MORE blocks
+ *   child HOW END        allocates OWN blocks, makes a child (fork, _Fork, clone), which allocates
+ * MORE and ends so starts HOW PATH ARG.. starts a program so (exec, fork, vfork, spawn, spawnp,
+ * system, popen, wordexp); waits for it failed               an exec that fails, then MORE blocks
  *   lingers              becomes a cat
  *   grows BYTES          forks; the child allocates so much and waits for input
- *   variables NAME..     getenv() of each before, after and inside of system(), where a thread changes the environment
- *   changes N            N times setenv() and unsetenv(), while threads call system(); says what is not as it has to be
- *   spoilt               environments that nobody can read, for execve and posix_spawn: what each of them says
- *   races N              N times posix_spawn() with `environ`, to which a thread adds variables all the time
- *   filtered BY HOW PATH ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
+ *   variables NAME..     getenv() of each before, after and inside of system(), where a thread
+ * changes the environment changes N            N times setenv() and unsetenv(), while threads call
+ * system(); says what is not as it has to be spoilt               environments that nobody can
+ * read, for execve and posix_spawn: what each of them says races N              N times
+ * posix_spawn() with `environ`, to which a thread adds variables all the time filtered BY HOW PATH
+ * ..  as starts, under a filter (set by prctl, or seccomp itself) that kills for what no static
  *                        program of ours does on its way to write()
  *   daemon               a child that forks twice, closes all it has and allocates MORE
  */
@@ -139,14 +140,24 @@ static int starts(const char *how, char **argv)
 	return reap(pid);
 }
 
-#define KILL(nr) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1), BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
+#define KILL(nr)                                                                                   \
+	BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, nr, 0, 1),                                             \
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS)
 
 static int filtered(const char *by, const char *how, char **argv)
 {
 	struct sock_filter rules[] = {
 		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-		KILL(SYS_openat), KILL(SYS_newfstatat), KILL(SYS_pread64), KILL(SYS_faccessat), KILL(SYS_fgetxattr),
-		KILL(SYS_getresuid), KILL(SYS_getresgid), KILL(SYS_geteuid), KILL(SYS_fcntl), KILL(SYS_socket),
+		KILL(SYS_openat),
+		KILL(SYS_newfstatat),
+		KILL(SYS_pread64),
+		KILL(SYS_faccessat),
+		KILL(SYS_fgetxattr),
+		KILL(SYS_getresuid),
+		KILL(SYS_getresgid),
+		KILL(SYS_geteuid),
+		KILL(SYS_fcntl),
+		KILL(SYS_socket),
 		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
 	};
 	struct sock_fprog program = { sizeof rules / sizeof *rules, rules };
@@ -241,7 +252,8 @@ static int variables(char **which)
 	snprintf(command, sizeof command, "echo >&%d; read x <&%d", running[1], go_on[0]);
 	printf("before: %d\n", seen());
 	for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-		EXPECT(!pthread_create(&t, NULL, changes, ways[i]) && !system(command) && !pthread_join(t, NULL));
+		EXPECT(!pthread_create(&t, NULL, changes, ways[i]) && !system(command) &&
+		       !pthread_join(t, NULL));
 		printf("%s: %d", ways[i], seen());
 		for (char **e = environ; *e; e++)
 			if (!strncmp(*e, "TREE_", 5))
@@ -283,7 +295,8 @@ static void *calls_system(void *unused)
 	return unused;
 }
 
-/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has set. */
+/* Variables come and go, so that libc makes the array anew; one thread alone reads what it has set.
+ */
 static int set_and_unset(int n)
 {
 	enum { CALLERS = 8, NAMES = 200 };
@@ -314,7 +327,8 @@ static int set_and_unset(int n)
 static char **without_end(void)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *two =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
 	char **list = (char **)(void *)two;
@@ -328,7 +342,8 @@ static char *text_without_end(void)
 {
 	static const char text[] = "LD_PRELOAD=a";
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *two =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	EXPECT(two != MAP_FAILED && !munmap(two + page, page));
 	return memcpy(two + page - sizeof text + 1, text, sizeof text - 1);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
  * s_waits.c - forked children that do nothing but wait, each in one call, made once.
- * Usage: s_waits signal|data|time|busy|read. A line "NAME PID" for each child, then "NAME result" as it ends:
- *   signal   for SIGUSR1, for ever or ten minutes: how the call came back, and what was left of its time
- *   data     for standard input to end
- *   time     2.3 s long: whether it took that long
- *   busy     one child that makes no call until its parent ends; read: one that reads standard input
- *   exec     one that waits as daemons do, then becomes s_exec (beside this program), which says whether it is watched
+ * Usage: s_waits signal|data|time|busy|read. A line "NAME PID" for each child, then "NAME result"
+ * as it ends: signal   for SIGUSR1, for ever or ten minutes: how the call came back, and what was
+ * left of its time data     for standard input to end time     2.3 s long: whether it took that
+ * long busy     one child that makes no call until its parent ends; read: one that reads standard
+ * input exec     one that waits as daemons do, then becomes s_exec (beside this program), which
+ * says whether it is watched
  */
 #include "target.h"
 
@@ -90,12 +90,14 @@ static int in_select(long ms)
 	return rc;
 }
 
-/* More descriptors than its sets hold and there can be, as getdtablesize() says: the kernel does not look there. */
+/* More descriptors than its sets hold and there can be, as getdtablesize() says: the kernel does
+ * not look there. */
 static int in_wide_select(long ms)
 {
 	struct timeval t = { ms / 1000, ms % 1000 * 1000 };
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	char *two = mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *two =
+		mmap(NULL, 2 * page, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	EXPECT(two != MAP_FAILED && !mprotect(two + page, page, PROT_NONE));
 	fd_set *in = (fd_set *)(two + page - sizeof(*in));
@@ -224,12 +226,19 @@ static void child(const char *how, const char *name, int (*wait)(long))
 	say(name, "%ld%s%s\n", getpid(), "", "");
 	errno = 0;
 	clock_gettime(CLOCK_MONOTONIC, &begin);
-	int rc = wait(timed ? 2300 : !strcmp(how, "signal") && !strcmp(name, "select") ? LONG_MS : -1);
+	int rc = wait(timed                                               ? 2300
+		      : !strcmp(how, "signal") && !strcmp(name, "select") ? LONG_MS
+									  : -1);
 	int why = errno;
 	clock_gettime(CLOCK_MONOTONIC, &end);
 	EXPECT(!sigprocmask(SIG_SETMASK, NULL, &now) && !sigismember(&now, SIGTERM));
-	say(name, "%ld %s %s\n", rc, why == EINTR ? "EINTR" : why ? "?" : "0",
-	    timed ? (ms_of(end) - ms_of(begin) >= 2299 ? "long" : "short") : left_ms > LONG_MS - 60000 ? "left" : "none");
+	say(name, "%ld %s %s\n", rc,
+	    why == EINTR ? "EINTR"
+	    : why        ? "?"
+			 : "0",
+	    timed                       ? (ms_of(end) - ms_of(begin) >= 2299 ? "long" : "short")
+	    : left_ms > LONG_MS - 60000 ? "left"
+					: "none");
 	_exit(0);
 }
 
@@ -274,7 +283,8 @@ int main(int argc, char **argv)
 	sigaction(SIGUSR1, &act, NULL);
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		if ((!strcmp(how, "signal") || (!strcmp(how, "data") && kinds[i].data) ||
-		     (!strcmp(how, "time") && kinds[i].timed)) && fork() == 0)
+		     (!strcmp(how, "time") && kinds[i].timed)) &&
+		    fork() == 0)
 			child(how, kinds[i].name, kinds[i].wait);
 	if (!strcmp(how, "time") && fork() == 0)
 		child(how, "wide_select", in_wide_select);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * fakes.h - what the unwinder uses of the rest of the agent, so that a test links the unwinder alone
- * and its allocations are nobody's business.
+ * fakes.h - what the unwinder uses of the rest of the agent, so that a test links the unwinder
+ * alone and its allocations are nobody's business.
  */
 #ifndef UNWIND_FAKES_H
 #define UNWIND_FAKES_H
@@ -30,8 +30,6 @@ enum runs mt_generated_runs(uintptr_t addr)
 	return RUNS_UNKNOWN;
 }
 
-void mt_generated_look(void)
-{
-}
+void mt_generated_look(void) {}
 
 #endif

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * judge.c - in an agent that is loaded into a real program: of each thread's blocks every 97th is asked whose
- * it is, and libunwind's unw_step whether that is so. Most stacks are remembered; of those that had to be
- * walked, every 7th is asked besides.
+ * judge.c - in an agent that is loaded into a real program: of each thread's blocks every 97th is
+ * asked whose it is, and libunwind's unw_step whether that is so. Most stacks are remembered; of
+ * those that had to be walked, every 7th is asked besides.
  *
- * The agent is the one that is installed, but for its hooks, which call mt_judge() last: judged.c. A block's stack
- * is read out of the live map, so that all between the registers and the entry is judged: what was
- * remembered, what was walked anew, trie, slots. Nothing is tolerated: a stack that the agent could not finish
- * is a difference, too. At the end a line is added to the file $JUDGE_LOG.
+ * The agent is the one that is installed, but for its hooks, which call mt_judge() last: judged.c.
+ * A block's stack is read out of the live map, so that all between the registers and the entry is
+ * judged: what was remembered, what was walked anew, trie, slots. Nothing is tolerated: a stack
+ * that the agent could not finish is a difference, too. At the end a line is added to the file
+ * $JUDGE_LOG.
  */
 #include "lists.h"
 #include "unwind/unwind.h"
@@ -20,14 +21,16 @@
 #define EACH_WALKED 7
 #define PRINTED 10
 
-void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp,
+	       uintptr_t fp);
 
 static _Atomic long stacks, remembered, frames, threads, differences;
 static FILE *trouble; /* NULL until something differs */
 static MT_TLS unsigned events, walks;
 static MT_TLS bool told, judging; /* libunwind, or what prints, allocates */
 
-static void differ(const char *what, unsigned reason, const struct list *judged, const struct list *mine)
+static void differ(const char *what, unsigned reason, const struct list *judged,
+		   const struct list *mine)
 {
 	const char *path = getenv("JUDGE_LOG");
 
@@ -43,10 +46,12 @@ static void differ(const char *what, unsigned reason, const struct list *judged,
 	fflush(trouble);
 }
 
-/* The agent's frames are no part of the program's stack: setenv() is its, and libc's, below, asks for blocks. */
+/* The agent's frames are no part of the program's stack: setenv() is its, and libc's, below, asks
+ * for blocks. */
 static void leave_out_agent(struct list *l)
 {
-	extern const char __ehdr_start[] __attribute__((visibility("hidden"))), _end[] __attribute__((visibility("hidden")));
+	extern const char __ehdr_start[] __attribute__((visibility("hidden"))),
+		_end[] __attribute__((visibility("hidden")));
 	int n = 0;
 
 	for (int i = 0; i < l->n; i++) {
@@ -107,7 +112,8 @@ __attribute__((destructor)) static void tell(void)
 	const char *path = getenv("JUDGE_LOG");
 	char line[256];
 	int fd = path ? open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600) : -1;
-	int n = snprintf(line, sizeof(line), "stacks %ld remembered %ld frames %ld threads %ld differences %ld\n",
+	int n = snprintf(line, sizeof(line),
+			 "stacks %ld remembered %ld frames %ld threads %ld differences %ld\n",
 			 atomic_load(&stacks), atomic_load(&remembered), atomic_load(&frames),
 			 atomic_load(&threads), atomic_load(&differences));
 

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * judged.c - a file of the agent's hooks (HOOKS names it), which shows what it booked to the judge (judge.c).
+ * judged.c - a file of the agent's hooks (HOOKS names it), which shows what it booked to the judge
+ * (judge.c).
  *
- * The calls that end a hook are made as ever, with the caller's registers and inlined where they are; so what is
- * judged is what the program's blocks are really counted under, remembered or not.
+ * The calls that end a hook are made as ever, with the caller's registers and inlined where they
+ * are; so what is judged is what the program's blocks are really counted under, remembered or not.
  */
 #include "hooks/malloc.h"
 
-void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp, uintptr_t fp);
+void *mt_judge(struct thread *t, void *p, uint64_t passes, uintptr_t pc, uintptr_t sp,
+	       uintptr_t fp);
 
 /* How many stacks the thread has captured. */
 MT_INLINE uint64_t captured(const struct thread *t)

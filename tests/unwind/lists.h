@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * lists.h - a stack as a list of pcs, innermost first: what the judge (libunwind's unw_step) says it is,
- * and what a node of the agent's trie says.
+ * lists.h - a stack as a list of pcs, innermost first: what the judge (libunwind's unw_step) says
+ * it is, and what a node of the agent's trie says.
  */
 #ifndef LISTS_H
 #define LISTS_H
@@ -24,11 +24,13 @@ struct list {
 };
 
 /*
- * The judge. Starts in the calling frame's caller or further out, where pc and sp are those of `r`. `restorer`:
- * what signal handlers return to, 0 = there are none. It tells where a signal came:
- * unw_is_signal_frame() mixes frames up when threads share its cache. That code may be interrupted itself.
+ * The judge. Starts in the calling frame's caller or further out, where pc and sp are those of `r`.
+ * `restorer`: what signal handlers return to, 0 = there are none. It tells where a signal came:
+ * unw_is_signal_frame() mixes frames up when threads share its cache. That code may be interrupted
+ * itself.
  */
-static inline __attribute__((always_inline)) void list_judge(const struct regs *r, uintptr_t restorer, struct list *out)
+static inline __attribute__((always_inline)) void list_judge(const struct regs *r,
+							     uintptr_t restorer, struct list *out)
 {
 	unw_context_t context;
 	unw_cursor_t cursor;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * odd.c - stacks that no compiler makes: tables that lie, stacks that end nowhere or at a guard page,
- * stacks that were unmapped, marks left behind. The unwinder must not fault, must say that it gave
- * up, must keep what it had, and must be right again afterwards.
+ * odd.c - stacks that no compiler makes: tables that lie, stacks that end nowhere or at a guard
+ * page, stacks that were unmapped, marks left behind. The unwinder must not fault, must say that it
+ * gave up, must keep what it had, and must be right again afterwards.
  */
 #include "check.h"
 #include "fakes.h"
@@ -44,7 +44,8 @@ static void path(node_id node, struct list *out)
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void take(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+			  frame[0] };
 	static void *plain[MANY];
 	node_id node = mt_unwind_capture(&state, &r);
 	int n = mt_unwind_frames(&state, &r, plain, MANY);
@@ -67,8 +68,8 @@ static void begin(void)
 #define FALSE_TABLE(name, before, cfi, after)                                                      \
 	void name(void);                                                                           \
 	__asm__(".text\n.type " #name ", @function\n" #name ":\n.cfi_startproc\n" before           \
-		"sub $24, %rsp\n" cfi "call take\nadd $24, %rsp\n" after "ret\n.cfi_endproc\n.size " \
-		#name ", .-" #name "\n")
+		"sub $24, %rsp\n" cfi "call take\nadd $24, %rsp\n" after                           \
+		"ret\n.cfi_endproc\n.size " #name ", .-" #name "\n")
 
 #define PUSH_BP(value) "push %rbp\nsub $8, %rsp\nmov $" value ", %rbp\n"
 #define POP_BP "add $8, %rsp\npop %rbp\n"
@@ -117,12 +118,12 @@ TEST(false_tables)
 		const char *name;
 		void (*run)(void);
 	} cases[] = {
-		FALSE_CASE(inward),	 FALSE_CASE(standing),	       FALSE_CASE(crooked),
-		FALSE_CASE(off_the_end), FALSE_CASE(far_away),	       FALSE_CASE(low_bp),
-		FALSE_CASE(wild_bp),	 FALSE_CASE(unknown_register), FALSE_CASE(no_such_register),
-		FALSE_CASE(wild_word),	 FALSE_CASE(wild_drap),	       FALSE_CASE(endless),
-		FALSE_CASE(division),	 FALSE_CASE(underflow),	       FALSE_CASE(restore_nothing),
-		FALSE_CASE(wild_return), FALSE_CASE(no_cfa),	       FALSE_CASE(wild_slot),
+		FALSE_CASE(inward),      FALSE_CASE(standing),         FALSE_CASE(crooked),
+		FALSE_CASE(off_the_end), FALSE_CASE(far_away),         FALSE_CASE(low_bp),
+		FALSE_CASE(wild_bp),     FALSE_CASE(unknown_register), FALSE_CASE(no_such_register),
+		FALSE_CASE(wild_word),   FALSE_CASE(wild_drap),        FALSE_CASE(endless),
+		FALSE_CASE(division),    FALSE_CASE(underflow),        FALSE_CASE(restore_nothing),
+		FALSE_CASE(wild_return), FALSE_CASE(no_cfa),           FALSE_CASE(wild_slot),
 	};
 
 	begin();
@@ -130,15 +131,18 @@ TEST(false_tables)
 		check_whole();
 		cases[i].run();
 		if (taken.reason == MTW_TRUNC_NONE || taken.n != 1)
-			printf("  %s: reason %u, %d frames\n", cases[i].name, taken.reason, taken.n);
+			printf("  %s: reason %u, %d frames\n", cases[i].name, taken.reason,
+			       taken.n);
 		CHECK(taken.reason == MTW_TRUNC_BAD_CFI || taken.reason == MTW_TRUNC_NO_CFI ||
 		      taken.reason == MTW_TRUNC_SWITCHED);
 		check_whole();
 	}
 }
 
-/* A frame record may not overlap the frame: bp lies a word inside, where a return address follows. */
-__asm__(".text\n.type inner_record, @function\ninner_record:\npush %rbp\nmov 8(%rsp), %rax\nsub $16, %rsp\n"
+/* A frame record may not overlap the frame: bp lies a word inside, where a return address follows.
+ */
+__asm__(".text\n.type inner_record, @function\ninner_record:\npush %rbp\nmov 8(%rsp), %rax\nsub "
+	"$16, %rsp\n"
 	"mov %rax, (%rsp)\nlea -8(%rsp), %rbp\ncall take\nadd $16, %rsp\npop %rbp\nret\n"
 	".size inner_record, .-inner_record\n");
 void inner_record(void);
@@ -154,8 +158,10 @@ TEST(records_lie_outside_of_the_frame)
 
 /* CFA in rbx, as in the loader's lazy binding; what is called saves rbx. */
 __asm__(".text\n.type by_rbx, @function\nby_rbx:\n.cfi_startproc\npush %rbx\n"
-	".cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register %rbx\n"
-	"and $-64, %rsp\nsub $192, %rsp\ncall uses_rbx\nmov %rbx, %rsp\n.cfi_def_cfa_register %rsp\n"
+	".cfi_def_cfa_offset 16\n.cfi_offset %rbx, -16\nmov %rsp, %rbx\n.cfi_def_cfa_register "
+	"%rbx\n"
+	"and $-64, %rsp\nsub $192, %rsp\ncall uses_rbx\nmov %rbx, %rsp\n.cfi_def_cfa_register "
+	"%rsp\n"
 	"pop %rbx\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n.size by_rbx, .-by_rbx\n");
 void by_rbx(void);
 
@@ -248,7 +254,8 @@ static int cut, uncut, budget; /* takes left in this climb */
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) static void take_cut(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+			  frame[0] };
 	static void *plain[MANY];
 	struct list mine;
 
@@ -341,7 +348,7 @@ TEST(trie_full)
 {
 	begin();
 	for (volatile int round = 0; round < 2; round++) { /* one call, one return address */
-		check_whole(); /* the second time its nodes are there */
+		check_whole();                             /* the second time its nodes are there */
 		mt_conf.max_memory = 1;
 		for (code_id code = 1; mt_stacks_child(1, code); code++)
 			CHECK(code < 20000);
@@ -353,8 +360,8 @@ TEST(trie_full)
 /*
  * The same inner frames in the same place, with others further out: callers whose frames differ by
  * multiples of 16 bytes, made up for by the padding of an over-aligned frame or by an alloca. What
- * the old return addresses held is still there, so only the word that the aligned frame's CFA is read
- * from, or the saved rbp, tells.
+ * the old return addresses held is still there, so only the word that the aligned frame's CFA is
+ * read from, or the saved rbp, tells.
  */
 __attribute__((noinline)) static void touch(void *p)
 {
@@ -365,7 +372,8 @@ __attribute__((noinline)) static void wide(unsigned n)
 {
 	__attribute__((aligned(256))) char m[256];
 
-	touch(alloca(16 + n % 2)); /* makes the compiler keep the caller's sp in a word of the frame */
+	touch(alloca(16 +
+		     n % 2)); /* makes the compiler keep the caller's sp in a word of the frame */
 	touch(m);
 	take();
 	touch(m);
@@ -418,13 +426,15 @@ __attribute__((noinline)) static void sliding_caller(unsigned n)
 		char m[16 * (k) + 8];                                                              \
 		touch(m);                                                                          \
 		callee(n);                                                                         \
-		/* No call here: it would write over the return address that was left behind. */  \
+		/* No call here: it would write over the return address that was left behind. */   \
 		__asm__ volatile("" : : "r"(m) : "memory");                                        \
 	}
-ROOM(0) ROOM(1) ROOM(2) ROOM(3) ROOM(4) ROOM(5) ROOM(6) ROOM(7) ROOM(8) ROOM(9) ROOM(10) ROOM(11)
+ROOM(0)
+ROOM(1)
+ROOM(2) ROOM(3) ROOM(4) ROOM(5) ROOM(6) ROOM(7) ROOM(8) ROOM(9) ROOM(10) ROOM(11)
 
-static void (*const rooms[])(unsigned) = { room0, room1, room2, room3, room4, room5,
-					   room6, room7, room8, room9, room10, room11 };
+	static void (*const rooms[])(unsigned) = { room0, room1, room2, room3, room4,  room5,
+						   room6, room7, room8, room9, room10, room11 };
 
 static void slide(void (*what)(unsigned))
 {

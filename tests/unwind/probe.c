@@ -3,9 +3,9 @@
  * probe.c - one stack, taken four ways: by the incremental capture (its path in the trie), by
  * the plain walk, by a second capture at once, and by libunwind's unw_step as the judge.
  *
- * All four must name the same pcs, and so must a stack that was remembered (struct hit), if there is
- * one: by the same comparisons as in the hooks. Nothing is tolerated: a truncated stack is a difference, too,
- * except when a signal met a capture of its own thread, where it must say REENTRY.
+ * All four must name the same pcs, and so must a stack that was remembered (struct hit), if there
+ * is one: by the same comparisons as in the hooks. Nothing is tolerated: a truncated stack is a
+ * difference, too, except when a signal met a capture of its own thread, where it must say REENTRY.
  */
 #include "probe.h"
 #include "fakes.h"
@@ -32,7 +32,7 @@ static _Atomic int storming;
 /* In libc's context switch, where the judge does not follow the table: it says where sp is kept. */
 static __thread volatile int switching;
 
-static uintptr_t restorer;      /* what signal handlers return to */
+static uintptr_t restorer; /* what signal handlers return to */
 
 static void learn_restorer(int sig)
 {
@@ -46,7 +46,8 @@ static void begin(void)
 	raise(SIGPROF);
 	mt_maps_init();
 	const char *engine = getenv("PROBE_ENGINE");
-	if (!mt_unwind_init(engine ? engine : "cfi", true) || (engine && strcmp(engine, mt_conf.unwind))) {
+	if (!mt_unwind_init(engine ? engine : "cfi", true) ||
+	    (engine && strcmp(engine, mt_conf.unwind))) {
 		puts("FAIL no such engine");
 		exit(1);
 	}
@@ -129,12 +130,14 @@ static void compare(const struct regs *r)
 static void coroutine_start(unsigned low, unsigned high);
 
 /*
- * A signal met libc's context switch between its pushing the coroutine's first address and its jump there: what
- * looks like a return address is the beginning of a function, before which there may be no table.
+ * A signal met libc's context switch between its pushing the coroutine's first address and its jump
+ * there: what looks like a return address is the beginning of a function, before which there may be
+ * no table.
  */
 static bool about_to_start(const struct list *l, unsigned reason)
 {
-	return switching && reason == MTW_TRUNC_NO_CFI && l->n && l->pc[l->n - 1] == (uintptr_t)coroutine_start;
+	return switching && reason == MTW_TRUNC_NO_CFI && l->n &&
+	       l->pc[l->n - 1] == (uintptr_t)coroutine_start;
 }
 
 /* In a storm: no judge, so that signals meet captures and the program's own code instead of him. */
@@ -156,7 +159,8 @@ static void compare_lightly(const struct regs *r)
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void probe(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+			  frame[0] };
 
 	if (atomic_load(&storming) && (!in_storm || switching))
 		compare_lightly(&r);
@@ -270,9 +274,12 @@ int probe_report(const char *name)
 		puts("the trie is not whole");
 		bad++;
 	}
-	printf("%s %s: %ld captures, %ld remembered, %ld frames, %ld interrupted, %ld reentries, %u nodes, "
-	       "%ld differences\n", bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&hits), atomic_load(&frames),
-	       atomic_load(&exacts), atomic_load(&reentries), mt_stacks_count(), bad);
+	printf("%s %s: %ld captures, %ld remembered, %ld frames, %ld interrupted, %ld reentries, "
+	       "%u nodes, "
+	       "%ld differences\n",
+	       bad ? "FAIL" : "PASS", name, atomic_load(&captures), atomic_load(&hits),
+	       atomic_load(&frames), atomic_load(&exacts), atomic_load(&reentries),
+	       mt_stacks_count(), bad);
 	fflush(stdout);
 	return bad != 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * probe.h - what the generated programs call. probe() takes the stack of its caller in every way there
- * is and compares them; any difference is printed and counted.
+ * probe.h - what the generated programs call. probe() takes the stack of its caller in every way
+ * there is and compares them; any difference is printed and counted.
  */
 #ifndef PROBE_H
 #define PROBE_H

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * steps.c - a stack at each instruction: of a call that the loader binds (its trampoline, its realigned stack, its
- * way out), of calls between instrumented functions (their hooks), of frames of odd shapes.
+ * steps.c - a stack at each instruction: of a call that the loader binds (its trampoline, its
+ * realigned stack, its way out), of calls between instrumented functions (their hooks), of frames
+ * of odd shapes.
  *
- * The processor's trap flag interrupts the program after each instruction. The truth is kept beside: an instruction
- * that left the address after itself on the stack was a call, and it has returned when the stack pointer is past that word.
- * So no unwind table and no library judges. `steps [ENGINE]`: as built, cfi or instrument.
+ * The processor's trap flag interrupts the program after each instruction. The truth is kept
+ * beside: an instruction that left the address after itself on the stack was a call, and it has
+ * returned when the stack pointer is past that word. So no unwind table and no library judges.
+ * `steps [ENGINE]`: as built, cfi or instrument.
  */
 #include "fakes.h"
 #include "lists.h"
@@ -32,15 +34,16 @@ static uintptr_t restorer;
 
 /* What is known to be on the stack. */
 static struct {
-	struct list outer;      /* of the function that began */
+	struct list outer; /* of the function that began */
 	struct {
 		uintptr_t slot, is;
 	} call[CALLS];
 	int calls;
-	uintptr_t pc, sp;       /* before this instruction; sp 0: it is the first */
+	uintptr_t pc, sp; /* before this instruction; sp 0: it is the first */
 	volatile bool stop;
 	uintptr_t aside, aside_end; /* a coroutine's stack; 0 = all is on one */
-	volatile bool left;         /* the coroutine has ended: from here on libc's code leads to where it began */
+	volatile bool left; /* the coroutine has ended: from here on libc's code leads to where it
+			       began */
 } truth;
 
 /* The instruction at truth.pc led to pc, sp. */
@@ -51,7 +54,8 @@ PLAIN static void follow(uintptr_t pc, uintptr_t sp)
 
 	while (truth.calls && truth.call[truth.calls - 1].slot < sp)
 		truth.calls--;
-	if (!first && sp == truth.sp - sizeof(top) && top - truth.pc - 2 < 6 && truth.calls < CALLS) {
+	if (!first && sp == truth.sp - sizeof(top) && top - truth.pc - 2 < 6 &&
+	    truth.calls < CALLS) {
 		truth.call[truth.calls].slot = sp;
 		truth.call[truth.calls++].is = top;
 	}
@@ -97,19 +101,23 @@ PLAIN static void expect(const char *what, unsigned reason, struct list *mine)
 	fflush(stdout);
 }
 
-/* What is known where stacks are switched: no caller of the coroutine's creator has called it. It has a beginning without a caller. */
+/* What is known where stacks are switched: no caller of the coroutine's creator has called it. It
+ * has a beginning without a caller. */
 PLAIN static void expect_apart(const struct list *plain, unsigned reason, struct list *mine)
 {
-	bool apart = truth.sp >= truth.aside && truth.sp <= truth.aside_end && !truth.left, wrong = false;
+	bool apart = truth.sp >= truth.aside && truth.sp <= truth.aside_end && !truth.left,
+	     wrong = false;
 
 	cut(mine);
 	for (int i = 0; apart && i < mine->n; i++)
 		for (int j = 0; j < truth.outer.n; j++)
 			wrong |= mine->pc[i] == truth.outer.pc[j];
-	if ((!wrong && (!reason || (apart && reason == MTW_TRUNC_NO_CFI)) && list_equal(plain, mine, false)) ||
+	if ((!wrong && (!reason || (apart && reason == MTW_TRUNC_NO_CFI)) &&
+	     list_equal(plain, mine, false)) ||
 	    differences++ >= PRINTED)
 		return;
-	printf("difference: %s (truncation %u)\n", apart ? "on a coroutine's stack" : "outside of a coroutine", reason);
+	printf("difference: %s (truncation %u)\n",
+	       apart ? "on a coroutine's stack" : "outside of a coroutine", reason);
 	list_print(stdout, "capture", mine);
 	list_print(stdout, "plain", plain);
 	fflush(stdout);
@@ -120,7 +128,8 @@ PLAIN __attribute__((optimize("no-omit-frame-pointer"))) static void take(void)
 	static struct list mine;
 	static void *pcs[DEEPEST];
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+			  frame[0] };
 	static struct list plain;
 	unsigned reason = list_path(mt_unwind_capture(&state, &r), &mine);
 
@@ -154,7 +163,8 @@ static void on_step(int sig, siginfo_t *info, void *context)
 	__asm__ volatile("" ::: "memory");
 }
 
-/* Those of the caller's caller, which `site` is in, and all further out: before any odd thing is under way. */
+/* Those of the caller's caller, which `site` is in, and all further out: before any odd thing is
+ * under way. */
 PLAIN static void find_outer(uintptr_t site)
 {
 	void *pcs[DEEPEST];
@@ -167,13 +177,16 @@ PLAIN static void find_outer(uintptr_t site)
 }
 
 /* In a function: each instruction from here on is followed, till ENOUGH. */
-#define FOLLOW                                                                                                      \
-	do {                                                                                                        \
-		find_outer((uintptr_t)__builtin_return_address(0));                                                 \
-		truth.calls = 0;                                                                                    \
-		truth.sp = 0;                                                                                       \
-		truth.stop = false;                                                                                 \
-		__asm__ volatile("pushfq; orq %0, (%%rsp); popfq; nop" : : "i"(TRAP) : "memory", "cc");             \
+#define FOLLOW                                                                                     \
+	do {                                                                                       \
+		find_outer((uintptr_t)__builtin_return_address(0));                                \
+		truth.calls = 0;                                                                   \
+		truth.sp = 0;                                                                      \
+		truth.stop = false;                                                                \
+		__asm__ volatile("pushfq; orq %0, (%%rsp); popfq; nop"                             \
+				 :                                                                 \
+				 : "i"(TRAP)                                                       \
+				 : "memory", "cc");                                                \
 	} while (0)
 #define ENOUGH (truth.stop = true)
 
@@ -224,7 +237,8 @@ PLAIN static int aligned(int n)
 	return v + room[0] + more[0];
 }
 
-/* Between functions that are instrumented where the others are: their prologues, hooks and ways out. */
+/* Between functions that are instrumented where the others are: their prologues, hooks and ways
+ * out. */
 NOINLINE static int inner(int n)
 {
 	__asm__ volatile("" : : : "rbx", "r12", "memory");
@@ -305,11 +319,13 @@ static int aligned_here(void)
 
 int main(int argc, char **argv)
 {
-	static int (*const all[])(void) = { plain, usual, with_rbp, aligned_here, chain, callback, switches };
+	static int (*const all[])(void) = { plain, usual,    with_rbp, aligned_here,
+					    chain, callback, switches };
 	struct sigaction action = { .sa_sigaction = on_step, .sa_flags = SA_SIGINFO };
 
 	mt_maps_init();
-	if (!mt_unwind_init(argc > 1 ? argv[1] : "cfi", true) || (argc > 1 && strcmp(argv[1], mt_conf.unwind)))
+	if (!mt_unwind_init(argc > 1 ? argv[1] : "cfi", true) ||
+	    (argc > 1 && strcmp(argv[1], mt_conf.unwind)))
 		return 2;
 	sigaction(SIGTRAP, &action, NULL);
 	truth.stop = true;
@@ -318,7 +334,7 @@ int main(int argc, char **argv)
 		for (int depth = 0; depth < 3; depth++)
 			deeper(depth, all[i]);
 	bool good = !differences && steps > 3000 && loader_steps > 1000;
-	printf("%s %s: %ld steps, %ld in the loader, %ld differences\n", good ? "PASS" : "FAIL", mt_conf.unwind, steps, loader_steps,
-	       differences);
+	printf("%s %s: %ld steps, %ld in the loader, %ld differences\n", good ? "PASS" : "FAIL",
+	       mt_conf.unwind, steps, loader_steps, differences);
 	return !good;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * twins.c - for a machine without a judge (ARM under an emulator): an engine's stacks against the machine's plain walk
- * (by frame pointers on AArch64), through recursion, longjmp, functions that are not instrumented, the C library's qsort, and
- * threads. `twins [ENGINE]`: instrument, where it is built with -finstrument-functions.
+ * twins.c - for a machine without a judge (ARM under an emulator): an engine's stacks against the
+ * machine's plain walk (by frame pointers on AArch64), through recursion, longjmp, functions that
+ * are not instrumented, the C library's qsort, and threads. `twins [ENGINE]`: instrument, where it
+ * is built with -finstrument-functions.
  */
 #include "fakes.h"
 #include "unwind/unwind.h"
@@ -38,10 +39,12 @@ PLAIN static int path(node_id node, uintptr_t *pcs)
 PLAIN void take(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),
+			  frame[0] };
 	uintptr_t mine[MANY], judged[MANY], list[MANY];
 	unsigned reason;
-	int n = path(mt_unwind_capture(&state, &r), mine), m = mt_unwind_other_walk(&state, &r, judged, MANY, &reason);
+	int n = path(mt_unwind_capture(&state, &r), mine),
+	    m = mt_unwind_other_walk(&state, &r, judged, MANY, &reason);
 	int l = mt_unwind_frames(&state, &r, (void **)list, MANY);
 
 	taken++;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * actions.c - requests that belong to no single view: marks, diff, theme, help, back and
- * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c and app/command.c.
+ * quit. Searching, saving, filters and the command line are in app/find.c, app/save.c, app/filter.c
+ * and app/command.c.
  *
  * Commands to the agent (marks) return at once; their effect is seen when it arrives as frames.
  */
@@ -20,14 +21,16 @@ static unsigned said(int rc)
 
 /* --- marks and diff */
 
-/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in all processes. */
+/* Each agent numbers its own marks: one without a name gets the time of day for a name, alike in
+ * all processes. */
 size_t action_mark(struct app *a, const char *name)
 {
 	char clock[32];
 	time_t now = time(NULL);
 	struct tm tm;
 
-	if (!*name && others_watches(a->processes) > 1 && localtime_r(&now, &tm) && strftime(clock, sizeof clock, "%H:%M:%S", &tm))
+	if (!*name && others_watches(a->processes) > 1 && localtime_r(&now, &tm) &&
+	    strftime(clock, sizeof clock, "%H:%M:%S", &tm))
 		name = clock;
 	return processes_mark(a->processes, name);
 }
@@ -41,8 +44,9 @@ static int mark_now(struct app *a, const char *name)
 		return status_error("no mark was set: there is no live link to the program");
 	if (processes > 1)
 		snprintf(where, sizeof where, " in %zu processes", processes);
-	status_say(watch_instant(a->watch) ? "mark asked for%s, of now and not of this instant%s%s" :
-					     "mark asked for%s%s%s; d compares with it", where, *name ? ": " : "", name);
+	status_say(watch_instant(a->watch) ? "mark asked for%s, of now and not of this instant%s%s"
+					   : "mark asked for%s%s%s; d compares with it",
+		   where, *name ? ": " : "", name);
 	return 0;
 }
 
@@ -76,7 +80,8 @@ bool action_between(const struct app *a)
 	return model_until(a->model) != 0;
 }
 
-static void interval_name(const struct app *a, bool brief, uint32_t from, uint32_t to, char *out, size_t size)
+static void interval_name(const struct app *a, bool brief, uint32_t from, uint32_t to, char *out,
+			  size_t size)
 {
 	char one[128], two[128];
 
@@ -258,7 +263,8 @@ static unsigned next_theme(struct app *a)
 
 void action_set_units(enum units u)
 {
-	static const char *const words[UNITS_COUNT] = { "K, M, G as it fits", "M (MiB)", "exact bytes" };
+	static const char *const words[UNITS_COUNT] = { "K, M, G as it fits", "M (MiB)",
+							"exact bytes" };
 
 	text_set_units(u);
 	status_say("sizes: %s", words[u]);
@@ -268,8 +274,8 @@ unsigned action_set_direct(struct app *a, bool on)
 {
 	owners_direct(a->owners, on);
 	owners_direct(travel_owners(a), on);
-	status_say(on ? "libraries by direct caller: whose code called the allocator" :
-			"libraries by owner: past libc, libstdc++ and other wrappers");
+	status_say(on ? "libraries by direct caller: whose code called the allocator"
+		      : "libraries by owner: past libc, libstdc++ and other wrappers");
 	return VIEW_RESORT;
 }
 
@@ -287,8 +293,9 @@ static unsigned mouse_or_not(struct app *a)
 {
 	a->mouse = !a->mouse;
 	term_mouse(a->mouse);
-	status_say(a->mouse ? "the mouse is memtop's: a click selects, a second one opens; Shift leaves it to the terminal" :
-			      "the mouse is the terminal's: it selects text");
+	status_say(a->mouse ? "the mouse is memtop's: a click selects, a second one opens; Shift "
+			      "leaves it to the terminal"
+			    : "the mouse is the terminal's: it selects text");
 	return VIEW_DRAW;
 }
 
@@ -331,7 +338,8 @@ unsigned action_request(struct app *a, enum request r)
 		return VIEW_DRAW;
 	case REQ_INSTANT_BACK:
 	case REQ_INSTANT_ON:
-		graph_request(&a->figures, &a->time, watch_now(a->watch), r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
+		graph_request(&a->figures, &a->time, watch_now(a->watch),
+			      r == REQ_INSTANT_ON ? REQ_LATER : REQ_EARLIER);
 		return VIEW_DRAW;
 	case REQ_MARK: return said(mark_now(a, ""));
 	case REQ_MARK_NAMED:

@@ -16,19 +16,24 @@ static bool lacking; /* a row was drawn whose age nobody asked for */
 
 void ages_ask(struct app *a)
 {
-	if (a->figures.complete || figures_over(&a->figures)) /* a first state on a slow link goes before */
+	if (a->figures.complete ||
+	    figures_over(&a->figures)) /* a first state on a slow link goes before */
 		looked_want(a, MTW_KIND_COHORTS);
 }
 
 enum ages_of ages_wanted(bool shown, int sort)
 {
-	return sort == BY_AGE || sort == BY_OLDEST ? AGES_OF_ALL : shown ? AGES_OF_SHOWN : AGES_OF_NONE;
+	return sort == BY_AGE || sort == BY_OLDEST ? AGES_OF_ALL
+	       : shown                             ? AGES_OF_SHOWN
+						   : AGES_OF_NONE;
 }
 
 /* A screen more at both ends: moving there asks nobody. */
-bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l, list_id_fn *id, void *arg)
+bool ages_take(struct ages *g, struct app *a, bool sites, enum ages_of of, const struct list *l,
+	       list_id_fn *id, void *arg)
 {
-	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(), end = l->top + 2 * height;
+	size_t height = l->height > 0 ? (size_t)l->height : (size_t)term_rows(),
+	       end = l->top + 2 * height;
 
 	g->count = 0;
 	g->part = of == AGES_OF_ALL && l->count > ALL_MOST;

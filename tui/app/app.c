@@ -10,10 +10,10 @@
  *
  * Order changes only here: at most every two seconds, and not within three seconds of a key.
  *
- * What must be made anew of a huge tree is made in slices of some milliseconds (query/query.h): each key
- * and each refresh gets one, and while something is left a timer that fires at once gives the next,
- * so that keys come between. Until it is whole the rows that are there stay, and the tabs say how
- * far it is.
+ * What must be made anew of a huge tree is made in slices of some milliseconds (query/query.h):
+ * each key and each refresh gets one, and while something is left a timer that fires at once gives
+ * the next, so that keys come between. Until it is whole the rows that are there stay, and the tabs
+ * say how far it is.
  */
 #include "app/actions.h"
 #include "app/ages.h"
@@ -68,8 +68,10 @@ static void end_slice(struct app *a)
 	int left = query_building(a->query);
 
 	if (left < 0 && !a->figures.owners_whole)
-		a->moved = a->due = true; /* now they are */
-	a->building = find_busy(&a->find) && left < 0 ? 99 /* a refresh does not search */ : a->rows_whole ? -1 : left;
+		a->moved = a->due = true;                  /* now they are */
+	a->building = find_busy(&a->find) && left < 0 ? 99 /* a refresh does not search */
+		      : a->rows_whole                 ? -1
+						      : left;
 	a->working = left >= 0 || a->building >= 0;
 	if (a->building >= 0)
 		a->building_ns = was ? a->building_ns : now_ns();
@@ -206,15 +208,18 @@ static void on_key(struct app *a, int key)
 	app_act(a, action_key(a, key) & ~(unsigned)VIEW_IGNORED);
 }
 
-/* The terminal is gone, so nobody can be asked or told: the kept session says what became of a program that run started. */
+/* The terminal is gone, so nobody can be asked or told: the kept session says what became of a
+ * program that run started. */
 static void hung_up(struct app *a)
 {
 	const struct tui_options *o = a->options;
 	int pid = (int)o->child_pid;
 
 	if (o->child && !*o->ended) {
-		char *text = xasprintf("The terminal was closed here. The program runs on as process %d: memtop -p %d watches it again, "
-				       "kill %d ends it.", pid, pid, pid);
+		char *text = xasprintf("The terminal was closed here. The program runs on as "
+				       "process %d: memtop -p %d watches it again, "
+				       "kill %d ends it.",
+				       pid, pid, pid);
 		watch_note(a->watch, text);
 		free(text);
 	}
@@ -263,7 +268,8 @@ static void on_timer(void *arg)
 		return;
 	}
 	auto_mark_go_on(a);
-	if (a->moved && !a->paused && !travel_under_way(a) && (a->due || now - a->figures.taken_ns >= pause)) {
+	if (a->moved && !a->paused && !travel_under_way(a) &&
+	    (a->due || now - a->figures.taken_ns >= pause)) {
 		begin_slice(a);
 		app_refresh(a, sort);
 		find_follow(a);
@@ -276,7 +282,8 @@ static void on_timer(void *arg)
 	}
 }
 
-/* Another instant or interval is there, and where that was wanted, all is shown of it. In a slice that has begun. */
+/* Another instant or interval is there, and where that was wanted, all is shown of it. In a slice
+ * that has begun. */
 static void show_anew(struct app *a)
 {
 	if (!travel_under_way(a) && !a->quit)
@@ -306,7 +313,8 @@ static void on_change(void *arg, unsigned bits)
 	}
 }
 
-/* Each second. What the views show is queried again for their list alone: a large tree of calls may have ended. */
+/* Each second. What the views show is queried again for their list alone: a large tree of calls may
+ * have ended. */
 static void on_processes(void *arg)
 {
 	struct app *a = arg;
@@ -321,7 +329,8 @@ static void on_processes(void *arg)
 		draw(a, false);
 }
 
-/* What happened to it while another one was shown is caught up with: a way through its past may have ended. */
+/* What happened to it while another one was shown is caught up with: a way through its past may
+ * have ended. */
 void app_watch(struct app *a, struct watch *w)
 {
 	if (a->watch)
@@ -446,7 +455,9 @@ static struct watch *first_watch(const struct processes *p)
 
 int tui_run(struct loop *loop, struct processes *p, const struct tui_options *o)
 {
-	struct app a = { .loop = loop, .processes = p, .first = first_watch(p), .options = o, .building = -1 };
+	struct app a = {
+		.loop = loop, .processes = p, .first = first_watch(p), .options = o, .building = -1
+	};
 	const char *log = o->key_log ? o->key_log : getenv("MEMTOP_KEYLOG");
 	struct err err = { 0 };
 

@@ -27,97 +27,113 @@
 struct loop_source;
 
 enum view_id {
-	VIEW_OVERVIEW, VIEW_TREE, VIEW_SITES, VIEW_LIBS, VIEW_MARKS, VIEW_THREADS, VIEW_MEMORY, VIEW_OUTPUT, VIEW_COUNT,
+	VIEW_OVERVIEW,
+	VIEW_TREE,
+	VIEW_SITES,
+	VIEW_LIBS,
+	VIEW_MARKS,
+	VIEW_THREADS,
+	VIEW_MEMORY,
+	VIEW_OUTPUT,
+	VIEW_COUNT,
 };
 
 /* Marks that set themselves: app/auto_mark.c. All 0: none. */
 struct every {
-	uint64_t ns, next_ns;    /* by the clock: now_ns() of the next one */
-	uint64_t bytes, live;    /* by growth; live: at the last one */
+	uint64_t ns, next_ns; /* by the clock: now_ns() of the next one */
+	uint64_t bytes, live; /* by growth; live: at the last one */
 };
 
-/* Members that are a struct of their own, too, as the kernel's struct_group_tagged(): a->model is a->shown.model. */
-#define STRUCT_GROUP(tag, name, ...) union { struct { __VA_ARGS__ }; struct tag { __VA_ARGS__ } name; }
+/* Members that are a struct of their own, too, as the kernel's struct_group_tagged(): a->model is
+ * a->shown.model. */
+#define STRUCT_GROUP(tag, name, ...)                                                               \
+	union {                                                                                    \
+		struct {                                                                           \
+			__VA_ARGS__                                                                \
+		};                                                                                 \
+		struct tag {                                                                       \
+			__VA_ARGS__                                                                \
+		} name;                                                                            \
+	}
 
 struct app {
 	struct loop *loop;
 	struct processes *processes; /* borrowed */
-	struct watch *first;     /* of the process that was started or named; borrowed */
+	struct watch *first;         /* of the process that was started or named; borrowed */
 	const struct tui_options *options;
-	/* Of the process that is shown; put away and brought back as one when another is (app/shown.c). */
-	STRUCT_GROUP(shown, shown,
-		struct watch *watch;     /* borrowed from the processes */
-		struct model *model;     /* borrowed from the watch; may show the past */
-		struct symbols *symbols; /* borrowed from the watch */
-		struct owners *owners;
-		struct query *query;
-		struct figures figures;
-		struct budget budget;    /* --max-overhead */
-		struct view *views[VIEW_COUNT]; /* NULL: not in this session */
-		enum view_id current;
-		struct find find;
-		char filter[256];
-		struct graph_time time;  /* what of it the graphs show */
-		struct travel travel;    /* to there */
+	/* Of the process that is shown; put away and brought back as one when another is
+	 * (app/shown.c). */
+	STRUCT_GROUP(shown, shown, struct watch *watch; /* borrowed from the processes */
+		     struct model * model;     /* borrowed from the watch; may show the past */
+		     struct symbols * symbols; /* borrowed from the watch */
+		     struct owners * owners; struct query * query; struct figures figures;
+		     struct budget budget;            /* --max-overhead */
+		     struct view * views[VIEW_COUNT]; /* NULL: not in this session */
+		     enum view_id current; struct find find; char filter[256];
+		     struct graph_time time; /* what of it the graphs show */
+		     struct travel travel;   /* to there */
 	);
-	uint32_t wanted;         /* the process that is shown as soon as its agent listens; 0 = none */
-	struct shown **kept;     /* put away; owned */
+	uint32_t wanted;     /* the process that is shown as soon as its agent listens; 0 = none */
+	struct shown **kept; /* put away; owned */
 	size_t kept_count, kept_room;
 	struct others others;
 	struct {
 		struct process_rows rows;
-		int sort;        /* enum process_sort */
+		int sort; /* enum process_sort */
 		bool reverse;
-	} process_list;          /* views/processes.c: kept while it is not on the screen */
+	} process_list; /* views/processes.c: kept while it is not on the screen */
 	uint64_t offered, offer_after_ns; /* app/offer.c */
 	struct theme theme;
 
-	struct view *page;       /* help or detail, over the current view; NULL = none */
+	struct view *page; /* help or detail, over the current view; NULL = none */
 	struct prompt prompt;
 
 	/* what the user chose */
 	struct every every;
-	bool percent;            /* live sizes as shares of all that is live */
-	uint64_t most_held;      /* at one time, that was seen: columns of sizes do not become narrower again */
+	bool percent;       /* live sizes as shares of all that is live */
+	uint64_t most_held; /* at one time, that was seen: columns of sizes do not become narrower
+			       again */
 	bool paused;
-	bool mouse;              /* clicks are ours, not the terminal's */
+	bool mouse; /* clicks are ours, not the terminal's */
 
 	/* when what was done last, now_ns() */
 	uint64_t key_ns, sort_ns, view_ns;
-	uint64_t refresh_cost_ns;/* of the last refresh: a huge tree is queried less often */
-	bool moved;              /* the model changed since the last refresh */
-	bool due;                /* ... in a way that does not wait for its turn */
+	uint64_t refresh_cost_ns; /* of the last refresh: a huge tree is queried less often */
+	bool moved;               /* the model changed since the last refresh */
+	bool due;                 /* ... in a way that does not wait for its turn */
 
 	/* slices of what is being made anew (app/app.c) */
-	size_t fixed_steps;      /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
-	int building;            /* percent done of what is on the screen; -1 = that is whole */
-	bool rows_whole;         /* ... as of the last refresh */
-	bool working;            /* something is not: the verdict, too */
-	bool resort_due;         /* sort when it is */
-	uint64_t building_ns;    /* when all of it began */
+	size_t fixed_steps;   /* tests: of every slice (MEMTOP_TEST_STEPS); 0 = as many as fit */
+	int building;         /* percent done of what is on the screen; -1 = that is whole */
+	bool rows_whole;      /* ... as of the last refresh */
+	bool working;         /* something is not: the verdict, too */
+	bool resort_due;      /* sort when it is */
+	uint64_t building_ns; /* when all of it began */
 	struct loop_source *go_on;
 
 	struct loop_source *sources[12];
 	size_t source_count;
 	FILE *key_log;
-	uint64_t leave_ns;       /* the child was asked to end: leave then, or with its last state; 0 = no */
+	uint64_t leave_ns; /* the child was asked to end: leave then, or with its last state; 0 = no
+			    */
 	bool quit;
-	int status;              /* what tui_run() returns */
+	int status; /* what tui_run() returns */
 };
 
 /* --- app/app.c */
-struct view *app_view(struct app *a);           /* the page, or the current view */
-void app_refresh(struct app *a, bool resort);   /* query again (does not draw) */
-void app_act(struct app *a, unsigned bits);     /* what a handler returned */
-void app_show(struct app *a, enum view_id v);   /* bring a view to the front */
+struct view *app_view(struct app *a);                 /* the page, or the current view */
+void app_refresh(struct app *a, bool resort);         /* query again (does not draw) */
+void app_act(struct app *a, unsigned bits);           /* what a handler returned */
+void app_show(struct app *a, enum view_id v);         /* bring a view to the front */
 void app_open_page(struct app *a, struct view *page); /* takes it */
 void app_close_page(struct app *a);
 void app_watch(struct app *a, struct watch *w); /* show this process, as it was left */
 void app_quit(struct app *a, int status);
 
-/* --- app/shown.c: w's process takes the place of the one that is shown; true: it was shown before */
+/* --- app/shown.c: w's process takes the place of the one that is shown; true: it was shown before
+ */
 bool shown_change(struct app *a, struct watch *w);
-void shown_go_on(struct app *a);    /* the processes changed: the one that is wanted may be there */
+void shown_go_on(struct app *a); /* the processes changed: the one that is wanted may be there */
 void shown_release(struct app *a);
 
 /* --- app/actions.c */
@@ -142,11 +158,13 @@ unsigned action_view_request(struct app *a, enum request r); /* VIEW_IGNORED: no
 /* --- app/expect.c: the site is expected, or not any more; in the session, too */
 unsigned action_expect(struct app *a, const struct site *s);
 
-/* --- app/filter.c: LIVE and BLOCKS are of some threads' blocks; rates and what was ever allocated are of all threads */
+/* --- app/filter.c: LIVE and BLOCKS are of some threads' blocks; rates and what was ever allocated
+ * are of all threads */
 bool filter_of_threads(const struct app *a);
 
 /* --- app/auto_mark.c */
-void auto_mark_words(const struct app *a, char *out, size_t size); /* "every 60 s, next in 12 s"; "" = none */
+void auto_mark_words(const struct app *a, char *out,
+		     size_t size); /* "every 60 s, next in 12 s"; "" = none */
 
 /* --- app/chrome.c */
 void frame_draw(struct app *a);

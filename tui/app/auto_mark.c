@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * auto_mark.c - marks that set themselves: `:every 60`, `:every 5m`, `:every +10M`, `:every off`. By the clock, or
- * whenever the heap has grown by so much since the last one. By this viewer: they end with it.
+ * auto_mark.c - marks that set themselves: `:every 60`, `:every 5m`, `:every +10M`, `:every off`.
+ * By the clock, or whenever the heap has grown by so much since the last one. By this viewer: they
+ * end with it.
  */
 #include "app/actions.h"
 
@@ -9,10 +10,11 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define LEAST_NS NS       /* a mark costs the agent a pass over what changed */
+#define LEAST_NS NS /* a mark costs the agent a pass over what changed */
 #define LEAST_BYTES 4096u
 
-/* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`. 0: it is none. */
+/* A number and a letter of `letters`, each worth one of `worth`; without a letter one of `plain`.
+ * 0: it is none. */
 static uint64_t amount(const char *text, const char *letters, const uint64_t *worth, uint64_t plain)
 {
 	char *end;
@@ -31,12 +33,14 @@ static uint64_t live_now(const struct app *a)
 	struct processes_sum sum;
 
 	processes_total(a->processes, &sum);
-	return sum.lines > 1 ? sum.bytes.least : live_bytes(&model_totals(watch_now(a->watch))->sum);
+	return sum.lines > 1 ? sum.bytes.least
+			     : live_bytes(&model_totals(watch_now(a->watch))->sum);
 }
 
 int action_every(struct app *a, const char *text)
 {
-	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS }, bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
+	static const uint64_t seconds[] = { NS, 60 * NS, 3600 * NS },
+			      bytes[] = { 1u << 10, 1u << 20, 1u << 30 };
 	struct every e = { .live = live_now(a) };
 	char size[32];
 
@@ -50,15 +54,18 @@ int action_every(struct app *a, const char *text)
 	else
 		e.ns = amount(text, "smh", seconds, NS);
 	if (e.bytes < LEAST_BYTES && e.ns < LEAST_NS)
-		return status_error("every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
+		return status_error(
+			"every: 60, 5m, 1h, +10M (when the heap grew by that) or off is wanted");
 	if (!watch_live(a->watch))
 		return status_error("every: there is no live link to the program");
 	e.next_ns = now_ns() + e.ns;
 	a->every = e;
 	if (e.ns)
-		status_say("a mark every %s from now on; :every off ends that", text_span(size, e.ns));
+		status_say("a mark every %s from now on; :every off ends that",
+			   text_span(size, e.ns));
 	else
-		status_say("a mark whenever the heap grew by %s; :every off ends that", text_bytes(size, e.bytes));
+		status_say("a mark whenever the heap grew by %s; :every off ends that",
+			   text_bytes(size, e.bytes));
 	return 0;
 }
 
@@ -87,5 +94,6 @@ void auto_mark_words(const struct app *a, char *out, size_t size)
 		snprintf(out, size, "every %s, next in %s", text_span(one, e->ns),
 			 text_span(two, e->next_ns > now ? e->next_ns - now : 0));
 	else if (e->bytes)
-		snprintf(out, size, "every +%s, next at %s", text_bytes(one, e->bytes), text_bytes(two, e->live + e->bytes));
+		snprintf(out, size, "every +%s, next at %s", text_bytes(one, e->bytes),
+			 text_bytes(two, e->live + e->bytes));
 }

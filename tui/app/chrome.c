@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last line. Everything
- * comes from app.figures, so that all lines show one instant.
+ * chrome.c - what stands around every view: the lines above (app/header.c), the tabs, and the last
+ * line. Everything comes from app.figures, so that all lines show one instant.
  */
 #include "app/app.h"
 #include "widgets/cells.h"
@@ -23,11 +23,11 @@ static int tabs(struct app *a, const struct area *s, int y, int level, bool draw
 			continue;
 		int digit = i + 1;
 		bool here = i == (int)a->current;
-		const char *name = level == 2	   ? a->views[i]->ops->title
+		const char *name = level == 2      ? a->views[i]->ops->title
 				   : level || here ? a->views[i]->ops->brief
 						   : "";
 		snprintf(text, sizeof text,
-			 here	 ? "[%d %s]"
+			 here    ? "[%d %s]"
 			 : *name ? " %d %s "
 				 : " %d",
 			 digit, name);
@@ -59,7 +59,8 @@ static int caption(struct app *a, bool brief, char *out, size_t size)
 	int percent = action_counting(a, brief, counted, sizeof counted);
 	if (percent >= 0) {
 		size_t len = strlen(out);
-		snprintf(out + len, size - len, "%sbuilding %s %d%%", len ? "  " : "", counted, percent);
+		snprintf(out + len, size - len, "%sbuilding %s %d%%", len ? "  " : "", counted,
+			 percent);
 	} else if (a->building >= 0 && now_ns() - a->building_ns >= SAID_NS) {
 		size_t len = strlen(out);
 		snprintf(out + len, size - len, "%sbuilding %d%%", len ? "  " : "", a->building);
@@ -212,7 +213,8 @@ void frame_draw(struct app *a)
 	measure_sizes(a);
 	table_direct(a->figures.direct);
 	cells_percent_of(a->percent ? live_bytes(&a->figures.totals.sum) : 0);
-	cells_prefix(a->figures.complete || !model_program(a->model) ? "" : text_glyph(GLYPH_AT_LEAST));
+	cells_prefix(a->figures.complete || !model_program(a->model) ? ""
+								     : text_glyph(GLYPH_AT_LEAST));
 	if (s.h < 1 || s.w < 1)
 		return;
 	frame_header(a, &s);

@@ -10,7 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
-/* Where the next NAME= begins behind this one's: a value may have spaces, as an expression of libs= may. */
+/* Where the next NAME= begins behind this one's: a value may have spaces, as an expression of libs=
+ * may. */
 static const char *next_setting(const char *text)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz_";
@@ -32,7 +33,8 @@ static int set_option(struct app *a, const char *text, size_t len)
 		len--;
 	snprintf(setting, sizeof setting, "%.*s", (int)len, text);
 	equals = strchr(setting, '=');
-	if (!equals || equals == setting || equals - setting > (long)MTW_NAME_MAX || len >= sizeof setting)
+	if (!equals || equals == setting || equals - setting > (long)MTW_NAME_MAX ||
+	    len >= sizeof setting)
 		return status_error("set: NAME=VALUE is wanted, as in :set min_size=64 sample=64k");
 	*equals = 0;
 	if (watch_set_option(a->watch, setting, equals + 1))
@@ -64,8 +66,12 @@ static void set_source(struct app *a, const char *text)
 
 static void write_config(struct app *a)
 {
-	struct config c = { .ascii = config_get(NULL)->ascii, .mouse = a->mouse, .percent = a->percent, .units = text_units(),
-			    .direct = owners_direct(a->owners, -1), .inlined = query_inlined(a->query) };
+	struct config c = { .ascii = config_get(NULL)->ascii,
+			    .mouse = a->mouse,
+			    .percent = a->percent,
+			    .units = text_units(),
+			    .direct = owners_direct(a->owners, -1),
+			    .inlined = query_inlined(a->query) };
 	char path[4096];
 	struct err err = { 0 };
 
@@ -91,7 +97,8 @@ static unsigned set_inlined(struct app *a, bool on)
 	return view_tree_inlined(a->views[VIEW_TREE], on);
 }
 
-static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool), const char *word)
+static void set_switch(struct app *a, const char *name, unsigned (*set)(struct app *, bool),
+		       const char *word)
 {
 	if (!strcmp(word, "on") || !strcmp(word, "off"))
 		app_act(a, set(a, !strcmp(word, "on")));
@@ -160,15 +167,29 @@ static void commanding(void *arg, enum prompt_event e, const char *text)
 
 /* --- completion */
 
-static const struct { const char *command, *words; } arguments[] = {
-	{ "set", "sample= min_size= max_size= libs= exclude= merge= depth= " }, { "every", "off " }, { "at", "now " },
-	{ "mark", "" }, { "filter", "" }, { "theme", "" }, { "units", "auto mib bytes " }, { "direct", "on off " },
-	{ "inlined", "on off " }, { "save", "" }, { "suppress", "" }, { "source", "" }, { "write-config", "" },
+static const struct {
+	const char *command, *words;
+} arguments[] = {
+	{ "set", "sample= min_size= max_size= libs= exclude= merge= depth= " },
+	{ "every", "off " },
+	{ "at", "now " },
+	{ "mark", "" },
+	{ "filter", "" },
+	{ "theme", "" },
+	{ "units", "auto mib bytes " },
+	{ "direct", "on off " },
+	{ "inlined", "on off " },
+	{ "save", "" },
+	{ "suppress", "" },
+	{ "source", "" },
+	{ "write-config", "" },
 };
 #define ARGUMENTS (sizeof arguments / sizeof arguments[0])
 
-/* Those that begin with `word` are counted; true: this is the n-th, which is in out[PROMPT_WORD]. */
-static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count, char *out)
+/* Those that begin with `word` are counted; true: this is the n-th, which is in out[PROMPT_WORD].
+ */
+static bool offer(const char *name, size_t len, const char *word, size_t n, size_t *count,
+		  char *out)
 {
 	if (len < strlen(word) || strncmp(name, word, strlen(word)) || (*count)++ != n)
 		return false;
@@ -208,7 +229,8 @@ static bool complete_command(const char *word, size_t n, char *out)
 		bool twice = false;
 		for (size_t k = 0; k < ARGUMENTS; k++)
 			twice |= !strcmp(arguments[k].command, name);
-		if (!twice && request_named(name, &r) && offer(name, strlen(name), word, n, &count, out))
+		if (!twice && request_named(name, &r) &&
+		    offer(name, strlen(name), word, n, &count, out))
 			return true;
 	}
 	return false;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.c - see app/config.h. Written as a new file that takes the old one's name: it is never half.
+ * config.c - see app/config.h. Written as a new file that takes the old one's name: it is never
+ * half.
  */
 #include "app/config.h"
 
@@ -69,7 +70,8 @@ static bool set_key(const char *name, const char *keys, char *why, size_t size)
 	enum request r;
 
 	if (!request_named(name, &r)) {
-		snprintf(why, size, "nothing is called \"%.40s\"; memtop --keys lists the names", name);
+		snprintf(why, size, "nothing is called \"%.40s\"; memtop --keys lists the names",
+			 name);
 		return false;
 	}
 	return request_set_keys(r, keys, why, size);
@@ -125,7 +127,8 @@ static void read_file(const char *path, FILE *f)
 		snprintf(why, sizeof why, cut ? "too long a line" : "not of the form name = value");
 		if (equals && !cut) {
 			char *value = equals + 1 + strspn(equals + 1, " \t");
-			char *comment = *value ? strstr(value + 1, " #") : NULL; /* a key may be '#' */
+			char *comment =
+				*value ? strstr(value + 1, " #") : NULL; /* a key may be '#' */
 			if (comment)
 				*comment = 0;
 			*equals = 0;
@@ -165,7 +168,8 @@ const struct config *config_get(struct err *said)
 			read_file(path, f);
 			fclose(f);
 		} else if (errno != ENOENT && errno != ENOTDIR) {
-			err_set(&wrong, 2, "%s: cannot be read: %s", path, errno == EINVAL ? "it is no file" : strerror(errno));
+			err_set(&wrong, 2, "%s: cannot be read: %s", path,
+				errno == EINVAL ? "it is no file" : strerror(errno));
 		}
 	}
 	done = true;
@@ -196,8 +200,10 @@ static void put(FILE *f, const struct config *c)
 	fprintf(f, "# written by memtop (:write-config)\n");
 	if (c->theme[0])
 		fprintf(f, "theme = %s\n", c->theme);
-	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no", c->percent ? "yes" : "no");
-	fprintf(f, "direct = %s\ninlined = %s\n", c->direct ? "yes" : "no", c->inlined ? "yes" : "no");
+	fprintf(f, "mouse = %s\npercent = %s\n", c->mouse ? "yes" : "no",
+		c->percent ? "yes" : "no");
+	fprintf(f, "direct = %s\ninlined = %s\n", c->direct ? "yes" : "no",
+		c->inlined ? "yes" : "no");
 	fprintf(f, "units = %s\n", text_units_word(c->units));
 	if (c->ascii)
 		fprintf(f, "ascii = yes\n");
@@ -208,8 +214,10 @@ static void put(FILE *f, const struct config *c)
 	for (int pass = 0; pass < 2; pass++)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			request_keys_written((enum request)r, keys, sizeof keys);
-			if (strcmp(keys, request_info((enum request)r)->keys) && (pass == 0 || *keys))
-				fprintf(f, "key %s =%s%s\n", request_word((enum request)r, word), pass ? " " : "", pass ? keys : "");
+			if (strcmp(keys, request_info((enum request)r)->keys) &&
+			    (pass == 0 || *keys))
+				fprintf(f, "key %s =%s%s\n", request_word((enum request)r, word),
+					pass ? " " : "", pass ? keys : "");
 		}
 }
 

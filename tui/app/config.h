@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * config.h - the user's file: $XDG_CONFIG_HOME/memtop/config, or ~/.config/memtop/config. Main thread.
+ * config.h - the user's file: $XDG_CONFIG_HOME/memtop/config, or ~/.config/memtop/config. Main
+ * thread.
  *
  *     theme = light
  *     mouse = no              # yes
@@ -22,14 +23,16 @@
 #include "screen/text.h"
 
 struct config {
-	char theme[256];         /* "" = none is named */
+	char theme[256]; /* "" = none is named */
 	bool ascii, mouse, percent, direct, inlined;
 	enum units units;
 };
 
-/* Read at the first call; keys take effect then (screen/keys.h). The first wrong line is in *said, which may be NULL. */
+/* Read at the first call; keys take effect then (screen/keys.h). The first wrong line is in *said,
+ * which may be NULL. */
 const struct config *config_get(struct err *said);
-/* Writes c, and the keys that are not memtop's own; *path is set, also when that fails: -1 and *err. */
+/* Writes c, and the keys that are not memtop's own; *path is set, also when that fails: -1 and
+ * *err. */
 int config_write(const struct config *c, char *path, size_t size, struct err *err);
 
 #endif

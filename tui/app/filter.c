@@ -31,9 +31,9 @@ bool filter_of_threads(const struct app *a)
 /* --- completion */
 
 struct candidates {
-	const char *word;        /* as it was typed */
-	size_t wanted;           /* this one */
-	char *out;               /* PROMPT_WORD bytes */
+	const char *word; /* as it was typed */
+	size_t wanted;    /* this one */
+	char *out;        /* PROMPT_WORD bytes */
 	size_t count;
 	const char *seen[CANDIDATES];
 };
@@ -42,8 +42,9 @@ struct candidates {
 static void offer(struct candidates *c, const char *before, const char *name, bool anywhere)
 {
 	const char *typed = c->word + strlen(before);
-	bool fits = name && *name && !strchr(name, ' ') &&
-		    (anywhere ? strcasestr(name, typed) != NULL : !strncmp(name, typed, strlen(typed)));
+	bool fits =
+		name && *name && !strchr(name, ' ') &&
+		(anywhere ? strcasestr(name, typed) != NULL : !strncmp(name, typed, strlen(typed)));
 
 	for (size_t i = 0; fits && i < c->count; i++)
 		fits = strcmp(c->seen[i], name) != 0;
@@ -56,7 +57,8 @@ static void offer(struct candidates *c, const char *before, const char *name, bo
 
 static void offer_names(struct app *a, struct candidates *c)
 {
-	static const char *const words[] = { "lib:", "thread:", "age>", "age<", "size>", "grew", "new" };
+	static const char *const words[] = { "lib:",  "thread:", "age>", "age<",
+					     "size>", "grew",    "new" };
 	const struct site *sites;
 	size_t n = query_sites(a->query, BY_LIVE, false, false, &sites);
 
@@ -96,14 +98,18 @@ static bool complete(void *arg, const char *word, size_t n, char *out)
 /* "foo:bar" is a name to look for, as "std::string" is; who meant a word of the filter is told. */
 static void say_unknown_words(const char *text)
 {
-	char copy[sizeof ((struct app *)0)->filter], *save = NULL;
+	char copy[sizeof((struct app *)0)->filter], *save = NULL;
 
 	snprintf(copy, sizeof copy, "%s", text);
 	for (char *w = strtok_r(copy, " ", &save); w; w = strtok_r(NULL, " ", &save)) {
 		size_t n = strspn(w, "abcdefghijklmnopqrstuvwxyz");
-		bool known = !strncmp(w, "lib:", 4) || !strncmp(w, "thread:", 7) || !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
-		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) && w[n + 1])
-			status_say("\"%s\" is looked for as a name; words of the filter are lib: thread: age> age< size> grew new", w);
+		bool known = !strncmp(w, "lib:", 4) || !strncmp(w, "thread:", 7) ||
+			     !strncmp(w, "age", 3) || !strncmp(w, "size>", 5);
+		if (!known && n && strchr(":<>=", w[n]) && w[n] && strncmp(w + n, "::", 2) &&
+		    w[n + 1])
+			status_say("\"%s\" is looked for as a name; words of the filter are lib: "
+				   "thread: age> age< size> grew new",
+				   w);
 	}
 }
 
@@ -147,12 +153,14 @@ static void older(void *arg, enum prompt_event e, const char *text)
 	}
 	snprintf(word, sizeof word, "age>%.50s", text);
 	if (!replace_word(a, "age>", *text ? word : NULL) && *text)
-		status_say("LIVE and BLOCKS are of blocks older than %s; a and Enter: of all", text);
+		status_say("LIVE and BLOCKS are of blocks older than %s; a and Enter: of all",
+			   text);
 }
 
 void action_older(struct app *a)
 {
-	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; nothing: all): ", "", older, a);
+	prompt_line(&a->prompt, "Only blocks older than (60s, 5m, 2h; nothing: all): ", "", older,
+		    a);
 }
 
 unsigned action_zoom_thread(struct app *a, uint32_t tid)
@@ -160,13 +168,15 @@ unsigned action_zoom_thread(struct app *a, uint32_t tid)
 	char word[32];
 
 	if (!tid) {
-		status_error("this row is of several threads: those that none could be told apart for");
+		status_error(
+			"this row is of several threads: those that none could be told apart for");
 		return VIEW_DRAW;
 	}
 	snprintf(word, sizeof word, "thread:%u", tid);
 	if (!replace_word(a, "thread:", word)) {
 		app_show(a, VIEW_TREE);
-		status_say("LIVE and BLOCKS are of blocks that thread %u allocated; Esc: of all", tid);
+		status_say("LIVE and BLOCKS are of blocks that thread %u allocated; Esc: of all",
+			   tid);
 	}
 	return VIEW_DRAW;
 }

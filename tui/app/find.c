@@ -2,9 +2,10 @@
  *
  * find.c - see app/find.h.
  *
- * What is typed is looked for at every letter, and the first hit gone to. While the prompt is open and nothing was
- * found, or names are pending, it is looked for again as the program goes on: the row may not have been there yet. The
- * selection moves only when there was no hit before, and never once Enter was pressed.
+ * What is typed is looked for at every letter, and the first hit gone to. While the prompt is open
+ * and nothing was found, or names are pending, it is looked for again as the program goes on: the
+ * row may not have been there yet. The selection moves only when there was no hit before, and never
+ * once Enter was pressed.
  */
 #include "app/find.h"
 
@@ -52,7 +53,8 @@ static void searching(void *arg, enum prompt_event e, const char *text)
 	if (e == PROMPT_DONE && *text) {
 		const char *s = f->hits == 1 ? "" : "s";
 		if (f->pending)
-			status_say("%ld hit%s, %zu names pending; n next, N previous", f->hits, s, f->pending);
+			status_say("%ld hit%s, %zu names pending; n next, N previous", f->hits, s,
+				   f->pending);
 		else
 			status_say("%ld hit%s; n next, N previous", f->hits, s);
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * header.c - the lines above every view: the header (what is watched, and whether the numbers can be trusted), the
- * verdict or what is in its way, the totals, and live over time. Parts that do not fit are left out whole, the
- * least important first; warnings are never among them.
+ * header.c - the lines above every view: the header (what is watched, and whether the numbers can
+ * be trusted), the verdict or what is in its way, the totals, and live over time. Parts that do not
+ * fit are left out whole, the least important first; warnings are never among them.
  */
 #include "app/ages.h"
 #include "app/app.h"
@@ -69,9 +69,11 @@ static void add_others(const struct app *a, const struct area *s, struct part *p
 	char key[16], count[32];
 
 	if (o->running)
-		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running), processes_key(key), s->w < 60 ? "" : " lists");
+		add(parts, n, ROLE_HEADER, "+%s: %s%s", text_count(count, o->running),
+		    processes_key(key), s->w < 60 ? "" : " lists");
 	else if (o->over)
-		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over), processes_key(key));
+		add(parts, n, ROLE_HEADER, "%s ended: %s", text_count(count, o->over),
+		    processes_key(key));
 }
 
 static void add_state(const struct app *a, struct part *parts, size_t *n)
@@ -96,13 +98,15 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else if (f->state == MTW_EXITED)
 		add(parts, n, ROLE_HEADER_STRONG, "ENDED at %s", clock);
 	else if (f->state == MTW_SIGNALLED)
-		add(parts, n, ROLE_HEADER_BAD, "KILLED by %s at %s", format_signal(f->status, signal), clock);
+		add(parts, n, ROLE_HEADER_BAD, "KILLED by %s at %s",
+		    format_signal(f->status, signal), clock);
 	else if (f->state == MTW_DETACHED)
 		add(parts, n, ROLE_HEADER_STRONG, "DETACHED at %s", clock);
 	else if (f->state == MTW_CUT)
 		add(parts, n, ROLE_HEADER_WARNING, "CUT FILE to %s", clock);
 	else if (file)
-		add(parts, n, ROLE_HEADER_STRONG, watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
+		add(parts, n, ROLE_HEADER_STRONG,
+		    watch_growing(a->watch) ? "FILE %s, still being written" : "FILE %s", clock);
 	else if (!model_program(a->model))
 		add(parts, n, ROLE_HEADER_WARNING, "WAITING");
 	else if (stale || f->state == MTW_LINK_LOST)
@@ -110,7 +114,8 @@ static void add_state(const struct app *a, struct part *parts, size_t *n)
 	else
 		add(parts, n, ROLE_HEADER_STRONG, "LIVE %s", clock);
 	if (travel_under_way(a) && !a->travel.home)
-		add(parts, n, ROLE_HEADER_WARNING, "going to %s", graph_clock(span, f, &a->time, a->travel.to_ns));
+		add(parts, n, ROLE_HEADER_WARNING, "going to %s",
+		    graph_clock(span, f, &a->time, a->travel.to_ns));
 	if (a->travel.home)
 		add(parts, n, ROLE_HEADER_WARNING, "reading %.0f%%",
 		    floor(100.0 * (double)watch_instant(a->watch) / (double)(a->travel.to_ns + 1)));
@@ -153,13 +158,15 @@ void frame_header(const struct app *a, const struct area *s)
 	add_others(a, s, left, &n);
 	add_state(a, left, &n);
 	if (f->children && !a->others.running)
-		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children", f->children);
+		add(right, &m, ROLE_HEADER, f->children == 1 ? "+%u child" : "+%u children",
+		    f->children);
 	if (f->lost_events)
 		add(right, &m, ROLE_HEADER_BAD, "%s lost", text_count(done, f->lost_events));
 	else
 		add(right, &m, ROLE_HEADER, "0 lost");
 	if (f->quality.cut_blocks)
-		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%", quality_share(share, f->quality.whole));
+		add(right, &m, ROLE_HEADER_WARNING, "stacks %s%%",
+		    quality_share(share, f->quality.whole));
 	const struct recorded *filter = model_filter(a->model);
 	if (filter)
 		add(right, &m, ROLE_HEADER_WARNING, "%s",
@@ -173,13 +180,15 @@ void frame_header(const struct app *a, const struct area *s)
 		add(right, &m, ROLE_HEADER, "agent %s", text_bytes(memory, t->agent_memory_bytes));
 	else if (t->time_ns)
 		add(right, &m, ROLE_HEADER, "agent %s ~%.1f%%",
-		    text_bytes(memory, t->agent_memory_bytes), f->quality.hooks + f->quality.server);
+		    text_bytes(memory, t->agent_memory_bytes),
+		    f->quality.hooks + f->quality.server);
 	if (!filter && !f->estimate)
 		add(right, &m, ROLE_HEADER, "every block");
 	if (!f->quality.cut_blocks && !isnan(f->quality.whole))
 		add(right, &m, ROLE_HEADER, "stacks %s%%", quality_share(share, f->quality.whole));
 	if (!isnan(f->quality.remembered))
-		add(right, &m, ROLE_HEADER, "cached %s%%", quality_share(share, f->quality.remembered));
+		add(right, &m, ROLE_HEADER, "cached %s%%",
+		    quality_share(share, f->quality.remembered));
 	if (watch_target(a->watch)->text[0] && !a->options->child && a->watch == a->first)
 		add(right, &m, ROLE_HEADER, "via %s", watch_target(a->watch)->text);
 	int x = draw_parts(s, 0, 1, s->w, left, n, 2), width = 0;
@@ -231,7 +240,8 @@ const char *frame_empty_reason(const struct app *a)
 	return "nothing is live";
 }
 
-#define VERDICT_LEAST 30 /* columns: in less, another process that matters more has all of the line */
+#define VERDICT_LEAST                                                                              \
+	30 /* columns: in less, another process that matters more has all of the line */
 
 /* At the right: another process that is worth a look. What is left of the line. */
 static struct area draw_hint(const struct app *a, const struct area *s, int y)
@@ -254,13 +264,19 @@ static struct area draw_hint(const struct app *a, const struct area *s, int y)
 void frame_verdict(const struct app *a, const struct area *line, int y)
 {
 	const struct area rest = draw_hint(a, line, y), *s = &rest;
-	static const struct { enum role role; enum glyph glyph;
+	static const struct {
+		enum role role;
+		enum glyph glyph;
 	} looks[] = {
-		[V_WATCHING] = {ROLE_DIM, GLYPH_DOT},  [V_FLAT] = {ROLE_GOOD, GLYPH_FLAT},
-		[V_GROWING] = {ROLE_BAD, GLYPH_GROWS}, [V_FILLING] = {ROLE_WARNING, GLYPH_SLOWING},
-		[V_STEP] = {ROLE_WARNING, GLYPH_STEP}, [V_SHRINKING] = {ROLE_GOOD, GLYPH_DOWN},
-		[V_RSS_GROWING] = {ROLE_WARNING, GLYPH_GROWS},
-		[V_ENDED] = {ROLE_NORMAL, GLYPH_DOT},  [V_EMPTY] = {ROLE_DIM, GLYPH_DOT},
+		[V_WATCHING] = { ROLE_DIM, GLYPH_DOT },
+		[V_FLAT] = { ROLE_GOOD, GLYPH_FLAT },
+		[V_GROWING] = { ROLE_BAD, GLYPH_GROWS },
+		[V_FILLING] = { ROLE_WARNING, GLYPH_SLOWING },
+		[V_STEP] = { ROLE_WARNING, GLYPH_STEP },
+		[V_SHRINKING] = { ROLE_GOOD, GLYPH_DOWN },
+		[V_RSS_GROWING] = { ROLE_WARNING, GLYPH_GROWS },
+		[V_ENDED] = { ROLE_NORMAL, GLYPH_DOT },
+		[V_EMPTY] = { ROLE_DIM, GLYPH_DOT },
 	};
 	const struct verdict *v = &a->figures.verdict;
 	const char *problem = watch_problem(a->watch);
@@ -278,7 +294,9 @@ void frame_verdict(const struct app *a, const struct area *line, int y)
 }
 
 #define PEAK_NEAR 50 /* what was just higher by less than such a part is a peak of now */
-#define TOTALS_WIDE 100 /* columns; in less, what is born and what goes is worth more than how many bytes that is */
+#define TOTALS_WIDE                                                                                \
+	100 /* columns; in less, what is born and what goes is worth more than how many bytes that \
+	       is */
 #define RATES_OVER " in 10 s" /* rows are of one second; said where there is room */
 
 void frame_totals(const struct app *a, const struct area *s, int y)
@@ -292,7 +310,8 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 	struct part *rates = NULL;
 	char one[32], two[32], span[32];
 
-	bool late = hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
+	bool late =
+		hooked_late(a->model); /* blocks from before are not in it: no share of RSS, then */
 
 	add(parts, &n, ROLE_NUMBER, "Live %s%s  %s%s%s", about, text_bytes(one, live), about,
 	    text_blocks(two, live_blocks(&t->sum)), late ? " since the attach" : "");
@@ -302,23 +321,26 @@ void frame_totals(const struct app *a, const struct area *s, int y)
 		add(parts, &n, ROLE_NUMBER, "RSS %s (live is %.0f %%)",
 		    text_bytes(one, f->rss_bytes), 100.0 * (double)live / (double)f->rss_bytes);
 	if (!figures_over(f) && s->w < TOTALS_WIDE) {
-		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s", about, text_short(one, f->ten.alloc_blocks));
-		add(parts, &n, ROLE_FREE, "Free %s%s/s", about, text_short(one, f->ten.free_blocks));
+		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s", about,
+		    text_short(one, f->ten.alloc_blocks));
+		add(parts, &n, ROLE_FREE, "Free %s%s/s", about,
+		    text_short(one, f->ten.free_blocks));
 	} else if (!figures_over(f)) {
 		add(parts, &n, ROLE_ALLOC, "Alloc %s%s/s %s%s/s", about,
 		    text_short(one, f->ten.alloc_blocks), about,
 		    text_bytes(two, (uint64_t)f->ten.alloc_bytes));
 		rates = add(parts, &n, ROLE_FREE, "Free %s%s/s %s%s/s", about,
-		    text_short(one, f->ten.free_blocks), about,
-		    text_bytes(two, (uint64_t)f->ten.free_bytes));
+			    text_short(one, f->ten.free_blocks), about,
+			    text_bytes(two, (uint64_t)f->ten.free_bytes));
 	}
-	bool near = t->peak_bytes - t->peak_bytes / PEAK_NEAR <= live && t->peak_time_ns + 2000000000 > f->at_ns;
+	bool near = t->peak_bytes - t->peak_bytes / PEAK_NEAR <= live &&
+		    t->peak_time_ns + 2000000000 > f->at_ns;
 	if (t->peak_bytes <= live || near)
 		add(parts, &n, ROLE_NUMBER, "Peak %s%s now", about, text_bytes(one, t->peak_bytes));
 	else
-		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about, text_bytes(one, t->peak_bytes),
-		    text_span(span,
-			      f->at_ns > t->peak_time_ns ? f->at_ns - t->peak_time_ns : 0));
+		add(parts, &n, ROLE_NUMBER, "Peak %s%s %s ago", about,
+		    text_bytes(one, t->peak_bytes),
+		    text_span(span, f->at_ns > t->peak_time_ns ? f->at_ns - t->peak_time_ns : 0));
 	int gap = 4, width = 1;
 	for (size_t i = 0; i < n; i++)
 		width += text_width(parts[i].text) + (i ? gap : 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * header.h - the lines above every view, each on row y of the screen; for app/chrome.c alone. Main thread, while the
- * terminal is on.
+ * header.h - the lines above every view, each on row y of the screen; for app/chrome.c alone. Main
+ * thread, while the terminal is on.
  */
 #ifndef FRAME_HEAD_H
 #define FRAME_HEAD_H

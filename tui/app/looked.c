@@ -6,7 +6,9 @@
 
 #include "app/app.h"
 
-#define LIVE_NS 4000000000u /* while the program runs the next answer is two seconds away at most */
+#define LIVE_NS                                                                                    \
+	4000000000u         /* while the program runs the next answer is two seconds away at most  \
+			     */
 #define OVER_NS 1000000000u /* the last look is of the end, within its own length */
 #define PAST_NS 20000000u   /* of an instant: what came with the tick before is of another one */
 
@@ -25,7 +27,9 @@ uint64_t looked_ago(const struct app *a, enum mtw_kind kind)
 
 uint64_t looked_long_ago(const struct app *a, enum mtw_kind kind)
 {
-	uint64_t ago = looked_ago(a, kind), least = a->figures.past ? PAST_NS : figures_over(&a->figures) ? OVER_NS : LIVE_NS;
+	uint64_t ago = looked_ago(a, kind), least = a->figures.past             ? PAST_NS
+						    : figures_over(&a->figures) ? OVER_NS
+										: LIVE_NS;
 
 	return ago > least ? ago : 0;
 }

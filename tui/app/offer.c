@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * offer.c - --max-overhead on the screen: what the agent costs is looked at with every refresh, and when it
- * is more than the user allows, sampling is offered. Nothing changes without a yes; a no is not asked
- * about again for a while.
+ * offer.c - --max-overhead on the screen: what the agent costs is looked at with every refresh, and
+ * when it is more than the user allows, sampling is offered. Nothing changes without a yes; a no is
+ * not asked about again for a while.
  */
 #include "app/actions.h"
 
@@ -33,12 +33,14 @@ void offer_sampling(struct app *a)
 	double cost;
 	uint64_t sample;
 
-	if (!watch_live(a->watch) || !budget_exceeded(&a->budget, watch_now(a->watch), &cost, &sample) || !sample)
+	if (!watch_live(a->watch) ||
+	    !budget_exceeded(&a->budget, watch_now(a->watch), &cost, &sample) || !sample)
 		return;
 	if (a->prompt.open || now_ns() < a->offer_after_ns)
 		return;
 	a->offered = sample;
-	snprintf(question, sizeof question, "The agent takes %.1f %% (limit %.3g %%). y: sample every %s  Esc: every block",
+	snprintf(question, sizeof question,
+		 "The agent takes %.1f %% (limit %.3g %%). y: sample every %s  Esc: every block",
 		 cost, a->budget.percent, format_bytes(rate, sample));
 	prompt_ask(&a->prompt, question, "y", answered, a);
 }

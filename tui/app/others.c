@@ -2,20 +2,21 @@
  *
  * others.c - see app/others.h.
  *
- * A shell that waits for a service, and a compiler's driver, are first programs that hold next to nothing: whoever
- * looks at them has to be led to the process that matters, without a key pressed.
+ * A shell that waits for a service, and a compiler's driver, are first programs that hold next to
+ * nothing: whoever looks at them has to be led to the process that matters, without a key pressed.
  */
 #include "app/others.h"
 
 #include "app/process_rows.h"
 #include "screen/text.h"
 
-#define HOLDS_MORE 4           /* so many times as much is worth a look */
-#define HOLDS_LEAST 0x10000u   /* and at least so much more, in bytes */
-#define GROWS_LEAST 0x10000u   /* a minute */
-#define GROWS_PART 1000        /* and one in so many of its live bytes, as what line 2 calls flat */
+#define HOLDS_MORE 4         /* so many times as much is worth a look */
+#define HOLDS_LEAST 0x10000u /* and at least so much more, in bytes */
+#define GROWS_LEAST 0x10000u /* a minute */
+#define GROWS_PART 1000      /* and one in so many of its live bytes, as what line 2 calls flat */
 
-const struct process *others_watched(const struct process *list, size_t count, const struct watch *w)
+const struct process *others_watched(const struct process *list, size_t count,
+				     const struct watch *w)
 {
 	for (size_t i = 0; i < count; i++)
 		if (list[i].watch == w && list[i].state != PROCESS_EXECED)
@@ -48,13 +49,16 @@ static uint64_t held(const struct process *p, bool now)
 	return now ? p->live_bytes : p->peak_bytes;
 }
 
-/* But for the shown one. Of those that run; where `now` is false, by their peaks, of those that there is a tree of. */
-static const struct process *holds_most(const struct process *shown, const struct process *list, size_t count, bool now)
+/* But for the shown one. Of those that run; where `now` is false, by their peaks, of those that
+ * there is a tree of. */
+static const struct process *holds_most(const struct process *shown, const struct process *list,
+					size_t count, bool now)
 {
 	const struct process *most = NULL;
 
 	for (size_t i = 0; i < count; i++)
-		if (&list[i] != shown && list[i].state != PROCESS_UNFOLLOWED && (now ? process_runs(&list[i]) : list[i].matters) &&
+		if (&list[i] != shown && list[i].state != PROCESS_UNFOLLOWED &&
+		    (now ? process_runs(&list[i]) : list[i].matters) &&
 		    (!most || held(&list[i], now) > held(most, now)))
 			most = &list[i];
 	return most;
@@ -89,12 +93,14 @@ void others_judge(struct others *o, const struct process *shown, const struct pr
 	char figure[48], size[32];
 
 	if (grows && grows_visibly(grows)) {
-		snprintf(figure, sizeof figure, "%s/min", text_bytes_signed(size, (int64_t)grows->growth));
+		snprintf(figure, sizeof figure, "%s/min",
+			 text_bytes_signed(size, (int64_t)grows->growth));
 		say(o, grows, "grows more: ", figure);
 	} else if (most && now && !o->shown_runs) {
 		say(o, most, "runs on and holds ", text_bytes(size, most->live_bytes));
 	} else if (most && much_more(most, shown, now)) {
-		say(o, most, now ? "holds more: " : "held more: ", text_bytes(size, held(most, now)));
+		say(o, most,
+		    now ? "holds more: " : "held more: ", text_bytes(size, held(most, now)));
 	}
 }
 
@@ -111,7 +117,8 @@ void others_take(struct others *o, const struct processes *p, const struct watch
 	o->shown_runs = process_runs(shown);
 	for (size_t i = 0; i < count; i++) {
 		const struct process *other = &list[i];
-		if (other == shown || other->state == PROCESS_EXECED) /* which goes on as another line */
+		if (other == shown ||
+		    other->state == PROCESS_EXECED) /* which goes on as another line */
 			continue;
 		o->running += process_runs(other);
 		o->over += !process_runs(other);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.c - see app/process_rows.h. Processes become units: a process, or a fold of several. Units are sorted, by
- * the row that they hang below or by a figure, and written out as rows.
+ * process_rows.c - see app/process_rows.h. Processes become units: a process, or a fold of several.
+ * Units are sorted, by the row that they hang below or by a figure, and written out as rows.
  */
 #include "app/process_rows.h"
 
@@ -10,27 +10,27 @@
 #include <string.h>
 
 #define NOWHERE SIZE_MAX
-#define OWN_ROWS 4      /* of one name, after their end */
-#define LARGE_PART 20   /* a peak of one in so many parts of the largest one in the tree */
+#define OWN_ROWS 4    /* of one name, after their end */
+#define LARGE_PART 20 /* a peak of one in so many parts of the largest one in the tree */
 
 struct unit {
-	size_t below;            /* index in the list of the row above; NOWHERE = none */
-	size_t first, count;     /* members[first..]; count 1 = a process */
-	bool aside;              /* what could be folded comes after what cannot */
+	size_t below;        /* index in the list of the row above; NOWHERE = none */
+	size_t first, count; /* members[first..]; count 1 = a process */
+	bool aside;          /* what could be folded comes after what cannot */
 	uint64_t id;
-	uint64_t value;          /* sorted by this one, the largest first */
-	size_t place;            /* in the rows before; NOWHERE = it is new */
+	uint64_t value; /* sorted by this one, the largest first */
+	size_t place;   /* in the rows before; NOWHERE = it is new */
 };
 
 struct making {
 	const struct process *list;
 	size_t count;
-	bool *foldable;          /* per process */
-	size_t *below;           /* per process */
-	size_t *members;         /* indices in the list, those of a unit together */
+	bool *foldable;  /* per process */
+	size_t *below;   /* per process */
+	size_t *members; /* indices in the list, those of a unit together */
 	struct unit *units;
 	size_t unit_count;
-	size_t *first_below;     /* [below + 1]: the first unit there; by tree only */
+	size_t *first_below; /* [below + 1]: the first unit there; by tree only */
 	enum process_sort sort;
 	bool reverse;
 };
@@ -41,7 +41,8 @@ static const struct making *sorting; /* of the qsort in progress */
 
 bool process_runs(const struct process *p)
 {
-	return p->state == PROCESS_RUNNING || p->state == PROCESS_STARTING || (p->state == PROCESS_UNFOLLOWED && !p->end_ns);
+	return p->state == PROCESS_RUNNING || p->state == PROCESS_STARTING ||
+	       (p->state == PROCESS_UNFOLLOWED && !p->end_ns);
 }
 
 char *process_state_words(const struct process *p, char *out)
@@ -51,7 +52,9 @@ char *process_state_words(const struct process *p, char *out)
 	switch (p->state) {
 	case PROCESS_STARTING: snprintf(out, 32, "starting"); break;
 	case PROCESS_RUNNING: snprintf(out, 32, "running"); break;
-	case PROCESS_EXITED: snprintf(out, 32, p->status_known ? "exited %d" : "ended", p->status); break;
+	case PROCESS_EXITED:
+		snprintf(out, 32, p->status_known ? "exited %d" : "ended", p->status);
+		break;
 	case PROCESS_SIGNALLED: snprintf(out, 32, "SIG%s", name ? name : "?"); break;
 	case PROCESS_EXECED: snprintf(out, 32, "exec'd"); break;
 	case PROCESS_GONE: snprintf(out, 32, "gone"); break;
@@ -90,10 +93,12 @@ static uint64_t value_of(const struct process *p, enum process_sort sort)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(sorting->list[*(const size_t *)a].name, sorting->list[*(const size_t *)b].name);
+	return strcmp(sorting->list[*(const size_t *)a].name,
+		      sorting->list[*(const size_t *)b].name);
 }
 
-/* Of those that are large or crashed, in order of their names, the ones of a name that many have. */
+/* Of those that are large or crashed, in order of their names, the ones of a name that many have.
+ */
 static void fold_many(struct making *m, size_t *large, size_t n)
 {
 	sorting = m;
@@ -128,7 +133,8 @@ static void find_foldable(struct making *m, uint32_t shown)
 		bool execed = p->state == PROCESS_EXECED;
 		if (process_runs(p) || p->id == shown || (p->id == 1 && !execed))
 			continue;
-		if (p->state == PROCESS_SIGNALLED || (p->matters && !execed && p->peak_bytes >= is_large))
+		if (p->state == PROCESS_SIGNALLED ||
+		    (p->matters && !execed && p->peak_bytes >= is_large))
 			large[n++] = i;
 		else
 			m->foldable[i] = true;
@@ -138,7 +144,8 @@ static void find_foldable(struct making *m, uint32_t shown)
 
 static int by_id(const void *a, const void *b)
 {
-	const struct process *x = &sorting->list[*(const size_t *)a], *y = &sorting->list[*(const size_t *)b];
+	const struct process *x = &sorting->list[*(const size_t *)a],
+			     *y = &sorting->list[*(const size_t *)b];
 
 	return x->id < y->id ? -1 : x->id > y->id;
 }
@@ -167,8 +174,11 @@ static void find_below(struct making *m)
 	sorting = m;
 	qsort(ordered, m->count, sizeof *ordered, by_id);
 	for (size_t i = 0; i < m->count; i++) {
-		size_t parent = m->list[i].parent ? index_of(m, ordered, m->list[i].parent) : NOWHERE;
-		m->below[i] = parent == NOWHERE || parent >= i ? NOWHERE : m->foldable[parent] ? m->below[parent] : parent;
+		size_t parent =
+			m->list[i].parent ? index_of(m, ordered, m->list[i].parent) : NOWHERE;
+		m->below[i] = parent == NOWHERE || parent >= i ? NOWHERE
+			      : m->foldable[parent]            ? m->below[parent]
+							       : parent;
 	}
 }
 
@@ -208,7 +218,8 @@ static int by_fold(const void *a, const void *b)
 static uint64_t fold_id(const struct making *m, size_t i)
 {
 	const struct process *p = &m->list[i];
-	uint64_t hash = 14695981039346656037ull ^ (m->below[i] == NOWHERE ? 0 : m->list[m->below[i]].id); /* FNV-1a */
+	uint64_t hash = 14695981039346656037ull ^
+			(m->below[i] == NOWHERE ? 0 : m->list[m->below[i]].id); /* FNV-1a */
 
 	for (const char *c = p->name; *c; c++)
 		hash = (hash ^ (unsigned char)*c) * 1099511628211ull;
@@ -236,8 +247,9 @@ static void add_unit(struct making *m, size_t first, size_t count)
 		.count = count,
 		.aside = by_peak,
 		.id = count > 1 ? fold_id(m, i) : p->id,
-		.value = m->sort == PROCESSES_BY_ALLOCATED ? allocated_by(m, first, count) :
-			 m->sort != PROCESSES_BY_TREE || by_peak ? value_of(p, m->sort) : 0,
+		.value = m->sort == PROCESSES_BY_ALLOCATED         ? allocated_by(m, first, count)
+			 : m->sort != PROCESSES_BY_TREE || by_peak ? value_of(p, m->sort)
+								   : 0,
 		.place = NOWHERE,
 	};
 }
@@ -250,7 +262,8 @@ static void make_units(struct making *m)
 	qsort(m->members, m->count, sizeof *m->members, by_fold);
 	for (size_t i = 0, end; i < m->count; i = end) {
 		for (end = i + 1; end < m->count && m->foldable[m->members[i]] &&
-				  !compare_fold(m->members[i], m->members[end]); end++)
+				  !compare_fold(m->members[i], m->members[end]);
+		     end++)
 			;
 		add_unit(m, i, end - i);
 	}
@@ -258,7 +271,10 @@ static void make_units(struct making *m)
 
 /* --- their order */
 
-struct place { uint64_t id; size_t at; };
+struct place {
+	uint64_t id;
+	size_t at;
+};
 
 static int by_place_id(const void *a, const void *b)
 {
@@ -277,7 +293,8 @@ static void find_places(struct making *m, const struct process_rows *r)
 		qsort(places, r->count, sizeof *places, by_place_id);
 	for (size_t i = 0; i < m->unit_count; i++) {
 		struct place key = { m->units[i].id, 0 };
-		const struct place *was = r->count ? bsearch(&key, places, r->count, sizeof key, by_place_id) : NULL;
+		const struct place *was =
+			r->count ? bsearch(&key, places, r->count, sizeof key, by_place_id) : NULL;
 		m->units[i].place = was ? was->at : NOWHERE;
 	}
 	free(places);
@@ -321,7 +338,8 @@ static bool is_open(const struct process_rows *r, uint64_t fold)
 	return false;
 }
 
-static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const struct process *p, uint64_t allocated)
+static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const struct process *p,
+		      uint64_t allocated)
 {
 	GROW(r->rows, r->room, r->count + 1);
 	struct process_row *row = &r->rows[r->count];
@@ -331,10 +349,12 @@ static size_t add_row(struct process_rows *r, uint64_t id, unsigned depth, const
 	return r->count++;
 }
 
-static void add_fold(struct process_rows *r, const struct making *m, const struct unit *u, unsigned depth)
+static void add_fold(struct process_rows *r, const struct making *m, const struct unit *u,
+		     unsigned depth)
 {
 	const size_t *members = &m->members[u->first];
-	struct process all = { .state = m->list[*members].state, .peak_bytes = m->list[*members].peak_bytes };
+	struct process all = { .state = m->list[*members].state,
+			       .peak_bytes = m->list[*members].peak_bytes };
 	bool open = is_open(r, u->id);
 
 	memcpy(all.name, m->list[*members].name, sizeof all.name);
@@ -342,12 +362,14 @@ static void add_fold(struct process_rows *r, const struct making *m, const struc
 	r->rows[at].folded = u->count;
 	r->rows[at].open = open;
 	for (size_t i = 0; open && i < u->count; i++)
-		add_row(r, m->list[members[i]].id, depth + 1, &m->list[members[i]], process_allocated(&m->list[members[i]]));
+		add_row(r, m->list[members[i]].id, depth + 1, &m->list[members[i]],
+			process_allocated(&m->list[members[i]]));
 }
 
 static void add_below(struct process_rows *r, const struct making *m, size_t below, unsigned depth)
 {
-	for (size_t i = m->first_below[below + 1]; i < m->unit_count && m->units[i].below == below; i++) {
+	for (size_t i = m->first_below[below + 1]; i < m->unit_count && m->units[i].below == below;
+	     i++) {
 		const struct unit *u = &m->units[i];
 		size_t at = m->members[u->first];
 		if (u->count > 1) {
@@ -360,8 +382,8 @@ static void add_below(struct process_rows *r, const struct making *m, size_t bel
 	}
 }
 
-void process_rows_make(struct process_rows *r, const struct process *list, size_t count, uint32_t shown,
-		       enum process_sort sort, bool reverse, bool resort)
+void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
+		       uint32_t shown, enum process_sort sort, bool reverse, bool resort)
 {
 	struct making m = { .list = list, .count = count, .sort = sort, .reverse = reverse };
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * process_rows.h - the rows of the list of processes: a tree, or sorted by a figure; processes that ended are folded
- * by name, so that the thousand compilers of a build are a few rows. Pure: neither curses nor the screen. Main thread.
+ * process_rows.h - the rows of the list of processes: a tree, or sorted by a figure; processes that
+ * ended are folded by name, so that the thousand compilers of a build are a few rows. Pure: neither
+ * curses nor the screen. Main thread.
  *
- * Folded are two and more processes of one name that ended, or that nobody follows, below the same row. Those that
- * mattered (processes/processes.h) and were large, or crashed, have rows of their own, unless many have that name. Never
- * folded: what runs, the first program, and the process shown. A row hangs below its nearest ancestor that is not
- * folded; where a process executed another program, that program stands in its place.
+ * Folded are two and more processes of one name that ended, or that nobody follows, below the same
+ * row. Those that mattered (processes/processes.h) and were large, or crashed, have rows of their
+ * own, unless many have that name. Never folded: what runs, the first program, and the process
+ * shown. A row hangs below its nearest ancestor that is not folded; where a process executed
+ * another program, that program stands in its place.
  */
 #ifndef PROCESS_ROWS_H
 #define PROCESS_ROWS_H
@@ -17,34 +19,44 @@
 
 /* By a figure that is of now, processes that run come first. */
 enum process_sort {
-	PROCESSES_BY_TREE, PROCESSES_BY_LIVE, PROCESSES_BY_GROWTH, PROCESSES_BY_RATE, PROCESSES_BY_PEAK,
-	PROCESSES_BY_BLOCKS, PROCESSES_BY_PID, PROCESSES_BY_TIME, PROCESSES_BY_ALLOCATED,
+	PROCESSES_BY_TREE,
+	PROCESSES_BY_LIVE,
+	PROCESSES_BY_GROWTH,
+	PROCESSES_BY_RATE,
+	PROCESSES_BY_PEAK,
+	PROCESSES_BY_BLOCKS,
+	PROCESSES_BY_PID,
+	PROCESSES_BY_TIME,
+	PROCESSES_BY_ALLOCATED,
 };
 
 struct process_row {
-	uint64_t id;             /* of the process; of a fold PROCESS_FOLD and what stays while processes join it */
-	unsigned depth;          /* 0 when sorted by a figure, but for members of a fold */
-	size_t folded;           /* the row stands for so many; 0 = for one process */
-	bool open;               /* a fold: its members follow */
-	/* A copy; path and why are NULL: processes_find() has them. Of a fold: name, state, and the largest peak. */
+	uint64_t id; /* of the process; of a fold PROCESS_FOLD and what stays while processes join
+			it */
+	unsigned depth; /* 0 when sorted by a figure, but for members of a fold */
+	size_t folded;  /* the row stands for so many; 0 = for one process */
+	bool open;      /* a fold: its members follow */
+	/* A copy; path and why are NULL: processes_find() has them. Of a fold: name, state, and the
+	 * largest peak. */
 	struct process p;
-	uint64_t allocated;      /* bytes, in all; of a fold, by all of it */
+	uint64_t allocated; /* bytes, in all; of a fold, by all of it */
 };
 
 struct process_rows {
 	struct process_row *rows; /* owned */
 	size_t count, room;
-	uint64_t *open;          /* folds that are open; owned */
+	uint64_t *open; /* folds that are open; owned */
 	size_t open_count, open_room;
 };
 
 /* `list` as of processes_list(). !resort: rows stay where they were, new ones come last. */
-void process_rows_make(struct process_rows *r, const struct process *list, size_t count, uint32_t shown,
-		       enum process_sort sort, bool reverse, bool resort);
-void process_rows_open(struct process_rows *r, uint64_t fold, bool open); /* as of the next process_rows_make() */
+void process_rows_make(struct process_rows *r, const struct process *list, size_t count,
+		       uint32_t shown, enum process_sort sort, bool reverse, bool resort);
+void process_rows_open(struct process_rows *r, uint64_t fold,
+		       bool open); /* as of the next process_rows_make() */
 void process_rows_release(struct process_rows *r);
 
-bool process_runs(const struct process *p);  /* or is about to */
+bool process_runs(const struct process *p); /* or is about to */
 /* "running", "exited 0", "SIGSEGV"; out[32]. Returns out. */
 char *process_state_words(const struct process *p, char *out);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * quit.c - what becomes of a program that `memtop run` started, and of all that it started, when the user goes:
- * whether to ask, and how it is stopped.
+ * quit.c - what becomes of a program that `memtop run` started, and of all that it started, when
+ * the user goes: whether to ask, and how it is stopped.
  *
- * The unit is what runs of the tree. The first program leads a session of its own, so its process group is what a
- * terminal's ^C would reach; daemons and jobs of a shell are reached by their own groups.
+ * The unit is what runs of the tree. The first program leads a session of its own, so its process
+ * group is what a terminal's ^C would reach; daemons and jobs of a shell are reached by their own
+ * groups.
  */
 #include "app/actions.h"
 
@@ -35,15 +36,16 @@ bool quit_question(const struct app *a, char *out, size_t size)
 	if (!first_runs(a) && !n)
 		return false;
 	if (n > 1 || !first_runs(a))
-		snprintf(out, size, "%zu process%s.  l: leave %s running  s: stop %s  Esc: stay", n, n == 1 ? " runs" : "es run",
-			 n == 1 ? "it" : "them", n == 1 ? "it" : "them");
+		snprintf(out, size, "%zu process%s.  l: leave %s running  s: stop %s  Esc: stay", n,
+			 n == 1 ? " runs" : "es run", n == 1 ? "it" : "them",
+			 n == 1 ? "it" : "them");
 	else
 		snprintf(out, size, "Running.  l: leave it running  s: stop it  Esc: stay");
 	return true;
 }
 
-/* Its process group; -1 = not known. Only of what answered as the process that it says it is: anyone in the tree can
-   write a pid to the board. */
+/* Its process group; -1 = not known. Only of what answered as the process that it says it is:
+   anyone in the tree can write a pid to the board. */
 static pid_t group_of(const struct process *p)
 {
 	bool proved = process_runs(p) && p->pid > 1 && p->watch && watch_live(p->watch);

@@ -76,6 +76,8 @@ void action_save(struct app *a)
 	strftime(when, sizeof when, "%H%M%S", &tm);
 	sanitize_clean(program, sizeof program, p && *p->name ? p->name : "memtop");
 	snprintf(name, sizeof name, "%s-%s.mtop", program, when);
-	prompt_line(&a->prompt, "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming, a);
+	prompt_line(&a->prompt,
+		    "Save as (.mtop session, .json or .txt report, .supp rules): ", name, naming,
+		    a);
 	prompt_offers(&a->prompt);
 }

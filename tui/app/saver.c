@@ -2,14 +2,16 @@
  *
  * saver.c - writes a report or the session while the view goes on.
  *
- * A report and a session want the name of every stack, and of a large program it takes seconds to make
- * them. So the names are asked for in slices between the keys, and when they are there a forked child, which
- * has the model as it was at that instant, writes the file and says through a pipe what failed. The
- * child has one thread: it never asks the symbolizer, touches no terminal, and ends by _exit.
- * A session is copied as it lies on the disk, with the names that came: it may be a gigabyte, the child does that too.
+ * A report and a session want the name of every stack, and of a large program it takes seconds to
+ * make them. So the names are asked for in slices between the keys, and when they are there a
+ * forked child, which has the model as it was at that instant, writes the file and says through a
+ * pipe what failed. The child has one thread: it never asks the symbolizer, touches no terminal,
+ * and ends by _exit. A session is copied as it lies on the disk, with the names that came: it may
+ * be a gigabyte, the child does that too.
  *
  * One file at a time. It is written beside its name and renamed when it is whole, so that a full
- * disk leaves no half of one. When the view ends, a session is finished with the names that are there.
+ * disk leaves no half of one. When the view ends, a session is finished with the names that are
+ * there.
  */
 #include "app/actions.h"
 
@@ -30,13 +32,13 @@
 #define SLICE_LOCATIONS 20000u
 
 static struct {
-	struct app *app;                 /* NULL: nothing is being saved */
+	struct app *app;                    /* NULL: nothing is being saved */
 	const struct export_format *format; /* NULL: the session itself */
-	char path[PATH_MAX];             /* as it was typed */
+	char path[PATH_MAX];                /* as it was typed */
 	struct replacement file;
-	uint32_t asked;                  /* locations whose names were asked for */
+	uint32_t asked; /* locations whose names were asked for */
 	struct loop_source *timer, *reader;
-	int fd;                          /* the child's words; -1: it was not started */
+	int fd; /* the child's words; -1: it was not started */
 	pid_t pid;
 	char said[256];
 	size_t said_len;
@@ -64,7 +66,8 @@ bool saver_naming(void)
 static int write_report(struct err *err)
 {
 	struct app *a = job.app;
-	struct export_options o = { .from = model_base(a->model), .to = model_until(a->model),
+	struct export_options o = { .from = model_base(a->model),
+				    .to = model_until(a->model),
 				    .changes = model_diffing(a->model) };
 	FILE *out = fopen(job.file.part, "wxe");
 
@@ -79,7 +82,8 @@ static int write_report(struct err *err)
 /* As watch_save(). */
 static int write_file(struct err *err)
 {
-	atomic_file_give_up(&job.file); /* of its own mode, and a copy takes no file that is there */
+	atomic_file_give_up(
+		&job.file); /* of its own mode, and a copy takes no file that is there */
 	int rc = job.format ? write_report(err) : watch_save(job.app->first, job.file.part, err);
 	if (rc < 0)
 		atomic_file_give_up(&job.file);

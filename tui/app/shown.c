@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * shown.c - which process of the tree is shown. All that belongs to it (its model's queries, its views with what is
- * open and selected in them, filter, search and instant) is one struct, which is put away when another process is
- * shown, and brought back when this one is again. Watches belong to the processes, and outlive the view.
+ * shown.c - which process of the tree is shown. All that belongs to it (its model's queries, its
+ * views with what is open and selected in them, filter, search and instant) is one struct, which is
+ * put away when another process is shown, and brought back when this one is again. Watches belong
+ * to the processes, and outlive the view.
  *
  * What the user chose for all (units, libraries by direct caller, inlined functions) goes along.
  */
@@ -113,11 +114,14 @@ void shown_release(struct app *a)
 
 /* --- another one is asked for */
 
-/* A fork has no server until it has lived for some seconds; an exec has none until its agent has begun. */
+/* A fork has no server until it has lived for some seconds; an exec has none until its agent has
+ * begun. */
 static int wait_for_it(struct app *a, const struct process *p)
 {
 	a->wanted = p->id;
-	status_say("%.63s [%d]: its agent does not listen yet; it is shown as soon as that does.  Esc: stay", p->name, p->pid);
+	status_say("%.63s [%d]: its agent does not listen yet; it is shown as soon as that does.  "
+		   "Esc: stay",
+		   p->name, p->pid);
 	return 0;
 }
 

@@ -13,8 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define LINES_MAX 1000000u       /* of a file */
-#define TEXT_BYTES 512u          /* of a line */
+#define LINES_MAX 1000000u /* of a file */
+#define TEXT_BYTES 512u    /* of a line */
 #define TAB 8u
 
 static char folders[1024];
@@ -51,7 +51,9 @@ static bool find_below(const char *folder, int len, const char *file, char *out,
 	while (*file == '/')
 		file++;
 	while (*file) {
-		if (snprintf(out, size, "%s%.*s/%s", home ? home : "", len, folder, file) < (int)size && is_file(out))
+		if (snprintf(out, size, "%s%.*s/%s", home ? home : "", len, folder, file) <
+			    (int)size &&
+		    is_file(out))
 			return true;
 		file += strcspn(file, "/");
 		file += strspn(file, "/");
@@ -125,7 +127,8 @@ static void read_lines(struct source_text *s, FILE *f)
 	uint32_t number = 0;
 
 	s->first = s->line > SOURCE_AROUND ? s->line - SOURCE_AROUND : 1;
-	while (number < LINES_MAX && s->count < SOURCE_LINES && number < s->line + SOURCE_AROUND && fgets(text, sizeof text, f)) {
+	while (number < LINES_MAX && s->count < SOURCE_LINES && number < s->line + SOURCE_AROUND &&
+	       fgets(text, sizeof text, f)) {
 		bool whole = strchr(text, '\n') != NULL;
 		text[strcspn(text, "\r\n")] = 0;
 		if (++number >= s->first)
@@ -156,7 +159,8 @@ void source_read(struct source_text *s, const char *file, uint32_t line)
 	FILE *f = source_find(file, path, sizeof path) ? open_file(path, &st) : NULL;
 	uint64_t changed = (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 
-	if (!same || !f || !s->path || strcmp(s->path, path) || s->changed_ns != changed || s->size != (uint64_t)st.st_size) {
+	if (!same || !f || !s->path || strcmp(s->path, path) || s->changed_ns != changed ||
+	    s->size != (uint64_t)st.st_size) {
 		char *name = xstrdup(file); /* may be our own */
 		source_release(s);
 		s->file = name;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * stack.c - the selected row's call path, taken elsewhere: y copies its stack to the clipboard and a
- * file, e opens the editor at its innermost line.
+ * stack.c - the selected row's call path, taken elsewhere: y copies its stack to the clipboard and
+ * a file, e opens the editor at its innermost line.
  *
- * The clipboard is the terminal's (OSC 52, xterm's control sequences: "Manipulate Selection Data"), so
- * that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
+ * The clipboard is the terminal's (OSC 52, xterm's control sequences: "Manipulate Selection Data"),
+ * so that it works over ssh. Terminals may refuse it without a word: the file is always named, too.
  */
 #include "app/actions.h"
 #include "base/sanitize.h"
@@ -23,13 +23,15 @@
 #define FRAMES_MAX 512
 #define FILE_NAME "stack.txt"
 
-/* The selected row's frames, innermost first. NULL (said in the status line): there is none, or it has none. */
+/* The selected row's frames, innermost first. NULL (said in the status line): there is none, or it
+ * has none. */
 static struct frame_out *selected_stack(struct app *a, struct view_row *row, size_t *count)
 {
 	struct view *v = app_view(a);
 	struct frame_out *frames = xcalloc(FRAMES_MAX, sizeof *frames);
 
-	if (v->ops->row && v->ops->row(v, row) && (*count = query_stack(a->query, row->leaf, frames, FRAMES_MAX)))
+	if (v->ops->row && v->ops->row(v, row) &&
+	    (*count = query_stack(a->query, row->leaf, frames, FRAMES_MAX)))
 		return frames;
 	status_error("no call path is selected; choose a row of Overview, Tree or Sites");
 	free(frames);
@@ -100,16 +102,19 @@ unsigned action_copy_stack(struct app *a)
 	for (size_t i = 0; i < count; i++)
 		put_frame(out, i, &frames[i]);
 	fclose(out);
-	bool sent = term_clipboard(text, size), kept = write_file(text, size, path, sizeof path) == 0;
+	bool sent = term_clipboard(text, size),
+	     kept = write_file(text, size, path, sizeof path) == 0;
 	if (sent && kept)
-		status_say("%zu frames copied, where the terminal allows it; they are in %s, too", count, path);
+		status_say("%zu frames copied, where the terminal allows it; they are in %s, too",
+			   count, path);
 	else if (sent)
 		status_say("%zu frames copied, where the terminal allows it", count);
 	else if (kept)
-		status_say("%zu frames are in %s; the terminal's clipboard does not take them", count, path);
+		status_say("%zu frames are in %s; the terminal's clipboard does not take them",
+			   count, path);
 	else
-		status_error("%s: cannot be written: %s; the stack was not copied", path[0] ? path : FILE_NAME,
-			     strerror(errno));
+		status_error("%s: cannot be written: %s; the stack was not copied",
+			     path[0] ? path : FILE_NAME, strerror(errno));
 	free(text);
 	free(frames);
 	return VIEW_DRAW;
@@ -130,7 +135,8 @@ static const char *editor(void)
 /* Waits for it, as ^Z does for the shell. Its exit status, or -1. */
 static int run_editor(const char *file, unsigned line)
 {
-	struct sigaction ignore = { .sa_handler = SIG_IGN }, plain = { .sa_handler = SIG_DFL }, interrupt, quit, stop;
+	struct sigaction ignore = { .sa_handler = SIG_IGN }, plain = { .sa_handler = SIG_DFL },
+			 interrupt, quit, stop;
 	char *command = xasprintf("%s +%u \"$1\"", editor(), line);
 	int status = -1;
 
@@ -168,8 +174,8 @@ static void edit(const char *file, uint32_t line)
 }
 
 /*
- * At the row's own line; where none is known, at the innermost one of its call path in the same module: what
- * has a line further out says nothing about the row.
+ * At the row's own line; where none is known, at the innermost one of its call path in the same
+ * module: what has a line further out says nothing about the row.
  */
 unsigned action_edit(struct app *a)
 {
@@ -188,7 +194,8 @@ unsigned action_edit(struct app *a)
 			line = frames[i].line;
 		}
 	if (!file || !line)
-		status_error("no source line of this row is known; debug symbols are needed (--symbols DIR)");
+		status_error("no source line of this row is known; debug symbols are needed "
+			     "(--symbols DIR)");
 	else if (!source_find(file, path, sizeof path))
 		status_error("%s: not on this machine; :source DIR says where to look", file);
 	else

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.c - see app/travel.h. The backend plays the session (link/replay.h); here is where to, with which
- * stops, and what the screen needs of both ends: graphs go on to show what is now, so that the cursor
- * has a now to go back to.
+ * travel.c - see app/travel.h. The backend plays the session (link/replay.h); here is where to,
+ * with which stops, and what the screen needs of both ends: graphs go on to show what is now, so
+ * that the cursor has a now to go back to.
  */
 #include "app/travel.h"
 
@@ -16,9 +16,11 @@
 #define LOOK_BACK_NS (640 * NS) /* lifetimes are of looks of up to ten minutes */
 #define STOPS 64
 #define LEAST_STEP_NS (5 * NS)
-#define READ_STOPS 300          /* of a file: its graph's columns, what libraries held, are of stops, too */
+#define READ_STOPS                                                                                 \
+	300 /* of a file: its graph's columns, what libraries held, are of stops, too              \
+	     */
 #define READ_STEP_NS NS
-#define READ_NODES 3000000u     /* looked at in all; at least so many stops as without a file */
+#define READ_NODES 3000000u /* looked at in all; at least so many stops as without a file */
 
 struct owners *travel_owners(const struct app *a)
 {
@@ -73,11 +75,13 @@ static void set_out(struct app *a, uint64_t to)
 	next_stop(a);
 }
 
-/* The instant that was recorded last by then; before the first there are points of the graph only. */
+/* The instant that was recorded last by then; before the first there are points of the graph only.
+ */
 static uint64_t recorded(const struct app *a, uint64_t time_ns)
 {
 	const struct instant *list;
-	size_t n = model_instants(watch_now(a->watch), &list), i = model_instant_at(watch_now(a->watch), time_ns);
+	size_t n = model_instants(watch_now(a->watch), &list),
+	       i = model_instant_at(watch_now(a->watch), time_ns);
 
 	return time_ns && n && i != SIZE_MAX ? list[i].time_ns : time_ns;
 }
@@ -144,10 +148,12 @@ static void say_where(struct app *a)
 	char clock[32];
 
 	if (shown > a->travel.wanted_ns && a->travel.wanted_ns)
-		status_error("call paths are known from %s on, which is shown: before that only the graph knows",
+		status_error("call paths are known from %s on, which is shown: before that only "
+			     "the graph knows",
 			     graph_clock(clock, &a->figures, &a->time, shown));
 	else if (shown && shown < a->travel.wanted_ns && *watch_travel_problem(a->watch))
-		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown), watch_travel_problem(a->watch));
+		status_error("this is %s: %s", graph_clock(clock, &a->figures, &a->time, shown),
+			     watch_travel_problem(a->watch));
 }
 
 /* At a stop: libraries and sites are looked at, in slices when it takes long; then on. */
@@ -176,7 +182,8 @@ void travel_arrived(struct app *a)
 	shown = watch_instant(a->watch);
 	bool on = t->to_ns && watch_travelled(a->watch) == 100;
 	if (on && !shown) {
-		give_up(a, *watch_travel_problem(a->watch) ? watch_travel_problem(a->watch) : "there is no way back in time");
+		give_up(a, *watch_travel_problem(a->watch) ? watch_travel_problem(a->watch)
+							   : "there is no way back in time");
 		return;
 	}
 	if (on && t->stop_ns < t->to_ns + t->step_ns && !*watch_travel_problem(a->watch)) {

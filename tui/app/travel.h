@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * travel.h - back in time: where the graphs' cursor stands, every view shows that instant. Main thread.
+ * travel.h - back in time: where the graphs' cursor stands, every view shows that instant. Main
+ * thread.
  *
- * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop, and
- * what was shown before stays until the arrival. On the way it stops every few seconds of the
- * session's time, and looks: what sites churn and how long their blocks live (query_churn.c), and in a file what
- * libraries held over time, are of looks. Growth, shapes and the verdict need no stops: they are of the agent's samples.
+ * The cursor (app->time.at_ns) moves at once; the session is played to it in slices of the loop,
+ * and what was shown before stays until the arrival. On the way it stops every few seconds of the
+ * session's time, and looks: what sites churn and how long their blocks live (query_churn.c), and
+ * in a file what libraries held over time, are of looks. Growth, shapes and the verdict need no
+ * stops: they are of the agent's samples.
  */
 #ifndef TRAVEL_H
 #define TRAVEL_H
@@ -16,17 +18,18 @@ struct app;
 struct owners;
 
 struct travel {
-	uint64_t to_ns;          /* on the way there, session time; 0 = not on a way */
-	uint64_t wanted_ns;      /* the cursor, as it was when it was followed last */
+	uint64_t to_ns;            /* on the way there, session time; 0 = not on a way */
+	uint64_t wanted_ns;        /* the cursor, as it was when it was followed last */
 	uint64_t stop_ns, step_ns; /* the next stop, and how far from each other they are */
-	bool looking;            /* at a stop: what looks are for is not whole yet */
-	bool home;               /* then back: only the looks are wanted */
-	struct owners *graphed;  /* of what is now, while the past is shown; NULL = app->owners are */
+	bool looking;              /* at a stop: what looks are for is not whole yet */
+	bool home;                 /* then back: only the looks are wanted */
+	struct owners
+		*graphed; /* of what is now, while the past is shown; NULL = app->owners are */
 };
 
-void travel_follow(struct app *a);               /* the cursor may have moved */
-void travel_arrived(struct app *a);              /* WATCH_INSTANT */
-void travel_go_on(struct app *a);                /* what was being made anew is whole */
+void travel_follow(struct app *a);  /* the cursor may have moved */
+void travel_arrived(struct app *a); /* WATCH_INSTANT */
+void travel_go_on(struct app *a);   /* what was being made anew is whole */
 void travel_release(struct app *a);
 /* A file: it is looked at once, to its end. */
 void travel_read(struct app *a);

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.c - `memtop adb`: from here to the heap of an Android app, through the user's own adb: which device, which
- * process, the agent into it, a forwarded port, the view, and all of that taken back.
+ * adb.c - `memtop adb`: from here to the heap of an Android app, through the user's own adb: which
+ * device, which process, the agent into it, a forwarded port, the view, and all of that taken back.
  *
- * Signals that ask to end are blocked and read from a descriptor that every wait of attach/adb/adb.h looks at, so that each step
- * is left where it can be cleaned up. Only the view has them as it always has.
+ * Signals that ask to end are blocked and read from a descriptor that every wait of
+ * attach/adb/adb.h looks at, so that each step is left where it can be cleaned up. Only the view
+ * has them as it always has.
  */
 #include "cli/verb.h"
 
@@ -47,24 +48,22 @@ static void say_waiting(void *arg, const char *what)
 static const char *way_text(enum adb_way way)
 {
 	switch (way) {
-	case ADB_THERE:
-		return "the agent was there";
-	case ADB_PTRACE:
-		return "the agent was loaded by root (ptrace)";
-	case ADB_JDWP:
-		return "the agent was loaded by its debug port (JDWP)";
-	case ADB_WRAP_PROPERTY:
-		return "started with the agent (property wrap)";
-	case ADB_WRAP_SCRIPT:
-		return "started with the agent (its wrap.sh)";
+	case ADB_THERE: return "the agent was there";
+	case ADB_PTRACE: return "the agent was loaded by root (ptrace)";
+	case ADB_JDWP: return "the agent was loaded by its debug port (JDWP)";
+	case ADB_WRAP_PROPERTY: return "started with the agent (property wrap)";
+	case ADB_WRAP_SCRIPT: return "started with the agent (its wrap.sh)";
 	default:
-		return "started, and the agent loaded before its first activity (am start -D, JDWP)";
+		return "started, and the agent loaded before its first activity (am start -D, "
+		       "JDWP)";
 	}
 }
 
 static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 {
-	struct target t = { .kind = TARGET_TCP, .host = "127.0.0.1", .port = app->port, .forwarded = true };
+	struct target t = {
+		.kind = TARGET_TCP, .host = "127.0.0.1", .port = app->port, .forwarded = true
+	};
 
 	snprintf(t.text, sizeof t.text, "%s (:%d)", app->name, app->port);
 	late = 0;
@@ -75,13 +74,19 @@ static int show(const struct args *a, struct adb_app *app, const sigset_t *set)
 }
 
 /* The agent in, as `word` or *process says. */
-static int bring(const struct args *a, struct adb *adb, struct adb_app *app, const struct adb_process *process, struct err *err)
+static int bring(const struct args *a, struct adb *adb, struct adb_app *app,
+		 const struct adb_process *process, struct err *err)
 {
-	struct adb_request q = { .agent = a->agent, .options = a->options, .activity = a->activity, .waiting = say_waiting, .arg = app };
+	struct adb_request q = { .agent = a->agent,
+				 .options = a->options,
+				 .activity = a->activity,
+				 .waiting = say_waiting,
+				 .arg = app };
 	const char *word = a->operands[0], *breaks[] = { a->break_at, NULL };
 
 	q.breaks = a->break_at ? breaks : NULL;
-	if (args_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, err)) || adb_phone(adb, &app->phone, err))
+	if (args_timeout(a, &q.timeout_ms, err) || (!process && adb_choose(adb, err)) ||
+	    adb_phone(adb, &app->phone, err))
 		return -1;
 	if (a->start && !process) {
 		snprintf(app->package, sizeof app->package, "%s", word);
@@ -94,7 +99,8 @@ static int bring(const struct args *a, struct adb *adb, struct adb_app *app, con
 	return adb_app_attach(app, &q, err);
 }
 
-static int session(const struct args *a, struct adb *adb, const struct adb_process *process, const sigset_t *set)
+static int session(const struct args *a, struct adb *adb, const struct adb_process *process,
+		   const sigset_t *set)
 {
 	struct adb_app app = { .adb = adb };
 	struct err err = { 0 };
@@ -106,8 +112,9 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 	}
 	adb_app_tidy(&app);
 	if (a->no_view) {
-		printf("%d %s: %s; watch it with memtop :%d, then: adb -s %s forward --remove tcp:%d\n", app.pid, app.name, way_text(app.way),
-		       app.port, adb->serial, app.port);
+		printf("%d %s: %s; watch it with memtop :%d, then: adb -s %s forward --remove "
+		       "tcp:%d\n",
+		       app.pid, app.name, way_text(app.way), app.port, adb->serial, app.port);
 		return 0;
 	}
 	printf("%d %s: %s\n", app.pid, app.name, way_text(app.way));
@@ -115,7 +122,8 @@ static int session(const struct args *a, struct adb *adb, const struct adb_proce
 	status = show(a, &app, set);
 	adb_app_clean(&app);
 	if (status == 0 && !a->detach)
-		warn("%s: process %d keeps the agent; memtop adb --detach %d takes it out", app.name, app.pid, app.pid);
+		warn("%s: process %d keeps the agent; memtop adb --detach %d takes it out",
+		     app.name, app.pid, app.pid);
 	return status;
 }
 
@@ -143,7 +151,10 @@ static bool is_app(const char *word, bool package_alone)
 	struct target t;
 
 	if (adb_is_package(word, len) && (!word[len] || !package_alone))
-		return strspn(word + len, ":._abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") == strlen(word + len);
+		return strspn(word + len,
+			      ":._"
+			      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789") ==
+		       strlen(word + len);
 	return !package_alone && target_parse_pid(word, &t, NULL) == 0;
 }
 
@@ -157,23 +168,35 @@ static int check(const struct args *a, bool *list, struct err *err)
 	if (args_max_overhead(a, &unused, err) || args_timeout(a, &ms, err))
 		return -1;
 	if (a->operand_count > 1)
-		return err_set(err, STATUS_USAGE, "%s: one app is enough; see memtop adb --help", a->operands[1]);
+		return err_set(err, STATUS_USAGE, "%s: one app is enough; see memtop adb --help",
+			       a->operands[1]);
 	if (a->list && word)
-		return err_set(err, STATUS_USAGE, "%s: --list takes no app; see memtop adb --help", word);
+		return err_set(err, STATUS_USAGE, "%s: --list takes no app; see memtop adb --help",
+			       word);
 	if (a->start && !word)
-		return err_set(err, STATUS_USAGE, "--start: an app's package is missing; use memtop adb --start PACKAGE");
+		return err_set(
+			err, STATUS_USAGE,
+			"--start: an app's package is missing; use memtop adb --start PACKAGE");
 	if (a->activity && !a->start)
-		return err_set(err, STATUS_USAGE, "--activity: only where an app is started; use memtop adb --start PACKAGE --activity NAME");
+		return err_set(err, STATUS_USAGE,
+			       "--activity: only where an app is started; use memtop adb --start "
+			       "PACKAGE --activity NAME");
 	if (word && !is_app(word, a->start))
-		return err_set(err, STATUS_USAGE, "%s: not an app's package%s; write com.example.app, or see memtop adb --list", word,
-			       a->start ? "" : " and not a process id");
-	if (a->serial && strlen(a->serial) >= sizeof ((struct adb *)NULL)->serial)
-		return err_set(err, STATUS_USAGE, "--serial: too long for a device; memtop adb --list shows the devices");
+		return err_set(err, STATUS_USAGE,
+			       "%s: not an app's package%s; write com.example.app, or see memtop "
+			       "adb --list",
+			       word, a->start ? "" : " and not a process id");
+	if (a->serial && strlen(a->serial) >= sizeof((struct adb *)NULL)->serial)
+		return err_set(
+			err, STATUS_USAGE,
+			"--serial: too long for a device; memtop adb --list shows the devices");
 	if (!word && !*list && !a->no_view && !(isatty(STDIN_FILENO) && isatty(STDOUT_FILENO)))
 		*list = true;
 	if (!word && !*list && a->no_view)
-		return err_set(err, STATUS_USAGE, "--no-view: an app is missing; use memtop adb --no-view PACKAGE");
-	if (!*list && !a->no_view && !cmd_terminal(err, STATUS_USAGE, "adb", "memtop adb --no-view PACKAGE"))
+		return err_set(err, STATUS_USAGE,
+			       "--no-view: an app is missing; use memtop adb --no-view PACKAGE");
+	if (!*list && !a->no_view &&
+	    !cmd_terminal(err, STATUS_USAGE, "adb", "memtop adb --no-view PACKAGE"))
 		return -1;
 	return 0;
 }
@@ -183,7 +206,8 @@ static int stopped_status(int stop_fd)
 {
 	struct signalfd_siginfo info;
 
-	return read(stop_fd, &info, sizeof info) == (ssize_t)sizeof info ? 128 + (int)info.ssi_signo : ADB_STOPPED;
+	return read(stop_fd, &info, sizeof info) == (ssize_t)sizeof info ? 128 + (int)info.ssi_signo
+									 : ADB_STOPPED;
 }
 
 static int adb_verb(const struct args *a)
@@ -204,7 +228,9 @@ static int adb_verb(const struct args *a)
 		if (a->serial)
 			snprintf(adb.serial, sizeof adb.serial, "%s", a->serial);
 		struct adb one = adb;
-		status = list ? adb_list(&adb) : a->operand_count ? session(a, &one, NULL, &set) : TUI_SWITCH;
+		status = list               ? adb_list(&adb)
+			 : a->operand_count ? session(a, &one, NULL, &set)
+					    : TUI_SWITCH;
 		if (status == TUI_SWITCH)
 			status = choose(a, &adb, &set);
 	}
@@ -214,34 +240,68 @@ static int adb_verb(const struct args *a)
 	return status;
 }
 
-static const char *const synopsis[] = { "adb [OPTION...] [PACKAGE|PID]", "adb --start [OPTION...] PACKAGE", "adb --list", NULL };
-static const struct option_spec opt_serial = { 's', "serial", "SERIAL", "this device (else ANDROID_SERIAL, or the only one)",
-					       offsetof(struct args, serial), false };
-static const struct option_spec opt_list = { 0, "list", NULL, "print the processes that take a debugger, and end",
-					     offsetof(struct args, list), false };
-static const struct option_spec opt_start = { 0, "start", NULL, "start the app anew, with the agent from the start",
-					      offsetof(struct args, start), false };
-static const struct option_spec opt_activity = { 0, "activity", "NAME", "with --start: not the launcher's activity",
-						 offsetof(struct args, activity), false };
-static const struct option_spec opt_adb = { 0, "adb", "FILE", "the adb client (else ANDROID_HOME/platform-tools, PATH)",
-					    offsetof(struct args, adb), false };
-static const struct option_spec opt_no_view = { 0, "no-view", NULL, "load the agent, print one line with the port, and end",
-						offsetof(struct args, no_view), false };
-static const struct option_spec *const options[] = { &opt_serial, &opt_list,    &opt_start,	  &opt_activity, &opt_no_view, &opt_break,
-						     &opt_timeout, &opt_adb,    &opt_agent,	  &opt_agent_options, &opt_symbols,
-						     &opt_sysroot, &opt_theme,  &opt_ascii,	  &opt_max_overhead, &opt_suppress,
-						     &opt_detach,  NULL };
+static const char *const synopsis[] = { "adb [OPTION...] [PACKAGE|PID]",
+					"adb --start [OPTION...] PACKAGE", "adb --list", NULL };
+static const struct option_spec opt_serial = { 's',
+					       "serial",
+					       "SERIAL",
+					       "this device (else ANDROID_SERIAL, or the only one)",
+					       offsetof(struct args, serial),
+					       false };
+static const struct option_spec opt_list = { 0,
+					     "list",
+					     NULL,
+					     "print the processes that take a debugger, and end",
+					     offsetof(struct args, list),
+					     false };
+static const struct option_spec opt_start = { 0,
+					      "start",
+					      NULL,
+					      "start the app anew, with the agent from the start",
+					      offsetof(struct args, start),
+					      false };
+static const struct option_spec opt_activity = { 0,
+						 "activity",
+						 "NAME",
+						 "with --start: not the launcher's activity",
+						 offsetof(struct args, activity),
+						 false };
+static const struct option_spec opt_adb = {
+	0,
+	"adb",
+	"FILE",
+	"the adb client (else ANDROID_HOME/platform-tools, PATH)",
+	offsetof(struct args, adb),
+	false
+};
+static const struct option_spec opt_no_view = {
+	0,
+	"no-view",
+	NULL,
+	"load the agent, print one line with the port, and end",
+	offsetof(struct args, no_view),
+	false
+};
+static const struct option_spec *const options[] = {
+	&opt_serial,  &opt_list,  &opt_start,        &opt_activity,      &opt_no_view, &opt_break,
+	&opt_timeout, &opt_adb,   &opt_agent,        &opt_agent_options, &opt_symbols, &opt_sysroot,
+	&opt_theme,   &opt_ascii, &opt_max_overhead, &opt_suppress,      &opt_detach,  NULL
+};
 
 const struct verb verb_adb = {
 	.name = "adb",
 	.synopsis = synopsis,
 	.summary = "watch an Android app through adb",
-	.details = "A debuggable app: the agent is copied into its folder by run-as and loaded by its debug\n"
-		   "port (JDWP), as Android Studio would; --start starts it with the agent, by its wrap.sh,\n"
-		   "the property wrap.PACKAGE where that may be set, or am start -D. Without an app: a table\n"
-		   "to choose from. At the end the forwarded port is taken back.\n"
-		   "\n"
-		   "On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
+	.details =
+		"A debuggable app: the agent is copied into its folder by run-as and loaded by its "
+		"debug\n"
+		"port (JDWP), as Android Studio would; --start starts it with the agent, by its "
+		"wrap.sh,\n"
+		"the property wrap.PACKAGE where that may be set, or am start -D. Without an app: "
+		"a table\n"
+		"to choose from. At the end the forwarded port is taken back.\n"
+		"\n"
+		"On a rooted device (adb root, su) any other app or native process: by ptrace.\n",
 	.options = options,
 	.run = adb_verb,
 };

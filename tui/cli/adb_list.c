@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb_list.c - the debuggable processes of the connected devices: a table for people and scripts, and the same
- * with numbers to choose from. Lines rather than a screen: what is wrong with a device stays readable above them.
+ * adb_list.c - the debuggable processes of the connected devices: a table for people and scripts,
+ * and the same with numbers to choose from. Lines rather than a screen: what is wrong with a device
+ * stays readable above them.
  */
 #include "cli/adb.h"
 
@@ -24,7 +25,8 @@ struct table {
 	size_t count, room, devices;
 };
 
-static int add_device(const struct adb *a, const struct adb_device *d, struct table *t, struct err *err)
+static int add_device(const struct adb *a, const struct adb_device *d, struct table *t,
+		      struct err *err)
 {
 	struct adb_process *list;
 	struct adb one = *a;
@@ -45,7 +47,8 @@ static int add_device(const struct adb *a, const struct adb_device *d, struct ta
 	return 0;
 }
 
-/* All devices that answer; the others are told about. -1: nothing can be asked at all, or the user wants to go. */
+/* All devices that answer; the others are told about. -1: nothing can be asked at all, or the user
+ * wants to go. */
 static int collect(const struct adb *a, struct table *t, struct err *err)
 {
 	struct adb_device *list;
@@ -61,13 +64,15 @@ static int collect(const struct adb *a, struct table *t, struct err *err)
 		if (*a->serial && strcmp(a->serial, list[i].serial))
 			continue;
 		named++;
-		if (adb_usable(&list[i]) ? add_device(a, &list[i], t, &why) : adb_explain(list[i].serial, list[i].state, &why))
+		if (adb_usable(&list[i]) ? add_device(a, &list[i], t, &why)
+					 : adb_explain(list[i].serial, list[i].state, &why))
 			warn("%s", why.text);
 		if (why.status == ADB_STOPPED)
 			rc = adb_stopped(err);
 	}
 	if (rc == 0 && !named)
-		rc = adb_explain(count ? a->serial : "adb", count ? "device not found" : "no devices/emulators", err);
+		rc = adb_explain(count ? a->serial : "adb",
+				 count ? "device not found" : "no devices/emulators", err);
 	free(list);
 	return rc;
 }
@@ -83,14 +88,16 @@ static void print(const struct table *t, bool numbered, FILE *out)
 			fprintf(out, "%4zu  ", i + 1);
 		fprintf(out, "%-22s %8d  %s%s%s%s\n", f->serial, f->process.pid,
 			sanitize_clean(name, sizeof name, *f->process.name ? f->process.name : "?"),
-			numbered && *f->model ? "  (" : "", numbered ? f->model : "", numbered && *f->model ? ")" : "");
+			numbered && *f->model ? "  (" : "", numbered ? f->model : "",
+			numbered && *f->model ? ")" : "");
 	}
 }
 
 static void say_none(const struct table *t)
 {
 	if (t->devices)
-		warn("adb: no process takes a debugger on %s; start a debuggable app (a debug build), or use memtop adb --start PACKAGE",
+		warn("adb: no process takes a debugger on %s; start a debuggable app (a debug "
+		     "build), or use memtop adb --start PACKAGE",
 		     t->devices == 1 ? "this device" : "these devices");
 }
 
@@ -115,7 +122,8 @@ int adb_list(const struct adb *a)
 /* One line that is typed; 0: its end, -1 and *err: the user wants to go. */
 static int read_line(const struct adb *a, char *line, size_t size, struct err *err)
 {
-	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN }, { .fd = a->stop_fd, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = STDIN_FILENO, .events = POLLIN },
+			      { .fd = a->stop_fd, .events = POLLIN } };
 	ssize_t n;
 
 	while (poll(p, 2, -1) < 0 && errno == EINTR)

@@ -15,46 +15,103 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-const struct option_spec opt_pid = { 'p', "pid", "PID", "the agent of this process",
-				     offsetof(struct args, pid), false };
-const struct option_spec opt_agent = { 0, "agent", "FILE",
-				       "the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)",
-				       offsetof(struct args, agent), false };
-const struct option_spec opt_agent_options = { 0, "options", "TEXT",
+const struct option_spec opt_pid = {
+	'p', "pid", "PID", "the agent of this process", offsetof(struct args, pid), false
+};
+const struct option_spec opt_agent = {
+	0,
+	"agent",
+	"FILE",
+	"the agent to load (else MEMTOP_AGENT, beside memtop, lib/memtop)",
+	offsetof(struct args, agent),
+	false
+};
+const struct option_spec opt_agent_options = { 0,
+					       "options",
+					       "TEXT",
 					       "options of the agent, as in MEMTOP_OPTIONS",
-					       offsetof(struct args, options), false };
-const struct option_spec opt_no_follow = { 0, "no-follow", NULL, "leave alone what the program starts: no agent there",
-					   offsetof(struct args, no_follow), false };
-const struct option_spec opt_last = { 0, "last", NULL, "the newest session of a live view",
-				      offsetof(struct args, last), false };
-const struct option_spec opt_symbols = { 0, "symbols", "DIR",
+					       offsetof(struct args, options),
+					       false };
+const struct option_spec opt_no_follow = { 0,
+					   "no-follow",
+					   NULL,
+					   "leave alone what the program starts: no agent there",
+					   offsetof(struct args, no_follow),
+					   false };
+const struct option_spec opt_last = {
+	0, "last", NULL, "the newest session of a live view", offsetof(struct args, last), false
+};
+const struct option_spec opt_symbols = { 0,
+					 "symbols",
+					 "DIR",
 					 "look here too for unstripped files (repeatable)",
-					 offsetof(struct args, symbol_dirs), true };
-const struct option_spec opt_sysroot = { 0, "sysroot", "DIR", "where the target's / is on this machine",
-					 offsetof(struct args, sysroot), false };
-const struct option_spec opt_theme = { 0, "theme", "NAME", "colours: dark, light, mono, or a .theme file",
-				       offsetof(struct args, theme), false };
-const struct option_spec opt_ascii = { 0, "ascii", NULL, "draw with plain ASCII only",
-				       offsetof(struct args, ascii), false };
+					 offsetof(struct args, symbol_dirs),
+					 true };
+const struct option_spec opt_sysroot = { 0,
+					 "sysroot",
+					 "DIR",
+					 "where the target's / is on this machine",
+					 offsetof(struct args, sysroot),
+					 false };
+const struct option_spec opt_theme = { 0,
+				       "theme",
+				       "NAME",
+				       "colours: dark, light, mono, or a .theme file",
+				       offsetof(struct args, theme),
+				       false };
+const struct option_spec opt_ascii = {
+	0, "ascii", NULL, "draw with plain ASCII only", offsetof(struct args, ascii), false
+};
 
-const struct option_spec opt_max_overhead = { 0, "max-overhead", "PCT",
-					      "what the agent may take of the program's cpu time; more: see sampling",
-					      offsetof(struct args, max_overhead), false };
+const struct option_spec opt_max_overhead = {
+	0,
+	"max-overhead",
+	"PCT",
+	"what the agent may take of the program's cpu time; more: see sampling",
+	offsetof(struct args, max_overhead),
+	false
+};
 
-const struct option_spec opt_suppress = { 0, "suppress", "FILE",
-					  "rules for call sites that are expected (w NAME.supp writes them)",
-					  offsetof(struct args, suppress), false };
+const struct option_spec opt_suppress = {
+	0,
+	"suppress",
+	"FILE",
+	"rules for call sites that are expected (w NAME.supp writes them)",
+	offsetof(struct args, suppress),
+	false
+};
 
-const struct option_spec opt_detach = { 0, "detach", NULL, "at the end take the agent out of the process (of memtop attach)",
-					offsetof(struct args, detach), false };
+const struct option_spec opt_detach = {
+	0,
+	"detach",
+	NULL,
+	"at the end take the agent out of the process (of memtop attach)",
+	offsetof(struct args, detach),
+	false
+};
 
-const struct option_spec opt_break = { 0, "break", "METHOD", "pkg.Class.method that the Java program calls soon",
-				       offsetof(struct args, break_at), false };
-const struct option_spec opt_timeout = { 0, "timeout", "SECONDS", "how long a thread of it is waited for (" TIMEOUT_DEFAULT ")",
-					 offsetof(struct args, timeout), false };
+const struct option_spec opt_break = { 0,
+				       "break",
+				       "METHOD",
+				       "pkg.Class.method that the Java program calls soon",
+				       offsetof(struct args, break_at),
+				       false };
+const struct option_spec opt_timeout = { 0,
+					 "timeout",
+					 "SECONDS",
+					 "how long a thread of it is waited for (" TIMEOUT_DEFAULT
+					 ")",
+					 offsetof(struct args, timeout),
+					 false };
 
-const struct option_spec opt_process = { 0, "process", "PROCESS", "of a session of several processes (else the one that allocated most)",
-					 offsetof(struct args, process), false };
+const struct option_spec opt_process = {
+	0,
+	"process",
+	"PROCESS",
+	"of a session of several processes (else the one that allocated most)",
+	offsetof(struct args, process),
+	false
+};
 
 static const struct option_spec opt_help = { 'h', "help", NULL, "this page", 0, false };
 
@@ -114,7 +171,8 @@ static int store(const struct verb *v, const struct option_spec *o, const char *
 		return usage_error(v, err, option_name(o, name, sizeof name), "its value is empty");
 	if (o->list) {
 		if (a->symbol_dir_count == sizeof a->symbol_dirs / sizeof *a->symbol_dirs)
-			return usage_error(v, err, option_name(o, name, sizeof name), "given too often");
+			return usage_error(v, err, option_name(o, name, sizeof name),
+					   "given too often");
 		a->symbol_dirs[a->symbol_dir_count++] = value;
 	} else if (o->value) {
 		*(const char **)field = value;
@@ -179,7 +237,8 @@ static int check_folders(const struct verb *v, const struct args *a, struct err 
 
 	for (size_t i = 0; i < a->symbol_dir_count; i++)
 		if (stat(a->symbol_dirs[i], &st) || !S_ISDIR(st.st_mode))
-			return usage_error(v, err, a->symbol_dirs[i], "no such folder for --symbols");
+			return usage_error(v, err, a->symbol_dirs[i],
+					   "no such folder for --symbols");
 	if (a->sysroot && (stat(a->sysroot, &st) || !S_ISDIR(st.st_mode)))
 		return usage_error(v, err, a->sysroot, "no such folder for --sysroot");
 	return 0;
@@ -202,7 +261,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 
 			if (rc > 0)
 				args_help(v, stdout);
-			if (rc < 0 && n && v->takes == TAKES_TARGET) /* a program's options after its name */
+			if (rc < 0 && n &&
+			    v->takes == TAKES_TARGET) /* a program's options after its name */
 				target_parse(a->operands[0], &t, err);
 			if (rc)
 				return rc;
@@ -214,7 +274,8 @@ int args_parse(const struct verb *v, int argc, char **argv, struct args *a, stru
 		}
 	}
 	a->operand_count = n;
-	if (n && !*a->operands[0] && !a->pid) /* behind -p it is a mark's name, which may be empty */
+	if (n && !*a->operands[0] &&
+	    !a->pid) /* behind -p it is a mark's name, which may be empty */
 		return usage_error(v, err, "\"\"", "an empty word names nothing");
 	return check_folders(v, a, err) ? -1 : read_rules(a, err);
 }
@@ -253,7 +314,8 @@ int args_target(const struct verb *v, const struct args *a, struct target *t, st
 
 	if (given == 0)
 		return usage_error(v, err, verb_name(v),
-				   "a target is missing: :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop");
+				   "a target is missing: :PORT, HOST:PORT, @NAME, unix:PATH, -p "
+				   "PID or FILE.mtop");
 	if (given > 1 && !a->pid && target_parse(a->operands[0], t, err))
 		return -1;
 	if (given > 1)
@@ -271,7 +333,8 @@ int args_max_overhead(const struct args *a, double *percent, struct err *err)
 		return 0;
 	*percent = strtod(a->max_overhead, &end);
 	if (end == a->max_overhead || *end || !(*percent > 0) || *percent > 10000)
-		return err_set(err, STATUS_USAGE, "--max-overhead %s: not a number of percent; write --max-overhead 5",
+		return err_set(err, STATUS_USAGE,
+			       "--max-overhead %s: not a number of percent; write --max-overhead 5",
 			       a->max_overhead);
 	return 0;
 }
@@ -283,8 +346,10 @@ int args_timeout(const struct args *a, int *ms, struct err *err)
 	double seconds = strtod(text, &end);
 
 	if (end == text || *end || !(seconds > 0) || seconds > TIMEOUT_MAX_S)
-		return err_set(err, STATUS_USAGE, "--timeout %s: not a number of seconds up to %d; write --timeout " TIMEOUT_DEFAULT, text,
-			       TIMEOUT_MAX_S);
+		return err_set(err, STATUS_USAGE,
+			       "--timeout %s: not a number of seconds up to %d; write "
+			       "--timeout " TIMEOUT_DEFAULT,
+			       text, TIMEOUT_MAX_S);
 	*ms = (int)(seconds * 1000 + 0.5);
 	return 0;
 }

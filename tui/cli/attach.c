@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach PID`: load the agent into a process that runs without it, and watch it live as
- * `memtop -p PID` does. `--no-view` is for scripts: it prints one line once the agent counts. `--jdwp` goes
- * by the debug port of a Java program instead of ptrace.
+ * attach.c - `memtop attach PID`: load the agent into a process that runs without it, and watch it
+ * live as `memtop -p PID` does. `--no-view` is for scripts: it prints one line once the agent
+ * counts. `--jdwp` goes by the debug port of a Java program instead of ptrace.
  */
 #include "cli/verb.h"
 
@@ -11,7 +11,6 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-
 
 /* t->pid: 0 when none was named, which --jdwp allows. */
 static int parse(const struct args *a, struct target *t, struct err *err)
@@ -22,12 +21,16 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 	if (!word && a->jdwp)
 		return 0;
 	if (!word)
-		return err_set(err, STATUS_USAGE, "attach: a process is missing; use memtop attach PID");
+		return err_set(err, STATUS_USAGE,
+			       "attach: a process is missing; use memtop attach PID");
 	if (a->operand_count + (a->pid != NULL) > 1)
-		return err_set(err, STATUS_USAGE, "%s: one process is enough; see memtop attach --help",
+		return err_set(err, STATUS_USAGE,
+			       "%s: one process is enough; see memtop attach --help",
 			       a->operands[a->pid ? 0 : 1]);
 	if (target_parse_pid(word, t, NULL))
-		return err_set(err, STATUS_USAGE, "attach %s: not a process id; use the number that ps or pgrep shows", word);
+		return err_set(err, STATUS_USAGE,
+			       "attach %s: not a process id; use the number that ps or pgrep shows",
+			       word);
 	return 0;
 }
 
@@ -36,14 +39,20 @@ static int parse_jdwp(const struct args *a, struct target *port, int *timeout_ms
 	char word[300];
 
 	if (!a->jdwp && (a->break_at || a->timeout))
-		return err_set(err, STATUS_USAGE, "--%s: belongs to --jdwp; see memtop attach --help", a->break_at ? "break" : "timeout");
+		return err_set(err, STATUS_USAGE,
+			       "--%s: belongs to --jdwp; see memtop attach --help",
+			       a->break_at ? "break" : "timeout");
 	if (!a->jdwp)
 		return 0;
-	snprintf(word, sizeof word, "%s%s", strspn(a->jdwp, "0123456789") == strlen(a->jdwp) ? ":" : "", a->jdwp);
+	snprintf(word, sizeof word, "%s%s",
+		 strspn(a->jdwp, "0123456789") == strlen(a->jdwp) ? ":" : "", a->jdwp);
 	if (target_parse(word, port, NULL) || port->kind != TARGET_TCP)
-		return err_set(err, STATUS_USAGE, "--jdwp %s: not a port; write --jdwp 5005", a->jdwp);
+		return err_set(err, STATUS_USAGE, "--jdwp %s: not a port; write --jdwp 5005",
+			       a->jdwp);
 	if (a->options)
-		return err_set(err, STATUS_USAGE, "--options: System.load() of --jdwp hands no options over; start the program with MEMTOP_OPTIONS in its "
+		return err_set(err, STATUS_USAGE,
+			       "--options: System.load() of --jdwp hands no options over; start "
+			       "the program with MEMTOP_OPTIONS in its "
 			       "environment, or use memtop attach PID");
 	return args_timeout(a, timeout_ms, err);
 }
@@ -52,16 +61,24 @@ static void waiting(void *arg, const char *what)
 {
 	const struct args *a = arg;
 
-	warn("--jdwp %s: waits for %s, %s s at most; ^C gives up", a->jdwp, what, a->timeout ? a->timeout : TIMEOUT_DEFAULT);
+	warn("--jdwp %s: waits for %s, %s s at most; ^C gives up", a->jdwp, what,
+	     a->timeout ? a->timeout : TIMEOUT_DEFAULT);
 }
 
-static int by_port(const struct args *a, const struct target *port, pid_t pid, int timeout_ms, struct attached *done, struct err *err)
+static int by_port(const struct args *a, const struct target *port, pid_t pid, int timeout_ms,
+		   struct attached *done, struct err *err)
 {
-	struct attach_jdwp_options options = { .port = port, .pid = pid, .agent = a->agent, .break_at = a->break_at, .timeout_ms = timeout_ms,
-					       .waiting = waiting, .arg = (void *)(uintptr_t)a };
+	struct attach_jdwp_options options = { .port = port,
+					       .pid = pid,
+					       .agent = a->agent,
+					       .break_at = a->break_at,
+					       .timeout_ms = timeout_ms,
+					       .waiting = waiting,
+					       .arg = (void *)(uintptr_t)a };
 
 	if (getenv("MEMTOP_OPTIONS"))
-		warn("MEMTOP_OPTIONS: not handed over by --jdwp; the program's own environment counts");
+		warn("MEMTOP_OPTIONS: not handed over by --jdwp; the program's own environment "
+		     "counts");
 	return attach_jdwp(&options, done, err);
 }
 
@@ -74,43 +91,67 @@ static int attach_run(const struct args *a)
 	double max_overhead;
 	int timeout_ms = 0;
 
-	if (args_max_overhead(a, &max_overhead, &err) || parse(a, &t, &err) || parse_jdwp(a, &port, &timeout_ms, &err))
+	if (args_max_overhead(a, &max_overhead, &err) || parse(a, &t, &err) ||
+	    parse_jdwp(a, &port, &timeout_ms, &err))
 		return args_fail(&err, STATUS_USAGE);
-	if (!a->no_view && !cmd_terminal(&err, STATUS_USAGE, "attach", "memtop attach --no-view PID"))
+	if (!a->no_view &&
+	    !cmd_terminal(&err, STATUS_USAGE, "attach", "memtop attach --no-view PID"))
 		return args_fail(&err, STATUS_USAGE);
 	cmd_survive_sigpipe();
-	if (a->jdwp ? by_port(a, &port, t.pid, timeout_ms, &done, &err) : attach(t.pid, &options, &done, &err))
+	if (a->jdwp ? by_port(a, &port, t.pid, timeout_ms, &done, &err)
+		    : attach(t.pid, &options, &done, &err))
 		return args_fail(&err, STATUS_UNREACHED);
 	if (*done.note)
 		warn("%s", done.note);
 	if (!a->no_view)
 		return cmd_view(a, &done.target);
-	printf("%d %s: the agent counts; %s thread was held for %.1f ms; watch it with memtop %s\n", done.pid, done.name,
-	       a->jdwp ? "a Java" : done.idle ? "a waiting" : "a running", (double)done.stopped_ns / 1e6, done.target.text);
+	printf("%d %s: the agent counts; %s thread was held for %.1f ms; watch it with memtop %s\n",
+	       done.pid, done.name,
+	       a->jdwp     ? "a Java"
+	       : done.idle ? "a waiting"
+			   : "a running",
+	       (double)done.stopped_ns / 1e6, done.target.text);
 	return 0;
 }
 
-static const char *const synopsis[] = { "attach [OPTION...] PID", "attach --no-view [OPTION...] PID",
+static const char *const synopsis[] = { "attach [OPTION...] PID",
+					"attach --no-view [OPTION...] PID",
 					"attach --jdwp PORT [OPTION...] [PID]", NULL };
-static const struct option_spec opt_no_view = { 0, "no-view", NULL, "load the agent, print one line, and end",
-						offsetof(struct args, no_view), false };
-static const struct option_spec opt_jdwp = { 0, "jdwp", "PORT", "by the debug port of a Java program, not by ptrace",
-					     offsetof(struct args, jdwp), false };
-static const struct option_spec *const options[] = { &opt_no_view, &opt_jdwp, &opt_break, &opt_timeout, &opt_pid, &opt_agent,
-						     &opt_agent_options, &opt_symbols, &opt_sysroot, &opt_theme, &opt_ascii,
-						     &opt_max_overhead, &opt_suppress, &opt_detach, NULL };
+static const struct option_spec opt_no_view = { 0,
+						"no-view",
+						NULL,
+						"load the agent, print one line, and end",
+						offsetof(struct args, no_view),
+						false };
+static const struct option_spec opt_jdwp = { 0,
+					     "jdwp",
+					     "PORT",
+					     "by the debug port of a Java program, not by ptrace",
+					     offsetof(struct args, jdwp),
+					     false };
+static const struct option_spec *const options[] = {
+	&opt_no_view, &opt_jdwp,          &opt_break,    &opt_timeout, &opt_pid,
+	&opt_agent,   &opt_agent_options, &opt_symbols,  &opt_sysroot, &opt_theme,
+	&opt_ascii,   &opt_max_overhead,  &opt_suppress, &opt_detach,  NULL
+};
 
 const struct verb verb_attach = {
 	.name = "attach",
 	.synopsis = synopsis,
 	.summary = "load the agent into a running process and watch it",
-	.details = "One thread of the process is held for some milliseconds, at a point where it holds\n"
-		   "no lock of the allocator or the loader, and calls dlopen there. Blocks from before\n"
-		   "are not known; all from then on are. memtop detach PID takes the agent out again.\n"
+	.details = "One thread of the process is held for some milliseconds, at a point where it "
+		   "holds\n"
+		   "no lock of the allocator or the loader, and calls dlopen there. Blocks from "
+		   "before\n"
+		   "are not known; all from then on are. memtop detach PID takes the agent out "
+		   "again.\n"
 		   "\n"
-		   "A Java program that runs with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,\n"
-		   "address=PORT is reached by that port, without the right to trace it: --jdwp PORT. Its\n"
-		   "first thread that runs Java code, or that calls the method of --break, loads the agent\n"
+		   "A Java program that runs with "
+		   "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,\n"
+		   "address=PORT is reached by that port, without the right to trace it: --jdwp "
+		   "PORT. Its\n"
+		   "first thread that runs Java code, or that calls the method of --break, loads "
+		   "the agent\n"
 		   "by System.load(). The options are those of the program's own MEMTOP_OPTIONS.\n",
 	.options = options,
 	.run = attach_run,

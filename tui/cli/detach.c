@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detach.c - `memtop detach PID|TARGET`: take the agent out of a process that `memtop attach` put it into. The
- * verb returns when the process runs as it did before: its last state has come, and the agent's server is gone.
+ * detach.c - `memtop detach PID|TARGET`: take the agent out of a process that `memtop attach` put
+ * it into. The verb returns when the process runs as it did before: its last state has come, and
+ * the agent's server is gone.
  */
 #include "cli/verb.h"
 
@@ -19,7 +20,9 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 	const char *name = watch_target(w)->text;
 
 	if (watch_detach(w))
-		return err_set(err, STATUS_UNREACHED, "%s: the link was lost before the agent was asked to go; try again", name);
+		return err_set(err, STATUS_UNREACHED,
+			       "%s: the link was lost before the agent was asked to go; try again",
+			       name);
 	for (uint64_t now; (now = now_ns()) < end && watch_live(w);) {
 		if (model_final(watch_model(w)))
 			break;
@@ -28,9 +31,13 @@ int cmd_detach(struct loop *loop, struct watch *w, struct err *err)
 	if (model_state(watch_model(w), NULL, NULL) == MTW_DETACHED)
 		return 0;
 	if (model_final(watch_model(w)))
-		return err_set(err, STATUS_UNREACHED, "%s: the program ended meanwhile; there is nothing to detach from", name);
-	return err_set(err, STATUS_UNREACHED, "%s", watch_problem(w) ? watch_problem(w)
-		       : watch_notice(w) ? watch_notice(w) : "detach: the agent does not answer; try again");
+		return err_set(err, STATUS_UNREACHED,
+			       "%s: the program ended meanwhile; there is nothing to detach from",
+			       name);
+	return err_set(err, STATUS_UNREACHED, "%s",
+		       watch_problem(w)  ? watch_problem(w)
+		       : watch_notice(w) ? watch_notice(w)
+					 : "detach: the agent does not answer; try again");
 }
 
 /* A bare number is a process: nothing else has an agent to take out. */
@@ -41,7 +48,8 @@ static int parse(const struct args *a, struct target *t, struct err *err)
 	if (args_target(&verb_detach, a, t, err))
 		return -1;
 	if (t->kind == TARGET_FILE)
-		return err_set(err, STATUS_USAGE, "%s: a session file has no agent; name a process", t->text);
+		return err_set(err, STATUS_USAGE, "%s: a session file has no agent; name a process",
+			       t->text);
 	return 0;
 }
 
@@ -62,7 +70,8 @@ static int detach_run(const struct args *a)
 		const struct program *p = model_program(watch_model(w));
 		char shown[256];
 
-		printf("%s: the agent is out%s%s\n", t.text, p ? " of " : "", p ? sanitize_clean(shown, sizeof shown, p->name) : "");
+		printf("%s: the agent is out%s%s\n", t.text, p ? " of " : "",
+		       p ? sanitize_clean(shown, sizeof shown, p->name) : "");
 	}
 	if (w)
 		watch_close(w);
@@ -77,8 +86,10 @@ const struct verb verb_detach = {
 	.name = "detach",
 	.synopsis = synopsis,
 	.summary = "take the agent out of a process again",
-	.details = "The process runs as before memtop attach: nothing of it is hooked any more, and no\n"
-		   "socket or process of the agent is left; its code stays mapped. An agent that was there\n"
+	.details = "The process runs as before memtop attach: nothing of it is hooked any more, "
+		   "and no\n"
+		   "socket or process of the agent is left; its code stays mapped. An agent that "
+		   "was there\n"
 		   "from the start (memtop run) cannot go.\n",
 	.options = options,
 	.run = detach_run,

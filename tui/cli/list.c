@@ -17,7 +17,8 @@ static size_t print_unheard(void)
 
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], why[sizeof list->why];
-		warn("%d: %s has the agent, but no session: %s", (int)list[i].pid, sanitize_clean(name, sizeof name, list[i].name),
+		warn("%d: %s has the agent, but no session: %s", (int)list[i].pid,
+		     sanitize_clean(name, sizeof name, list[i].name),
 		     sanitize_clean(why, sizeof why, list[i].why));
 	}
 	free(list);
@@ -38,12 +39,15 @@ static int list_run(const struct args *a)
 		printf("%8s  %-20s %s\n", "PID", "NAME", "SOCKET");
 	for (size_t i = 0; i < n; i++) {
 		char name[sizeof list->name], socket[sizeof list->socket];
-		printf("%8d  %-20s %s%s\n", (int)list[i].pid, sanitize_clean(name, sizeof name, list[i].name),
-		       list[i].path ? "unix:" : "@", sanitize_clean(socket, sizeof socket, list[i].socket));
+		printf("%8d  %-20s %s%s\n", (int)list[i].pid,
+		       sanitize_clean(name, sizeof name, list[i].name),
+		       list[i].path ? "unix:" : "@",
+		       sanitize_clean(socket, sizeof socket, list[i].socket));
 	}
 	unheard = print_unheard();
 	if (!n && !unheard)
-		warn("list: no process of this machine has an agent; start one with memtop run PROG, or load one with memtop attach PID");
+		warn("list: no process of this machine has an agent; start one with memtop run "
+		     "PROG, or load one with memtop attach PID");
 	free(list);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one; -p of a process
- * without an agent: `memtop attach`, if the person says so.
+ * live.c - `memtop TARGET`: the live view of an agent that is there; `memtop` alone: choose one; -p
+ * of a process without an agent: `memtop attach`, if the person says so.
  */
 #include "cli/verb.h"
 
@@ -79,8 +79,9 @@ static int live_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "[OPTION...] TARGET", "[OPTION...]", NULL };
-static const struct option_spec *const options[] = { &opt_pid,	 &opt_symbols, &opt_sysroot,
-						     &opt_theme, &opt_ascii,   &opt_max_overhead, &opt_suppress, &opt_detach, NULL };
+static const struct option_spec *const options[] = { &opt_pid,      &opt_symbols, &opt_sysroot,
+						     &opt_theme,    &opt_ascii,   &opt_max_overhead,
+						     &opt_suppress, &opt_detach,  NULL };
 
 const struct verb verb_live = {
 	.synopsis = synopsis,

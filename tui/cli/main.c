@@ -13,8 +13,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-const struct verb *const verbs[] = { &verb_run,    &verb_attach, &verb_adb, &verb_record, &verb_open, &verb_report,
-				     &verb_mark, &verb_detach, &verb_list,	NULL };
+const struct verb *const verbs[] = { &verb_run,  &verb_attach, &verb_adb,  &verb_record,
+				     &verb_open, &verb_report, &verb_mark, &verb_detach,
+				     &verb_list, NULL };
 
 static void print_help(void)
 {
@@ -40,8 +41,8 @@ static void print_help(void)
 	       "Options of the live view:\n");
 	for (const struct option_spec *const *o = verb_live.options; *o; o++)
 		args_option_help(*o, stdout);
-	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys", "all keys of the live view",
-	       "    --version", "memtop's version");
+	printf("  %-24s %s\n  %-24s %s\n  %-24s %s\n", "-h, --help", "this page", "    --keys",
+	       "all keys of the live view", "    --version", "memtop's version");
 }
 
 static const struct verb *find_verb(const char *word)
@@ -65,20 +66,21 @@ static int flush_output(int status)
 }
 
 /*
- * Standard descriptors that the caller closed are held by what can neither be read nor written that way:
- * else a session file or a socket would get the number 0, 1 or 2, and messages would go into it. A
- * program started by run or record finds them closed, as we did.
+ * Standard descriptors that the caller closed are held by what can neither be read nor written that
+ * way: else a session file or a socket would get the number 0, 1 or 2, and messages would go into
+ * it. A program started by run or record finds them closed, as we did.
  */
 static void hold_standard_fds(void)
 {
 	for (int fd = 0; fd < 3; fd++)
-		if (fcntl(fd, F_GETFD) < 0 && open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
+		if (fcntl(fd, F_GETFD) < 0 &&
+		    open("/dev/null", (fd ? O_RDONLY : O_WRONLY) | O_CLOEXEC) != fd)
 			exit(STATUS_OURS);
 }
 
 /*
- * What is large is mapped, and goes back when it is freed. Else the C library raises that limit with each large block
- * that goes, and the arrays of a first state leave holes that nothing fills.
+ * What is large is mapped, and goes back when it is freed. Else the C library raises that limit
+ * with each large block that goes, and the arrays of a first state leave holes that nothing fills.
  */
 static void give_back(void)
 {
@@ -111,7 +113,8 @@ int main(int argc, char **argv)
 	}
 	if (!v)
 		v = &verb_live;
-	int rc = args_parse(v, argc - skip < 0 ? 0 : argc - skip, argv + (argc ? skip : 0), &a, &err);
+	int rc = args_parse(v, argc - skip < 0 ? 0 : argc - skip, argv + (argc ? skip : 0), &a,
+			    &err);
 	if (rc < 0)
 		rc = args_fail(&err, STATUS_USAGE);
 	else

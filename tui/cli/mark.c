@@ -5,7 +5,8 @@
  * returned to the script is before the mark.
  *
  * The agent makes names unique by a suffix, and others set marks at the same time; the mark is
- * recognised as the first one whose id was not there before and whose set_by is this process's name.
+ * recognised as the first one whose id was not there before and whose set_by is this process's
+ * name.
  */
 #include "cli/verb.h"
 
@@ -39,7 +40,8 @@ static int set_mark(struct loop *loop, struct watch *w, const char *name, const 
 		warn("mark: the link was lost before the mark was set; try again");
 		return STATUS_UNREACHED;
 	}
-	for (uint64_t now; !(k = find_ours(watch_model(w), before, who)) && (now = now_ns()) < end;) {
+	for (uint64_t now;
+	     !(k = find_ours(watch_model(w), before, who)) && (now = now_ns()) < end;) {
 		if (!watch_live(w))
 			break;
 		loop_once(loop, (int)((end - now) / 1000000) + 1);
@@ -60,7 +62,8 @@ static int parse(const struct args *a, struct target *t, const char **name, stru
 	size_t max = a->pid ? 1 : 2;
 
 	if (a->operand_count > max)
-		return err_set(err, STATUS_USAGE, "%s: one target and one name are enough; see memtop mark --help",
+		return err_set(err, STATUS_USAGE,
+			       "%s: one target and one name are enough; see memtop mark --help",
 			       a->operands[max]);
 	*name = a->operand_count == max ? a->operands[max - 1] : "";
 	if (a->operand_count == max)
@@ -68,11 +71,12 @@ static int parse(const struct args *a, struct target *t, const char **name, stru
 	if (args_target(&verb_mark, &only, t, err))
 		return -1;
 	if (t->kind == TARGET_FILE)
-		return err_set(err, STATUS_USAGE, "%s: a session file takes no marks; mark a live target",
-			       t->text);
+		return err_set(err, STATUS_USAGE,
+			       "%s: a session file takes no marks; mark a live target", t->text);
 	if (strlen(*name) > MTW_NAME_MAX)
-		return err_set(err, STATUS_USAGE, "%s: a mark's name has at most %u bytes; shorten it",
-			       *name, MTW_NAME_MAX);
+		return err_set(err, STATUS_USAGE,
+			       "%s: a mark's name has at most %u bytes; shorten it", *name,
+			       MTW_NAME_MAX);
 	return 0;
 }
 
@@ -108,7 +112,8 @@ const struct verb verb_mark = {
 	.name = "mark",
 	.synopsis = synopsis,
 	.summary = "set a mark in a live target, from a script",
-	.details = "Prints the mark's number and name once the agent has set it. A name that is taken\n"
+	.details = "Prints the mark's number and name once the agent has set it. A name that is "
+		   "taken\n"
 		   "gets a suffix; start, peak, end and now are reserved.\n",
 	.options = options,
 	.run = mark_run,

@@ -10,8 +10,9 @@
 static int pick(const struct args *a, struct target *t, struct err *err)
 {
 	if (a->operand_count + a->last != 1)
-		return err_set(err, STATUS_USAGE,
-			       "open: one session file or --last is needed; see memtop open --help");
+		return err_set(
+			err, STATUS_USAGE,
+			"open: one session file or --last is needed; see memtop open --help");
 	return a->last ? cmd_newest(t, err) : cmd_file(a->operands[0], t, err);
 }
 
@@ -27,9 +28,11 @@ static int open_run(const struct args *a)
 	return cmd_view(a, &t);
 }
 
-static const char *const synopsis[] = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last", NULL };
-static const struct option_spec *const options[] = { &opt_last, &opt_process, &opt_symbols, &opt_sysroot, &opt_theme,
-						     &opt_ascii, &opt_suppress, NULL };
+static const char *const synopsis[] = { "open [OPTION...] FILE.mtop", "open [OPTION...] --last",
+					NULL };
+static const struct option_spec *const options[] = { &opt_last,     &opt_process, &opt_symbols,
+						     &opt_sysroot,  &opt_theme,   &opt_ascii,
+						     &opt_suppress, NULL };
 
 const struct verb verb_open = {
 	.name = "open",

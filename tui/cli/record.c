@@ -8,9 +8,10 @@
  * hides its status; it is one line on stderr. ^C reaches the program by the terminal, not through
  * us: we wait for it. SIGTERM is for us: the file is closed, the program lives on.
  *
- * What the program starts is recorded, too, into the same file (processes/processes.h). When the program has ended and some of its
- * processes run on, so does the recording, until they end or somebody ends it: of a daemon nothing else would be
- * recorded than its start. --first-only and --no-follow end it with the program.
+ * What the program starts is recorded, too, into the same file (processes/processes.h). When the
+ * program has ended and some of its processes run on, so does the recording, until they end or
+ * somebody ends it: of a daemon nothing else would be recorded than its start. --first-only and
+ * --no-follow end it with the program.
  *
  * The child is only looked at (WNOWAIT) until the recording is over: while it is a zombie, its pid
  * cannot be taken by another process that the agent's credentials would be compared with.
@@ -45,22 +46,22 @@
 struct recording {
 	struct loop *loop;
 	struct watch *watch;
-	struct processes *processes; /* NULL: only the one program or target */
-	const char *name;      /* of the program, as typed */
-	bool first_only;       /* the recording ends with the program */
-	bool said_on;          /* that others run on */
+	struct processes *processes;    /* NULL: only the one program or target */
+	const char *name;               /* of the program, as typed */
+	bool first_only;                /* the recording ends with the program */
+	bool said_on;                   /* that others run on */
 	struct loop_source *sources[7]; /* as listen_to_signals() and stop_after() add */
 	size_t source_count;
 	char path[PATH_MAX];
-	bool path_made_up;     /* not the user's: must be said */
-	bool created;          /* the file was not there before */
-	pid_t pid;             /* 0 = a TARGET, not a program */
-	bool ended;            /* the program is a zombie */
-	int status;            /* ... as waitpid() will have it */
+	bool path_made_up;                        /* not the user's: must be said */
+	bool created;                             /* the file was not there before */
+	pid_t pid;                                /* 0 = a TARGET, not a program */
+	bool ended;                               /* the program is a zombie */
+	int status;                               /* ... as waitpid() will have it */
 	uint64_t ended_ns, link_lost_ns, exec_ns; /* now_ns() of each, 0 = not */
-	bool stop;             /* a signal or --for asked us to end */
-	bool connected;        /* at any time */
-	struct budget budget;  /* --max-overhead */
+	bool stop;                                /* a signal or --for asked us to end */
+	bool connected;                           /* at any time */
+	struct budget budget;                     /* --max-overhead */
 	bool allow_sampling, budget_said;
 };
 
@@ -93,7 +94,8 @@ static void on_stop(void *arg)
 	((struct recording *)arg)->stop = true;
 }
 
-/* ^C and ^\ reach the program by the terminal. Once it has ended, they are for us: others of its tree may not see them. */
+/* ^C and ^\ reach the program by the terminal. Once it has ended, they are for us: others of its
+ * tree may not see them. */
 static void on_key(void *arg)
 {
 	struct recording *r = arg;
@@ -130,17 +132,21 @@ static void keep_budget(struct recording *r)
 	uint64_t sample;
 	char rate[FORMAT_NUMBER], value[32];
 
-	if (!watch_live(r->watch) || !budget_exceeded(&r->budget, watch_model(r->watch), &cost, &sample))
+	if (!watch_live(r->watch) ||
+	    !budget_exceeded(&r->budget, watch_model(r->watch), &cost, &sample))
 		return;
 	if (r->allow_sampling && sample) {
 		snprintf(value, sizeof value, "%llu", (unsigned long long)sample);
 		watch_set_option(r->watch, "sample", value);
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it samples every %s from now on",
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; it "
+		     "samples every %s from now on",
 		     cost, r->budget.percent, format_bytes(rate, sample));
 	} else if (!r->budget_said) {
-		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s", cost,
-		     r->budget.percent, r->allow_sampling ? "to sample less would save nothing more" :
-		     "every block is still recorded, --allow-sampling would let it sample");
+		warn("the agent took %.1f %% of the program's cpu time, --max-overhead is %.3g; %s",
+		     cost, r->budget.percent,
+		     r->allow_sampling ? "to sample less would save nothing more"
+				       : "every block is still recorded, --allow-sampling would "
+					 "let it sample");
 		r->budget_said = true;
 	}
 }
@@ -205,7 +211,8 @@ static bool over(struct recording *r)
 	return now - r->link_lost_ns > SILENCE_MS * 1000000ull;
 }
 
-/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the table. */
+/* To a person. A script that named its file wants its program's stderr, and finds the daemon in the
+ * table. */
 static void say_on(struct recording *r, size_t running)
 {
 	char how[48];
@@ -215,7 +222,8 @@ static void say_on(struct recording *r, size_t running)
 	r->said_on = true;
 	snprintf(how, sizeof how, WIFSIGNALED(r->status) ? "by signal %d" : "with status %d",
 		 WIFSIGNALED(r->status) ? WTERMSIG(r->status) : WEXITSTATUS(r->status));
-	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the recording, --first-only does not wait",
+	warn("%s: ended %s; %zu of its processes run%s on: recording until %s; ^C ends the "
+	     "recording, --first-only does not wait",
 	     r->name, how, running, running == 1 ? "s" : "", running == 1 ? "it ends" : "they end");
 }
 
@@ -234,7 +242,8 @@ static bool all_over(struct recording *r)
 	return now_ns() - r->ended_ns > UNBORN_MS * 1000000ull || !processes_unborn(r->processes);
 }
 
-/* The last that was seen is an exec: unless it is known why, nothing came of the program that followed. */
+/* The last that was seen is an exec: unless it is known why, nothing came of the program that
+ * followed. */
 static void note_exec(struct recording *r)
 {
 	const char *const *list;
@@ -254,7 +263,8 @@ static void record_loop(struct recording *r)
 {
 	listen_to_signals(r);
 	on_child(r);
-	/* What has come counts, however late we look: no patience is over while something waits to be read. */
+	/* What has come counts, however late we look: no patience is over while something waits to
+	 * be read. */
 	bool done = all_over(r), ran = true;
 	while (!done || (ran && !r->stop)) {
 		ran = loop_once(r->loop, done ? 0 : POLL_MS);
@@ -269,8 +279,9 @@ static void say_tree(const struct recording *r, const struct processes_sum *all)
 {
 	char live[REPORT_RANGE];
 
-	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s", r->path, all->lines,
-	     (unsigned long long)all->sum.alloc_blocks, report_range(live, &all->bytes), r->path);
+	warn("%s: %zu processes, %llu allocations, %s live at their ends; memtop report %s",
+	     r->path, all->lines, (unsigned long long)all->sum.alloc_blocks,
+	     report_range(live, &all->bytes), r->path);
 }
 
 /* The line at the end, where a person reads it or the file's name is ours. */
@@ -287,9 +298,11 @@ static void say_result(const struct recording *r)
 	if (all.lines > 1)
 		say_tree(r, &all);
 	else
-		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop report %s",
-		     r->path, (unsigned long long)sum->alloc_blocks, (unsigned long long)live_bytes(sum),
-		     (unsigned long long)live_blocks(sum), r->path);
+		warn("%s: %llu allocations, %llu bytes live in %llu blocks at the end; memtop "
+		     "report %s",
+		     r->path, (unsigned long long)sum->alloc_blocks,
+		     (unsigned long long)live_bytes(sum), (unsigned long long)live_blocks(sum),
+		     r->path);
 }
 
 /* The link's sentence names the program already. */
@@ -305,7 +318,8 @@ static void say_nothing(const struct recording *r, const char *what)
 	warn("%s: nothing was recorded: %s", what, why);
 }
 
-/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none came. */
+/* Closes the file; one clear line when it is not whole. 0, or -1 when bytes were lost or none came.
+ */
 static int finish(struct recording *r, const char *what)
 {
 	struct err err = { 0 };
@@ -314,7 +328,8 @@ static int finish(struct recording *r, const char *what)
 	if (!r->connected)
 		say_nothing(r, what);
 	else if (!r->stop && !model_final(watch_model(r->watch)))
-		warn("%s: the end was not seen, the link broke; %s has what came before", what, r->path);
+		warn("%s: the end was not seen, the link broke; %s has what came before", what,
+		     r->path);
 	if (watch_end_record(r->watch, &err) || lost) {
 		warn("%s", err.text);
 		return -1;
@@ -337,17 +352,23 @@ static int check_writable(struct recording *r, struct err *err)
 	if (!r->created && stat(r->path, &st))
 		st.st_mode = 0;
 	if (S_ISFIFO(st.st_mode) || S_ISSOCK(st.st_mode))
-		return err_set(err, STATUS_OURS, "%s: cannot be written: a pipe or socket holds no session; choose another -o",
+		return err_set(err, STATUS_OURS,
+			       "%s: cannot be written: a pipe or socket holds no session; choose "
+			       "another -o",
 			       r->path);
 	if (S_ISBLK(st.st_mode))
-		return err_set(err, STATUS_OURS, "%s: kept as it is: a disk; choose another -o", r->path);
+		return err_set(err, STATUS_OURS, "%s: kept as it is: a disk; choose another -o",
+			       r->path);
 	if (S_ISREG(st.st_mode) && st.st_size > 0 && !session_file(r->path))
-		return err_set(err, STATUS_OURS, "%s: kept as it is: it holds something that is no session; choose another -o",
+		return err_set(err, STATUS_OURS,
+			       "%s: kept as it is: it holds something that is no session; choose "
+			       "another -o",
 			       r->path);
 	int fd = open(r->path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
 	if (fd < 0)
-		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o", r->path, strerror(errno));
+		return err_set(err, STATUS_OURS, "%s: cannot be written: %s; choose another -o",
+			       r->path, strerror(errno));
 	close(fd);
 	return 0;
 }
@@ -360,8 +381,10 @@ static int give_up(const struct recording *r, const struct err *err, int status)
 	return args_fail(err, status);
 }
 
-/* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on at once. */
-static void run_unrecorded(struct recording *r, const struct target *t, struct watch_options *options, int *status)
+/* Nothing can be kept, and the agent waits for us: it is greeted once, so that the program goes on
+ * at once. */
+static void run_unrecorded(struct recording *r, const struct target *t,
+			   struct watch_options *options, int *status)
 {
 	struct err err = { 0 };
 	uint64_t begin = now_ns();
@@ -388,8 +411,10 @@ static int seconds_of(const struct args *a, double *seconds, struct err *err)
 	char *end = NULL;
 
 	*seconds = text ? strtod(text, &end) : 0;
-	if (text && (*end || text[strspn(text, "0123456789.")] || !(*seconds > 0) || *seconds > 4e6))
-		return err_set(err, STATUS_USAGE, "%s: not a number of seconds; write --for 10", text);
+	if (text &&
+	    (*end || text[strspn(text, "0123456789.")] || !(*seconds > 0) || *seconds > 4e6))
+		return err_set(err, STATUS_USAGE, "%s: not a number of seconds; write --for 10",
+			       text);
 	return 0;
 }
 
@@ -400,8 +425,8 @@ static void stop_after(struct recording *r, double seconds)
 }
 
 /* Before the program starts. 0, or -1 and *err. */
-static int follow(struct recording *r, const struct args *a, const struct watch_options *options, struct launch_options *launching,
-		  struct err *err)
+static int follow(struct recording *r, const struct args *a, const struct watch_options *options,
+		  struct launch_options *launching, struct err *err)
 {
 	struct processes_options tree = { .follow = true, .agent = a->agent, .watch = *options };
 
@@ -415,7 +440,9 @@ static int follow(struct recording *r, const struct args *a, const struct watch_
 
 static int record_program(const struct args *a)
 {
-	struct launch_options launching = { .agent = a->agent, .options = a->options, .stdin_path = "-" };
+	struct launch_options launching = { .agent = a->agent,
+					    .options = a->options,
+					    .stdin_path = "-" };
 	struct watch_options options = { .wait = true, .expected = a->rules };
 	struct recording r = { .allow_sampling = a->allow_sampling, .name = a->operands[0] };
 	struct launched l;
@@ -431,7 +458,8 @@ static int record_program(const struct args *a)
 		return args_fail(&err, STATUS_OURS);
 	args_symbols(a, &options.symbols);
 	r.loop = loop_new();
-	if (follow(&r, a, &options, &launching, &err) || launch(a->operands, &launching, &l, &err)) {
+	if (follow(&r, a, &options, &launching, &err) ||
+	    launch(a->operands, &launching, &l, &err)) {
 		processes_free(r.processes);
 		loop_free(r.loop);
 		return give_up(&r, &err, STATUS_OURS);
@@ -455,7 +483,8 @@ static int record_program(const struct args *a)
 	int lost = r.watch ? finish(&r, a->operands[0]) : -1;
 
 	if (seconds > 0 && !r.ended)
-		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it", a->operands[0], a->seconds, (int)r.pid, (int)r.pid);
+		warn("%s: recorded for %s s; it runs on as process %d, kill %d ends it",
+		     a->operands[0], a->seconds, (int)r.pid, (int)r.pid);
 	processes_free(r.processes);
 	if (r.watch)
 		watch_close(r.watch);
@@ -479,7 +508,8 @@ static int record_target(const struct args *a)
 	if (args_target(&verb_record, a, &t, &err))
 		return args_fail(&err, STATUS_USAGE);
 	if (t.kind == TARGET_FILE) {
-		warn("%s: a session file is recorded already; use memtop report or memtop open", t.text);
+		warn("%s: a session file is recorded already; use memtop report or memtop open",
+		     t.text);
 		return STATUS_USAGE;
 	}
 	if (args_max_overhead(a, &r.budget.percent, &err) || seconds_of(a, &seconds, &err))
@@ -516,28 +546,60 @@ static int record_run(const struct args *a)
 
 static const char *const synopsis[] = { "record [OPTION...] [--] PROG [ARG...]",
 					"record [OPTION...] TARGET", NULL };
-static const struct option_spec opt_output = { 'o', "output", "FILE", "the session file (else NAME.TIME.mtop)",
-					       offsetof(struct args, output), false };
-static const struct option_spec opt_for = { 0, "for", "SECONDS", "record for so long (else to its end); it runs on",
-					    offsetof(struct args, seconds), false };
-static const struct option_spec opt_allow = { 0, "allow-sampling", NULL,
-					      "let the agent sample when it takes more than --max-overhead",
-					      offsetof(struct args, allow_sampling), false };
-static const struct option_spec opt_first_only = { 0, "first-only", NULL,
-						   "end with the program, also when processes that it started run on",
-						   offsetof(struct args, first_only), false };
-static const struct option_spec *const options[] = { &opt_output, &opt_agent, &opt_agent_options,
-						     &opt_no_follow, &opt_first_only, &opt_pid, &opt_for, &opt_max_overhead, &opt_allow,
-						     &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
+static const struct option_spec opt_output = { 'o',
+					       "output",
+					       "FILE",
+					       "the session file (else NAME.TIME.mtop)",
+					       offsetof(struct args, output),
+					       false };
+static const struct option_spec opt_for = { 0,
+					    "for",
+					    "SECONDS",
+					    "record for so long (else to its end); it runs on",
+					    offsetof(struct args, seconds),
+					    false };
+static const struct option_spec opt_allow = {
+	0,
+	"allow-sampling",
+	NULL,
+	"let the agent sample when it takes more than --max-overhead",
+	offsetof(struct args, allow_sampling),
+	false
+};
+static const struct option_spec opt_first_only = {
+	0,
+	"first-only",
+	NULL,
+	"end with the program, also when processes that it started run on",
+	offsetof(struct args, first_only),
+	false
+};
+static const struct option_spec *const options[] = { &opt_output,
+						     &opt_agent,
+						     &opt_agent_options,
+						     &opt_no_follow,
+						     &opt_first_only,
+						     &opt_pid,
+						     &opt_for,
+						     &opt_max_overhead,
+						     &opt_allow,
+						     &opt_symbols,
+						     &opt_sysroot,
+						     &opt_suppress,
+						     NULL };
 
 const struct verb verb_record = {
 	.name = "record",
 	.synopsis = synopsis,
 	.summary = "record a program or a live target into a session file",
-	.details = "A program runs as it would without memtop: same input, output and exit status; 125\n"
-		   "when recording failed, 126 when the program cannot be executed or watched, 127 when it\n"
-		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the recording and leave the\n"
-		   "program running. Processes that it starts are recorded into the same file; the recording goes\n"
+	.details = "A program runs as it would without memtop: same input, output and exit status; "
+		   "125\n"
+		   "when recording failed, 126 when the program cannot be executed or watched, 127 "
+		   "when it\n"
+		   "is not found. SIGTERM, SIGHUP (the terminal is closed) and --for end the "
+		   "recording and leave the\n"
+		   "program running. Processes that it starts are recorded into the same file; the "
+		   "recording goes\n"
 		   "on while one of them runs, and ends with the program's status.\n",
 	.options = options,
 	.takes = TAKES_EITHER,

@@ -14,10 +14,13 @@
 
 static int pick_mark(const struct model *m, const char *word, uint32_t *id, struct err *err)
 {
-	int found = !strcmp(word, "now") ? 0 : !strcmp(word, "start") ? 0 : model_mark_find(m, word);
+	int found = !strcmp(word, "now")     ? 0
+		    : !strcmp(word, "start") ? 0
+					     : model_mark_find(m, word);
 
 	if (found < 0)
-		return err_set(err, STATUS_USAGE, "%s: no mark has this name or number; the report's marks list them",
+		return err_set(err, STATUS_USAGE,
+			       "%s: no mark has this name or number; the report's marks list them",
 			       word);
 	*id = (uint32_t)found;
 	return 0;
@@ -32,13 +35,15 @@ static int pick_changes(const struct args *a, const struct model *m, struct expo
 
 	o->changes = a->since || a->between;
 	if (a->since && a->between)
-		return err_set(err, STATUS_USAGE, "--since: goes not with --between; use one of them");
+		return err_set(err, STATUS_USAGE,
+			       "--since: goes not with --between; use one of them");
 	if (a->since)
 		return pick_mark(m, a->since, &o->from, err);
 	if (!a->between)
 		return 0;
 	if (!dots || dots == a->between || !dots[2] || (size_t)(dots - a->between) >= sizeof from)
-		return err_set(err, STATUS_USAGE, "%s: two marks are needed; write --between m1..m2", a->between);
+		return err_set(err, STATUS_USAGE,
+			       "%s: two marks are needed; write --between m1..m2", a->between);
 	snprintf(from, sizeof from, "%.*s", (int)(dots - a->between), a->between);
 	if (pick_mark(m, from, &o->from, err) || pick_mark(m, dots + 2, &o->to, err))
 		return -1;
@@ -48,29 +53,34 @@ static int pick_changes(const struct args *a, const struct model *m, struct expo
 /* ".csv" of "out/a.csv"; NULL = it has none. */
 static const char *ending(const char *path)
 {
-	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path, *dot = strrchr(name, '.');
+	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path,
+		   *dot = strrchr(name, '.');
 
 	return dot && dot != name && dot[1] ? dot : NULL;
 }
 
 static const struct export_format *pick_format(const struct args *a, struct err *err)
 {
-	const struct export_format *f = a->format ? export_by_name(a->format) :
-				  a->output ? export_by_path(a->output) : export_by_name("text");
+	const struct export_format *f = a->format   ? export_by_name(a->format)
+					: a->output ? export_by_path(a->output)
+						    : export_by_name("text");
 
 	if (!f && !a->format && !ending(a->output))
 		f = export_by_name("text");
 	if (!f && a->format)
-		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json", a->format);
+		err_set(err, STATUS_USAGE, "%s: no such format; use --format text or --format json",
+			a->format);
 	else if (!f)
-		err_set(err, STATUS_USAGE, "%s: no format ends in %s; end it in .txt or .json, or give --format text or json", a->output,
-			ending(a->output));
+		err_set(err, STATUS_USAGE,
+			"%s: no format ends in %s; end it in .txt or .json, or give --format text "
+			"or json",
+			a->output, ending(a->output));
 	return f;
 }
 
 /*
- * A slip of the pen must not cost a recording: `report -o a.mtop`, meant as an input or as a copy, would
- * put text in its place.
+ * A slip of the pen must not cost a recording: `report -o a.mtop`, meant as an input or as a copy,
+ * would put text in its place.
  */
 static int refuse_session(const char *path, struct err *err)
 {
@@ -78,8 +88,10 @@ static int refuse_session(const char *path, struct err *err)
 
 	if ((len < 5 || strcmp(path + len - 5, ".mtop")) && !session_file(path))
 		return 0;
-	return err_set(err, STATUS_USAGE, "%s: a report is no session; use -o FILE.txt or FILE.json, or memtop record -o %s",
-		       path, path);
+	return err_set(
+		err, STATUS_USAGE,
+		"%s: a report is no session; use -o FILE.txt or FILE.json, or memtop record -o %s",
+		path, path);
 }
 
 static uint32_t id_of(const struct processes *p, const struct watch *w)
@@ -92,8 +104,8 @@ static uint32_t id_of(const struct processes *p, const struct watch *w)
 	return 0;
 }
 
-static int write_report(const struct export_format *f, struct watch *w, const struct processes *p, const struct args *a,
-			struct err *err)
+static int write_report(const struct export_format *f, struct watch *w, const struct processes *p,
+			const struct args *a, struct err *err)
 {
 	struct export_options o = { .processes = p, .process = id_of(p, w) };
 	struct owners *owners = owners_new(watch_model(w), watch_symbols(w));
@@ -104,11 +116,14 @@ static int write_report(const struct export_format *f, struct watch *w, const st
 	query_expect(q, watch_expected(w));
 
 	if (!rc && a->output && !(out = fopen(a->output, "we")))
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o", a->output, strerror(errno));
+		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; choose another -o",
+			     a->output, strerror(errno));
 	if (!rc)
 		rc = f->write(w, q, &o, out, err);
 	if (a->output && out && out != stdout && fclose(out) && !rc)
-		rc = err_set(err, STATUS_UNREACHED, "%s: cannot be written: %s; what was written is not whole", a->output, strerror(errno));
+		rc = err_set(err, STATUS_UNREACHED,
+			     "%s: cannot be written: %s; what was written is not whole", a->output,
+			     strerror(errno));
 	query_free(q);
 	owners_free(owners);
 	return rc;
@@ -124,7 +139,8 @@ static int pick(const struct args *a, struct target *t, struct err *err)
 	return cmd_newest(t, err);
 }
 
-static struct watch *open_one(struct loop *loop, struct processes *p, struct target *t, const struct args *a, struct err *err)
+static struct watch *open_one(struct loop *loop, struct processes *p, struct target *t,
+			      const struct args *a, struct err *err)
 {
 	if (cmd_choose_process(a, p, t, err))
 		return NULL;
@@ -140,10 +156,12 @@ static int report_run(const struct args *a)
 	struct err err = { 0 };
 	const struct export_format *f;
 
-	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) || !(f = pick_format(a, &err)))
+	if (pick(a, &t, &err) || (a->output && refuse_session(a->output, &err)) ||
+	    !(f = pick_format(a, &err)))
 		return args_fail(&err, STATUS_USAGE);
 	struct loop *loop = loop_new();
-	struct processes *p = processes_new(loop, &(struct processes_options){ .follow = false }, &err);
+	struct processes *p =
+		processes_new(loop, &(struct processes_options){ .follow = false }, &err);
 	struct watch *w = open_one(loop, p, &t, a, &err);
 	if (w && t.kind == TARGET_FILE && watch_problem(w))
 		warn("%s", watch_problem(w)); /* cut: what was saved is reported all the same */
@@ -158,25 +176,41 @@ static int report_run(const struct args *a)
 	return rc;
 }
 
-static const char *const synopsis[] = { "report [OPTION...] TARGET", "report [OPTION...] --last", NULL };
-static const struct option_spec opt_format = { 'f', "format", "NAME", "text (default) or json",
-					       offsetof(struct args, format), false };
-static const struct option_spec opt_output = { 'o', "output", "FILE",
-					       "write here; the ending .json or .txt chooses the format",
-					       offsetof(struct args, output), false };
-static const struct option_spec opt_since = { 0, "since", "MARK", "add what changed since this mark",
-					      offsetof(struct args, since), false };
-static const struct option_spec opt_between = { 0, "between", "A..B", "add what changed between two marks",
-						offsetof(struct args, between), false };
-static const struct option_spec *const options[] = { &opt_format,  &opt_output, &opt_since,   &opt_between,
-						     &opt_pid, &opt_last, &opt_process, &opt_symbols, &opt_sysroot, &opt_suppress, NULL };
+static const char *const synopsis[] = { "report [OPTION...] TARGET", "report [OPTION...] --last",
+					NULL };
+static const struct option_spec opt_format = {
+	'f', "format", "NAME", "text (default) or json", offsetof(struct args, format), false
+};
+static const struct option_spec opt_output = {
+	'o',
+	"output",
+	"FILE",
+	"write here; the ending .json or .txt chooses the format",
+	offsetof(struct args, output),
+	false
+};
+static const struct option_spec opt_since = {
+	0, "since", "MARK", "add what changed since this mark", offsetof(struct args, since), false
+};
+static const struct option_spec opt_between = { 0,
+						"between",
+						"A..B",
+						"add what changed between two marks",
+						offsetof(struct args, between),
+						false };
+static const struct option_spec *const options[] = { &opt_format,   &opt_output,  &opt_since,
+						     &opt_between,  &opt_pid,     &opt_last,
+						     &opt_process,  &opt_symbols, &opt_sysroot,
+						     &opt_suppress, NULL };
 
 const struct verb verb_report = {
 	.name = "report",
 	.synopsis = synopsis,
 	.summary = "print a report of a session file or of a live target",
-	.details = "MARK is a name or a number (m2); start and now may stand for A and B. A session of several processes\n"
-		   "begins with their table, and the one that allocated most is reported, or --process.\n",
+	.details = "MARK is a name or a number (m2); start and now may stand for A and B. A "
+		   "session of several processes\n"
+		   "begins with their table, and the one that allocated most is reported, or "
+		   "--process.\n",
 	.options = options,
 	.run = report_run,
 };

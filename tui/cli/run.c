@@ -2,9 +2,9 @@
  *
  * run.c - `memtop run PROG`: start a program under the agent and watch it live.
  *
- * The program gets a session of its own, so that ^C in the view never reaches it, and its output goes
- * into a file that has no name, never into a pipe: when memtop goes, it gets neither SIGPIPE nor
- * SIGHUP. The Output view follows that file.
+ * The program gets a session of its own, so that ^C in the view never reaches it, and its output
+ * goes into a file that has no name, never into a pipe: when memtop goes, it gets neither SIGPIPE
+ * nor SIGHUP. The Output view follows that file.
  */
 #include "cli/verb.h"
 
@@ -33,8 +33,9 @@ static int output_file(struct err *err)
 	snprintf(path, sizeof path, "%s/memtop-output-XXXXXX", tmp);
 	fd = mkostemp(path, O_APPEND | O_CLOEXEC);
 	if (fd < 0)
-		return err_set(err, STATUS_OURS, "run: no file for the program's output in %s: %s; set TMPDIR",
-			       tmp, strerror(errno));
+		return err_set(err, STATUS_OURS,
+			       "run: no file for the program's output in %s: %s; set TMPDIR", tmp,
+			       strerror(errno));
 	unlink(path);
 	return fd;
 }
@@ -67,7 +68,8 @@ static int status_of(const struct running *r, int view_status)
 {
 	if (!r->ended)
 		return view_status;
-	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status) : WEXITSTATUS(r->wait_status);
+	return WIFSIGNALED(r->wait_status) ? 128 + WTERMSIG(r->wait_status)
+					   : WEXITSTATUS(r->wait_status);
 }
 
 /* Of the tree, when the first has ended: those that run on. */
@@ -82,30 +84,36 @@ static void say_what_runs(const struct processes *p, const char *program, bool s
 			first = i;
 		}
 	if (running && stopped)
-		warn("%s: ended; %zu of its processes were asked to end (SIGTERM), too: %s is process %d", program, running,
-		     list[first].name, list[first].pid);
+		warn("%s: ended; %zu of its processes were asked to end (SIGTERM), too: %s is "
+		     "process %d",
+		     program, running, list[first].name, list[first].pid);
 	else if (running)
-		warn("%s: ended; %zu of its processes run on; memtop -p %d watches %s again, kill %d ends it", program, running,
-		     list[first].pid, list[first].name, list[first].pid);
+		warn("%s: ended; %zu of its processes run on; memtop -p %d watches %s again, kill "
+		     "%d ends it",
+		     program, running, list[first].pid, list[first].name, list[first].pid);
 }
 
 /* kept: its last state is in the session that memtop keeps. */
-static void say_what_became(const struct running *r, const struct processes *p, const char *program, bool kept)
+static void say_what_became(const struct running *r, const struct processes *p, const char *program,
+			    bool kept)
 {
 	int pid = (int)r->pid;
 
 	if (!r->ended && r->stopped)
-		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not", program, pid, pid);
+		warn("%s: process %d was asked to end (SIGTERM); kill -9 %d if it does not",
+		     program, pid, pid);
 	else if (!r->ended)
-		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it", program, pid, pid, pid);
+		warn("%s: runs on as process %d; memtop -p %d watches it again, kill %d ends it",
+		     program, pid, pid, pid);
 	else if (r->stopped && kept)
 		warn("%s: ended; memtop open --last shows its last state", program);
 	if (r->ended)
 		say_what_runs(p, program, r->stopped);
 }
 
-static int view(struct loop *loop, const struct args *a, struct processes *p, const struct processes_options *options,
-		const struct launched *l, int output_fd, struct err *err)
+static int view(struct loop *loop, const struct args *a, struct processes *p,
+		const struct processes_options *options, const struct launched *l, int output_fd,
+		struct err *err)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	struct running r = { .pid = l->pid, .processes = p };
@@ -143,8 +151,12 @@ static int run_run(const struct args *a)
 		.stdin_path = a->stdin_path,
 		.own_session = true,
 	};
-	struct processes_options options = { .follow = !a->no_follow, .agent = a->agent, .keep_ended = true,
-					     .watch = { .spool = true, .sliced = true, .wait = true, .expected = a->rules } };
+	struct processes_options options = {
+		.follow = !a->no_follow,
+		.agent = a->agent,
+		.keep_ended = true,
+		.watch = { .spool = true, .sliced = true, .wait = true, .expected = a->rules }
+	};
 	struct launched l;
 	struct err err = { 0 };
 
@@ -174,17 +186,25 @@ static int run_run(const struct args *a)
 }
 
 static const char *const synopsis[] = { "run [OPTION...] [--] PROG [ARG...]", NULL };
-static const struct option_spec opt_stdin = { 0, "stdin", "FILE", "the program reads this (else /dev/null)",
-					      offsetof(struct args, stdin_path), false };
-static const struct option_spec *const options[] = { &opt_stdin,   &opt_agent, &opt_agent_options, &opt_no_follow, &opt_symbols,
-						     &opt_sysroot, &opt_theme, &opt_ascii,	    &opt_max_overhead, &opt_suppress, NULL };
+static const struct option_spec opt_stdin = { 0,
+					      "stdin",
+					      "FILE",
+					      "the program reads this (else /dev/null)",
+					      offsetof(struct args, stdin_path),
+					      false };
+static const struct option_spec *const options[] = {
+	&opt_stdin, &opt_agent, &opt_agent_options, &opt_no_follow, &opt_symbols, &opt_sysroot,
+	&opt_theme, &opt_ascii, &opt_max_overhead,  &opt_suppress,  NULL
+};
 
 const struct verb verb_run = {
 	.name = "run",
 	.synopsis = synopsis,
 	.summary = "start a program and watch it live",
-	.details = "The program has a session of its own; its output is in the Output view (8). What it starts\n"
-		   "is watched, too: P lists its processes. When you quit, memtop asks whether to leave them\n"
+	.details = "The program has a session of its own; its output is in the Output view (8). "
+		   "What it starts\n"
+		   "is watched, too: P lists its processes. When you quit, memtop asks whether to "
+		   "leave them\n"
 		   "running.\n",
 	.options = options,
 	.takes = TAKES_PROGRAM,

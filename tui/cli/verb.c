@@ -16,13 +16,15 @@
 #include <string.h>
 #include <unistd.h>
 
-#define COMPLETE_MS 60000 /* a first full state over a slow link may take long; it moves, or fails sooner */
+#define COMPLETE_MS                                                                                \
+	60000 /* a first full state over a slow link may take long; it moves, or fails sooner */
 #define SCAN_MS 3000
 
 int cmd_file(const char *path, struct target *t, struct err *err)
 {
 	if (strlen(path) >= sizeof t->name)
-		return err_set(err, STATUS_USAGE, "%s: the name is too long; use a shorter path", path);
+		return err_set(err, STATUS_USAGE, "%s: the name is too long; use a shorter path",
+			       path);
 	*t = (struct target){ .kind = TARGET_FILE };
 	snprintf(t->name, sizeof t->name, "%s", path);
 	snprintf(t->text, sizeof t->text, "%s", path);
@@ -40,8 +42,12 @@ static int refuse_process(const struct args *a, const struct target *t, struct e
 {
 	if (!a->process)
 		return 0;
-	return err_set(err, STATUS_USAGE, t->kind == TARGET_FILE ? "--process %s: there is one process in this session; leave the option out"
-			: "--process %s: chooses in a session file; of what runs use -p PID", a->process);
+	return err_set(
+		err, STATUS_USAGE,
+		t->kind == TARGET_FILE
+			? "--process %s: there is one process in this session; leave the option out"
+			: "--process %s: chooses in a session file; of what runs use -p PID",
+		a->process);
 }
 
 int cmd_choose_process(const struct args *a, struct processes *p, struct target *t, struct err *err)
@@ -66,7 +72,8 @@ bool cmd_terminal(struct err *err, int status, const char *what, const char *ins
 		return false;
 	}
 	if (!term || !*term) {
-		err_set(err, status, "%s: TERM is not set; set it (TERM=xterm) or use %s", what, instead);
+		err_set(err, status, "%s: TERM is not set; set it (TERM=xterm) or use %s", what,
+			instead);
 		return false;
 	}
 	if (term_check(err)) {
@@ -121,8 +128,10 @@ int cmd_view(const struct args *a, const struct target *t)
 {
 	struct tui_options tui = cmd_tui_options(a);
 	bool live = t->kind != TARGET_FILE;
-	struct processes_options options = { .keep_ended = true,
-					     .watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules } };
+	struct processes_options options = {
+		.keep_ended = true,
+		.watch = { .spool = live, .sliced = live, .wait = true, .expected = a->rules }
+	};
 	struct loop *loop = loop_new();
 	struct err err = { 0 };
 
@@ -131,13 +140,16 @@ int cmd_view(const struct args *a, const struct target *t)
 	args_symbols(a, &options.watch.symbols);
 	struct processes *p = processes_new(loop, &options, &err);
 	struct target chosen = *t;
-	struct watch *w = p && !cmd_choose_process(a, p, &chosen, &err) ? watch_open(loop, &chosen, &options.watch, &err) : NULL;
+	struct watch *w = p && !cmd_choose_process(a, p, &chosen, &err)
+				  ? watch_open(loop, &chosen, &options.watch, &err)
+				  : NULL;
 	if (w) {
 		cmd_note_rules(a, w);
 		processes_first(p, t->kind == TARGET_PID ? t->pid : 0, w);
 	}
 	int status = w ? tui_run(loop, p, &tui) : args_fail(&err, STATUS_UNREACHED);
-	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) && cmd_detach(loop, w, &err))
+	if (w && a->detach && status != TUI_SWITCH && live && watch_live(w) &&
+	    cmd_detach(loop, w, &err))
 		status = args_fail(&err, STATUS_UNREACHED);
 	if (p)
 		processes_free(p);

@@ -19,37 +19,38 @@
 
 /* Every option of every verb; strings are borrowed from argv. */
 struct args {
-	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between, *seconds,
-		*theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout, *serial, *adb, *activity, *process;
+	const char *pid, *output, *agent, *options, *stdin_path, *format, *since, *between,
+		*seconds, *theme, *sysroot, *max_overhead, *suppress, *jdwp, *break_at, *timeout,
+		*serial, *adb, *activity, *process;
 	const char *symbol_dirs[16];
 	size_t symbol_dir_count;
 	bool ascii, last, allow_sampling, no_view, detach, list, start, no_follow, first_only;
 	struct expected *rules; /* of --suppress; NULL = none */
 	struct err rules_wrong; /* a line of it that is no rule; text empty: none */
-	bool program;      /* the operands are a program and its arguments */
-	char **operands;   /* argv of the program, or TARGETs; ends with NULL */
+	bool program;           /* the operands are a program and its arguments */
+	char **operands;        /* argv of the program, or TARGETs; ends with NULL */
 	size_t operand_count;
 };
 
 struct option_spec {
-	char letter;           /* 0 = none */
+	char letter; /* 0 = none */
 	const char *name;
-	const char *value;     /* "FILE"; NULL = a flag */
+	const char *value; /* "FILE"; NULL = a flag */
 	const char *help;
-	size_t field;          /* offset in struct args: const char * or bool */
-	bool list;             /* may be repeated: symbol_dirs */
+	size_t field; /* offset in struct args: const char * or bool */
+	bool list;    /* may be repeated: symbol_dirs */
 };
 
 struct verb {
 	const char *name;            /* NULL = the bare live view */
 	const char *const *synopsis; /* lines after "memtop "; ends with NULL */
 	const char *summary;
-	const char *details;         /* paragraphs of the help page, NULL = none */
+	const char *details;                      /* paragraphs of the help page, NULL = none */
 	const struct option_spec *const *options; /* ends with NULL */
 	enum {
 		TAKES_TARGET,
-		TAKES_PROGRAM,       /* options end at the first operand: the rest is the program's */
-		TAKES_EITHER,        /* by the first operand's form; "--" says it is a program */
+		TAKES_PROGRAM, /* options end at the first operand: the rest is the program's */
+		TAKES_EITHER,  /* by the first operand's form; "--" says it is a program */
 	} takes;
 	int (*run)(const struct args *a);
 };
@@ -68,8 +69,9 @@ void args_option_help(const struct option_spec *o, FILE *out); /* its line of a 
 int args_target(const struct verb *v, const struct args *a, struct target *t, struct err *err);
 /* --max-overhead as a number, 0 when it was not given; -1 and *err when it is none (status 2). */
 int args_max_overhead(const struct args *a, double *percent, struct err *err);
-/* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program does. */
-#define TIMEOUT_DEFAULT "65"  /* seconds */
+/* --timeout. Without it: OpenJDK's own cleaner thread wakes once a minute, whatever the program
+ * does. */
+#define TIMEOUT_DEFAULT "65" /* seconds */
 #define TIMEOUT_MAX_S 86400
 int args_timeout(const struct args *a, int *ms, struct err *err);
 void args_symbols(const struct args *a, struct symbol_options *o);
@@ -77,7 +79,8 @@ void args_symbols(const struct args *a, struct symbol_options *o);
 int args_fail(const struct err *err, int fallback_status);
 
 /* Options that several verbs have. */
-extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols, opt_sysroot,
-	opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break, opt_timeout, opt_no_follow, opt_process;
+extern const struct option_spec opt_pid, opt_last, opt_agent, opt_agent_options, opt_symbols,
+	opt_sysroot, opt_theme, opt_ascii, opt_max_overhead, opt_suppress, opt_detach, opt_break,
+	opt_timeout, opt_no_follow, opt_process;
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * draw.c - see screen/draw.h. A style's two colours become a curses pair at first use (alloc_pair keeps
- * them); colours are first fitted to what the terminal has: true colour, 256, 8 or none.
+ * draw.c - see screen/draw.h. A style's two colours become a curses pair at first use (alloc_pair
+ * keeps them); colours are first fitted to what the terminal has: true colour, 256, 8 or none.
  */
 #include "screen/draw.h"
 
@@ -34,10 +34,12 @@ static int cube(int v)
 	return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40;
 }
 
-/* What xterm's palette of 256 holds, for terminals whose colours beyond the first eight are no palette. */
+/* What xterm's palette of 256 holds, for terminals whose colours beyond the first eight are no
+ * palette. */
 static int rgb_of(int c)
 {
-	static const int bright[] = { 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00, 0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff };
+	static const int bright[] = { 0x7f7f7f, 0xff0000, 0x00ff00, 0xffff00,
+				      0x5c5cff, 0xff00ff, 0x00ffff, 0xffffff };
 	static const int level[] = { 0, 0x5f, 0x87, 0xaf, 0xd7, 0xff };
 
 	if (c < 8)
@@ -185,7 +187,8 @@ size_t draw_words_fit(const char *s, int width)
 
 	if (text_width(s) <= width)
 		return len;
-	for (size_t at = strcspn(s, " "); at < len && at < sizeof line; at += 1 + strcspn(s + at + 1, " ")) {
+	for (size_t at = strcspn(s, " "); at < len && at < sizeof line;
+	     at += 1 + strcspn(s + at + 1, " ")) {
 		snprintf(line, sizeof line, "%.*s", (int)at, s);
 		if (text_width(line) > width)
 			break;
@@ -230,7 +233,7 @@ static void line_of(const struct area *a, int y, enum role r, const char *left, 
 {
 	for (int x = 0; x < a->w; x++)
 		draw_text(a, y, x, r,
-			  x == 0	  ? left
+			  x == 0          ? left
 			  : x == a->w - 1 ? right
 					  : text_glyph(GLYPH_HLINE));
 }

@@ -9,10 +9,12 @@
 #include "screen/text.h"
 #include "screen/theme.h"
 
-struct area { int y, x, h, w; };
+struct area {
+	int y, x, h, w;
+};
 
-void draw_start(void);  /* once, after term_start(): what colours there are */
-void draw_clear(void);  /* a new screen begins */
+void draw_start(void); /* once, after term_start(): what colours there are */
+void draw_clear(void); /* a new screen begins */
 
 /* Columns used; at row y, column x of the area, in at most `width` columns (< 0: to the edge). */
 int draw_clip(const struct area *a, int y, int x, int width, enum role r, enum clip how,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.c - see screen/keys.h. The table is screen/request.h's; its key strings are parsed once, at first use.
+ * keys.c - see screen/keys.h. The table is screen/request.h's; its key strings are parsed once, at
+ * first use.
  */
 #include "screen/keys.h"
 
@@ -11,7 +12,8 @@
 #define KEYS_PER_REQUEST 6
 
 static const struct request_info infos[REQ_COUNT] = {
-#define X(name, focus, keys, brief, help) [REQ_##name] = {#name, FOCUS_##focus, keys, brief, help},
+#define X(name, focus, keys, brief, help)                                                          \
+	[REQ_##name] = { #name, FOCUS_##focus, keys, brief, help },
 	REQUESTS(X)
 #undef X
 };
@@ -165,7 +167,8 @@ bool request_named(const char *word, enum request *r)
 static enum request other_owner(enum request r, int key)
 {
 	for (int i = 1; i < REQ_COUNT; i++)
-		for (size_t n = 0; i != (int)r && infos[i].focus == infos[r].focus && n < KEYS_PER_REQUEST; n++)
+		for (size_t n = 0;
+		     i != (int)r && infos[i].focus == infos[r].focus && n < KEYS_PER_REQUEST; n++)
 			if (parsed[i][n] == key)
 				return (enum request)i;
 	return REQ_NONE;
@@ -183,13 +186,16 @@ bool request_set_keys(enum request r, const char *keys, char *why, size_t size)
 		int key = n < KEYS_PER_REQUEST ? key_parse(at, len) : KEY_NOTHING;
 		char word[32];
 		if (key == KEY_NOTHING) {
-			snprintf(why, size, n < KEYS_PER_REQUEST ? "\"%.*s\" is no key" : "\"%.*s\" is one key too many",
+			snprintf(why, size,
+				 n < KEYS_PER_REQUEST ? "\"%.*s\" is no key"
+						      : "\"%.*s\" is one key too many",
 				 (int)(len < 40 ? len : 40), at);
 			return false;
 		}
 		enum request owner = other_owner(r, key);
 		if (owner) {
-			snprintf(why, size, "%.*s is :%s's key", (int)len, at, request_word(owner, word));
+			snprintf(why, size, "%.*s is :%s's key", (int)len, at,
+				 request_word(owner, word));
 			return false;
 		}
 		wanted[n++] = key;
@@ -247,7 +253,8 @@ void keys_print(FILE *out)
 		for (int r = 1; r < REQ_COUNT; r++) {
 			if (infos[r].focus != (enum focus)f)
 				continue;
-			fprintf(out, "  %-18s :%-14s %s\n", request_keys((enum request)r, keys, sizeof keys),
+			fprintf(out, "  %-18s :%-14s %s\n",
+				request_keys((enum request)r, keys, sizeof keys),
 				request_word((enum request)r, name), infos[r].help);
 		}
 	}

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * keys.h - keys as numbers of our own (so that only screen/term.c knows curses), and which request a
- * key means in a focus.
+ * keys.h - keys as numbers of our own (so that only screen/term.c knows curses), and which request
+ * a key means in a focus.
  */
 #ifndef KEYS_H
 #define KEYS_H
@@ -17,16 +17,28 @@ enum key {
 	KEY_RETURN = 13,
 	KEY_ESCAPE = 27,
 	KEY_SPECIAL = 0x200000, /* beyond Unicode */
-	KEY_UP_ = KEY_SPECIAL, KEY_DOWN_, KEY_LEFT_, KEY_RIGHT_, KEY_PGUP, KEY_PGDN, KEY_HOME_, KEY_END_,
-	KEY_BS, KEY_DEL, KEY_BACKTAB, KEY_RESIZED, KEY_CLICK /* term_clicked() says where */,
-	KEY_WHEEL_UP, KEY_WHEEL_DOWN,
+	KEY_UP_ = KEY_SPECIAL,
+	KEY_DOWN_,
+	KEY_LEFT_,
+	KEY_RIGHT_,
+	KEY_PGUP,
+	KEY_PGDN,
+	KEY_HOME_,
+	KEY_END_,
+	KEY_BS,
+	KEY_DEL,
+	KEY_BACKTAB,
+	KEY_RESIZED,
+	KEY_CLICK /* term_clicked() says where */,
+	KEY_WHEEL_UP,
+	KEY_WHEEL_DOWN,
 	KEY_FN /* F1 is KEY_FN + 1 */
 };
 
 struct request_info {
-	const char *name;   /* "MARK_NAMED" */
+	const char *name; /* "MARK_NAMED" */
 	enum focus focus;
-	const char *keys;   /* as in screen/request.h */
+	const char *keys; /* as in screen/request.h */
 	const char *brief;
 	const char *help;
 };
@@ -38,13 +50,14 @@ int request_key(enum request r, size_t n);
 enum request request_of_key(const enum focus *foci, int key);
 /* "<F5>", "^L", "s" -> key; KEY_NOTHING = not a key's name. `len` bytes are read. */
 int key_parse(const char *name, size_t len);
-/* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]). Both return out. */
+/* All keys of r as they are called, "1 F5"; its name on the command line, "mark-named" (out[32]).
+ * Both return out. */
 char *request_keys(enum request r, char *out, size_t size);
 char *request_word(enum request r, char *out);
 bool request_named(const char *word, enum request *r);
 /*
- * Other keys instead of the table's, "m <F2>"; "" = none. False, and why: a name that is no key's, too many,
- * or a key that another request of the same focus has.
+ * Other keys instead of the table's, "m <F2>"; "" = none. False, and why: a name that is no key's,
+ * too many, or a key that another request of the same focus has.
  */
 bool request_set_keys(enum request r, const char *keys, char *why, size_t size);
 /* As key_parse() reads them: "m <F2>". Returns out. */

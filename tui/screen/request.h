@@ -12,111 +12,144 @@
 
 enum focus {
 	FOCUS_NONE,
-	FOCUS_GLOBAL, FOCUS_LIST, FOCUS_TREE, FOCUS_SITES, FOCUS_LIBS, FOCUS_MARKS, FOCUS_THREADS, FOCUS_COLUMNS, FOCUS_GRAPH,
-	FOCUS_TEXT /* pages that are read: help, detail, output */, FOCUS_PROCESSES, FOCUS_CHOOSER,
+	FOCUS_GLOBAL,
+	FOCUS_LIST,
+	FOCUS_TREE,
+	FOCUS_SITES,
+	FOCUS_LIBS,
+	FOCUS_MARKS,
+	FOCUS_THREADS,
+	FOCUS_COLUMNS,
+	FOCUS_GRAPH,
+	FOCUS_TEXT /* pages that are read: help, detail, output */,
+	FOCUS_PROCESSES,
+	FOCUS_CHOOSER,
 	FOCUS_COUNT,
 };
 
 /* X(name, focus, "keys", "short" in the last line or "", "help") */
-#define REQUESTS(X) \
-	X(OVERVIEW, GLOBAL, "1 <F5>", "", "Overview: is it growing, how fast, where") \
-	X(TREE, GLOBAL, "2 <F6>", "", "Tree: the call tree of live memory") \
-	X(SITES, GLOBAL, "3 <F7>", "", "Sites: a flat list of what allocates") \
-	X(LIBS, GLOBAL, "4 <F8>", "", "Libs: live memory by owner library") \
-	X(MARKS, GLOBAL, "5 <F9>", "", "Marks: snapshots and what changed between them") \
-	X(THREADS, GLOBAL, "6", "", "Threads: who allocates, and whose blocks are alive") \
-	X(MEMORY, GLOBAL, "7 <F11>", "", "Memory: what the process' resident memory consists of") \
-	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)") \
-	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now") \
-	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name") \
-	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: off, back to now") \
-	X(DIFF_TWO, GLOBAL, "D", "", "choose two marks to diff") \
-	X(SEARCH, GLOBAL, "/", "Find", "search as you type") \
-	X(NEXT_HIT, GLOBAL, "n", "", "next hit") \
-	X(PREV_HIT, GLOBAL, "N", "", "previous hit") \
-	X(FILTER, GLOBAL, "\\ <F4>", "Filter", "filter: words match function, library, file; lib:ssl size>64k age>60s thread:io grew new") \
-	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)") \
-	X(SAVE, GLOBAL, "w", "Save", "save: NAME.json, NAME.txt a report; NAME.mtop the session; NAME.supp what is expected") \
-	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing") \
-	X(INSTANT_BACK, GLOBAL, "[", "", "back in time, by recorded instants: every view shows one") \
-	X(INSTANT_ON, GLOBAL, "]", "", "on in time, then to now; Esc is now at once") \
-	X(PROCESSES, GLOBAL, "P", "", "the program's processes: what each holds, and which grows; Enter there shows another") \
-	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are") \
-	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes") \
-	X(DIRECT, GLOBAL, "L", "", "libraries by direct caller, whose code called the allocator; again: by owner (:direct on, off)") \
-	X(UNITS, GLOBAL, "u", "", "sizes as K, M, G, whichever fits; as M; as exact bytes (:units auto, mib, bytes)") \
-	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file") \
-	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line") \
-	X(CHURN, GLOBAL, "T", "", "Sites by calls: what allocates most often, and how long it lives (LIFE); again: by LIVE") \
-	X(COLUMNS, GLOBAL, "c", "", "choose the columns of this view") \
-	X(THEME, GLOBAL, "t", "", "next theme") \
-	X(MOUSE, GLOBAL, "M", "", "the mouse: memtop's, or left to the terminal, which then selects text") \
-	X(REDRAW, GLOBAL, "^L", "", "redraw the screen") \
-	X(DETACH, GLOBAL, "", "", ":detach takes the agent of memtop attach out again") \
-	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)") \
-	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half") \
-	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "the part before") \
-	X(COMMAND, GLOBAL, ":", "", "command line; Tab completes") \
-	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h is left, as in vi)") \
-	X(ESCAPE, GLOBAL, "<Esc>", "", "close the innermost field, page, search, zoom or filter; never quits") \
-	X(BACK, GLOBAL, "q <F10>", "Back", "go back; in a main view: quit, after asking when a program would be left") \
-	X(QUIT, GLOBAL, "Q", "Quit", "quit; a program under memtop run runs on") \
-	X(UP, LIST, "<Up> k", "", "up") \
-	X(DOWN, LIST, "<Down> j", "", "down") \
-	X(PAGE_UP, LIST, "<PgUp> ^B", "", "a page up") \
-	X(PAGE_DOWN, LIST, "<PgDn> ^F", "", "a page down") \
-	X(HALF_UP, LIST, "^U", "", "half a page up") \
-	X(HALF_DOWN, LIST, "^D", "", "half a page down") \
-	X(FIRST, LIST, "<Home> g", "", "first row") \
-	X(LAST, LIST, "<End> G", "", "last row") \
-	X(SORT_LEFT, LIST, "<", "", "sort by the column to the left") \
-	X(SORT_RIGHT, LIST, ">", "", "sort by the column to the right") \
-	X(REVERSE, LIST, "r", "", "reverse the order") \
-	X(TREE_TOGGLE, TREE, "<Enter> <Space>", "Open", "open or close; on a leaf: detail") \
-	X(TREE_RIGHT, TREE, "<Right> l", "", "open, and go to the first child") \
-	X(TREE_LEFT, TREE, "<Left> h", "", "close, or go to the parent") \
-	X(TREE_UNFOLD, TREE, ".", "", "unfold a chain of single children, or fold it again") \
-	X(TREE_MORE, TREE, "+ =", "", "open one level") \
-	X(TREE_LESS, TREE, "-", "", "close") \
-	X(TREE_ALL, TREE, "*", "", "open all below (at most 5,000 rows)") \
-	X(TREE_NONE, TREE, "C", "", "close all below") \
-	X(TREE_HEAVY, TREE, "z", "", "follow the heaviest child to the first fork") \
-	X(INVERT, TREE, "i", "Invert", "turn the tree over: from the allocation up, or from the entry down") \
-	X(INLINED, TREE, "I", "", "inlined functions: rows of their own, or part of the function that has their code (:inlined on, off)") \
-	X(ZOOM, TREE, "o", "", "zoom into the row's subtree") \
-	X(ZOOM_LIB, TREE, "O", "", "zoom into the row's library") \
-	X(ZOOM_OUT, TREE, "<BS>", "", "zoom out") \
-	X(DETAIL, TREE, "v", "Detail", "detail of the row: figures, stack, source with what its lines hold, sizes, ages") \
-	X(SITE_TREE, SITES, "<Enter> <Space> <Right> l", "Tree", "show the site in the tree") \
-	X(SITE_DETAIL, SITES, "v", "Detail", "detail of the site: figures, stack, source with what its lines hold, sizes, ages") \
-	X(EXPECT, SITES, "x", "", "mark the site as expected (no finding; kept in the session), or take that back") \
-	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree") \
-	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree") \
-	X(PICK, MARKS, "<Space>", "Pick A, B", "pick the marks to compare: first A, then B") \
-	X(MARK_TREE, MARKS, "<Enter> <Right> l", "Tree", "show the change from A to B in the tree") \
-	X(RENAME, MARKS, "R", "Rename", "rename the mark") \
-	X(DELETE, MARKS, "<Del>", "Delete", "delete the mark") \
-	X(THREAD_TREE, THREADS, "<Enter> <Space> <Right> l o", "Tree", "show in the tree what the thread allocated") \
-	X(COLUMN_TOGGLE, COLUMNS, "<Space> <Enter>", "Show, hide", "show the column, or hide it") \
-	X(EARLIER, GRAPH, "<Left> h", "Earlier", "an earlier instant: the legend is of it") \
-	X(LATER, GRAPH, "<Right> l", "Later", "a later one") \
-	X(EARLIEST, GRAPH, "<Home> g", "", "the begin of the graph") \
-	X(NOW, GRAPH, "<End> G", "Now", "now") \
-	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "a shorter time in the graphs") \
-	X(ZOOM_OUT_TIME, GRAPH, "-", "More time", "a longer time in the graphs") \
-	X(TEXT_UP, TEXT, "<Up> k", "", "up") \
-	X(TEXT_DOWN, TEXT, "<Down> j", "", "down") \
-	X(TEXT_PAGE_UP, TEXT, "<PgUp> ^B", "", "a page up") \
-	X(TEXT_PAGE_DOWN, TEXT, "<PgDn> ^F <Space>", "", "a page down") \
-	X(TEXT_HALF_UP, TEXT, "^U", "", "half a page up") \
-	X(TEXT_HALF_DOWN, TEXT, "^D", "", "half a page down") \
-	X(TEXT_FIRST, TEXT, "<Home> g", "", "first line") \
-	X(TEXT_LAST, TEXT, "<End> G", "", "last line; output is followed from there") \
-	X(PROCESS_SHOW, PROCESSES, "<Enter>", "Show", "show this process in all views; of a folded row: open or close it") \
-	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row") \
-	X(PROCESS_CLOSE, PROCESSES, "<Left> h -", "", "close it") \
-	X(PROCESS_TOGGLE, PROCESSES, "<Space>", "", "open or close it") \
-	X(PROCESS_ORDER, PROCESSES, "o", "Order", "order: as a tree, by growth, LIVE, PEAK or IN ALL") \
+#define REQUESTS(X)                                                                                \
+	X(OVERVIEW, GLOBAL, "1 <F5>", "", "Overview: is it growing, how fast, where")              \
+	X(TREE, GLOBAL, "2 <F6>", "", "Tree: the call tree of live memory")                        \
+	X(SITES, GLOBAL, "3 <F7>", "", "Sites: a flat list of what allocates")                     \
+	X(LIBS, GLOBAL, "4 <F8>", "", "Libs: live memory by owner library")                        \
+	X(MARKS, GLOBAL, "5 <F9>", "", "Marks: snapshots and what changed between them")           \
+	X(THREADS, GLOBAL, "6", "", "Threads: who allocates, and whose blocks are alive")          \
+	X(MEMORY, GLOBAL, "7 <F11>", "", "Memory: what the process' resident memory consists of")  \
+	X(OUTPUT, GLOBAL, "8 <F12>", "", "Output of the program (under memtop run)")               \
+	X(MARK, GLOBAL, "s", "Mark", "mark a snapshot now")                                        \
+	X(MARK_NAMED, GLOBAL, "S", "", "mark a snapshot, with a name")                             \
+	X(DIFF, GLOBAL, "d", "Diff", "diff against the newest mark; again: off, back to now")      \
+	X(DIFF_TWO, GLOBAL, "D", "", "choose two marks to diff")                                   \
+	X(SEARCH, GLOBAL, "/", "Find", "search as you type")                                       \
+	X(NEXT_HIT, GLOBAL, "n", "", "next hit")                                                   \
+	X(PREV_HIT, GLOBAL, "N", "", "previous hit")                                               \
+	X(FILTER, GLOBAL, "\\ <F4>", "Filter",                                                     \
+	  "filter: words match function, library, file; lib:ssl size>64k age>60s thread:io grew "  \
+	  "new")                                                                                   \
+	X(OLDER, GLOBAL, "a", "", "only blocks older than an age (age> in the filter)")            \
+	X(SAVE, GLOBAL, "w", "Save",                                                               \
+	  "save: NAME.json, NAME.txt a report; NAME.mtop the session; NAME.supp what is expected") \
+	X(PAUSE, GLOBAL, "p", "Pause", "pause the display; the data keeps flowing")                \
+	X(INSTANT_BACK, GLOBAL, "[", "",                                                           \
+	  "back in time, by recorded instants: every view shows one")                              \
+	X(INSTANT_ON, GLOBAL, "]", "", "on in time, then to now; Esc is now at once")              \
+	X(PROCESSES, GLOBAL, "P", "",                                                              \
+	  "the program's processes: what each holds, and which grows; Enter there shows another")  \
+	X(AGENT, GLOBAL, "A", "Agent", "the agent: what it costs, how good its stacks are")        \
+	X(PERCENT, GLOBAL, "%", "", "LIVE in percent of all, or in bytes")                         \
+	X(DIRECT, GLOBAL, "L", "",                                                                 \
+	  "libraries by direct caller, whose code called the allocator; again: by owner (:direct " \
+	  "on, off)")                                                                              \
+	X(UNITS, GLOBAL, "u", "",                                                                  \
+	  "sizes as K, M, G, whichever fits; as M; as exact bytes (:units auto, mib, bytes)")      \
+	X(COPY, GLOBAL, "y", "", "copy the row's stack: to the terminal's clipboard, and a file")  \
+	X(EDIT, GLOBAL, "e", "", "open the editor ($EDITOR) at the row's source line")             \
+	X(CHURN, GLOBAL, "T", "",                                                                  \
+	  "Sites by calls: what allocates most often, and how long it lives (LIFE); again: by "    \
+	  "LIVE")                                                                                  \
+	X(COLUMNS, GLOBAL, "c", "", "choose the columns of this view")                             \
+	X(THEME, GLOBAL, "t", "", "next theme")                                                    \
+	X(MOUSE, GLOBAL, "M", "",                                                                  \
+	  "the mouse: memtop's, or left to the terminal, which then selects text")                 \
+	X(REDRAW, GLOBAL, "^L", "", "redraw the screen")                                           \
+	X(DETACH, GLOBAL, "", "", ":detach takes the agent of memtop attach out again")            \
+	X(SUSPEND, GLOBAL, "^Z", "", "suspend memtop (the target runs on)")                        \
+	X(FOCUS_NEXT, GLOBAL, "<Tab>", "", "next part of the screen: list, graph, other half")     \
+	X(FOCUS_PREV, GLOBAL, "<S-Tab>", "", "the part before")                                    \
+	X(COMMAND, GLOBAL, ":", "", "command line; Tab completes")                                 \
+	X(HELP, GLOBAL, "? <F1>", "Help", "this page (h is left, as in vi)")                       \
+	X(ESCAPE, GLOBAL, "<Esc>", "",                                                             \
+	  "close the innermost field, page, search, zoom or filter; never quits")                  \
+	X(BACK, GLOBAL, "q <F10>", "Back",                                                         \
+	  "go back; in a main view: quit, after asking when a program would be left")              \
+	X(QUIT, GLOBAL, "Q", "Quit", "quit; a program under memtop run runs on")                   \
+	X(UP, LIST, "<Up> k", "", "up")                                                            \
+	X(DOWN, LIST, "<Down> j", "", "down")                                                      \
+	X(PAGE_UP, LIST, "<PgUp> ^B", "", "a page up")                                             \
+	X(PAGE_DOWN, LIST, "<PgDn> ^F", "", "a page down")                                         \
+	X(HALF_UP, LIST, "^U", "", "half a page up")                                               \
+	X(HALF_DOWN, LIST, "^D", "", "half a page down")                                           \
+	X(FIRST, LIST, "<Home> g", "", "first row")                                                \
+	X(LAST, LIST, "<End> G", "", "last row")                                                   \
+	X(SORT_LEFT, LIST, "<", "", "sort by the column to the left")                              \
+	X(SORT_RIGHT, LIST, ">", "", "sort by the column to the right")                            \
+	X(REVERSE, LIST, "r", "", "reverse the order")                                             \
+	X(TREE_TOGGLE, TREE, "<Enter> <Space>", "Open", "open or close; on a leaf: detail")        \
+	X(TREE_RIGHT, TREE, "<Right> l", "", "open, and go to the first child")                    \
+	X(TREE_LEFT, TREE, "<Left> h", "", "close, or go to the parent")                           \
+	X(TREE_UNFOLD, TREE, ".", "", "unfold a chain of single children, or fold it again")       \
+	X(TREE_MORE, TREE, "+ =", "", "open one level")                                            \
+	X(TREE_LESS, TREE, "-", "", "close")                                                       \
+	X(TREE_ALL, TREE, "*", "", "open all below (at most 5,000 rows)")                          \
+	X(TREE_NONE, TREE, "C", "", "close all below")                                             \
+	X(TREE_HEAVY, TREE, "z", "", "follow the heaviest child to the first fork")                \
+	X(INVERT, TREE, "i", "Invert",                                                             \
+	  "turn the tree over: from the allocation up, or from the entry down")                    \
+	X(INLINED, TREE, "I", "",                                                                  \
+	  "inlined functions: rows of their own, or part of the function that has their code "     \
+	  "(:inlined on, off)")                                                                    \
+	X(ZOOM, TREE, "o", "", "zoom into the row's subtree")                                      \
+	X(ZOOM_LIB, TREE, "O", "", "zoom into the row's library")                                  \
+	X(ZOOM_OUT, TREE, "<BS>", "", "zoom out")                                                  \
+	X(DETAIL, TREE, "v", "Detail",                                                             \
+	  "detail of the row: figures, stack, source with what its lines hold, sizes, ages")       \
+	X(SITE_TREE, SITES, "<Enter> <Space> <Right> l", "Tree", "show the site in the tree")      \
+	X(SITE_DETAIL, SITES, "v", "Detail",                                                       \
+	  "detail of the site: figures, stack, source with what its lines hold, sizes, ages")      \
+	X(EXPECT, SITES, "x", "",                                                                  \
+	  "mark the site as expected (no finding; kept in the session), or take that back")        \
+	X(SITE_ZOOM, SITES, "O", "", "show the site's library in the tree")                        \
+	X(LIB_TREE, LIBS, "<Enter> <Space> <Right> l o", "Tree", "show the library in the tree")   \
+	X(PICK, MARKS, "<Space>", "Pick A, B", "pick the marks to compare: first A, then B")       \
+	X(MARK_TREE, MARKS, "<Enter> <Right> l", "Tree",                                           \
+	  "show the change from A to B in the tree")                                               \
+	X(RENAME, MARKS, "R", "Rename", "rename the mark")                                         \
+	X(DELETE, MARKS, "<Del>", "Delete", "delete the mark")                                     \
+	X(THREAD_TREE, THREADS, "<Enter> <Space> <Right> l o", "Tree",                             \
+	  "show in the tree what the thread allocated")                                            \
+	X(COLUMN_TOGGLE, COLUMNS, "<Space> <Enter>", "Show, hide", "show the column, or hide it")  \
+	X(EARLIER, GRAPH, "<Left> h", "Earlier", "an earlier instant: the legend is of it")        \
+	X(LATER, GRAPH, "<Right> l", "Later", "a later one")                                       \
+	X(EARLIEST, GRAPH, "<Home> g", "", "the begin of the graph")                               \
+	X(NOW, GRAPH, "<End> G", "Now", "now")                                                     \
+	X(ZOOM_IN_TIME, GRAPH, "+ =", "Less time", "a shorter time in the graphs")                 \
+	X(ZOOM_OUT_TIME, GRAPH, "-", "More time", "a longer time in the graphs")                   \
+	X(TEXT_UP, TEXT, "<Up> k", "", "up")                                                       \
+	X(TEXT_DOWN, TEXT, "<Down> j", "", "down")                                                 \
+	X(TEXT_PAGE_UP, TEXT, "<PgUp> ^B", "", "a page up")                                        \
+	X(TEXT_PAGE_DOWN, TEXT, "<PgDn> ^F <Space>", "", "a page down")                            \
+	X(TEXT_HALF_UP, TEXT, "^U", "", "half a page up")                                          \
+	X(TEXT_HALF_DOWN, TEXT, "^D", "", "half a page down")                                      \
+	X(TEXT_FIRST, TEXT, "<Home> g", "", "first line")                                          \
+	X(TEXT_LAST, TEXT, "<End> G", "", "last line; output is followed from there")              \
+	X(PROCESS_SHOW, PROCESSES, "<Enter>", "Show",                                              \
+	  "show this process in all views; of a folded row: open or close it")                     \
+	X(PROCESS_OPEN, PROCESSES, "<Right> l + =", "", "open a folded row")                       \
+	X(PROCESS_CLOSE, PROCESSES, "<Left> h -", "", "close it")                                  \
+	X(PROCESS_TOGGLE, PROCESSES, "<Space>", "", "open or close it")                            \
+	X(PROCESS_ORDER, PROCESSES, "o", "Order",                                                  \
+	  "order: as a tree, by growth, LIVE, PEAK or IN ALL")                                     \
 	X(CHOOSE, CHOOSER, "<Enter> <Space> <Right> l", "Watch", "watch this process")
 
 enum request {
@@ -124,7 +157,7 @@ enum request {
 #define X(name, focus, keys, brief, help) REQ_##name,
 	REQUESTS(X)
 #undef X
-	REQ_COUNT,
+		REQ_COUNT,
 };
 
 #endif

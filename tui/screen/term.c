@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.c - see screen/term.h. Raw mode: ^C and ^Z are keys like others, so that the terminal is always
- * given back in the ordinary course of the loop. curses' own signal handlers, which restore the
- * terminal from within a handler, are never installed: the caller has the loop's in place
+ * term.c - see screen/term.h. Raw mode: ^C and ^Z are keys like others, so that the terminal is
+ * always given back in the ordinary course of the loop. curses' own signal handlers, which restore
+ * the terminal from within a handler, are never installed: the caller has the loop's in place
  * before term_start(), and curses leaves signals alone that are not at their default.
  */
 #include "screen/term.h"
@@ -23,7 +23,8 @@
 #include <ncursesw/curses.h>
 #include <ncursesw/term.h>
 
-#define CLIPBOARD_BYTES 55500u /* 74,000 in base64: what the smallest limit of common terminals lets through */
+#define CLIPBOARD_BYTES                                                                            \
+	55500u /* 74,000 in base64: what the smallest limit of common terminals lets through */
 
 static SCREEN *screen;
 static bool on;
@@ -131,18 +132,21 @@ static int mouse_key(void)
 		return KEY_NOTHING;
 	click_y = e.y;
 	click_x = e.x;
-	return e.bstate & BUTTON4_PRESSED ? KEY_WHEEL_UP :
-	       e.bstate & BUTTON5_PRESSED ? KEY_WHEEL_DOWN :
-	       e.bstate & BUTTON1_PRESSED ? KEY_CLICK : KEY_NOTHING;
+	return e.bstate & BUTTON4_PRESSED   ? KEY_WHEEL_UP
+	       : e.bstate & BUTTON5_PRESSED ? KEY_WHEEL_DOWN
+	       : e.bstate & BUTTON1_PRESSED ? KEY_CLICK
+					    : KEY_NOTHING;
 }
 
 static int translate(int k)
 {
-	static const struct { int curses, ours; } map[] = {
-		{ KEY_UP, KEY_UP_ },     { KEY_DOWN, KEY_DOWN_ },   { KEY_LEFT, KEY_LEFT_ },
-		{ KEY_RIGHT, KEY_RIGHT_ }, { KEY_PPAGE, KEY_PGUP }, { KEY_NPAGE, KEY_PGDN },
-		{ KEY_HOME, KEY_HOME_ }, { KEY_END, KEY_END_ },     { KEY_BACKSPACE, KEY_BS },
-		{ KEY_DC, KEY_DEL },     { KEY_BTAB, KEY_BACKTAB }, { KEY_ENTER, KEY_RETURN },
+	static const struct {
+		int curses, ours;
+	} map[] = {
+		{ KEY_UP, KEY_UP_ },         { KEY_DOWN, KEY_DOWN_ },   { KEY_LEFT, KEY_LEFT_ },
+		{ KEY_RIGHT, KEY_RIGHT_ },   { KEY_PPAGE, KEY_PGUP },   { KEY_NPAGE, KEY_PGDN },
+		{ KEY_HOME, KEY_HOME_ },     { KEY_END, KEY_END_ },     { KEY_BACKSPACE, KEY_BS },
+		{ KEY_DC, KEY_DEL },         { KEY_BTAB, KEY_BACKTAB }, { KEY_ENTER, KEY_RETURN },
 		{ KEY_RESIZE, KEY_RESIZED },
 	};
 
@@ -215,9 +219,9 @@ void term_return(void)
 }
 
 /*
- * As the terminal driver does it for a program in cooked mode: the whole group stops, so that a shell
- * sees its job stop when memtop is one process of it; where nobody could continue it (a window of
- * its own), the kernel lets it go on.
+ * As the terminal driver does it for a program in cooked mode: the whole group stops, so that a
+ * shell sees its job stop when memtop is one process of it; where nobody could continue it (a
+ * window of its own), the kernel lets it go on.
  */
 void term_suspend(void)
 {
@@ -233,10 +237,12 @@ void term_suspend(void)
 /* RFC 4648, section 4. out: 4 bytes for 3, and a null. */
 static void base64(char *out, const unsigned char *in, size_t size)
 {
-	static const char digits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	static const char digits[] =
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 	for (; size; in += 3, size = size < 3 ? 0 : size - 3, out += 4) {
-		uint32_t v = (uint32_t)in[0] << 16 | (size > 1 ? (uint32_t)in[1] << 8 : 0) | (size > 2 ? in[2] : 0u);
+		uint32_t v = (uint32_t)in[0] << 16 | (size > 1 ? (uint32_t)in[1] << 8 : 0) |
+			     (size > 2 ? in[2] : 0u);
 		out[0] = digits[v >> 18];
 		out[1] = digits[v >> 12 & 63];
 		out[2] = size > 1 ? digits[v >> 6 & 63] : '=';

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * term.h - the terminal: on, off, keys in, screen out. With screen/theme.c and screen/draw.c the only code that
- * knows curses. Main thread only; signals reach it through the loop, never in a handler.
+ * term.h - the terminal: on, off, keys in, screen out. With screen/theme.c and screen/draw.c the
+ * only code that knows curses. Main thread only; signals reach it through the loop, never in a
+ * handler.
  */
 #ifndef TERM_H
 #define TERM_H
@@ -34,8 +35,8 @@ void term_cursor(int y, int x);
 void term_leave(void);
 void term_return(void);
 /*
- * Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long for that, or
- * the terminal has none that terminfo or tmux knows.
+ * Asks the terminal to take text into its clipboard; it may refuse without a word. False: too long
+ * for that, or the terminal has none that terminfo or tmux knows.
  */
 bool term_clipboard(const char *text, size_t size);
 /* Stops this process like ^Z in a shell; returns when it continues. */

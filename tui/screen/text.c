@@ -18,16 +18,16 @@ static enum units in_use;
 static const char *const unit_words[UNITS_COUNT] = { "auto", "mib", "bytes" };
 
 static const char *const glyphs[GLYPH_COUNT][2] = {
-	[GLYPH_OPEN] = { "▼", "-" },       [GLYPH_CLOSED] = { "▶", "+" },
-	[GLYPH_GROWS] = { "▲", "^" },      [GLYPH_SLOWING] = { "◢", "/" },
-	[GLYPH_STEP] = { "▙", "_" },       [GLYPH_SAWTOOTH] = { "~", "~" },
-	[GLYPH_FLAT] = { "─", "=" },       [GLYPH_HLINE] = { "─", "-" },
-	[GLYPH_VLINE] = { "│", "|" },      [GLYPH_TOP_LEFT] = { "┌", "+" },
-	[GLYPH_TOP_RIGHT] = { "┐", "+" },  [GLYPH_LOW_LEFT] = { "└", "+" },
-	[GLYPH_LOW_RIGHT] = { "┘", "+" },  [GLYPH_ELLIPSIS] = { "…", "~" },
-	[GLYPH_DEEPER] = { "«", "<" },     [GLYPH_DOT] = { "·", "." },
-	[GLYPH_DOWN] = { "▼", "v" },       [GLYPH_UP] = { "▲", "^" },
-	[GLYPH_AT_LEAST] = { "≥", ">" },   [GLYPH_UNKNOWN] = { "░", ":" },
+	[GLYPH_OPEN] = { "▼", "-" },      [GLYPH_CLOSED] = { "▶", "+" },
+	[GLYPH_GROWS] = { "▲", "^" },     [GLYPH_SLOWING] = { "◢", "/" },
+	[GLYPH_STEP] = { "▙", "_" },      [GLYPH_SAWTOOTH] = { "~", "~" },
+	[GLYPH_FLAT] = { "─", "=" },      [GLYPH_HLINE] = { "─", "-" },
+	[GLYPH_VLINE] = { "│", "|" },     [GLYPH_TOP_LEFT] = { "┌", "+" },
+	[GLYPH_TOP_RIGHT] = { "┐", "+" }, [GLYPH_LOW_LEFT] = { "└", "+" },
+	[GLYPH_LOW_RIGHT] = { "┘", "+" }, [GLYPH_ELLIPSIS] = { "…", "~" },
+	[GLYPH_DEEPER] = { "«", "<" },    [GLYPH_DOT] = { "·", "." },
+	[GLYPH_DOWN] = { "▼", "v" },      [GLYPH_UP] = { "▲", "^" },
+	[GLYPH_AT_LEAST] = { "≥", ">" },  [GLYPH_UNKNOWN] = { "░", ":" },
 	[GLYPH_HIT] = { "*", "!" }, /* a sparkline in ASCII has the other */
 };
 
@@ -126,7 +126,7 @@ int text_clip(char *out, const char *s, int width, enum clip how)
 		return take(out, &at, s, width, 0);
 	if (width < 4) /* an ellipsis would say less than the letters */
 		return take(out, &at, s, width, 0);
-	int keep = width - 1, front = how == CLIP_END	  ? keep
+	int keep = width - 1, front = how == CLIP_END     ? keep
 				      : how == CLIP_START ? 0
 							  : (keep + 1) / 2;
 	int used = take(out, &at, s, front, 0);
@@ -229,7 +229,8 @@ char *text_short(char *out, double n)
 	/* M would be read as bytes beside it, m as a thousandth: thousands it is, as far as they
 	 * go. */
 	if (n >= 1e6 && n < 1e9) {
-		snprintf(out, 32, n < 99999500 ? "%.0fk" : "%.1fg", n < 99999500 ? n / 1000 : n / 1e9);
+		snprintf(out, 32, n < 99999500 ? "%.0fk" : "%.1fg",
+			 n < 99999500 ? n / 1000 : n / 1e9);
 		return out;
 	}
 	return scaled(out, n < 0 ? 0 : n, 1000, " kmgtpe");

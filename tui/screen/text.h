@@ -4,7 +4,8 @@
  * switches: between UTF-8 and ASCII, and the units of sizes; no curses. Main thread only.
  *
  * Foreign text (names from binaries, marks of other people) may hold anything: every byte goes
- * through text_clip(), which drops what would move the cursor (base/sanitize.h) and counts columns as terminals do.
+ * through text_clip(), which drops what would move the cursor (base/sanitize.h) and counts columns
+ * as terminals do.
  */
 #ifndef TEXT_H
 #define TEXT_H
@@ -16,9 +17,27 @@
 enum clip { CLIP_END, CLIP_MIDDLE, CLIP_START };
 
 enum glyph {
-	GLYPH_OPEN, GLYPH_CLOSED, GLYPH_GROWS, GLYPH_SLOWING, GLYPH_STEP, GLYPH_SAWTOOTH, GLYPH_FLAT,
-	GLYPH_HLINE, GLYPH_VLINE, GLYPH_TOP_LEFT, GLYPH_TOP_RIGHT, GLYPH_LOW_LEFT, GLYPH_LOW_RIGHT,
-	GLYPH_ELLIPSIS, GLYPH_DEEPER, GLYPH_DOT, GLYPH_DOWN, GLYPH_UP, GLYPH_AT_LEAST, GLYPH_UNKNOWN, GLYPH_HIT,
+	GLYPH_OPEN,
+	GLYPH_CLOSED,
+	GLYPH_GROWS,
+	GLYPH_SLOWING,
+	GLYPH_STEP,
+	GLYPH_SAWTOOTH,
+	GLYPH_FLAT,
+	GLYPH_HLINE,
+	GLYPH_VLINE,
+	GLYPH_TOP_LEFT,
+	GLYPH_TOP_RIGHT,
+	GLYPH_LOW_LEFT,
+	GLYPH_LOW_RIGHT,
+	GLYPH_ELLIPSIS,
+	GLYPH_DEEPER,
+	GLYPH_DOT,
+	GLYPH_DOWN,
+	GLYPH_UP,
+	GLYPH_AT_LEAST,
+	GLYPH_UNKNOWN,
+	GLYPH_HIT,
 	GLYPH_COUNT,
 };
 
@@ -40,22 +59,23 @@ int text_clip(char *out, const char *s, int width, enum clip how);
 enum units { UNITS_AUTO, UNITS_MIB, UNITS_BYTES, UNITS_COUNT };
 void text_set_units(enum units u);
 enum units text_units(void);
-const char *text_units_word(enum units u);           /* auto, mib, bytes */
+const char *text_units_word(enum units u); /* auto, mib, bytes */
 bool text_units_named(const char *word, enum units *u);
 
 /* Figures. Each writes into out[32] and returns it. M is MiB. */
-char *text_bytes(char *out, uint64_t bytes);         /* in the units that are set */
+char *text_bytes(char *out, uint64_t bytes); /* in the units that are set */
 char *text_bytes_signed(char *out, int64_t bytes);
-char *text_bytes_in(char *out, uint64_t bytes, enum units u);       /* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
+char *text_bytes_in(char *out, uint64_t bytes,
+		    enum units u); /* 0 136 20.1K 96.1M 1.2G, 0.1M, 96,123,456 */
 char *text_bytes_signed_in(char *out, int64_t bytes, enum units u); /* +14.4M -0.2K 0 */
-char *text_count(char *out, uint64_t n);             /* 812,004 */
-char *text_short(char *out, double n);               /* 812 88.2k 2900k */
-char *text_blocks(char *out, uint64_t n);            /* 1 block, 1,204 blocks */
+char *text_count(char *out, uint64_t n);                            /* 812,004 */
+char *text_short(char *out, double n);                              /* 812 88.2k 2900k */
+char *text_blocks(char *out, uint64_t n);                           /* 1 block, 1,204 blocks */
 char *text_short_signed(char *out, int64_t n);
-char *text_clock(char *out, uint64_t ns);            /* 0:14:09 */
-char *text_clock_ms(char *out, uint64_t ns);         /* 0:14:09.250 */
-char *text_span(char *out, uint64_t ns);             /* 40 s, 5 min, 2.5 h */
-char *text_ago(char *out, uint64_t ns);              /* "0.213 s", from ten seconds on text_span() */
-char *text_span_short(char *out, uint64_t ns);       /* the same, and 1.5 s, 20 ms, 350 us */
+char *text_clock(char *out, uint64_t ns);      /* 0:14:09 */
+char *text_clock_ms(char *out, uint64_t ns);   /* 0:14:09.250 */
+char *text_span(char *out, uint64_t ns);       /* 40 s, 5 min, 2.5 h */
+char *text_ago(char *out, uint64_t ns);        /* "0.213 s", from ten seconds on text_span() */
+char *text_span_short(char *out, uint64_t ns); /* the same, and 1.5 s, 20 ms, 350 us */
 
 #endif

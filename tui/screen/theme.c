@@ -29,9 +29,9 @@ void theme_plain(struct theme *t)
 	snprintf(t->name, sizeof t->name, "plain");
 	for (int r = 0; r < ROLE_COUNT; r++)
 		t->styles[r] = (struct style){ COLOUR_DEFAULT, COLOUR_DEFAULT, 0 };
-	static const int bold[] = {ROLE_HEADER_STRONG, ROLE_HEADER_WARNING, ROLE_HEADER_BAD,
-				   ROLE_BAD,	       ROLE_HEAD_SORTED,    ROLE_BORDER_FOCUS,
-				   ROLE_KEY,	       ROLE_PLUS,	    ROLE_WARNING};
+	static const int bold[] = { ROLE_HEADER_STRONG, ROLE_HEADER_WARNING, ROLE_HEADER_BAD,
+				    ROLE_BAD,           ROLE_HEAD_SORTED,    ROLE_BORDER_FOCUS,
+				    ROLE_KEY,           ROLE_PLUS,           ROLE_WARNING };
 	for (size_t i = 0; i < sizeof bold / sizeof bold[0]; i++)
 		t->styles[bold[i]].attrs = STYLE_BOLD;
 	static const int inverse[] = { ROLE_TAB_ACTIVE, ROLE_SELECTED, ROLE_PROMPT };
@@ -43,8 +43,8 @@ void theme_plain(struct theme *t)
 
 static bool parse_colour(const char *word, int *out)
 {
-	static const char *const names[] = {"black", "red",	"green", "yellow",
-					    "blue",  "magenta", "cyan",	 "white"};
+	static const char *const names[] = { "black", "red",     "green", "yellow",
+					     "blue",  "magenta", "cyan",  "white" };
 	const char *plain = strncmp(word, "bright-", 7) ? word : word + 7;
 	char *end;
 

@@ -39,17 +39,20 @@ static const char *share(char *out, double value)
 	return out;
 }
 
-static void add_cost(struct page *p, const struct model *m, const struct totals *t, const struct quality *q)
+static void add_cost(struct page *p, const struct model *m, const struct totals *t,
+		     const struct quality *q)
 {
 	char a[40], b[32];
 
-	page_add(p, ROLE_TITLE, "Cost, since %s", hooked_late(m) ? "the attach" : "the program's start");
+	page_add(p, ROLE_TITLE, "Cost, since %s",
+		 hooked_late(m) ? "the attach" : "the program's start");
 	snprintf(a, sizeof a, "%s%s", isnan(q->hooks) ? "" : "~", percent(b, q->hooks));
 	add(p, "its calls", a, "of one core, in the program's threads (estimated)");
 	add(p, "its server", percent(b, q->server), "of one core, beside the program");
 	snprintf(a, sizeof a, "%s%s", isnan(q->of_program) ? "" : "~", percent(b, q->of_program));
-	add(p, "both", a, isnan(q->of_program) ? "on top of the program's own (too little to tell)" :
-						 "on top of the program's own cpu time (estimated)");
+	add(p, "both", a,
+	    isnan(q->of_program) ? "on top of the program's own (too little to tell)"
+				 : "on top of the program's own cpu time (estimated)");
 	add(p, "memory", text_bytes(b, t->agent_memory_bytes), "resident");
 	page_add(p, ROLE_NORMAL, "%s", "");
 }
@@ -66,7 +69,8 @@ static void add_stacks(struct page *p, const struct model *m, const struct quali
 		 text_count(n, q->cut_blocks));
 	add(p, "whole", share(a, q->whole), words);
 	if (q->pointer_blocks)
-		add(p, "by pointer", share(a, q->by_pointer), "of all blocks: (fp) frames, in code without tables");
+		add(p, "by pointer", share(a, q->by_pointer),
+		    "of all blocks: (fp) frames, in code without tables");
 	add(p, "remembered", share(a, q->remembered),
 	    model_estimate(m) ? "of allocations: not known where they were sampled"
 			      : "of allocations: the stack was the remembered one");
@@ -92,8 +96,8 @@ static void add_cuts(struct page *p, const struct model *m)
 	}
 	for (size_t i = 0; i < n && i < CUTS_MAX; i++) {
 		const char *name = quality_module_name(m, list[i].module);
-		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks), name ? name : "[no frame]",
-			 report_truncation(list[i].reason));
+		page_add(p, ROLE_WARNING, "  %12s  %-24s %s", text_count(blocks, list[i].blocks),
+			 name ? name : "[no frame]", report_truncation(list[i].reason));
 	}
 	if (n > CUTS_MAX)
 		page_add(p, ROLE_DIM, "  %12s  %zu more", "...", n - CUTS_MAX);
@@ -117,7 +121,8 @@ static void add_late(struct page *p, const struct model *m)
 	add(p, "modules", text_count(n, sums.hooked), "whose allocations are counted");
 	add(p, "", text_count(n, sums.calls_none), "that call no allocator");
 	if (sums.unmatched)
-		add(p, "", text_count(n, sums.unmatched), "not matched: libs= or exclude= leaves them out");
+		add(p, "", text_count(n, sums.unmatched),
+		    "not matched: libs= or exclude= leaves them out");
 }
 
 static void add_unseen(struct page *p, const struct model *m)
@@ -127,7 +132,8 @@ static void add_unseen(struct page *p, const struct model *m)
 	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m); id++) {
 		const struct module *k = model_module(m, id);
 		if (k && k->known && !(k->flags & MTW_MODULE_GONE) && hooked_not(k->flags))
-			page_add(p, ROLE_WARNING, "  %-14s %9s  %s: %s", "not counted", "", k->name, hooked_word(k->flags));
+			page_add(p, ROLE_WARNING, "  %-14s %9s  %s: %s", "not counted", "", k->name,
+				 hooked_word(k->flags));
 	}
 }
 
@@ -151,21 +157,15 @@ static const char *download_text(const struct debuginfod_file *f, char *out, siz
 	char a[32], b[32];
 
 	switch (f->state) {
-	case DEBUGINFOD_WAITS:
-		return "waits for the others";
-	case DEBUGINFOD_ASKED:
-		return "asked";
+	case DEBUGINFOD_WAITS: return "waits for the others";
+	case DEBUGINFOD_ASKED: return "asked";
 	case DEBUGINFOD_LOADING:
-		snprintf(out, size, "downloading, %s of %s", text_bytes(a, f->bytes), text_bytes(b, f->whole));
+		snprintf(out, size, "downloading, %s of %s", text_bytes(a, f->bytes),
+			 text_bytes(b, f->whole));
 		return out;
-	case DEBUGINFOD_GOT:
-		snprintf(out, size, "got, %s", text_bytes(a, f->bytes));
-		return out;
-	case DEBUGINFOD_ABSENT:
-		return "not there";
-	default:
-		snprintf(out, size, "failed: %s", f->why);
-		return out;
+	case DEBUGINFOD_GOT: snprintf(out, size, "got, %s", text_bytes(a, f->bytes)); return out;
+	case DEBUGINFOD_ABSENT: return "not there";
+	default: snprintf(out, size, "failed: %s", f->why); return out;
 	}
 }
 
@@ -177,10 +177,13 @@ static void add_downloads(struct page *p, const struct symbols *s)
 
 	page_add(p, ROLE_NORMAL, "%s", "");
 	page_add(p, ROLE_TITLE, "Debug files from servers (debuginfod)%s",
-		 !d ? ": never asked, DEBUGINFOD_URLS is not set" : debuginfod_count(d) ? "" : ": not asked, nothing shown lacks its lines");
+		 !d                    ? ": never asked, DEBUGINFOD_URLS is not set"
+		 : debuginfod_count(d) ? ""
+				       : ": not asked, nothing shown lacks its lines");
 	for (size_t i = 0; i < debuginfod_count(d); i++) {
 		const struct debuginfod_file *f = debuginfod_at(d, i);
-		page_add(p, f->state == DEBUGINFOD_FAILED ? ROLE_WARNING : ROLE_NORMAL, "  %-24s %s", f->name, download_text(f, words, sizeof words));
+		page_add(p, f->state == DEBUGINFOD_FAILED ? ROLE_WARNING : ROLE_NORMAL,
+			 "  %-24s %s", f->name, download_text(f, words, sizeof words));
 	}
 }
 
@@ -233,6 +236,6 @@ struct view *view_agent_new(struct app *a)
 {
 	struct page *p = xcalloc(1, sizeof *p);
 
-	p->v = (struct view){&ops, a};
+	p->v = (struct view){ &ops, a };
 	return &p->v;
 }

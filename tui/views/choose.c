@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #define WATCHES_MAX 16
-#define LOOK_MS 2000   /* the list is looked through again */
+#define LOOK_MS 2000 /* the list is looked through again */
 #define DRAW_MS 500
 
 struct candidate {
 	struct agent_process process;
 	struct target target;
-	struct watch *watch;   /* NULL: too many, or it cannot be */
+	struct watch *watch; /* NULL: too many, or it cannot be */
 };
 
 struct chooser {
@@ -34,7 +34,7 @@ struct chooser {
 	struct list list;
 	struct candidate *rows;
 	size_t count, room;
-	int result;            /* as tui_choose() */
+	int result; /* as tui_choose() */
 	struct theme theme;
 	struct loop_source *sources[8];
 	size_t source_count;
@@ -92,7 +92,9 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	}
 }
 
-static const struct table table = {"choose", columns, sizeof columns / sizeof columns[0], cell, NULL, id_of, NULL};
+static const struct table table = { "choose", columns, sizeof columns / sizeof columns[0],
+				    cell,     NULL,    id_of,
+				    NULL };
 
 static void draw(struct chooser *c)
 {
@@ -240,7 +242,11 @@ int tui_choose(struct loop *loop, const struct tui_options *o, struct target *t)
 	keep(&c, loop_signal(loop, SIGQUIT, on_signal, &c));
 	keep(&c, loop_signal(loop, SIGWINCH, on_resize, &c));
 	const struct config *own = config_get(NULL); /* what is wrong in it, the view says */
-	if (theme_load(o->theme ? o->theme : own->theme[0] ? own->theme : NULL, &c.theme, &err) && o->theme) {
+	if (theme_load(o->theme        ? o->theme
+		       : own->theme[0] ? own->theme
+				       : NULL,
+		       &c.theme, &err) &&
+	    o->theme) {
 		c.result = -err.status;
 	} else {
 		if (err.text[0])

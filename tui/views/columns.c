@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.c - the columns of the view below, each with what it says; Space hides one or shows it again.
- * Those that a view is nothing without cannot be hidden and are not in the list.
+ * columns.c - the columns of the view below, each with what it says; Space hides one or shows it
+ * again. Those that a view is nothing without cannot be hidden and are not in the list.
  */
 #include "app/app.h"
 #include "widgets/columns.h"
@@ -10,9 +10,9 @@
 #include <stdlib.h>
 
 struct columns_page {
-	struct view v;           /* first */
+	struct view v; /* first */
 	struct list list;
-	const struct view *of;   /* the view below; it outlives the page */
+	const struct view *of;          /* the view below; it outlives the page */
 	size_t rows[TABLE_COLUMNS_MAX]; /* columns of its table */
 	size_t count;
 };
@@ -61,7 +61,8 @@ static void draw(struct view *v, const struct area *a)
 			draw_text(a, line + 2, 0, ROLE_NORMAL, ">");
 		}
 		draw_printf(a, line + 2, 2, ROLE_NORMAL, "[%c] %-10s %s",
-			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title, what ? what : "");
+			    columns_hidden(c->of->ops->title, x->title) ? ' ' : 'x', x->title,
+			    what ? what : "");
 		draw_overlay(-1);
 	}
 }

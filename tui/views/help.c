@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * help.c - the page that teaches: which key answers which question, the keys of the view that it was called from,
- * what the verdict's words and the columns mean; then all keys. Keys are the user's own, from the table of requests:
- * it lists what there is and nothing else.
+ * help.c - the page that teaches: which key answers which question, the keys of the view that it
+ * was called from, what the verdict's words and the columns mean; then all keys. Keys are the
+ * user's own, from the table of requests: it lists what there is and nothing else.
  */
 #include "app/app.h"
 #include "widgets/page.h"
@@ -15,9 +15,9 @@
 #define NARROW 60
 
 struct help {
-	struct page p;           /* first */
+	struct page p;                 /* first */
 	enum focus here[FOCI_MAX + 1]; /* of the view below; FOCUS_NONE ends */
-	int columns;             /* that the lines were made for */
+	int columns;                   /* that the lines were made for */
 };
 
 /* --- lines of two columns; the right one is as many lines as it needs */
@@ -27,7 +27,8 @@ static int left_width(void)
 	return term_columns() < NARROW ? 10 : 23;
 }
 
-/* A text with requests as <name>: their first key, as the user has it, is put there. Returns out. */
+/* A text with requests as <name>: their first key, as the user has it, is put there. Returns out.
+ */
 static const char *with_keys(const char *text, char *out, size_t size)
 {
 	char name[32], key[16];
@@ -38,7 +39,8 @@ static const char *with_keys(const char *text, char *out, size_t size)
 		const char *end = *text == '<' ? strchr(text, '>') : NULL;
 		snprintf(name, sizeof name, "%.*s", end ? (int)(end - text - 1) : 0, text + 1);
 		if (end && request_named(name, &r)) {
-			n += (size_t)snprintf(out + n, size - n, "%s", key_label(key, request_key(r, 0)));
+			n += (size_t)snprintf(out + n, size - n, "%s",
+					      key_label(key, request_key(r, 0)));
 			text = end + 1;
 		} else {
 			out[n++] = *text++;
@@ -79,16 +81,26 @@ static void add_title(struct page *p, const char *title)
 
 static void add_questions(struct page *p)
 {
-	static const struct { const char *question, *answer; } list[] = {
-		{ "Does it grow?", "Line 2 says so in words (below); <overview> Overview: every call site's shape and rate" },
-		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree: through which calls, <invert> turns it over" },
-		{ "Which process?", "<processes> lists all that the program started, and shows another one; line 2 names one that matters more" },
-		{ "What is new?", "<mark> sets a mark, then <diff> shows what was born and is gone since; <marks> any two marks" },
-		{ "Is it old?", "<older>: only blocks older than an age; <detail> of a row: ages, sizes, source, stack" },
+	static const struct {
+		const char *question, *answer;
+	} list[] = {
+		{ "Does it grow?", "Line 2 says so in words (below); <overview> Overview: every "
+				   "call site's shape and rate" },
+		{ "Who holds it?", "<sites> Sites, <libs> Libs, <threads> Threads; <tree> Tree: "
+				   "through which calls, <invert> turns it over" },
+		{ "Which process?", "<processes> lists all that the program started, and shows "
+				    "another one; line 2 names one that matters more" },
+		{ "What is new?", "<mark> sets a mark, then <diff> shows what was born and is gone "
+				  "since; <marks> any two marks" },
+		{ "Is it old?", "<older>: only blocks older than an age; <detail> of a row: ages, "
+				"sizes, source, stack" },
 		{ "Is it busy?", "<churn>: what allocates most often, and how long that lives" },
-		{ "Why is RSS larger?", "<memory> Memory: what it consists of, and which part grew" },
-		{ "What was it then?", "<instant-back> <instant-on> go back and on in time, in every view; <escape> is now" },
-		{ "Where is X?", "<search> searches, <next-hit> is the next one; <filter> leaves only what matches" },
+		{ "Why is RSS larger?",
+		  "<memory> Memory: what it consists of, and which part grew" },
+		{ "What was it then?", "<instant-back> <instant-on> go back and on in time, in "
+				       "every view; <escape> is now" },
+		{ "Where is X?", "<search> searches, <next-hit> is the next one; <filter> leaves "
+				 "only what matches" },
 	};
 
 	add_title(p, "Questions, and the keys that answer them");
@@ -104,8 +116,10 @@ static void add_focus(struct page *p, const struct app *a, enum focus f, const c
 
 	add_title(p, title);
 	for (int r = 1; r < REQ_COUNT; r++)
-		if (request_info((enum request)r)->focus == f && (r != REQ_OUTPUT || a->views[VIEW_OUTPUT]))
-			add_pair(p, request_keys((enum request)r, keys, sizeof keys), request_info((enum request)r)->help);
+		if (request_info((enum request)r)->focus == f &&
+		    (r != REQ_OUTPUT || a->views[VIEW_OUTPUT]))
+			add_pair(p, request_keys((enum request)r, keys, sizeof keys),
+				 request_info((enum request)r)->help);
 }
 
 static bool is_here(const struct help *h, enum focus f)
@@ -127,13 +141,16 @@ static void add_keys_here(struct help *h)
 static void add_other_keys(struct help *h)
 {
 	for (int f = 1; f < FOCUS_COUNT; f++)
-		if (f != FOCUS_CHOOSER && (f == FOCUS_LIST || f == FOCUS_TEXT || !is_here(h, (enum focus)f)))
+		if (f != FOCUS_CHOOSER &&
+		    (f == FOCUS_LIST || f == FOCUS_TEXT || !is_here(h, (enum focus)f)))
 			add_focus(&h->p, h->p.v.app, (enum focus)f, focus_title((enum focus)f));
 }
 
 /* --- words */
 
-struct word { const char *word, *meaning; };
+struct word {
+	const char *word, *meaning;
+};
 
 static void add_words(struct page *p, const char *title, const struct word *list, size_t count)
 {
@@ -145,15 +162,20 @@ static void add_words(struct page *p, const char *title, const struct word *list
 static void add_verdicts(struct page *p)
 {
 	static const struct word list[] = {
-		{ "GROWING", "at a rate that holds, as a leak does; mostly steady: half of it or more does" },
+		{ "GROWING",
+		  "at a rate that holds, as a leak does; mostly steady: half of it or more does" },
 		{ "FILLING", "ever more slowly, as a cache that fills" },
 		{ "GREW ..., then not", "it grew for a time and stands still since" },
 		{ "STEP", "all at once, in the interval that ended at the time that is named" },
 		{ "UP AND DOWN", "a saw-tooth: by how much its lowest rose is what matters" },
-		{ "SHRINKING, FLAT", "less, or as before: the larger of 4K and 0.1 % of what is live is no change" },
-		{ "AS EXPECTED", "it grows, but hardly anywhere that <expect> or --suppress did not mark as expected" },
-		{ "RSS GROWS", "the process grows and its heap does not, or by far less: Memory says what else does" },
-		{ "needs 20 s more", "growth is judged by samples that the agent takes, the same for everybody, and is not known before" },
+		{ "SHRINKING, FLAT",
+		  "less, or as before: the larger of 4K and 0.1 % of what is live is no change" },
+		{ "AS EXPECTED", "it grows, but hardly anywhere that <expect> or --suppress did "
+				 "not mark as expected" },
+		{ "RSS GROWS", "the process grows and its heap does not, or by far less: Memory "
+			       "says what else does" },
+		{ "needs 20 s more", "growth is judged by samples that the agent takes, the same "
+				     "for everybody, and is not known before" },
 		{ "95 % of it: X", "the call site that did most of that growth" },
 	};
 
@@ -170,19 +192,27 @@ static void add_terms(struct page *p)
 		{ "SELF", "of LIVE: what the function itself allocated" },
 		{ "AGE, OLDEST", "half of the live blocks are older; the oldest one" },
 		{ "LIFE", "mean time from an allocation to its free" },
-		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that fills, step once, "
-			   "saw-tooth up and down; NET and /MIN: by what its lowest rose in that time, GREW IN its intervals" },
-		{ "size> in a filter", "call paths that hold more than so much; age> and thread: leave such blocks of each" },
-		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for it; <direct> counts by whose code "
+		{ "SHAPE", "of a site's growth: steady as of a leak, slowing as of a cache that "
+			   "fills, step once, "
+			   "saw-tooth up and down; NET and /MIN: by what its lowest rose in that "
+			   "time, GREW IN its intervals" },
+		{ "size> in a filter", "call paths that hold more than so much; age> and thread: "
+				       "leave such blocks of each" },
+		{ "owner", "the library that had libc, libstdc++ or other wrappers allocate for "
+			   "it; <direct> counts by whose code "
 			   "called the allocator. Its letter is the same in graphs and rows." },
 		{ "M", "MiB. Rates in rows: of the last second; in the header: of the last ten." },
-		{ "~", "a figure estimated from a sample, or the agent's own estimate of its cost" },
-		{ "in the header", "cached: allocations whose stack was the remembered one; stacks: blocks whose stack is whole; "
-				   "agent: its memory and its part of a core; lost: events that were not counted. <agent> tells more." },
+		{ "~",
+		  "a figure estimated from a sample, or the agent's own estimate of its cost" },
+		{ "in the header", "cached: allocations whose stack was the remembered one; "
+				   "stacks: blocks whose stack is whole; "
+				   "agent: its memory and its part of a core; lost: events that "
+				   "were not counted. <agent> tells more." },
 	};
 
 	add_words(p, "Words", list, sizeof list / sizeof *list);
-	add_pair(p, text_glyph(GLYPH_UNKNOWN), "where a graph by library is so, nobody knows of whom that was");
+	add_pair(p, text_glyph(GLYPH_UNKNOWN),
+		 "where a graph by library is so, nobody knows of whom that was");
 	add_pair(p, ">", "the selected row");
 	add_pair(p, text_glyph(GLYPH_DOT), "... while the keys go elsewhere");
 	add_pair(p, text_glyph(GLYPH_HIT), "found by <search>");
@@ -231,7 +261,8 @@ static const struct view_ops ops = {
 struct view *view_help_new(struct app *a)
 {
 	struct help *h = xcalloc(1, sizeof *h);
-	const enum focus *foci = a->page ? NULL : a->views[a->current]->ops->foci(a->views[a->current]);
+	const enum focus *foci =
+		a->page ? NULL : a->views[a->current]->ops->foci(a->views[a->current]);
 
 	h->p.v = (struct view){ &ops, a };
 	for (size_t i = 0; foci && i < FOCI_MAX && foci[i] != FOCUS_NONE; i++)

@@ -14,38 +14,61 @@
 struct libs {
 	struct view v;
 	struct list list;
-	struct owner *rows;      /* copies, in this view's order; owned */
+	struct owner *rows; /* copies, in this view's order; owned */
 	size_t count, room;
 	bool graph_focus;
-	int sort[2];             /* plain, diff */
+	int sort[2]; /* plain, diff */
 	bool reverse;
 };
 
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_NET, C_TREND, C_NAME };
 
 static const struct column columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = BY_LIVE},
-	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
-	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS},
-	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = BY_RATE},
-	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET},
-	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 6, .sort = -1, .left = true},
-	[C_NAME] = {.title = "OWNER LIBRARY", .left = true, .sort = BY_NAME},
+	[C_LIVE] = { .title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = BY_LIVE },
+	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = BY_BLOCKS },
+	[C_RATE] = { .title = "BYTES/s",
+		     .width = 8,
+		     .bytes = SIZE_HELD,
+		     .rank = 5,
+		     .sort = BY_RATE },
+	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = BY_NET },
+	[C_TREND] = { .title = "TREND",
+		      .width = 12,
+		      .wide = 24,
+		      .rank = 6,
+		      .sort = -1,
+		      .left = true },
+	[C_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },
 };
 
 enum { D_BORN, D_GONE, D_NET, D_LIVE, D_BLOCKS, D_NAME };
 
-#define DIFF_COLUMNS(live) {                                                                       \
-	[D_BORN] = { .title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN }, \
-	[D_GONE] = { .title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE }, \
-	[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },              \
-	[D_LIVE] = { .title = (live), .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = BY_LIVE }, \
-	[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },                    \
-	[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },                    \
-}
+#define DIFF_COLUMNS(live)                                                                         \
+	{                                                                                          \
+		[D_BORN] = { .title = "BORN",                                                      \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 2,                                                            \
+			     .sort = BY_BORN },                                                    \
+		[D_GONE] = { .title = "GONE",                                                      \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 2,                                                            \
+			     .sort = BY_GONE },                                                    \
+		[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },      \
+		[D_LIVE] = { .title = (live),                                                      \
+			     .width = 9,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 4,                                                            \
+			     .sort = BY_LIVE },                                                    \
+		[D_BLOCKS] = { .title = "BLOCKS+", .width = 8, .rank = 5, .sort = -1 },            \
+		[D_NAME] = { .title = "OWNER LIBRARY", .left = true, .sort = BY_NAME },            \
+	}
 
 static const struct column since_columns[] = DIFF_COLUMNS("LIVE");
-static const struct column between_columns[] = DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
+static const struct column between_columns[] =
+	DIFF_COLUMNS("LIVE NOW"); /* which is not the interval's */
 
 static bool diffing(const struct libs *l)
 {
@@ -145,12 +168,14 @@ static bool net_of(const struct libs *l, const struct owner *o, int64_t *net)
 
 static void name_cell(const struct libs *l, const struct owner *o, struct cell c)
 {
-	const struct module *m = o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
+	const struct module *m =
+		o->module == OWNER_UNKNOWN ? NULL : model_module(l->v.app->model, o->module);
 	const char *tail = m && m->flags & MTW_MODULE_GONE ? " (unloaded, still owes this)" : "";
 	const char *hooks = m && hooked_not(m->flags) ? hooked_word(m->flags) : NULL;
 	char text[400];
 
-	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "", hooks ? hooks : "");
+	snprintf(text, sizeof text, "%.300s%s%s%s", o->name, tail, hooks ? ": " : "",
+		 hooks ? hooks : "");
 	cell_owner(c, cells_letter(o), text);
 }
 
@@ -191,7 +216,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_TREND:
 		known = figure_of(l, o);
 		if (known)
-			graph_spark(a, y, x, w, draw_owner_role(o->letter), known->series + figures_known_from(f),
+			graph_spark(a, y, x, w, draw_owner_role(o->letter),
+				    known->series + figures_known_from(f),
 				    f->point_count - figures_known_from(f));
 		break;
 	case C_NAME: name_cell(l, o, c); break;
@@ -217,8 +243,10 @@ static bool is_hit(void *arg, size_t row)
 
 static const struct table tables[3] = {
 	{ "Libs", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit },
-	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of, is_hit },
-	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of, is_hit },
+	{ "Libs", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
+	  is_hit },
+	{ "Libs", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
+	  id_of, is_hit },
 };
 
 static const struct table *table(const struct libs *l)
@@ -236,9 +264,11 @@ static void draw_late(const struct model *m, const struct area *a, int y)
 	hooked_before(m, &frees, &bytes);
 	if (sums.unmatched)
 		snprintf(unmatched, sizeof unmatched, ", %zu not matched", sums.unmatched);
-	snprintf(text, sizeof text, "before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
-		 text_count(n, frees), text_bytes(b, bytes), sums.hooked, sums.hooked == 1 ? "" : "s", unmatched,
-		 sums.calls_none);
+	snprintf(
+		text, sizeof text,
+		"before attach: %s freed since, %s   hooked: %zu module%s%s, %zu call no allocator",
+		text_count(n, frees), text_bytes(b, bytes), sums.hooked,
+		sums.hooked == 1 ? "" : "s", unmatched, sums.calls_none);
 	draw_text(a, y, 0, ROLE_DIM, text);
 }
 
@@ -251,11 +281,13 @@ static int draw_unseen(const struct model *m, const struct area *a)
 
 	if (a->h < 8)
 		return 0;
-	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4; id++) {
+	for (uint32_t id = 0; sums.not_hooked && id < model_module_count(m) && lines < a->h / 4;
+	     id++) {
 		const struct module *k = model_module(m, id);
 		if (!k || !k->known || k->flags & MTW_MODULE_GONE || !hooked_not(k->flags))
 			continue;
-		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name, hooked_word(k->flags));
+		snprintf(text, sizeof text, "not counted: %.120s, %s", k->name,
+			 hooked_word(k->flags));
 		draw_text(a, a->h - late - ++lines, 0, ROLE_WARNING, text);
 	}
 	if (late)
@@ -313,15 +345,14 @@ static unsigned request(struct view *v, enum request r)
 	struct libs *l = (struct libs *)v;
 	int *sort = sort_of(v);
 
-	if (l->graph_focus && graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+	if (l->graph_focus &&
+	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
 		return VIEW_DRAW;
 	if (list_request(&l->list, r, id_of, l))
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_FOCUS_NEXT:
-	case REQ_FOCUS_PREV:
-		l->graph_focus = !l->graph_focus;
-		return VIEW_DRAW;
+	case REQ_FOCUS_PREV: l->graph_focus = !l->graph_focus; return VIEW_DRAW;
 	case REQ_SORT_LEFT: *sort = table_sort_beside(table(l), *sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: *sort = table_sort_beside(table(l), *sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;

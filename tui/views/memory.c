@@ -3,8 +3,8 @@
  * memory.c - why is the process as large as it is: its resident memory in parts that add up to it,
  * what each grew by, and one sentence that says which of them did it.
  *
- * The agent is asked while the view is shown, and now and then for the session. Growth counts from the answer next to the mark that the
- * diff is from, else from the first one that there is.
+ * The agent is asked while the view is shown, and now and then for the session. Growth counts from
+ * the answer next to the mark that the diff is from, else from the first one that there is.
  */
 #include "app/app.h"
 #include "widgets/cells.h"
@@ -20,8 +20,8 @@
 #define TREND_MAX 64
 
 struct memory_row {
-	uint32_t what;           /* MTW_MEMORY_COUNT: the sum of all */
-	char name[120];          /* "": the whole part */
+	uint32_t what;  /* MTW_MEMORY_COUNT: the sum of all */
+	char name[120]; /* "": the whole part */
 	uint64_t bytes, mappings;
 };
 
@@ -30,18 +30,24 @@ struct memory {
 	struct list list;
 	struct memory_row *rows; /* owned */
 	size_t count, room;
-	struct rss now, then;    /* then: what growth counts from */
+	struct rss now, then;       /* then: what growth counts from */
 	struct rss past[TREND_MAX]; /* the newest ones, oldest first */
 	size_t past_count;
 	bool known, compared;
-	uint32_t mark;           /* that it counts from; 0: from the first answer */
+	uint32_t mark; /* that it counts from; 0: from the first answer */
 };
 
 /* In the sentence. */
 static const char *const brief[MTW_MEMORY_COUNT + 1] = {
-	[MTW_MEMORY_LIVE] = "live heap", [MTW_MEMORY_ROUNDING] = "rounding", [MTW_MEMORY_FREE] = "allocator free lists",
-	[MTW_MEMORY_FILE] = "mapped files", [MTW_MEMORY_SHARED] = "shared memory", [MTW_MEMORY_STACK] = "thread stacks",
-	[MTW_MEMORY_AGENT] = "memtop agent", [MTW_MEMORY_OTHER] = "other mappings", [MTW_MEMORY_COUNT] = "RSS",
+	[MTW_MEMORY_LIVE] = "live heap",
+	[MTW_MEMORY_ROUNDING] = "rounding",
+	[MTW_MEMORY_FREE] = "allocator free lists",
+	[MTW_MEMORY_FILE] = "mapped files",
+	[MTW_MEMORY_SHARED] = "shared memory",
+	[MTW_MEMORY_STACK] = "thread stacks",
+	[MTW_MEMORY_AGENT] = "memtop agent",
+	[MTW_MEMORY_OTHER] = "other mappings",
+	[MTW_MEMORY_COUNT] = "RSS",
 };
 
 static const char *label(uint32_t what)
@@ -52,12 +58,22 @@ static const char *label(uint32_t what)
 enum { C_BYTES, C_PART, C_NET, C_TREND, C_BAR, C_NAME };
 
 static const struct column columns[] = {
-	[C_BYTES] = {.title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1},
-	[C_PART] = {.title = "%", .width = 4, .rank = 3, .sort = -1},
-	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = -1},
-	[C_TREND] = {.title = "TREND", .width = 12, .wide = 24, .rank = 4, .sort = -1, .left = true},
-	[C_BAR] = {.title = "SHARE", .width = 12, .wide = 30, .rank = 2, .sort = -1, .left = true},
-	[C_NAME] = {.title = "OF WHAT", .left = true, .sort = -1},
+	[C_BYTES] = { .title = "RESIDENT", .width = 9, .bytes = SIZE_HELD, .sort = -1 },
+	[C_PART] = { .title = "%", .width = 4, .rank = 3, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = -1 },
+	[C_TREND] = { .title = "TREND",
+		      .width = 12,
+		      .wide = 24,
+		      .rank = 4,
+		      .sort = -1,
+		      .left = true },
+	[C_BAR] = { .title = "SHARE",
+		    .width = 12,
+		    .wide = 30,
+		    .rank = 2,
+		    .sort = -1,
+		    .left = true },
+	[C_NAME] = { .title = "OF WHAT", .left = true, .sort = -1 },
 };
 
 static uint64_t bytes_of(const struct rss *r, uint32_t what)
@@ -76,13 +92,16 @@ static uint64_t id_of(void *arg, size_t i)
 }
 
 /* Of a name, its last part. */
-static void add_row(struct memory *m, uint32_t what, const char *name, uint64_t bytes, uint64_t mappings)
+static void add_row(struct memory *m, uint32_t what, const char *name, uint64_t bytes,
+		    uint64_t mappings)
 {
 	const char *slash = strrchr(name, '/');
 
 	GROW(m->rows, m->room, m->count + 1);
-	m->rows[m->count] = (struct memory_row){ .what = what, .bytes = bytes, .mappings = mappings };
-	snprintf(m->rows[m->count++].name, sizeof m->rows->name, "%.100s", slash && slash[1] ? slash + 1 : name);
+	m->rows[m->count] =
+		(struct memory_row){ .what = what, .bytes = bytes, .mappings = mappings };
+	snprintf(m->rows[m->count++].name, sizeof m->rows->name, "%.100s",
+		 slash && slash[1] ? slash + 1 : name);
 }
 
 static int by_bytes(const void *a, const void *b)
@@ -100,9 +119,11 @@ static void add_named(struct memory *m, uint32_t what)
 	const struct program *p = model_program(m->v.app->model);
 
 	for (size_t i = 0; i < n; i++) {
-		bool main = p && p->exe && !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
+		bool main = p && p->exe &&
+			    !strcmp(list[i].name, p->exe); /* called as it was called elsewhere */
 		if (list[i].what == what && list[i].bytes > rss_all(&m->now) / NAMED_PART)
-			add_row(m, what, main ? p->name : list[i].name, list[i].bytes, list[i].mappings);
+			add_row(m, what, main ? p->name : list[i].name, list[i].bytes,
+				list[i].mappings);
 	}
 	if (m->count > first)
 		qsort(m->rows + first, m->count - first, sizeof *m->rows, by_bytes);
@@ -174,8 +195,8 @@ static const char *verdict(const struct model *m, const struct growth *most, int
 	case MTW_MEMORY_OTHER:
 		if (!r)
 			return ": mapped by the program itself, not by malloc";
-		snprintf(own, sizeof own, ": %s, not malloc's%s%s; %s shows it", r->heap, r->seen ? ": " : "",
-			 r->seen ? r->seen : "", r->shows);
+		snprintf(own, sizeof own, ": %s, not malloc's%s%s; %s shows it", r->heap,
+			 r->seen ? ": " : "", r->seen ? r->seen : "", r->shows);
 		return own;
 	case MTW_MEMORY_STACK: return ": more threads, or deeper ones";
 	case MTW_MEMORY_FILE: return ": pages of files that were read";
@@ -194,21 +215,27 @@ static void sentence(const struct memory *m, char *out, size_t size)
 {
 	struct growth g[MTW_MEMORY_COUNT];
 	char a[32], b[32], since[128] = "";
-	int64_t all = (int64_t)(rss_all(&m->now) - rss_all(&m->then)), least = (int64_t)(rss_all(&m->now) / 1000);
+	int64_t all = (int64_t)(rss_all(&m->now) - rss_all(&m->then)),
+		least = (int64_t)(rss_all(&m->now) / 1000);
 	size_t n;
 
 	n = (size_t)snprintf(out, size, "RSS %s", text_bytes(a, rss_all(&m->now)));
 	if (!m->compared) {
-		snprintf(out + n, size - n, figures_over(&m->v.app->figures) || m->v.app->figures.past ?
-			 ".  It was looked at once only: what grew is not known." :
-			 ".  What grows is seen from the next look on, in a few seconds.");
+		snprintf(
+			out + n, size - n,
+			figures_over(&m->v.app->figures) || m->v.app->figures.past
+				? ".  It was looked at once only: what grew is not known."
+				: ".  What grows is seen from the next look on, in a few seconds.");
 		return;
 	}
 	if (m->mark)
 		action_mark_name(m->v.app, m->mark, since, sizeof since);
 	bool same = all <= least && -all <= least;
-	n += (size_t)snprintf(out + n, size - n, ", %s %s %s", same ? "the same" : text_bytes_signed(a, all),
-			      m->mark ? "since" : same ? "for" : "in",
+	n += (size_t)snprintf(out + n, size - n, ", %s %s %s",
+			      same ? "the same" : text_bytes_signed(a, all),
+			      m->mark ? "since"
+			      : same  ? "for"
+				      : "in",
 			      m->mark ? since : span_words(b, m->now.time_ns - m->then.time_ns));
 	for (uint32_t i = 0; i < MTW_MEMORY_COUNT; i++)
 		g[i] = (struct growth){ i, (int64_t)(m->now.bytes[i] - m->then.bytes[i]) };
@@ -217,8 +244,9 @@ static void sentence(const struct memory *m, char *out, size_t size)
 	for (int i = 0; i < MTW_MEMORY_COUNT && n < size; i++) {
 		if (g[i].bytes <= least && -g[i].bytes <= least)
 			continue;
-		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between, text_bytes_signed(a, g[i].bytes),
-				      brief[g[i].what], i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
+		n += (size_t)snprintf(out + n, size - n, "%s%s %s%s", between,
+				      text_bytes_signed(a, g[i].bytes), brief[g[i].what],
+				      i == 0 ? verdict(m->v.app->model, &g[0], all) : "");
 		between = i == 0 && *verdict(m->v.app->model, &g[0], all) ? "; " : ", ";
 	}
 	if (n < size)
@@ -237,7 +265,8 @@ static void draw_share(const struct area *a, int y, int x, int w, uint64_t bytes
 	draw_clip(a, y, x, w, ROLE_ALLOC, CLIP_END, bar);
 }
 
-static void draw_trend(const struct memory *m, uint32_t what, const struct area *a, int y, int x, int w)
+static void draw_trend(const struct memory *m, uint32_t what, const struct area *a, int y, int x,
+		       int w)
 {
 	uint64_t values[TREND_MAX];
 
@@ -255,9 +284,11 @@ static void name_cell(const struct memory *m, const struct memory_row *r, struct
 	else if (c.w < (int)strlen(label(MTW_MEMORY_FREE)))
 		snprintf(text, sizeof text, "%s", brief[r->what]);
 	else if (r->what == MTW_MEMORY_STACK && r->mappings)
-		snprintf(text, sizeof text, "%s (%s)", label(r->what), text_count(count, r->mappings));
+		snprintf(text, sizeof text, "%s (%s)", label(r->what),
+			 text_count(count, r->mappings));
 	else if (r->what == MTW_MEMORY_FREE && !m->now.bytes[MTW_MEMORY_ROUNDING])
-		snprintf(text, sizeof text, "allocator: rounding, free lists, its own"); /* not glibc's */
+		snprintf(text, sizeof text,
+			 "allocator: rounding, free lists, its own"); /* not glibc's */
 	else
 		snprintf(text, sizeof text, "%s", label(r->what));
 	cell_text(c, *r->name ? ROLE_PLACE : ROLE_NAME, text);
@@ -276,7 +307,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_PART: cell_part(c, r->bytes, all); break;
 	case C_NET:
 		if (!*r->name && m->compared)
-			cell_net(c, (int64_t)(bytes_of(&m->now, r->what) - bytes_of(&m->then, r->what)));
+			cell_net(c, (int64_t)(bytes_of(&m->now, r->what) -
+					      bytes_of(&m->then, r->what)));
 		break;
 	case C_TREND:
 		if (!*r->name)
@@ -295,14 +327,17 @@ static bool dim(void *arg, size_t row)
 	return ((const struct memory *)arg)->rows[row].bytes == 0;
 }
 
-static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, NULL };
+static const struct table table = { "Memory", columns, sizeof columns / sizeof columns[0],
+				    cell,     dim,     id_of,
+				    NULL };
 
 static void draw(struct view *v, const struct area *a)
 {
 	struct memory *m = (struct memory *)v;
 	char text[600];
 	int lines = a->h >= 8 ? 3 : 0;
-	struct area list = area_sub(a, lines, 0, a->h - lines, -1), top = area_sub(a, 0, 0, lines, -1);
+	struct area list = area_sub(a, lines, 0, a->h - lines, -1),
+		    top = area_sub(a, 0, 0, lines, -1);
 
 	if (!m->known) {
 		const char *why = watch_missing(v->app->watch, MTW_KIND_MEMORY);
@@ -330,7 +365,8 @@ static void caption(struct view *v, bool in_brief, char *out, size_t size)
 	if (m->compared)
 		snprintf(out, size, "NET %s %s", m->mark ? "since" : "over", since);
 	if (age && !in_brief)
-		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago", text_ago(span, age));
+		snprintf(out + strlen(out), size - strlen(out), "  as of %s ago",
+			 text_ago(span, age));
 }
 
 static unsigned request(struct view *v, enum request r)

@@ -12,15 +12,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define SCAN_BYTES (1u << 20)    /* looked at for line ends in one go */
-#define LINE_BYTES 2048          /* of a line that are shown */
-#define SEARCH_LINES 20000       /* the last ones; the rest is said to be pending */
+#define SCAN_BYTES (1u << 20) /* looked at for line ends in one go */
+#define LINE_BYTES 2048       /* of a line that are shown */
+#define SEARCH_LINES 20000    /* the last ones; the rest is said to be pending */
 
 struct output {
 	struct view v;
-	uint64_t *lines;         /* offset of each line's first byte */
+	uint64_t *lines; /* offset of each line's first byte */
 	size_t count, room, top;
-	uint64_t scanned;        /* bytes looked at */
+	uint64_t scanned; /* bytes looked at */
 	int height;
 	bool follow;
 };

@@ -13,24 +13,28 @@
 #include <string.h>
 
 struct overview {
-	struct sites s;          /* first */
+	struct sites s; /* first */
 	bool graph_focus;
 };
 
 enum { C_SHAPE, C_LIVE, C_NET, C_MIN, C_INTERVALS, C_AGE, C_TREND, C_SITE, C_PLACE, C_OWNER };
 
 static const struct column columns[] = {
-	[C_SHAPE] = {.title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true},
-	[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1},
-	[C_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = -1},
-	[C_MIN] = {.title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 2, .sort = -1},
-	[C_INTERVALS] = {.title = "GREW IN", .width = 8, .rank = 6, .sort = -1},
-	[C_AGE] = {.title = "AGE", .width = 7, .rank = 5, .sort = -1},
-	[C_TREND] = {.title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true},
-	[C_SITE] = {.title = "CALL SITE < CALLER", .sort = -1, .left = true},
-	[C_PLACE] = {.title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true},
-	[C_OWNER] =
-		{.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true},
+	[C_SHAPE] = { .title = "SHAPE", .width = 11, .rank = 3, .sort = -1, .left = true },
+	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
+	[C_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .rank = 4, .sort = -1 },
+	[C_MIN] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 2, .sort = -1 },
+	[C_INTERVALS] = { .title = "GREW IN", .width = 8, .rank = 6, .sort = -1 },
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = 5, .sort = -1 },
+	[C_TREND] = { .title = "TREND", .width = 10, .rank = 5, .sort = -1, .left = true },
+	[C_SITE] = { .title = "CALL SITE < CALLER", .sort = -1, .left = true },
+	[C_PLACE] = { .title = "AT", .width = 18, .wide = 22, .rank = 7, .sort = -1, .left = true },
+	[C_OWNER] = { .title = "OWNER",
+		      .width = 14,
+		      .wide = 20,
+		      .rank = 1,
+		      .sort = -1,
+		      .left = true },
 };
 
 static uint64_t id_of(void *arg, size_t i)
@@ -45,9 +49,12 @@ static void refresh(struct view *v, bool resort)
 {
 	struct sites *s = (struct sites *)v;
 
-	s->count = query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
+	s->count =
+		query_sites(v->app->query, BY_GROWTH, false, resort || !s->list.touched, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
-	ages_take(&s->ages, v->app, true, ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list, id_of, s);
+	ages_take(&s->ages, v->app, true,
+		  ages_wanted(table_shows(&table, term_columns(), C_AGE), BY_GROWTH), &s->list,
+		  id_of, s);
 }
 
 /* --- drawing */
@@ -68,18 +75,14 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		draw_right(a, y, x, w, r->intervals ? ROLE_NUMBER : ROLE_DIM,
 			   r->intervals ? text : "-");
 		break;
-	case C_AGE:
-		cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false);
-		break;
+	case C_AGE: cell_age(c, ages_at(&((struct sites *)arg)->ages, row, r->id), false); break;
 	case C_TREND:
 		graph_spark(a, y, x, w, draw_owner_role(cells_letter(r->owner)), r->trend,
 			    r->trend_count);
 		break;
 	case C_SITE: cell_site(c, r); break;
 	case C_PLACE: cell_file(c, r->file, r->line); break;
-	case C_OWNER:
-		cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?");
-		break;
+	case C_OWNER: cell_owner(c, cells_letter(r->owner), r->owner ? r->owner->name : "?"); break;
 	}
 }
 
@@ -88,7 +91,9 @@ static bool dim(void *arg, size_t row)
 	return (sites_at(arg, row)->flags & (ROW_ZERO | ROW_EXPECTED)) != 0;
 }
 
-static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, sites_hit };
+static const struct table table = { "Overview", columns, sizeof columns / sizeof columns[0],
+				    cell,       dim,     id_of,
+				    sites_hit };
 
 static void draw_graphs(const struct overview *o, const struct area *a)
 {
@@ -100,16 +105,20 @@ static void draw_graphs(const struct overview *o, const struct area *a)
 		    right_box = area_sub(a, 0, a->w - right, a->h, right);
 
 	graph_span(span, graph_window(f, &app->time));
-	struct area in = draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus), o->graph_focus);
+	struct area in =
+		draw_box(&left_box, graph_title(title, sizeof title, f, &app->time, o->graph_focus),
+			 o->graph_focus);
 	graph_owners(&in, f, &app->time);
 	snprintf(title, sizeof title, "Calls/s, %s", span);
 	in = draw_box(&right_box, title, false);
 	int half = (in.h - 1) / 2;
 	struct area up = area_sub(&in, 0, 0, half, -1),
 		    low = area_sub(&in, half, 0, in.h - 1 - half, -1);
-	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "", text_short(number, graph_rate_at(f, &app->time, GRAPH_ALLOC)));
+	snprintf(label, sizeof label, "alloc %s%s", f->estimate ? "~" : "",
+		 text_short(number, graph_rate_at(f, &app->time, GRAPH_ALLOC)));
 	graph_rate(&up, f, &app->time, GRAPH_ALLOC, ROLE_ALLOC, label);
-	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "", text_short(number, graph_rate_at(f, &app->time, GRAPH_FREE)));
+	snprintf(label, sizeof label, "free %s%s", f->estimate ? "~" : "",
+		 text_short(number, graph_rate_at(f, &app->time, GRAPH_FREE)));
 	graph_rate(&low, f, &app->time, GRAPH_FREE, ROLE_FREE, label);
 	graph_axis(&in, in.h - 1, 7, in.w - 7, f, &app->time, false);
 }
@@ -167,13 +176,17 @@ static unsigned request(struct view *v, enum request r)
 {
 	struct overview *o = (struct overview *)v;
 
-	if (o->graph_focus && graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
+	if (o->graph_focus &&
+	    graph_request(&v->app->figures, &v->app->time, watch_now(v->app->watch), r))
 		return VIEW_DRAW;
 	switch (r) {
-	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
+	case REQ_FOCUS_NEXT:
+	case REQ_FOCUS_PREV:
 		o->graph_focus = !o->graph_focus && frame_graph_height() > 4;
 		return VIEW_DRAW;
-	case REQ_SORT_LEFT: case REQ_SORT_RIGHT: case REQ_REVERSE:
+	case REQ_SORT_LEFT:
+	case REQ_SORT_RIGHT:
+	case REQ_REVERSE:
 		status_say("the overview sorts by shape and growth; Sites (3) by any column");
 		return VIEW_DRAW;
 	default: return sites_request(&o->s, r, id_of);

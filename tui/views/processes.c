@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * processes.c - the page of the program's processes: a line for each, the sum of all below, and Enter to show
- * another one in every view. Which rows there are is app/process_rows.c.
+ * processes.c - the page of the program's processes: a line for each, the sum of all below, and
+ * Enter to show another one in every view. Which rows there are is app/process_rows.c.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"
@@ -14,21 +14,41 @@
 #define OTHERS_ID UINT64_MAX
 
 struct processes_page {
-	struct view v;           /* first */
+	struct view v; /* first */
 	struct list list;
 	struct process_rows *rows; /* the app's: they outlive the page */
-	size_t count;            /* rows, and the way to other programs */
+	size_t count;              /* rows, and the way to other programs */
 };
 
 enum { C_LIVE, C_GROWTH, C_RATE, C_PEAK, C_ALLOCATED, C_BLOCKS, C_PID, C_STATE, C_TIME, C_NAME };
 
 static const struct column columns[] = {
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = PROCESSES_BY_LIVE },
-	[C_GROWTH] = { .title = "/MIN", .width = 9, .bytes = SIZE_HELD, .rank = 1, .sort = PROCESSES_BY_GROWTH },
-	[C_RATE] = { .title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 6, .sort = PROCESSES_BY_RATE },
-	[C_PEAK] = { .title = "PEAK", .width = 8, .bytes = SIZE_HELD, .rank = 5, .sort = PROCESSES_BY_PEAK },
-	[C_ALLOCATED] = { .title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 4, .sort = PROCESSES_BY_ALLOCATED },
-	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 10, .rank = 8, .sort = PROCESSES_BY_BLOCKS },
+	[C_GROWTH] = { .title = "/MIN",
+		       .width = 9,
+		       .bytes = SIZE_HELD,
+		       .rank = 1,
+		       .sort = PROCESSES_BY_GROWTH },
+	[C_RATE] = { .title = "BYTES/s",
+		     .width = 8,
+		     .bytes = SIZE_HELD,
+		     .rank = 6,
+		     .sort = PROCESSES_BY_RATE },
+	[C_PEAK] = { .title = "PEAK",
+		     .width = 8,
+		     .bytes = SIZE_HELD,
+		     .rank = 5,
+		     .sort = PROCESSES_BY_PEAK },
+	[C_ALLOCATED] = { .title = "IN ALL",
+			  .width = 8,
+			  .bytes = SIZE_IN_ALL,
+			  .rank = 4,
+			  .sort = PROCESSES_BY_ALLOCATED },
+	[C_BLOCKS] = { .title = "BLOCKS",
+		       .width = 8,
+		       .wide = 10,
+		       .rank = 8,
+		       .sort = PROCESSES_BY_BLOCKS },
 	[C_PID] = { .title = "PID", .width = 7, .rank = 3, .sort = PROCESSES_BY_PID },
 	[C_STATE] = { .title = "STATE", .width = 12, .rank = 2, .sort = -1, .left = true },
 	[C_TIME] = { .title = "RAN", .width = 7, .rank = 7, .sort = PROCESSES_BY_TIME },
@@ -56,8 +76,8 @@ static void make_rows(struct processes_page *g, bool resort)
 	const struct process *list;
 	size_t n = processes_list(a->processes, &list);
 
-	process_rows_make(g->rows, list, n, a->others.shown, (enum process_sort)a->process_list.sort,
-			  a->process_list.reverse, resort);
+	process_rows_make(g->rows, list, n, a->others.shown,
+			  (enum process_sort)a->process_list.sort, a->process_list.reverse, resort);
 	g->count = g->rows->count + a->options->can_switch;
 }
 
@@ -87,10 +107,12 @@ static bool is_in(struct processes_page *g, uint64_t fold, uint64_t id)
 	return in;
 }
 
-/* The fold that took a process in; its own id where none did. A closed one does not tell whom it has: it is opened. */
+/* The fold that took a process in; its own id where none did. A closed one does not tell whom it
+ * has: it is opened. */
 static uint64_t taken_in_by(struct processes_page *g, uint64_t id)
 {
-	const struct process *p = id < UINT32_MAX ? processes_find(g->v.app->processes, (uint32_t)id) : NULL;
+	const struct process *p =
+		id < UINT32_MAX ? processes_find(g->v.app->processes, (uint32_t)id) : NULL;
 
 	for (size_t i = 0; p && i < g->rows->count; i++) {
 		const struct process_row *r = &g->rows->rows[i];
@@ -139,11 +161,14 @@ static void fold_cell(const struct process_row *r, struct cell c)
 {
 	const char *peaks[] = { ", largest peak ", ", peak ", "" };
 	char text[160], size[32], count[32];
-	bool followed = r->p.state != PROCESS_UNFOLLOWED, bare = !followed || table_shows(&table, c.a->w, C_PEAK);
+	bool followed = r->p.state != PROCESS_UNFOLLOWED,
+	     bare = !followed || table_shows(&table, c.a->w, C_PEAK);
 
-	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
+	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END,
+		  text_glyph(r->open ? GLYPH_OPEN : GLYPH_CLOSED));
 	for (size_t i = bare ? 2 : 0; i < 3; i++) {
-		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name, text_count(count, r->folded), followed ? "ended" : "not followed",
+		snprintf(text, sizeof text, "%s: %s %s%s%s", r->p.name,
+			 text_count(count, r->folded), followed ? "ended" : "not followed",
 			 peaks[i], *peaks[i] ? text_bytes(size, r->p.peak_bytes) : "");
 		if (text_width(text) <= c.w - 2)
 			break;
@@ -155,14 +180,17 @@ static void name_cell(const struct processes_page *g, const struct process_row *
 {
 	const struct app *a = g->v.app;
 	const struct process *now = r->folded ? NULL : processes_find(a->processes, r->p.id);
-	bool shown = r->p.id == a->others.shown, reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
+	bool shown = r->p.id == a->others.shown,
+	     reason = now && now->state == PROCESS_UNFOLLOWED && now->why;
 
 	c = indented(c, r->depth);
 	if (r->folded) {
 		fold_cell(r, c);
 		return;
 	}
-	int used = draw_clip(c.a, c.y, c.x + 2, c.w - 2, process_runs(&r->p) ? ROLE_NAME : ROLE_DIM, CLIP_END, r->p.name) + 2;
+	int used = draw_clip(c.a, c.y, c.x + 2, c.w - 2, process_runs(&r->p) ? ROLE_NAME : ROLE_DIM,
+			     CLIP_END, r->p.name) +
+		   2;
 	if (shown)
 		draw_clip(c.a, c.y, c.x + used, c.w - used, ROLE_MARK, CLIP_END, "  (shown)");
 	else if (r->p.forked)
@@ -184,12 +212,20 @@ static void figure_cell(const struct app *a, const struct process *p, size_t col
 
 	switch (column) {
 	case C_LIVE: cell_bytes(c, p->live_bytes); break;
-	case C_GROWTH: if (process_runs(p)) cell_net(c, (int64_t)p->growth); break;
-	case C_RATE: if (process_runs(p)) cell_bytes(c, p->rate > 0 ? (uint64_t)p->rate : 0); break;
+	case C_GROWTH:
+		if (process_runs(p))
+			cell_net(c, (int64_t)p->growth);
+		break;
+	case C_RATE:
+		if (process_runs(p))
+			cell_bytes(c, p->rate > 0 ? (uint64_t)p->rate : 0);
+		break;
 	case C_PEAK: cell_bytes(c, p->peak_bytes); break;
 	case C_ALLOCATED: cell_bytes(c, process_allocated(p)); break;
 	case C_BLOCKS: cell_count(c, p->live_blocks); break;
-	case C_TIME: draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p))); break;
+	case C_TIME:
+		draw_right(c.a, c.y, c.x, c.w, ROLE_NUMBER, text_span_short(text, ran_ns(a, p)));
+		break;
 	}
 }
 
@@ -213,7 +249,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 		if (r->p.pid)
 			draw_right(a, y, x, w, ROLE_NUMBER, text);
 	} else if (column == C_STATE) {
-		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE, process_state_words(&r->p, text));
+		cell_text(c, r->p.state == PROCESS_SIGNALLED ? ROLE_BAD : ROLE_PLACE,
+			  process_state_words(&r->p, text));
 	} else if (r->p.state != PROCESS_UNFOLLOWED && r->p.state != PROCESS_STARTING) {
 		figure_cell(g->v.app, &r->p, column, c);
 	}
@@ -238,7 +275,9 @@ static bool is_hit(void *arg, size_t row)
 	return strcasestr(g->rows->rows[row].p.name, text) || !strcmp(pid, text);
 }
 
-static const struct table table = { "Processes", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };
+static const struct table table = { "Processes", columns, sizeof columns / sizeof columns[0],
+				    cell,        dim,     id_of,
+				    is_hit };
 
 /* Why there is no tree of it, or what Enter does. */
 static const char *about(const struct app *a, const struct process *p)
@@ -263,8 +302,9 @@ static int draw_figures(const struct app *a, const struct process *p, const stru
 	if (!narrow)
 		text_blocks(blocks, p->live_blocks);
 	draw_printf(s, y, 1, ROLE_NORMAL, "%s live%s%s%s, peak %s, %s in all; began %s, %s %s",
-		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks, process_runs(p) ? "" : " at its end",
-		    text_bytes(peak, p->peak_bytes), text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
+		    text_bytes(live, p->live_bytes), narrow ? "" : " in ", blocks,
+		    process_runs(p) ? "" : " at its end", text_bytes(peak, p->peak_bytes),
+		    text_bytes(all, process_allocated(p)), text_clock(begin, p->begin_ns),
 		    process_runs(p) ? "runs" : "ran", text_span_short(ran, ran_ns(a, p)));
 	return 1;
 }
@@ -279,14 +319,19 @@ static void draw_panel(const struct processes_page *g, const struct area *s)
 
 	if (!now) {
 		draw_rule(s, 0, ROLE_BORDER, "");
-		draw_text(s, 1, 1, ROLE_NORMAL,
-			  r ? "Enter opens or closes it." : "Enter leaves this view for the list of programs that can be watched.");
+		draw_text(
+			s, 1, 1, ROLE_NORMAL,
+			r ? "Enter opens or closes it."
+			  : "Enter leaves this view for the list of programs that can be watched.");
 		return;
 	}
-	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name, process_state_words(&r->p, state), now->path ? now->path : "");
+	snprintf(title, sizeof title, "%.63s  %s  %.280s", r->p.name,
+		 process_state_words(&r->p, state), now->path ? now->path : "");
 	draw_rule(s, 0, ROLE_BORDER, title);
-	int y = 1 + draw_figures(a, &r->p, s, 1); /* the row's: a newer figure would contradict it */
-	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END, about(a, now));
+	int y = 1 +
+		draw_figures(a, &r->p, s, 1); /* the row's: a newer figure would contradict it */
+	draw_clip(s, y, 1, s->w - 1, now->why ? ROLE_WARNING : ROLE_NORMAL, CLIP_END,
+		  about(a, now));
 }
 
 static const char *range(char *out, size_t size, const struct live_range *bytes)
@@ -309,23 +354,27 @@ static void draw_sum(const struct app *a, const struct area *s, int y)
 	if (sum.unfollowed)
 		snprintf(more, sizeof more, ", %zu not followed", sum.unfollowed);
 	if (missed)
-		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures", (unsigned long long)missed);
-	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD, s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
+		snprintf(more + strlen(more), sizeof more - strlen(more), ", %llu without figures",
+			 (unsigned long long)missed);
+	int x = 1 + draw_printf(s, y, 1, ROLE_HEAD,
+				s->w < 60 ? "%s live, %zu run" : "All: %s live, %zu run",
 				range(live, sizeof live, &sum.bytes), sum.running);
 	x += draw_printf(s, y, x, ROLE_HEAD, " of %zu%s", sum.lines, more);
 	if (sum.blocks.most != sum.blocks.least)
 		snprintf(least, sizeof least, "%s to ", text_count(count, sum.blocks.least));
-	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least, text_blocks(blocks, sum.blocks.most),
-		    text_bytes(all, sum.sum.alloc_bytes));
+	draw_printf(s, y, x, ROLE_HEAD, ".  %s%s, %s allocated in all", least,
+		    text_blocks(blocks, sum.blocks.most), text_bytes(all, sum.sum.alloc_bytes));
 }
 
 static void draw(struct view *v, const struct area *a)
 {
 	struct processes_page *g = (struct processes_page *)v;
 	int sum = a->h >= 3, panel = a->h >= PANEL_FROM ? PANEL_LINES : 0;
-	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1), low = area_sub(a, a->h - sum - panel, 0, panel, -1);
+	struct area list = area_sub(a, 0, 0, a->h - sum - panel, -1),
+		    low = area_sub(a, a->h - sum - panel, 0, panel, -1);
 
-	table_draw(&table, &list, &g->list, g, v->app->process_list.sort, v->app->process_list.reverse, true);
+	table_draw(&table, &list, &g->list, g, v->app->process_list.sort,
+		   v->app->process_list.reverse, true);
 	if (panel)
 		draw_panel(g, &low);
 	if (sum)
@@ -391,8 +440,10 @@ static unsigned sort_beside(struct processes_page *g, int step)
 
 static unsigned next_order(struct processes_page *g)
 {
-	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH, [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
-				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK, [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
+	static const int next[] = { [PROCESSES_BY_TREE] = PROCESSES_BY_GROWTH,
+				    [PROCESSES_BY_GROWTH] = PROCESSES_BY_LIVE,
+				    [PROCESSES_BY_LIVE] = PROCESSES_BY_PEAK,
+				    [PROCESSES_BY_PEAK] = PROCESSES_BY_ALLOCATED };
 	struct app *a = g->v.app;
 	size_t sort = (size_t)a->process_list.sort;
 
@@ -416,7 +467,9 @@ static unsigned request(struct view *v, enum request r)
 	case REQ_PROCESS_ORDER: return next_order(g);
 	case REQ_SORT_LEFT: return sort_beside(g, -1);
 	case REQ_SORT_RIGHT: return sort_beside(g, 1);
-	case REQ_REVERSE: v->app->process_list.reverse = !v->app->process_list.reverse; return VIEW_RESORT;
+	case REQ_REVERSE:
+		v->app->process_list.reverse = !v->app->process_list.reverse;
+		return VIEW_RESORT;
 	default: return VIEW_IGNORED;
 	}
 }
@@ -468,7 +521,8 @@ static const struct view_ops ops = {
 	.title = "Processes",
 	.brief = "Processes",
 	.no_filter = true,
-	.no_diff = "d compares one process with a mark: Enter shows this one, then d.  /MIN is what each grows by",
+	.no_diff = "d compares one process with a mark: Enter shows this one, then d.  /MIN is "
+		   "what each grows by",
 	.table = columns_of,
 	.sort = sort_of,
 	.foci = foci,
@@ -493,6 +547,8 @@ struct view *view_processes_new(struct app *a)
 	g->v = (struct view){ &ops, a };
 	g->rows = &a->process_list.rows;
 	make(g, true);
-	select_id(g, g->rows->count > 1 || !a->options->can_switch ? a->others.look ? a->others.look : a->others.shown : OTHERS_ID);
+	select_id(g, g->rows->count > 1 || !a->options->can_switch
+			     ? a->others.look ? a->others.look : a->others.shown
+			     : OTHERS_ID);
 	return &g->v;
 }

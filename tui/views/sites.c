@@ -18,21 +18,43 @@ enum { C_LIVE, C_BLOCKS, C_RATE, C_ALLOC, C_CHURN, C_LIFE, C_AGE, C_OLDEST, C_SI
 
 /* What all have; the higher a rank, the sooner its column goes. */
 #define SITE_COLUMNS(life_rank, age_rank, oldest_rank, at_rank)                                    \
-	[C_CHURN] = {.title = "CHURN/s", .width = 8, .bytes = SIZE_HELD, .rank = 8, .sort = BY_CHURN}, \
-	[C_LIFE] = {.title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE},            \
-	[C_AGE] = {.title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE},                \
-	[C_OLDEST] = {.title = "OLDEST", .width = 7, .rank = (oldest_rank), .sort = BY_OLDEST},    \
-	[C_SITE] = {.title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME},                 \
-	[C_AT] = {.title = "AT", .width = 15, .wide = 22, .rank = (at_rank), .sort = -1, .left = true}, \
-	[C_OWNER] = {.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true}
+	[C_CHURN] = { .title = "CHURN/s",                                                          \
+		      .width = 8,                                                                  \
+		      .bytes = SIZE_HELD,                                                          \
+		      .rank = 8,                                                                   \
+		      .sort = BY_CHURN },                                                          \
+	[C_LIFE] = { .title = "LIFE", .width = 8, .rank = (life_rank), .sort = BY_LIFE },          \
+	[C_AGE] = { .title = "AGE", .width = 7, .rank = (age_rank), .sort = BY_AGE },              \
+	[C_OLDEST] = { .title = "OLDEST", .width = 7, .rank = (oldest_rank), .sort = BY_OLDEST },  \
+	[C_SITE] = { .title = "CALL SITE < CALLER", .left = true, .sort = BY_NAME },               \
+	[C_AT] = { .title = "AT",                                                                  \
+		   .width = 15,                                                                    \
+		   .wide = 22,                                                                     \
+		   .rank = (at_rank),                                                              \
+		   .sort = -1,                                                                     \
+		   .left = true },                                                                 \
+	[C_OWNER] = {                                                                              \
+		.title = "OWNER", .width = 14, .wide = 22, .rank = 1, .sort = -1, .left = true     \
+	}
 
 /* What is called most often is looked at for how long it lives, the rest for how old it is. */
 #define PLAIN_COLUMNS(blocks_rank, rate_rank, life_rank, age_rank)                                 \
 	{                                                                                          \
-		[C_LIVE] = {.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE},     \
-		[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 10, .rank = (blocks_rank), .sort = BY_BLOCKS}, \
-		[C_RATE] = {.title = "CALLS/s", .width = 8, .rank = (rate_rank), .sort = BY_RATE}, \
-		[C_ALLOC] = {.title = "IN ALL", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5, .sort = BY_ALLOC}, \
+		[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = BY_LIVE },   \
+		[C_BLOCKS] = { .title = "BLOCKS",                                                  \
+			       .width = 8,                                                         \
+			       .wide = 10,                                                         \
+			       .rank = (blocks_rank),                                              \
+			       .sort = BY_BLOCKS },                                                \
+		[C_RATE] = { .title = "CALLS/s",                                                   \
+			     .width = 8,                                                           \
+			     .rank = (rate_rank),                                                  \
+			     .sort = BY_RATE },                                                    \
+		[C_ALLOC] = { .title = "IN ALL",                                                   \
+			      .width = 8,                                                          \
+			      .bytes = SIZE_IN_ALL,                                                \
+			      .rank = 5,                                                           \
+			      .sort = BY_ALLOC },                                                  \
 		SITE_COLUMNS(life_rank, age_rank, 7, 6)                                            \
 	}
 
@@ -43,10 +65,22 @@ enum { D_BORN, D_GONE, D_NET, D_LIVE };
 
 #define DIFF_COLUMNS(live)                                                                         \
 	{                                                                                          \
-		[D_BORN] = {.title = "BORN", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_BORN}, \
-		[D_GONE] = {.title = "GONE", .width = 8, .bytes = SIZE_HELD, .rank = 2, .sort = BY_GONE}, \
-		[D_NET] = {.title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET},        \
-		[D_LIVE] = {.title = (live), .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = BY_LIVE}, \
+		[D_BORN] = { .title = "BORN",                                                      \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 2,                                                            \
+			     .sort = BY_BORN },                                                    \
+		[D_GONE] = { .title = "GONE",                                                      \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 2,                                                            \
+			     .sort = BY_GONE },                                                    \
+		[D_NET] = { .title = "NET", .width = 9, .bytes = SIZE_HELD, .sort = BY_NET },      \
+		[D_LIVE] = { .title = (live),                                                      \
+			     .width = 8,                                                           \
+			     .bytes = SIZE_HELD,                                                   \
+			     .rank = 3,                                                            \
+			     .sort = BY_LIVE },                                                    \
 		SITE_COLUMNS(7, 4, 6, 5)                                                           \
 	}
 
@@ -73,8 +107,11 @@ static void refresh(struct view *v, bool resort)
 	s->count = query_sites(v->app->query, (enum query_column)s->sort[diffing(s)], s->reverse,
 			       resort, &s->rows);
 	list_update(&s->list, s->count, id_of, NULL, s);
-	bool shown = table_shows(table(s), term_columns(), C_AGE) || table_shows(table(s), term_columns(), C_OLDEST);
-	if (ages_take(&s->ages, v->app, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list, id_of, s) && resort)
+	bool shown = table_shows(table(s), term_columns(), C_AGE) ||
+		     table_shows(table(s), term_columns(), C_OLDEST);
+	if (ages_take(&s->ages, v->app, true, ages_wanted(shown, s->sort[diffing(s)]), &s->list,
+		      id_of, s) &&
+	    resort)
 		refresh(v, true);
 }
 
@@ -149,10 +186,14 @@ bool sites_hit(void *arg, size_t row)
 }
 
 static const struct table tables[4] = {
-	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of, sites_hit },
-	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of, sites_hit },
-	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim, id_of, sites_hit },
-	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of, sites_hit },
+	{ "Sites", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, id_of,
+	  sites_hit },
+	{ "Sites", since_columns, sizeof since_columns / sizeof since_columns[0], cell, dim, id_of,
+	  sites_hit },
+	{ "Sites", between_columns, sizeof between_columns / sizeof between_columns[0], cell, dim,
+	  id_of, sites_hit },
+	{ "Sites", churn_columns, sizeof churn_columns / sizeof churn_columns[0], cell, dim, id_of,
+	  sites_hit },
 };
 
 static const struct table *table(const struct sites *s)
@@ -169,7 +210,8 @@ static void draw(struct view *v, const struct area *a)
 	struct sites *s = (struct sites *)v;
 
 	table_draw(table(s), a, &s->list, s, s->sort[diffing(s)], s->reverse, true);
-	for (size_t i = s->list.top + (size_t)s->list.height; i-- > s->list.top;) /* the uppermost come first */
+	for (size_t i = s->list.top + (size_t)s->list.height;
+	     i-- > s->list.top;) /* the uppermost come first */
 		if (i < s->count)
 			query_hurry(v->app->query, sites_at(s, i)->leaf, WRITTEN_NODES);
 	if (!s->count)
@@ -273,7 +315,8 @@ static void by_calls(struct sites *s)
 		status_say("sorted by CALLS/s, which c shows again");
 }
 
-/* To the next column that is on the screen once it is what rows are sorted by: columns change with that. */
+/* To the next column that is on the screen once it is what rows are sorted by: columns change with
+ * that. */
 static void sort_beside(struct sites *s, int step)
 {
 	int *sort = &s->sort[diffing(s)], was = *sort;

@@ -14,7 +14,7 @@ struct sites {
 	struct list list;
 	const struct site *rows; /* of the query, until the next query_sites() */
 	size_t count;
-	int sort[2];             /* plain, diff */
+	int sort[2]; /* plain, diff */
 	bool reverse;
 	list_id_fn *id;
 	struct ages ages;
@@ -24,7 +24,7 @@ const struct site *sites_at(const struct sites *s, size_t line);
 const struct site *sites_selected(const struct sites *s); /* NULL = none */
 unsigned sites_request(struct sites *s, enum request r, list_id_fn *id);
 bool sites_row(struct view *v, struct view_row *out);
-bool sites_hit(void *arg, size_t row);                    /* of a struct sites */
+bool sites_hit(void *arg, size_t row); /* of a struct sites */
 long sites_search(struct view *v, const char *text, size_t *pending);
 unsigned sites_next_hit(struct view *v, bool backwards);
 

@@ -2,10 +2,10 @@
  *
  * threads.c - who allocates, and whose blocks are alive: one row per thread.
  *
- * What a thread allocated and freed is always known. What it holds (allocated by it, freed by nobody
- * yet) takes the agent a walk over all live blocks, and is asked for while this view is shown: the caption says
- * how old the answer is, for the columns beside it are of now.
- * Threads that ended and hold nothing are counted, not listed.
+ * What a thread allocated and freed is always known. What it holds (allocated by it, freed by
+ * nobody yet) takes the agent a walk over all live blocks, and is asked for while this view is
+ * shown: the caption says how old the answer is, for the columns beside it are of now. Threads that
+ * ended and hold nothing are counted, not listed.
  */
 #include "app/actions.h"
 #include "widgets/cells.h"
@@ -14,21 +14,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define RATE_NS 1000000000u      /* a rate is of the last second */
-#define RATE_MAX_NS 5000000000u  /* or, where ticks come slowly, of no more than so long */
-#define OLD_NS 1000000000u       /* an answer is worth a word */
+#define RATE_NS 1000000000u     /* a rate is of the last second */
+#define RATE_MAX_NS 5000000000u /* or, where ticks come slowly, of no more than so long */
+#define OLD_NS 1000000000u      /* an answer is worth a word */
 
 struct thread_row {
 	uint32_t index;
-	struct thread t;         /* copied: the model's are good until its next event */
+	struct thread t; /* copied: the model's are good until its next event */
 	uint64_t rate_bytes, rate_calls;
 	bool rate_known;
-	size_t place;            /* line before this refresh; SIZE_MAX: was not there */
+	size_t place; /* line before this refresh; SIZE_MAX: was not there */
 };
 
-struct past { /* of a thread, by its index */
-	struct tally then;       /* its counters at rate_ns */
-	bool seen, rate_known;   /* seen: then was taken */
+struct past {                  /* of a thread, by its index */
+	struct tally then;     /* its counters at rate_ns */
+	bool seen, rate_known; /* seen: then was taken */
 	uint64_t rate_bytes, rate_calls;
 	size_t place;
 };
@@ -39,9 +39,9 @@ struct threads {
 	struct thread_row *rows; /* in this view's order; owned */
 	struct past *past;       /* owned */
 	size_t count, room, past_count, past_room;
-	size_t hidden;           /* threads that ended and hold nothing */
-	uint64_t held;           /* by all of them, as of the same answer */
-	uint64_t rate_ns;        /* session's time; 0 = rates begin anew */
+	size_t hidden;    /* threads that ended and hold nothing */
+	uint64_t held;    /* by all of them, as of the same answer */
+	uint64_t rate_ns; /* session's time; 0 = rates begin anew */
 	int sort;
 	bool reverse;
 };
@@ -49,15 +49,27 @@ struct threads {
 enum { C_LIVE, C_PART, C_BLOCKS, C_RATE, C_CALLS, C_ALLOC, C_FREED, C_TID, C_NAME };
 
 static const struct column columns[] = {
-	[C_LIVE] = {.title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE},
-	[C_PART] = {.title = "%", .width = 4, .rank = 4, .sort = -1},
-	[C_BLOCKS] = {.title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS},
-	[C_RATE] = {.title = "BYTES/s", .width = 8, .bytes = SIZE_HELD, .rank = 1, .sort = C_RATE},
-	[C_CALLS] = {.title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS},
-	[C_ALLOC] = {.title = "ALLOC", .width = 8, .bytes = SIZE_IN_ALL, .rank = 5, .sort = C_ALLOC},
-	[C_FREED] = {.title = "FREED", .width = 8, .bytes = SIZE_IN_ALL, .rank = 7, .sort = C_FREED},
-	[C_TID] = {.title = "TID", .width = 8, .rank = 2, .sort = C_TID},
-	[C_NAME] = {.title = "THREAD", .left = true, .sort = C_NAME},
+	[C_LIVE] = { .title = "LIVE", .width = 9, .bytes = SIZE_HELD, .sort = C_LIVE },
+	[C_PART] = { .title = "%", .width = 4, .rank = 4, .sort = -1 },
+	[C_BLOCKS] = { .title = "BLOCKS", .width = 8, .wide = 11, .rank = 3, .sort = C_BLOCKS },
+	[C_RATE] = { .title = "BYTES/s",
+		     .width = 8,
+		     .bytes = SIZE_HELD,
+		     .rank = 1,
+		     .sort = C_RATE },
+	[C_CALLS] = { .title = "CALLS/s", .width = 8, .rank = 6, .sort = C_CALLS },
+	[C_ALLOC] = { .title = "ALLOC",
+		      .width = 8,
+		      .bytes = SIZE_IN_ALL,
+		      .rank = 5,
+		      .sort = C_ALLOC },
+	[C_FREED] = { .title = "FREED",
+		      .width = 8,
+		      .bytes = SIZE_IN_ALL,
+		      .rank = 7,
+		      .sort = C_FREED },
+	[C_TID] = { .title = "TID", .width = 8, .rank = 2, .sort = C_TID },
+	[C_NAME] = { .title = "THREAD", .left = true, .sort = C_NAME },
 };
 
 static uint64_t id_of(void *arg, size_t i)
@@ -85,7 +97,10 @@ static int compare(const void *a, const void *b)
 {
 	const struct thread_row *x = a, *y = b;
 	uint64_t vx = value(x, sorting->sort), vy = value(y, sorting->sort);
-	int c = sorting->sort == C_NAME ? strcmp(x->t.name, y->t.name) : vx < vy ? 1 : vx > vy ? -1 : 0;
+	int c = sorting->sort == C_NAME ? strcmp(x->t.name, y->t.name)
+		: vx < vy               ? 1
+		: vx > vy               ? -1
+					: 0;
 
 	if (!c && x->t.done.alloc_bytes != y->t.done.alloc_bytes)
 		c = x->t.done.alloc_bytes < y->t.done.alloc_bytes ? 1 : -1;
@@ -94,7 +109,8 @@ static int compare(const void *a, const void *b)
 	return sorting->reverse ? -c : c;
 }
 
-/* Per second, over the last second. Nobody knows one at the first look, nor after a time elsewhere. */
+/* Per second, over the last second. Nobody knows one at the first look, nor after a time elsewhere.
+ */
 static void take_rates(struct threads *l)
 {
 	const struct app *a = l->v.app;
@@ -113,8 +129,16 @@ static void take_rates(struct threads *l)
 		const struct tally *done = &model_thread(a->model, i)->done;
 		double seconds = (double)ns / 1e9;
 		p->rate_known = l->rate_ns && p->seen && done->alloc_blocks >= p->then.alloc_blocks;
-		p->rate_bytes = p->rate_known ? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) / seconds) : 0;
-		p->rate_calls = p->rate_known ? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) / seconds) : 0;
+		p->rate_bytes =
+			p->rate_known
+				? (uint64_t)((double)(done->alloc_bytes - p->then.alloc_bytes) /
+					     seconds)
+				: 0;
+		p->rate_calls =
+			p->rate_known
+				? (uint64_t)((double)(done->alloc_blocks - p->then.alloc_blocks) /
+					     seconds)
+				: 0;
 		p->then = *done;
 		p->seen = true;
 	}
@@ -150,7 +174,9 @@ static void collect(struct threads *l)
 			continue;
 		}
 		GROW(l->rows, l->room, l->count + 1);
-		l->rows[l->count++] = (struct thread_row){ i, *t, p->rate_bytes, p->rate_calls, p->rate_known, p->place };
+		l->rows[l->count++] = (struct thread_row){
+			i, *t, p->rate_bytes, p->rate_calls, p->rate_known, p->place
+		};
 	}
 }
 
@@ -163,7 +189,8 @@ static void refresh(struct view *v, bool resort)
 	collect(l);
 	sorting = l;
 	if (l->count)
-		qsort(l->rows, l->count, sizeof *l->rows, resort || !l->list.touched ? compare : by_place);
+		qsort(l->rows, l->count, sizeof *l->rows,
+		      resort || !l->list.touched ? compare : by_place);
 	list_update(&l->list, l->count, id_of, NULL, l);
 }
 
@@ -171,7 +198,8 @@ static void name_cell(const struct thread_row *r, struct cell c)
 {
 	char text[80];
 
-	snprintf(text, sizeof text, "%s%s", r->index ? r->t.name[0] ? r->t.name : "(no name)" : "other threads",
+	snprintf(text, sizeof text, "%s%s",
+		 r->index ? r->t.name[0] ? r->t.name : "(no name)" : "other threads",
 		 r->t.ended ? "  (ended)" : "");
 	cell_text(c, r->t.ended ? ROLE_DIM : ROLE_NAME, text);
 }
@@ -182,7 +210,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	const struct thread_row *r = &l->rows[row];
 	const struct figures *f = &l->v.app->figures;
 	struct cell c = { a, y, x, w, f->estimate };
-	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0, rate = r->rate_known && !f->past, over = figures_over(f);
+	bool held = model_looked(l->v.app->model, MTW_KIND_THREADS) != 0,
+	     rate = r->rate_known && !f->past, over = figures_over(f);
 	char text[32];
 
 	if (!held && (column == C_LIVE || column == C_PART || column == C_BLOCKS)) {
@@ -193,8 +222,14 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	case C_LIVE: cell_bytes(c, r->t.live_bytes); break;
 	case C_PART: cell_part(c, r->t.live_bytes, l->held); break;
 	case C_BLOCKS: cell_count(c, r->t.live_blocks); break;
-	case C_RATE: if (rate || over) cell_bytes(c, over ? 0 : r->rate_bytes); break;
-	case C_CALLS: if (rate || over) cell_rate(c, over ? 0 : r->rate_calls); break;
+	case C_RATE:
+		if (rate || over)
+			cell_bytes(c, over ? 0 : r->rate_bytes);
+		break;
+	case C_CALLS:
+		if (rate || over)
+			cell_rate(c, over ? 0 : r->rate_calls);
+		break;
 	case C_ALLOC: cell_bytes(c, r->t.done.alloc_bytes); break;
 	case C_FREED: cell_bytes(c, r->t.done.free_bytes); break;
 	case C_TID:
@@ -226,7 +261,9 @@ static bool is_hit(void *arg, size_t row)
 	return l->v.app->find.text[0] && matches(&l->rows[row], l->v.app->find.text);
 }
 
-static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0], cell, dim, id_of, is_hit };
+static const struct table table = { "Threads", columns, sizeof columns / sizeof columns[0],
+				    cell,      dim,     id_of,
+				    is_hit };
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -235,11 +272,14 @@ static void draw(struct view *v, const struct area *a)
 	const char *why = watch_missing(v->app->watch, MTW_KIND_THREADS);
 
 	table_draw(&table, a, &l->list, l, l->sort, l->reverse, true);
-	if (why && l->count && (int)l->count + 4 < a->h) /* below the rows; where they fill the screen, the caption says that */
+	if (why && l->count &&
+	    (int)l->count + 4 <
+		    a->h) /* below the rows; where they fill the screen, the caption says that */
 		draw_words(a, (int)l->count + 2, 3, ROLE_WARNING, why);
 	if (!l->count)
-		draw_words(a, 2, 3, ROLE_WARNING, l->hidden ? "All threads have ended, and hold nothing." :
-							      frame_empty_reason(v->app));
+		draw_words(a, 2, 3, ROLE_WARNING,
+			   l->hidden ? "All threads have ended, and hold nothing."
+				     : frame_empty_reason(v->app));
 }
 
 /* Of when LIVE is, where it is not of what is shown. */
@@ -251,12 +291,13 @@ static void live_of(const struct threads *l, char *out, size_t size)
 	char one[32], two[32], ago[32];
 
 	if (!model_looked(a->model, MTW_KIND_THREADS))
-		snprintf(out, size, "  LIVE is %s", watch_live(a->watch) && !still ? "asked for" : "not known");
+		snprintf(out, size, "  LIVE is %s",
+			 watch_live(a->watch) && !still ? "asked for" : "not known");
 	else if (!still && age >= OLD_NS)
 		snprintf(out, size, "  LIVE of %s ago", text_span(one, age));
 	else if (still && l->held != all)
-		snprintf(out, size, "  LIVE of a look %s before: %s of %s", text_ago(ago, age), text_bytes(one, l->held),
-			 text_bytes(two, all));
+		snprintf(out, size, "  LIVE of a look %s before: %s of %s", text_ago(ago, age),
+			 text_bytes(one, l->held), text_bytes(two, all));
 }
 
 static void caption(struct view *v, bool brief, char *out, size_t size)
@@ -264,10 +305,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	struct threads *l = (struct threads *)v;
 	char count[96], n[32], when[120] = "";
 
-	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count), l->count == 1 ? "" : "s");
+	snprintf(count, sizeof count, "%s thread%s", text_count(n, l->count),
+		 l->count == 1 ? "" : "s");
 	if (l->hidden && !brief)
-		snprintf(count + strlen(count), sizeof count - strlen(count), " and %s that ended and hold nothing",
-			 text_count(n, l->hidden));
+		snprintf(count + strlen(count), sizeof count - strlen(count),
+			 " and %s that ended and hold nothing", text_count(n, l->hidden));
 	live_of(l, when, sizeof when);
 	snprintf(out, size, "%s%s", count, when);
 }
@@ -280,7 +322,8 @@ static unsigned request(struct view *v, enum request r)
 		return VIEW_DRAW;
 	switch (r) {
 	case REQ_THREAD_TREE:
-		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid) : VIEW_DRAW;
+		return l->list.at < l->count ? action_zoom_thread(v->app, l->rows[l->list.at].t.tid)
+					     : VIEW_DRAW;
 	case REQ_SORT_LEFT: l->sort = table_sort_beside(&table, l->sort, -1); return VIEW_RESORT;
 	case REQ_SORT_RIGHT: l->sort = table_sort_beside(&table, l->sort, 1); return VIEW_RESORT;
 	case REQ_REVERSE: l->reverse = !l->reverse; return VIEW_RESORT;

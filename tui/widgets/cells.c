@@ -153,7 +153,9 @@ void cell_age(struct cell c, const struct age *a, bool oldest)
 
 void cell_life(struct cell c, const struct site *s)
 {
-	static const char *const signs[] = { [LIFE_BELOW] = "< ", [LIFE_ABOUT] = "", [LIFE_ABOVE] = "> " };
+	static const char *const signs[] = {
+		[LIFE_BELOW] = "< ", [LIFE_ABOUT] = "", [LIFE_ABOVE] = "> "
+	};
 	char span[32], text[48];
 
 	if (s->life == LIFE_UNKNOWN)
@@ -201,7 +203,11 @@ void cell_place(struct cell c, char letter, const char *file, uint32_t line, con
 
 void cell_shape(struct cell c, const struct site *s)
 {
-	static const struct { enum role role; enum glyph glyph; const char *name; } looks[] = {
+	static const struct {
+		enum role role;
+		enum glyph glyph;
+		const char *name;
+	} looks[] = {
 		[SHAPE_STEADY] = { ROLE_BAD, GLYPH_GROWS, "steady" },
 		[SHAPE_SLOWING] = { ROLE_WARNING, GLYPH_SLOWING, "slowing" },
 		[SHAPE_STEP] = { ROLE_WARNING, GLYPH_STEP, "step" },
@@ -221,7 +227,8 @@ void cell_shape(struct cell c, const struct site *s)
 void cell_site(struct cell c, const struct site *s)
 {
 	const char *name = s->name ? s->name : "?";
-	int wide = text_width(name), room = c.w - wide - 3, caller = s->caller ? text_width(s->caller) : 0;
+	int wide = text_width(name), room = c.w - wide - 3,
+	    caller = s->caller ? text_width(s->caller) : 0;
 
 	if (!caller || (room < caller && room < CALLER_MIN)) {
 		draw_clip(c.a, c.y, c.x, c.w, ROLE_NAME, CLIP_MIDDLE, name);

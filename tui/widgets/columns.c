@@ -7,7 +7,9 @@
 #include <string.h>
 #include <strings.h>
 
-static const struct { const char *title, *what; } words[] = {
+static const struct {
+	const char *title, *what;
+} words[] = {
 	{ "LIVE", "requested bytes that are not freed" },
 	{ "LIVE NOW", "requested bytes that are not freed: now, not at the interval's end" },
 	{ "BLOCKS", "live blocks; with a base: how many more than there" },
@@ -38,7 +40,9 @@ static const struct { const char *title, *what; } words[] = {
 
 static const char *const views[] = { "Overview", "Tree", "Sites", "Libs", "Threads", "Memory" };
 
-static struct hidden { char view[16], title[32]; } list[COLUMNS_HIDDEN_MAX];
+static struct hidden {
+	char view[16], title[32];
+} list[COLUMNS_HIDDEN_MAX];
 static size_t count;
 
 const char *columns_what(const char *title)
@@ -78,7 +82,8 @@ bool columns_hide(const char *view, const char *title, bool hide)
 		*h = list[--count];
 	if (h || !hide)
 		return true;
-	if (count == COLUMNS_HIDDEN_MAX || strlen(view) >= sizeof h->view || strlen(title) >= sizeof h->title)
+	if (count == COLUMNS_HIDDEN_MAX || strlen(view) >= sizeof h->view ||
+	    strlen(title) >= sizeof h->title)
 		return false;
 	h = &list[count++];
 	strcpy(h->view, view);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * columns.h - which columns of the views a person does not want to see. By names, as the configuration
- * file has them: "sites" and "IN ALL". Main thread.
+ * columns.h - which columns of the views a person does not want to see. By names, as the
+ * configuration file has them: "sites" and "IN ALL". Main thread.
  */
 #ifndef COLUMNS_H
 #define COLUMNS_H
@@ -12,7 +12,8 @@
 
 #define COLUMNS_HIDDEN_MAX 96
 
-const char *columns_what(const char *title); /* what it says; NULL = no view has such a one that can be hidden */
+const char *columns_what(
+	const char *title); /* what it says; NULL = no view has such a one that can be hidden */
 bool columns_hidden(const char *view, const char *title);
 /* False: so many cannot be hidden. */
 bool columns_hide(const char *view, const char *title, bool hide);

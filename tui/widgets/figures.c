@@ -49,7 +49,8 @@ static void take_owner(struct figures *f, struct figure_owner *to, const struct 
 		memset(to->series, 0, f->point_count * sizeof(uint64_t));
 }
 
-/* After take_points(): a series runs along the points. The bands of the graph are those of now, in their order. */
+/* After take_points(): a series runs along the points. The bands of the graph are those of now, in
+ * their order. */
 static void take_owners(struct figures *f, struct owners *o, struct owners *graphed)
 {
 	const struct owner *then, *list;
@@ -92,7 +93,8 @@ static void take_marks(struct figures *f, const struct model *m)
 	}
 }
 
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed, struct query *q)
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
+		  struct query *q)
 {
 	struct model *m = watch_model(w), *now = watch_now(w);
 	struct rates one;
@@ -162,5 +164,6 @@ size_t figures_known_from(const struct figures *f)
 
 size_t figures_point_at(const struct figures *f, uint64_t time_ns)
 {
-	return count_up_to(f->points, f->point_count, sizeof *f->points, time_ns) - 1; /* 0 - 1 = SIZE_MAX */
+	return count_up_to(f->points, f->point_count, sizeof *f->points, time_ns) -
+	       1; /* 0 - 1 = SIZE_MAX */
 }

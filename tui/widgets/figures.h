@@ -16,24 +16,28 @@
 #define FIGURES_OWNERS 26
 
 struct figure_owner {
-	const char *name;        /* lives as long as the owners object */
+	const char *name; /* lives as long as the owners object */
 	char letter;
 	uint32_t module;
 	struct tally sum;
 	struct change change;
 	uint64_t rate_bytes;
-	uint64_t *series;        /* one per point; owned; counts where `known` says so */
-	bool estimate;           /* sum has a share that was sampled */
+	uint64_t *series; /* one per point; owned; counts where `known` says so */
+	bool estimate;    /* sum has a share that was sampled */
 };
 
-struct figure_mark { uint32_t id; uint64_t time_ns; };
+struct figure_mark {
+	uint32_t id;
+	uint64_t time_ns;
+};
 
 struct figures {
-	uint64_t taken_ns;       /* now_ns() of the refresh */
-	uint64_t time_ns;        /* the session's time: of the last tick, now */
-	uint64_t at_ns;          /* of the instant that all but graphs and marks are of: time_ns, or of the past */
-	bool past;               /* it is of the past */
-	bool still;              /* the session grows no more: its program ended, or it is a file */
+	uint64_t taken_ns; /* now_ns() of the refresh */
+	uint64_t time_ns;  /* the session's time: of the last tick, now */
+	uint64_t at_ns; /* of the instant that all but graphs and marks are of: time_ns, or of the
+			   past */
+	bool past;      /* it is of the past */
+	bool still;     /* the session grows no more: its program ended, or it is a file */
 	struct totals totals;
 	uint64_t rss_bytes;
 	uint32_t children;
@@ -42,24 +46,26 @@ struct figures {
 	uint64_t symbols_done, symbols_asked;
 	uint64_t lost_events;
 	struct quality quality;
-	uint32_t state;          /* enum mtw_state */
+	uint32_t state; /* enum mtw_state */
 	int status;
 	bool status_known, complete, final;
-	struct point *points;    /* owned */
-	bool *known;             /* per point: who held what; owned */
+	struct point *points; /* owned */
+	bool *known;          /* per point: who held what; owned */
 	size_t point_count, point_room;
 	struct figure_owner owners[FIGURES_OWNERS]; /* heaviest first */
 	size_t owner_count, owner_total;
-	bool direct;             /* they are direct callers (owners_direct()) */
-	bool owners_whole;       /* else they were still being added up */
-	bool rest_estimate;      /* of the owners that are not here */
-	bool estimate;           /* totals have a share that was sampled */
+	bool direct;        /* they are direct callers (owners_direct()) */
+	bool owners_whole;  /* else they were still being added up */
+	bool rest_estimate; /* of the owners that are not here */
+	bool estimate;      /* totals have a share that was sampled */
 	struct figure_mark *marks;
 	size_t mark_count, mark_room;
 };
 
-/* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is shown. */
-void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed, struct query *q);
+/* `graphed`: the owners of watch_now(), whose history the graphs show; o, unless the past is shown.
+ */
+void figures_take(struct figures *f, struct watch *w, struct owners *o, struct owners *graphed,
+		  struct query *q);
 /* The program ended, or its record does: nothing is per second any more. */
 bool figures_over(const struct figures *f);
 /* They are of this instant. */

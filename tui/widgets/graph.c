@@ -9,14 +9,17 @@
 #define SECOND 1000000000ull
 #define MS 1000000ull
 #define GROWING 7 /* the shortest window of a session that goes on by itself: 30 s */
-#define START_STEPS 5 /* points of so short a time before the first instant are not worth a step */
+#define START_STEPS                                                                                \
+	5             /* points of so short a time before the first instant are not worth a step   \
+		       */
 #define EACH_MOST 240 /* instants in the window: so many are stepped through one by one */
 #define SHORT (60 * SECOND) /* sessions, and windows of a sixth of it: times have milliseconds */
 
 static const uint64_t windows[] = {
-	100 * MS, 200 * MS, 500 * MS, SECOND, 2 * SECOND, 5 * SECOND, 10 * SECOND, 30 * SECOND, 60 * SECOND, 120 * SECOND,
-	300 * SECOND, 600 * SECOND, 1800 * SECOND, 3600 * SECOND, 7200 * SECOND, 21600 * SECOND, 86400 * SECOND,
-	604800 * SECOND, 2592000 * SECOND,
+	100 * MS,       200 * MS,       500 * MS,        SECOND,           2 * SECOND,
+	5 * SECOND,     10 * SECOND,    30 * SECOND,     60 * SECOND,      120 * SECOND,
+	300 * SECOND,   600 * SECOND,   1800 * SECOND,   3600 * SECOND,    7200 * SECOND,
+	21600 * SECOND, 86400 * SECOND, 604800 * SECOND, 2592000 * SECOND,
 };
 #define WINDOWS (sizeof windows / sizeof windows[0])
 
@@ -30,7 +33,8 @@ uint64_t graph_window(const struct figures *f, const struct graph_time *t)
 	return 600 * SECOND;
 }
 
-/* The next longer (step 1) or shorter (-1) window; the longest is the first that holds the whole session. */
+/* The next longer (step 1) or shorter (-1) window; the longest is the first that holds the whole
+ * session. */
 static uint64_t zoom(const struct figures *f, const struct graph_time *t, int step)
 {
 	uint64_t now = graph_window(f, t);
@@ -65,18 +69,23 @@ char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, 
 	return in_ms(f, t) ? text_ago(out, ns) : text_span(out, ns);
 }
 
-/* Where the cursor cannot go back any more: the window's begin, and what is known of the session. */
-static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step, const struct instant *list, size_t n)
+/* Where the cursor cannot go back any more: the window's begin, and what is known of the session.
+ */
+static uint64_t earliest(const struct figures *f, uint64_t window, uint64_t step,
+			 const struct instant *list, size_t n)
 {
-	uint64_t first = f->time_ns > window ? f->time_ns - window : 1, known = f->point_count ? f->points[0].time_ns : 1;
+	uint64_t first = f->time_ns > window ? f->time_ns - window : 1,
+		 known = f->point_count ? f->points[0].time_ns : 1;
 
 	if (n && list[0].time_ns < known + START_STEPS * step)
 		known = list[0].time_ns;
 	return first > known ? first : known;
 }
 
-/* By so many steps from `at`, which is an instant; where there are many in the window, by a part of it. SIZE_MAX: before all. */
-static size_t beside(const struct model *now, size_t at, size_t first, size_t n, int steps, uint64_t time)
+/* By so many steps from `at`, which is an instant; where there are many in the window, by a part of
+ * it. SIZE_MAX: before all. */
+static size_t beside(const struct model *now, size_t at, size_t first, size_t n, int steps,
+		     uint64_t time)
 {
 	size_t to = model_instant_at(now, time);
 	bool one = steps == -1 || steps == 1;
@@ -91,15 +100,18 @@ static size_t beside(const struct model *now, size_t at, size_t first, size_t n,
 }
 
 /*
- * The cursor stands on instants that were recorded, and before the first of them on any time of the history, of which
- * the graphs alone know.
+ * The cursor stands on instants that were recorded, and before the first of them on any time of the
+ * history, of which the graphs alone know.
  */
-static void move_cursor(const struct figures *f, struct graph_time *t, const struct model *now, int steps)
+static void move_cursor(const struct figures *f, struct graph_time *t, const struct model *now,
+			int steps)
 {
 	const struct instant *list;
 	size_t n = model_instants(now, &list);
-	uint64_t window = graph_window(f, t), step = (window < f->time_ns ? window : f->time_ns) / GRAPH_CURSOR_STEPS;
-	uint64_t least = earliest(f, window, step, list, n), from = t->at_ns ? t->at_ns : f->time_ns;
+	uint64_t window = graph_window(f, t),
+		 step = (window < f->time_ns ? window : f->time_ns) / GRAPH_CURSOR_STEPS;
+	uint64_t least = earliest(f, window, step, list, n),
+		 from = t->at_ns ? t->at_ns : f->time_ns;
 	int64_t aim = (int64_t)from + steps * (int64_t)step;
 	uint64_t time = aim < (int64_t)least ? least : (uint64_t)aim;
 
@@ -107,7 +119,8 @@ static void move_cursor(const struct figures *f, struct graph_time *t, const str
 		return;
 	size_t first = model_instant_at(now, least - 1) + 1; /* SIZE_MAX + 1 = 0 */
 	size_t at = t->at_ns ? model_instant_at(now, from) : n - 1;
-	size_t to = at == SIZE_MAX ? model_instant_at(now, time) : beside(now, at, first, n, steps, time);
+	size_t to = at == SIZE_MAX ? model_instant_at(now, time)
+				   : beside(now, at, first, n, steps, time);
 	if (steps > 0 && to != SIZE_MAX && to + 1 >= n)
 		t->at_ns = 0;
 	else if (to == SIZE_MAX || list[to].time_ns < least)
@@ -116,7 +129,8 @@ static void move_cursor(const struct figures *f, struct graph_time *t, const str
 		t->at_ns = list[to].time_ns;
 }
 
-bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now, enum request r)
+bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now,
+		   enum request r)
 {
 	switch (r) {
 	case REQ_ZOOM_IN_TIME: t->window_ns = zoom(f, t, -1); break;
@@ -139,7 +153,7 @@ size_t graph_instant(const struct figures *f, const struct graph_time *t)
 }
 
 bool graph_column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left,
-			uint64_t *right)
+		       uint64_t *right)
 {
 	int64_t from = (int64_t)f->time_ns - (int64_t)window;
 	int64_t l = from + (int64_t)((double)window * x / w),
@@ -162,22 +176,28 @@ bool graph_start_known(const struct figures *f, size_t first)
 	return first != SIZE_MAX ? f->known[first] : !f->point_count || f->known[0];
 }
 
-char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus)
+char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t,
+		  bool focus)
 {
 	size_t at = graph_instant(f, t), known = figures_known_from(f);
-	const char *by = f->direct ? "direct caller" : "owner library", *keys = focus ? "  (+ - Left Right)" : "";
+	const char *by = f->direct ? "direct caller" : "owner library",
+		   *keys = focus ? "  (+ - Left Right)" : "";
 	bool there = figures_arrived(f, t->at_ns);
 	char one[32], two[32], three[32];
 
 	if (at != SIZE_MAX)
 		snprintf(out, size, "Live by %s at %s, %s ago: %s%s", by,
-			 graph_clock(one, f, t, there ? f->at_ns : t->at_ns), graph_ago(two, f, t, f->time_ns - t->at_ns),
-			 text_bytes(three, there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes),
+			 graph_clock(one, f, t, there ? f->at_ns : t->at_ns),
+			 graph_ago(two, f, t, f->time_ns - t->at_ns),
+			 text_bytes(three,
+				    there ? live_bytes(&f->totals.sum) : f->points[at].live_bytes),
 			 there || f->known[at] ? "" : ", of whom is not known");
 	else if (!graph_start_known(f, graph_window_start(f, t)) && known < f->point_count)
-		snprintf(out, size, "Live by %s, known since %s%s", by, graph_clock(one, f, t, f->points[known].time_ns), keys);
+		snprintf(out, size, "Live by %s, known since %s%s", by,
+			 graph_clock(one, f, t, f->points[known].time_ns), keys);
 	else
-		snprintf(out, size, "Live by %s, net over %s%s", by, graph_span(one, graph_window(f, t)), keys);
+		snprintf(out, size, "Live by %s, net over %s%s", by,
+			 graph_span(one, graph_window(f, t)), keys);
 	return out;
 }
 
@@ -187,7 +207,7 @@ double graph_round_up(double v, double base)
 
 	while (unit * base <= v)
 		unit *= base;
-	for (double step = unit; ; step *= 10) {
+	for (double step = unit;; step *= 10) {
 		static const double steps[] = { 1, 1.5, 2, 3, 4, 5, 6, 8 };
 		for (int i = 0; i < 8; i++)
 			if (step * steps[i] >= v)
@@ -208,8 +228,11 @@ void graph_spark(const struct area *a, int y, int x, int w, enum role r, const u
 		uint64_t v = values[count <= (size_t)w ? (size_t)i : (size_t)i * count / (size_t)w];
 		if (count <= (size_t)w && (size_t)i >= count)
 			break;
-		unsigned n = most == least ? (most ? 4 : 0) :
-			     1 + (unsigned)((double)(v - least) * 7 / (double)(most - least) + 0.5);
+		unsigned n =
+			most == least
+				? (most ? 4 : 0)
+				: 1 + (unsigned)((double)(v - least) * 7 / (double)(most - least) +
+						 0.5);
 		draw_text(a, y, x + i, r, text_eighth(n));
 	}
 }
@@ -250,8 +273,9 @@ void graph_strip(const struct area *a, int y, int x, int w, const struct figures
 		if (f->points[i].time_ns + window >= f->time_ns && f->points[i].live_bytes > most)
 			most = f->points[i].live_bytes;
 	for (int i = 0; i < w; i++) {
-		size_t p = graph_column_time(f, window, i, w, &left, &right) ? figures_point_at(f, right)
-								       : SIZE_MAX;
+		size_t p = graph_column_time(f, window, i, w, &left, &right)
+				   ? figures_point_at(f, right)
+				   : SIZE_MAX;
 		if (p != SIZE_MAX)
 			draw_text(a, y, x + i, ROLE_ALLOC,
 				  text_eighth(1 + (unsigned)((double)f->points[p].live_bytes * 7 /

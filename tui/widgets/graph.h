@@ -15,14 +15,16 @@
 
 /* What of the session's time graphs show. */
 struct graph_time {
-	uint64_t window_ns;      /* up to now; 0 = fits itself to the session */
-	uint64_t at_ns;          /* the instant that the cursor is at, session time; 0 = now */
+	uint64_t window_ns; /* up to now; 0 = fits itself to the session */
+	uint64_t at_ns;     /* the instant that the cursor is at, session time; 0 = now */
 };
 uint64_t graph_window(const struct figures *f, const struct graph_time *t);
-/* Of the focus GRAPH: another window, another instant (of now: watch_now()). False = it is another request. */
-bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now, enum request r);
-/* A window; a time of the session, and how long ago it was: with milliseconds where the session or the window is
- * short. All return out, 32 bytes. */
+/* Of the focus GRAPH: another window, another instant (of now: watch_now()). False = it is another
+ * request. */
+bool graph_request(const struct figures *f, struct graph_time *t, const struct model *now,
+		   enum request r);
+/* A window; a time of the session, and how long ago it was: with milliseconds where the session or
+ * the window is short. All return out, 32 bytes. */
 char *graph_span(char *out, uint64_t window);
 char *graph_clock(char *out, const struct figures *f, const struct graph_time *t, uint64_t time_ns);
 char *graph_ago(char *out, const struct figures *f, const struct graph_time *t, uint64_t ns);
@@ -32,7 +34,8 @@ size_t graph_instant(const struct figures *f, const struct graph_time *t);
 enum graph_rate { GRAPH_ALLOC, GRAPH_FREE };
 
 /* What graph_owners() shows, in words; `focus`: its keys are said. Returns out. */
-char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t, bool focus);
+char *graph_title(char *out, size_t size, const struct figures *f, const struct graph_time *t,
+		  bool focus);
 /* Calls per second: now, or around the cursor's instant. */
 double graph_rate_at(const struct figures *f, const struct graph_time *t, enum graph_rate which);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter, so that they can be
- * told apart without colour.
+ * graph_owners.c - live bytes by owner as stacked bands. Their cells carry the owner's letter, so
+ * that they can be told apart without colour.
  */
 #include "widgets/graph_part.h"
 
@@ -15,12 +15,12 @@
 #define LEGEND_DELTA 30 /* from this width on the change over the window is shown too */
 
 struct bands {
-	size_t shown;        /* owners with a band of their own; the rest is one more */
+	size_t shown; /* owners with a band of their own; the rest is one more */
 	int64_t start[FIGURES_OWNERS + 1]; /* live at the window's start */
-	bool start_known;    /* ... of whom it was */
-	size_t at;           /* point that the cursor is at; SIZE_MAX = now */
-	bool arrived;        /* all figures are of that instant */
-	int column;          /* ... and its column; -1 = none */
+	bool start_known;                  /* ... of whom it was */
+	size_t at;                         /* point that the cursor is at; SIZE_MAX = now */
+	bool arrived;                      /* all figures are of that instant */
+	int column;                        /* ... and its column; -1 = none */
 };
 
 static uint64_t others_at(const struct figures *f, size_t shown, size_t point)
@@ -38,7 +38,8 @@ static uint64_t live_then(const struct figures *f, const struct bands *b, size_t
 	uint64_t sum = 0, whole = live_bytes(&f->totals.sum);
 
 	if (b->at != SIZE_MAX && !b->arrived)
-		return owner < b->shown ? figures_owner_at(f, owner, b->at) : others_at(f, b->shown, b->at);
+		return owner < b->shown ? figures_owner_at(f, owner, b->at)
+					: others_at(f, b->shown, b->at);
 	if (owner < b->shown)
 		return live_bytes(&f->owners[owner].sum);
 	for (size_t k = 0; k < b->shown; k++)
@@ -64,7 +65,8 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 	for (size_t i = 0; i < rows; i++) {
 		int y = y_low - (int)i;
 		char name[64];
-		bool rest = i == b->shown, estimate = rest ? f->rest_estimate : f->owners[i].estimate;
+		bool rest = i == b->shown,
+		     estimate = rest ? f->rest_estimate : f->owners[i].estimate;
 		uint64_t now = live_then(f, b, i);
 		char letter = rest ? '.' : f->owners[i].letter;
 		if (rest) {
@@ -76,7 +78,8 @@ static void draw_legend(const struct area *a, const struct figures *f, const str
 		}
 		char mark[2] = { letter, 0 };
 		draw_text(a, y, 0, draw_owner_role(letter), rest ? text_glyph(GLYPH_DOT) : mark);
-		int room = a->w - 2 - 1, wider = cells_wider(SIZE_HELD); /* letter and space; arrow */
+		int room = a->w - 2 - 1,
+		    wider = cells_wider(SIZE_HELD); /* letter and space; arrow */
 		if (a->w >= LEGEND_DELTA + 2 * wider) {
 			int64_t d = (int64_t)now - b->start[i];
 			room -= 9 + wider;
@@ -129,7 +132,8 @@ static void draw_bands(const struct area *a, const struct figures *f, const stru
 			bool rest = band == (int)b->shown;
 			char letter[2] = { rest ? '.' : f->owners[band].letter, 0 };
 			if (!f->known[p])
-				draw_text(a, a->h - 1 - row, x, ROLE_DIM, text_glyph(GLYPH_UNKNOWN));
+				draw_text(a, a->h - 1 - row, x, ROLE_DIM,
+					  text_glyph(GLYPH_UNKNOWN));
 			else if (rest)
 				draw_text(a, a->h - 1 - row, x, ROLE_DIM, text_glyph(GLYPH_DOT));
 			else if (theme_has_colour())
@@ -146,7 +150,8 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 	uint64_t window = graph_window(f, t), peak = 1;
 	uint64_t start = f->time_ns > window ? f->time_ns - window : 0;
 	size_t first = graph_window_start(f, t);
-	int most_w = LEGEND_MAX + 2 * cells_wider(SIZE_HELD), side_w = a->w * 9 / 20 < most_w ? a->w * 9 / 20 : most_w;
+	int most_w = LEGEND_MAX + 2 * cells_wider(SIZE_HELD),
+	    side_w = a->w * 9 / 20 < most_w ? a->w * 9 / 20 : most_w;
 	bool legend = side_w >= LEGEND_MIN;
 	struct bands b = { 0 };
 	char number[32];
@@ -162,14 +167,17 @@ void graph_owners(const struct area *a, const struct figures *f, const struct gr
 		b.start[b.shown] = (int64_t)others_at(f, b.shown, first);
 	b.start_known = graph_start_known(f, first);
 	b.at = graph_instant(f, t);
-	struct area plot =
-		area_sub(a, 0, GRAPH_SCALE_WIDTH, plot_h, a->w - GRAPH_SCALE_WIDTH - (legend ? side_w + 1 : 0));
+	struct area plot = area_sub(a, 0, GRAPH_SCALE_WIDTH, plot_h,
+				    a->w - GRAPH_SCALE_WIDTH - (legend ? side_w + 1 : 0));
 	b.arrived = figures_arrived(f, t->at_ns);
-	b.column = b.at == SIZE_MAX ? -1 : t->at_ns <= start ? 0 : graph_column_of(f, t->at_ns, plot.w, window);
+	b.column = b.at == SIZE_MAX    ? -1
+		   : t->at_ns <= start ? 0
+				       : graph_column_of(f, t->at_ns, plot.w, window);
 	b.column = b.at != SIZE_MAX && b.column < 0 ? 0 : b.column;
 	draw_bands(&plot, f, &b, window, most);
 	/* Round numbers, in few columns whatever sizes are shown in. */
-	draw_right(a, 0, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM, text_bytes_in(number, (uint64_t)most, UNITS_AUTO));
+	draw_right(a, 0, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM,
+		   text_bytes_in(number, (uint64_t)most, UNITS_AUTO));
 	if (plot_h > 4)
 		draw_right(a, plot_h / 2, 0, GRAPH_SCALE_WIDTH - 1, ROLE_DIM,
 			   text_bytes_in(number, (uint64_t)(most / 2), UNITS_AUTO));

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_part.h - what the graphs share, for graph*.c and their tests: widgets/graph.c has the time that they show, widgets/graph_owners.c the
- * bands, widgets/graph_rate.c the curves of rates. Times are the session's, in ns.
+ * graph_part.h - what the graphs share, for graph*.c and their tests: widgets/graph.c has the time
+ * that they show, widgets/graph_owners.c the bands, widgets/graph_rate.c the curves of rates. Times
+ * are the session's, in ns.
  */
 #ifndef GRAPH_PART_H
 #define GRAPH_PART_H
@@ -12,7 +13,8 @@
 #define GRAPH_CURSOR_STEPS 60 /* of the cursor through the window */
 
 /* Times of column x of w: (left, right]; false when it lies before the start. */
-bool graph_column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left, uint64_t *right);
+bool graph_column_time(const struct figures *f, uint64_t window, int x, int w, uint64_t *left,
+		       uint64_t *right);
 /* The column, of w, that a time lies in; it may be outside. */
 int graph_column_of(const struct figures *f, uint64_t time_ns, int w, uint64_t window);
 /* The point that the window begins with; SIZE_MAX = none is as old. */
@@ -21,9 +23,11 @@ size_t graph_window_start(const struct figures *f, const struct graph_time *t);
 bool graph_start_known(const struct figures *f, size_t first);
 /* Smallest round number that is not below v: one or two digits in units of the base. */
 double graph_round_up(double v, double base);
-/* Mean calls per second of column x of n. Columns end at multiples of their length, so that one keeps its height
-   while it moves to the left; the last one is of the time up to now. What lies before the start counts as time
-   without calls: else a sliver of a column would show the burst of a start-up as a rate that held. */
-double graph_rate_column(const struct figures *f, uint64_t window, int x, int n, enum graph_rate which);
+/* Mean calls per second of column x of n. Columns end at multiples of their length, so that one
+   keeps its height while it moves to the left; the last one is of the time up to now. What lies
+   before the start counts as time without calls: else a sliver of a column would show the burst of
+   a start-up as a rate that held. */
+double graph_rate_column(const struct figures *f, uint64_t window, int x, int n,
+			 enum graph_rate which);
 
 #endif

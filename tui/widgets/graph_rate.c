@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * graph_rate.c - calls per second as a filled curve. In UTF-8 it has four steps a row and two columns a cell
- * (braille); in ASCII one column a cell and three steps.
+ * graph_rate.c - calls per second as a filled curve. In UTF-8 it has four steps a row and two
+ * columns a cell (braille); in ASCII one column a cell and three steps.
  */
 #include "widgets/graph_part.h"
 
@@ -35,14 +35,17 @@ double graph_rate_at(const struct figures *f, const struct graph_time *t, enum g
 	if (graph_instant(f, t) == SIZE_MAX)
 		return which == GRAPH_ALLOC ? f->ten.alloc_blocks : f->ten.free_blocks;
 	uint64_t left = right > length ? right - length : 0;
-	return right > left ? (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 / (double)(right - left) : 0;
+	return right > left ? (counter_at(f, right, which) - counter_at(f, left, which)) * 1e9 /
+				      (double)(right - left)
+			    : 0;
 }
 
 /* Fills one column's cell row by row: value 0..1 of the height. Two make one braille cell. */
 static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, double left,
 		      double right)
 {
-	static const unsigned dots[2][4] = {{0x40, 0x04, 0x02, 0x01}, {0x80, 0x20, 0x10, 0x08}};
+	static const unsigned dots[2][4] = { { 0x40, 0x04, 0x02, 0x01 },
+					     { 0x80, 0x20, 0x10, 0x08 } };
 	int steps = text_ascii() ? 3 : 4;
 	long l = isnan(left) ? 0 : lround(left * h * steps),
 	     rr = isnan(right) ? 0 : lround(right * h * steps);
@@ -53,7 +56,7 @@ static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, d
 		if (text_ascii()) {
 			long n = in_l > in_r ? in_l : in_r;
 			snprintf(out, sizeof out, "%s",
-				 n >= 3	  ? "#"
+				 n >= 3   ? "#"
 				 : n == 2 ? ":"
 				 : n == 1 ? "."
 					  : "");
@@ -71,15 +74,19 @@ static void fill_cell(const struct area *a, int y0, int x, int h, enum role r, d
 	}
 }
 
-double graph_rate_column(const struct figures *f, uint64_t window, int x, int n, enum graph_rate which)
+double graph_rate_column(const struct figures *f, uint64_t window, int x, int n,
+			 enum graph_rate which)
 {
 	double length = (double)window / n, whole = floor((double)f->time_ns / length) * length;
-	double right = x == n - 1 ? (double)f->time_ns : whole - (n - 2 - x) * length, left = right - length;
+	double right = x == n - 1 ? (double)f->time_ns : whole - (n - 2 - x) * length,
+	       left = right - length;
 
 	if (right <= 0)
 		return 0;
-	left = left < 0 ? 0 : left; /* of the part that the program lived: its rate is the one that is written beside it */
-	return (counter_at(f, (uint64_t)right, which) - counter_at(f, (uint64_t)left, which)) * 1e9 / (right - left);
+	left = left < 0 ? 0 : left; /* of the part that the program lived: its rate is the one that
+				       is written beside it */
+	return (counter_at(f, (uint64_t)right, which) - counter_at(f, (uint64_t)left, which)) *
+	       1e9 / (right - left);
 }
 
 void graph_rate(const struct area *a, const struct figures *f, const struct graph_time *t,

@@ -73,10 +73,14 @@ bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 	bool up = r == REQ_UP || r == REQ_PAGE_UP || r == REQ_HALF_UP || r == REQ_FIRST;
 
 	switch (r) {
-	case REQ_UP: case REQ_DOWN: step = 1; break;
-	case REQ_PAGE_UP: case REQ_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
-	case REQ_HALF_UP: case REQ_HALF_DOWN: step = (h + 1) / 2; break;
-	case REQ_FIRST: case REQ_LAST: step = l->count; break;
+	case REQ_UP:
+	case REQ_DOWN: step = 1; break;
+	case REQ_PAGE_UP:
+	case REQ_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case REQ_HALF_UP:
+	case REQ_HALF_DOWN: step = (h + 1) / 2; break;
+	case REQ_FIRST:
+	case REQ_LAST: step = l->count; break;
 	default: return false;
 	}
 	if (up)
@@ -86,7 +90,8 @@ bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg)
 	return true;
 }
 
-void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row), list_id_fn *id, void *arg)
+void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row),
+	       list_id_fn *id, void *arg)
 {
 	for (size_t n = 1; n <= l->count; n++) {
 		size_t i = (l->at + (backwards ? l->count - n : n)) % l->count;
@@ -121,7 +126,8 @@ static int width_of(const struct column *c, int width)
 {
 	if (!c->width)
 		return 0;
-	return (width >= 110 && c->wide ? c->wide : c->width) + cells_wider((enum size_kind)c->bytes);
+	return (width >= 110 && c->wide ? c->wide : c->width) +
+	       cells_wider((enum size_kind)c->bytes);
 }
 
 static void lay_out(const struct table *t, int width, struct layout *lo)
@@ -145,7 +151,8 @@ static void lay_out(const struct table *t, int width, struct layout *lo)
 			if (c->rank && (worst == t->count || c->rank > t->columns[worst].rank))
 				worst = i;
 		}
-		if (worst == t->count || flexible >= (t->columns[worst].rank < RANK_MORE ? NAME_MIN : likes))
+		if (worst == t->count ||
+		    flexible >= (t->columns[worst].rank < RANK_MORE ? NAME_MIN : likes))
 			break;
 		shown[worst] = false;
 	}
@@ -174,7 +181,8 @@ void table_direct(bool on)
 	direct = on;
 }
 
-static void draw_head(const struct table *t, const struct area *a, const struct layout *lo, int sort, bool reverse)
+static void draw_head(const struct table *t, const struct area *a, const struct layout *lo,
+		      int sort, bool reverse)
 {
 	draw_fill(a, 0, 0, -1, ROLE_HEAD);
 	for (size_t i = 0; i < t->count; i++) {
@@ -195,7 +203,8 @@ static void draw_head(const struct table *t, const struct area *a, const struct 
 	}
 }
 
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool reverse, bool focus)
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
+		bool reverse, bool focus)
 {
 	struct layout lo;
 
@@ -217,8 +226,10 @@ void table_draw(const struct table *t, const struct area *a, struct list *l, voi
 			if (lo.w[i])
 				t->cell(arg, row, i, a, line + 1, lo.x[i], lo.w[i]);
 		for (size_t i = 0; t->hit && i < t->count; i++)
-			if (!t->columns[i].width && t->hit(arg, row)) /* before its name, selected or not */
-				draw_text(a, line + 1, lo.x[i] - 1, ROLE_HIT, text_glyph(GLYPH_HIT));
+			if (!t->columns[i].width &&
+			    t->hit(arg, row)) /* before its name, selected or not */
+				draw_text(a, line + 1, lo.x[i] - 1, ROLE_HIT,
+					  text_glyph(GLYPH_HIT));
 		draw_overlay(-1);
 	}
 }

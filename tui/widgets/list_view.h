@@ -28,22 +28,23 @@ enum {
 
 /* What y and e are about. */
 struct view_row {
-	uint32_t leaf;           /* call path: a node, the heaviest of those that the row stands for */
-	const char *file;        /* the row's own place, borrowed as the row is; NULL = as the call path's */
+	uint32_t leaf; /* call path: a node, the heaviest of those that the row stands for */
+	const char
+		*file; /* the row's own place, borrowed as the row is; NULL = as the call path's */
 	uint32_t line;
 };
 
 struct table;
 
 struct view_ops {
-	const char *title;                             /* "Overview": the tab */
-	const char *brief;                             /* "Over": in 80 columns */
-	const enum focus *(*foci)(struct view *v);     /* innermost first, FOCUS_NONE ends */
+	const char *title;                         /* "Overview": the tab */
+	const char *brief;                         /* "Over": in 80 columns */
+	const enum focus *(*foci)(struct view *v); /* innermost first, FOCUS_NONE ends */
 	void (*refresh)(struct view *v, bool resort);
 	void (*draw)(struct view *v, const struct area *a);
 	unsigned (*request)(struct view *v, enum request r);
-	bool no_filter;                                /* the filter is not about its rows */
-	const char *no_diff;      /* why d does nothing here; NULL = it diffs */
+	bool no_filter;      /* the filter is not about its rows */
+	const char *no_diff; /* why d does nothing here; NULL = it diffs */
 	/* Its list of rows, as columns. May be NULL. */
 	const struct table *(*table)(struct view *v);
 	/* What its rows are sorted by, a column's `sort`. May be NULL. */
@@ -72,10 +73,10 @@ struct view { /* first member of each view's own struct */
 #define LIST_NONE SIZE_MAX
 
 struct list {
-	size_t count, at, top;   /* rows; the selected one; the first on screen */
-	int height;              /* rows on screen, as last drawn */
-	uint64_t id;             /* of the selected row */
-	bool touched;            /* the user chose a row; until then the first one is selected */
+	size_t count, at, top; /* rows; the selected one; the first on screen */
+	int height;            /* rows on screen, as last drawn */
+	uint64_t id;           /* of the selected row */
+	bool touched;          /* the user chose a row; until then the first one is selected */
 };
 
 typedef uint64_t list_id_fn(void *arg, size_t index);
@@ -89,7 +90,8 @@ void list_select(struct list *l, size_t index, list_id_fn *id, void *arg);
 /* Movement requests; false = it was none. */
 bool list_request(struct list *l, enum request r, list_id_fn *id, void *arg);
 /* Selects the next row, around the end, that matches; stays where none does. */
-void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row), list_id_fn *id, void *arg);
+void list_next(struct list *l, bool backwards, bool (*matches)(void *arg, size_t row),
+	       list_id_fn *id, void *arg);
 /* For view_ops: a view that is one list without keys of its own. */
 const enum focus *list_foci(struct view *v);
 /* Before drawing: rows that fit. */
@@ -101,33 +103,37 @@ void list_fit(struct list *l, int height);
 
 struct column {
 	const char *title;
-	short width;             /* 0 = takes what is left (one per table) */
-	short wide;              /* in 110 columns and more; 0 = width. Of one that takes what is left: so much it would like */
-	short rank;              /* dropped first when it is tight: highest; 0 = never */
-	short sort;              /* what < > call it; -1 = not sortable */
-	bool left;               /* title at the left */
-	short bytes;             /* enum size_kind: wider where such sizes are (widgets/cells.h) */
+	short width; /* 0 = takes what is left (one per table) */
+	short wide;  /* in 110 columns and more; 0 = width. Of one that takes what is left: so much
+			it would like */
+	short rank;  /* dropped first when it is tight: highest; 0 = never */
+	short sort;  /* what < > call it; -1 = not sortable */
+	bool left;   /* title at the left */
+	short bytes; /* enum size_kind: wider where such sizes are (widgets/cells.h) */
 };
 
 struct table {
-	const char *view;        /* whose: widgets/columns.h */
+	const char *view; /* whose: widgets/columns.h */
 	const struct column *columns;
 	size_t count;
 	/* Draws one cell. */
 	void (*cell)(void *arg, size_t row, size_t column, const struct area *a, int y, int x,
 		     int w);
-	bool (*dim)(void *arg, size_t row);   /* may be NULL */
+	bool (*dim)(void *arg, size_t row); /* may be NULL */
 	list_id_fn *id;
-	bool (*hit)(void *arg, size_t row);   /* matches the search; NULL where nothing is searched */
+	bool (*hit)(void *arg, size_t row); /* matches the search; NULL where nothing is searched */
 };
 
 /* First line of the area is the head. `reverse`: the least first. `focus`: keys go to this list. */
-void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort, bool reverse, bool focus);
-/* Libraries are counted by direct caller until this is said again: so heads that say OWNER say that. */
+void table_draw(const struct table *t, const struct area *a, struct list *l, void *arg, int sort,
+		bool reverse, bool focus);
+/* Libraries are counted by direct caller until this is said again: so heads that say OWNER say
+ * that. */
 void table_direct(bool on);
 /* There is room for this column. */
 bool table_shows(const struct table *t, int width, size_t column);
-/* The sort of the column beside the one with `sort`, whether it is on the screen or not; whether that column is. */
+/* The sort of the column beside the one with `sort`, whether it is on the screen or not; whether
+ * that column is. */
 int table_sort_next(const struct table *t, int sort, int step);
 bool table_shows_sort(const struct table *t, int sort);
 /* ... of the next one that is on the screen. */

@@ -28,13 +28,16 @@ void mouse_request(const struct area *a, int y, int x, int width, enum request r
 
 void mouse_rows(const struct area *a, int y, struct list *l, list_id_fn *id, void *arg, bool focus)
 {
-	add(a, y, 0, a->h - y, a->w, (struct mouse_spot){ .list = l, .id = id, .arg = arg, .focus = focus });
+	add(a, y, 0, a->h - y, a->w,
+	    (struct mouse_spot){ .list = l, .id = id, .arg = arg, .focus = focus });
 }
 
-void mouse_head(const struct area *a, int y, int x, int width, const struct table *t, int sort, int sorted)
+void mouse_head(const struct area *a, int y, int x, int width, const struct table *t, int sort,
+		int sorted)
 {
 	if (sort >= 0)
-		add(a, y, x, 1, width, (struct mouse_spot){ .table = t, .sort = sort, .sorted = sorted });
+		add(a, y, x, 1, width,
+		    (struct mouse_spot){ .table = t, .sort = sort, .sorted = sorted });
 }
 
 const struct mouse_spot *mouse_at(int y, int x)

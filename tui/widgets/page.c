@@ -45,7 +45,8 @@ void page_add(struct page *p, enum role r, const char *format, ...)
 	p->lines[p->count++] = (struct page_line){ r, xstrdup(text), NULL, NULL };
 }
 
-void page_add_columns(struct page *p, enum role r, const char *text, const char *place, const char *from)
+void page_add_columns(struct page *p, enum role r, const char *text, const char *place,
+		      const char *from)
 {
 	page_add(p, r, "%s", text);
 	p->lines[p->count - 1].place = xstrdup(place);
@@ -64,11 +65,14 @@ static bool hit(const struct page *p, size_t i)
 {
 	const struct page_line *l = &p->lines[i];
 
-	return p->search[0] && (strcasestr(l->text, p->search) ||
-				(l->place && (strcasestr(l->place, p->search) || strcasestr(l->from, p->search))));
+	return p->search[0] &&
+	       (strcasestr(l->text, p->search) ||
+		(l->place && (strcasestr(l->place, p->search) || strcasestr(l->from, p->search))));
 }
 
-struct widths { int text, place, from; };
+struct widths {
+	int text, place, from;
+};
 
 static struct widths widths_of(const struct page *p, int w)
 {
@@ -87,7 +91,8 @@ static struct widths widths_of(const struct page *p, int w)
 	return most;
 }
 
-static void draw_line(const struct page_line *l, const struct area *a, int y, enum role r, const struct widths *w)
+static void draw_line(const struct page_line *l, const struct area *a, int y, enum role r,
+		      const struct widths *w)
 {
 	if (!l->place) {
 		draw_text(a, y, 1, r, l->text);
@@ -128,10 +133,14 @@ bool page_move(enum request r, size_t *top, size_t count, int height)
 		  r == REQ_TEXT_FIRST;
 
 	switch (r) {
-	case REQ_TEXT_UP: case REQ_TEXT_DOWN: step = 1; break;
-	case REQ_TEXT_PAGE_UP: case REQ_TEXT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
-	case REQ_TEXT_HALF_UP: case REQ_TEXT_HALF_DOWN: step = (h + 1) / 2; break;
-	case REQ_TEXT_FIRST: case REQ_TEXT_LAST: step = count; break;
+	case REQ_TEXT_UP:
+	case REQ_TEXT_DOWN: step = 1; break;
+	case REQ_TEXT_PAGE_UP:
+	case REQ_TEXT_PAGE_DOWN: step = h > 1 ? h - 1 : 1; break;
+	case REQ_TEXT_HALF_UP:
+	case REQ_TEXT_HALF_DOWN: step = (h + 1) / 2; break;
+	case REQ_TEXT_FIRST:
+	case REQ_TEXT_LAST: step = count; break;
 	default: return false;
 	}
 	if (up)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * prompt.c - see widgets/prompt.h. The text is kept as code points, so that the cursor moves by characters
- * and Backspace never halves one.
+ * prompt.c - see widgets/prompt.h. The text is kept as code points, so that the cursor moves by
+ * characters and Backspace never halves one.
  */
 #include "widgets/prompt.h"
 
@@ -128,9 +128,7 @@ static bool edit(struct prompt *p, int key)
 		if (p->at < p->len)
 			cut(p, p->at, p->at + 1);
 		return true;
-	case 'U' - '@':
-		cut(p, 0, p->at);
-		return true;
+	case 'U' - '@': cut(p, 0, p->at); return true;
 	case 'W' - '@':
 		while (from && p->text[from - 1] == ' ')
 			from--;
@@ -138,20 +136,12 @@ static bool edit(struct prompt *p, int key)
 			from--;
 		cut(p, from, p->at);
 		return true;
-	case KEY_LEFT_:
-		p->at -= p->at > 0;
-		return false;
-	case KEY_RIGHT_:
-		p->at += p->at < p->len;
-		return false;
+	case KEY_LEFT_: p->at -= p->at > 0; return false;
+	case KEY_RIGHT_: p->at += p->at < p->len; return false;
 	case KEY_HOME_:
-	case 'A' - '@':
-		p->at = 0;
-		return false;
+	case 'A' - '@': p->at = 0; return false;
 	case KEY_END_:
-	case 'E' - '@':
-		p->at = p->len;
-		return false;
+	case 'E' - '@': p->at = p->len; return false;
 	}
 	if (!is_text(key) || p->len == PROMPT_MAX)
 		return false;
@@ -170,7 +160,8 @@ static bool complete(struct prompt *p)
 	if (!p->turns) {
 		part(p, p->at, before);
 		const char *space = strrchr(before, ' ');
-		snprintf(p->word, sizeof p->word, "%.*s", PROMPT_WORD - 1, space ? space + 1 : before);
+		snprintf(p->word, sizeof p->word, "%.*s", PROMPT_WORD - 1,
+			 space ? space + 1 : before);
 	}
 	if (!p->complete(p->arg, p->word, p->turns, out)) {
 		if (!p->turns)

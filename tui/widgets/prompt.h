@@ -23,22 +23,23 @@ typedef bool prompt_complete_fn(void *arg, const char *word, size_t n, char *out
 struct prompt {
 	bool open;
 	char label[96];
-	const char *answers;     /* a question: the keys that answer it; NULL = a line */
-	int32_t text[PROMPT_MAX];/* code points */
-	size_t len, at;          /* at: the cursor */
-	bool offered;            /* no key came yet: what is typed takes the text's place */
+	const char *answers;      /* a question: the keys that answer it; NULL = a line */
+	int32_t text[PROMPT_MAX]; /* code points */
+	size_t len, at;           /* at: the cursor */
+	bool offered;             /* no key came yet: what is typed takes the text's place */
 	prompt_fn *fn;
 	prompt_complete_fn *complete; /* NULL: Tab does nothing */
-	char word[PROMPT_WORD];  /* that Tab was first pressed at */
-	size_t turns;            /* how often since; 0 = another key came last */
+	char word[PROMPT_WORD];       /* that Tab was first pressed at */
+	size_t turns;                 /* how often since; 0 = another key came last */
 	void *arg;
 };
 
 void prompt_line(struct prompt *p, const char *label, const char *text, prompt_fn *fn, void *arg);
-/* Of the line that was just begun: its text is an offer. What is typed first takes its place, as does ^U or Backspace;
-   a key that moves the cursor, and Enter, keep it. */
+/* Of the line that was just begun: its text is an offer. What is typed first takes its place, as
+   does ^U or Backspace; a key that moves the cursor, and Enter, keep it. */
 void prompt_offers(struct prompt *p);
-/* Of the line that was just begun: Tab completes the word before the cursor, again: to the next one. */
+/* Of the line that was just begun: Tab completes the word before the cursor, again: to the next
+ * one. */
 void prompt_completes(struct prompt *p, prompt_complete_fn *fn);
 void prompt_ask(struct prompt *p, const char *question, const char *answers, prompt_fn *fn,
 		void *arg);

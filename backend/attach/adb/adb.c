@@ -2,11 +2,11 @@
  *
  * adb.c - what memtop asks of the user's own adb client.
  *
- * The client is used rather than its protocol: it finds devices, holds keys, starts its server, and is what the user has
- * set up.
+ * The client is used rather than its protocol: it finds devices, holds keys, starts its server, and
+ * is what the user has set up.
  *
- * Daemons without shell_v2 (before Android 7) know neither a status nor stderr, and end lines with CR LF: the script
- * says its status itself, last, and CRs before LFs are dropped.
+ * Daemons without shell_v2 (before Android 7) know neither a status nor stderr, and end lines with
+ * CR LF: the script says its status itself, last, and CRs before LFs are dropped.
  */
 #include "attach/adb/adb.h"
 
@@ -22,7 +22,9 @@
 
 static bool runs(const char *folder, size_t len, const char *rest, char *path, size_t size)
 {
-	return folder && len && (size_t)snprintf(path, size, "%.*s%s", (int)len, folder, rest) < size && access(path, X_OK) == 0;
+	return folder && len &&
+	       (size_t)snprintf(path, size, "%.*s%s", (int)len, folder, rest) < size &&
+	       access(path, X_OK) == 0;
 }
 
 int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err)
@@ -34,18 +36,24 @@ int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err)
 	if (serial && strlen(serial) < sizeof a->serial)
 		snprintf(a->serial, sizeof a->serial, "%s", serial);
 	if (given && !runs(given, strlen(given), "", a->program, sizeof a->program))
-		return err_set(err, 3, "%s: no adb there that can be run: %s; give the path of the client with --adb", given, strerror(errno));
+		return err_set(err, 3,
+			       "%s: no adb there that can be run: %s; give the path of the client "
+			       "with --adb",
+			       given, strerror(errno));
 	if (given)
 		return 0;
 	for (size_t i = 0; i < sizeof homes / sizeof *homes; i++) {
 		const char *home = getenv(homes[i]);
-		if (runs(home, home ? strlen(home) : 0, "/platform-tools/adb", a->program, sizeof a->program))
+		if (runs(home, home ? strlen(home) : 0, "/platform-tools/adb", a->program,
+			 sizeof a->program))
 			return 0;
 	}
 	for (const char *d = dirs ? dirs : ""; *d; d += strcspn(d, ":"), d += *d == ':')
 		if (runs(d, strcspn(d, ":"), "/adb", a->program, sizeof a->program))
 			return 0;
-	return err_set(err, 3, "adb: not found in ANDROID_HOME/platform-tools, nor in PATH; install it (apt install adb, or Android's "
+	return err_set(err, 3,
+		       "adb: not found in ANDROID_HOME/platform-tools, nor in PATH; install it "
+		       "(apt install adb, or Android's "
 		       "platform-tools), or name it with --adb");
 }
 
@@ -87,7 +95,8 @@ int adb_devices(const struct adb *a, struct adb_device **list, size_t *count, st
 	if (rc == 0 && r.status)
 		rc = adb_explain("adb devices", *r.said ? r.said : r.out, err);
 	char *at = rc ? NULL : strstr(r.out, "List of devices");
-	for (char *line = at ? strtok_r(at, "\r\n", &at) : NULL; line; line = strtok_r(NULL, "\r\n", &at)) {
+	for (char *line = at ? strtok_r(at, "\r\n", &at) : NULL; line;
+	     line = strtok_r(NULL, "\r\n", &at)) {
 		GROW(*list, room, *count + 1);
 		if (strncmp(line, "List of devices", 15) && parse_device(line, &(*list)[*count]))
 			++*count;
@@ -148,7 +157,8 @@ static bool take_status(struct adb_answer *r)
 	return true;
 }
 
-int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r, struct err *err)
+int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r,
+	      struct err *err)
 {
 	char *line = xasprintf("( %s\n); r=$?; echo; echo rc=$r", script);
 	const char *const words[] = { "shell", line, NULL };
@@ -183,7 +193,10 @@ int adb_forward(const struct adb *a, const char *remote, int *port, struct err *
 	if (rc == 0 && r.status)
 		rc = adb_explain("adb forward", *r.said ? r.said : r.out, err);
 	else if (rc == 0 && (*port = atoi(r.out)) <= 0)
-		rc = err_set(err, 3, "adb forward: it says no port for tcp:0: %s is too old; use a newer client (--adb)", a->program);
+		rc = err_set(err, 3,
+			     "adb forward: it says no port for tcp:0: %s is too old; use a newer "
+			     "client (--adb)",
+			     a->program);
 	adb_answer_release(&r);
 	return rc;
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * adb.h - the user's own adb client, one command at a time: run it with a limit, see devices, run a script in a
- * device's shell, push a file, forward a port. Blocks; the calling thread alone uses a struct adb.
+ * adb.h - the user's own adb client, one command at a time: run it with a limit, see devices, run a
+ * script in a device's shell, push a file, forward a port. Blocks; the calling thread alone uses a
+ * struct adb.
  *
  * What fails is one sentence in *err; what adb said in its own words is in it where we have none.
  */
@@ -14,37 +15,42 @@
 
 struct adb {
 	char program[PATH_MAX];
-	char serial[128];    /* of the device that commands go to; "" = not chosen yet */
-	int stop_fd;         /* readable: the user wants to go, and every call fails with ADB_STOPPED; -1 = never */
+	char serial[128]; /* of the device that commands go to; "" = not chosen yet */
+	int stop_fd; /* readable: the user wants to go, and every call fails with ADB_STOPPED; -1 =
+			never */
 };
 
-#define ADB_STOPPED 130      /* err.status of a call that stop_fd ended */
-#define ADB_SLOW_MS 30000    /* most commands: it may have to start its server first */
-#define ADB_LAST_MS 10000    /* when cleaning up */
+#define ADB_STOPPED 130   /* err.status of a call that stop_fd ended */
+#define ADB_SLOW_MS 30000 /* most commands: it may have to start its server first */
+#define ADB_LAST_MS 10000 /* when cleaning up */
 
 struct adb_device {
-	char serial[128];    /* printable ASCII */
-	char state[32];      /* as adb calls it: "device" can be used */
-	char model[64];      /* clean; "" = unknown */
+	char serial[128]; /* printable ASCII */
+	char state[32];   /* as adb calls it: "device" can be used */
+	char model[64];   /* clean; "" = unknown */
 };
 
 /* What one command said; adb_answer_release() frees it, also after a failure. */
 struct adb_answer {
-	int status;          /* exit status; of the script for adb_shell() */
-	char *out, *said;    /* stdout and stderr, NUL-terminated, without adb's own chatter about its server */
-	size_t length;       /* of out, which may hold more NULs */
+	int status;       /* exit status; of the script for adb_shell() */
+	char *out, *said; /* stdout and stderr, NUL-terminated, without adb's own chatter about its
+			     server */
+	size_t length;    /* of out, which may hold more NULs */
 };
 void adb_answer_release(struct adb_answer *r);
 
-/* given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; the serial from ANDROID_SERIAL. -1 and *err: there is none. */
+/* given (--adb), ANDROID_HOME, ANDROID_SDK_ROOT, PATH; the serial from ANDROID_SERIAL. -1 and *err:
+ * there is none. */
 int adb_open(struct adb *a, const char *given, int stop_fd, struct err *err);
 
 /* Of an array that the caller frees. */
 int adb_devices(const struct adb *a, struct adb_device **list, size_t *count, struct err *err);
 bool adb_usable(const struct adb_device *d);
 
-/* A script for the device's sh; its status is known from old daemons, too. -1 and *err: the device did not run it. */
-int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r, struct err *err);
+/* A script for the device's sh; its status is known from old daemons, too. -1 and *err: the device
+ * did not run it. */
+int adb_shell(const struct adb *a, const char *script, int limit_ms, struct adb_answer *r,
+	      struct err *err);
 /* text as one word for that shell. The caller frees it. */
 char *adb_quote(const char *text);
 
@@ -55,10 +61,14 @@ void adb_unforward(const struct adb *a, int port); /* 0 is fine */
 
 /* --- attach/adb/run.c: one command */
 
-/* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in limit_ms. */
-int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
-/* The same for a command that may not end by itself: it has said all when nothing more comes for a while, or at the limit. */
-int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err);
+/* words end with NULL. 0: it ended, with r->status; -1 and *err: it did not start, or not end in
+ * limit_ms. */
+int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
+	    struct err *err);
+/* The same for a command that may not end by itself: it has said all when nothing more comes for a
+ * while, or at the limit. */
+int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
+	       struct err *err);
 
 /* Sleeps; -1 and *err when the user wants to go. */
 int adb_pause(const struct adb *a, int ms, struct err *err);
@@ -66,7 +76,8 @@ int adb_stopped(struct err *err); /* -1, and the sentence for it */
 
 /* --- attach/adb/words.c: what adb says, in our words */
 
-/* what: WHY; what to do. From a state of `adb devices`, or from a complaint of adb's or of a tool on the device. Returns -1. */
+/* what: WHY; what to do. From a state of `adb devices`, or from a complaint of adb's or of a tool
+ * on the device. Returns -1. */
 int adb_explain(const char *what, const char *said, struct err *err);
 /* The first line of text that says something, clean. */
 const char *adb_line(const char *text, char *buf, size_t size);

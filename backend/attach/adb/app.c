@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by its debug
- * port (attach/jdwp/jdwp.h), and a forwarded port to the socket that the agent then listens on.
+ * app.c - the agent into an Android app that runs: push, copy into the app's folder, System.load by
+ * its debug port (attach/jdwp/jdwp.h), and a forwarded port to the socket that the agent then
+ * listens on.
  *
- * Whether an agent answers is asked by connecting: adb accepts on the forwarded port in any case and closes it when nobody
- * is behind it, an agent speaks first. That works without reading anything of the device's.
+ * Whether an agent answers is asked by connecting: adb accepts on the forwarded port in any case
+ * and closes it when nobody is behind it, an agent speaks first. That works without reading
+ * anything of the device's.
  *
- * The file has another name each time: a Java machine loads the same path once only, and after a detach the agent has
- * to be loaded anew.
+ * The file has another name each time: a Java machine loads the same path once only, and after a
+ * detach the agent has to be loaded anew.
  */
 #include "attach/adb/app.h"
 
@@ -37,7 +39,9 @@
 
 static int connect_port(int port)
 {
-	struct sockaddr_in to = { .sin_family = AF_INET, .sin_port = htons((uint16_t)port), .sin_addr = { htonl(INADDR_LOOPBACK) } };
+	struct sockaddr_in to = { .sin_family = AF_INET,
+				  .sin_port = htons((uint16_t)port),
+				  .sin_addr = { htonl(INADDR_LOOPBACK) } };
 	int fd = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0 && connect(fd, (struct sockaddr *)&to, sizeof to) == 0)
@@ -57,11 +61,13 @@ static int greets(const struct adb_app *app, struct err *err)
 	if (fd < 0)
 		return 0;
 	setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
-	struct pollfd p[] = { { .fd = fd, .events = POLLIN }, { .fd = app->adb->stop_fd, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = fd, .events = POLLIN },
+			      { .fd = app->adb->stop_fd, .events = POLLIN } };
 	if (poll(p, 2, ANSWER_MS) > 0 && p[1].revents)
 		got = adb_stopped(err);
 	else if (p[0].revents)
-		got = recv(fd, magic, sizeof magic, MSG_WAITALL) == (ssize_t)sizeof magic && !memcmp(magic, MTW_MAGIC, sizeof magic);
+		got = recv(fd, magic, sizeof magic, MSG_WAITALL) == (ssize_t)sizeof magic &&
+		      !memcmp(magic, MTW_MAGIC, sizeof magic);
 	close(fd);
 	return got;
 }
@@ -82,11 +88,13 @@ int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err)
 /* What the app's native code is for; most apps: as the device. */
 static void ask_abi(struct adb_app *app)
 {
-	char *script = xasprintf("dumpsys package %s | grep -m1 -o 'primaryCpuAbi=[a-z0-9_-]*'", app->package);
+	char *script = xasprintf("dumpsys package %s | grep -m1 -o 'primaryCpuAbi=[a-z0-9_-]*'",
+				 app->package);
 	struct adb_answer r = { 0 };
 
 	snprintf(app->abi, sizeof app->abi, "%s", app->phone.abi);
-	if (*app->package && adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 && r.status == 0) {
+	if (*app->package && adb_shell(app->adb, script, ADB_SLOW_MS, &r, NULL) == 0 &&
+	    r.status == 0) {
 		r.out[strcspn(r.out, "\n")] = '\0';
 		const char *abi = strchr(r.out, '=');
 		if (abi && abi[1] && strcmp(abi + 1, "null"))
@@ -96,10 +104,17 @@ static void ask_abi(struct adb_app *app)
 	adb_answer_release(&r);
 }
 
-static int find_agent(const struct adb_app *app, const char *given, char *path, size_t size, struct err *err)
+static int find_agent(const struct adb_app *app, const char *given, char *path, size_t size,
+		      struct err *err)
 {
-	static const struct { const char *abi; int machine, bits; } abis[] = {
-		{ "arm64-v8a", EM_AARCH64, 64 }, { "x86_64", EM_X86_64, 64 }, { "armeabi-v7a", EM_ARM, 32 }, { "x86", EM_386, 32 },
+	static const struct {
+		const char *abi;
+		int machine, bits;
+	} abis[] = {
+		{ "arm64-v8a", EM_AARCH64, 64 },
+		{ "x86_64", EM_X86_64, 64 },
+		{ "armeabi-v7a", EM_ARM, 32 },
+		{ "x86", EM_386, 32 },
 	};
 	struct elf_kind k;
 	char name[96];
@@ -107,42 +122,62 @@ static int find_agent(const struct adb_app *app, const char *given, char *path, 
 	snprintf(name, sizeof name, "android/%s/libmemtop-agent.so", app->abi);
 	if (given)
 		snprintf(path, size, "%s", given);
-	else if (!strcmp(app->abi, "armeabi-v7a") || !strcmp(app->abi, "armeabi") || !strcmp(app->abi, "x86"))
-		return err_set(err, 3, "%s: a 32-bit process (%s), and Android's agents are for 64-bit ones; install a build of the app for arm64-v8a or x86_64",
+	else if (!strcmp(app->abi, "armeabi-v7a") || !strcmp(app->abi, "armeabi") ||
+		 !strcmp(app->abi, "x86"))
+		return err_set(err, 3,
+			       "%s: a 32-bit process (%s), and Android's agents are for 64-bit "
+			       "ones; install a build of the app for arm64-v8a or x86_64",
 			       app->name, app->abi);
 	else if (!launch_installed(name, path, size))
-		return err_set(err, 125, "%s: no agent for this app's machine beside memtop or in %s/lib/memtop; build it with make android (arm64-v8a, "
-			       "x86_64), or name one with --agent", name, MEMTOP_PREFIX);
+		return err_set(err, 125,
+			       "%s: no agent for this app's machine beside memtop or in "
+			       "%s/lib/memtop; build it with make android (arm64-v8a, "
+			       "x86_64), or name one with --agent",
+			       name, MEMTOP_PREFIX);
 	int rc = progcheck_read(path, &k);
 	if (rc)
-		return err_set(err, 125, "%s: no agent there: %s; check --agent", path, strerror(-rc));
+		return err_set(err, 125, "%s: no agent there: %s; check --agent", path,
+			       strerror(-rc));
 	if (!k.class_bits || k.type != ET_DYN)
-		return err_set(err, 125, "%s: not an agent: no shared object; give the path of a libmemtop-agent.so", path);
+		return err_set(
+			err, 125,
+			"%s: not an agent: no shared object; give the path of a libmemtop-agent.so",
+			path);
 	for (size_t i = 0; i < sizeof abis / sizeof *abis; i++)
-		if (!strcmp(abis[i].abi, app->abi) && (abis[i].machine != k.machine || abis[i].bits != k.class_bits))
-			return err_set(err, 125, "%s: for %s, and %s is a program for %s; name an agent for that with --agent", path,
-				       progcheck_machine(&k), app->name, app->abi);
+		if (!strcmp(abis[i].abi, app->abi) &&
+		    (abis[i].machine != k.machine || abis[i].bits != k.class_bits))
+			return err_set(err, 125,
+				       "%s: for %s, and %s is a program for %s; name an agent for "
+				       "that with --agent",
+				       path, progcheck_machine(&k), app->name, app->abi);
 	return 0;
 }
 
 /* "/data/user/0/com.example.app", the line before the status. */
-static int take_folder(const struct adb_app *app, const struct adb_answer *r, const char *ending, char *path, size_t size, struct err *err)
+static int take_folder(const struct adb_app *app, const struct adb_answer *r, const char *ending,
+		       char *path, size_t size, struct err *err)
 {
 	const char *at = r->out;
 
 	while (*at && *at != '/')
 		at += strcspn(at, "\n"), at += *at == '\n';
 	size_t len = strcspn(at, "\n");
-	if (!len || (size_t)snprintf(path, size, "%.*s/code_cache/%s%s", (int)len, at, app->file, ending) >= size)
-		return err_set(err, 3, "%s: its folder on the device cannot be told; see adb shell run-as %s pwd", app->package, app->package);
+	if (!len || (size_t)snprintf(path, size, "%.*s/code_cache/%s%s", (int)len, at, app->file,
+				     ending) >= size)
+		return err_set(
+			err, 3,
+			"%s: its folder on the device cannot be told; see adb shell run-as %s pwd",
+			app->package, app->package);
 	return 0;
 }
 
 /* Nobody may write to it: apps for API 37 and later load no library that can be written to. */
-static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
+static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
+			struct err *err)
 {
-	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && chmod 500 $f; " ADB_WHOLE "; pwd'", c->from,
-				 app->package, app->file, c->ending, c->bytes);
+	char *script = xasprintf("%s | run-as %s sh -c 'f=code_cache/%s%s; umask 077; cat >$f && "
+				 "chmod 500 $f; " ADB_WHOLE "; pwd'",
+				 c->from, app->package, app->file, c->ending, c->bytes);
 
 	app->copied = true;
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, r, err);
@@ -151,9 +186,11 @@ static int write_as_app(struct adb_app *app, const struct adb_copy *c, struct ad
 }
 
 /* With the owner and the SELinux label of the folder, so that the app may map it. */
-static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r, struct err *err)
+static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct adb_answer *r,
+			 struct err *err)
 {
-	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE "; chmod 500 $f && chown $(stat -c %%u:%%g $c) $f && "
+	char *script = xasprintf("d=/data/data/%s; c=$d/code_cache; f=$c/%s%s; %s >$f; " ADB_WHOLE
+				 "; chmod 500 $f && chown $(stat -c %%u:%%g $c) $f && "
 				 "{ chcon $(stat -c %%C $c) $f 2>/dev/null; echo $d; }",
 				 app->package, app->file, c->ending, c->from, c->bytes);
 
@@ -163,7 +200,8 @@ static int write_as_root(struct adb_app *app, const struct adb_copy *c, struct a
 	return rc;
 }
 
-int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size, struct err *err)
+int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
+		  struct err *err)
 {
 	struct adb_answer r;
 	int rc = app->as_root ? 0 : write_as_app(app, c, &r, err);
@@ -181,33 +219,43 @@ int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, siz
 	return rc;
 }
 
-int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size, struct err *err)
+int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size,
+		  struct err *err)
 {
 	if (app->phone.sdk && app->phone.sdk < OLDEST_SDK)
-		return err_set(err, 3, "%s: Android %s (API %d) is too old for the agent; use a device with Android 8.0 (API %d) or later",
+		return err_set(err, 3,
+			       "%s: Android %s (API %d) is too old for the agent; use a device "
+			       "with Android 8.0 (API %d) or later",
 			       app->adb->serial, app->phone.release, app->phone.sdk, OLDEST_SDK);
 	ask_abi(app);
-	snprintf(app->file, sizeof app->file, "memtop-%08x", (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
+	snprintf(app->file, sizeof app->file, "memtop-%08x",
+		 (unsigned)(unix_now_ns() >> 10) ^ (unsigned)getpid() << 20);
 	return find_agent(app, q->agent, agent, size, err);
 }
 
-int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err)
+int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size,
+		  struct err *err)
 {
 	char agent[PATH_MAX + 64], remote[128], from[160];
 	struct stat st;
 
 	if (!*app->package)
-		return err_set(err, 3, "%s: no app by its name, so that there is no folder to put the agent into; name an app", app->name);
+		return err_set(err, 3,
+			       "%s: no app by its name, so that there is no folder to put the "
+			       "agent into; name an app",
+			       app->name);
 	if (adb_app_agent(app, q, agent, sizeof agent, err))
 		return -1;
 	if (stat(agent, &st))
-		return err_set(err, 125, "%s: no agent there: %s; check --agent", agent, strerror(errno));
+		return err_set(err, 125, "%s: no agent there: %s; check --agent", agent,
+			       strerror(errno));
 	snprintf(remote, sizeof remote, "%s%s%s", ADB_TEMPORARY, app->file, ADB_AGENT);
 	app->pushed = true;
 	if (adb_push(app->adb, agent, remote, err))
 		return -1;
 	snprintf(from, sizeof from, "cat %s", remote);
-	return adb_app_write(app, &(struct adb_copy){ from, ADB_AGENT, (size_t)st.st_size }, path, size, err);
+	return adb_app_write(app, &(struct adb_copy){ from, ADB_AGENT, (size_t)st.st_size }, path,
+			     size, err);
 }
 
 /* jdwp_load() waits on its own: the link is cut for it when the user wants to go. */
@@ -219,7 +267,8 @@ struct cutter {
 static void *cut(void *arg)
 {
 	struct cutter *c = arg;
-	struct pollfd p[] = { { .fd = c->stop_fd, .events = POLLIN }, { .fd = c->done_fd, .events = POLLIN } };
+	struct pollfd p[] = { { .fd = c->stop_fd, .events = POLLIN },
+			      { .fd = c->done_fd, .events = POLLIN } };
 
 	while (poll(p, 2, -1) < 0 && errno == EINTR)
 		;
@@ -243,17 +292,24 @@ static void on_waiting(void *arg, const char *what)
 }
 
 /* 0; -1 and *err; 1 and *err: the connection ended before anything. */
-static int load(struct adb_app *app, const struct adb_request *q, const char *path, int fd, struct err *err)
+static int load(struct adb_app *app, const struct adb_request *q, const char *path, int fd,
+		struct err *err)
 {
 	struct load l = { .request = q };
-	struct jdwp_request j = { .fd = fd, .library = path, .breaks = q->breaks, .timeout_ms = q->timeout_ms, .waiting = on_waiting, .arg = &l };
+	struct jdwp_request j = { .fd = fd,
+				  .library = path,
+				  .breaks = q->breaks,
+				  .timeout_ms = q->timeout_ms,
+				  .waiting = on_waiting,
+				  .arg = &l };
 	struct cutter c = { .fd = fd, .stop_fd = app->adb->stop_fd };
 	int done[2];
 	char why[800] = "";
 	pthread_t thread;
 
 	if (pipe(done))
-		return err_set(err, 3, "adb: no pipe: %s; close other programs and try again", strerror(errno));
+		return err_set(err, 3, "adb: no pipe: %s; close other programs and try again",
+			       strerror(errno));
 	c.done_fd = done[0];
 	bool watched = pthread_create(&thread, NULL, cut, &c) == 0;
 	enum jdwp_result rc = jdwp_load(&j, NULL, why, sizeof why);
@@ -264,16 +320,23 @@ static int load(struct adb_app *app, const struct adb_request *q, const char *pa
 	if (c.cut)
 		return adb_stopped(err);
 	if (l.waited && rc == JDWP_CLOSED)
-		return err_set(err, 3, "%s: its debug port was closed: the app ended, or the device went; see memtop adb --list", app->name);
+		return err_set(err, 3,
+			       "%s: its debug port was closed: the app ended, or the device went; "
+			       "see memtop adb --list",
+			       app->name);
 	if (rc == JDWP_CLOSED || rc == JDWP_SILENT) {
-		err_set(err, 3, "%s: its debug port does not answer: another debugger has it (Android Studio?), or the app ended; close "
-			"that, and try again", app->name);
+		err_set(err, 3,
+			"%s: its debug port does not answer: another debugger has it (Android "
+			"Studio?), or the app ended; close "
+			"that, and try again",
+			app->name);
 		return 1;
 	}
 	return rc == JDWP_LOADED ? 0 : err_set(err, 3, "%s: %s", app->name, why);
 }
 
-int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err)
+int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
+		 int patience_ms, struct err *err)
 {
 	uint64_t end = now_ns() + (uint64_t)patience_ms * 1000000;
 	char remote[32];
@@ -286,8 +349,10 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 	do {
 		int fd = connect_port(app->debug_port);
 		if (fd < 0)
-			return err_set(err, 3, "%s: nobody listens on the port that adb forwarded: %s; see adb forward --list", app->name,
-				       strerror(errno));
+			return err_set(err, 3,
+				       "%s: nobody listens on the port that adb forwarded: %s; see "
+				       "adb forward --list",
+				       app->name, strerror(errno));
 		rc = load(app, q, path, fd, err);
 		close(fd);
 	} while (rc == 1 && now_ns() < end && adb_pause(app->adb, AGAIN_MS, err) == 0);
@@ -295,8 +360,11 @@ int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *p
 		return -1;
 	rc = adb_app_listens(app, LISTEN_MS, err);
 	if (rc == 0)
-		rc = err_set(err, 3, "%s: took the agent in, but nothing listens there after %d s; see whether it still runs, and what adb logcat "
-			     "says of memtop", app->name, LISTEN_MS / 1000);
+		rc = err_set(err, 3,
+			     "%s: took the agent in, but nothing listens there after %d s; see "
+			     "whether it still runs, and what adb logcat "
+			     "says of memtop",
+			     app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }
 
@@ -312,14 +380,21 @@ static int attach(struct adb_app *app, const struct adb_request *q, struct err *
 	if (there < 0)
 		return -1;
 	if (there)
-		return q->options ? err_set(err, 2, "--options: %s has an agent already, which keeps its own; use :set in the view", app->name) : 0;
+		return q->options ? err_set(err, 2,
+					    "--options: %s has an agent already, which keeps its "
+					    "own; use :set in the view",
+					    app->name)
+				  : 0;
 	int root = app->closed || q->options ? adb_root(app, err) : 0;
 	if (root)
 		return root < 0 ? -1 : adb_root_attach(app, q, err);
 	if (q->options)
-		return err_set(err, 2, "--options: an app that runs has no way to get them but by root; use --start, or :set in the view");
+		return err_set(err, 2,
+			       "--options: an app that runs has no way to get them but by root; "
+			       "use --start, or :set in the view");
 	app->way = ADB_JDWP;
-	if (adb_refuse_sanitizer(app, err) || adb_app_place(app, q, path, sizeof path, err) || adb_app_load(app, q, path, 0, err))
+	if (adb_refuse_sanitizer(app, err) || adb_app_place(app, q, path, sizeof path, err) ||
+	    adb_app_load(app, q, path, 0, err))
 		return -1;
 	return 0;
 }
@@ -344,12 +419,15 @@ void adb_app_tidy(struct adb_app *app)
 	if (!app->pushed && !app->copied && !app->wrapped)
 		return;
 	char property[160] = ":", copies[512] = ":";
-	if (app->wrapped) /* first: an app that starts with it and does not find the file would not start at all */
+	if (app->wrapped) /* first: an app that starts with it and does not find the file would not
+			     start at all */
 		snprintf(property, sizeof property, "setprop wrap.%s ''", app->package);
 	if (app->copied)
-		snprintf(copies, sizeof copies, "%s%s%s rm -f code_cache/%s%s code_cache/%s%s", app->as_root ? "cd /data/data/" : "run-as ",
-			 app->package, app->as_root ? " &&" : "", app->file, ADB_AGENT, app->file, ADB_SCRIPT);
-	char *script = xasprintf("%s; cd %s && rm -f %s%s %s%s; %s", property, ADB_TEMPORARY, app->file, ADB_AGENT, app->file, ADB_TRACER, copies);
+		snprintf(copies, sizeof copies, "%s%s%s rm -f code_cache/%s%s code_cache/%s%s",
+			 app->as_root ? "cd /data/data/" : "run-as ", app->package,
+			 app->as_root ? " &&" : "", app->file, ADB_AGENT, app->file, ADB_SCRIPT);
+	char *script = xasprintf("%s; cd %s && rm -f %s%s %s%s; %s", property, ADB_TEMPORARY,
+				 app->file, ADB_AGENT, app->file, ADB_TRACER, copies);
 	adb_shell(&last, script, ADB_LAST_MS, &r, NULL);
 	adb_answer_release(&r);
 	free(script);
@@ -362,7 +440,8 @@ void adb_app_clean(struct adb_app *app)
 
 	last.stop_fd = -1;
 	adb_app_tidy(app);
-	/* When nobody listens any more, the device went, or adb's server, which is not started again for that. */
+	/* When nobody listens any more, the device went, or adb's server, which is not started
+	 * again for that. */
 	int fd = app->port ? connect_port(app->port) : -1;
 	if (fd >= 0) {
 		close(fd);

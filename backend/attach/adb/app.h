@@ -3,12 +3,14 @@
  * app.h - the agent into an Android app, and a port of this machine to it. Blocks; main thread.
  *
  *   struct adb_app app = { .adb = &adb };
- *   adb_phone() -> adb_app_find() or a process of adb_processes() -> adb_app_attach() or adb_app_start()
+ *   adb_phone() -> adb_app_find() or a process of adb_processes() -> adb_app_attach() or
+ * adb_app_start()
  *   ... the view on 127.0.0.1:app.port ...
  *   adb_app_clean()
  *
- * The agent's file goes to /data/local/tmp, which no app may map code from, and is copied into the app's own folder by
- * run-as, as simpleperf and debuggers do; as root where adb is root. Both are removed as soon as it is loaded.
+ * The agent's file goes to /data/local/tmp, which no app may map code from, and is copied into the
+ * app's own folder by run-as, as simpleperf and debuggers do; as root where adb is root. Both are
+ * removed as soon as it is loaded.
  */
 #ifndef ADB_APP_H
 #define ADB_APP_H
@@ -16,73 +18,90 @@
 #include "attach/adb/adb.h"
 
 struct adb_phone {
-	char abi[32];             /* of most apps: "arm64-v8a" */
-	char release[32];         /* of Android: "14"; clean */
-	int sdk;                  /* its API level, 0 = unknown */
-	bool root;                /* adb's shell is */
+	char abi[32];     /* of most apps: "arm64-v8a" */
+	char release[32]; /* of Android: "14"; clean */
+	int sdk;          /* its API level, 0 = unknown */
+	bool root;        /* adb's shell is */
 };
 
 struct adb_process {
 	int pid;
-	char name[128];           /* what it calls itself: anything at all. Not clean */
+	char name[128]; /* what it calls itself: anything at all. Not clean */
 };
 
 struct adb_request {
-	const char *agent;        /* --agent; NULL: the installed one for the app's ABI */
-	const char *options;      /* of the agent, where the property wrap can be set, or root traces; NULL = none */
-	const char *activity;     /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
+	const char *agent;    /* --agent; NULL: the installed one for the app's ABI */
+	const char *options;  /* of the agent, where the property wrap can be set, or root traces;
+				 NULL = none */
+	const char *activity; /* --start: PACKAGE/ACTIVITY or ACTIVITY; NULL: the launcher's */
 	const char *const *breaks; /* of attach/jdwp/jdwp.h; NULL = its own choice */
-	int timeout_ms;           /* until one of the app's threads was stopped */
+	int timeout_ms;            /* until one of the app's threads was stopped */
 	void (*waiting)(void *arg, const char *what); /* of attach/jdwp/jdwp.h; not NULL */
 	void *arg;
 };
 
 /* How the agent came into it. */
-enum adb_way { ADB_THERE, ADB_JDWP, ADB_PTRACE, ADB_WRAP_PROPERTY, ADB_WRAP_SCRIPT, ADB_DEBUG_START };
+enum adb_way {
+	ADB_THERE,
+	ADB_JDWP,
+	ADB_PTRACE,
+	ADB_WRAP_PROPERTY,
+	ADB_WRAP_SCRIPT,
+	ADB_DEBUG_START
+};
 
 #define ADB_TEMPORARY "/data/local/tmp/"
 #define ADB_AGENT ".so"
 #define ADB_SCRIPT ".sh"
 #define ADB_TRACER ".attach"
-/* What is checked of a copy, $f, for so many bytes: a loader that maps a part of a library ends its process. */
-#define ADB_WHOLE "[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
+/* What is checked of a copy, $f, for so many bytes: a loader that maps a part of a library ends its
+ * process. */
+#define ADB_WHOLE                                                                                  \
+	"[ $(wc -c <$f) -eq %zu ] || { echo the copy on the device is not whole >&2; exit 1; }"
 
 struct adb_app {
 	const struct adb *adb;
 	struct adb_phone phone;
 	int pid;
-	char package[128];        /* "com.example.app": letters, digits, dots and underscores; "" = no app's name */
-	char name[128];           /* of the process, clean */
+	char package[128]; /* "com.example.app": letters, digits, dots and underscores; "" = no
+			      app's name */
+	char name[128];    /* of the process, clean */
 	enum adb_way way;
-	bool loaded;              /* it was told to load the agent: what fails now may be SELinux */
-	bool closed;              /* it takes no debugger, and root is to be had */
-	char root[16];            /* what runs a script as root: "su -c"; "" = not asked for, or not to be had */
-	int port;                 /* of this machine, forwarded to its agent; 0 = not yet */
+	bool loaded;   /* it was told to load the agent: what fails now may be SELinux */
+	bool closed;   /* it takes no debugger, and root is to be had */
+	char root[16]; /* what runs a script as root: "su -c"; "" = not asked for, or not to be had
+			*/
+	int port;      /* of this machine, forwarded to its agent; 0 = not yet */
 	char abi[32];
 	/* What is to be taken back. */
-	char file[64];            /* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with ADB_AGENT and ADB_SCRIPT in the app's code_cache */
+	char file[64]; /* "memtop-1f3a5c7d", with ADB_AGENT and ADB_TRACER in /data/local/tmp, with
+			  ADB_AGENT and ADB_SCRIPT in the app's code_cache */
 	bool pushed, copied, as_root, wrapped;
-	int debug_port;           /* forwarded to jdwp:PID */
+	int debug_port; /* forwarded to jdwp:PID */
 };
 
 /* --- attach/adb/device.c: what is there */
 
-/* a->serial, when none is named: the one device that can be used. -1 and *err: there is none, or several. */
+/* a->serial, when none is named: the one device that can be used. -1 and *err: there is none, or
+ * several. */
 int adb_choose(struct adb *a, struct err *err);
 int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err);
 /* The processes that take a debugger; of an array that the caller frees, by pid. */
 int adb_processes(const struct adb *a, struct adb_process **list, size_t *count, struct err *err);
 /* Whether it may be given to a device's shell as an app's name. */
 bool adb_is_package(const char *name, size_t len);
-/* app->pid and names from a package, a process name (package:part) or a pid. -1 and *err: what stands in the way. */
+/* app->pid and names from a package, a process name (package:part) or a pid. -1 and *err: what
+ * stands in the way. */
 int adb_app_find(struct adb_app *app, const char *word, struct err *err);
 void adb_app_name(struct adb_app *app, const struct adb_process *p);
 
 /* --- attach/adb/denied.c: what stands in the agent's way on a device */
 
-/* 0; -1 and *err: it runs with a sanitizer, whose malloc cannot be interposed. What cannot be asked is none. */
+/* 0; -1 and *err: it runs with a sanitizer, whose malloc cannot be interposed. What cannot be asked
+ * is none. */
 int adb_refuse_sanitizer(const struct adb_app *app, struct err *err);
-/* A load failed with *err: where SELinux enforces, says so there, with the refusal that is in the logs. */
+/* A load failed with *err: where SELinux enforces, says so there, with the refusal that is in the
+ * logs. */
 void adb_explain_denied(const struct adb_app *app, struct err *err);
 
 /* --- attach/adb/server.c: the agent's server is no process to watch, and has its program's name */
@@ -96,30 +115,37 @@ int adb_refuse_server(const struct adb *a, int pid, struct err *err);
 
 /* 0: its agent answers on app->port. -1 and *err; adb_app_clean() in both cases. */
 int adb_app_attach(struct adb_app *app, const struct adb_request *q, struct err *err);
-/* Takes back everything but what is loaded. Never fails, and takes its time at most three times ADB_LAST_MS. */
+/* Takes back everything but what is loaded. Never fails, and takes its time at most three times
+ * ADB_LAST_MS. */
 void adb_app_clean(struct adb_app *app);
 /* The same but for the forwarded port. */
 void adb_app_tidy(struct adb_app *app);
 
 /* For attach/adb/start.c and attach/adb/root.c */
 /* The agent's file here for app's machine; app->file is its name there. -1 and *err. */
-int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size, struct err *err);
-int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size, struct err *err);
+int adb_app_agent(struct adb_app *app, const struct adb_request *q, char *agent, size_t size,
+		  struct err *err);
+int adb_app_place(struct adb_app *app, const struct adb_request *q, char *path, size_t size,
+		  struct err *err);
 struct adb_copy {
-	const char *from;         /* a command of the device, which prints it */
-	const char *ending;       /* of the file in the app's folder */
-	size_t bytes;             /* so many */
+	const char *from;   /* a command of the device, which prints it */
+	const char *ending; /* of the file in the app's folder */
+	size_t bytes;       /* so many */
 };
 /* path: of the copy, as the app sees it. */
-int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size, struct err *err);
-/* patience_ms: how long a debug port that does not answer is tried again; an app that starts has none at first. */
-int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path, int patience_ms, struct err *err);
+int adb_app_write(struct adb_app *app, const struct adb_copy *c, char *path, size_t size,
+		  struct err *err);
+/* patience_ms: how long a debug port that does not answer is tried again; an app that starts has
+ * none at first. */
+int adb_app_load(struct adb_app *app, const struct adb_request *q, const char *path,
+		 int patience_ms, struct err *err);
 /* 1: an agent answers on app->port; 0: none does within that time; -1 and *err. */
 int adb_app_listens(struct adb_app *app, int limit_ms, struct err *err);
 
 /* --- attach/adb/root.c: the agent into a process that runs, by ptrace as root */
 
-/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not answer. */
+/* 1: root is to be had, app->root says how; 0: it is not; -1 and *err: the device does not answer.
+ */
 int adb_root(struct adb_app *app, struct err *err);
 /* As adb_app_attach(), which calls it; of a native program, too. */
 int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err *err);

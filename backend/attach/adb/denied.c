@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * denied.c - what a device says about a process that the agent cannot or could not be loaded into: its sanitizer, and
- * SELinux, whose refusals are lines of the kernel's log and of logcat. Declared in attach/adb/app.h.
+ * denied.c - what a device says about a process that the agent cannot or could not be loaded into:
+ * its sanitizer, and SELinux, whose refusals are lines of the kernel's log and of logcat. Declared
+ * in attach/adb/app.h.
  */
 #include "attach/adb/app.h"
 
@@ -14,7 +15,9 @@
 int adb_refuse_sanitizer(const struct adb_app *app, struct err *err)
 {
 	char *as_app = app->phone.root ? xstrdup("") : xasprintf("run-as %s ", app->package);
-	char *script = xasprintf("%sgrep -o -m 1 'lib[a-z_]*\\(clang_rt\\.\\)*[a-z]*san[^ /]*\\.so' /proc/%d/maps 2>/dev/null; true", as_app, app->pid);
+	char *script = xasprintf("%sgrep -o -m 1 'lib[a-z_]*\\(clang_rt\\.\\)*[a-z]*san[^ "
+				 "/]*\\.so' /proc/%d/maps 2>/dev/null; true",
+				 as_app, app->pid);
 	struct adb_answer r;
 
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
@@ -31,8 +34,10 @@ int adb_refuse_sanitizer(const struct adb_app *app, struct err *err)
 void adb_explain_denied(const struct adb_app *app, struct err *err)
 {
 	const char *root = strncmp(app->root, "su", 2) ? "" : app->root;
-	char *script = xasprintf("getenforce 2>/dev/null; { %s dmesg; logcat -d -t 1000; } 2>/dev/null | grep 'avc: *denied' | "
-				 "grep -e memtop -e pid=%d -e '%s' | tail -n 1; true", root, app->pid, *app->package ? app->package : "memtop");
+	char *script = xasprintf("getenforce 2>/dev/null; { %s dmesg; logcat -d -t 1000; } "
+				 "2>/dev/null | grep 'avc: *denied' | "
+				 "grep -e memtop -e pid=%d -e '%s' | tail -n 1; true",
+				 root, app->pid, *app->package ? app->package : "memtop");
 	struct adb_answer r;
 	char mode[32], line[400] = "", why[sizeof err->text];
 
@@ -41,14 +46,17 @@ void adb_explain_denied(const struct adb_app *app, struct err *err)
 		return;
 	}
 	char *avc = strstr(r.out, "avc:"), *advice = strstr(err->text, "; ");
-	for (char *more = advice; more && (more = strstr(more + 1, "; ")); )
+	for (char *more = advice; more && (more = strstr(more + 1, "; "));)
 		advice = more;
 	adb_line(r.out, mode, sizeof mode);
 	if (avc)
 		adb_line(avc, line, sizeof line);
 	if (!strcmp(mode, "Enforcing") && advice) {
-		snprintf(why, sizeof why, "%.*s (SELinux: Enforcing%s%s)%s", (int)(advice - err->text), err->text, *line ? ", " : ", no denial in the log", line,
-			 *line ? "; see adb shell setenforce 0, on a device where that is allowed" : advice);
+		snprintf(why, sizeof why, "%.*s (SELinux: Enforcing%s%s)%s",
+			 (int)(advice - err->text), err->text,
+			 *line ? ", " : ", no denial in the log", line,
+			 *line ? "; see adb shell setenforce 0, on a device where that is allowed"
+			       : advice);
 		snprintf(err->text, sizeof err->text, "%s", why);
 	}
 	adb_answer_release(&r);

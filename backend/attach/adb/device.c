@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * device.c - what a device is and which of its processes take a debugger. Declared in attach/adb/app.h.
+ * device.c - what a device is and which of its processes take a debugger. Declared in
+ * attach/adb/app.h.
  *
- * adbd lists the processes with a JDWP transport: debuggable apps, on userdebug builds every app. Their names come from
- * /proc, whose text belongs to the app: it may say anything, is never given back to a shell unless it has the form of a package's
- * name, and is cleaned before it is shown.
+ * adbd lists the processes with a JDWP transport: debuggable apps, on userdebug builds every app.
+ * Their names come from /proc, whose text belongs to the app: it may say anything, is never given
+ * back to a shell unless it has the form of a package's name, and is cleaned before it is shown.
  */
 #include "attach/adb/app.h"
 
@@ -22,8 +23,8 @@ static int refuse_several(const struct adb_device *list, size_t count, struct er
 	size_t used = 0;
 
 	for (size_t i = 0; i < count && used < sizeof names; i++)
-		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s (%s)", used ? ", " : "",
-					 list[i].serial, list[i].state);
+		used += (size_t)snprintf(names + used, sizeof names - used, "%s%s (%s)",
+					 used ? ", " : "", list[i].serial, list[i].state);
 	return err_set(err, 3, "adb: %zu devices: %s; name one with --serial", count, names);
 }
 
@@ -37,7 +38,8 @@ int adb_choose(struct adb *a, struct err *err)
 	if (adb_devices(a, &list, &count, err))
 		return -1;
 	for (size_t i = 0; i < count; i++) {
-		if (*a->serial ? !strcmp(list[i].serial, a->serial) : adb_usable(&list[i]) || !found)
+		if (*a->serial ? !strcmp(list[i].serial, a->serial)
+			       : adb_usable(&list[i]) || !found)
 			found = &list[i];
 		usable += adb_usable(&list[i]);
 	}
@@ -61,8 +63,11 @@ int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err)
 	char *at, *line;
 
 	*p = (struct adb_phone){ .sdk = 0 };
-	int rc = adb_shell(a, "for p in product.cpu.abi build.version.release build.version.sdk; do echo \"=$(getprop ro.$p)\"; "
-			      "done; id", ADB_SLOW_MS, &r, err);
+	int rc = adb_shell(a,
+			   "for p in product.cpu.abi build.version.release build.version.sdk; do "
+			   "echo \"=$(getprop ro.$p)\"; "
+			   "done; id",
+			   ADB_SLOW_MS, &r, err);
 	at = rc ? NULL : r.out;
 	for (int i = 0; at && (line = strtok_r(at, "\n", &at)); i++) {
 		if (i == 0)
@@ -76,7 +81,9 @@ int adb_phone(const struct adb *a, struct adb_phone *p, struct err *err)
 	}
 	adb_answer_release(&r);
 	if (rc == 0 && !*p->abi)
-		rc = err_set(err, 3, "%s: it has no property ro.product.cpu.abi: not Android, or another shell; connect to an Android device",
+		rc = err_set(err, 3,
+			     "%s: it has no property ro.product.cpu.abi: not Android, or another "
+			     "shell; connect to an Android device",
 			     a->serial);
 	return rc;
 }
@@ -89,7 +96,7 @@ static int by_pid(const void *a, const void *b)
 /* "PID text" lines; only of processes that were asked about. */
 static void take_names(char *text, struct adb_process *list, size_t count)
 {
-	for (char *line; (line = strtok_r(text, "\n", &text)); ) {
+	for (char *line; (line = strtok_r(text, "\n", &text));) {
 		char *name;
 		long pid = strtol(line, &name, 10);
 
@@ -108,7 +115,8 @@ static int read_names(const struct adb *a, struct adb_process *list, size_t coun
 	to = stpcpy(to, "for p in");
 	for (size_t i = 0; i < count; i++)
 		to += sprintf(to, " %d", list[i].pid);
-	stpcpy(to, "; do tr '\\n\\r\\000' '??\\n' </proc/$p/cmdline 2>/dev/null | { read -r n; echo \"$p $n\"; }; done");
+	stpcpy(to, "; do tr '\\n\\r\\000' '??\\n' </proc/$p/cmdline 2>/dev/null | { read -r n; "
+		   "echo \"$p $n\"; }; done");
 	int rc = adb_shell(a, script, ADB_SLOW_MS, &r, err);
 	free(script);
 	if (rc == 0)
@@ -129,7 +137,7 @@ int adb_processes(const struct adb *a, struct adb_process **list, size_t *count,
 	if (rc == 0 && r.status)
 		rc = adb_explain(a->serial, *r.said ? r.said : r.out, err);
 	char *at = rc ? NULL : r.out;
-	for (char *line; at && (line = strtok_r(at, "\r\n", &at)); ) {
+	for (char *line; at && (line = strtok_r(at, "\r\n", &at));) {
 		char *end;
 		long pid = strtol(line, &end, 10);
 		if (pid <= 0 || pid > INT_MAX || *end)
@@ -159,7 +167,8 @@ bool adb_is_package(const char *name, size_t len)
 			return false;
 		dot |= name[i] == '.';
 	}
-	return dot && len < sizeof ((struct adb_app *)NULL)->package && isalpha((unsigned char)*name);
+	return dot && len < sizeof((struct adb_app *)NULL)->package &&
+	       isalpha((unsigned char)*name);
 }
 
 void adb_app_name(struct adb_app *app, const struct adb_process *p)
@@ -168,7 +177,8 @@ void adb_app_name(struct adb_app *app, const struct adb_process *p)
 
 	app->pid = p->pid;
 	sanitize_clean(app->name, sizeof app->name, *p->name ? p->name : "?");
-	snprintf(app->package, sizeof app->package, "%.*s", adb_is_package(p->name, len) ? (int)len : 0, p->name);
+	snprintf(app->package, sizeof app->package, "%.*s",
+		 adb_is_package(p->name, len) ? (int)len : 0, p->name);
 }
 
 /* 1: process `pid` runs and root is to be had: it is app's now. 0: it is not so. */
@@ -191,21 +201,35 @@ static int find_closed(struct adb_app *app, int pid, struct err *err)
 static int explain_absent(const struct adb_app *app, const char *word, int pid, struct err *err)
 {
 	size_t len = strcspn(word, ":");
-	char *script = pid ? xasprintf("[ -d /proc/%d ] && echo runs; true", pid)
-			   : xasprintf("[ -n \"$(pm path %.*s 2>/dev/null)\" ] && echo installed; true", adb_is_package(word, len) ? (int)len : 0, word);
+	char *script =
+		pid ? xasprintf("[ -d /proc/%d ] && echo runs; true", pid)
+		    : xasprintf("[ -n \"$(pm path %.*s 2>/dev/null)\" ] && echo installed; true",
+				adb_is_package(word, len) ? (int)len : 0, word);
 	struct adb_answer r;
 
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	free(script);
 	if (rc == 0 && strstr(r.out, "runs"))
-		err_set(err, 3, "%s: runs, but takes no debugger: it is not a debuggable app (a profileable release build cannot be entered either); "
-			"install a debug build (android:debuggable), or use a rooted device (adb root, su)", word);
+		err_set(err, 3,
+			"%s: runs, but takes no debugger: it is not a debuggable app (a "
+			"profileable release build cannot be entered either); "
+			"install a debug build (android:debuggable), or use a rooted device (adb "
+			"root, su)",
+			word);
 	else if (rc == 0 && strspn(word, "0123456789") == strlen(word))
-		err_set(err, 3, "%s: no such process on %s; memtop adb --list shows those that take a debugger", word, app->adb->serial);
+		err_set(err, 3,
+			"%s: no such process on %s; memtop adb --list shows those that take a "
+			"debugger",
+			word, app->adb->serial);
 	else if (rc == 0 && strstr(r.out, "installed"))
-		err_set(err, 3, "%s: installed, but not running; start it, or use memtop adb --start %.*s", word, (int)len, word);
+		err_set(err, 3,
+			"%s: installed, but not running; start it, or use memtop adb --start %.*s",
+			word, (int)len, word);
 	else if (rc == 0)
-		err_set(err, 3, "%s: no such app on %s; memtop adb --list shows those that run and take a debugger", word, app->adb->serial);
+		err_set(err, 3,
+			"%s: no such app on %s; memtop adb --list shows those that run and take a "
+			"debugger",
+			word, app->adb->serial);
 	adb_answer_release(&r);
 	return -1;
 }
@@ -227,7 +251,8 @@ int adb_app_find(struct adb_app *app, const char *word, struct err *err)
 	free(list);
 	if (found)
 		return 0;
-	if (pid ? adb_refuse_server(app->adb, pid, err) : (pid = adb_pidof(app->adb, word, err)) < 0)
+	if (pid ? adb_refuse_server(app->adb, pid, err)
+		: (pid = adb_pidof(app->adb, word, err)) < 0)
 		return -1;
 	int closed = find_closed(app, pid, err);
 	return closed ? closed < 0 ? -1 : 0 : explain_absent(app, word, pid, err);

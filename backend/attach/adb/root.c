@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * root.c - the agent into a process of a rooted device that takes no debugger: an app that is not debuggable, or a native
- * program. The agent and memtop-attach (backend/attach/standalone/main.c) go to /data/local/tmp; root runs that, which loads the agent by
- * ptrace and is done. Declared in attach/adb/app.h.
+ * root.c - the agent into a process of a rooted device that takes no debugger: an app that is not
+ * debuggable, or a native program. The agent and memtop-attach (backend/attach/standalone/main.c)
+ * go to /data/local/tmp; root runs that, which loads the agent by ptrace and is done. Declared in
+ * attach/adb/app.h.
  *
- * Root is adb itself (adb root), or what the device's su gives the shell: `su 0 sh -c` of userdebug builds, `su -c` of
- * others. It is asked for only here, since an su may ask the user.
+ * Root is adb itself (adb root), or what the device's su gives the shell: `su 0 sh -c` of userdebug
+ * builds, `su -c` of others. It is asked for only here, since an su may ask the user.
  */
 #include "attach/adb/app.h"
 
@@ -26,7 +27,9 @@ struct pushed {
 
 int adb_root(struct adb_app *app, struct err *err)
 {
-	static const char script[] = "for s in 'su 0 sh -c' 'su -c'; do [ \"$($s 'id -u' 2>/dev/null </dev/null)\" = 0 ] && { echo \"$s\"; break; }; done";
+	static const char script[] =
+		"for s in 'su 0 sh -c' 'su -c'; do [ \"$($s 'id -u' 2>/dev/null </dev/null)\" = 0 "
+		"] && { echo \"$s\"; break; }; done";
 	struct adb_answer r;
 
 	if (*app->root)
@@ -49,17 +52,23 @@ static int find_tracer(const struct adb_app *app, char *path, size_t size, struc
 	snprintf(name, sizeof name, "android/%s/memtop-attach", app->abi);
 	if (launch_installed(name, path, size))
 		return 0;
-	return err_set(err, 125, "%s: not beside memtop or in %s/lib/memtop: it loads the agent into a process that takes no debugger; build it "
-		       "with make android (arm64-v8a, x86_64)", name, MEMTOP_PREFIX);
+	return err_set(err, 125,
+		       "%s: not beside memtop or in %s/lib/memtop: it loads the agent into a "
+		       "process that takes no debugger; build it "
+		       "with make android (arm64-v8a, x86_64)",
+		       name, MEMTOP_PREFIX);
 }
 
-/* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not whole there. */
-static int push(struct adb_app *app, const char *file, const char *ending, struct pushed *to, struct err *err)
+/* file to /data/local/tmp; to->check: a piece of a script that ends with status 1 when it is not
+ * whole there. */
+static int push(struct adb_app *app, const char *file, const char *ending, struct pushed *to,
+		struct err *err)
 {
 	struct stat st;
 
 	if (stat(file, &st))
-		return err_set(err, 125, "%s: cannot be read: %s; check the path", file, strerror(errno));
+		return err_set(err, 125, "%s: cannot be read: %s; check the path", file,
+			       strerror(errno));
 	snprintf(to->path, sizeof to->path, "%s%s%s", ADB_TEMPORARY, app->file, ending);
 	snprintf(to->check, sizeof to->check, "f=%s; " ADB_WHOLE, to->path, (size_t)st.st_size);
 	app->pushed = true;
@@ -67,11 +76,12 @@ static int push(struct adb_app *app, const char *file, const char *ending, struc
 }
 
 /* As root: memtop-attach PID AGENT OPTIONS. */
-static int load(struct adb_app *app, const struct pushed *agent, const struct pushed *tracer, const char *options, struct err *err)
+static int load(struct adb_app *app, const struct pushed *agent, const struct pushed *tracer,
+		const char *options, struct err *err)
 {
 	char *quoted = adb_quote(options ? options : "");
-	char *line = xasprintf("%s; %s; chmod 755 %s && %s %d %s %s", agent->check, tracer->check, tracer->path, tracer->path, app->pid,
-			       agent->path, quoted);
+	char *line = xasprintf("%s; %s; chmod 755 %s && %s %d %s %s", agent->check, tracer->check,
+			       tracer->path, tracer->path, app->pid, agent->path, quoted);
 	char *word = adb_quote(line), *script = xasprintf("%s %s", app->root, word), said[500];
 	static const char own[] = "memtop-attach: ";
 	app->loaded = true;
@@ -82,7 +92,10 @@ static int load(struct adb_app *app, const struct pushed *agent, const struct pu
 		adb_line(*r.said ? r.said : r.out, said, sizeof said);
 		rc = !strncmp(said, own, sizeof own - 1)
 			     ? err_set(err, 3, "%s", said + sizeof own - 1)
-			     : err_set(err, 3, "%s: its root shell says: %s; see whether it may run programs of /data/local/tmp (SELinux: adb shell getenforce)",
+			     : err_set(err, 3,
+				       "%s: its root shell says: %s; see whether it may run "
+				       "programs of /data/local/tmp (SELinux: adb shell "
+				       "getenforce)",
 				       app->adb->serial, *said ? said : "nothing");
 	}
 	adb_answer_release(&r);
@@ -99,14 +112,19 @@ int adb_root_attach(struct adb_app *app, const struct adb_request *q, struct err
 	struct pushed there, its_tracer;
 
 	app->way = ADB_PTRACE;
-	if (adb_app_agent(app, q, agent, sizeof agent, err) || find_tracer(app, tracer, sizeof tracer, err))
+	if (adb_app_agent(app, q, agent, sizeof agent, err) ||
+	    find_tracer(app, tracer, sizeof tracer, err))
 		return -1;
-	if (push(app, agent, ADB_AGENT, &there, err) || push(app, tracer, ADB_TRACER, &its_tracer, err) ||
+	if (push(app, agent, ADB_AGENT, &there, err) ||
+	    push(app, tracer, ADB_TRACER, &its_tracer, err) ||
 	    load(app, &there, &its_tracer, q->options, err))
 		return -1;
 	int rc = adb_app_listens(app, LISTEN_MS, err);
 	if (rc == 0)
-		rc = err_set(err, 3, "%s: took the agent in, but nothing answers there after %d s; see whether it still runs, and whether "
-			     "SELinux keeps adb from its socket (adb shell getenforce)", app->name, LISTEN_MS / 1000);
+		rc = err_set(err, 3,
+			     "%s: took the agent in, but nothing answers there after %d s; see "
+			     "whether it still runs, and whether "
+			     "SELinux keeps adb from its socket (adb shell getenforce)",
+			     app->name, LISTEN_MS / 1000);
 	return rc < 0 ? -1 : 0;
 }

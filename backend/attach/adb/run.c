@@ -2,8 +2,8 @@
  *
  * run.c - one command of the adb client as a process, with a limit. Declared in attach/adb/adb.h.
  *
- * Each is a process in a group of its own, so that ^C is for memtop alone, which ends it and cleans up. A command has
- * ended when its process has: a server that it started may hold its pipes open.
+ * Each is a process in a group of its own, so that ^C is for memtop alone, which ends it and cleans
+ * up. A command has ended when its process has: a server that it started may hold its pipes open.
  */
 #include "attach/adb/adb.h"
 
@@ -19,12 +19,12 @@
 
 #define OUTPUT_MAX (4u << 20) /* of one command; more is dropped */
 #define QUIET_MS 300
-#define LOOK_MS 50            /* how often an ended process is looked for whose pipes somebody holds */
+#define LOOK_MS 50 /* how often an ended process is looked for whose pipes somebody holds */
 
 extern char **environ;
 
 struct pipe_end {
-	int fd;              /* -1 = at its end */
+	int fd; /* -1 = at its end */
 	char *text;
 	size_t length, room;
 };
@@ -38,7 +38,8 @@ struct command {
 
 int adb_stopped(struct err *err)
 {
-	return err_set(err, ADB_STOPPED, "adb: interrupted: what was begun is taken back; run it again");
+	return err_set(err, ADB_STOPPED,
+		       "adb: interrupted: what was begun is taken back; run it again");
 }
 
 int adb_pause(const struct adb *a, int ms, struct err *err)
@@ -59,7 +60,8 @@ static int spawn(struct command *c, char *const *argv, struct err *err)
 		rc = errno;
 		if (out[0] >= 0)
 			close(out[0]), close(out[1]);
-		return err_set(err, 3, "adb: no pipe: %s; close other programs and try again", strerror(rc));
+		return err_set(err, 3, "adb: no pipe: %s; close other programs and try again",
+			       strerror(rc));
 	}
 	posix_spawn_file_actions_init(&files);
 	posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
@@ -71,7 +73,8 @@ static int spawn(struct command *c, char *const *argv, struct err *err)
 	posix_spawnattr_setsigmask(&how, &none);
 	posix_spawnattr_setsigdefault(&how, &all);
 	posix_spawnattr_setpgroup(&how, 0);
-	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	posix_spawnattr_setflags(&how, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
+					       POSIX_SPAWN_SETSIGDEF);
 	rc = posix_spawn(&c->pid, argv[0], &files, &how, argv, environ);
 	posix_spawn_file_actions_destroy(&files);
 	posix_spawnattr_destroy(&how);
@@ -83,7 +86,8 @@ static int spawn(struct command *c, char *const *argv, struct err *err)
 		return 0;
 	close(out[0]);
 	close(said[0]);
-	return err_set(err, 3, "%s: cannot be started: %s; name another client with --adb", argv[0], strerror(rc));
+	return err_set(err, 3, "%s: cannot be started: %s; name another client with --adb", argv[0],
+		       strerror(rc));
 }
 
 /* What is there now; -1 at the end. */
@@ -122,12 +126,14 @@ static void drain(struct command *c)
 }
 
 /* Until it ends. 0; -1 and *err; a quiet one (quiet_ms > 0) is as good as ended. */
-static int follow(const struct adb *a, struct command *c, const char *what, int limit_ms, int quiet_ms, struct err *err)
+static int follow(const struct adb *a, struct command *c, const char *what, int limit_ms,
+		  int quiet_ms, struct err *err)
 {
 	uint64_t end = now_ns() + (uint64_t)limit_ms * 1000000, heard = 0;
 
 	for (;;) {
-		struct pollfd p[] = { { .fd = a->stop_fd, .events = POLLIN }, { .fd = c->out.fd, .events = POLLIN },
+		struct pollfd p[] = { { .fd = a->stop_fd, .events = POLLIN },
+				      { .fd = c->out.fd, .events = POLLIN },
 				      { .fd = c->said.fd, .events = POLLIN } };
 		if (waitpid(c->pid, &c->status, WNOHANG) == c->pid) {
 			c->ended = true;
@@ -142,10 +148,14 @@ static int follow(const struct adb *a, struct command *c, const char *what, int 
 		if (p[2].revents)
 			take(&c->said);
 		uint64_t now = now_ns();
-		if (quiet_ms && ((heard && now - heard > (uint64_t)quiet_ms * 1000000) || now > end))
+		if (quiet_ms &&
+		    ((heard && now - heard > (uint64_t)quiet_ms * 1000000) || now > end))
 			return 0;
 		if (now > end)
-			return err_set(err, 3, "adb %s: no end after %d s; see whether the device answers: adb devices", what, limit_ms / 1000);
+			return err_set(err, 3,
+				       "adb %s: no end after %d s; see whether the device answers: "
+				       "adb devices",
+				       what, limit_ms / 1000);
 	}
 }
 
@@ -174,7 +184,8 @@ static char *text_of(struct pipe_end *p)
 	return p->text;
 }
 
-static int run(const struct adb *a, const char *const *words, int limit_ms, int quiet_ms, struct adb_answer *r, struct err *err)
+static int run(const struct adb *a, const char *const *words, int limit_ms, int quiet_ms,
+	       struct adb_answer *r, struct err *err)
 {
 	const char *argv[16] = { a->program };
 	size_t n = 1;
@@ -200,18 +211,22 @@ static int run(const struct adb *a, const char *const *words, int limit_ms, int 
 	r->length = c.out.length;
 	r->said = text_of(&c.said);
 	drop_chatter(r->said);
-	r->status = !c.ended ? 0 : WIFEXITED(c.status) ? WEXITSTATUS(c.status) : 128 + WTERMSIG(c.status);
-	debug_log("adb", 1, "%s %s: rc %d, status %d, out %zu bytes, said %s", words[0], words[1] ? words[1] : "", rc, r->status, r->length,
-		  r->said);
+	r->status = !c.ended              ? 0
+		    : WIFEXITED(c.status) ? WEXITSTATUS(c.status)
+					  : 128 + WTERMSIG(c.status);
+	debug_log("adb", 1, "%s %s: rc %d, status %d, out %zu bytes, said %s", words[0],
+		  words[1] ? words[1] : "", rc, r->status, r->length, r->said);
 	return rc;
 }
 
-int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err)
+int adb_run(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
+	    struct err *err)
 {
 	return run(a, words, limit_ms, 0, r, err);
 }
 
-int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r, struct err *err)
+int adb_listen(const struct adb *a, const char *const *words, int limit_ms, struct adb_answer *r,
+	       struct err *err)
 {
 	return run(a, words, limit_ms, QUIET_MS, r, err);
 }

@@ -2,9 +2,10 @@
  *
  * server.c - agents' servers among a device's processes. Declared in attach/adb/app.h.
  *
- * A server has the command line of its program, so that pidof names both, in an order that differs from one Android to the
- * next. Its own name is another one. The shell of a device may not ask kcmp() whether two processes share their memory: as in
- * launch/agent_server.c, the command line and the most memory that there ever was are compared.
+ * A server has the command line of its program, so that pidof names both, in an order that differs
+ * from one Android to the next. Its own name is another one. The shell of a device may not ask
+ * kcmp() whether two processes share their memory: as in launch/agent_server.c, the command line
+ * and the most memory that there ever was are compared.
  */
 #include "attach/adb/app.h"
 
@@ -17,11 +18,12 @@
 /* "PID NAME" lines: the first one of another name than a server's. 0 = none. */
 static int first_program(char *text, char *name, size_t size)
 {
-	for (char *line; (line = strtok_r(text, "\n", &text)); ) {
+	for (char *line; (line = strtok_r(text, "\n", &text));) {
 		char *rest;
 		long pid = strtol(line, &rest, 10);
 
-		if (pid <= 0 || pid > INT_MAX || *rest != ' ' || !strcmp(rest + 1, AGENT_SERVER_NAME))
+		if (pid <= 0 || pid > INT_MAX || *rest != ' ' ||
+		    !strcmp(rest + 1, AGENT_SERVER_NAME))
 			continue;
 		sanitize_clean(name, size, rest + 1);
 		return (int)pid;
@@ -32,7 +34,9 @@ static int first_program(char *text, char *name, size_t size)
 int adb_pidof(const struct adb *a, const char *name, struct err *err)
 {
 	char *quoted = adb_quote(name), unused[64];
-	char *script = xasprintf("for p in $(pidof %s); do read -r n 2>/dev/null </proc/$p/comm && echo \"$p $n\"; done; true", quoted);
+	char *script = xasprintf("for p in $(pidof %s); do read -r n 2>/dev/null </proc/$p/comm && "
+				 "echo \"$p $n\"; done; true",
+				 quoted);
 	struct adb_answer r;
 
 	int rc = adb_shell(a, script, ADB_SLOW_MS, &r, err);
@@ -46,10 +50,15 @@ int adb_pidof(const struct adb *a, const char *name, struct err *err)
 int adb_refuse_server(const struct adb *a, int pid, struct err *err)
 {
 	/* thrice: a program that maps memory is another one between two looks */
-	char *script = xasprintf("s=/proc/%d; read -r n 2>/dev/null <$s/comm; [ \"$n\" = " AGENT_SERVER_NAME " ] || exit 0; "
-				 "for i in 1 2 3; do m=$(grep ^VmPeak: $s/status) || exit 0; for f in $(grep -lF \"$m\" /proc/[0-9]*/status 2>/dev/null); do "
-				 "d=${f%%/*}; [ $d = $s ] || { cmp -s $s/cmdline $d/cmdline && read -r n <$d/comm && echo \"${d#/proc/} $n\"; }; "
-				 "done; done; true", pid);
+	char *script = xasprintf(
+		"s=/proc/%d; read -r n 2>/dev/null <$s/comm; [ \"$n\" = " AGENT_SERVER_NAME
+		" ] || exit 0; "
+		"for i in 1 2 3; do m=$(grep ^VmPeak: $s/status) || exit 0; for f in $(grep -lF "
+		"\"$m\" /proc/[0-9]*/status 2>/dev/null); do "
+		"d=${f%%/*}; [ $d = $s ] || { cmp -s $s/cmdline $d/cmdline && read -r n <$d/comm "
+		"&& echo \"${d#/proc/} $n\"; }; "
+		"done; done; true",
+		pid);
 	struct adb_answer r;
 	char what[32], name[64];
 

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT
  *
- * start.c - an Android app with the agent from its start. Declared in attach/adb/app.h. Three ways, the first that
- * is to be had:
+ * start.c - an Android app with the agent from its start. Declared in attach/adb/app.h. Three ways,
+ * the first that is to be had:
  *
- *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or nobody does
- *   wrap.PACKAGE    a property that names what goes before the app's command line: a script beside the agent, for its
- *                   value is short. Only root and the shell of userdebug builds may set it; read back to see
- *   am start -D     the app waits for a debugger before its first own code; System.load then, by the first message
- *                   that it handles. What the runtime allocated before is not known
+ *   wrap.sh         the app has one in its package, which the system runs: that loads the agent, or
+ * nobody does wrap.PACKAGE    a property that names what goes before the app's command line: a
+ * script beside the agent, for its value is short. Only root and the shell of userdebug builds may
+ * set it; read back to see am start -D     the app waits for a debugger before its first own code;
+ * System.load then, by the first message that it handles. What the runtime allocated before is not
+ * known
  */
 #include "attach/adb/app.h"
 
@@ -15,45 +16,59 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PROCESS_MS 30000    /* from am's return to the process */
-#define AGENT_MS 60000      /* from that to its agent: an app behind a wrapper has no zygote's start */
-#define DEBUG_MS 20000      /* from that to its debug port */
-#define LOOK_MS 1000        /* how often it is looked whether it still lives */
+#define PROCESS_MS 30000 /* from am's return to the process */
+#define AGENT_MS 60000   /* from that to its agent: an app behind a wrapper has no zygote's start */
+#define DEBUG_MS 20000   /* from that to its debug port */
+#define LOOK_MS 1000     /* how often it is looked whether it still lives */
 #define AGAIN_MS 200
-#define PROPERTY_MAX 91     /* bytes of a property's value */
+#define PROPERTY_MAX 91 /* bytes of a property's value */
 
 static bool is_component(const char *s)
 {
-	return strchr(s, '/') && strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$/") == strlen(s);
+	return strchr(s, '/') &&
+	       strspn(s, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._$/") ==
+		       strlen(s);
 }
 
 /* PACKAGE/ACTIVITY: as given, or what the launcher would start. */
-static int find_activity(const struct adb_app *app, const char *given, char *component, size_t size, struct err *err)
+static int find_activity(const struct adb_app *app, const char *given, char *component, size_t size,
+			 struct err *err)
 {
 	struct adb_answer r;
 
 	if (given) {
-		snprintf(component, size, "%s%s%s", strchr(given, '/') ? "" : app->package, strchr(given, '/') ? "" : "/", given);
-		return is_component(component) ? 0 : err_set(err, 2, "%s: not an activity's name; write --activity .MainActivity", given);
+		snprintf(component, size, "%s%s%s", strchr(given, '/') ? "" : app->package,
+			 strchr(given, '/') ? "" : "/", given);
+		return is_component(component) ? 0
+					       : err_set(err, 2,
+							 "%s: not an activity's name; write "
+							 "--activity .MainActivity",
+							 given);
 	}
 	char *script = xasprintf("pm path %s >/dev/null 2>&1 || { echo absent; exit; }; "
-				 "cmd package resolve-activity --brief -c android.intent.category.LAUNCHER %s | tail -n 1",
+				 "cmd package resolve-activity --brief -c "
+				 "android.intent.category.LAUNCHER %s | tail -n 1",
 				 app->package, app->package);
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	free(script);
 	r.out[strcspn(r.out, "\n")] = '\0';
 	snprintf(component, size, "%s", r.out);
 	if (rc == 0 && !strcmp(component, "absent"))
-		rc = err_set(err, 3, "%s: no such app on %s; see adb shell pm list packages", app->package, app->adb->serial);
+		rc = err_set(err, 3, "%s: no such app on %s; see adb shell pm list packages",
+			     app->package, app->adb->serial);
 	else if (rc == 0 && !is_component(component))
-		rc = err_set(err, 3, "%s: has no activity that a launcher would start; name one with --activity", app->package);
+		rc = err_set(
+			err, 3,
+			"%s: has no activity that a launcher would start; name one with --activity",
+			app->package);
 	adb_answer_release(&r);
 	return rc;
 }
 
 static bool has_script(const struct adb_app *app)
 {
-	char *script = xasprintf("d=$(dumpsys package %s | grep -m1 -o 'legacyNativeLibraryDir=[^ ]*'); ls \"${d#*=}\"/*/wrap.sh 2>/dev/null",
+	char *script = xasprintf("d=$(dumpsys package %s | grep -m1 -o 'legacyNativeLibraryDir=[^ "
+				 "]*'); ls \"${d#*=}\"/*/wrap.sh 2>/dev/null",
 				 app->package);
 	struct adb_answer r;
 
@@ -64,14 +79,16 @@ static bool has_script(const struct adb_app *app)
 }
 
 /* What the app is started through. */
-static int write_script(struct adb_app *app, const char *agent, const char *options, char *path, size_t size, struct err *err)
+static int write_script(struct adb_app *app, const char *agent, const char *options, char *path,
+			size_t size, struct err *err)
 {
 	char *quoted = adb_quote(options ? options : "");
 	char *line = xasprintf("LD_PRELOAD=%s MEMTOP_OPTIONS=%s exec \"$@\"", agent, quoted);
 	char *word = adb_quote(line);
 	char *from = xasprintf("printf '%%s\\n' %s", word);
 
-	int rc = adb_app_write(app, &(struct adb_copy){ from, ADB_SCRIPT, strlen(line) + 1 }, path, size, err);
+	int rc = adb_app_write(app, &(struct adb_copy){ from, ADB_SCRIPT, strlen(line) + 1 }, path,
+			       size, err);
 	free(from);
 	free(word);
 	free(line);
@@ -80,7 +97,8 @@ static int write_script(struct adb_app *app, const char *agent, const char *opti
 }
 
 /* 1: it is set; 0: it cannot be had here; -1 and *err. */
-static int set_property(struct adb_app *app, const char *agent, const char *options, struct err *err)
+static int set_property(struct adb_app *app, const char *agent, const char *options,
+			struct err *err)
 {
 	char value[600] = "sh ";
 	struct adb_answer r;
@@ -90,7 +108,8 @@ static int set_property(struct adb_app *app, const char *agent, const char *opti
 	if (strlen(value) > PROPERTY_MAX)
 		return 0;
 	char *word = adb_quote(value);
-	char *script = xasprintf("setprop wrap.%s %s 2>/dev/null; getprop wrap.%s", app->package, word, app->package);
+	char *script = xasprintf("setprop wrap.%s %s 2>/dev/null; getprop wrap.%s", app->package,
+				 word, app->package);
 	app->wrapped = true; /* unless it is known that it is not */
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
 	if (rc == 0)
@@ -104,11 +123,14 @@ static int set_property(struct adb_app *app, const char *agent, const char *opti
 static int start_activity(const struct adb_app *app, const char *component, struct err *err)
 {
 	char *quoted = adb_quote(component);
-	char *script = xasprintf("am force-stop %s; am start %s-n %s", app->package, app->way == ADB_DEBUG_START ? "-D " : "", quoted);
+	char *script = xasprintf("am force-stop %s; am start %s-n %s", app->package,
+				 app->way == ADB_DEBUG_START ? "-D " : "", quoted);
 	struct adb_answer r;
 
 	int rc = adb_shell(app->adb, script, ADB_SLOW_MS, &r, err);
-	const char *wrong = rc ? NULL : strstr(r.said, "Error:") ? strstr(r.said, "Error:") : strstr(r.out, "Error:");
+	const char *wrong = rc                         ? NULL
+			    : strstr(r.said, "Error:") ? strstr(r.said, "Error:")
+						       : strstr(r.out, "Error:");
 	if (wrong || (rc == 0 && r.status))
 		rc = adb_explain(component, wrong ? wrong : *r.said ? r.said : r.out, err);
 	free(script);
@@ -126,7 +148,10 @@ static int wait_process(struct adb_app *app, struct err *err)
 		app->pid = adb_pidof(app->adb, app->package, err);
 		rc = app->pid < 0 ? -1 : 0;
 		if (rc == 0 && !app->pid && now_ns() > end)
-			rc = err_set(err, 3, "%s: was started, and has no process after %d s; see adb logcat", app->package, PROCESS_MS / 1000);
+			rc = err_set(
+				err, 3,
+				"%s: was started, and has no process after %d s; see adb logcat",
+				app->package, PROCESS_MS / 1000);
 		if (rc == 0 && !app->pid)
 			rc = adb_pause(app->adb, AGAIN_MS, err);
 	}
@@ -159,11 +184,18 @@ static int wait_agent(struct adb_app *app, struct err *err)
 	if (rc || there < 0)
 		return rc > 0 ? 0 : -1;
 	if (!there)
-		return err_set(err, 3, "%s: ended before an agent listened there; see what adb logcat says of it", app->package);
+		return err_set(
+			err, 3,
+			"%s: ended before an agent listened there; see what adb logcat says of it",
+			app->package);
 	return app->way == ADB_WRAP_SCRIPT
-		       ? err_set(err, 3, "%s: its package has a wrap.sh, and no agent listens after %d s; let that script load it: man memtop-remote",
+		       ? err_set(err, 3,
+				 "%s: its package has a wrap.sh, and no agent listens after %d s; "
+				 "let that script load it: man memtop-remote",
 				 app->package, AGENT_MS / 1000)
-		       : err_set(err, 3, "%s: started with wrap.%s set, and no agent listens after %d s; see what adb logcat says of the linker",
+		       : err_set(err, 3,
+				 "%s: started with wrap.%s set, and no agent listens after %d s; "
+				 "see what adb logcat says of the linker",
 				 app->package, app->package, AGENT_MS / 1000);
 }
 
@@ -176,20 +208,26 @@ static int start(struct adb_app *app, const struct adb_request *q, struct err *e
 		return -1;
 	app->way = ADB_WRAP_SCRIPT;
 	if (!has_script(app)) {
-		int set = adb_app_place(app, q, path, sizeof path, err) ? -1 : set_property(app, path, q->options, err);
+		int set = adb_app_place(app, q, path, sizeof path, err)
+				  ? -1
+				  : set_property(app, path, q->options, err);
 		if (set < 0)
 			return -1;
 		app->way = set ? ADB_WRAP_PROPERTY : ADB_DEBUG_START;
 	}
 	if (q->options && app->way != ADB_WRAP_PROPERTY)
-		return err_set(err, 3, "--options: the property wrap.%s cannot be set on this device, and no other way takes options; set them in "
-			       "the view: :set sample=64k", app->package);
+		return err_set(err, 3,
+			       "--options: the property wrap.%s cannot be set on this device, and "
+			       "no other way takes options; set them in "
+			       "the view: :set sample=64k",
+			       app->package);
 	if (start_activity(app, component, err) || wait_process(app, err))
 		return -1;
 	snprintf(remote, sizeof remote, "localabstract:memtop.%d", app->pid);
 	if (adb_forward(app->adb, remote, &app->port, err))
 		return -1;
-	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DEBUG_MS, err) : wait_agent(app, err);
+	return app->way == ADB_DEBUG_START ? adb_app_load(app, q, path, DEBUG_MS, err)
+					   : wait_agent(app, err);
 }
 
 int adb_app_start(struct adb_app *app, const struct adb_request *q, struct err *err)

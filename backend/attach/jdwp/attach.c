@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: MIT
  *
- * attach.c - `memtop attach --jdwp`: the agent into a Java program of this machine by its debug port (attach/jdwp/jdwp.h).
+ * attach.c - `memtop attach --jdwp`: the agent into a Java program of this machine by its debug
+ * port (attach/jdwp/jdwp.h).
  *
- * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE) that port is open to whoever
- * reaches it. What must fit is the same as for ptrace, and is asked while the thread is stopped: only
- * then the machine can tell which process it is. Its number is of its own pid namespace; it is believed when the
- * process that has it here runs with a debug port and has that number there, too.
+ * Where ptrace is forbidden (ptrace_scope, a container without CAP_SYS_PTRACE) that port is open to
+ * whoever reaches it. What must fit is the same as for ptrace, and is asked while the thread is
+ * stopped: only then the machine can tell which process it is. Its number is of its own pid
+ * namespace; it is believed when the process that has it here runs with a debug port and has that
+ * number there, too.
  *
- * System.load() takes a path and nothing else: the agent has the options of the program's own environment
- * (JNI_OnLoad in the agent's attach/attach.c), and the file must be where the program sees it. A library is loaded once:
- * after a detach System.load() has nothing to do, and ptrace is the way back.
+ * System.load() takes a path and nothing else: the agent has the options of the program's own
+ * environment (JNI_OnLoad in the agent's attach/attach.c), and the file must be where the program
+ * sees it. A library is loaded once: after a detach System.load() has nothing to do, and ptrace is
+ * the way back.
  */
 #include "attach/attach.h"
 
@@ -28,7 +31,7 @@
 #include <unistd.h>
 
 #define CONNECT_MS 5000
-#define LISTEN_TRIES 5      /* a machine whose last debugger has just gone listens again in a moment */
+#define LISTEN_TRIES 5 /* a machine whose last debugger has just gone listens again in a moment */
 #define LISTEN_PAUSE_NS 100000000
 
 struct visit {
@@ -44,23 +47,31 @@ static bool is_loopback(const struct sockaddr_storage *a)
 	const struct sockaddr_in6 *six = (const void *)a;
 
 	if (a->ss_family == AF_INET)
-		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >> 24 == 127;
+		return ntohl(((const struct sockaddr_in *)(const void *)a)->sin_addr.s_addr) >>
+			       24 ==
+		       127;
 	return a->ss_family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&six->sin6_addr);
 }
 
 /* The socket; -1: *why. */
 static int connect_to(const struct sockaddr_storage *to, socklen_t len, int *why)
 {
-	struct pollfd p = { .fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), .events = POLLOUT };
+	struct pollfd p = { .fd = socket(to->ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK,
+					 0),
+			    .events = POLLOUT };
 	socklen_t why_len = sizeof *why;
 	int rc = 0;
 
-	*why = p.fd < 0 || (connect(p.fd, (const struct sockaddr *)to, len) && errno != EINPROGRESS) ? errno : 0;
+	*why = p.fd < 0 || (connect(p.fd, (const struct sockaddr *)to, len) && errno != EINPROGRESS)
+		       ? errno
+		       : 0;
 	if (!*why)
 		while ((rc = poll(&p, 1, CONNECT_MS)) < 0 && errno == EINTR)
 			;
 	if (!*why)
-		*why = rc == 0 ? ETIMEDOUT : rc < 0 || getsockopt(p.fd, SOL_SOCKET, SO_ERROR, why, &why_len) ? errno : *why;
+		*why = rc == 0                                                           ? ETIMEDOUT
+		       : rc < 0 || getsockopt(p.fd, SOL_SOCKET, SO_ERROR, why, &why_len) ? errno
+											 : *why;
 	if (*why && p.fd >= 0)
 		close(p.fd);
 	return *why ? -1 : p.fd;
@@ -75,7 +86,10 @@ static int open_port(const struct target *port, struct err *err)
 	if (!strcmp(t.host, "localhost"))
 		snprintf(t.host, sizeof t.host, "127.0.0.1");
 	if (conn_resolve(&t, &peers, err) || !peers.count || !is_loopback(&peers.addr[0]))
-		return err_set(err, 3, "%s: not a port of this machine, and the agent's file is; run memtop there, or, of a phone, memtop adb", t.text);
+		return err_set(err, 3,
+			       "%s: not a port of this machine, and the agent's file is; run "
+			       "memtop there, or, of a phone, memtop adb",
+			       t.text);
 	for (int tries = 0; tries < LISTEN_TRIES && why == ECONNREFUSED; tries++) {
 		if (tries)
 			nanosleep(&(struct timespec){ 0, LISTEN_PAUSE_NS }, NULL);
@@ -83,8 +97,11 @@ static int open_port(const struct target *port, struct err *err)
 	}
 	if (fd >= 0)
 		return fd;
-	return err_set(err, 3, "%s: nobody listens there: %s; start the program with -agentlib:jdwp=transport=dt_socket,server=y,suspend=n,"
-		       "address=PORT, and close any other debugger: the port takes one", t.text, strerror(why));
+	return err_set(err, 3,
+		       "%s: nobody listens there: %s; start the program with "
+		       "-agentlib:jdwp=transport=dt_socket,server=y,suspend=n,"
+		       "address=PORT, and close any other debugger: the port takes one",
+		       t.text, strerror(why));
 }
 
 /* Whether a file whose path has this in it is mapped there; `unknown` when nobody may look. */
@@ -110,23 +127,34 @@ static int find_process(struct visit *v, int64_t own)
 	struct attach_facts *f = &v->facts;
 
 	if (!own && !o->pid)
-		return err_set(&v->err, 3, "%s: the program cannot tell its process id (no /proc?); name it: memtop attach --jdwp %d PID", text,
-			       o->port->port);
+		return err_set(&v->err, 3,
+			       "%s: the program cannot tell its process id (no /proc?); name it: "
+			       "memtop attach --jdwp %d PID",
+			       text, o->port->port);
 	attach_facts(o->pid ? o->pid : (pid_t)own, f);
 	attach_name(f, v->name, sizeof v->name);
 	if (o->pid && f->gone)
-		return err_set(&v->err, 3, "%d: no such process; leave the PID out: the debug port tells it", (int)f->pid);
+		return err_set(&v->err, 3,
+			       "%d: no such process; leave the PID out: the debug port tells it",
+			       (int)f->pid);
 	if (f->program)
 		return agent_server_explain(v->name, f->program, f->program_name, &v->err);
 	int64_t there = f->inner ? f->inner : f->pid;
 	if (!f->gone && (!own || own == there) && maps_file(f->pid, "/libjdwp", true))
 		return 0;
 	if (o->pid && !own)
-		return err_set(&v->err, 3, "%s: has no debug port; name the process that has %s", v->name, text);
+		return err_set(&v->err, 3, "%s: has no debug port; name the process that has %s",
+			       v->name, text);
 	if (o->pid)
-		return err_set(&v->err, 3, "%s: is not the program of the debug port %s, process %lld is; leave the PID out", v->name, text, (long long)own);
-	return err_set(&v->err, 3, "%s: its program is process %lld of another pid namespace, or of another machine (a phone: memtop adb); of a "
-		       "container, name its number here: memtop attach --jdwp %d PID", text, (long long)own, o->port->port);
+		return err_set(&v->err, 3,
+			       "%s: is not the program of the debug port %s, process %lld is; "
+			       "leave the PID out",
+			       v->name, text, (long long)own);
+	return err_set(&v->err, 3,
+		       "%s: its program is process %lld of another pid namespace, or of another "
+		       "machine (a phone: memtop adb); of a "
+		       "container, name its number here: memtop attach --jdwp %d PID",
+		       text, (long long)own, o->port->port);
 }
 
 /* A path that is another file here, or none: the process' own. 0: it is. */
@@ -136,7 +164,8 @@ static int find_theirs(struct visit *v, const char *given)
 	struct elf_kind k;
 
 	snprintf(there, sizeof there, "/proc/%d/root%s", (int)v->facts.pid, given);
-	if (*given != '/' || attach_sees(&v->facts, given) || progcheck_read(there, &k) || k.type != ET_DYN)
+	if (*given != '/' || attach_sees(&v->facts, given) || progcheck_read(there, &k) ||
+	    k.type != ET_DYN)
 		return -1;
 	snprintf(v->agent, sizeof v->agent, "%s", given);
 	return 0;
@@ -153,9 +182,13 @@ static int find_agent(struct visit *v)
 		return -1;
 	if (attach_sees(&v->facts, v->agent))
 		return 0;
-	return err_set(&v->err, 3, "%s: does not see the agent's file %s, or may not load it (another mount namespace, a folder closed to its "
-		       "user, noexec); use memtop attach %d, which hands it over, or put a copy where it sees one and name that path with "
-		       "--agent", v->name, v->agent, (int)v->facts.pid);
+	return err_set(&v->err, 3,
+		       "%s: does not see the agent's file %s, or may not load it (another mount "
+		       "namespace, a folder closed to its "
+		       "user, noexec); use memtop attach %d, which hands it over, or put a copy "
+		       "where it sees one and name that path with "
+		       "--agent",
+		       v->name, v->agent, (int)v->facts.pid);
 }
 
 static const char *choose(void *arg, int64_t own, char *why, size_t n)
@@ -166,13 +199,17 @@ static const char *choose(void *arg, int64_t own, char *why, size_t n)
 	if (!rc && attach_listens(&v->facts))
 		rc = attach_refuse_second(v->facts.pid, v->name, &v->err);
 	if (!rc && v->facts.other_network)
-		rc = err_set(&v->err, 3, "%s: in another network namespace, where its agent would listen for nobody; use memtop attach %d", v->name,
-			     (int)v->facts.pid);
+		rc = err_set(&v->err, 3,
+			     "%s: in another network namespace, where its agent would listen for "
+			     "nobody; use memtop attach %d",
+			     v->name, (int)v->facts.pid);
 	if (!rc)
 		rc = find_agent(v);
 	if (!rc && maps_file(v->facts.pid, v->agent, false))
-		rc = err_set(&v->err, 3, "%s: has had this agent before, and Java starts a library once; use memtop attach %d", v->name,
-			     (int)v->facts.pid);
+		rc = err_set(&v->err, 3,
+			     "%s: has had this agent before, and Java starts a library once; use "
+			     "memtop attach %d",
+			     v->name, (int)v->facts.pid);
 	snprintf(why, n, "%s", v->err.text);
 	return rc ? NULL : v->agent;
 }
@@ -202,8 +239,11 @@ static int finish(struct visit *v, struct attached *a, struct err *err)
 	set_target(&v->facts, &a->target);
 	if (attach_listens(&v->facts))
 		return 0;
-	return err_set(err, 3, "%s: loaded the agent, which does not listen: its MEMTOP_OPTIONS are wrong, or it cannot count there; memtop attach %d "
-		       "tells why", v->name, (int)v->facts.pid);
+	return err_set(err, 3,
+		       "%s: loaded the agent, which does not listen: its MEMTOP_OPTIONS are wrong, "
+		       "or it cannot count there; memtop attach %d "
+		       "tells why",
+		       v->name, (int)v->facts.pid);
 }
 
 int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct err *err)
@@ -214,15 +254,20 @@ int attach_jdwp(const struct attach_jdwp_options *o, struct attached *a, struct 
 	uint64_t began = now_ns();
 
 	*a = (struct attached){ 0 };
-	struct jdwp_request q = { .breaks = o->break_at ? breaks : NULL, .timeout_ms = o->timeout_ms, .choose = choose,
-				  .waiting = o->waiting ? tell : NULL, .arg = &v, .held_ns = &a->stopped_ns };
+	struct jdwp_request q = { .breaks = o->break_at ? breaks : NULL,
+				  .timeout_ms = o->timeout_ms,
+				  .choose = choose,
+				  .waiting = o->waiting ? tell : NULL,
+				  .arg = &v,
+				  .held_ns = &a->stopped_ns };
 	q.fd = open_port(o->port, err);
 	if (q.fd < 0)
 		return -1;
 	enum jdwp_result result = jdwp_load(&q, NULL, why, sizeof why);
 	close(q.fd);
 	a->whole_ns = now_ns() - began;
-	debug_log("attach", 1, "%s: result %d, thread held for %.2f ms, %.2f ms in all", o->port->text, (int)result, (double)a->stopped_ns / 1e6,
+	debug_log("attach", 1, "%s: result %d, thread held for %.2f ms, %.2f ms in all",
+		  o->port->text, (int)result, (double)a->stopped_ns / 1e6,
 		  (double)a->whole_ns / 1e6);
 	if (result == JDWP_LEFT)
 		*err = v.err;

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * java.c - classes, methods, and calls of them on the stopped thread (INVOKE_SINGLE_THREADED: the others run anyway).
+ * java.c - classes, methods, and calls of them on the stopped thread (INVOKE_SINGLE_THREADED: the
+ * others run anyway).
  *
- * An object that nobody in the machine refers to may be collected between two of our commands: what we made is kept
- * (DisableCollection) as soon as we know it, and what was faster is made again. VM.Dispose lets go of all.
+ * An object that nobody in the machine refers to may be collected between two of our commands: what
+ * we made is kept (DisableCollection) as soon as we know it, and what was faster is made again.
+ * VM.Dispose lets go of all.
  *
- * The machine's pid is what new File("/proc/self").getCanonicalPath() says: that works on every version and on
- * Android, of classes that are always loaded; ProcessHandle is of Java 9, and ours to load.
+ * The machine's pid is what new File("/proc/self").getCanonicalPath() says: that works on every
+ * version and on Android, of classes that are always loaded; ProcessHandle is of Java 9, and ours
+ * to load.
  */
 #include "attach/jdwp/machine.h"
 
@@ -20,14 +23,15 @@
 struct value {
 	char tag;
 	uint64_t value;
-	uint64_t thrown;          /* the exception's object; 0 = none */
+	uint64_t thrown; /* the exception's object; 0 = none */
 };
 
-/* A call: of an object, or static, or of a constructor (method "<init>"); at most one argument, a string. */
+/* A call: of an object, or static, or of a constructor (method "<init>"); at most one argument, a
+ * string. */
 struct call {
 	const char *type, *method, *signature;
 	uint64_t object;
-	const char *argument;     /* NULL = none */
+	const char *argument; /* NULL = none */
 };
 
 int jdwp_types(struct jdwp_machine *m, const char *signature, uint64_t *types, int max)
@@ -57,7 +61,8 @@ static bool is_text(struct jdwp_in *in, const char *text)
 	return !text || (!in->bad && len == strlen(text) && !memcmp(is, text, len));
 }
 
-int jdwp_methods(struct jdwp_machine *m, uint64_t type, const char *name, const char *signature, struct jdwp_method *methods, int max)
+int jdwp_methods(struct jdwp_machine *m, uint64_t type, const char *name, const char *signature,
+		 struct jdwp_method *methods, int max)
 {
 	struct jdwp_out out = { .len = 0 };
 	struct jdwp_in in;
@@ -106,18 +111,16 @@ static uint64_t get_value(struct jdwp_machine *m, struct jdwp_in *in, char *tag)
 {
 	*tag = (char)jdwp_get(in, 1);
 	switch (*tag) {
-	case 'V':
-		return 0;
-	case 'B': case 'Z':
-		return jdwp_get(in, 1);
-	case 'C': case 'S':
-		return jdwp_get(in, 2);
-	case 'I': case 'F':
-		return jdwp_get(in, 4);
-	case 'J': case 'D':
-		return jdwp_get(in, 8);
-	default:
-		return jdwp_get(in, m->link.object_bytes);
+	case 'V': return 0;
+	case 'B':
+	case 'Z': return jdwp_get(in, 1);
+	case 'C':
+	case 'S': return jdwp_get(in, 2);
+	case 'I':
+	case 'F': return jdwp_get(in, 4);
+	case 'J':
+	case 'D': return jdwp_get(in, 8);
+	default: return jdwp_get(in, m->link.object_bytes);
 	}
 }
 
@@ -128,7 +131,9 @@ static int get_result(struct jdwp_machine *m, struct jdwp_in *in, struct value *
 	v->value = get_value(m, in, &v->tag);
 	v->thrown = get_value(m, in, &tag);
 	if (in->bad)
-		return jdwp_fail(m, JDWP_NOT_JDWP, "it breaks the debug protocol: a call without a result; is it the port of a Java program's "
+		return jdwp_fail(m, JDWP_NOT_JDWP,
+				 "it breaks the debug protocol: a call without a result; is it the "
+				 "port of a Java program's "
 				 "-agentlib:jdwp?");
 	if (v->value && strchr("Lstglc[", v->tag))
 		keep(m, v->value);
@@ -146,7 +151,10 @@ static int call(struct jdwp_machine *m, const struct call *c, struct value *v)
 	int n = jdwp_types(m, c->type, &type, 1);
 	n = n > 0 ? jdwp_methods(m, type, c->method, c->signature, &method, 1) : n;
 	if (n < 1)
-		return n < 0 ? -1 : jdwp_fail(m, JDWP_NO_METHOD, "its Java machine has no %s %s; use memtop attach PID", c->type, c->method);
+		return n < 0 ? -1
+			     : jdwp_fail(m, JDWP_NO_METHOD,
+					 "its Java machine has no %s %s; use memtop attach PID",
+					 c->type, c->method);
 	if (c->argument && make_string(m, c->argument, &string))
 		return -1;
 	if (c->object)
@@ -163,7 +171,11 @@ static int call(struct jdwp_machine *m, const struct call *c, struct value *v)
 		jdwp_put_object(&m->link, &out, string);
 	}
 	jdwp_put(&out, SINGLE_THREADED, 4);
-	int rc = jdwp_call(&m->link, c->object ? JDWP_OBJECT_INVOKE : constructor ? JDWP_CLASS_NEW : JDWP_CLASS_INVOKE, &out, &in);
+	int rc = jdwp_call(&m->link,
+			   c->object     ? JDWP_OBJECT_INVOKE
+			   : constructor ? JDWP_CLASS_NEW
+					 : JDWP_CLASS_INVOKE,
+			   &out, &in);
 	return rc ? jdwp_fail_code(m, rc, "call a method") : get_result(m, &in, v);
 }
 
@@ -209,25 +221,36 @@ static void name_type(struct jdwp_machine *m, uint64_t object, char *buf, size_t
 
 static int explain_thrown(struct jdwp_machine *m, uint64_t thrown)
 {
-	struct call get_message = { .type = "Ljava/lang/Throwable;", .method = "getMessage", .signature = "()Ljava/lang/String;", .object = thrown };
+	struct call get_message = { .type = "Ljava/lang/Throwable;",
+				    .method = "getMessage",
+				    .signature = "()Ljava/lang/String;",
+				    .object = thrown };
 	char name[256], text[512] = "";
 	struct value v;
 
 	name_type(m, thrown, name, sizeof name);
-	for (int tries = 0; tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
+	for (int tries = 0;
+	     tries < TRIES && !*text && !call(m, &get_message, &v) && !v.thrown && v.value; tries++)
 		get_string(m, v.value, text, sizeof text);
-	jdwp_forgive(m); /* whatever it was that kept the text from us, what was thrown is to be said */
-	return jdwp_fail(m, JDWP_THREW, "System.load threw %s%s%s; give an agent that its libc can load and its user may read with --agent",
+	jdwp_forgive(
+		m); /* whatever it was that kept the text from us, what was thrown is to be said */
+	return jdwp_fail(m, JDWP_THREW,
+			 "System.load threw %s%s%s; give an agent that its libc can load and its "
+			 "user may read with --agent",
 			 name, *text ? ": " : "", text);
 }
 
 int jdwp_java_load(struct jdwp_machine *m, const char *path)
 {
-	struct call load = { .type = "Ljava/lang/System;", .method = "load", .signature = "(Ljava/lang/String;)V", .argument = path };
+	struct call load = { .type = "Ljava/lang/System;",
+			     .method = "load",
+			     .signature = "(Ljava/lang/String;)V",
+			     .argument = path };
 	struct value v;
 	int rc = JDWP_E_INVALID_OBJECT;
 
-	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT; tries++) { /* what was thrown was collected: once more */
+	for (int tries = 0; tries < TRIES && rc == JDWP_E_INVALID_OBJECT;
+	     tries++) { /* what was thrown was collected: once more */
 		if (call(m, &load, &v))
 			return -1;
 		rc = v.thrown ? keep(m, v.thrown) : 0;
@@ -237,12 +260,18 @@ int jdwp_java_load(struct jdwp_machine *m, const char *path)
 
 int64_t jdwp_java_pid(struct jdwp_machine *m)
 {
-	struct call file = { .type = "Ljava/io/File;", .method = "<init>", .signature = "(Ljava/lang/String;)V", .argument = "/proc/self" };
-	struct call resolve = { .type = file.type, .method = "getCanonicalPath", .signature = "()Ljava/lang/String;" };
+	struct call file = { .type = "Ljava/io/File;",
+			     .method = "<init>",
+			     .signature = "(Ljava/lang/String;)V",
+			     .argument = "/proc/self" };
+	struct call resolve = { .type = file.type,
+				.method = "getCanonicalPath",
+				.signature = "()Ljava/lang/String;" };
 	char path[64] = "", *end;
 	long pid = 0;
 
-	for (int tries = 0; tries < TRIES && !pid; tries++) { /* each but the first: a collection was faster than keep() */
+	for (int tries = 0; tries < TRIES && !pid;
+	     tries++) { /* each but the first: a collection was faster than keep() */
 		struct value v;
 		jdwp_forgive(m);
 		if (call(m, &file, &v) || v.thrown)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * jdwp.c - a library into a running Java machine: greet it, have a thread stopped between two instructions of Java
- * code, call System.load there, and let everything go on.
+ * jdwp.c - a library into a running Java machine: greet it, have a thread stopped between two
+ * instructions of Java code, call System.load there, and let everything go on.
  *
- * A thread that is stopped so holds no lock of malloc's or the loader's, whatever it holds in Java; the
- * library's JNI_OnLoad runs on it as it would in the program's own System.load. Only that thread waits.
+ * A thread that is stopped so holds no lock of malloc's or the loader's, whatever it holds in Java;
+ * the library's JNI_OnLoad runs on it as it would in the program's own System.load. Only that
+ * thread waits.
  *
- * Whatever fails, VM.Dispose takes back each request and resumes each thread, and so does the machine by
- * itself when the connection ends: nothing of ours outlives memtop there, even if memtop is killed.
+ * Whatever fails, VM.Dispose takes back each request and resumes each thread, and so does the
+ * machine by itself when the connection ends: nothing of ours outlives memtop there, even if memtop
+ * is killed.
  */
 #include "attach/jdwp/machine.h"
 
@@ -34,8 +36,10 @@ int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing)
 {
 	if (code < 0)
 		return -1;
-	return jdwp_fail(m, JDWP_ERROR, "its Java machine refused to %s: error %d (%s) of the debug protocol; try again", doing, code,
-			 jdwp_error_name(code));
+	return jdwp_fail(
+		m, JDWP_ERROR,
+		"its Java machine refused to %s: error %d (%s) of the debug protocol; try again",
+		doing, code, jdwp_error_name(code));
 }
 
 void jdwp_hurry(struct jdwp_machine *m, int ms)

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * machine.h - the machine that a library is loaded into, shared by the parts of jdwp_load(): attach/jdwp/jdwp.c (the order of
- * it), attach/jdwp/stop.c (a thread to do it on), attach/jdwp/java.c (calls of Java methods on that thread). Main thread only.
+ * machine.h - the machine that a library is loaded into, shared by the parts of jdwp_load():
+ * attach/jdwp/jdwp.c (the order of it), attach/jdwp/stop.c (a thread to do it on),
+ * attach/jdwp/java.c (calls of Java methods on that thread). Main thread only.
  */
 #ifndef JDWP_MACHINE_H
 #define JDWP_MACHINE_H
 
 #include "attach/jdwp/packets.h"
 
-struct jdwp_wish {                    /* an event request that the machine has of us */
+struct jdwp_wish { /* an event request that the machine has of us */
 	uint8_t kind;
 	uint32_t id;
 };
@@ -17,34 +18,39 @@ struct jdwp_machine {
 	struct jdwp_link link;
 	const struct jdwp_request *request;
 	bool android;
-	struct jdwp_wish *wishes;         /* owned */
+	struct jdwp_wish *wishes; /* owned */
 	size_t wish_count, wish_room;
-	bool stopped, suspended;          /* a thread is, by a wish of ours; all are, by something else (suspend=y) */
-	bool woken;                       /* one of both: what is listened for */
-	bool unseen;                      /* a breakpoint has a native overload beside it */
-	uint64_t thread, stopped_ns;      /* stopped: it; since now_ns() */
-	uint64_t others[64];              /* threads that were stopped beside it; more of them go on at the end */
+	bool stopped, suspended;     /* a thread is, by a wish of ours; all are, by something else
+					(suspend=y) */
+	bool woken;                  /* one of both: what is listened for */
+	bool unseen;                 /* a breakpoint has a native overload beside it */
+	uint64_t thread, stopped_ns; /* stopped: it; since now_ns() */
+	uint64_t
+		others[64]; /* threads that were stopped beside it; more of them go on at the end */
 	size_t other_count;
-	enum jdwp_result result;          /* of the first failure; the link's own are in link.broken */
+	enum jdwp_result result; /* of the first failure; the link's own are in link.broken */
 	struct err err;
 };
 
 /* Notes the first failure; returns -1. */
-int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...) PRINTF(3, 4);
+int jdwp_fail(struct jdwp_machine *m, enum jdwp_result result, const char *format, ...)
+	PRINTF(3, 4);
 /* Forgets it: another way may do, or it does not matter. */
 static inline void jdwp_forgive(struct jdwp_machine *m)
 {
 	m->result = JDWP_LOADED;
 }
 
-/* The same as jdwp_fail() for a reply's error code; doing: "what was asked", an infinitive. code -1: the link has said it. */
+/* The same as jdwp_fail() for a reply's error code; doing: "what was asked", an infinitive. code
+ * -1: the link has said it. */
 int jdwp_fail_code(struct jdwp_machine *m, int code, const char *doing);
 /* All the time that it needs, on a busy machine too. */
 void jdwp_hurry(struct jdwp_machine *m, int ms);
 
 /* --- attach/jdwp/stop.c. 0, or -1 and the failure noted. */
 
-/* Asks for a thread, and waits until one is stopped: m->thread, which no other wish touches any more. */
+/* Asks for a thread, and waits until one is stopped: m->thread, which no other wish touches any
+ * more. */
 int jdwp_stop(struct jdwp_machine *m);
 /* For m->link.event, from the handshake on: a suspended machine says so once. arg: m. */
 void jdwp_on_event(void *arg, struct jdwp_in *in);
@@ -55,15 +61,18 @@ void jdwp_go_on(struct jdwp_machine *m);
 
 struct jdwp_method {
 	uint64_t id;
-	unsigned bits;                    /* access flags of the class file */
+	unsigned bits; /* access flags of the class file */
 };
 #define JDWP_METHOD_NATIVE 0x100u
 #define JDWP_METHOD_ABSTRACT 0x400u
 
-/* Types that have this signature ("Ljava/io/File;"), one for each class loader, at most max. Their number, or -1. */
+/* Types that have this signature ("Ljava/io/File;"), one for each class loader, at most max. Their
+ * number, or -1. */
 int jdwp_types(struct jdwp_machine *m, const char *signature, uint64_t *types, int max);
-/* Methods that the type itself declares, at most max. signature NULL: whichever. Their number, or -1. */
-int jdwp_methods(struct jdwp_machine *m, uint64_t type, const char *name, const char *signature, struct jdwp_method *methods, int max);
+/* Methods that the type itself declares, at most max. signature NULL: whichever. Their number, or
+ * -1. */
+int jdwp_methods(struct jdwp_machine *m, uint64_t type, const char *name, const char *signature,
+		 struct jdwp_method *methods, int max);
 /* System.load(path) on the stopped thread. */
 int jdwp_java_load(struct jdwp_machine *m, const char *path);
 /* What /proc/self means to the machine; 0 = it cannot tell. */

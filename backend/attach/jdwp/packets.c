@@ -2,13 +2,13 @@
  *
  * packets.c - packets of the Java Debug Wire Protocol.
  *
- * One command at a time; between it and its reply anything may come: events, replies to commands that we gave up,
- * commands of the peer's own (ART sends some of its set 199, which want no answer). All of that is dropped
- * but events. A packet that was read in part stays in the buffer, so that a wait may end in its
- * middle and the next call goes on there.
+ * One command at a time; between it and its reply anything may come: events, replies to commands
+ * that we gave up, commands of the peer's own (ART sends some of its set 199, which want no
+ * answer). All of that is dropped but events. A packet that was read in part stays in the buffer,
+ * so that a wait may end in its middle and the next call goes on there.
  *
- * The peer is whoever listens at a port: lengths are checked before room is made, room is made as bytes come,
- * and every wait has an end.
+ * The peer is whoever listens at a port: lengths are checked before room is made, room is made as
+ * bytes come, and every wait has an end.
  */
 #include "attach/jdwp/packets.h"
 
@@ -49,15 +49,23 @@ int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format,
 
 static int break_protocol(struct jdwp_link *l, const char *what)
 {
-	return jdwp_break(l, JDWP_NOT_JDWP, "it breaks the debug protocol: %s; is it the port of a Java program's -agentlib:jdwp?", what);
+	return jdwp_break(l, JDWP_NOT_JDWP,
+			  "it breaks the debug protocol: %s; is it the port of a Java program's "
+			  "-agentlib:jdwp?",
+			  what);
 }
 
 static int break_closed(struct jdwp_link *l, int error)
 {
 	if (!l->id)
-		return jdwp_break(l, JDWP_CLOSED, "it took the connection and closed it: no debug port, or one whose debugger is there already; "
-				  "close that debugger, or name the port that the program's -agentlib:jdwp has");
-	return jdwp_break(l, JDWP_CLOSED, "the connection was lost%s%s: the program ended, or what forwards the port did; see whether it runs",
+		return jdwp_break(l, JDWP_CLOSED,
+				  "it took the connection and closed it: no debug port, or one "
+				  "whose debugger is there already; "
+				  "close that debugger, or name the port that the program's "
+				  "-agentlib:jdwp has");
+	return jdwp_break(l, JDWP_CLOSED,
+			  "the connection was lost%s%s: the program ended, or what forwards the "
+			  "port did; see whether it runs",
 			  error ? ": " : "", error ? strerror(error) : "");
 }
 
@@ -82,9 +90,13 @@ static int await(struct jdwp_link *l, short events)
 static int break_silent(struct jdwp_link *l)
 {
 	if (l->id > 1)
-		return jdwp_break(l, JDWP_SILENT, "its Java machine does not answer any more: it is stopped, or what was called in it waits for something; see "
+		return jdwp_break(l, JDWP_SILENT,
+				  "its Java machine does not answer any more: it is stopped, or "
+				  "what was called in it waits for something; see "
 				  "whether it runs, and try again");
-	return jdwp_break(l, JDWP_SILENT, "it takes connections and does not answer: another debugger has it, the program is stopped, or it is no "
+	return jdwp_break(l, JDWP_SILENT,
+			  "it takes connections and does not answer: another debugger has it, the "
+			  "program is stopped, or it is no "
 			  "debug port; close that debugger and try again");
 }
 
@@ -142,7 +154,8 @@ static int next_packet(struct jdwp_link *l)
 {
 	if (l->taken)
 		l->have = l->taken = 0;
-	int rc = now_ns() < l->deadline_ns ? fill(l, HEADER_BYTES) : 0; /* however much there is to read */
+	int rc = now_ns() < l->deadline_ns ? fill(l, HEADER_BYTES)
+					   : 0; /* however much there is to read */
 	if (rc <= 0)
 		return rc;
 	uint64_t length = number(l->packet, 4);
@@ -178,10 +191,13 @@ static void put_bytes(struct jdwp_out *o, const void *p, size_t len)
 	o->len += len;
 }
 
-int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_out *out, struct jdwp_in *in)
+int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_out *out,
+	      struct jdwp_in *in)
 {
 	static const struct jdwp_out nothing;
-	struct jdwp_out packet = { .len = 0 }; /* in one piece: of two, the second waits for the first one's ACK, 40 ms */
+	struct jdwp_out packet = {
+		.len = 0
+	}; /* in one piece: of two, the second waits for the first one's ACK, 40 ms */
 	struct jdwp_in reply;
 
 	if (l->broken)
@@ -193,7 +209,9 @@ int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_
 	jdwp_put(&packet, command, 2);
 	put_bytes(&packet, out->bytes, out->len);
 	if (out->bad || packet.bad)
-		return jdwp_break(l, JDWP_ERROR, "a name is too long for a command of the debug protocol; use a shorter one");
+		return jdwp_break(l, JDWP_ERROR,
+				  "a name is too long for a command of the debug protocol; use a "
+				  "shorter one");
 	if (send_all(l, packet.bytes, packet.len))
 		return -1;
 	do {
@@ -204,8 +222,8 @@ int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_
 	if (in)
 		*in = reply;
 	int code = (int)number(l->packet + 9, 2);
-	debug_log("jdwp", 2, "command %d/%d: %zu bytes, reply %zu bytes, error %d", command >> 8, command & 255, out->len,
-		  l->taken - HEADER_BYTES, code);
+	debug_log("jdwp", 2, "command %d/%d: %zu bytes, reply %zu bytes, error %d", command >> 8,
+		  command & 255, out->len, l->taken - HEADER_BYTES, code);
 	return code;
 }
 
@@ -233,7 +251,10 @@ static int break_stranger(struct jdwp_link *l)
 	snprintf(said, sizeof said, "%.*s", (int)l->have, (const char *)l->packet);
 	said[strcspn(said, "\r\n")] = '\0';
 	sanitize_clean(said, sizeof said, said);
-	return jdwp_break(l, JDWP_NOT_JDWP, "no Java debug port: it answers \"%s\"; use the port that the program's -agentlib:jdwp has", said);
+	return jdwp_break(l, JDWP_NOT_JDWP,
+			  "no Java debug port: it answers \"%s\"; use the port that the program's "
+			  "-agentlib:jdwp has",
+			  said);
 }
 
 static int shake_hands(struct jdwp_link *l)
@@ -323,18 +344,54 @@ const char *jdwp_get_text(struct jdwp_in *in, size_t *len)
 
 const char *jdwp_error_name(int code)
 {
-	static const struct { int code; const char *name; } names[] = {
-		{ 10, "INVALID_THREAD" }, { 11, "INVALID_THREAD_GROUP" }, { 12, "INVALID_PRIORITY" }, { 13, "THREAD_NOT_SUSPENDED" },
-		{ 14, "THREAD_SUSPENDED" }, { 15, "THREAD_NOT_ALIVE" }, { 20, "INVALID_OBJECT" }, { 21, "INVALID_CLASS" },
-		{ 22, "CLASS_NOT_PREPARED" }, { 23, "INVALID_METHODID" }, { 24, "INVALID_LOCATION" }, { 25, "INVALID_FIELDID" },
-		{ 30, "INVALID_FRAMEID" }, { 31, "NO_MORE_FRAMES" }, { 32, "OPAQUE_FRAME" }, { 33, "NOT_CURRENT_FRAME" },
-		{ 34, "TYPE_MISMATCH" }, { 35, "INVALID_SLOT" }, { 40, "DUPLICATE" }, { 41, "NOT_FOUND" },
-		{ 50, "INVALID_MONITOR" }, { 51, "NOT_MONITOR_OWNER" }, { 52, "INTERRUPT" }, { 99, "NOT_IMPLEMENTED" },
-		{ 100, "NULL_POINTER" }, { 101, "ABSENT_INFORMATION" }, { 102, "INVALID_EVENT_TYPE" }, { 103, "ILLEGAL_ARGUMENT" },
-		{ 110, "OUT_OF_MEMORY" }, { 111, "ACCESS_DENIED" }, { 112, "VM_DEAD" }, { 113, "INTERNAL" },
-		{ 115, "UNATTACHED_THREAD" }, { 500, "INVALID_TAG" }, { 502, "ALREADY_INVOKING" }, { 503, "INVALID_INDEX" },
-		{ 504, "INVALID_LENGTH" }, { 506, "INVALID_STRING" }, { 507, "INVALID_CLASS_LOADER" }, { 508, "INVALID_ARRAY" },
-		{ 509, "TRANSPORT_LOAD" }, { 510, "TRANSPORT_INIT" }, { 511, "NATIVE_METHOD" }, { 512, "INVALID_COUNT" },
+	static const struct {
+		int code;
+		const char *name;
+	} names[] = {
+		{ 10, "INVALID_THREAD" },
+		{ 11, "INVALID_THREAD_GROUP" },
+		{ 12, "INVALID_PRIORITY" },
+		{ 13, "THREAD_NOT_SUSPENDED" },
+		{ 14, "THREAD_SUSPENDED" },
+		{ 15, "THREAD_NOT_ALIVE" },
+		{ 20, "INVALID_OBJECT" },
+		{ 21, "INVALID_CLASS" },
+		{ 22, "CLASS_NOT_PREPARED" },
+		{ 23, "INVALID_METHODID" },
+		{ 24, "INVALID_LOCATION" },
+		{ 25, "INVALID_FIELDID" },
+		{ 30, "INVALID_FRAMEID" },
+		{ 31, "NO_MORE_FRAMES" },
+		{ 32, "OPAQUE_FRAME" },
+		{ 33, "NOT_CURRENT_FRAME" },
+		{ 34, "TYPE_MISMATCH" },
+		{ 35, "INVALID_SLOT" },
+		{ 40, "DUPLICATE" },
+		{ 41, "NOT_FOUND" },
+		{ 50, "INVALID_MONITOR" },
+		{ 51, "NOT_MONITOR_OWNER" },
+		{ 52, "INTERRUPT" },
+		{ 99, "NOT_IMPLEMENTED" },
+		{ 100, "NULL_POINTER" },
+		{ 101, "ABSENT_INFORMATION" },
+		{ 102, "INVALID_EVENT_TYPE" },
+		{ 103, "ILLEGAL_ARGUMENT" },
+		{ 110, "OUT_OF_MEMORY" },
+		{ 111, "ACCESS_DENIED" },
+		{ 112, "VM_DEAD" },
+		{ 113, "INTERNAL" },
+		{ 115, "UNATTACHED_THREAD" },
+		{ 500, "INVALID_TAG" },
+		{ 502, "ALREADY_INVOKING" },
+		{ 503, "INVALID_INDEX" },
+		{ 504, "INVALID_LENGTH" },
+		{ 506, "INVALID_STRING" },
+		{ 507, "INVALID_CLASS_LOADER" },
+		{ 508, "INVALID_ARRAY" },
+		{ 509, "TRANSPORT_LOAD" },
+		{ 510, "TRANSPORT_INIT" },
+		{ 511, "NATIVE_METHOD" },
+		{ 512, "INVALID_COUNT" },
 	};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * packets.h - packets of the Java Debug Wire Protocol: the handshake, commands and their replies, the fields
- * in them. Main thread only. What they mean: attach/jdwp/jdwp.c and its parts.
+ * packets.h - packets of the Java Debug Wire Protocol: the handshake, commands and their replies,
+ * the fields in them. Main thread only. What they mean: attach/jdwp/jdwp.c and its parts.
  *
- * A packet is: u32 length (header included), u32 id, u8 flags, then u8 set and u8 command, or, in a reply (flags
- * 0x80), u16 error code; then data. All big-endian. Ids of objects, types and methods have the widths
- * that the machine states (IDSizes) and are kept as numbers here.
+ * A packet is: u32 length (header included), u32 id, u8 flags, then u8 set and u8 command, or, in a
+ * reply (flags 0x80), u16 error code; then data. All big-endian. Ids of objects, types and methods
+ * have the widths that the machine states (IDSizes) and are kept as numbers here.
  */
 #ifndef JDWP_WIRE_H
 #define JDWP_WIRE_H
@@ -13,10 +13,11 @@
 #include "base/base.h"
 #include "attach/jdwp/jdwp.h"
 
-#define JDWP_COMMAND_MAX 8192u        /* of what we send: a path and some numbers */
-#define JDWP_PACKET_MAX (16u << 20)   /* of what we take: a list of classes or methods */
+#define JDWP_COMMAND_MAX 8192u      /* of what we send: a path and some numbers */
+#define JDWP_PACKET_MAX (16u << 20) /* of what we take: a list of classes or methods */
 
-/* Fields of a packet that came; what is not there reads as 0 and sets bad. Borrowed until the next call on the link. */
+/* Fields of a packet that came; what is not there reads as 0 and sets bad. Borrowed until the next
+ * call on the link. */
 struct jdwp_in {
 	const uint8_t *at, *end;
 	bool bad;
@@ -30,52 +31,55 @@ struct jdwp_out {
 };
 
 struct jdwp_link {
-	int fd;                       /* borrowed */
-	uint64_t deadline_ns;         /* now_ns() until which what is asked may take; the caller sets it */
-	uint8_t method_bytes, object_bytes, type_bytes; /* widths of ids, 1..8; 8 until jdwp_greet() asked */
-	uint32_t id;                  /* of the last command */
-	uint8_t *packet;              /* owned; the one that is read */
-	size_t room, have;            /* bytes; have < a packet: the rest did not come yet */
-	size_t taken;                 /* of them, the packet that was handed out last */
+	int fd;               /* borrowed */
+	uint64_t deadline_ns; /* now_ns() until which what is asked may take; the caller sets it */
+	uint8_t method_bytes, object_bytes,
+		type_bytes; /* widths of ids, 1..8; 8 until jdwp_greet() asked */
+	uint32_t id;        /* of the last command */
+	uint8_t *packet;    /* owned; the one that is read */
+	size_t room, have;  /* bytes; have < a packet: the rest did not come yet */
+	size_t taken;       /* of them, the packet that was handed out last */
 	/* An Event.Composite; its fields. Called between a command and its reply, too. */
 	void (*event)(void *arg, struct jdwp_in *in);
 	void *arg;
-	enum jdwp_result broken;      /* not 0: nothing can be sent or read any more, err says why */
+	enum jdwp_result broken; /* not 0: nothing can be sent or read any more, err says why */
 	struct err err;
 };
 
 enum jdwp_command { /* set * 256 + command */
-	JDWP_VM_VERSION = 0x101,
-	JDWP_VM_CLASSES_BY_SIGNATURE = 0x102,
-	JDWP_VM_ALL_THREADS = 0x104,
-	JDWP_VM_DISPOSE = 0x106,
-	JDWP_VM_ID_SIZES = 0x107,
-	JDWP_VM_RESUME = 0x109,
-	JDWP_VM_CREATE_STRING = 0x10b,
-	JDWP_TYPE_SIGNATURE = 0x201,
-	JDWP_TYPE_METHODS = 0x205,
-	JDWP_CLASS_INVOKE = 0x303,
-	JDWP_CLASS_NEW = 0x304,
-	JDWP_OBJECT_TYPE = 0x901,
-	JDWP_OBJECT_INVOKE = 0x906,
-	JDWP_OBJECT_KEEP = 0x907,     /* DisableCollection */
-	JDWP_STRING_VALUE = 0xa01,
-	JDWP_THREAD_NAME = 0xb01,
-	JDWP_THREAD_RESUME = 0xb03,
-	JDWP_EVENT_SET = 0xf01,
-	JDWP_EVENT_CLEAR = 0xf02,
-	JDWP_EVENT_COMPOSITE = 0x4064,
+		    JDWP_VM_VERSION = 0x101,
+		    JDWP_VM_CLASSES_BY_SIGNATURE = 0x102,
+		    JDWP_VM_ALL_THREADS = 0x104,
+		    JDWP_VM_DISPOSE = 0x106,
+		    JDWP_VM_ID_SIZES = 0x107,
+		    JDWP_VM_RESUME = 0x109,
+		    JDWP_VM_CREATE_STRING = 0x10b,
+		    JDWP_TYPE_SIGNATURE = 0x201,
+		    JDWP_TYPE_METHODS = 0x205,
+		    JDWP_CLASS_INVOKE = 0x303,
+		    JDWP_CLASS_NEW = 0x304,
+		    JDWP_OBJECT_TYPE = 0x901,
+		    JDWP_OBJECT_INVOKE = 0x906,
+		    JDWP_OBJECT_KEEP = 0x907, /* DisableCollection */
+		    JDWP_STRING_VALUE = 0xa01,
+		    JDWP_THREAD_NAME = 0xb01,
+		    JDWP_THREAD_RESUME = 0xb03,
+		    JDWP_EVENT_SET = 0xf01,
+		    JDWP_EVENT_CLEAR = 0xf02,
+		    JDWP_EVENT_COMPOSITE = 0x4064,
 };
 
 enum { /* error codes that are met in ordinary life */
-	JDWP_E_INVALID_OBJECT = 20,
-	JDWP_E_INVALID_LOCATION = 24,
+       JDWP_E_INVALID_OBJECT = 20,
+       JDWP_E_INVALID_LOCATION = 24,
 };
 
 /* The handshake, and the widths of ids. 0, or -1: l->broken. */
 int jdwp_greet(struct jdwp_link *l);
-/* Sends a command and reads its reply. 0; an error code of the protocol; -1: l->broken. in may be NULL. */
-int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_out *out, struct jdwp_in *in);
+/* Sends a command and reads its reply. 0; an error code of the protocol; -1: l->broken. in may be
+ * NULL. */
+int jdwp_call(struct jdwp_link *l, enum jdwp_command command, const struct jdwp_out *out,
+	      struct jdwp_in *in);
 /* Takes in events until *until, or the deadline (1), or -1: l->broken. */
 int jdwp_listen(struct jdwp_link *l, const bool *until);
 void jdwp_release(struct jdwp_link *l);
@@ -84,7 +88,8 @@ void jdwp_release(struct jdwp_link *l);
 void jdwp_say(struct err *err, const char *format, va_list args);
 /* Breaks the link: nothing more goes over it. Returns -1. */
 int jdwp_break(struct jdwp_link *l, enum jdwp_result result, const char *format, ...) PRINTF(3, 4);
-const char *jdwp_error_name(int code); /* as the specification has it; "?" for one that it has not */
+const char *jdwp_error_name(
+	int code); /* as the specification has it; "?" for one that it has not */
 
 void jdwp_put(struct jdwp_out *o, uint64_t value, unsigned bytes);
 void jdwp_put_text(struct jdwp_out *o, const char *text);

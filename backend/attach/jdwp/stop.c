@@ -4,32 +4,35 @@
  *
  * Methods can be invoked only on a thread that an event has stopped. Which event:
  *   a breakpoint at the start of a method that was named: whoever calls it;
- *   else, but on Android, a single step of each thread there is, by the smallest size: one that runs is there at
- *   once, one that sleeps or waits for a connection when it comes back from that. So no method need be known, and
- *   an idle server is reached by its next request. OpenJDK's own cleaner thread comes by once a minute;
- *   on Android methods that the main thread calls for every touch and frame, and when the app comes to the front.
+ *   else, but on Android, a single step of each thread there is, by the smallest size: one that
+ * runs is there at once, one that sleeps or waits for a connection when it comes back from that. So
+ * no method need be known, and an idle server is reached by its next request. OpenJDK's own cleaner
+ * thread comes by once a minute; on Android methods that the main thread calls for every touch and
+ * frame, and when the app comes to the front.
  *
- * Only the thread of the event is stopped (EVENT_THREAD), once (Count 1). Others may come by before the wishes are
- * taken back: they go on at once. Reference Handler is left alone: every garbage collection waits for it.
+ * Only the thread of the event is stopped (EVENT_THREAD), once (Count 1). Others may come by before
+ * the wishes are taken back: they go on at once. Reference Handler is left alone: every garbage
+ * collection waits for it.
  *
- * A machine that was started with suspend=y is suspended as a whole until a debugger comes; it goes on when
- * the wishes are made.
+ * A machine that was started with suspend=y is suspended as a whole until a debugger comes; it goes
+ * on when the wishes are made.
  */
 #include "attach/jdwp/machine.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define AT_ONCE_MS 300    /* nothing is said before */
+#define AT_ONCE_MS 300 /* nothing is said before */
 #define THREADS_MAX 4096
-#define LOCATIONS_MAX 64  /* overloads; class loaders that have the class */
+#define LOCATIONS_MAX 64 /* overloads; class loaders that have the class */
 
-enum { STEP = 1, BREAKPOINT = 2, VM_START = 90, VM_DEATH = 99 };       /* kinds of events */
+enum { STEP = 1, BREAKPOINT = 2, VM_START = 90, VM_DEATH = 99 }; /* kinds of events */
 enum { SUSPEND_THREAD = 1, SUSPEND_ALL = 2 };
-enum { MOD_COUNT = 1, MOD_LOCATION = 7, MOD_STEP = 10 };               /* modifiers of a request */
+enum { MOD_COUNT = 1, MOD_LOCATION = 7, MOD_STEP = 10 }; /* modifiers of a request */
 enum { STEP_MIN = 0, STEP_INTO = 0 };
 
-static const char *const android_breaks[] = { "android.os.Handler.dispatchMessage", "android.app.Activity.onResume", NULL };
+static const char *const android_breaks[] = { "android.os.Handler.dispatchMessage",
+					      "android.app.Activity.onResume", NULL };
 
 static void take_thread(struct jdwp_machine *m, uint64_t thread)
 {
@@ -42,7 +45,8 @@ static void take_thread(struct jdwp_machine *m, uint64_t thread)
 	}
 }
 
-/* Kinds that nobody asked for have a size that we do not know: what follows them in the packet is left. */
+/* Kinds that nobody asked for have a size that we do not know: what follows them in the packet is
+ * left. */
 void jdwp_on_event(void *arg, struct jdwp_in *in)
 {
 	struct jdwp_machine *m = arg;
@@ -54,7 +58,8 @@ void jdwp_on_event(void *arg, struct jdwp_in *in)
 		unsigned kind = (unsigned)jdwp_get(in, 1);
 		jdwp_get(in, 4); /* not looked at: it may come before the reply that says it */
 		if (kind == VM_DEATH) {
-			jdwp_break(&m->link, JDWP_CLOSED, "the program ended meanwhile; start it again");
+			jdwp_break(&m->link, JDWP_CLOSED,
+				   "the program ended meanwhile; start it again");
 			return;
 		}
 		if (kind != STEP && kind != BREAKPOINT)
@@ -81,7 +86,8 @@ static int wish(struct jdwp_machine *m, uint8_t kind, const struct jdwp_out *out
 	if (rc)
 		return rc;
 	GROW(m->wishes, m->wish_room, m->wish_count + 1);
-	m->wishes[m->wish_count++] = (struct jdwp_wish){ .kind = kind, .id = (uint32_t)jdwp_get(&in, 4) };
+	m->wishes[m->wish_count++] =
+		(struct jdwp_wish){ .kind = kind, .id = (uint32_t)jdwp_get(&in, 4) };
 	return 0;
 }
 
@@ -149,12 +155,15 @@ static int step_all(struct jdwp_machine *m)
 		threads[i] = jdwp_get(&in, m->link.object_bytes);
 	for (size_t i = 0; i < count && !m->stopped && !in.bad; i++)
 		if (!is_left_alone(m, threads[i]))
-			step(m, threads[i]); /* one that has just ended cannot be stepped: no matter */
+			step(m,
+			     threads[i]); /* one that has just ended cannot be stepped: no matter */
 	free(threads);
 	if (m->link.broken)
 		return -1;
 	if (!m->wish_count && !m->stopped)
-		return jdwp_fail(m, JDWP_TIMEOUT, "none of its threads can be stepped; name a method that it calls with --break CLASS.METHOD");
+		return jdwp_fail(m, JDWP_TIMEOUT,
+				 "none of its threads can be stepped; name a method that it calls "
+				 "with --break CLASS.METHOD");
 	debug_log("jdwp", 1, "%zu of %zu threads are stepped", m->wish_count, count);
 	return 0;
 }
@@ -201,7 +210,9 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 	unsigned bits = 0;
 
 	if (!split(name, signature, sizeof signature, &method))
-		return jdwp_fail(m, JDWP_NO_METHOD, "\"%.100s\" names no method; write --break pkg.Class.method", name);
+		return jdwp_fail(m, JDWP_NO_METHOD,
+				 "\"%.100s\" names no method; write --break pkg.Class.method",
+				 name);
 	int n = jdwp_types(m, signature, types, LOCATIONS_MAX);
 	for (int i = 0; i < n; i++)
 		if (break_in_type(m, types[i], method, &bits))
@@ -213,14 +224,24 @@ static int break_by_name(struct jdwp_machine *m, const char *name)
 		return 0;
 	}
 	if (n == 0)
-		return jdwp_fail(m, JDWP_NO_CLASS, "it has no class %.*s loaded: a wrong name, or one that was not used so far; give its full name, "
-				 "an inner one as pkg.Outer$Inner", (int)(method - 1 - name), name);
+		return jdwp_fail(m, JDWP_NO_CLASS,
+				 "it has no class %.*s loaded: a wrong name, or one that was not "
+				 "used so far; give its full name, "
+				 "an inner one as pkg.Outer$Inner",
+				 (int)(method - 1 - name), name);
 	if (bits & JDWP_METHOD_NATIVE)
-		return jdwp_fail(m, JDWP_NATIVE, "%s is native, so no breakpoint can be there; name a method that is Java code", name);
+		return jdwp_fail(m, JDWP_NATIVE,
+				 "%s is native, so no breakpoint can be there; name a method that "
+				 "is Java code",
+				 name);
 	if (bits & JDWP_METHOD_ABSTRACT)
-		return jdwp_fail(m, JDWP_NO_METHOD, "%s is abstract, so no breakpoint can be there; name the class that implements it", name);
-	return jdwp_fail(m, JDWP_NO_METHOD, "%.*s has no method %s of its own; name the class that declares it", (int)(method - 1 - name), name,
-			 method);
+		return jdwp_fail(m, JDWP_NO_METHOD,
+				 "%s is abstract, so no breakpoint can be there; name the class "
+				 "that implements it",
+				 name);
+	return jdwp_fail(m, JDWP_NO_METHOD,
+			 "%.*s has no method %s of its own; name the class that declares it",
+			 (int)(method - 1 - name), name, method);
 }
 
 /* All that can be; when none can, the first one's failure stands. */
@@ -236,10 +257,12 @@ static int break_all(struct jdwp_machine *m, const char *const *breaks)
 
 static void say_what(const char *const *breaks, char *buf, size_t size)
 {
-	size_t len = (size_t)snprintf(buf, size, "%s", breaks ? "a call" : "a thread that runs Java code");
+	size_t len = (size_t)snprintf(buf, size, "%s",
+				      breaks ? "a call" : "a thread that runs Java code");
 
 	for (size_t i = 0; breaks && breaks[i] && len < size; i++)
-		len += (size_t)snprintf(buf + len, size - len, " %s %s", i ? "or" : "of", breaks[i]);
+		len += (size_t)snprintf(buf + len, size - len, " %s %s", i ? "or" : "of",
+					breaks[i]);
 }
 
 /* 0: a thread is stopped; 1: the deadline; -1. */
@@ -274,14 +297,18 @@ static int listen_out(struct jdwp_machine *m, const char *const *breaks)
 	}
 	if (rc != 1)
 		return rc;
-	return jdwp_fail(m, JDWP_TIMEOUT, "waited %g s for %s, and none came%s; %s", q->timeout_ms / 1e3, what,
-			 m->unseen ? " (its native overload cannot be seen)" : "",
-			 m->android ? "bring the app to the front and try again" :
-			 breaks ? "make the program call it, or name another method with --break CLASS.METHOD" :
-			 "give it something to do (a request to a server), or a longer --timeout");
+	return jdwp_fail(
+		m, JDWP_TIMEOUT, "waited %g s for %s, and none came%s; %s", q->timeout_ms / 1e3,
+		what, m->unseen ? " (its native overload cannot be seen)" : "",
+		m->android ? "bring the app to the front and try again"
+		: breaks
+			? "make the program call it, or name another method with --break "
+			  "CLASS.METHOD"
+			: "give it something to do (a request to a server), or a longer --timeout");
 }
 
-/* Nobody but the stopped thread is held any longer. Requests that had their event are gone by themselves. */
+/* Nobody but the stopped thread is held any longer. Requests that had their event are gone by
+ * themselves. */
 static void take_back(struct jdwp_machine *m)
 {
 	struct jdwp_out out;

@@ -2,8 +2,9 @@
  *
  * aarch64.c - AArch64's registers for attach/ptrace/arch.h (AAPCS64; the kernel's do_signal()).
  *
- * A stop within a system call shows the pc at the call's svc instruction and x0 as it was: going on makes
- * the call again. Where the call returned EINTR for the stop, its x0 is lost: that stays as it is.
+ * A stop within a system call shows the pc at the call's svc instruction and x0 as it was: going on
+ * makes the call again. Where the call returned EINTR for the stop, its x0 is lost: that stays as
+ * it is.
  */
 #ifdef __aarch64__
 #include "attach/ptrace/arch.h"
@@ -21,7 +22,9 @@ const bool inject_arch_here = true;
 #define PSTATE_BTYPE (3ull << 10) /* a function may begin without a landing pad */
 
 /* The last: SVE, where there is such a unit, has the vectors of the second in it. */
-const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true }, { NT_PRFPREG, true }, { 0x405 /* NT_ARM_SVE */, false } };
+const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true },
+						     { NT_PRFPREG, true },
+						     { 0x405 /* NT_ARM_SVE */, false } };
 
 static struct user_regs_struct *gp(struct inject_regs *r)
 {
@@ -84,7 +87,8 @@ bool inject_regs_again(struct inject_regs *r)
 	return false;
 }
 
-void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top, uint64_t *at)
+void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top,
+		      uint64_t *at)
 {
 	struct user_regs_struct *g = gp(r);
 
@@ -98,7 +102,8 @@ void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b
 	g->pstate &= ~PSTATE_BTYPE;
 }
 
-void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr, const uint64_t args[6])
+void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr,
+			     const uint64_t args[6])
 {
 	struct user_regs_struct *g = gp(r);
 

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
  * arch.h - the registers of a stopped thread, and what injection does to them: the one part of
- * it that knows a machine. attach/ptrace/x86_64.c and attach/ptrace/aarch64.c, each empty on the other machine.
+ * it that knows a machine. attach/ptrace/x86_64.c and attach/ptrace/aarch64.c, each empty on the
+ * other machine.
  *
- * All functions are for a thread that the caller traces and that is stopped; they return 0 or -errno.
- * Called in the process that traces (attach/ptrace/inject.h).
+ * All functions are for a thread that the caller traces and that is stopped; they return 0 or
+ * -errno. Called in the process that traces (attach/ptrace/inject.h).
  */
 #ifndef INJECT_ARCH_H
 #define INJECT_ARCH_H
@@ -16,7 +17,8 @@
 #define INJECT_SET_BYTES 16384 /* AMX tiles and AVX-512 have 11 KiB */
 #define INJECT_CODE_BYTES 16   /* of machine code around the pc: half of it before */
 
-/* Everything that a function call may change, as the kernel hands it out: general, floating point, vector. */
+/* Everything that a function call may change, as the kernel hands it out: general, floating point,
+ * vector. */
 struct inject_regs {
 	size_t bytes[INJECT_SETS]; /* 0 = this machine has no such set */
 	uint8_t set[INJECT_SETS][INJECT_SET_BYTES] __attribute__((aligned(16)));
@@ -24,8 +26,8 @@ struct inject_regs {
 
 /* The kernel's register sets of this machine (NT_*), in the order in which they are written. */
 struct inject_set {
-	unsigned type;  /* 0 = there are no more */
-	bool always;    /* else it is missing on some */
+	unsigned type; /* 0 = there are no more */
+	bool always;   /* else it is missing on some */
 };
 
 extern const bool inject_arch_here; /* whether this machine's calls are known at all */
@@ -42,25 +44,30 @@ uint64_t inject_regs_result(const struct inject_regs *r);
 uint64_t inject_regs_arg(const struct inject_regs *r, int n); /* of a system call, n < 3 */
 
 /*
- * The system call that the stop interrupted, -1 = none. Written back as they are the registers make the kernel restart it, unless
- * *eintr: then it has returned EINTR for our stop alone, where no signal was (epoll_wait).
- * code: INJECT_CODE_BYTES around the pc.
+ * The system call that the stop interrupted, -1 = none. Written back as they are the registers make
+ * the kernel restart it, unless *eintr: then it has returned EINTR for our stop alone, where no
+ * signal was (epoll_wait). code: INJECT_CODE_BYTES around the pc.
  */
 long inject_regs_syscall(const struct inject_regs *r, const uint8_t *code, bool *eintr);
-/* Makes such a call be made again, unless a signal's handler comes first: that ends it as ever; false: its arguments are lost. */
+/* Makes such a call be made again, unless a signal's handler comes first: that ends it as ever;
+ * false: its arguments are lost. */
 bool inject_regs_again(struct inject_regs *r);
 
-/* fn(a, b) on the stack that ends at `top` (16-aligned). Stops with SIGSEGV at pc 0 when it has returned; the machine
- * may need a word of the stack for the return address: *word = 0 is to be written at *at, unless *at is 0. */
-void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top, uint64_t *at);
+/* fn(a, b) on the stack that ends at `top` (16-aligned). Stops with SIGSEGV at pc 0 when it has
+ * returned; the machine may need a word of the stack for the return address: *word = 0 is to be
+ * written at *at, unless *at is 0. */
+void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top,
+		      uint64_t *at);
 /* The system call nr(args) by the instruction at `gadget`. */
-void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr, const uint64_t args[6]);
+void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr,
+			     const uint64_t args[6]);
 
 /* Offset of a system call instruction in machine code, -1 = none. */
 long inject_find_gadget(const uint8_t *code, size_t bytes);
 /* Is that the code that returns from a signal handler? At least 16 bytes of it. */
 bool inject_is_sigreturn(const uint8_t *code);
-/* Where the frame of a handler, found by the address `at` of its return address, keeps the pc that was interrupted; 0 = unknown. */
+/* Where the frame of a handler, found by the address `at` of its return address, keeps the pc that
+ * was interrupted; 0 = unknown. */
 uint64_t inject_frame_pc(uint64_t at);
 
 #endif

@@ -2,21 +2,22 @@
  *
  * inject.c - find a thread at a safe point, have it load the agent, put it right.
  *
- *   candidates: waiting threads first, then running ones, then those in a futex, round and round for 2 s
- *   stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack -> __errno_location, dlopen, memtop_attach -> munmap ->
- *   give back -> let go
+ *   candidates: waiting threads first, then running ones, then those in a futex, round and round
+ * for 2 s stop -> judge -> run on for some 100 us -> stop ... -> borrow -> mmap a stack ->
+ * __errno_location, dlopen, memtop_attach -> munmap -> give back -> let go
  *
- * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its errno is kept.
+ * The calls have a stack of their own: the thread's may be small, and nothing of it is touched. Its
+ * errno is kept.
  *
- * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends nothing in
- * the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait) would return EINTR
- * for a stop that never came. A call is waited for, or the loader's lock would stay locked. Only a call
- * that hangs (attach/ptrace/stuck.h) is given up: the thread's registers are restored, and the stack stays mapped,
- * for somebody may still point to it.
+ * The target comes first. A time limit here ends the wait of memtop's user, who is told; it ends
+ * nothing in the target. A thread that has not stopped yet is waited for, or its wait (epoll_wait)
+ * would return EINTR for a stop that never came. A call is waited for, or the loader's lock would
+ * stay locked. Only a call that hangs (attach/ptrace/stuck.h) is given up: the thread's registers
+ * are restored, and the stack stays mapped, for somebody may still point to it.
  *
- * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few others
- * return EINTR even when there was no signal, which programs are not ready for: their result is made the
- * one that the kernel restarts, or turns into EINTR when a handler runs first.
+ * A wait that our stop ended is begun again. The kernel does that for most; epoll_wait and a few
+ * others return EINTR even when there was no signal, which programs are not ready for: their result
+ * is made the one that the kernel restarts, or turns into EINTR when a handler runs first.
  */
 #include "attach/ptrace/inject.h"
 
@@ -37,16 +38,18 @@
 #define SEARCH_NS 2000000000ull   /* for a safe point */
 #define STARVED_NS 10000000000ull /* the same, until LOOKS_LEAST looks were had */
 #define LOOKS_LEAST 200
-#define CALL_NS 10000000000ull    /* for one call; then the user is told, and the call is waited for */
-#define TICK_NS 20000000ull       /* how often such a call is looked after */
-#define STOP_NS 50000000ull       /* for a thread to stop, where others can be tried */
-#define LOOKS 64                  /* at one thread in turn: some 10 ms */
-#define RUN_NS 20000u             /* it runs for so long between two looks, */
-#define RUN_MORE_NS 200000u       /* and for a random part of this more */
-#define NAP_NS 5000000            /* where no thread stops */
-#define STACK_BYTES (260 * 1024)  /* with a guard page, and the strings at its upper end */
+#define CALL_NS                                                                                    \
+	10000000000ull      /* for one call; then the user is told, and the call is waited for     \
+			     */
+#define TICK_NS 20000000ull /* how often such a call is looked after */
+#define STOP_NS 50000000ull /* for a thread to stop, where others can be tried */
+#define LOOKS 64            /* at one thread in turn: some 10 ms */
+#define RUN_NS 20000u       /* it runs for so long between two looks, */
+#define RUN_MORE_NS 200000u /* and for a random part of this more */
+#define NAP_NS 5000000      /* where no thread stops */
+#define STACK_BYTES (260 * 1024) /* with a guard page, and the strings at its upper end */
 #define GUARD_BYTES 4096
-#define TEXT_BYTES 4096           /* of one string */
+#define TEXT_BYTES 4096 /* of one string */
 
 struct work {
 	const struct inject_job *job;
@@ -54,15 +57,15 @@ struct work {
 	struct inject_modules modules;
 	struct inject_ground ground;
 	struct inject_thread thread, other; /* other: a late one, while a call is under way */
-	pid_t late[64];              /* threads that did not stop in time: they will */
+	pid_t late[64];                     /* threads that did not stop in time: they will */
 	size_t late_count;
-	bool refused, stopped;       /* some thread could not be traced; some was stopped */
-	bool group;                  /* the process was stopped meanwhile: SIGSTOP, job control */
-	bool other_program;          /* it is another one by now: exec */
-	bool told;                   /* said() was called for a call that takes long */
+	bool refused, stopped; /* some thread could not be traced; some was stopped */
+	bool group;            /* the process was stopped meanwhile: SIGSTOP, job control */
+	bool other_program;    /* it is another one by now: exec */
+	bool told;             /* said() was called for a call that takes long */
 	uint32_t random;
-	struct inject_stuck stuck;   /* the call under way */
-	uint64_t scratch;            /* the stack in the process, 0 = none */
+	struct inject_stuck stuck; /* the call under way */
+	uint64_t scratch;          /* the stack in the process, 0 = none */
 	uint64_t errno_at;
 	int errno_value;
 	void (*said)(void *arg, const struct inject_result *r);
@@ -71,13 +74,15 @@ struct work {
 
 #define FAIL(w, ...) (err_set(&(w)->r->err, 3, __VA_ARGS__))
 
-/* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread goes on with. */
+/* Of a wait that returned EINTR for our stop: it is to be made again. t->saved is what the thread
+ * goes on with. */
 static void wait_again(struct work *w, struct inject_thread *t)
 {
 	uint8_t code[INJECT_CODE_BYTES] = { 0 };
 	bool eintr;
 
-	inject_read(&w->modules, inject_regs_pc(&t->saved) - INJECT_CODE_BYTES / 2, code, sizeof code);
+	inject_read(&w->modules, inject_regs_pc(&t->saved) - INJECT_CODE_BYTES / 2, code,
+		    sizeof code);
 	long nr = inject_regs_syscall(&t->saved, code, &eintr);
 	if (nr >= 0 && eintr && inject_waits(nr) && inject_regs_again(&t->saved))
 		t->changed = true;
@@ -119,7 +124,8 @@ static enum inject_stop look_at(struct work *w, struct inject_thread *t, pid_t t
 {
 	enum inject_stop s = inject_thread_look(begin_thread(w, t, tid));
 
-	if (s == STOP_GONE && tid != w->job->pid && (t == &w->thread || w->thread.tid != w->job->pid) &&
+	if (s == STOP_GONE && tid != w->job->pid &&
+	    (t == &w->thread || w->thread.tid != w->job->pid) &&
 	    inject_thread_look(begin_thread(w, t, w->job->pid)) == STOP_HERE)
 		leave(w, t);
 	return s;
@@ -137,15 +143,18 @@ static void let_late_go(struct work *w)
 	}
 }
 
-/* An exec gives the process another memory; what we have open is the former one's. From the stop on a tracer is told of an exec. */
+/* An exec gives the process another memory; what we have open is the former one's. From the stop on
+ * a tracer is told of an exec. */
 static bool is_what_was_read(const struct work *w)
 {
 	uint8_t code[4];
 
-	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 && inject_find_gadget(code, sizeof code) == 0;
+	return inject_read(&w->modules, w->ground.gadget, code, sizeof code) == 0 &&
+	       inject_find_gadget(code, sizeof code) == 0;
 }
 
-/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it is let go, or will be. */
+/* Whether this thread may be borrowed, here or a moment later; s tells how its stop went. Else it
+ * is let go, or will be. */
 static bool try_stopped(struct work *w, enum inject_stop s, uint64_t until_ns)
 {
 	struct inject_thread *t = &w->thread;
@@ -208,7 +217,8 @@ static bool try_thread(struct work *w, pid_t tid, uint64_t until_ns)
 	if (w->late_count == sizeof w->late / sizeof *w->late || is_late(w, tid))
 		return false;
 	w->r->threads++;
-	enum inject_stop s = inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
+	enum inject_stop s =
+		inject_thread_stop(begin_thread(w, &w->thread, tid), now_ns() + STOP_NS);
 	w->refused |= s == STOP_REFUSED; /* or it ends just now */
 	return try_stopped(w, s, until_ns);
 }
@@ -235,16 +245,27 @@ static int no_safe_point(struct work *w, size_t count)
 	if (w->other_program)
 		return FAIL(w, "%s: became another program meanwhile (exec); try again", name);
 	if (w->group)
-		return FAIL(w, "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and try again: kill -CONT %d", name,
-			    (int)w->job->pid);
+		return FAIL(w,
+			    "%s: was stopped meanwhile (SIGSTOP or job control); let it go on, and "
+			    "try again: kill -CONT %d",
+			    name, (int)w->job->pid);
 	if (w->refused && !w->stopped)
-		return FAIL(w, "%s: the kernel does not let it be traced: %s (a security module, or a container's rules); "
-			       "run memtop as root outside of it, or start it with memtop run", name, strerror(EPERM));
+		return FAIL(w,
+			    "%s: the kernel does not let it be traced: %s (a security module, or a "
+			    "container's rules); "
+			    "run memtop as root outside of it, or start it with memtop run",
+			    name, strerror(EPERM));
 	if (w->r->looks < LOOKS_LEAST)
-		return FAIL(w, "%s: found no safe point within 10 s: its %zu threads hardly get to run (a quota of cpu time, a frozen container, "
-			       "a slow disk); try again when they do", name, count);
-	return FAIL(w, "%s: found no safe point within 2 s: each of its %zu threads is inside the allocator or waits for a lock; "
-		       "try again, or start it with memtop run", name, count);
+		return FAIL(w,
+			    "%s: found no safe point within 10 s: its %zu threads hardly get to "
+			    "run (a quota of cpu time, a frozen container, "
+			    "a slow disk); try again when they do",
+			    name, count);
+	return FAIL(w,
+		    "%s: found no safe point within 2 s: each of its %zu threads is inside the "
+		    "allocator or waits for a lock; "
+		    "try again, or start it with memtop run",
+		    name, count);
 }
 
 static bool must_end(const struct work *w)
@@ -296,11 +317,14 @@ static const char *how(enum inject_stop s, const struct inject_thread *t, char *
 	if (s == STOP_FAULT)
 		snprintf(buf, size, "caused signal %d (%s)", t->signal, strsignal(t->signal));
 	else
-		snprintf(buf, size, s == STOP_LATE ? "hangs in a lock" : "was not finished: the process ended");
+		snprintf(buf, size,
+			 s == STOP_LATE ? "hangs in a lock"
+					: "was not finished: the process ended");
 	return buf;
 }
 
-/* What a call came to other than its return: the thread is stopped, for what follows to put it right. */
+/* What a call came to other than its return: the thread is stopped, for what follows to put it
+ * right. */
 static int call_failed(struct work *w, enum inject_stop s, const char *what)
 {
 	struct inject_thread *t = &w->thread;
@@ -308,7 +332,8 @@ static int call_failed(struct work *w, enum inject_stop s, const char *what)
 
 	if (!w->told)
 		FAIL(w, "%s: %s %s; %s", w->job->name, what, how(s, t, buf, sizeof buf),
-		     s == STOP_GONE ? "start it again" : "it goes on as before; start it with memtop run");
+		     s == STOP_GONE ? "start it again"
+				    : "it goes on as before; start it with memtop run");
 	w->r->rc = -1;
 	for (; s == STOP_LATE; let_late_go(w))
 		s = inject_thread_interrupt(t, now_ns() + STOP_NS);
@@ -323,14 +348,17 @@ static void tell(struct work *w, const char *what)
 		return;
 	w->told = w->r->lingers = true;
 	w->r->rc = -1;
-	FAIL(w, "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a frozen container, "
-		"a slow disk); the call goes on until it returns: see memtop list then, or try again", w->job->name, what);
+	FAIL(w,
+	     "%s: %s takes more than 10 s: the process hardly gets to run (a quota of cpu time, a "
+	     "frozen container, "
+	     "a slow disk); the call goes on until it returns: see memtop list then, or try again",
+	     w->job->name, what);
 	w->said(w->arg, w->r);
 }
 
 /*
- * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it waits for.
- * -1: there is none to go on from; told: it came, but too late for the user.
+ * The end of what the thread has begun. Late ones go on meanwhile: they may have a lock that it
+ * waits for. -1: there is none to go on from; told: it came, but too late for the user.
  */
 static int await(struct work *w, const char *what, bool may_hang, uint64_t *result)
 {
@@ -351,7 +379,8 @@ static int await(struct work *w, const char *what, bool may_hang, uint64_t *resu
 	return w->told ? -1 : 0;
 }
 
-static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b, uint64_t *result)
+static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint64_t b,
+		uint64_t *result)
 {
 	uint64_t top = (w->scratch + STACK_BYTES - 2 * TEXT_BYTES) & ~15ull;
 	enum inject_stop s = inject_thread_call(&w->thread, &w->modules, fn, a, b, top);
@@ -359,7 +388,8 @@ static int call(struct work *w, const char *what, uint64_t fn, uint64_t a, uint6
 	return s == STOP_HERE ? await(w, what, true, result) : call_failed(w, s, what);
 }
 
-static int system_call(struct work *w, const char *what, long nr, const uint64_t args[6], long *result)
+static int system_call(struct work *w, const char *what, long nr, const uint64_t args[6],
+		       long *result)
 {
 	uint64_t value = 0;
 	enum inject_stop s = inject_thread_syscall(&w->thread, w->ground.gadget, nr, args);
@@ -371,14 +401,19 @@ static int system_call(struct work *w, const char *what, long nr, const uint64_t
 
 static int map_stack(struct work *w)
 {
-	const uint64_t map[6] = { 0, STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
-				  (uint64_t)-1, 0 };
+	const uint64_t map[6] = { 0,
+				  STACK_BYTES,
+				  PROT_READ | PROT_WRITE,
+				  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+				  (uint64_t)-1,
+				  0 };
 	long at;
 
 	if (system_call(w, "mmap", SYS_mmap, map, &at))
 		return -1;
 	if (at < 0 && at > -4096)
-		return FAIL(w, "%s: no memory for the call of dlopen: %s; raise its limits", w->job->name, strerror((int)-at));
+		return FAIL(w, "%s: no memory for the call of dlopen: %s; raise its limits",
+			    w->job->name, strerror((int)-at));
 	w->scratch = (uint64_t)at;
 	const uint64_t guard[6] = { w->scratch, GUARD_BYTES, PROT_NONE };
 	return system_call(w, "mprotect", SYS_mprotect, guard, &at);
@@ -391,7 +426,9 @@ static int put_text(struct work *w, int n, const char *text, uint64_t *at)
 	*at = w->scratch + STACK_BYTES - (uint64_t)n * TEXT_BYTES;
 	if (len > TEXT_BYTES)
 		return FAIL(w, "%s: too long for the agent; shorten it", text);
-	return inject_write(&w->modules, *at, text, len) ? FAIL(w, "%s: ended meanwhile; start it again", w->job->name) : 0;
+	return inject_write(&w->modules, *at, text, len)
+		       ? FAIL(w, "%s: ended meanwhile; start it again", w->job->name)
+		       : 0;
 }
 
 /* Copies the agent's file to one without a name in the process; its descriptor there, or -1. */
@@ -407,7 +444,8 @@ static long hand_over(struct work *w)
 	if (system_call(w, "memfd_create", SYS_memfd_create, args, &fd))
 		return -1;
 	if (fd < 0)
-		return FAIL(w, "%s: takes no copy of the agent: %s; start it with memtop run", w->job->name, strerror((int)-fd));
+		return FAIL(w, "%s: takes no copy of the agent: %s; start it with memtop run",
+			    w->job->name, strerror((int)-fd));
 	snprintf(path, sizeof path, "/proc/%d/fd/%ld", (int)w->job->pid, fd);
 	int from = open(w->job->path, O_RDONLY | O_CLOEXEC), to = open(path, O_WRONLY | O_CLOEXEC);
 	ssize_t n = from < 0 || to < 0 ? -1 : 0;
@@ -419,8 +457,8 @@ static long hand_over(struct work *w)
 	if (to >= 0)
 		close(to);
 	if (n < 0)
-		FAIL(w, "%s: the agent %s could not be copied to it: %s; start it with memtop run", w->job->name, w->job->path,
-		     strerror(why));
+		FAIL(w, "%s: the agent %s could not be copied to it: %s; start it with memtop run",
+		     w->job->name, w->job->path, strerror(why));
 	return fd;
 }
 
@@ -439,14 +477,17 @@ static int open_there(struct work *w, const char *name)
 	char why[400] = "";
 
 	if (put_text(w, 2, name, &path) ||
-	    call(w, "dlopen", w->ground.dlopen, path, (uint64_t)(unsigned)w->ground.dlopen_flags, &handle))
+	    call(w, "dlopen", w->ground.dlopen, path, (uint64_t)(unsigned)w->ground.dlopen_flags,
+		 &handle))
 		return -1;
 	if (handle)
 		return 0;
 	if (w->ground.dlerror && call(w, "dlerror", w->ground.dlerror, 0, 0, &text) == 0)
 		inject_read_text(&w->modules, text, why, sizeof why);
-	return FAIL(w, "%s: its loader does not take the agent: %s; check --agent, or start it with memtop run", w->job->name,
-		    *why ? why : "no reason is told");
+	return FAIL(w,
+		    "%s: its loader does not take the agent: %s; check --agent, or start it with "
+		    "memtop run",
+		    w->job->name, *why ? why : "no reason is told");
 }
 
 static int load(struct work *w)
@@ -477,7 +518,9 @@ static int find_attach(struct work *w)
 	inject_modules_release(&now);
 	if (w->ground.attach)
 		return 0;
-	return FAIL(w, "%s: not an agent that can be attached: it has no memtop_attach; give an agent of this memtop's version",
+	return FAIL(w,
+		    "%s: not an agent that can be attached: it has no memtop_attach; give an agent "
+		    "of this memtop's version",
 		    w->job->path);
 }
 
@@ -487,7 +530,8 @@ static int load_and_attach(struct work *w)
 
 	if (w->job->path && (load(w) || find_attach(w)))
 		return -1;
-	if (put_text(w, 1, w->job->options, &options) || call(w, "memtop_attach", w->ground.attach, options, 0, &code))
+	if (put_text(w, 1, w->job->options, &options) ||
+	    call(w, "memtop_attach", w->ground.attach, options, 0, &code))
 		return -1;
 	w->r->code = (int)code;
 	return w->r->code ? -1 : 0;
@@ -511,7 +555,8 @@ static bool ignores_faults(pid_t pid)
 
 static void ignore_faults_again(struct work *w)
 {
-	const uint64_t action[4] = { (uint64_t)(uintptr_t)SIG_IGN }, at = w->scratch + STACK_BYTES - TEXT_BYTES;
+	const uint64_t action[4] = { (uint64_t)(uintptr_t)SIG_IGN },
+		       at = w->scratch + STACK_BYTES - TEXT_BYTES;
 	const uint64_t args[6] = { SIGSEGV, at, 0, 8 };
 	long result;
 
@@ -525,12 +570,17 @@ static int check_filters(struct work *w)
 
 	switch (inject_seccomp(w->thread.tid, &killer)) {
 	case VERDICT_DEADLY:
-		return FAIL(w, "%s: its seccomp filter kills for %s, which loading the agent takes; start it with memtop run", w->job->name, killer);
+		return FAIL(w,
+			    "%s: its seccomp filter kills for %s, which loading the agent takes; "
+			    "start it with memtop run",
+			    w->job->name, killer);
 	case VERDICT_UNKNOWN:
-		return FAIL(w, "%s: has a seccomp filter that only root can read, and that may kill it for loading the agent; run memtop as root: "
-			       "sudo memtop attach %d", w->job->name, (int)w->job->pid);
-	default:
-		return 0;
+		return FAIL(w,
+			    "%s: has a seccomp filter that only root can read, and that may kill "
+			    "it for loading the agent; run memtop as root: "
+			    "sudo memtop attach %d",
+			    w->job->name, (int)w->job->pid);
+	default: return 0;
 	}
 }
 
@@ -546,9 +596,12 @@ static void use_thread(struct work *w)
 	if (w->job->filtered && check_filters(w)) {
 		;
 	} else if (inject_thread_borrow(t)) {
-		FAIL(w, "%s: its registers cannot be kept: %s; start it with memtop run", w->job->name, strerror(errno));
-	} else if (map_stack(w) == 0 && call(w, "__errno_location", w->ground.errno_location, 0, 0, &w->errno_at) == 0 &&
-		   inject_read(&w->modules, w->errno_at, &w->errno_value, sizeof w->errno_value) == 0) {
+		FAIL(w, "%s: its registers cannot be kept: %s; start it with memtop run",
+		     w->job->name, strerror(errno));
+	} else if (map_stack(w) == 0 &&
+		   call(w, "__errno_location", w->ground.errno_location, 0, 0, &w->errno_at) == 0 &&
+		   inject_read(&w->modules, w->errno_at, &w->errno_value, sizeof w->errno_value) ==
+			   0) {
 		w->r->rc = load_and_attach(w);
 		inject_write(&w->modules, w->errno_at, &w->errno_value, sizeof w->errno_value);
 	}
@@ -568,14 +621,16 @@ static void use_thread(struct work *w)
 	inject_thread_release(t);
 }
 
-void inject(const struct inject_job *job, struct inject_result *r, void (*said)(void *arg, const struct inject_result *r), void *arg)
+void inject(const struct inject_job *job, struct inject_result *r,
+	    void (*said)(void *arg, const struct inject_result *r), void *arg)
 {
 	struct work *w = xcalloc(1, sizeof *w);
 
 	*w = (struct work){ .job = job, .r = r, .said = said, .arg = arg };
 	*r = (struct inject_result){ .rc = -1 };
 	if (inject_modules_read(job->pid, &w->modules))
-		FAIL(w, "%s: its memory cannot be read: %s; run memtop as its user or as root", job->name, strerror(errno));
+		FAIL(w, "%s: its memory cannot be read: %s; run memtop as its user or as root",
+		     job->name, strerror(errno));
 	else if (inject_ground(&w->ground, &w->modules))
 		FAIL(w, "%s: its C library has no dlopen; start it with memtop run", job->name);
 	else if (find_safe_point(w) == 0)

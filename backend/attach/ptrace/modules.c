@@ -45,7 +45,8 @@ static uint64_t table_at(const struct inject_module *o, uint64_t value)
 	return value >= o->start && value < o->end ? value : value + o->bias;
 }
 
-static void read_dynamic(const struct inject_modules *m, struct inject_module *o, uint64_t at, uint64_t bytes)
+static void read_dynamic(const struct inject_modules *m, struct inject_module *o, uint64_t at,
+			 uint64_t bytes)
 {
 	ElfW(Dyn) d[DYNAMIC_MAX];
 	size_t n = bytes / sizeof d[0] < DYNAMIC_MAX ? bytes / sizeof d[0] : DYNAMIC_MAX;
@@ -54,23 +55,12 @@ static void read_dynamic(const struct inject_modules *m, struct inject_module *o
 		return;
 	for (size_t i = 0; i < n && d[i].d_tag != DT_NULL; i++)
 		switch (d[i].d_tag) {
-		case DT_SYMTAB:
-			o->symbols = table_at(o, d[i].d_un.d_ptr);
-			break;
-		case DT_STRTAB:
-			o->strings = table_at(o, d[i].d_un.d_ptr);
-			break;
-		case DT_STRSZ:
-			o->strings_bytes = d[i].d_un.d_val;
-			break;
-		case DT_HASH:
-			o->hash = table_at(o, d[i].d_un.d_ptr);
-			break;
-		case DT_GNU_HASH:
-			o->gnu_hash = table_at(o, d[i].d_un.d_ptr);
-			break;
-		default:
-			break;
+		case DT_SYMTAB: o->symbols = table_at(o, d[i].d_un.d_ptr); break;
+		case DT_STRTAB: o->strings = table_at(o, d[i].d_un.d_ptr); break;
+		case DT_STRSZ: o->strings_bytes = d[i].d_un.d_val; break;
+		case DT_HASH: o->hash = table_at(o, d[i].d_un.d_ptr); break;
+		case DT_GNU_HASH: o->gnu_hash = table_at(o, d[i].d_un.d_ptr); break;
+		default: break;
 		}
 }
 
@@ -101,7 +91,8 @@ static bool read_module(const struct inject_modules *m, uint64_t at, struct inje
 	uint64_t low = UINT64_MAX, high = 0;
 
 	if (inject_read(m, at, &head, sizeof head) || memcmp(head.e_ident, ELFMAG, SELFMAG) ||
-	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof ph[0] || head.e_phnum > HEADERS_MAX ||
+	    head.e_ident[EI_CLASS] != ELFCLASS64 || head.e_phentsize != sizeof ph[0] ||
+	    head.e_phnum > HEADERS_MAX ||
 	    inject_read(m, at + head.e_phoff, ph, head.e_phnum * sizeof ph[0]))
 		return false;
 	for (int i = 0; i < head.e_phnum; i++) {
@@ -186,13 +177,16 @@ int inject_modules_read(pid_t pid, struct inject_modules *m)
 		return -errno;
 	while (fgets(line, sizeof line, f)) {
 		int name = 0;
-		if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %n", &start, &end, perms, &offset, &inode, &name) < 5 || !name)
+		if (sscanf(line, "%lx-%lx %7s %lx %*s %lu %n", &start, &end, perms, &offset, &inode,
+			   &name) < 5 ||
+		    !name)
 			continue;
 		line[strcspn(line, "\n")] = '\0';
 		struct inject_module *of = module_at(m, start);
 		if (of && perms[2] == 'x')
 			of->runs = true;
-		if (of || perms[0] != 'r' || (offset && inode) || (!inode && strcmp(line + name, "[vdso]")))
+		if (of || perms[0] != 'r' || (offset && inode) ||
+		    (!inode && strcmp(line + name, "[vdso]")))
 			continue;
 		struct inject_module o = { .start = start };
 		if (!read_module(m, start, &o))
@@ -204,7 +198,8 @@ int inject_modules_read(pid_t pid, struct inject_modules *m)
 		m->list[m->count++] = o;
 	}
 	fclose(f);
-	for (size_t i = 0; i < m->count;) /* one that was only mapped to be read, by a debugger say */
+	for (size_t i = 0;
+	     i < m->count;) /* one that was only mapped to be read, by a debugger say */
 		if (m->list[i].runs)
 			i++;
 		else
@@ -223,20 +218,23 @@ void inject_modules_release(struct inject_modules *m)
 }
 
 /* The value of symbol number i when it is `name`, and defined; else 0. */
-static uint64_t symbol_is(const struct inject_modules *m, const struct inject_module *o, uint32_t i, const char *name)
+static uint64_t symbol_is(const struct inject_modules *m, const struct inject_module *o, uint32_t i,
+			  const char *name)
 {
 	ElfW(Sym) s;
 	char got[128];
 	size_t len = strlen(name) + 1;
 
-	if (inject_read(m, o->symbols + (uint64_t)i * sizeof s, &s, sizeof s) || s.st_shndx == SHN_UNDEF || !s.st_value ||
-	    s.st_name >= o->strings_bytes || len > sizeof got || inject_read(m, o->strings + s.st_name, got, len) ||
+	if (inject_read(m, o->symbols + (uint64_t)i * sizeof s, &s, sizeof s) ||
+	    s.st_shndx == SHN_UNDEF || !s.st_value || s.st_name >= o->strings_bytes ||
+	    len > sizeof got || inject_read(m, o->strings + s.st_name, got, len) ||
 	    memcmp(got, name, len))
 		return 0;
 	return s.st_value + o->bias;
 }
 
-static uint64_t find_gnu(const struct inject_modules *m, const struct inject_module *o, const char *name)
+static uint64_t find_gnu(const struct inject_modules *m, const struct inject_module *o,
+			 const char *name)
 {
 	uint32_t head[4], h = 5381, at; /* buckets, first symbol, words of the filter, its shift */
 
@@ -258,7 +256,8 @@ static uint64_t find_gnu(const struct inject_modules *m, const struct inject_mod
 	return 0;
 }
 
-static uint64_t find_sysv(const struct inject_modules *m, const struct inject_module *o, const char *name)
+static uint64_t find_sysv(const struct inject_modules *m, const struct inject_module *o,
+			  const char *name)
 {
 	uint32_t head[2], h = 0, at; /* buckets, chain links */
 
@@ -279,14 +278,16 @@ static uint64_t find_sysv(const struct inject_modules *m, const struct inject_mo
 	return 0;
 }
 
-uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o, const char *name)
+uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o,
+			      const char *name)
 {
 	if (!o->symbols || !o->strings)
 		return 0;
 	return o->gnu_hash ? find_gnu(m, o, name) : o->hash ? find_sysv(m, o, name) : 0;
 }
 
-uint64_t inject_symbol(const struct inject_modules *m, const char *name, const struct inject_module **where)
+uint64_t inject_symbol(const struct inject_modules *m, const char *name,
+		       const struct inject_module **where)
 {
 	for (size_t i = 0; i < m->count; i++) {
 		uint64_t at = inject_module_symbol(m, &m->list[i], name);
@@ -302,7 +303,8 @@ uint64_t inject_symbol(const struct inject_modules *m, const char *name, const s
 void inject_said(pid_t pid, char *to, size_t size)
 {
 	struct inject_modules m;
-	uint64_t at = inject_modules_read(pid, &m) == 0 ? inject_symbol(&m, "memtop_said", NULL) : 0;
+	uint64_t at =
+		inject_modules_read(pid, &m) == 0 ? inject_symbol(&m, "memtop_said", NULL) : 0;
 
 	to[0] = '\0';
 	if (at)

@@ -14,23 +14,25 @@
 #define INJECT_SEGMENTS 12
 
 struct inject_module {
-	uint64_t start, end;      /* of its first and last segment, zeroed data included; between two may be a gap, which is not its */
+	uint64_t start, end; /* of its first and last segment, zeroed data included; between two may
+				be a gap, which is not its */
 	struct {
 		uint64_t start, end; /* whole pages */
-	} segment[INJECT_SEGMENTS]; /* more than fit are one with the last */
+	} segment[INJECT_SEGMENTS];  /* more than fit are one with the last */
 	size_t segments;
-	uint64_t text, text_end;  /* its executable segments */
+	uint64_t text, text_end; /* its executable segments */
 	uint64_t bias;
-	uint64_t symbols, strings, strings_bytes; /* addresses of its dynamic symbols; 0 = it has none */
-	uint64_t hash, gnu_hash;  /* of DT_HASH, DT_GNU_HASH; 0 = none */
-	char path[256];           /* as the process' maps show it, cut; "[vdso]" */
-	bool program;             /* the executable */
-	bool runs;                /* its code is mapped to be run: true of all that are in the list */
+	uint64_t symbols, strings,
+		strings_bytes;   /* addresses of its dynamic symbols; 0 = it has none */
+	uint64_t hash, gnu_hash; /* of DT_HASH, DT_GNU_HASH; 0 = none */
+	char path[256];          /* as the process' maps show it, cut; "[vdso]" */
+	bool program;            /* the executable */
+	bool runs; /* its code is mapped to be run: true of all that are in the list */
 };
 
 struct inject_modules {
 	pid_t pid;
-	int mem;                  /* /proc/PID/mem, read and write */
+	int mem;                    /* /proc/PID/mem, read and write */
 	struct inject_module *list; /* by address */
 	size_t count, room;
 };
@@ -46,10 +48,13 @@ int inject_write(const struct inject_modules *m, uint64_t at, const void *from, 
 void inject_read_text(const struct inject_modules *m, uint64_t at, char *to, size_t size);
 
 /* Address of a function or datum that o defines for others, 0 = it does not. */
-uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o, const char *name);
+uint64_t inject_module_symbol(const struct inject_modules *m, const struct inject_module *o,
+			      const char *name);
 /* Of the first module that defines it; *where, or NULL: which. 0 = none does. */
-uint64_t inject_symbol(const struct inject_modules *m, const char *name, const struct inject_module **where);
-/* Why the agent in that process has no session, in its own words; "" = it has one, says nothing, or may not be read. */
+uint64_t inject_symbol(const struct inject_modules *m, const char *name,
+		       const struct inject_module **where);
+/* Why the agent in that process has no session, in its own words; "" = it has one, says nothing, or
+ * may not be read. */
 void inject_said(pid_t pid, char *to, size_t size);
 const struct inject_module *inject_module_at(const struct inject_modules *m, uint64_t address);
 

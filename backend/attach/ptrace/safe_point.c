@@ -2,19 +2,20 @@
  *
  * safe_point.c - where a thread may be made to call dlopen.
  *
- * A thread that was stopped at random and allocates blocks beyond the thread cache is nearly always inside the
- * allocator, or in an mmap that the allocator made under its lock: a call of dlopen deadlocks there. So:
+ * A thread that was stopped at random and allocates blocks beyond the thread cache is nearly always
+ * inside the allocator, or in an mmap that the allocator made under its lock: a call of dlopen
+ * deadlocks there. So:
  *
- *   running  its pc lies outside of the C library, the loader, the vdso, the unwinder and whatever defines malloc, and so
- *            does the pc that a signal handler on its stack interrupted. Code outside of them holds none
- *            of their locks but the loader's own, in a constructor, and that one is recursive.
- *   waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no allocator makes under its lock;
- *            never in the loader's code. A futex is one only when its word lies outside of the libc,
- *            the loader and the head of an arena, and malloc is the libc's: then it is the program's own. On
- *            Android none is: its allocators keep their locks anywhere.
+ *   running  its pc lies outside of the C library, the loader, the vdso, the unwinder and whatever
+ * defines malloc, and so does the pc that a signal handler on its stack interrupted. Code outside
+ * of them holds none of their locks but the loader's own, in a constructor, and that one is
+ * recursive. waiting  in a call that waits for others (poll, read of a pipe, sleep ...), which no
+ * allocator makes under its lock; never in the loader's code. A futex is one only when its word
+ * lies outside of the libc, the loader and the head of an arena, and malloc is the libc's: then it
+ * is the program's own. On Android none is: its allocators keep their locks anywhere.
  *
- * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's background
- * threads): then no return address on the stack may lie in it.
+ * Where the allocator is another library's, a waiting thread may be one of its own (jemalloc's
+ * background threads): then no return address on the stack may lie in it.
  */
 #include "attach/ptrace/safe_point.h"
 
@@ -31,16 +32,27 @@
 
 enum kind { IDLE = 1, ON_FD, FUTEX };
 
-static const struct { long nr; enum kind kind; } waits[] = {
+static const struct {
+	long nr;
+	enum kind kind;
+} waits[] = {
 #ifdef SYS_poll
-	{ SYS_poll, IDLE }, { SYS_select, IDLE }, { SYS_epoll_wait, IDLE }, { SYS_pause, IDLE },
+	{ SYS_poll, IDLE },          { SYS_select, IDLE },
+	{ SYS_epoll_wait, IDLE },    { SYS_pause, IDLE },
 #endif
-	{ SYS_ppoll, IDLE }, { SYS_pselect6, IDLE }, { SYS_epoll_pwait, IDLE }, { 441 /* epoll_pwait2 */, IDLE },
-	{ SYS_nanosleep, IDLE }, { SYS_clock_nanosleep, IDLE }, { SYS_rt_sigsuspend, IDLE }, { SYS_rt_sigtimedwait, IDLE },
-	{ SYS_wait4, IDLE }, { SYS_waitid, IDLE }, { SYS_accept, IDLE }, { SYS_accept4, IDLE }, { SYS_recvfrom, IDLE },
-	{ SYS_recvmsg, IDLE }, { SYS_recvmmsg, IDLE }, { SYS_msgrcv, IDLE }, { SYS_io_getevents, IDLE },
-	{ 426 /* io_uring_enter */, IDLE }, { SYS_read, ON_FD }, { SYS_readv, ON_FD }, { SYS_write, ON_FD },
-	{ SYS_writev, ON_FD }, { SYS_sendto, IDLE }, { SYS_sendmsg, IDLE }, { SYS_futex, FUTEX },
+	{ SYS_ppoll, IDLE },         { SYS_pselect6, IDLE },
+	{ SYS_epoll_pwait, IDLE },   { 441 /* epoll_pwait2 */, IDLE },
+	{ SYS_nanosleep, IDLE },     { SYS_clock_nanosleep, IDLE },
+	{ SYS_rt_sigsuspend, IDLE }, { SYS_rt_sigtimedwait, IDLE },
+	{ SYS_wait4, IDLE },         { SYS_waitid, IDLE },
+	{ SYS_accept, IDLE },        { SYS_accept4, IDLE },
+	{ SYS_recvfrom, IDLE },      { SYS_recvmsg, IDLE },
+	{ SYS_recvmmsg, IDLE },      { SYS_msgrcv, IDLE },
+	{ SYS_io_getevents, IDLE },  { 426 /* io_uring_enter */, IDLE },
+	{ SYS_read, ON_FD },         { SYS_readv, ON_FD },
+	{ SYS_write, ON_FD },        { SYS_writev, ON_FD },
+	{ SYS_sendto, IDLE },        { SYS_sendmsg, IDLE },
+	{ SYS_futex, FUTEX },
 };
 
 static enum kind kind_of(long nr)
@@ -56,7 +68,8 @@ bool inject_waits(long nr)
 	return kind_of(nr) != 0;
 }
 
-/* Files on disk are read by the loader, under its lock; pipes, sockets and terminals are waited for. */
+/* Files on disk are read by the loader, under its lock; pipes, sockets and terminals are waited
+ * for. */
 static bool on_disk(pid_t pid, unsigned long fd)
 {
 	char path[64];
@@ -67,24 +80,30 @@ static bool on_disk(pid_t pid, unsigned long fd)
 }
 
 /* 0: o is no C library. */
-static uint64_t errno_location(const struct inject_modules *m, const struct inject_module *o, bool *bionic)
+static uint64_t errno_location(const struct inject_modules *m, const struct inject_module *o,
+			       bool *bionic)
 {
 	if (inject_module_symbol(m, o, "__libc_start_main"))
 		return inject_module_symbol(m, o, "__errno_location");
-	uint64_t at = inject_module_symbol(m, o, INJECT_BIONIC) ? inject_module_symbol(m, o, "__errno") : 0;
+	uint64_t at = inject_module_symbol(m, o, INJECT_BIONIC)
+			      ? inject_module_symbol(m, o, "__errno")
+			      : 0;
 	*bionic |= at != 0;
 	return at;
 }
 
 static bool is_loader(const struct inject_modules *m, const struct inject_module *o)
 {
-	return inject_module_symbol(m, o, "__tls_get_addr") || inject_module_symbol(m, o, "__loader_dlopen");
+	return inject_module_symbol(m, o, "__tls_get_addr") ||
+	       inject_module_symbol(m, o, "__loader_dlopen");
 }
 
 int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 {
-	static const char *const locked[] = { "__libc_start_main", "pthread_mutex_lock", "_dl_rtld_di_serinfo", "_Unwind_Find_FDE",
-					      "__tls_get_addr", "__loader_dlopen", "memtop_attach" };
+	static const char *const locked[] = { "__libc_start_main",   "pthread_mutex_lock",
+					      "_dl_rtld_di_serinfo", "_Unwind_Find_FDE",
+					      "__tls_get_addr",      "__loader_dlopen",
+					      "memtop_attach" };
 
 	*g = (struct inject_ground){ .modules = m };
 	for (size_t i = 0; i < m->count && i < sizeof g->inside; i++) {
@@ -101,7 +120,8 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 			g->libc = o;
 			g->errno_location = errno_at;
 		}
-		if (malloc_here && !start && !ours && !inject_module_symbol(m, o, "__tls_get_addr")) {
+		if (malloc_here && !start && !ours &&
+		    !inject_module_symbol(m, o, "__tls_get_addr")) {
 			g->foreign_malloc = true;
 			g->program_malloc |= o->program;
 		}
@@ -110,17 +130,21 @@ int inject_ground(struct inject_ground *g, const struct inject_modules *m)
 	}
 	if (!g->libc)
 		return -1;
-	g->dlopen = g->bionic ? inject_symbol(m, "dlopen", NULL) : inject_module_symbol(m, g->libc, "dlopen"); /* its libdl.so */
-	g->dlerror = g->bionic ? inject_symbol(m, "dlerror", NULL) : inject_module_symbol(m, g->libc, "dlerror");
-	g->dlopen_flags = 2; /* RTLD_NOW */
+	g->dlopen = g->bionic ? inject_symbol(m, "dlopen", NULL)
+			      : inject_module_symbol(m, g->libc, "dlopen"); /* its libdl.so */
+	g->dlerror = g->bionic ? inject_symbol(m, "dlerror", NULL)
+			       : inject_module_symbol(m, g->libc, "dlerror");
+	g->dlopen_flags = 2;            /* RTLD_NOW */
 	if (!g->dlopen && !g->bionic) { /* before glibc 2.34; libdl may not be there */
 		g->dlopen = inject_module_symbol(m, g->libc, "__libc_dlopen_mode");
 		g->dlopen_flags |= (int)0x80000000; /* __RTLD_DLOPEN */
 		g->dlerror = 0;
 	}
 	uint8_t code[65536];
-	for (uint64_t at = g->libc->text; !g->gadget && at < g->libc->text_end; at += sizeof code - 4) {
-		size_t bytes = g->libc->text_end - at < sizeof code ? g->libc->text_end - at : sizeof code;
+	for (uint64_t at = g->libc->text; !g->gadget && at < g->libc->text_end;
+	     at += sizeof code - 4) {
+		size_t bytes =
+			g->libc->text_end - at < sizeof code ? g->libc->text_end - at : sizeof code;
 		long found = inject_read(m, at, code, bytes) ? -1 : inject_find_gadget(code, bytes);
 		g->gadget = found < 0 ? 0 : at + (uint64_t)found;
 	}
@@ -135,14 +159,16 @@ static bool is_inside(const struct inject_ground *g, uint64_t at)
 }
 
 /*
- * A wait that was interrupted before is a restart_syscall now, with the arguments of the first call. Of those that it may stand for only
- * a futex with a time limit matters: its second argument is one of a few numbers, and its first an address.
+ * A wait that was interrupted before is a restart_syscall now, with the arguments of the first
+ * call. Of those that it may stand for only a futex with a time limit matters: its second argument
+ * is one of a few numbers, and its first an address.
  */
 static bool may_be_futex(uint64_t first, uint64_t second)
 {
 	uint64_t op = second & ~0x180ull; /* private, realtime */
 
-	return first >= 4096 && first % 4 == 0 && (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */ || op == 11 /* WAIT_REQUEUE_PI */);
+	return first >= 4096 && first % 4 == 0 &&
+	       (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */ || op == 11 /* WAIT_REQUEUE_PI */);
 }
 
 static enum inject_promise promise_of(pid_t pid, pid_t tid)
@@ -162,7 +188,8 @@ static enum inject_promise promise_of(pid_t pid, pid_t tid)
 		return PROMISE_RUNS;
 	if (sscanf(text, "%ld %lx %lx", &nr, &first, &second) < 1)
 		return PROMISE_NONE;
-	enum kind kind = nr == SYS_restart_syscall ? may_be_futex(first, second) ? FUTEX : IDLE : kind_of(nr);
+	enum kind kind = nr == SYS_restart_syscall ? may_be_futex(first, second) ? FUTEX : IDLE
+						   : kind_of(nr);
 	if (kind == ON_FD)
 		return on_disk(pid, first) ? PROMISE_RUNS : PROMISE_IDLE;
 	return kind == IDLE ? PROMISE_IDLE : kind == FUTEX ? PROMISE_FUTEX : PROMISE_RUNS;
@@ -204,10 +231,11 @@ struct inject_candidate *inject_candidates(pid_t pid, size_t *count)
 }
 
 /*
- * Looks through what is on its stack. True: it runs a signal handler that interrupted such code, or where `returns`: a return address
- * lies in an allocator that is not the libc's.
+ * Looks through what is on its stack. True: it runs a signal handler that interrupted such code, or
+ * where `returns`: a return address lies in an allocator that is not the libc's.
  */
-static bool stack_forbids(const struct inject_ground *g, const struct inject_thread *t, bool returns)
+static bool stack_forbids(const struct inject_ground *g, const struct inject_thread *t,
+			  bool returns)
 {
 	const struct inject_modules *m = g->modules;
 	uint64_t sp = inject_regs_sp(&t->regs) & ~7ull;
@@ -221,7 +249,8 @@ static bool stack_forbids(const struct inject_ground *g, const struct inject_thr
 		uint64_t pc;
 		if (!o || words[i] < o->text || words[i] >= o->text_end)
 			continue;
-		if (returns && g->inside[o - m->list] && o != g->libc && !o->program && inject_module_symbol(m, o, "malloc"))
+		if (returns && g->inside[o - m->list] && o != g->libc && !o->program &&
+		    inject_module_symbol(m, o, "malloc"))
 			bad = true;
 		if (inject_read(m, words[i], code, sizeof code) || !inject_is_sigreturn(code))
 			continue;
@@ -232,10 +261,12 @@ static bool stack_forbids(const struct inject_ground *g, const struct inject_thr
 	return bad;
 }
 
-/* Android's nanosleep is the system call and nothing else; its arguments may look like a futex' own. */
+/* Android's nanosleep is the system call and nothing else; its arguments may look like a futex'
+ * own. */
 static bool in_nanosleep(const struct inject_ground *g, const struct inject_thread *t)
 {
-	uint64_t at = g->bionic ? inject_module_symbol(g->modules, g->libc, "nanosleep") : 0, pc = inject_regs_pc(&t->regs);
+	uint64_t at = g->bionic ? inject_module_symbol(g->modules, g->libc, "nanosleep") : 0,
+		 pc = inject_regs_pc(&t->regs);
 
 	return at && pc >= at && pc < at + INJECT_CODE_BYTES;
 }
@@ -245,17 +276,24 @@ static bool own_futex(const struct inject_ground *g, const struct inject_thread 
 {
 	uint64_t word = inject_regs_arg(&t->regs, 0), op = inject_regs_arg(&t->regs, 1) & 0x7f;
 
-	return !g->foreign_malloc && !g->bionic && (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */) && !is_inside(g, word) &&
+	return !g->foreign_malloc && !g->bionic &&
+	       (op == 0 /* WAIT */ || op == 9 /* WAIT_BITSET */) && !is_inside(g, word) &&
 	       word % HEAP_ALIGN >= ARENA_BYTES;
 }
 
-static enum inject_where judge_wait(const struct inject_ground *g, const struct inject_thread *t, long nr)
+static enum inject_where judge_wait(const struct inject_ground *g, const struct inject_thread *t,
+				    long nr)
 {
-	enum kind kind = nr != SYS_restart_syscall ? kind_of(nr)
-			 : may_be_futex(inject_regs_arg(&t->regs, 0), inject_regs_arg(&t->regs, 1)) && !in_nanosleep(g, t) ? FUTEX : IDLE;
+	enum kind kind =
+		nr != SYS_restart_syscall ? kind_of(nr)
+		: may_be_futex(inject_regs_arg(&t->regs, 0), inject_regs_arg(&t->regs, 1)) &&
+				!in_nanosleep(g, t)
+			? FUTEX
+			: IDLE;
 	const struct inject_module *o = inject_module_at(g->modules, inject_regs_pc(&t->regs));
 
-	if (!kind || (kind == FUTEX && !own_futex(g, t)) || (kind == ON_FD && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
+	if (!kind || (kind == FUTEX && !own_futex(g, t)) ||
+	    (kind == ON_FD && on_disk(t->pid, inject_regs_arg(&t->regs, 0))))
 		return WHERE_WAITS;
 	if (o && o != g->libc && is_loader(g->modules, o))
 		return WHERE_WAITS;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * safe_point.h - may a stopped thread be made to call dlopen where it is? Not while it holds a lock that
- * dlopen takes: the allocator's, the loader's. In the process that traces.
+ * safe_point.h - may a stopped thread be made to call dlopen where it is? Not while it holds a lock
+ * that dlopen takes: the allocator's, the loader's. In the process that traces.
  */
 #ifndef INJECT_SAFE_H
 #define INJECT_SAFE_H
@@ -9,30 +9,32 @@
 #include "attach/ptrace/modules.h"
 #include "attach/ptrace/thread.h"
 
-#define INJECT_BIONIC "__libc_init" /* Android's C library defines it, and others __libc_start_main */
+#define INJECT_BIONIC                                                                              \
+	"__libc_init" /* Android's C library defines it, and others __libc_start_main */
 
 /* What of the process decides: filled once, before anything is stopped. */
 struct inject_ground {
 	const struct inject_modules *modules;
-	const struct inject_module *libc;   /* borrowed from modules */
+	const struct inject_module *libc;         /* borrowed from modules */
 	uint64_t dlopen, dlerror, errno_location; /* addresses; dlerror: 0 = none */
 	int dlopen_flags;
-	uint64_t gadget;                    /* of a system call instruction */
-	uint64_t attach;                    /* memtop_attach, 0 = no agent is loaded */
-	bool inside[512];                   /* by module: its code may hold such a lock */
-	bool foreign_malloc;                /* the allocator is not the C library's own */
-	bool program_malloc;                /* it is the program's */
-	bool bionic;                        /* libc is Android's */
+	uint64_t gadget;     /* of a system call instruction */
+	uint64_t attach;     /* memtop_attach, 0 = no agent is loaded */
+	bool inside[512];    /* by module: its code may hold such a lock */
+	bool foreign_malloc; /* the allocator is not the C library's own */
+	bool program_malloc; /* it is the program's */
+	bool bionic;         /* libc is Android's */
 };
 
 /* 0; -1: there is no libc with dlopen, or no system call in it. */
 int inject_ground(struct inject_ground *g, const struct inject_modules *m);
 
 enum inject_where {
-	WHERE_SAFE,     /* it runs, outside of all that may hold a lock */
-	WHERE_IDLE,     /* it waits in the kernel, for no lock of the process */
-	WHERE_INSIDE,   /* it runs where such a lock may be held; a moment later it may be elsewhere */
-	WHERE_WAITS,    /* in a system call that is not known to be free of locks */
+	WHERE_SAFE,   /* it runs, outside of all that may hold a lock */
+	WHERE_IDLE,   /* it waits in the kernel, for no lock of the process */
+	WHERE_INSIDE, /* it runs where such a lock may be held; a moment later it may be elsewhere
+		       */
+	WHERE_WAITS,  /* in a system call that is not known to be free of locks */
 };
 
 /* What a thread waits for, before it is stopped: best ones first. */

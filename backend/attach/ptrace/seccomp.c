@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp.c - runs a process' seccomp filters on the system calls that dlopen and memtop_attach make, before
- * any of them is made: a filter that kills cannot be asked otherwise (seccomp(2); classic BPF as the kernel allows
- * it there, net/core/filter.c, seccomp_check_filter()).
+ * seccomp.c - runs a process' seccomp filters on the system calls that dlopen and memtop_attach
+ * make, before any of them is made: a filter that kills cannot be asked otherwise (seccomp(2);
+ * classic BPF as the kernel allows it there, net/core/filter.c, seccomp_check_filter()).
  *
- * Only root may read filters. All of them apply, and the harshest answer counts; that one fails with an errno
- * is no harm: the loader or the agent says so. Only calls of the process' own threads are looked at: the
- * agent's server is a process of its own, whose end harms nobody.
+ * Only root may read filters. All of them apply, and the harshest answer counts; that one fails
+ * with an errno is no harm: the loader or the agent says so. Only calls of the process' own threads
+ * are looked at: the agent's server is a process of its own, whose end harms nobody.
  */
 #include "attach/ptrace/seccomp.h"
 
@@ -27,10 +27,17 @@
 #endif
 #define GET_FILTER 0x420c /* PTRACE_SECCOMP_GET_FILTER */
 #define FILTERS_MAX 64
-#define STEPS_MAX 100000  /* jumps only go forward; no program is longer */
+#define STEPS_MAX 100000 /* jumps only go forward; no program is longer */
 
-static const struct { const char *name; int nr; uint64_t args[6]; } calls[] = {
-	{ "mmap", SYS_mmap, { 0, 266240, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, (uint64_t)-1 } },
+static const struct {
+	const char *name;
+	int nr;
+	uint64_t args[6];
+} calls[] = {
+	{ "mmap",
+	  SYS_mmap,
+	  { 0, 266240, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+	    (uint64_t)-1 } },
 	{ "mmap", SYS_mmap, { 0, 266240, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_FIXED, 3 } },
 	{ "mprotect", SYS_mprotect, { 0x10000, 4096, PROT_READ } },
 	{ "munmap", SYS_munmap, { 0x10000, 4096 } },
@@ -95,7 +102,8 @@ static bool jumps(uint16_t op, uint32_t a, uint32_t b, bool *bad)
 	}
 }
 
-uint32_t inject_filter_run(const struct sock_filter *program, size_t length, const struct seccomp_data *data)
+uint32_t inject_filter_run(const struct sock_filter *program, size_t length,
+			   const struct seccomp_data *data)
 {
 	uint32_t a = 0, x = 0, memory[BPF_MEMWORDS] = { 0 };
 	bool bad = false;
@@ -108,32 +116,26 @@ uint32_t inject_filter_run(const struct sock_filter *program, size_t length, con
 		switch (BPF_CLASS(f->code)) {
 		case BPF_LD:
 		case BPF_LDX: {
-			uint32_t v = BPF_MODE(f->code) == BPF_ABS ? load(data, f->k, &bad)
+			uint32_t v = BPF_MODE(f->code) == BPF_ABS   ? load(data, f->k, &bad)
 				     : BPF_MODE(f->code) == BPF_LEN ? (uint32_t)sizeof *data
-				     : BPF_MODE(f->code) == BPF_MEM ? *cell : f->k;
+				     : BPF_MODE(f->code) == BPF_MEM ? *cell
+								    : f->k;
 			if (BPF_CLASS(f->code) == BPF_LD)
 				a = v;
 			else
 				x = v;
 			break;
 		}
-		case BPF_ST:
-			*cell = a;
-			break;
-		case BPF_STX:
-			*cell = x;
-			break;
-		case BPF_ALU:
-			a = alu(BPF_OP(f->code), a, b, &bad);
-			break;
+		case BPF_ST: *cell = a; break;
+		case BPF_STX: *cell = x; break;
+		case BPF_ALU: a = alu(BPF_OP(f->code), a, b, &bad); break;
 		case BPF_JMP:
 			if (BPF_OP(f->code) == BPF_JA)
 				pc += f->k;
 			else
 				pc += jumps(BPF_OP(f->code), a, b, &bad) ? f->jt : f->jf;
 			break;
-		case BPF_RET:
-			return BPF_RVAL(f->code) == BPF_A ? a : f->k;
+		case BPF_RET: return BPF_RVAL(f->code) == BPF_A ? a : f->k;
 		default: /* BPF_MISC */
 			if (BPF_MISCOP(f->code) == BPF_TAX)
 				x = a;
@@ -148,7 +150,8 @@ static bool is_deadly(uint32_t answer)
 {
 	uint32_t action = answer & SECCOMP_RET_ACTION_FULL;
 
-	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD || action == SECCOMP_RET_TRAP;
+	return action == SECCOMP_RET_KILL_PROCESS || action == SECCOMP_RET_KILL_THREAD ||
+	       action == SECCOMP_RET_TRAP;
 }
 
 enum inject_verdict inject_seccomp(pid_t tid, const char **call)
@@ -163,8 +166,12 @@ enum inject_verdict inject_seccomp(pid_t tid, const char **call)
 			return VERDICT_UNKNOWN;
 		struct sock_filter *program = xcalloc((size_t)length, sizeof *program);
 		length = ptrace((enum __ptrace_request)GET_FILTER, tid, (void *)i, program);
-		for (size_t c = 0; length > 0 && c < sizeof calls / sizeof *calls && verdict != VERDICT_DEADLY; c++) {
-			struct seccomp_data data = { .nr = calls[c].nr, .arch = ARCH, .instruction_pointer = 0x10000 };
+		for (size_t c = 0;
+		     length > 0 && c < sizeof calls / sizeof *calls && verdict != VERDICT_DEADLY;
+		     c++) {
+			struct seccomp_data data = { .nr = calls[c].nr,
+						     .arch = ARCH,
+						     .instruction_pointer = 0x10000 };
 			memcpy(data.args, calls[c].args, sizeof data.args);
 			if (is_deadly(inject_filter_run(program, (size_t)length, &data))) {
 				*call = calls[c].name;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * seccomp.h - would a process' seccomp filters kill it for what loading the agent takes? In the process that
- * traces.
+ * seccomp.h - would a process' seccomp filters kill it for what loading the agent takes? In the
+ * process that traces.
  */
 #ifndef INJECT_SECCOMP_H
 #define INJECT_SECCOMP_H
@@ -12,15 +12,17 @@
 #include <sys/types.h>
 
 enum inject_verdict {
-	VERDICT_FREE,     /* every call passes, or fails with an errno */
-	VERDICT_DEADLY,   /* *call names one that kills */
-	VERDICT_UNKNOWN,  /* the filters cannot be read */
+	VERDICT_FREE,    /* every call passes, or fails with an errno */
+	VERDICT_DEADLY,  /* *call names one that kills */
+	VERDICT_UNKNOWN, /* the filters cannot be read */
 };
 
 /* tid is stopped, and traced by us. */
 enum inject_verdict inject_seccomp(pid_t tid, const char **call);
 
-/* What one filter returns for a call (SECCOMP_RET_*); SECCOMP_RET_KILL_PROCESS for a program that is none. Pure. */
-uint32_t inject_filter_run(const struct sock_filter *program, size_t length, const struct seccomp_data *data);
+/* What one filter returns for a call (SECCOMP_RET_*); SECCOMP_RET_KILL_PROCESS for a program that
+ * is none. Pure. */
+uint32_t inject_filter_run(const struct sock_filter *program, size_t length,
+			   const struct seccomp_data *data);
 
 #endif

@@ -2,10 +2,10 @@
  *
  * stuck.c - tells a call that hangs from one that takes long.
  *
- * A call hangs when its thread has slept in one futex, without a time limit, for three seconds, and every other thread
- * of the process ran meanwhile or sleeps: the holder of the lock had its chance. While a thread is ready but gets no
- * cpu time (a quota), waits for a disk, or is stopped or frozen, the call only takes long: that thread may hold the
- * lock, and release it later.
+ * A call hangs when its thread has slept in one futex, without a time limit, for three seconds, and
+ * every other thread of the process ran meanwhile or sleeps: the holder of the lock had its chance.
+ * While a thread is ready but gets no cpu time (a quota), waits for a disk, or is stopped or
+ * frozen, the call only takes long: that thread may hold the lock, and release it later.
  */
 #include "attach/ptrace/stuck.h"
 
@@ -36,7 +36,8 @@ static bool read_thread(pid_t pid, pid_t tid, struct stuck_thread *t)
 	if (!read_line(pid, tid, "stat", text, sizeof text))
 		return false;
 	const char *at = strrchr(text, ')');
-	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu", &t->state, &user, &kernel) != 3)
+	if (!at || sscanf(at + 1, " %c %*s %*s %*s %*s %*s %*s %*s %*s %*s %*s %llu %llu",
+			  &t->state, &user, &kernel) != 3)
 		return false;
 	t->tid = tid;
 	t->ticks = user + kernel;
@@ -67,13 +68,15 @@ static uint64_t waits_for(pid_t pid, pid_t tid)
 	unsigned long word, op, value, timeout;
 	struct stuck_thread t;
 
-	if (!read_thread(pid, tid, &t) || t.state != 'S' || !read_line(pid, tid, "syscall", text, sizeof text) ||
+	if (!read_thread(pid, tid, &t) || t.state != 'S' ||
+	    !read_line(pid, tid, "syscall", text, sizeof text) ||
 	    sscanf(text, "%ld %lx %lx %lx %lx", &nr, &word, &op, &value, &timeout) != 5)
 		return 0;
 	return nr == SYS_futex && !timeout ? word : 0;
 }
 
-bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now, size_t count, pid_t tid)
+bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now,
+			   size_t count, pid_t tid)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct stuck_thread *t = &now[i];

@@ -13,14 +13,14 @@
 
 struct stuck_thread {
 	pid_t tid;
-	char state;                /* as /proc names it */
-	uint64_t ticks;            /* of cpu time */
+	char state;     /* as /proc names it */
+	uint64_t ticks; /* of cpu time */
 };
 
 /* All 0 when the call begins. */
 struct inject_stuck {
-	uint64_t since_ns;         /* start of the current wait, 0 = not waiting */
-	uint64_t word;             /* address of the futex */
+	uint64_t since_ns; /* start of the current wait, 0 = not waiting */
+	uint64_t word;     /* address of the futex */
 	size_t count;
 	struct stuck_thread then[STUCK_THREADS]; /* the process' threads at that time */
 };
@@ -29,6 +29,7 @@ struct inject_stuck {
 bool inject_is_stuck(struct inject_stuck *s, pid_t pid, pid_t tid);
 
 /* Did every thread of `now` but tid run since s->then, or sleep? For tests. */
-bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now, size_t count, pid_t tid);
+bool inject_all_had_a_turn(const struct inject_stuck *s, const struct stuck_thread *now,
+			   size_t count, pid_t tid);
 
 #endif

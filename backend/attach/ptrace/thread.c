@@ -2,13 +2,14 @@
  *
  * thread.c - ptrace on one thread (ptrace(2): SEIZE, so that nothing is sent to the process).
  *
- * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at system calls.
- * Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on, and
- * the kernel puts it into the stop of its group when it is let go. And signals for the program.
+ * Three kinds of stops are told apart. Ours: PTRACE_EVENT_STOP after an interrupt, SIGTRAP|0x80 at
+ * system calls. Group stops (SIGSTOP of somebody) are EVENT_STOP too: the thread is made to go on,
+ * and the kernel puts it into the stop of its group when it is let go. And signals for the program.
  *
- * Signals: a fault of ours while SIGSEGV is blocked would make the kernel reset its handler for the whole process
- * (force_sig), so that none that a fault causes is blocked while the thread is borrowed; all others
- * are, and wait in the kernel with all they carry. At all other times signals are delivered at once.
+ * Signals: a fault of ours while SIGSEGV is blocked would make the kernel reset its handler for the
+ * whole process (force_sig), so that none that a fault causes is blocked while the thread is
+ * borrowed; all others are, and wait in the kernel with all they carry. At all other times signals
+ * are delivered at once.
  */
 #include "attach/ptrace/thread.h"
 
@@ -23,7 +24,9 @@
 
 #define CALL_STOPS 2 /* of a system call: its begin, its end */
 #define EVENT(status) ((unsigned)(status) >> 16)
-#define CAUSED (1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) | 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
+#define CAUSED                                                                                     \
+	(1ull << (SIGSEGV - 1) | 1ull << (SIGBUS - 1) | 1ull << (SIGILL - 1) |                     \
+	 1ull << (SIGFPE - 1) | 1ull << (SIGTRAP - 1))
 
 /* The next stop of any kind: its status; -1 and errno: EINTR = not in time, ECHILD = it is gone. */
 static int wait_stop(struct inject_thread *t, uint64_t until_ns)
@@ -83,13 +86,16 @@ static enum inject_stop wait_interrupt(struct inject_thread *t, uint64_t until_n
 
 enum inject_stop inject_thread_interrupt(struct inject_thread *t, uint64_t until_ns)
 {
-	ptrace(PTRACE_INTERRUPT, t->tid, NULL, NULL); /* ESRCH: it ends, and the wait tells; the first thread's end is told after all others' */
+	ptrace(PTRACE_INTERRUPT, t->tid, NULL,
+	       NULL); /* ESRCH: it ends, and the wait tells; the first thread's end is told after
+			 all others' */
 	return wait_interrupt(t, until_ns);
 }
 
 enum inject_stop inject_thread_stop(struct inject_thread *t, uint64_t until_ns)
 {
-	if (ptrace(PTRACE_SEIZE, t->tid, NULL, (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC))) {
+	if (ptrace(PTRACE_SEIZE, t->tid, NULL,
+		   (void *)(long)(PTRACE_O_TRACESYSGOOD | PTRACE_O_TRACEEXEC))) {
 		t->why = errno;
 		return errno == ESRCH ? STOP_GONE : STOP_REFUSED;
 	}
@@ -128,8 +134,8 @@ int inject_thread_borrow(struct inject_thread *t)
 	return rc;
 }
 
-enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject_modules *m, uint64_t fn, uint64_t a, uint64_t b,
-				    uint64_t top)
+enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject_modules *m,
+				    uint64_t fn, uint64_t a, uint64_t b, uint64_t top)
 {
 	uint64_t at, zero = 0;
 
@@ -142,7 +148,8 @@ enum inject_stop inject_thread_call(struct inject_thread *t, const struct inject
 	return STOP_HERE;
 }
 
-enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr, const uint64_t args[6])
+enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget, long nr,
+				       const uint64_t args[6])
 {
 	t->regs = t->saved;
 	inject_regs_set_syscall(&t->regs, gadget, nr, args);
@@ -154,8 +161,8 @@ enum inject_stop inject_thread_syscall(struct inject_thread *t, uint64_t gadget,
 }
 
 /*
- * A signal that came on the way. STOP_LATE: it was not for us, and the call is to go on; else the call is over.
- * A function of ours ends with a fault: it returns to address 0.
+ * A signal that came on the way. STOP_LATE: it was not for us, and the call is to go on; else the
+ * call is over. A function of ours ends with a fault: it returns to address 0.
  */
 static enum inject_stop call_signal(struct inject_thread *t, int signal, int *pass)
 {
@@ -188,7 +195,9 @@ enum inject_stop inject_thread_await(struct inject_thread *t, uint64_t until_ns,
 		if (status < 0)
 			return no_stop();
 		if (WSTOPSIG(status) == (SIGTRAP | 0x80) && !EVENT(status))
-			s = t->call_stops && !--t->call_stops ? inject_thread_read(t) ? STOP_GONE : STOP_HERE : STOP_LATE;
+			s = t->call_stops && !--t->call_stops
+				    ? inject_thread_read(t) ? STOP_GONE : STOP_HERE
+				    : STOP_LATE;
 		else if (EVENT(status) != PTRACE_EVENT_STOP)
 			s = call_signal(t, WSTOPSIG(status), &pass);
 		if (s == STOP_LATE)

@@ -2,8 +2,9 @@
  *
  * x86_64.c - x86-64's registers for attach/ptrace/arch.h (psABI 3.2; the kernel's signal frame).
  *
- * orig_rax tells a thread that the stop found in a system call: with it the kernel restarts the call when the
- * thread goes on with rax = -ERESTART*. A call of ours must not be taken for one: it has orig_rax = -1.
+ * orig_rax tells a thread that the stop found in a system call: with it the kernel restarts the
+ * call when the thread goes on with rax = -ERESTART*. A call of ours must not be taken for one: it
+ * has orig_rax = -1.
  */
 #ifdef __x86_64__
 #include "attach/ptrace/arch.h"
@@ -15,7 +16,8 @@
 
 const bool inject_arch_here = true;
 
-const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true }, { NT_X86_XSTATE, true } };
+const struct inject_set inject_sets[INJECT_SETS] = { { NT_PRSTATUS, true },
+						     { NT_X86_XSTATE, true } };
 
 static struct user_regs_struct *gp(struct inject_regs *r)
 {
@@ -67,12 +69,14 @@ long inject_regs_syscall(const struct inject_regs *r, const uint8_t *code, bool 
 
 bool inject_regs_again(struct inject_regs *r)
 {
-	/* ERESTARTNOHAND: the kernel makes the call again, unless a handler comes first: then it returns EINTR after all */
+	/* ERESTARTNOHAND: the kernel makes the call again, unless a handler comes first: then it
+	 * returns EINTR after all */
 	gp(r)->rax = (unsigned long long)-514;
 	return true;
 }
 
-void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top, uint64_t *at)
+void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b, uint64_t top,
+		      uint64_t *at)
 {
 	struct user_regs_struct *g = gp(r);
 
@@ -87,7 +91,8 @@ void inject_regs_call(struct inject_regs *r, uint64_t fn, uint64_t a, uint64_t b
 	g->eflags &= ~0x500ull; /* trap and direction: the latter is clear at a call */
 }
 
-void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr, const uint64_t args[6])
+void inject_regs_set_syscall(struct inject_regs *r, uint64_t gadget, long nr,
+			     const uint64_t args[6])
 {
 	struct user_regs_struct *g = gp(r);
 
@@ -111,12 +116,14 @@ long inject_find_gadget(const uint8_t *code, size_t bytes)
 
 bool inject_is_sigreturn(const uint8_t *code)
 {
-	return !memcmp(code, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05", 9); /* mov $15, %rax; syscall */
+	return !memcmp(code, "\x48\xc7\xc0\x0f\x00\x00\x00\x0f\x05",
+		       9); /* mov $15, %rax; syscall */
 }
 
 uint64_t inject_frame_pc(uint64_t at)
 {
-	return at + 8 + 40 + 16 * 8; /* struct rt_sigframe: uc_flags, uc_link, uc_stack, then gregs[REG_RIP] */
+	return at + 8 + 40 +
+	       16 * 8; /* struct rt_sigframe: uc_flags, uc_link, uc_stack, then gregs[REG_RIP] */
 }
 #else
 typedef int inject_other_machine; /* a file is not empty in C */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT
  *
- * memtop-attach - what `memtop attach` does, alone in a static program: for a machine that memtop itself does not come to, an
- * Android device above all. `memtop adb` pushes it there and runs it as root; for whoever runs it by hand it is
- * the same, and memtop then comes through a forwarded port.
+ * memtop-attach - what `memtop attach` does, alone in a static program: for a machine that memtop
+ * itself does not come to, an Android device above all. `memtop adb` pushes it there and runs it as
+ * root; for whoever runs it by hand it is the same, and memtop then comes through a forwarded port.
  *
  *     memtop-attach PID AGENT [OPTIONS]
  *
- * Exit status: 0 the agent counts and listens at @memtop.PID; else one line on stderr, and as memtop attach.
+ * Exit status: 0 the agent counts and listens at @memtop.PID; else one line on stderr, and as
+ * memtop attach.
  */
 #include "attach/attach.h"
 #include "base/sanitize.h"
@@ -30,11 +31,14 @@ int main(int argc, char **argv)
 	struct target t;
 
 	if (argc < 3 || argc > 4) {
-		err_set(&err, STATUS_USAGE, "a process and an agent are to be named; use memtop-attach PID libmemtop-agent.so [OPTIONS]");
+		err_set(&err, STATUS_USAGE,
+			"a process and an agent are to be named; use memtop-attach PID "
+			"libmemtop-agent.so [OPTIONS]");
 		return complain(&err);
 	}
 	if (target_parse_pid(argv[1], &t, NULL)) {
-		err_set(&err, STATUS_USAGE, "%s: not a process id; use the number that ps or pidof shows", argv[1]);
+		err_set(&err, STATUS_USAGE,
+			"%s: not a process id; use the number that ps or pidof shows", argv[1]);
 		return complain(&err);
 	}
 	struct attach_options options = { .agent = argv[2], .options = argv[3] };
@@ -42,7 +46,7 @@ int main(int argc, char **argv)
 		return complain(&err);
 	if (*done.note)
 		fprintf(stderr, "memtop-attach: %s\n", done.note);
-	printf("%d %s: the agent counts; %s thread was held for %.1f ms\n", done.pid, done.name, done.idle ? "a waiting" : "a running",
-	       (double)done.stopped_ns / 1e6);
+	printf("%d %s: the agent counts; %s thread was held for %.1f ms\n", done.pid, done.name,
+	       done.idle ? "a waiting" : "a running", (double)done.stopped_ns / 1e6);
 	return 0;
 }

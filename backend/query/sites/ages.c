@@ -3,16 +3,16 @@
  * ages.c - how old the live blocks of rows and call sites are: median and oldest.
  *
  * From the agent's last scan. One pass over its cohorts counts the blocks of the rows that are
- * asked about, by age; a row's cohorts are those of all stacks that run through it. The pass goes on at
- * each call as far as query_allow() lets it, and what was known before is lent meanwhile: ages are seconds
- * old in any case.
+ * asked about, by age; a row's cohorts are those of all stacks that run through it. The pass goes
+ * on at each call as far as query_allow() lets it, and what was known before is lent meanwhile:
+ * ages are seconds old in any case.
  */
 #include "query/internal.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EXACT 32u          /* ages below, in seconds, have a bin each; see mtw_age_step() */
+#define EXACT 32u /* ages below, in seconds, have a bin each; see mtw_age_step() */
 #define BINS (EXACT + 27u * 16u)
 #define SITE_STEPS 2u      /* of query_allow(), to find the site of a stack */
 #define COHORTS_A_STEP 16u /* and rows of each */
@@ -24,15 +24,15 @@ struct aging {
 	uint64_t scan, passing, names;
 	uint32_t *ids;
 	size_t count, room;
-	struct map place;        /* id -> its position + 1 */
-	uint64_t *blocks;        /* [count][BINS] */
-	size_t at;               /* cohorts before this one are counted */
+	struct map place; /* id -> its position + 1 */
+	uint64_t *blocks; /* [count][BINS] */
+	size_t at;        /* cohorts before this one are counted */
 	bool whole;
 	/* what is known: */
-	struct map known;        /* id -> position + 1 in ages */
+	struct map known; /* id -> position + 1 in ages */
 	struct age *ages;
 	bool known_sites, known_inverted;
-	uint64_t version;        /* moves with them */
+	uint64_t version; /* moves with them */
 };
 
 static uint32_t bin_of(uint32_t seconds)
@@ -114,8 +114,10 @@ static bool covers(const struct aging *g, const uint32_t *ids, size_t count)
 	return true;
 }
 
-/* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew: it would never end. */
-static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids, size_t count)
+/* Is it still about what is asked? Names and rows that come while it goes on do not begin it anew:
+ * it would never end. */
+static bool same(const struct query *q, const struct aging *g, bool sites, const uint32_t *ids,
+		 size_t count)
 {
 	bool passing = g->passing == q->passing || (!g->filtered && !filter_on(q));
 
@@ -141,7 +143,8 @@ static void count_slot(struct query *q, struct aging *g, const struct cohorts *c
 	uint32_t slot = c->list[g->at].slot;
 	const struct slot *s = model_slot(q->m, slot);
 	bool known = s && s->known;
-	size_t count = known && filter_passed(q, s->node) ? rows_of(q, g, s->node, rows) : 0, kept = 0;
+	size_t count = known && filter_passed(q, s->node) ? rows_of(q, g, s->node, rows) : 0,
+	       kept = 0;
 
 	if (known)
 		spend_steps(q, g->sites ? SITE_STEPS : FOLLOW_STEPS);
@@ -171,7 +174,8 @@ void query_ages(struct query *q, bool sites, const uint32_t *ids, size_t count, 
 		count_slot(q, g, c);
 	if (g->at == c->count && !g->whole)
 		publish(g);
-	for (size_t i = 0; i < count && g->known_sites == sites && g->known_inverted == q->inverted; i++) {
+	for (size_t i = 0; i < count && g->known_sites == sites && g->known_inverted == q->inverted;
+	     i++) {
 		uint32_t at = map_get(&g->known, ids[i], 0);
 		if (at)
 			out[i] = g->ages[at - 1];
@@ -186,7 +190,9 @@ uint64_t query_ages_version(const struct query *q)
 int64_t ages_key(const struct query *q, bool sites, uint32_t id, enum query_column by, bool reverse)
 {
 	const struct aging *g = q->aging;
-	uint32_t at = g && g->known_sites == sites && (sites || g->known_inverted == q->inverted) ? map_get(&g->known, id, 0) : 0;
+	uint32_t at = g && g->known_sites == sites && (sites || g->known_inverted == q->inverted)
+			      ? map_get(&g->known, id, 0)
+			      : 0;
 
 	if (!at || !g->ages[at - 1].known)
 		return reverse ? INT64_MAX : -1;

@@ -1,22 +1,24 @@
 /* SPDX-License-Identifier: MIT
  *
- * churn.c - what call sites allocate and free again: how much a second, and how long their blocks live.
+ * churn.c - what call sites allocate and free again: how much a second, and how long their blocks
+ * live.
  *
  * CHURN = allocated - |NET|, of the last ten seconds.
  *
- * LIFE is the mean, by Little's law: L = lambda W, blocks alive on the mean = blocks that leave a second times
- * the mean time that they stayed (J. D. C. Little, "A Proof for the Queuing Formula: L = lambda W", Operations
- * Research 9 (3), 1961; on what holds of finite intervals: "Little's Law as Viewed on Its 50th Anniversary",
- * ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the live blocks / blocks freed, and no block is
- * looked at. That holds of an interval whose ends do not matter, and so it is told only when
+ * LIFE is the mean, by Little's law: L = lambda W, blocks alive on the mean = blocks that leave a
+ * second times the mean time that they stayed (J. D. C. Little, "A Proof for the Queuing Formula: L
+ * = lambda W", Operations Research 9 (3), 1961; on what holds of finite intervals: "Little's Law as
+ * Viewed on Its 50th Anniversary", ibid. 59 (3), 2011, theorem LL.2). So W = sum over time of the
+ * live blocks / blocks freed, and no block is looked at. That holds of an interval whose ends do
+ * not matter, and so it is told only when
  *   - as many blocks came as went, within a tenth, and some twenty at least;
- *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten minutes are tried in place of
- *     ten seconds);
- *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live far longer than from one
- *     look to the next);
- *   - we looked often enough, and no stack of the site came from another site, or went to one, by its name.
- * Blocks that stay are alive, too: of a site that has both, it is an upper bound for those that go.
- * Where nothing was freed for a minute and more, that is what is told.
+ *   - all that were alive could have been replaced in it: freed >= alive on the mean (else ten
+ * minutes are tried in place of ten seconds);
+ *   - they went all along, not in one burst that lies between two looks (in ten minutes: they live
+ * far longer than from one look to the next);
+ *   - we looked often enough, and no stack of the site came from another site, or went to one, by
+ * its name. Blocks that stay are alive, too: of a site that has both, it is an upper bound for
+ * those that go. Where nothing was freed for a minute and more, that is what is told.
  *
  * Of all stacks of the site, whatever the filter shows, as shapes are.
  */
@@ -25,21 +27,25 @@
 #include <string.h>
 
 #define NS 1000000000ull
-#define QUIET_NS (60 * NS)  /* without a free: told */
-#define LONG_NS (2 * NS)    /* against the time between two looks */
+#define QUIET_NS (60 * NS) /* without a free: told */
+#define LONG_NS (2 * NS)   /* against the time between two looks */
 #define FREES_MIN 20u
 #define LOOKS_MIN 8u
 
 /* Between two points, the older ones go first. */
-static const struct { uint64_t apart_ns, least_ns; } windows[FLOW_WINDOWS] = {
-	{ 2 * NS, 5 * NS }, { 120 * NS, 60 * NS },
+static const struct {
+	uint64_t apart_ns, least_ns;
+} windows[FLOW_WINDOWS] = {
+	{ 2 * NS, 5 * NS },
+	{ 120 * NS, 60 * NS },
 };
 
 static struct flow flow_now(const struct query_site *s)
 {
 	const struct tally *t = &s->all.tally;
 
-	return (struct flow){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes, s->block_ns };
+	return (struct flow){ t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes,
+			      s->block_ns };
 }
 
 /* All sites get the point; a program whose state is not whole has none. */
@@ -51,7 +57,8 @@ static void take_points(const struct query *q, struct site_table *t)
 		return;
 	for (int w = 0; w < FLOW_WINDOWS; w++) {
 		struct flow_times *f = &t->flow[w];
-		if (f->count && now >= f->ns[f->count - 1] && now < f->ns[f->count - 1] + windows[w].apart_ns)
+		if (f->count && now >= f->ns[f->count - 1] &&
+		    now < f->ns[f->count - 1] + windows[w].apart_ns)
 			continue;
 		if (f->count && now < f->ns[f->count - 1])
 			f->count = 0; /* an earlier instant is shown */
@@ -83,13 +90,15 @@ void churn_forget(struct site_table *t)
 static void look(struct query_site *s, uint64_t now)
 {
 	uint64_t live = live_blocks(&s->all.tally), freed = s->all.tally.free_blocks;
-	bool anew = s->moved || s->looked_ns > now; /* an earlier instant, or another program's clock */
+	bool anew =
+		s->moved || s->looked_ns > now; /* an earlier instant, or another program's clock */
 
 	if (anew) {
 		s->since_ns = now;
 		s->block_ns = 0;
 	} else if (s->looked_ns) { /* one that is new has nothing before */
-		s->block_ns += ((double)s->looked_live + (double)live) / 2 * (double)(now - s->looked_ns);
+		s->block_ns +=
+			((double)s->looked_live + (double)live) / 2 * (double)(now - s->looked_ns);
 	}
 	if (anew || !s->looked_live || freed != s->looked_freed)
 		s->quiet_ns = now;
@@ -100,32 +109,37 @@ static void look(struct query_site *s, uint64_t now)
 }
 
 /* The oldest point that still is about these stacks; false: none is old enough. */
-static bool begin_of(const struct site_table *t, const struct query_site *s, int w, uint64_t now, size_t *from)
+static bool begin_of(const struct site_table *t, const struct query_site *s, int w, uint64_t now,
+		     size_t *from)
 {
 	const struct flow_times *f = &t->flow[w];
 
 	for (*from = 0; *from < f->count && f->ns[*from] < s->since_ns;)
 		++*from;
-	return *from < f->count && now >= f->ns[*from] && now - f->ns[*from] >= windows[w].least_ns &&
-	       t->looks - f->looks[*from] >= LOOKS_MIN;
+	return *from < f->count && now >= f->ns[*from] &&
+	       now - f->ns[*from] >= windows[w].least_ns && t->looks - f->looks[*from] >= LOOKS_MIN;
 }
 
 /* Of the short window: its parts are a few looks each. */
-static bool burst(const struct site_table *t, const struct query_site *s, size_t from, uint64_t freed)
+static bool burst(const struct site_table *t, const struct query_site *s, size_t from,
+		  uint64_t freed)
 {
 	const struct flow *at = s->flow[0];
 
 	for (size_t i = from; i < t->flow[0].count; i++) {
-		uint64_t to = i + 1 < t->flow[0].count ? at[i + 1].free_blocks : s->all.tally.free_blocks;
+		uint64_t to =
+			i + 1 < t->flow[0].count ? at[i + 1].free_blocks : s->all.tally.free_blocks;
 		if (to - at[i].free_blocks > freed / 2)
 			return true;
 	}
 	return false;
 }
 
-static void churn_of(struct query_site *s, const struct flow *from, const struct flow *to, uint64_t ns)
+static void churn_of(struct query_site *s, const struct flow *from, const struct flow *to,
+		     uint64_t ns)
 {
-	uint64_t came = to->alloc_bytes - from->alloc_bytes, went = to->free_bytes - from->free_bytes;
+	uint64_t came = to->alloc_bytes - from->alloc_bytes,
+		 went = to->free_bytes - from->free_bytes;
 	uint64_t net = came > went ? came - went : went - came;
 
 	s->pub.churn_known = true;
@@ -133,11 +147,13 @@ static void churn_of(struct query_site *s, const struct flow *from, const struct
 }
 
 /* False: it does not hold of this window. */
-static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first, uint64_t ns)
+static bool life_of(const struct site_table *t, struct query_site *s, int w, size_t first,
+		    uint64_t ns)
 {
 	struct flow to = flow_now(s);
 	const struct flow *from = &s->flow[w][first];
-	uint64_t came = to.alloc_blocks - from->alloc_blocks, went = to.free_blocks - from->free_blocks;
+	uint64_t came = to.alloc_blocks - from->alloc_blocks,
+		 went = to.free_blocks - from->free_blocks;
 	uint64_t differ = came > went ? came - went : went - came;
 	double sum = to.block_ns - from->block_ns;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * expected_sites.c - which call sites are expected: their keys, compared with the rules (query/expected.h).
+ * expected_sites.c - which call sites are expected: their keys, compared with the rules
+ * (query/expected.h).
  */
 #include "query/expected.h"
 #include "query/sites/sites.h"

@@ -2,18 +2,20 @@
  *
  * growth.c - how call sites and the whole heap grew, interval by interval, and their shape.
  *
- * One rule for all rows and for the verdict, and one source: the samples that the agent takes (agent/collect/samples.c). Nothing
- * here depends on when this process came, on what it saw, on how often it looks, or on the marks that people set: viewers,
- * reports and files that have the same samples say the same.
+ * One rule for all rows and for the verdict, and one source: the samples that the agent takes
+ * (agent/collect/samples.c). Nothing here depends on when this process came, on what it saw, on how
+ * often it looks, or on the marks that people set: viewers, reports and files that have the same
+ * samples say the same.
  *
- *     spans      samples of the last ten minutes joined to at most seven, each from its first sample to the next one's
- *     low        the lowest of a span: of a site at its samples, of the whole heap at every tick of the agent
- *     interval   from the low of one span to the low of the next: what stays of all the ups and downs
- *     noise      a span in which a saw-tooth was seen m times hides some 1/(m+1) of it: growth below four times that is chance
+ *     spans      samples of the last ten minutes joined to at most seven, each from its first
+ * sample to the next one's low        the lowest of a span: of a site at its samples, of the whole
+ * heap at every tick of the agent interval   from the low of one span to the low of the next: what
+ * stays of all the ups and downs noise      a span in which a saw-tooth was seen m times hides some
+ * 1/(m+1) of it: growth below four times that is chance
  *
- * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it shows. A program's first
- * five seconds do not count: a program that starts up grows. Samples are of all stacks, whatever the filter shows: a filter
- * typed in is no growth.
+ * So a saw-tooth has level lows, whatever its period is to the samples', and a leak beneath it
+ * shows. A program's first five seconds do not count: a program that starts up grows. Samples are
+ * of all stacks, whatever the filter shows: a filter typed in is no growth.
  */
 #include "query/sites/sites.h"
 
@@ -22,12 +24,12 @@
 
 #define NS 1000000000ull
 #define START_UP_NS (5 * NS)
-#define NEEDED_NS (15 * NS)      /* of samples after that */
-#define NEEDED_SAMPLES 8u        /* and so many of them, two a span */
+#define NEEDED_NS (15 * NS) /* of samples after that */
+#define NEEDED_SAMPLES 8u   /* and so many of them, two a span */
 #define SPANS_LEAST 4u
-#define TICKS_A_SPAN 20u         /* at least: low and high of the whole come from so many */
+#define TICKS_A_SPAN 20u /* at least: low and high of the whole come from so many */
 #define CHANCE 4u
-#define AGAIN 3u                 /* times */
+#define AGAIN 3u /* times */
 
 void query_travel(struct query *q)
 {
@@ -64,7 +66,9 @@ static void cut_spans(struct site_table *t, uint64_t now)
 /* --- rises */
 
 /* One figure a sample, or the lowest and the largest way down since the one before. */
-struct curve { const uint64_t *live, *low, *fall; };
+struct curve {
+	const uint64_t *live, *low, *fall;
+};
 
 static uint64_t fall_at(const struct curve *c, uint32_t i)
 {
@@ -133,7 +137,8 @@ static void rise_of(const struct growth *g, const struct curve *c, struct rise *
 
 static void rise_of_all(struct site_table *t)
 {
-	uint64_t live[MTW_SAMPLES_MAX], low[MTW_SAMPLES_MAX], fall[MTW_SAMPLES_MAX], rss[MTW_SAMPLES_MAX];
+	uint64_t live[MTW_SAMPLES_MAX], low[MTW_SAMPLES_MAX], fall[MTW_SAMPLES_MAX],
+		rss[MTW_SAMPLES_MAX];
 
 	for (size_t i = 0; i < t->sample_count; i++) {
 		live[i] = t->samples[i].live_bytes;
@@ -158,7 +163,8 @@ static void shape_site(const struct site_table *t, struct query_site *s)
 		rise_of(g, &(struct curve){ h->at, NULL, NULL }, &r);
 	size_t count = t->by_slot ? g->count : 0;
 	double minutes = count ? (double)(g->at_ns[g->count] - g->at_ns[0]) / 6e10 : 0;
-	s->pub.shape = shape_of(r.net, g->ns, count, t->sample_count ? t->samples[t->sample_count - 1].live_bytes : 0,
+	s->pub.shape = shape_of(r.net, g->ns, count,
+				t->sample_count ? t->samples[t->sample_count - 1].live_bytes : 0,
 				&r.swing, &s->pub.grew);
 	s->pub.intervals = (uint32_t)count;
 	s->pub.net_window = r.total;
@@ -177,7 +183,8 @@ static void draw_trend(const struct site_table *t, struct query_site *s)
 	s->pub.trend_count = (uint32_t)known + 1;
 }
 
-/* Samples whose slots are not here yet are taken when they are; without any by slot, the whole is judged alone. */
+/* Samples whose slots are not here yet are taken when they are; without any by slot, the whole is
+ * judged alone. */
 static bool take_samples(struct query *q, struct site_table *t)
 {
 	const struct sample *list;

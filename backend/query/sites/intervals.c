@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * intervals.c - net by interval between successive marks, for the call sites that changed: the difference of
- * what they held at its ends.
+ * intervals.c - net by interval between successive marks, for the call sites that changed: the
+ * difference of what they held at its ends.
  */
 #include "query/sites/sites.h"
 
@@ -17,7 +17,8 @@ static void take_nets(struct site_table *t, size_t count)
 		struct query_site *s = t->sites[i];
 		GROW(s->net, s->net_room, count);
 		for (size_t k = 0; k < count; k++) {
-			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1) : live_bytes(&s->all.tally);
+			uint64_t to = k + 1 < t->at_ends.count ? site_at_mark(s, &t->at_ends, k + 1)
+							       : live_bytes(&s->all.tally);
 			s->net[k] = net_clamped((int64_t)(to - site_at_mark(s, &t->at_ends, k)));
 		}
 	}
@@ -41,16 +42,18 @@ static int grew_first(const void *a, const void *b)
 }
 
 /*
- * Marks may meet a saw-tooth in any phase, and in the same one each time. What samples saw of the site before the last
- * interval was there before: growth that stays below it is none.
+ * Marks may meet a saw-tooth in any phase, and in the same one each time. What samples saw of the
+ * site before the last interval was there before: growth that stays below it is none.
  */
-static struct swing swing_of(const struct site_table *t, const struct query_site *s, uint64_t from_ns, uint64_t last_ns)
+static struct swing swing_of(const struct site_table *t, const struct query_site *s,
+			     uint64_t from_ns, uint64_t last_ns)
 {
 	const struct site_held *h = &s->held[AT_SHAPES];
 	uint64_t was = site_at_mark(s, &t->at_ends, 0), high = was;
 
 	for (size_t i = 0; t->by_slot && i < t->sample_count; i++)
-		if (t->samples[i].time_ns >= from_ns && t->samples[i].time_ns < last_ns && h->at[i] > high)
+		if (t->samples[i].time_ns >= from_ns && t->samples[i].time_ns < last_ns &&
+		    h->at[i] > high)
 			high = h->at[i];
 	return (struct swing){ .noise = (high - was) / SEEN_PARTS * (SEEN_PARTS - 1) };
 }
@@ -72,8 +75,8 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 	if (!t)
 		return q->sites->row_count;
 	ends[count++] = from;
-	for (uint32_t id = from + 1; id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to);
-	     id++) {
+	for (uint32_t id = from + 1;
+	     id < model_mark_limit(q->m) && count < INTERVALS_MAX && (!to || id < to); id++) {
 		const struct mark *k = model_mark(q->m, id);
 		if (k && k->known && k->live_known &&
 		    !(k->flags & (MTW_MARK_DROPPED | MTW_MARK_TOTALS_ONLY)))
@@ -96,8 +99,10 @@ size_t query_intervals(struct query *q, uint32_t from, uint32_t to,
 			changed |= r.net[k] != 0;
 		if (!changed || !r.site.stacks)
 			continue;
-		struct swing w = swing_of(t, t->sites[i], time_of(q, from, 0), time_of(q, ends[count - 1], 0));
-		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &w, &r.site.grew);
+		struct swing w = swing_of(t, t->sites[i], time_of(q, from, 0),
+					  time_of(q, ends[count - 1], 0));
+		r.site.shape = shape_of(r.net, ns, count, live_bytes(&model_totals(q->m)->sum), &w,
+					&r.site.grew);
 		r.site.intervals = (uint32_t)count;
 		t->rows[n++] = r;
 	}

@@ -2,21 +2,25 @@
  *
  * lines.c - live memory by the lines of one source file: of all stacks whose call site is there.
  *
- * One pass over all stacks, in slices (query/internal.h), when the file is first asked about, when names came, or when what
- * arrived was too much to be followed; then what a tick changed is added. Whatever the filter shows.
+ * One pass over all stacks, in slices (query/internal.h), when the file is first asked about, when
+ * names came, or when what arrived was too much to be followed; then what a tick changed is added.
+ * Whatever the filter shows.
  */
 #include "query/sites/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct line { uint32_t number; struct value all; };
+struct line {
+	uint32_t number;
+	struct value all;
+};
 struct lines {
 	char *file;
-	struct map by_line;      /* line -> its place in list + 1 */
+	struct map by_line; /* line -> its place in list + 1 */
 	struct line *list;
 	size_t count, room;
-	uint32_t at;             /* nodes before it are in the sums */
+	uint32_t at; /* nodes before it are in the sums */
 	bool stale, whole;
 	uint64_t resets, names;
 	struct source_line *out; /* what query_lines() lends; by line */
@@ -45,7 +49,8 @@ static uint32_t line_of(struct query *q, const struct lines *l, uint32_t index)
 
 static void add(struct query *q, struct lines *l, uint32_t index, const struct value *v)
 {
-	uint32_t number = line_of(q, l, index), place = number ? map_get(&l->by_line, number, 0) : 0;
+	uint32_t number = line_of(q, l, index),
+		 place = number ? map_get(&l->by_line, number, 0) : 0;
 
 	if (!number)
 		return;
@@ -110,8 +115,9 @@ static void publish(struct lines *l)
 	for (size_t i = 0; i < l->count; i++) {
 		const struct value *v = &l->list[i].all;
 		if (live_blocks(&v->tally))
-			l->out[l->out_count++] = (struct source_line){ l->list[i].number, live_bytes(&v->tally),
-								       live_blocks(&v->tally), v->sampled != 0 };
+			l->out[l->out_count++] =
+				(struct source_line){ l->list[i].number, live_bytes(&v->tally),
+						      live_blocks(&v->tally), v->sampled != 0 };
 	}
 	if (l->out_count)
 		qsort(l->out, l->out_count, sizeof *l->out, by_number);
@@ -149,7 +155,8 @@ bool query_lines(struct query *q, const char *file, const struct source_line **l
 	/* Names that keep coming let it come to its end first. */
 	if (l->stale || l->resets != q->resets || (l->whole && l->names != names_version(q->n)))
 		start(q, l);
-	bool now = ready && sum_up(q, l) && l->names == names_version(q->n); /* else of lines that were called otherwise */
+	bool now = ready && sum_up(q, l) &&
+		   l->names == names_version(q->n); /* else of lines that were called otherwise */
 	if (now)
 		publish(l);
 	*list = l->out;

@@ -1,20 +1,25 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.c - what call sites held at marks, for the intervals between these; and at the agent's samples, for their
- * growth.
+ * marks.c - what call sites held at marks, for the intervals between these; and at the agent's
+ * samples, for their growth.
  *
- * That stays as it was until marks or samples change, or other stacks belong to the sites. It takes one walk over what
- * they say of each slot, in slices, beside what is known: a slot that is new while that goes on held nothing at any of
- * them. Stacks that get another site meanwhile are counted by the next walk.
+ * That stays as it was until marks or samples change, or other stacks belong to the sites. It takes
+ * one walk over what they say of each slot, in slices, beside what is known: a slot that is new
+ * while that goes on held nothing at any of them. Stacks that get another site meanwhile are
+ * counted by the next walk.
  */
 #include "query/sites/sites.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-struct walking { struct query *q; struct site_marks *k; };
+struct walking {
+	struct query *q;
+	struct site_marks *k;
+};
 
-static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const struct live *was, const struct live *is)
+static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const struct live *was,
+		       const struct live *is)
 {
 	const struct walking *w = arg;
 	uint32_t number = sites_of_index(w->q, s->node);
@@ -33,13 +38,16 @@ static bool count_slot(void *arg, uint32_t mark, const struct slot *s, const str
 
 static uint64_t generation(const struct query *q, const struct site_marks *k)
 {
-	return k->which == AT_SHAPES ? model_samples_generation(q->m) : model_marks_generation(q->m);
+	return k->which == AT_SHAPES ? model_samples_generation(q->m)
+				     : model_marks_generation(q->m);
 }
 
-/* Of the same stacks. One that came since held nothing then, unless it was met before it had a site. */
+/* Of the same stacks. One that came since held nothing then, unless it was met before it had a
+ * site. */
 static bool same_stacks(const struct site_table *t, const struct site_marks *k)
 {
-	return k->version == t->version && (k->linked == t->linked || (k->which == AT_SHAPES && !k->missed));
+	return k->version == t->version &&
+	       (k->linked == t->linked || (k->which == AT_SHAPES && !k->missed));
 }
 
 static bool same_marks(const uint32_t *a, size_t a_count, const uint32_t *b, size_t b_count)
@@ -47,7 +55,8 @@ static bool same_marks(const uint32_t *a, size_t a_count, const uint32_t *b, siz
 	return a_count == b_count && !memcmp(a, b, b_count * sizeof *b);
 }
 
-static void start(struct query *q, struct site_table *t, struct site_marks *k, const uint32_t *marks, size_t count)
+static void start(struct query *q, struct site_table *t, struct site_marks *k,
+		  const uint32_t *marks, size_t count)
 {
 	mark_walk_end(&k->walk);
 	memcpy(k->wanted, marks, count * sizeof *marks);
@@ -82,9 +91,11 @@ static void publish(struct site_table *t, struct site_marks *k)
 	}
 }
 
-bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k, const uint32_t *marks, size_t count)
+bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
+		    const uint32_t *marks, size_t count)
 {
-	bool known = same_marks(k->marks, k->count, marks, count) && k->generation == generation(q, k);
+	bool known =
+		same_marks(k->marks, k->count, marks, count) && k->generation == generation(q, k);
 
 	if (known && same_stacks(t, k) && !k->walking)
 		return true;
@@ -92,8 +103,9 @@ bool sites_at_marks(struct query *q, struct site_table *t, struct site_marks *k,
 	    k->generation != generation(q, k) || q->allowed == SIZE_MAX)
 		start(q, t, k, marks, count);
 	struct walking w = { q, k };
-	if (count && !(k->which == AT_SHAPES ? sample_walk(q->m, &k->walk, count_slot, &w) :
-					       mark_walk(q->m, &k->walk, marks[count - 1], count_slot, &w)))
+	if (count &&
+	    !(k->which == AT_SHAPES ? sample_walk(q->m, &k->walk, count_slot, &w)
+				    : mark_walk(q->m, &k->walk, marks[count - 1], count_slot, &w)))
 		return known;
 	publish(t, k);
 	return true;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT
  *
- * shape.c - the shape of a growth, from the net bytes of successive intervals, their lengths, and how far it
- * goes up and down within one.
+ * shape.c - the shape of a growth, from the net bytes of successive intervals, their lengths, and
+ * how far it goes up and down within one.
  *
- *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like this
- *   slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
+ *   steady     grew in all, the newer half at least 3/4 as fast as the older: a leak looks like
+ * this slowing    grew on the whole, the newer half slower than that: a warm-up looks like this
  *   step       one interval, no longer than the others together, holds at least 9/10 of all growth
  *   saw-tooth  grew and shrank; or the growth is no more than its swing makes by chance
  *   shrinking  became smaller on the whole
@@ -58,23 +58,27 @@ static bool swings(const struct swing *w, uint64_t live, int64_t still)
 	return w->usual > least && w->usual > (uint64_t)still;
 }
 
-enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live, const struct swing *w,
-		    uint32_t *grew)
+enum shape shape_of(const int64_t *net, const uint64_t *ns, size_t count, uint64_t live,
+		    const struct swing *w, uint32_t *grew)
 {
 	struct sums s = sum_up(net, ns, count, grew);
-	int64_t still = live / STILL_PART > STILL_LEAST ? (int64_t)(live / STILL_PART) : STILL_LEAST;
+	int64_t still =
+		live / STILL_PART > STILL_LEAST ? (int64_t)(live / STILL_PART) : STILL_LEAST;
 
 	if (count < 3)
 		return SHAPE_YOUNG;
 	if (s.total <= -still)
-		return (s.total + s.shrunk) * 4 > s.shrunk || (uint64_t)-s.total < w->noise ? SHAPE_SAWTOOTH : SHAPE_SHRINKING;
+		return (s.total + s.shrunk) * 4 > s.shrunk || (uint64_t)-s.total < w->noise
+			       ? SHAPE_SAWTOOTH
+			       : SHAPE_SHRINKING;
 	if (s.total < still)
 		return s.shrunk > still || swings(w, live, still) ? SHAPE_SAWTOOTH : SHAPE_FLAT;
 	if (s.shrunk * 4 > s.total || (uint64_t)s.total < w->noise)
 		return SHAPE_SAWTOOTH;
 	if ((double)s.largest >= 0.9 * (double)s.total && s.largest_ns <= s.time - s.largest_ns)
 		return SHAPE_STEP;
-	if (*grew == count && (double)s.newer * (double)s.older_ns >= 0.75 * (double)s.older * (double)s.newer_ns)
+	if (*grew == count &&
+	    (double)s.newer * (double)s.older_ns >= 0.75 * (double)s.older * (double)s.newer_ns)
 		return SHAPE_STEADY;
 	return SHAPE_SLOWING;
 }

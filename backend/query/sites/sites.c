@@ -2,9 +2,9 @@
  *
  * sites.c - call sites: stacks joined by the function that allocates.
  *
- * The site of a stack is its innermost frame that is no allocation wrapper (owners/owner.h). Which site a
- * stack belongs to is kept, and so are the sums: differences are added as they arrive, and a stack
- * that gets another site as names come takes its own along.
+ * The site of a stack is its innermost frame that is no allocation wrapper (owners/owner.h). Which
+ * site a stack belongs to is kept, and so are the sums: differences are added as they arrive, and a
+ * stack that gets another site as names come takes its own along.
  */
 #include "query/sites/sites.h"
 
@@ -67,7 +67,8 @@ void sites_free(struct query *q)
 	q->sites = NULL;
 }
 
-/* A stack whose name arrived moves to the site of that name; what it held at samples is counted there anew. */
+/* A stack whose name arrived moves to the site of that name; what it held at samples is counted
+ * there anew. */
 static void stack_moves(struct query_site *to, struct query_site *from)
 {
 	to->moved = from->moved = true;
@@ -95,8 +96,10 @@ static void take_heavy(struct query *q, struct query_site *s, uint32_t index, ui
 	model_dense(q->m, index, &s->pub.leaf);
 }
 
-/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in whatever order they came. */
-static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most, uint32_t best)
+/* Of stacks that hold the same, the one that the agent met first: for everybody who looks, in
+ * whatever order they came. */
+static bool comes_before(struct query *q, uint64_t live, uint32_t index, uint64_t most,
+			 uint32_t best)
 {
 	uint32_t id, best_id;
 
@@ -149,7 +152,8 @@ static uint64_t live_of_stack(struct query *q, uint32_t index)
 	return live_bytes(&self);
 }
 
-/* A stack of the site holds something else than before, or perhaps more: is another the heaviest now? */
+/* A stack of the site holds something else than before, or perhaps more: is another the heaviest
+ * now? */
 static void weigh(struct query *q, struct query_site *s, uint32_t index, bool more)
 {
 	if (index != s->heavy && !more)
@@ -165,12 +169,14 @@ static void weigh(struct query *q, struct query_site *s, uint32_t index, bool mo
 }
 
 /*
- * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these is taken until there
- * is a heavier one.
+ * Of very many stacks some are looked at each time, `left` of all sites, and the heaviest of these
+ * is taken until there is a heavier one.
  */
-static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s, size_t *left)
+static void find_heavy(struct query *q, const struct site_table *t, struct query_site *s,
+		       size_t *left)
 {
-	uint32_t best = t->of_node[s->heavy] == s->pub.id ? s->heavy : s->first, i = s->look_at ? s->look_at : s->first;
+	uint32_t best = t->of_node[s->heavy] == s->pub.id ? s->heavy : s->first,
+		 i = s->look_at ? s->look_at : s->first;
 
 	s->look = false;
 	s->look_at = 0;
@@ -227,7 +233,8 @@ void sites_expect(const struct query *q, uint32_t index, bool near)
 	}
 	uint32_t number = t->of_node[index];
 	const struct query_site *s = number ? t->sites[number - 1] : NULL;
-	for (size_t at = offsetof(struct query_site, sum); s && at <= offsetof(struct query_site, most); at += 64)
+	for (size_t at = offsetof(struct query_site, sum);
+	     s && at <= offsetof(struct query_site, most); at += 64)
 		__builtin_prefetch((const char *)s + at, 1);
 }
 
@@ -248,7 +255,8 @@ void sites_add_value(struct query *q, uint32_t index, const struct value *raw,
 	value_add(&s->sum, v);
 	value_add(&s->all, raw);
 	if (live_bytes(&raw->tally) | live_bytes(&v->tally))
-		weigh(q, s, index, (int64_t)live_bytes(&raw->tally) > 0 || (int64_t)live_bytes(&v->tally) > 0);
+		weigh(q, s, index,
+		      (int64_t)live_bytes(&raw->tally) > 0 || (int64_t)live_bytes(&v->tally) > 0);
 }
 
 void sites_move(struct query *q, uint32_t index)
@@ -311,8 +319,10 @@ static void describe(struct query *q, struct query_site *s)
 	s->pub.module = l->module;
 	s->pub.owner = owners_of_node(q->o, s->pub.leaf);
 	s->pub.caller = caller_of(q, n, frame + 1);
-	s->pub.flags = (s->pub.flags & ROW_ZERO) | (query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0);
-	s->pub.flags |= l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED ? ROW_PENDING : 0;
+	s->pub.flags =
+		(s->pub.flags & ROW_ZERO) | (query_expected(q, s->pub.leaf) ? ROW_EXPECTED : 0);
+	s->pub.flags |=
+		l->source == SYMBOL_PENDING && l->kind != MTW_NODE_TRUNCATED ? ROW_PENDING : 0;
 	s->pub.flags |= l->kind == MTW_NODE_TRUNCATED ? ROW_TRUNCATED : 0;
 }
 
@@ -367,11 +377,14 @@ static bool sum_up(struct query *q, struct site_table *t)
 	return true;
 }
 
-static void publish(struct query *q, const struct site_table *t, struct query_site *s, size_t *looks)
+static void publish(struct query *q, const struct site_table *t, struct query_site *s,
+		    size_t *looks)
 {
 	if (s->look)
 		find_heavy(q, t, s, looks);
-	q->unfinished |= s->look && (model_final(q->m) || model_state(q->m, NULL, NULL) == MTW_CUT); /* else: at the next tick */
+	q->unfinished |=
+		s->look && (model_final(q->m) ||
+			    model_state(q->m, NULL, NULL) == MTW_CUT); /* else: at the next tick */
 	s->pub.sum = s->sum.tally;
 	s->pub.change = s->sum.change;
 	s->pub.rate_bytes = s->sum.rate_bytes;
@@ -394,7 +407,8 @@ static bool renamed(const struct query *q, const struct site_table *t)
 static void describe_all(struct query *q, struct site_table *t)
 {
 	/* One that began with older names is gone on with, but for what is printed. */
-	if ((t->described >= t->count || q->allowed == SIZE_MAX) && (renamed(q, t) || t->rules != expected_now(q))) {
+	if ((t->described >= t->count || q->allowed == SIZE_MAX) &&
+	    (renamed(q, t) || t->rules != expected_now(q))) {
 		t->names = names_version(q->n);
 		t->rules = expected_now(q);
 		t->described = 0;
@@ -437,8 +451,9 @@ struct site_table *sites_table(struct query *q)
 
 	if (!ready)
 		return NULL;
-	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking && !sites_left(q) &&
-	    t->described >= t->count && t->rules == expected_now(q) && !t->looking && !renamed(q, t))
+	if (t->seen == q->changes && !t->stale && !t->moved && !t->at_samples.walking &&
+	    !sites_left(q) && t->described >= t->count && t->rules == expected_now(q) &&
+	    !t->looking && !renamed(q, t))
 		return t;
 	if (!sum_up(q, t))
 		return NULL;
@@ -484,9 +499,12 @@ static int64_t key_of(const struct site *s)
 	case BY_GONE: return (int64_t)s->change.gone_bytes;
 	case BY_RATE: return (int64_t)s->rate_blocks;
 	case BY_CHURN: return (int64_t)s->churn_bytes;
-	case BY_LIFE: return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns : 0; /* the shortest first */
+	case BY_LIFE:
+		return s->life && s->life_ns < INT64_MAX ? INT64_MAX - (int64_t)s->life_ns
+							 : 0; /* the shortest first */
 	case BY_ALLOC: return (int64_t)s->sum.alloc_bytes;
-	case BY_AGE: case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
+	case BY_AGE:
+	case BY_OLDEST: return ages_key(sorting.q, true, s->id, sorting.by, sorting.reverse);
 	default: return (int64_t)live_bytes(&s->sum);
 	}
 }
@@ -494,8 +512,8 @@ static int64_t key_of(const struct site *s)
 static int rank_of(const struct site *s)
 {
 	static const int ranks[] = {
-		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1, [SHAPE_STEP] = 2,
-		[SHAPE_SAWTOOTH] = 3, [SHAPE_YOUNG] = 4, [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
+		[SHAPE_STEADY] = 0, [SHAPE_SLOWING] = 1,   [SHAPE_STEP] = 2, [SHAPE_SAWTOOTH] = 3,
+		[SHAPE_YOUNG] = 4,  [SHAPE_SHRINKING] = 5, [SHAPE_FLAT] = 5,
 	};
 
 	return s->flags & ROW_EXPECTED ? 6 : ranks[s->shape];
@@ -523,8 +541,8 @@ static int by_key(const void *a, const void *b)
 	int64_t kx = key_of(x), ky = key_of(y);
 	int order = sorting.by == BY_NAME     ? strcmp(x->name, y->name)
 		    : sorting.by == BY_GROWTH ? by_growth(x, y)
-		    : kx < ky		      ? 1
-		    : kx > ky		      ? -1
+		    : kx < ky                 ? 1
+		    : kx > ky                 ? -1
 					      : 0;
 
 	if (!order)
@@ -610,7 +628,8 @@ uint32_t sites_top_growing(struct site_table *t, int64_t *net, const struct site
 	*net = 0;
 	for (size_t i = 0; i < t->count; i++) {
 		const struct site *s = &t->sites[i]->pub;
-		bool more = s->net_window > *net || (best && s->net_window == *net && site_first(s, *site));
+		bool more = s->net_window > *net ||
+			    (best && s->net_window == *net && site_first(s, *site));
 		if (s->stacks && !(s->flags & ROW_EXPECTED) && more) {
 			*net = s->net_window;
 			*site = s;

@@ -2,9 +2,10 @@
  *
  * verdict.c - is it growing, how fast, and where, in one line of words.
  *
- * Judged by the same intervals as every call site's shape (query/sites/growth.c), so that the line and the rows below it say the
- * same: by the agent's samples, which are the same for every viewer, for reports and for files. The call site that grew
- * most is named, by file and line where these are known. Where the heap does not grow but the process does, that is said.
+ * Judged by the same intervals as every call site's shape (query/sites/growth.c), so that the line
+ * and the rows below it say the same: by the agent's samples, which are the same for every viewer,
+ * for reports and for files. The call site that grew most is named, by file and line where these
+ * are known. Where the heap does not grow but the process does, that is said.
  */
 #include "query/sites/sites.h"
 #include "base/format.h"
@@ -40,14 +41,16 @@ static void span(char out[24], uint64_t ns)
 }
 
 /* "+2.4M" a minute, for "10 min". */
-static void per_minute(struct query *q, struct verdict *v, int64_t total, char number[FORMAT_NUMBER + 1], char time[24])
+static void per_minute(struct query *q, struct verdict *v, int64_t total,
+		       char number[FORMAT_NUMBER + 1], char time[24])
 {
 	const struct growth *g = &q->sites->growth;
 	uint64_t length = g->at_ns[g->count] - g->at_ns[0];
 	size_t about = model_estimate(q->m);
 
 	v->rated = true;
-	v->per_minute = length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0;
+	v->per_minute =
+		length ? (int64_t)((double)total / ((double)length / (60.0 * (double)NS))) : 0;
 	v->over_ns = g->end_ns - g->at_ns[0];
 	v->at_ns = g->end_ns;
 	number[0] = '~';
@@ -76,7 +79,8 @@ static void say_site(struct verdict *v, const struct site *s)
 	v->site = s->id;
 }
 
-/* It grew, and then no more: the newest intervals hold nothing. Growth that merely slows is no such thing. */
+/* It grew, and then no more: the newest intervals hold nothing. Growth that merely slows is no such
+ * thing. */
 static bool stopped(struct verdict *v, const struct growth *g)
 {
 	int64_t after = 0, before = 0;
@@ -107,12 +111,12 @@ static void say_step(struct verdict *v, const struct growth *g)
 	uint64_t s = g->at_ns[largest + 1] / NS;
 	v->kind = V_STEP;
 	v->word = "STEP";
-	say(v, "STEP %s before %u:%02u:%02u", format_signed(number, g->whole.net[largest]), (unsigned)(s / 3600),
-	    (unsigned)(s / 60 % 60), (unsigned)(s % 60));
+	say(v, "STEP %s before %u:%02u:%02u", format_signed(number, g->whole.net[largest]),
+	    (unsigned)(s / 3600), (unsigned)(s / 60 % 60), (unsigned)(s % 60));
 }
 
-static void say_rate(struct verdict *v, int kind, const char *word, const char *number, const char *over, const char *time,
-		     const char *how)
+static void say_rate(struct verdict *v, int kind, const char *word, const char *number,
+		     const char *over, const char *time, const char *how)
 {
 	v->kind = kind;
 	v->word = word;
@@ -149,35 +153,41 @@ static int64_t judge(struct query *q, struct verdict *v)
 	const struct site_table *t = q->sites;
 	const struct growth *g = &t->growth;
 	uint32_t grew;
-	enum shape shape = shape_of(g->whole.net, g->ns, g->count, t->samples[t->sample_count - 1].live_bytes,
-				    &g->whole.swing, &grew);
+	enum shape shape =
+		shape_of(g->whole.net, g->ns, g->count, t->samples[t->sample_count - 1].live_bytes,
+			 &g->whole.swing, &grew);
 
 	say_shape(q, v, shape, sites_steady(t));
 	return shape == SHAPE_FLAT || shape == SHAPE_SAWTOOTH ? 0 : g->whole.total;
 }
 
 /*
- * The process grows, by far more than the heap and than what the agent has could account for: the heap does not
- * grow, or no third as much. What else does, only the memory view knows; a language's runtime is likely to.
+ * The process grows, by far more than the heap and than what the agent has could account for: the
+ * heap does not grow, or no third as much. What else does, only the memory view knows; a language's
+ * runtime is likely to.
  */
 static void look_at_rss(struct query *q, struct verdict *v, int64_t heap)
 {
 	const struct site_table *t = q->sites;
 	const struct growth *g = &t->growth;
-	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX), total = g->rss.total;
+	int64_t agent = (int64_t)(model_totals(q->m)->agent_memory_bytes & INT64_MAX),
+		total = g->rss.total;
 	const struct runtime *own = runtime_of(q->m);
 	char number[FORMAT_NUMBER + 1], time[24];
 	uint32_t grew;
 
-	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes, least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
+	uint64_t rss = t->samples[t->sample_count - 1].rss_bytes,
+		 least = rss / RSS_PART > RSS_LEAST ? rss / RSS_PART : RSS_LEAST;
 	int64_t known = heap > 0 ? heap : 0, rest = total - known - agent;
 	if (!t->samples[g->edge[0]].rss_bytes || rest < (int64_t)least || rest / 2 <= known ||
 	    shape_of(g->rss.net, g->ns, g->count, rss, &g->rss.swing, &grew) != SHAPE_STEADY)
 		return;
 	*v = (struct verdict){ .kind = V_RSS_GROWING, .word = "RSS GROWS", .share_percent = -1 };
 	per_minute(q, v, total, number, time);
-	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time, known ? "by far less" : "does not");
-	if (own) /* a question: what grows may be free memory of the heap as well, and every viewer is told the same */
+	say(v, "RSS GROWS %s/min for %s, the heap %s: ", number, time,
+	    known ? "by far less" : "does not");
+	if (own) /* a question: what grows may be free memory of the heap as well, and every viewer
+		    is told the same */
 		say(v, "%s? Memory (7) says; %s shows it", own->heap, own->shows);
 	else
 		say(v, "Memory (7) says what%s does", known ? " else" : "");
@@ -224,9 +234,11 @@ static void say_waiting(struct query *q, struct verdict *v, bool whole)
 	if (!whole)
 		say(v, "loading: there is a verdict when all is here");
 	else if (!model_samples_told(q->m))
-		say(v, "no verdict on growth: the agent is older than this memtop, and keeps nothing to judge by");
+		say(v, "no verdict on growth: the agent is older than this memtop, and keeps "
+		       "nothing to judge by");
 	else
-		say(v, "a verdict on growth needs %u s more of watching", (unsigned)((g->needed_ns + NS - 1) / NS));
+		say(v, "a verdict on growth needs %u s more of watching",
+		    (unsigned)((g->needed_ns + NS - 1) / NS));
 }
 
 /* --- */
@@ -247,19 +259,21 @@ static void ended(struct query *q, struct verdict *v, bool with_site)
 		if (s->stacks && held && (held > most || (held == most && site_first(s, top))))
 			top = s;
 	}
-	v->word = state == MTW_SIGNALLED ? "KILLED"
-	    : state == MTW_EXECED  ? "REPLACED"
-	    : state == MTW_EXITED && known ? "EXITED"
-	    : state == MTW_CUT	   ? "CUT OFF"
-	    : state == MTW_DETACHED ? "DETACHED"
-				   : "ENDED";
+	v->word = state == MTW_SIGNALLED         ? "KILLED"
+		  : state == MTW_EXECED          ? "REPLACED"
+		  : state == MTW_EXITED && known ? "EXITED"
+		  : state == MTW_CUT             ? "CUT OFF"
+		  : state == MTW_DETACHED        ? "DETACHED"
+						 : "ENDED";
 	say(v, "%s%s", v->word, state == MTW_EXECED ? " by another program" : "");
 	if (known && state == MTW_EXITED)
 		say(v, " (status %d)", status);
 	else if (known && state == MTW_SIGNALLED)
 		say(v, " (%s)", format_signal(status, signal));
 	say(v, ", %s alive %s in %s block%s", format_bytes(bytes, live_bytes(sum)),
-	    state == MTW_CUT ? "where it was cut" : state == MTW_DETACHED ? "when the agent was taken out" : "at the end",
+	    state == MTW_CUT        ? "where it was cut"
+	    : state == MTW_DETACHED ? "when the agent was taken out"
+				    : "at the end",
 	    format_count(blocks, live_blocks(sum)), live_blocks(sum) == 1 ? "" : "s");
 	if (top) {
 		say_share(v, live_bytes(&top->sum), live_bytes(sum));

@@ -181,7 +181,8 @@ int query_zoom_owner(struct query *q, uint32_t module)
 	return 0;
 }
 
-/* The child of `row` that holds `index` (as the leaf that it is known by), and as which member. 0 = none, or no steps. */
+/* The child of `row` that holds `index` (as the leaf that it is known by), and as which member. 0 =
+ * none, or no steps. */
 static uint32_t child_with(struct query *q, uint32_t row, uint32_t index, struct member *as)
 {
 	const struct trow *r = q->rows[row];

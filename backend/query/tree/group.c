@@ -2,13 +2,13 @@
  *
  * group.c - the children of a row of the call tree: its members' steps, grouped by function.
  *
- * They are grouped when somebody looks, and again when a location that they step to was renamed. A new
- * group takes over the row of the old child that it shares a node with: its number, what is open below it, and its
- * place on screen. When a row turns out to be several, of functions inlined into each other, its
- * old children are handed on to where their nodes are now.
+ * They are grouped when somebody looks, and again when a location that they step to was renamed. A
+ * new group takes over the row of the old child that it shares a node with: its number, what is
+ * open below it, and its place on screen. When a row turns out to be several, of functions inlined
+ * into each other, its old children are handed on to where their nodes are now.
  *
- * A row is grouped in slices; until it is, it keeps the children that it has. While names keep coming, one of very
- * many members is grouped once a second.
+ * A row is grouped in slices; until it is, it keeps the children that it has. While names keep
+ * coming, one of very many members is grouped once a second.
  */
 #include "query/internal.h"
 
@@ -283,12 +283,14 @@ static void finish(struct query *q, struct trow *r)
 
 bool tree_good(const struct query *q, const struct trow *r)
 {
-	return tree_current(q, r) || (r->built && r->member_count > LARGE_MEMBERS && more_names_soon(q, r->grouped_ns));
+	return tree_current(q, r) ||
+	       (r->built && r->member_count > LARGE_MEMBERS && more_names_soon(q, r->grouped_ns));
 }
 
 /*
  * One row at a time: the first that is met goes on being grouped, as no step is left for others
- * until it is done. Names that come meanwhile are for the next time; when steps are not counted, that is now.
+ * until it is done. Names that come meanwhile are for the next time; when steps are not counted,
+ * that is now.
  */
 bool tree_build(struct query *q, uint32_t number)
 {

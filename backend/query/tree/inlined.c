@@ -3,10 +3,10 @@
  * inlined.c - inlined functions as rows of their own, or merged into the function that they were
  * inlined into.
  *
- * The tree is grouped anew from its top. Rows are not thrown away for that: they are put aside, known by
- * their function and the nodes that they stood for, and whatever row turns out to be one of them takes its
- * number, so that what was open, selected or zoomed into is so again wherever its function still has a row.
- * Those without one stay aside until they have.
+ * The tree is grouped anew from its top. Rows are not thrown away for that: they are put aside,
+ * known by their function and the nodes that they stood for, and whatever row turns out to be one
+ * of them takes its number, so that what was open, selected or zoomed into is so again wherever its
+ * function still has a row. Those without one stay aside until they have.
  */
 #include "query/internal.h"
 
@@ -14,7 +14,8 @@
 
 static uint64_t key_of(bool inverted, uint32_t fn, const struct member *m)
 {
-	return hash_mix(hash_mix((uint64_t)fn * 2 + inverted) ^ ((uint64_t)m->index << 32 | m->leaf));
+	return hash_mix(hash_mix((uint64_t)fn * 2 + inverted) ^
+			((uint64_t)m->index << 32 | m->leaf));
 }
 
 /* A chain was one line, open or closed as its end is: so is whatever stays of it. */
@@ -111,7 +112,8 @@ bool aside_find(struct query *q, size_t level)
 	uint32_t rows[512];
 
 	while (q->rows[q->zoom[level]]->gone) {
-		size_t n = tree_rows_of(q, q->inverted ? m->leaf : m->index, rows, sizeof rows / sizeof rows[0]);
+		size_t n = tree_rows_of(q, q->inverted ? m->leaf : m->index, rows,
+					sizeof rows / sizeof rows[0]);
 		if (!n || tree_current(q, q->rows[rows[n - 1]]))
 			return true;
 		if (!tree_build(q, rows[n - 1]))

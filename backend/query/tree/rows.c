@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define REST_MIN 3u   /* fewer small children are shown */
+#define REST_MIN 3u /* fewer small children are shown */
 #define DEPTH_MAX 2000u
 
 void query_set_inverted(struct query *q, bool on)
@@ -154,8 +154,8 @@ static char *chain_name(struct query *q, uint32_t head, uint32_t tail, uint32_t 
 	return text;
 }
 
-/* The row of a chain that says most about it: the last that is more than a way to allocate. Inverted,
-   the first: it was called by all the rest. */
+/* The row of a chain that says most about it: the last that is more than a way to allocate.
+   Inverted, the first: it was called by all the rest. */
 static uint32_t telling(struct query *q, uint32_t head, uint32_t tail, uint32_t *which)
 {
 	uint32_t best = q->inverted ? head : tail, count = 0;
@@ -242,7 +242,11 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	struct row *out = &to->rows[to->count];
 
 	*out = (struct row){
-		.id = head, .parent = shown_parent, .depth = depth, .folded = 1, .named = 1,
+		.id = head,
+		.parent = shown_parent,
+		.depth = depth,
+		.folded = 1,
+		.named = 1,
 	};
 	for (uint32_t at = tail; at != head; at = q->rows[at]->parent)
 		q->rows[at]->tail = 0;
@@ -258,7 +262,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 	out->paths = r->rest ? r->rest_count : (uint32_t)r->member_count;
 	out->module = NO_ID;
 	if (r->rest) {
-		out->name = keep_text(to, xasprintf("... %u %s", r->rest_count, unchanged(q, r) ? "unchanged" : "more"));
+		out->name = keep_text(to, xasprintf("... %u %s", r->rest_count,
+						    unchanged(q, r) ? "unchanged" : "more"));
 		out->owner = NULL;
 		model_dense(q->m, 0, &out->node);
 	} else {
@@ -271,7 +276,8 @@ static void emit(struct query *q, uint32_t head, uint32_t tail, uint32_t shown_p
 
 static bool walk(struct query *q, uint32_t row, uint32_t shown, uint32_t depth, bool resort);
 
-/* The chain that `head` showed ended further in: when it was open there, all that lies between is. */
+/* The chain that `head` showed ended further in: when it was open there, all that lies between is.
+ */
 static void stay_open(struct query *q, uint32_t head, uint32_t tail)
 {
 	uint32_t was = q->rows[head]->tail, at = was;
@@ -312,7 +318,8 @@ static bool small(const struct query *q, const struct trow *c, uint64_t floor)
 {
 	if (unchanged(q, c))
 		return true;
-	if (q->by == BY_RATE && c->incl.rate_blocks > q->rows[tree_root(q)]->incl.rate_blocks / 1000)
+	if (q->by == BY_RATE &&
+	    c->incl.rate_blocks > q->rows[tree_root(q)]->incl.rate_blocks / 1000)
 		return false;
 	return weight(q, c) < floor;
 }
@@ -329,10 +336,12 @@ static bool value_children(struct query *q, const struct trow *r, uint64_t floor
 	return true;
 }
 
-/* A small one is shown when it is open and changed, until it is closed, and when it or what lies below is searched for. */
+/* A small one is shown when it is open and changed, until it is closed, and when it or what lies
+ * below is searched for. */
 static bool worth_a_line(struct query *q, const struct trow *c, uint64_t floor)
 {
-	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) || is_hit(q, c->fn);
+	return c->wanted || (c->open && !unchanged(q, c)) || !small(q, c, floor) ||
+	       is_hit(q, c->fn);
 }
 
 static bool show_children(struct query *q, uint32_t row, uint32_t shown, uint32_t depth,
@@ -401,7 +410,8 @@ static bool fill_next(struct query *q, bool resort)
 	to->text_count = to->count = 0;
 	GROW(to->place, to->place_room, q->row_count + 1);
 	memset(to->place, 0, to->place_room * sizeof *to->place);
-	for (; q->zoom_depth && q->rows[top]->gone; top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q)) {
+	for (; q->zoom_depth && q->rows[top]->gone;
+	     top = q->zoom_depth ? q->zoom[q->zoom_depth - 1] : tree_root(q)) {
 		if (!aside_find(q, q->zoom_depth - 1))
 			return false;
 		q->zoom_depth -= q->rows[top]->gone;

@@ -4,9 +4,9 @@
  *
  * Top-down, a member steps from a frame to the next inner one: first through the inlined frames
  * of its node, then to each child node. Inverted, a member starts at the call site of a stack
- * (owners/owner.h: its allocation wrappers are left out) and steps outwards, and every row's value is what
- * its members' leaves allocated themselves. Where inlined frames are merged, only the outermost frame of
- * a node is stepped to.
+ * (owners/owner.h: its allocation wrappers are left out) and steps outwards, and every row's value
+ * is what its members' leaves allocated themselves. Where inlined frames are merged, only the
+ * outermost frame of a node is stepped to.
  */
 #include "query/internal.h"
 
@@ -40,7 +40,8 @@ static bool step_down(struct query *q, const struct member *m, step_fn fn, void 
 
 static void to_call_site(struct query *q, const struct member *m, struct member *to)
 {
-	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame), count = node_frames(q, index)->count;
+	uint32_t frame, index = owners_site_of_index(q->o, m->leaf, &frame),
+			count = node_frames(q, index)->count;
 
 	*to = (struct member){ index, q->merged ? count - 1 : frame < count ? frame : 0, m->leaf };
 }

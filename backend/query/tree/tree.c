@@ -101,7 +101,8 @@ uint64_t tree_version(const struct query *q)
 
 static uint32_t renamed_at(const struct query *q, uint32_t index)
 {
-	uint32_t loc = names_loc_of(q->n, index), at = loc < q->renamed_room ? q->renamed_at[loc] : 0;
+	uint32_t loc = names_loc_of(q->n, index),
+		 at = loc < q->renamed_room ? q->renamed_at[loc] : 0;
 
 	return at > q->all_renamed_at ? at : q->all_renamed_at;
 }
@@ -245,7 +246,7 @@ bool tree_tail(struct query *q, uint32_t number, uint32_t *tail)
 
 struct walk {
 	const struct value *v;
-	uint32_t add; /* dense index of a new member, NO_ID = none */
+	uint32_t add;   /* dense index of a new member, NO_ID = none */
 	uint32_t below; /* it is new below this row only, 0 = everywhere */
 	uint32_t *rows; /* on the way; NULL: nobody asks */
 	size_t count, room;
@@ -278,7 +279,8 @@ static void book(struct query *q, uint32_t row, const struct member *m, struct w
 	}
 }
 
-/* A member that is new where the row is being grouped: of the inverted tree it is among those that are left. */
+/* A member that is new where the row is being grouped: of the inverted tree it is among those that
+ * are left. */
 static uint32_t come_late(struct query *q, uint32_t index)
 {
 	struct grouping *g = &q->grouping;
@@ -290,7 +292,8 @@ static uint32_t come_late(struct query *q, uint32_t index)
 	return 0;
 }
 
-/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets one. */
+/* The child that m belongs to, when `row` is grouped by its names; 0 = none. A new member gets one.
+ */
 static uint32_t enter_child(struct query *q, uint32_t row, const struct member *m, bool add)
 {
 	struct trow *r = q->rows[row];
@@ -301,7 +304,8 @@ static uint32_t enter_child(struct query *q, uint32_t row, const struct member *
 	if (!r->built || r->stray)
 		return 0;
 	if (tree_renamed_at(q, row, m) > r->grouped_at) {
-		if (add && row == ROOT_UP) /* it is not looked through, so say that it must be grouped */
+		if (add &&
+		    row == ROOT_UP) /* it is not looked through, so say that it must be grouped */
 			q->sites_moved_at = q->renames;
 		return 0;
 	}

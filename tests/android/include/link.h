@@ -10,7 +10,7 @@
 struct dl_phdr_info {
 	ElfW(Addr) dlpi_addr;
 	const char *dlpi_name;
-	const ElfW(Phdr) *dlpi_phdr;
+	const ElfW(Phdr) * dlpi_phdr;
 	ElfW(Half) dlpi_phnum;
 	/* those below: from API level 30 on */
 	unsigned long long dlpi_adds, dlpi_subs;
@@ -23,7 +23,7 @@ int dl_iterate_phdr(int (*)(struct dl_phdr_info *, size_t, void *), void *);
 struct link_map {
 	ElfW(Addr) l_addr;
 	char *l_name;
-	ElfW(Dyn) *l_ld;
+	ElfW(Dyn) * l_ld;
 	struct link_map *l_next, *l_prev;
 };
 

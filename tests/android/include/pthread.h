@@ -14,11 +14,20 @@ typedef struct {
 	int32_t policy, priority;
 	char reserved[16];
 } pthread_attr_t;
-typedef struct { int32_t opaque[10]; } pthread_mutex_t;
+typedef struct {
+	int32_t opaque[10];
+} pthread_mutex_t;
 typedef long pthread_mutexattr_t;
-typedef struct { int64_t opaque[4]; } pthread_barrier_t;
+typedef struct {
+	int64_t opaque[4];
+} pthread_barrier_t;
 typedef int pthread_barrierattr_t;
-#define PTHREAD_MUTEX_INITIALIZER { { 0 } }
+#define PTHREAD_MUTEX_INITIALIZER                                                                  \
+	{                                                                                          \
+		{                                                                                  \
+			0                                                                          \
+		}                                                                                  \
+	}
 
 int pthread_create(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *);
 int pthread_join(pthread_t, void **);

@@ -31,11 +31,19 @@
 #define SA_RESTART 0x10000000
 
 #if defined(__LP64__)
-typedef struct { int si_signo, si_errno, si_code, pad, si_pid, rest[27]; } siginfo_t;
+typedef struct {
+	int si_signo, si_errno, si_code, pad, si_pid, rest[27];
+} siginfo_t;
 #else
-typedef struct { int si_signo, si_errno, si_code, si_pid, rest[28]; } siginfo_t;
+typedef struct {
+	int si_signo, si_errno, si_code, si_pid, rest[28];
+} siginfo_t;
 #endif
-typedef struct { void *ss_sp; int ss_flags; size_t ss_size; } stack_t;
+typedef struct {
+	void *ss_sp;
+	int ss_flags;
+	size_t ss_size;
+} stack_t;
 
 struct sigaction {
 	int sa_flags;

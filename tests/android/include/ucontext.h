@@ -5,6 +5,8 @@
 #include <signal.h>
 
 /* Nothing here looks inside: large enough, and aligned as the kernel's. */
-typedef struct { _Alignas(16) char opaque[4608]; } ucontext_t;
+typedef struct {
+	_Alignas(16) char opaque[4608];
+} ucontext_t;
 
 #endif

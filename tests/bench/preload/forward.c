@@ -28,9 +28,11 @@ static void captured(void)
 static void captured(void) {}
 #endif
 
-static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t), *(*real_realloc)(void *, size_t);
+static void *(*real_malloc)(size_t), *(*real_calloc)(size_t, size_t),
+	*(*real_realloc)(void *, size_t);
 static void (*real_free)(void *);
-static char early[4096] __attribute__((aligned(16))); /* dlsym allocates before the names are known */
+static char early[4096]
+	__attribute__((aligned(16))); /* dlsym allocates before the names are known */
 static size_t early_used;
 static int finding;
 

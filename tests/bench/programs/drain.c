@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * drain.c - viewers that want ten ticks a second and look at nothing, so that what they cost is what the
- * agent spends on them. Usage: drain [-v] NAME [VIEWERS]
+ * drain.c - viewers that want ten ticks a second and look at nothing, so that what they cost is
+ * what the agent spends on them. Usage: drain [-v] NAME [VIEWERS]
  *
  * Connects VIEWERS times to the abstract socket NAME as soon as somebody listens there,
- * acknowledges what comes, and ends when all connections are closed, or on SIGTERM. -v prints a line
- * for each TOTALS of the first viewer as it comes. At the end the first viewer's last figures:
+ * acknowledges what comes, and ends when all connections are closed, or on SIGTERM. -v prints a
+ * line for each TOTALS of the first viewer as it comes. At the end the first viewer's last figures:
  *     end ticks T blocks ALLOCATED first_ns A last_ns B first_cpu_ns C last_cpu_ns D final 0|1
  * first and last are of its TOTALS; cpu is the agent's server's own clock.
  */
@@ -35,7 +35,8 @@ struct viewer {
 
 struct totals {
 	uint64_t time_ns, allocated_blocks, allocated_bytes, freed_blocks, freed_bytes, peak_bytes,
-		peak_error_bytes, peak_time_ns, agent_memory_bytes, agent_cpu_ns, hook_ns, target_cpu_ns, slots;
+		peak_error_bytes, peak_time_ns, agent_memory_bytes, agent_cpu_ns, hook_ns,
+		target_cpu_ns, slots;
 };
 
 static struct viewer viewers[VIEWERS_MAX];
@@ -59,13 +60,15 @@ static int connect_once(const char *name)
 	if (fd < 0 || len + 1 > sizeof(a.sun_path))
 		exit(2);
 	memcpy(a.sun_path + 1, name, len);
-	if (!connect(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)))
+	if (!connect(fd, (struct sockaddr *)&a,
+		     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + len)))
 		return fd;
 	close(fd);
 	return -1;
 }
 
-static void send_frame(struct viewer *v, unsigned type, const struct mtw_out *payload, const uint8_t *start)
+static void send_frame(struct viewer *v, unsigned type, const struct mtw_out *payload,
+		       const uint8_t *start)
 {
 	uint8_t bytes[512];
 	struct mtw_out o = { bytes, bytes + sizeof(bytes), false };
@@ -223,9 +226,10 @@ int main(int argc, char **argv)
 		greet(&viewers[i], argv[1]);
 	}
 	follow(count);
-	printf("end ticks %lu blocks %lu first_ns %lu last_ns %lu first_cpu_ns %lu last_cpu_ns %lu final %d\n",
-	       (unsigned long)ticks, (unsigned long)last.allocated_blocks, (unsigned long)first.time_ns,
-	       (unsigned long)last.time_ns, (unsigned long)first.agent_cpu_ns,
-	       (unsigned long)last.agent_cpu_ns, final);
+	printf("end ticks %lu blocks %lu first_ns %lu last_ns %lu first_cpu_ns %lu last_cpu_ns %lu "
+	       "final %d\n",
+	       (unsigned long)ticks, (unsigned long)last.allocated_blocks,
+	       (unsigned long)first.time_ns, (unsigned long)last.time_ns,
+	       (unsigned long)first.agent_cpu_ns, (unsigned long)last.agent_cpu_ns, final);
 	return 0;
 }

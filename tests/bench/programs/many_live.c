@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * many_live.c - five million small blocks, freed in random order: the worst case of a live map, since
- * every free meets a cold entry.
+ * many_live.c - five million small blocks, freed in random order: the worst case of a live map,
+ * since every free meets a cold entry.
  */
 #include <stdint.h>
 #include <stdio.h>

@@ -7,9 +7,9 @@
  *
  * wall is from the fork to the end of the command itself; cpu is user + system of all processes,
  * also of those that outlive the command or are no children of it (the agent's server, a writer at
- * the end of a pipe): they come to us as the subreaper. peak is the largest process among the command
- * and the children that it waited for. This program is small, so that a child's peak, which begins
- * with its parent's at exec, is the child's own. Variables are set in the child alone: a
+ * the end of a pipe): they come to us as the subreaper. peak is the largest process among the
+ * command and the children that it waited for. This program is small, so that a child's peak, which
+ * begins with its parent's at exec, is the child's own. Variables are set in the child alone: a
  * preload must not be loaded here. What the command writes goes to /dev/null.
  */
 #include <fcntl.h>

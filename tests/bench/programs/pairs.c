@@ -4,9 +4,9 @@
  *
  * The stack at malloc has DEPTH frames, counted from _start (in a thread from clone) to malloc's
  * caller. FRESH of them, next to the innermost, are entered anew for each pair, each through one of
- * eight functions by chance. Without THREADS the main thread does it once, and nothing is printed: for
- * callgrind. With THREADS each of so many threads does it, first a quarter and then the whole; printed
- * are the ns of one pair of each thread between the two, so that nothing else is in it.
+ * eight functions by chance. Without THREADS the main thread does it once, and nothing is printed:
+ * for callgrind. With THREADS each of so many threads does it, first a quarter and then the whole;
+ * printed are the ns of one pair of each thread between the two, so that nothing else is in it.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -48,10 +48,16 @@ static inline void enter(int fresh)
 	__asm__ volatile("" ::: "memory"); /* not a tail call */
 }
 
-#define WAY(n) KEEP static void way##n(int fresh) { enter(fresh); }
-WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
+#define WAY(n)                                                                                     \
+	KEEP static void way##n(int fresh)                                                         \
+	{                                                                                          \
+		enter(fresh);                                                                      \
+	}
+WAY(0)
+WAY(1)
+WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
 
-static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+	static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
 
 KEEP static void loop(long pairs, int fresh)
 {

@@ -4,13 +4,15 @@
 // its own, so that in the first round nearly every allocation has a stack never seen before. The
 // worst case of anything that keeps stacks. Usage: paths [ROUNDS [US]]
 //
-// US microseconds of sleep after each 128 nodes of the first round: so slow that memory can be watched.
+// US microseconds of sleep after each 128 nodes of the first round: so slow that memory can be
+// watched.
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <unistd.h>
 
-namespace {
+namespace
+{
 
 struct node {
 	std::unique_ptr<node> left, right;

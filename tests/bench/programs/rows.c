@@ -2,8 +2,9 @@
  *
  * rows.c - what a tick and a key cost memtop itself with many call paths.
  *
- * Usage: rows PATHS [CHANGED] (make bench-rows). A made-up session: PATHS stacks of 8 to 24 frames under one main,
- * of which CHANGED (a thousand) change per tick. Prints milliseconds: the median and the worst of 15 rounds of each step.
+ * Usage: rows PATHS [CHANGED] (make bench-rows). A made-up session: PATHS stacks of 8 to 24 frames
+ * under one main, of which CHANGED (a thousand) change per tick. Prints milliseconds: the median
+ * and the worst of 15 rounds of each step.
  */
 #include "base/base.h"
 #include "query/query.h"
@@ -16,7 +17,11 @@
 #define ROUNDS 15
 
 /* Symbols that know everything at once. */
-struct symbols { const struct model *m; struct symbol symbol[FUNCTIONS]; struct symbol_frame frame[FUNCTIONS]; };
+struct symbols {
+	const struct model *m;
+	struct symbol symbol[FUNCTIONS];
+	struct symbol_frame frame[FUNCTIONS];
+};
 
 void symbols_progress(const struct symbols *s, uint64_t *done, uint64_t *asked)
 {
@@ -157,7 +162,8 @@ static int ascending(const void *a, const void *b)
 static void say(const char *what)
 {
 	qsort(spent, ROUNDS, sizeof *spent, ascending);
-	printf("%-44s median %8.2f ms, worst %8.2f ms\n", what, spent[ROUNDS / 2], spent[ROUNDS - 1]);
+	printf("%-44s median %8.2f ms, worst %8.2f ms\n", what, spent[ROUNDS / 2],
+	       spent[ROUNDS - 1]);
 }
 
 #define MEASURE(round, ...)                                                                        \
@@ -216,17 +222,20 @@ int main(int argc, char **argv)
 	ONCE("first owners", owners_update(o, &owners));
 	SLICED("first rows of the tree", n = query_rows(q, true, &rows));
 	SLICED("first call sites", query_sites(q, BY_LIVE, false, true, &sites));
-	SLICED("first heaviest path, rows", query_open_heaviest(q, 0); n = query_rows(q, true, &rows));
+	SLICED("first heaviest path, rows", query_open_heaviest(q, 0);
+	       n = query_rows(q, true, &rows));
 	printf("  %zu rows\n", n);
 	for (int mode = 0; mode < 4; mode++) {
-		static const char *const title[] = { "tree", "inverted tree", "filtered tree", "many open rows" };
+		static const char *const title[] = { "tree", "inverted tree", "filtered tree",
+						     "many open rows" };
 		printf("%s\n", title[mode]);
 		query_set_inverted(q, mode == 1);
 		query_set_filter(q, mode == 2 ? "function_0001" : "", &err);
 		if (mode == 3)
 			query_open_below(q, 0, true, 5000);
 		SLICED("  first rows", n = query_rows(q, true, &rows));
-		SLICED("  open a row, rows", query_open(q, rows[0].id, true); n = query_rows(q, true, &rows));
+		SLICED("  open a row, rows", query_open(q, rows[0].id, true);
+		       n = query_rows(q, true, &rows));
 		printf("  %zu rows\n", n);
 		for (int i = 0; i < ROUNDS; i++)
 			MEASURE(i, query_rows(q, false, &rows));

@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: MIT
 //
-// shortcuts.cc - what glibc and libstdc++ do faster in a program that has one thread: a shared_ptr's
-// copy without an atomic operation, putc without a lock, malloc of a block that no thread's
-// cache has without the arena's lock. A second thread in the process would take them all away.
-// Prints ns of each, and libc's own word for it.
+// shortcuts.cc - what glibc and libstdc++ do faster in a program that has one thread: a
+// shared_ptr's copy without an atomic operation, putc without a lock, malloc of a block that no
+// thread's cache has without the arena's lock. A second thread in the process would take them all
+// away. Prints ns of each, and libc's own word for it.
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <sys/single_threaded.h>
 
-namespace {
+namespace
+{
 
 double now_ns()
 {

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * stages.c - malloc and free in a loop, once for each line that it reads: what they cost before an agent comes, while
- * it is there, and after it went. Usage: stages PAIRS
+ * stages.c - malloc and free in a loop, once for each line that it reads: what they cost before an
+ * agent comes, while it is there, and after it went. Usage: stages PAIRS
  *
- * Half of the pairs are the program's own calls, half libc's (strdup): both reach malloc through slots. Answers each
- * line with the ns of one pair: of the fastest of ten parts, for what else runs on the machine only adds.
+ * Half of the pairs are the program's own calls, half libc's (strdup): both reach malloc through
+ * slots. Answers each line with the ns of one pair: of the fastest of ten parts, for what else runs
+ * on the machine only adds.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +28,8 @@ static void pairs(long count)
 
 	for (long i = 0; i < count; i++) {
 		state = state * 1664525u + 1013904223u;
-		char *p = i & 1 ? strdup("a string that is copied") : malloc(16 + (state >> 26) * 8);
+		char *p =
+			i & 1 ? strdup("a string that is copied") : malloc(16 + (state >> 26) * 8);
 		*(volatile char *)p = 1;
 		free(p);
 	}

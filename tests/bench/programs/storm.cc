@@ -12,7 +12,8 @@
 #include <unordered_map>
 #include <vector>
 
-namespace {
+namespace
+{
 
 uint64_t state = 88172645463325252u;
 
@@ -50,7 +51,8 @@ std::shared_ptr<item> make(std::shared_ptr<item> other)
 	return i;
 }
 
-size_t round(std::map<std::string, std::shared_ptr<item>> &by_name, std::unordered_map<uint64_t, std::string> &texts)
+size_t round(std::map<std::string, std::shared_ptr<item>> &by_name,
+	     std::unordered_map<uint64_t, std::string> &texts)
 {
 	std::vector<std::function<size_t()>> calls;
 	std::shared_ptr<item> last;

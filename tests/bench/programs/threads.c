@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * threads.c - many short threads, eight at a time, each with a few allocations. Usage: threads [THREADS]
+ * threads.c - many short threads, eight at a time, each with a few allocations. Usage: threads
+ * [THREADS]
  */
 #include <pthread.h>
 #include <stdlib.h>

@@ -116,8 +116,8 @@ static const struct {
 };
 
 /* Stands where malloc's hook would: its caller's registers. Needs a frame pointer. */
-KEEP __attribute__((optimize("no-omit-frame-pointer"), no_instrument_function)) static void
-hook(struct thread *t)
+KEEP __attribute__((optimize("no-omit-frame-pointer"), no_instrument_function)) static void hook(
+	struct thread *t)
 {
 	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),
 			  *(const uintptr_t *)__builtin_frame_address(0) };
@@ -145,10 +145,16 @@ static inline __attribute__((no_instrument_function)) void enter(struct thread *
 	__asm__ volatile("" ::: "memory"); /* not a tail call */
 }
 
-#define WAY(n) KEEP static void way##n(struct thread *t, int left) { enter(t, left); }
-WAY(0) WAY(1) WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
+#define WAY(n)                                                                                     \
+	KEEP static void way##n(struct thread *t, int left)                                        \
+	{                                                                                          \
+		enter(t, left);                                                                    \
+	}
+WAY(0)
+WAY(1)
+WAY(2) WAY(3) WAY(4) WAY(5) WAY(6) WAY(7)
 
-static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
+	static way *const ways[8] = { way0, way1, way2, way3, way4, way5, way6, way7 };
 
 KEEP static void loop(struct thread *t, long count)
 {
@@ -179,7 +185,8 @@ KEEP static void *work(void *arg)
 
 #include "in_threads.h"
 
-/* How many frames the stack has by this way of taking it; those of the program, not of the capture. */
+/* How many frames the stack has by this way of taking it; those of the program, not of the capture.
+ */
 static int frames_found;
 static bool by_agent;
 

@@ -17,12 +17,22 @@
 
 /* --- program.c: what there is to say */
 
-struct module { char path[1024]; uint8_t id[MTW_BUILD_ID_MAX]; size_t id_len; };
-struct node { uint32_t parent, module; uint64_t offset; };
-struct slot { uint32_t node, epoch; uint64_t count[4]; /* as in COUNTS */ };
+struct module {
+	char path[1024];
+	uint8_t id[MTW_BUILD_ID_MAX];
+	size_t id_len;
+};
+struct node {
+	uint32_t parent, module;
+	uint64_t offset;
+};
+struct slot {
+	uint32_t node, epoch;
+	uint64_t count[4]; /* as in COUNTS */
+};
 
 extern struct module modules[MODULES_MAX];
-extern struct node *nodes;     /* from 1 on, as slots */
+extern struct node *nodes; /* from 1 on, as slots */
 extern struct slot *slots;
 extern uint32_t *slot_of_path; /* the newest */
 extern uint32_t module_count, node_count, slot_count, path_count, paths_max, epoch;
@@ -35,16 +45,20 @@ void read_places(const char *path);
 void make(uint32_t paths, uint32_t more); /* and room for more */
 void add_path(void);
 uint32_t add_slot(uint32_t path, uint32_t node);
-void book(struct slot *s, unsigned what, uint64_t blocks, uint64_t size); /* what: 0 allocated, 2 freed */
+void book(struct slot *s, unsigned what, uint64_t blocks,
+	  uint64_t size); /* what: 0 allocated, 2 freed */
 uint64_t size_of(uint32_t path);
 uint64_t live_bytes(const struct slot *s);
 
 /* --- frames.c: how it is said */
 
-struct buffer { uint8_t *bytes; size_t len, room; };
+struct buffer {
+	uint8_t *bytes;
+	size_t len, room;
+};
 
-extern struct buffer out;      /* what was not sent yet */
-extern struct mtw_out frame;   /* that is open */
+extern struct buffer out;    /* what was not sent yet */
+extern struct mtw_out frame; /* that is open */
 extern uint64_t now;
 
 void put_raw(const void *bytes, size_t len);

@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define BATCH 2048u      /* slots of one step */
+#define BATCH 2048u /* slots of one step */
 #define HISTORY 600u
 
 static void put_hello(void)
@@ -75,14 +75,16 @@ static void put_history(void)
 
 static int by_live(const void *a, const void *b)
 {
-	uint64_t x = live_bytes(&slots[*(const uint32_t *)a]), y = live_bytes(&slots[*(const uint32_t *)b]);
+	uint64_t x = live_bytes(&slots[*(const uint32_t *)a]),
+		 y = live_bytes(&slots[*(const uint32_t *)b]);
 
 	return (x < y) - (x > y);
 }
 
 void make_first_state(void)
 {
-	uint32_t *order = grown(NULL, slot_count, sizeof(*order)), *list = grown(NULL, BATCH * DEPTH_MAX, sizeof(*list));
+	uint32_t *order = grown(NULL, slot_count, sizeof(*order)),
+		 *list = grown(NULL, BATCH * DEPTH_MAX, sizeof(*list));
 	uint8_t *known = calloc(node_count + 1, 1);
 	uint64_t live = 0;
 
@@ -101,7 +103,8 @@ void make_first_state(void)
 		uint32_t n = slot_count - 1 - at < BATCH ? slot_count - 1 - at : BATCH, count = 0;
 		for (uint32_t i = at; i < at + n; i++) {
 			live += live_bytes(&slots[order[i]]);
-			for (uint32_t k = slots[order[i]].node; k && known && !known[k]; k = nodes[k].parent) {
+			for (uint32_t k = slots[order[i]].node; k && known && !known[k];
+			     k = nodes[k].parent) {
 				known[k] = 1;
 				list[count++] = k;
 			}

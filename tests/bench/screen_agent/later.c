@@ -11,7 +11,8 @@ static uint32_t marks;
 
 static void add_new_paths(void)
 {
-	uint32_t from = node_count, first = slot_count, *list = grown(NULL, (size_t)fresh * DEPTH_MAX, sizeof(*list));
+	uint32_t from = node_count, first = slot_count,
+		 *list = grown(NULL, (size_t)fresh * DEPTH_MAX, sizeof(*list));
 
 	for (uint32_t i = 0; i < fresh && path_count < paths_max; i++) {
 		uint32_t before = node_count;
@@ -36,9 +37,12 @@ static void change(uint32_t count)
 	uint32_t *list = grown(NULL, (size_t)count * 2, sizeof(*list)), first = slot_count, n = 0;
 
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t low = (uint32_t)((uint64_t)path_count * i / count), high = (uint32_t)((uint64_t)path_count * (i + 1) / count);
-		uint32_t path = low + random_below(high - low ? high - low : 1), s = slot_of_path[path];
-		uint64_t live = slots[s].count[0] - slots[s].count[2], gone = live ? random_below(live < 4 ? (uint32_t)live + 1 : 4) : 0;
+		uint32_t low = (uint32_t)((uint64_t)path_count * i / count),
+			 high = (uint32_t)((uint64_t)path_count * (i + 1) / count);
+		uint32_t path = low + random_below(high - low ? high - low : 1),
+			 s = slot_of_path[path];
+		uint64_t live = slots[s].count[0] - slots[s].count[2],
+			 gone = live ? random_below(live < 4 ? (uint32_t)live + 1 : 4) : 0;
 		if (gone) {
 			book(&slots[s], 2, gone, size_of(path));
 			list[n++] = s;
@@ -136,7 +140,9 @@ void scan(uint64_t request, uint64_t kind)
 		scan_cohorts(request);
 		return;
 	}
-	open_frame(kind == MTW_KIND_THREADS ? MTW_SCAN_THREADS : kind == MTW_KIND_AGES ? MTW_SCAN_AGES : MTW_SCAN_MEMORY);
+	open_frame(kind == MTW_KIND_THREADS ? MTW_SCAN_THREADS
+		   : kind == MTW_KIND_AGES  ? MTW_SCAN_AGES
+					    : MTW_SCAN_MEMORY);
 	put(request);
 	if (kind == MTW_KIND_MEMORY) {
 		put(now);

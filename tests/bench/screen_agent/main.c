@@ -1,17 +1,20 @@
 /* SPDX-License-Identifier: MIT
  *
- * screen_agent - an agent without a target, that has more to say than any: for the benchmark of the screen.
+ * screen_agent - an agent without a target, that has more to say than any: for the benchmark of the
+ * screen.
  *
  * Usage: screen_agent [-n NEW] NAME PATHS CHANGED PLACES
  *
- * Serves one viewer at the abstract socket NAME: PATHS call paths of 10 to 30 frames, of which CHANGED change per
- * tick (100 ms), and NEW more paths per tick, at places that nobody asked for yet. PLACES is a file of code that
- * there is (screen.py): lines "module PATH BUILD-ID", each with its "OFFSET SIZE" of functions after it.
+ * Serves one viewer at the abstract socket NAME: PATHS call paths of 10 to 30 frames, of which
+ * CHANGED change per tick (100 ms), and NEW more paths per tick, at places that nobody asked for
+ * yet. PLACES is a file of code that there is (screen.py): lines "module PATH BUILD-ID", each with
+ * its "OFFSET SIZE" of functions after it.
  *
- * It must not be what limits: the first state is encoded before anybody may connect, a tick is one pass over
- * what changed. A tick that falls due before the last one left is counted, and its changes are in the next one,
- * as with an agent on a slow link. Prints "paths P nodes N" when it listens, "connected NS" (CLOCK_MONOTONIC),
- * "complete NS" when the whole first state was acknowledged, and at the end "ticks SENT DUE".
+ * It must not be what limits: the first state is encoded before anybody may connect, a tick is one
+ * pass over what changed. A tick that falls due before the last one left is counted, and its
+ * changes are in the next one, as with an agent on a slow link. Prints "paths P nodes N" when it
+ * listens, "connected NS" (CLOCK_MONOTONIC), "complete NS" when the whole first state was
+ * acknowledged, and at the end "ticks SENT DUE".
  */
 #include "agent.h"
 
@@ -41,7 +44,8 @@ static void command(uint64_t type, struct mtw_in *in)
 {
 	if (type == MTW_ACK) {
 		uint64_t more = mtw_get(in);
-		window = window + more - acked > MTW_WINDOW_MAX ? MTW_WINDOW_MAX : window + more - acked;
+		window = window + more - acked > MTW_WINDOW_MAX ? MTW_WINDOW_MAX
+								: window + more - acked;
 		acked = more;
 		if (!complete && acked >= first_state_end - MTW_ACK_EVERY) {
 			complete = 1;
@@ -94,7 +98,8 @@ static bool send_some(void)
 {
 	size_t most = out.len - out_at;
 	uint64_t room = greeted ? window - (sent - acked) : MTW_GREETING_LEN - sent;
-	ssize_t n = send(viewer, out.bytes + out_at, most < room ? most : room, MSG_NOSIGNAL | MSG_DONTWAIT);
+	ssize_t n = send(viewer, out.bytes + out_at, most < room ? most : room,
+			 MSG_NOSIGNAL | MSG_DONTWAIT);
 
 	if (n < 0)
 		return errno == EAGAIN || errno == EINTR;
@@ -157,7 +162,9 @@ int main(int argc, char **argv)
 	first_state_end = out.len;
 	memcpy(a.sun_path + 1, argv[optind], strlen(argv[optind]));
 	fd = socket(AF_UNIX, SOCK_STREAM, 0);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&a, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(argv[optind]))) ||
+	if (fd < 0 ||
+	    bind(fd, (struct sockaddr *)&a,
+		 (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(argv[optind]))) ||
 	    listen(fd, 1)) {
 		perror("screen_agent");
 		return 3;

@@ -2,19 +2,22 @@
  *
  * program.c - the made-up program: its code, its call paths, what they hold.
  *
- * A path leaves the one before it a few frames above its end and goes its own way from there, as the paths of a
- * program that runs do: so most nodes are shared. A node's place in the code says which function is called there,
- * the same everywhere, but for indirect calls.
+ * A path leaves the one before it a few frames above its end and goes its own way from there, as
+ * the paths of a program that runs do: so most nodes are shared. A node's place in the code says
+ * which function is called there, the same everywhere, but for indirect calls.
  */
 #include "agent.h"
 
 #include <stdio.h>
 
 #define DEPTH_MIN 10u
-#define CALLS 4u         /* places in a function that call the next */
-#define SITES 2000u      /* functions that allocate, of all modules */
+#define CALLS 4u    /* places in a function that call the next */
+#define SITES 2000u /* functions that allocate, of all modules */
 
-struct function { uint32_t module, size; uint64_t offset; };
+struct function {
+	uint32_t module, size;
+	uint64_t offset;
+};
 
 struct module modules[MODULES_MAX];
 struct node *nodes;
@@ -66,12 +69,16 @@ void read_places(const char *path)
 	while (f && fgets(line, sizeof(line), f)) {
 		unsigned long long offset, size;
 		if (sscanf(line, "module %1023s %128s", modules[module_count].path, id) == 2) {
-			for (char *at = id; at[0] && at[1] && module_count < MODULES_MAX - 1; at += 2)
-				sscanf(at, "%2hhx", &modules[module_count].id[modules[module_count].id_len++]);
+			for (char *at = id; at[0] && at[1] && module_count < MODULES_MAX - 1;
+			     at += 2)
+				sscanf(at, "%2hhx",
+				       &modules[module_count].id[modules[module_count].id_len++]);
 			module_count += module_count < MODULES_MAX - 1;
-		} else if (module_count && sscanf(line, "%llx %llx", &offset, &size) == 2 && size > 4 * CALLS) {
+		} else if (module_count && sscanf(line, "%llx %llx", &offset, &size) == 2 &&
+			   size > 4 * CALLS) {
 			functions = grown(functions, function_count + 1, sizeof(*functions));
-			functions[function_count++] = (struct function){ module_count - 1, (uint32_t)size, offset };
+			functions[function_count++] =
+				(struct function){ module_count - 1, (uint32_t)size, offset };
 		}
 	}
 	if (function_count < SITES) {
@@ -84,14 +91,17 @@ static uint32_t add_node(uint32_t parent, uint32_t function, uint32_t call)
 {
 	const struct function *f = &functions[function % function_count];
 
-	nodes = (node_count & (node_count - 1)) ? nodes : grown(nodes, node_count * 2, sizeof(*nodes));
-	nodes[node_count] = (struct node){ parent, f->module, f->offset + 4 + (uint64_t)call * (f->size - 4) / CALLS };
+	nodes = (node_count & (node_count - 1)) ? nodes
+						: grown(nodes, node_count * 2, sizeof(*nodes));
+	nodes[node_count] = (struct node){ parent, f->module,
+					   f->offset + 4 + (uint64_t)call * (f->size - 4) / CALLS };
 	return node_count++;
 }
 
 uint32_t add_slot(uint32_t path, uint32_t node)
 {
-	slots = (slot_count & (slot_count - 1)) ? slots : grown(slots, slot_count * 2, sizeof(*slots));
+	slots = (slot_count & (slot_count - 1)) ? slots
+						: grown(slots, slot_count * 2, sizeof(*slots));
 	slots[slot_count] = (struct slot){ .node = node, .epoch = epoch };
 	return slot_of_path[path] = slot_count++;
 }
@@ -112,16 +122,23 @@ uint64_t size_of(uint32_t path)
 /* The next one, depth first. */
 void add_path(void)
 {
-	static uint32_t path[DEPTH_MAX], function[DEPTH_MAX], call[DEPTH_MAX], children[DEPTH_MAX + 1], depth;
-	uint32_t up = random_below(256) ? few() : random_below(depth + 1), keep = depth > up + 3 ? depth - up : depth ? 3 : 0;
+	static uint32_t path[DEPTH_MAX], function[DEPTH_MAX], call[DEPTH_MAX],
+		children[DEPTH_MAX + 1], depth;
+	uint32_t up = random_below(256) ? few() : random_below(depth + 1),
+		 keep = depth > up + 3 ? depth - up
+			: depth        ? 3
+				       : 0;
 	uint32_t end = keep + few();
 	end = end < DEPTH_MIN ? DEPTH_MIN : end > DEPTH_MAX ? DEPTH_MAX : end;
 	if (keep >= end)
 		keep = end - 1;
 	for (depth = keep; depth < end; depth++) {
 		uint32_t child = children[depth]++;
-		uint32_t f = depth ? mixed(function[depth - 1] * CALLS + call[depth - 1], child / CALLS) : 0;
-		function[depth] = depth + 1 == end ? f % SITES * (function_count / SITES) : f % function_count;
+		uint32_t f =
+			depth ? mixed(function[depth - 1] * CALLS + call[depth - 1], child / CALLS)
+			      : 0;
+		function[depth] = depth + 1 == end ? f % SITES * (function_count / SITES)
+						   : f % function_count;
 		call[depth] = child % CALLS;
 		path[depth] = add_node(depth ? path[depth - 1] : 0, function[depth], call[depth]);
 		children[depth + 1] = 0;
@@ -146,7 +163,6 @@ void make(uint32_t count, uint32_t more)
 		book(s, 2, live, size_of(path_count - 1));
 	}
 }
-
 
 uint64_t live_bytes(const struct slot *s)
 {

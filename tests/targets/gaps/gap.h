@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * gap.h - code in a gap: an anonymous mapping between two LOAD segments of the object that this is compiled into, with a
- * function that has no unwind table and calls another.
+ * gap.h - code in a gap: an anonymous mapping between two LOAD segments of the object that this is
+ * compiled into, with a function that has no unwind table and calls another.
  */
 #ifndef GAP_H
 #define GAP_H
@@ -16,8 +16,8 @@
 #define KEEP __attribute__((noinline, noclone))
 
 struct gap {
-	uintptr_t in;     /* an address of the object */
-	uintptr_t at;     /* the first gap's first page; 0 = there is none */
+	uintptr_t in; /* an address of the object */
+	uintptr_t at; /* the first gap's first page; 0 = there is none */
 };
 
 static int find_gap(struct dl_phdr_info *o, size_t size, void *arg)
@@ -42,17 +42,19 @@ static int find_gap(struct dl_phdr_info *o, size_t size, void *arg)
 	return ours;
 }
 
-/* As if an engine had generated it there: sub $24,%rsp; call *%rdi; add $24,%rsp; ret. The same of a page as data. */
+/* As if an engine had generated it there: sub $24,%rsp; call *%rdi; add $24,%rsp; ret. The same of
+ * a page as data. */
 static void (*code_in_gap(const void *in))(void (*)(void))
 {
-	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7, 0x48, 0x83, 0xc4, 0x18, 0xc3 };
+	static const unsigned char code[] = { 0x48, 0x83, 0xec, 0x18, 0xff, 0xd7,
+					      0x48, 0x83, 0xc4, 0x18, 0xc3 };
 	struct gap g = { (uintptr_t)in, 0 };
 
 	dl_iterate_phdr(find_gap, &g);
 	if (!g.at)
 		return NULL;
-	if (mmap((void *)g.at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) ==
-	    MAP_FAILED)
+	if (mmap((void *)g.at, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC,
+		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED)
 		return NULL;
 	memcpy((void *)g.at, code, sizeof(code));
 	return (void (*)(void (*)(void)))g.at;

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * gaps.c - a program whose segments do not follow each other, as linked for larger pages: test_gaps.py builds it in many ways.
+ * gaps.c - a program whose segments do not follow each other, as linked for larger pages:
+ * test_gaps.py builds it in many ways.
  *
- * `gaps [LIBRARY...]`: keeps 1001 bytes allocated by leaf < middle < outer < main, 2002 by leaf_of_gap that code in the
- * program's gap called; each library (gap_lib.c) does the same with 3003 and 4004. Then the libraries are loaded a second time:
- * 5005 bytes each. It prints where the code in each gap returns to. With GAPS_WAIT set it goes on until it is killed.
+ * `gaps [LIBRARY...]`: keeps 1001 bytes allocated by leaf < middle < outer < main, 2002 by
+ * leaf_of_gap that code in the program's gap called; each library (gap_lib.c) does the same with
+ * 3003 and 4004. Then the libraries are loaded a second time: 5005 bytes each. It prints where the
+ * code in each gap returns to. With GAPS_WAIT set it goes on until it is killed.
  */
 #include "gap.h"
 

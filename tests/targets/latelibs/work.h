@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * work.h - random allocations that are counted by who makes them: compiled into late.c and into each of its
- * libraries, so that every one of them reaches malloc in its own way.
+ * work.h - random allocations that are counted by who makes them: compiled into late.c and into
+ * each of its libraries, so that every one of them reaches malloc in its own way.
  */
 #ifndef WORK_H
 #define WORK_H
@@ -64,7 +64,7 @@ static inline void took(struct worker *w, struct block *b, void *p, size_t n, en
 /* Counted; the caller frees it then. */
 static inline void *gave(struct worker *w, struct block *b)
 {
-	for (size_t i = 0; i < b->n; i += b->n > 64 ? 61 : 1)
+	for (size_t i = 0; i<b->n; i += b->n> 64 ? 61 : 1)
 		w->tally.wrong += b->p[i] != (b->n * 7 & 0xff);
 	if (b->before) {
 		w->tally.before_blocks++;
@@ -106,25 +106,20 @@ static inline void make(struct worker *w, struct block *b)
 
 	switch (draw(w, 4)) {
 #ifdef __cplusplus
-	case 0:
-		return took(w, b, ::operator new(n), n, BY_NEW);
-	case 1:
-		return took(w, b, ::operator new[](n), n, BY_NEW_ARRAY);
-	case 2:
-		return took(w, b, ::operator new(n, std::align_val_t(64)), n, BY_ALIGNED_NEW);
+	case 0: return took(w, b, ::operator new(n), n, BY_NEW);
+	case 1: return took(w, b, ::operator new[](n), n, BY_NEW_ARRAY);
+	case 2: return took(w, b, ::operator new(n, std::align_val_t(64)), n, BY_ALIGNED_NEW);
 #else
-	case 0:
-		return took(w, b, calloc(1, n), n, BY_MALLOC);
+	case 0: return took(w, b, calloc(1, n), n, BY_MALLOC);
 	case 1:
 		if (posix_memalign(&p, 64, n))
 			abort();
 		return took(w, b, p, n, BY_MALLOC);
 	case 2:
-		return took(w, b, strdup("a string of libc's"), 19, BY_MALLOC), (void)memset(b->p, 19 * 7 & 0xff, 19);
+		return took(w, b, strdup("a string of libc's"), 19, BY_MALLOC),
+		       (void)memset(b->p, 19 * 7 & 0xff, 19);
 #endif
-	default:
-		p = malloc(n);
-		took(w, b, p, n, BY_MALLOC);
+	default: p = malloc(n); took(w, b, p, n, BY_MALLOC);
 	}
 }
 

@@ -18,7 +18,7 @@ extern "C" std::size_t allocate(void)
 	if (asprintf(&text, "%0999d", 7) < 0)
 		return 0;
 	kept[2] = realloc(text, 2000);
-	kept[3] = wcsdup(L"wide");        // 5 * 4
+	kept[3] = wcsdup(L"wide"); // 5 * 4
 	kept[4] = reallocarray(nullptr, 10, 30);
 	return 13 + 5 + 2000 + 5 * sizeof(wchar_t) + 300;
 }

@@ -14,7 +14,8 @@ extern "C" std::size_t allocate(void)
 	for (int i = 0; i < 100; i++) {
 		(*m)[i] = std::string(static_cast<std::size_t>(50 + i), 's');
 		// a node, and text with its terminator
-		bytes += sizeof(std::_Rb_tree_node<map::value_type>) + 51 + static_cast<std::size_t>(i);
+		bytes += sizeof(std::_Rb_tree_node<map::value_type>) + 51 +
+			 static_cast<std::size_t>(i);
 	}
 	static map *volatile kept;
 	kept = m;

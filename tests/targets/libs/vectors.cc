@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
-// vectors.cc - std::vector, shared_ptr, unordered_map's buckets, new[]: a template's code lies in this library.
+// vectors.cc - std::vector, shared_ptr, unordered_map's buckets, new[]: a template's code lies in
+// this library.
 #include "owns.h"
 
 #include <memory>
@@ -18,5 +19,6 @@ extern "C" std::size_t allocate(void)
 	shared = s;
 	raw = new char[12345];
 	return sizeof(*v) + 1000 * sizeof(double) + sizeof(*s) + 100 * sizeof(int) + 12345 +
-	       sizeof(std::_Sp_counted_deleter<int *, std::__sp_array_delete, std::allocator<void>, __gnu_cxx::_S_atomic>);
+	       sizeof(std::_Sp_counted_deleter<int *, std::__sp_array_delete, std::allocator<void>,
+					       __gnu_cxx::_S_atomic>);
 }

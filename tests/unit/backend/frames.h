@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * frames.h - an agent's frames, written by hand: begin(), mtw_put() and the like into `out`, end(). Where they go
- * is the test's: it defines sent(). Include it once, after check.h.
+ * frames.h - an agent's frames, written by hand: begin(), mtw_put() and the like into `out`, end().
+ * Where they go is the test's: it defines sent(). Include it once, after check.h.
  */
 #ifndef FRAMES_H
 #define FRAMES_H
@@ -24,7 +24,8 @@ static void put_all(size_t n, const uint64_t *values)
 	for (size_t i = 0; i < n; i++)
 		mtw_put(&out, values[i]);
 }
-#define PUT(...) put_all(sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
+#define PUT(...)                                                                                   \
+	put_all(sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
 
 static void end(unsigned type)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * made.h - sessions made by hand, event by event, and symbols that answer when the test says so. For
- * the tests of the model, the owners and the queries. Include it once, after check.h if at all; it
- * stands in for symbols/symbols.c.
+ * made.h - sessions made by hand, event by event, and symbols that answer when the test says so.
+ * For the tests of the model, the owners and the queries. Include it once, after check.h if at all;
+ * it stands in for symbols/symbols.c.
  */
 #ifndef MADE_H
 #define MADE_H
@@ -60,7 +60,8 @@ static inline void made_module(struct model *m, uint32_t id, const char *path, u
 	made_apply(m, &e);
 }
 
-static inline void made_node(struct model *m, uint32_t id, uint32_t parent, uint32_t module, uint64_t offset)
+static inline void made_node(struct model *m, uint32_t id, uint32_t parent, uint32_t module,
+			     uint64_t offset)
 {
 	struct event e = { .type = MTW_NODES };
 
@@ -111,7 +112,8 @@ static inline void made_proven(struct model *m, uint32_t node)
 }
 
 /* Cumulative: blocks and bytes allocated, freed. */
-static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint64_t ay, uint64_t fb, uint64_t fy)
+static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint64_t ay,
+			       uint64_t fb, uint64_t fy)
 {
 	struct event e = { .type = MTW_COUNTS };
 
@@ -121,7 +123,9 @@ static inline void made_counts(struct model *m, uint32_t slot, uint64_t ab, uint
 }
 
 /* Here and below. */
-static inline struct made_live { uint64_t blocks, bytes; } made_live(const struct model *m, uint32_t node)
+static inline struct made_live {
+	uint64_t blocks, bytes;
+} made_live(const struct model *m, uint32_t node)
 {
 	struct tally t = model_incl(m, model_node(m, node));
 
@@ -147,7 +151,8 @@ static inline void made_process(struct model *m, uint64_t rss)
 	made_apply(m, &e);
 }
 
-static inline void made_mark(struct model *m, uint32_t id, uint64_t epoch, uint64_t time_ns, uint32_t flags, const char *name)
+static inline void made_mark(struct model *m, uint32_t id, uint64_t epoch, uint64_t time_ns,
+			     uint32_t flags, const char *name)
 {
 	struct event e = { .type = MTW_MARK };
 
@@ -160,7 +165,8 @@ static inline void made_mark(struct model *m, uint32_t id, uint64_t epoch, uint6
 	made_apply(m, &e);
 }
 
-static inline void made_cell(struct model *m, uint32_t mark, uint32_t slot, uint64_t blocks, uint64_t bytes)
+static inline void made_cell(struct model *m, uint32_t mark, uint32_t slot, uint64_t blocks,
+			     uint64_t bytes)
 {
 	struct event e = { .type = MTW_MARK_LIVE };
 
@@ -208,7 +214,10 @@ struct made_name {
 };
 
 #define MADE_ANSWERED 64u
-struct made_answered { uint64_t generation; struct symbol_place place; };
+struct made_answered {
+	uint64_t generation;
+	struct symbol_place place;
+};
 
 struct symbols {
 	const struct model *m;
@@ -230,10 +239,11 @@ static inline struct made_name *made_find(struct symbols *s, uint32_t module, ui
 }
 
 /*
- * frames: "f", or innermost first "inlined|inlined|f". An answer of SYMBOL_DWARF is the last one, as the
- * worker's: later ones change nothing.
+ * frames: "f", or innermost first "inlined|inlined|f". An answer of SYMBOL_DWARF is the last one,
+ * as the worker's: later ones change nothing.
  */
-static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offset, int source, const char *frames)
+static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offset, int source,
+			       const char *frames)
 {
 	struct made_name *n = made_find(s, module, offset);
 	char *text = strdup(frames), *save = NULL;
@@ -249,7 +259,8 @@ static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offs
 		n->module = module;
 		n->offset = offset;
 	}
-	for (char *f = strtok_r(text, "|", &save); f && count < MADE_FRAMES; f = strtok_r(NULL, "|", &save))
+	for (char *f = strtok_r(text, "|", &save); f && count < MADE_FRAMES;
+	     f = strtok_r(NULL, "|", &save))
 		n->frames[count++] = (struct symbol_frame){ f, f, "made.c", line++, true };
 	n->frames[count - 1].inlined = false;
 	n->symbol = (struct symbol){ source, count, NULL };
@@ -259,7 +270,8 @@ static inline void made_answer(struct symbols *s, uint32_t module, uint64_t offs
 			(struct made_answered){ s->generation, { offset, module, MTW_NODE_CODE } };
 }
 
-static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset, const char *frames)
+static inline void made_symbol(struct symbols *s, uint32_t module, uint64_t offset,
+			       const char *frames)
 {
 	made_answer(s, module, offset, SYMBOL_DWARF, frames);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * made_query.h - a made session with queries on it, for the tests of the queries. Include it once, after
- * check.h.
+ * made_query.h - a made session with queries on it, for the tests of the queries. Include it once,
+ * after check.h.
  */
 #ifndef MADE_QUERY_H
 #define MADE_QUERY_H
@@ -13,13 +13,14 @@
 
 #define MADE_SAMPLES 32u
 
-/* What an agent samples (agent/collect/samples.c), with a distance between samples that tests may choose. */
+/* What an agent samples (agent/collect/samples.c), with a distance between samples that tests may
+ * choose. */
 struct made_samples {
 	struct sample_figures list[MADE_SAMPLES];
 	size_t count;
 	uint32_t serial;
 	uint64_t interval_ns, next_ns, low, peak, fall;
-	double phase;            /* 0..1: where in each stratum; < 0: anywhere, as the agent does */
+	double phase; /* 0..1: where in each stratum; < 0: anywhere, as the agent does */
 };
 
 struct session {
@@ -61,8 +62,10 @@ static inline void made_thin(struct made_samples *t)
 		bool goes = from ? i < from : i % 2 == 0;
 		struct sample_figures *f = &t->list[i], *next = f + 1;
 		if (goes) {
-			next->low_bytes = f->low_bytes < next->low_bytes ? f->low_bytes : next->low_bytes;
-			next->fall_bytes = f->fall_bytes > next->fall_bytes ? f->fall_bytes : next->fall_bytes;
+			next->low_bytes =
+				f->low_bytes < next->low_bytes ? f->low_bytes : next->low_bytes;
+			next->fall_bytes =
+				f->fall_bytes > next->fall_bytes ? f->fall_bytes : next->fall_bytes;
 		} else {
 			t->list[n++] = *f;
 		}
@@ -100,7 +103,8 @@ static inline void made_sample(struct session *x)
 	model_process(x->m, &rss, &(uint64_t){ 0 }, &(uint32_t){ 0 }, &(uint32_t){ 0 });
 	if (t->count == MADE_SAMPLES)
 		made_thin(t);
-	t->list[t->count++] = (struct sample_figures){ ++t->serial, x->now, live, rss, t->low, t->fall };
+	t->list[t->count++] =
+		(struct sample_figures){ ++t->serial, x->now, live, rss, t->low, t->fall };
 	t->low = t->peak = live;
 	t->fall = 0;
 	e.u.samples.count = t->count;
@@ -108,7 +112,8 @@ static inline void made_sample(struct session *x)
 	made_apply(x->m, &e);
 	made_sample_cells(x);
 	double place = t->phase < 0 ? (double)(t->serial * 2654435761u % 1000) / 1000 : t->phase;
-	t->next_ns = (x->now / t->interval_ns + 1) * t->interval_ns + (uint64_t)(place * (double)t->interval_ns);
+	t->next_ns = (x->now / t->interval_ns + 1) * t->interval_ns +
+		     (uint64_t)(place * (double)t->interval_ns);
 }
 
 /* Twice: what a sample says of slots is said of counters that took effect. */
@@ -139,7 +144,8 @@ static inline void grow(struct session *x, uint32_t slot, uint64_t blocks, uint6
 	struct tally t = s->now;
 	x->sum.alloc_blocks += blocks;
 	x->sum.alloc_bytes += bytes;
-	made_counts(x->m, slot, t.alloc_blocks + blocks, t.alloc_bytes + bytes, t.free_blocks, t.free_bytes);
+	made_counts(x->m, slot, t.alloc_blocks + blocks, t.alloc_bytes + bytes, t.free_blocks,
+		    t.free_bytes);
 }
 
 static inline void shrink(struct session *x, uint32_t slot, uint64_t blocks, uint64_t bytes)
@@ -148,10 +154,12 @@ static inline void shrink(struct session *x, uint32_t slot, uint64_t blocks, uin
 
 	x->sum.free_blocks += blocks;
 	x->sum.free_bytes += bytes;
-	made_counts(x->m, slot, t.alloc_blocks, t.alloc_bytes, t.free_blocks + blocks, t.free_bytes + bytes);
+	made_counts(x->m, slot, t.alloc_blocks, t.alloc_bytes, t.free_blocks + blocks,
+		    t.free_bytes + bytes);
 }
 
-static inline void node(struct session *x, uint32_t id, uint32_t parent, uint32_t module, const char *name)
+static inline void node(struct session *x, uint32_t id, uint32_t parent, uint32_t module,
+			const char *name)
 {
 	made_node(x->m, id, parent, module, id * 16);
 	if (name)
@@ -167,8 +175,9 @@ static inline const char *screen(struct session *x, bool resort)
 
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++) {
-		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s %llu", i ? "\n" : "", (int)r[i].depth,
-				       "..........", r[i].name, (unsigned long long)live_bytes(&r[i].incl));
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s %llu", i ? "\n" : "",
+				       (int)r[i].depth, "..........", r[i].name,
+				       (unsigned long long)live_bytes(&r[i].incl));
 		CHECK_EQ(query_index(x->q, r[i].id), i);
 		CHECK(r[i].parent == 0 || query_index(x->q, r[i].parent) < i);
 	}

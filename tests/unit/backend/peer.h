@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * peer.h - the other end of a link, in the same process and thread: a listening abstract socket, the
- * bytes that a test wants to send, and turns of the loop until something is so. A wait has a deadline
- * far beyond what it takes.
+ * peer.h - the other end of a link, in the same process and thread: a listening abstract socket,
+ * the bytes that a test wants to send, and turns of the loop until something is so. A wait has a
+ * deadline far beyond what it takes.
  */
 #ifndef PEER_H
 #define PEER_H
@@ -27,7 +27,7 @@ static struct loop *loop;
 		bool wait_ok;                                                                      \
 		while (!(wait_ok = (cond)) && now_ns() < wait_end)                                 \
 			loop_once(loop, 20);                                                       \
-		CHECK(wait_ok && #cond);                                                           \
+		CHECK(wait_ok &&#cond);                                                            \
 	} while (0)
 
 /* Listens on a name of its own; *t leads there. */
@@ -41,7 +41,9 @@ static int peer_listen(struct target *t)
 	CHECK_EQ(target_parse(word, t, &err), 0);
 	snprintf(un.sun_path + 1, sizeof un.sun_path - 1, "%s", word + 1);
 	int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	CHECK_EQ(bind(fd, (struct sockaddr *)&un, (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(word))), 0);
+	CHECK_EQ(bind(fd, (struct sockaddr *)&un,
+		      (socklen_t)(offsetof(struct sockaddr_un, sun_path) + strlen(word))),
+		 0);
 	CHECK_EQ(listen(fd, 8), 0);
 	return fd;
 }

@@ -32,9 +32,11 @@ static void add_stack(struct detail *d)
 			snprintf(where, sizeof where, "%.300s+0x%llx", f->module,
 				 (unsigned long long)f->offset);
 		else if (f->module)
-			snprintf(where, sizeof where, "%.300s 0x%llx", f->module, (unsigned long long)f->address);
+			snprintf(where, sizeof where, "%.300s 0x%llx", f->module,
+				 (unsigned long long)f->address);
 		snprintf(text, sizeof text, "%s #%-3zu %.500s%s%s", f->site ? ">" : " ", i,
-			 f->function ? f->function : where, f->inlined ? " (inlined)" : "", f->by_pointer ? " (fp)" : "");
+			 f->function ? f->function : where, f->inlined ? " (inlined)" : "",
+			 f->by_pointer ? " (fp)" : "");
 		page_add_columns(&d->p, f->function ? ROLE_NAME : ROLE_DIM, text, place,
 				 f->function ? (f->module ? f->module : "?") : "no name");
 	}
@@ -51,8 +53,9 @@ static void add_rates(struct detail *d, const struct node *n)
 	char a[32], b[32];
 
 	if (!figures_over(&d->p.v.app->figures))
-		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.", rate.blocks ? w : "",
-			 text_count(a, rate.blocks), rate.bytes ? w : "", text_bytes(b, rate.bytes));
+		page_add(&d->p, ROLE_NORMAL, "Allocates %s%s calls/s, %s%s/s.",
+			 rate.blocks ? w : "", text_count(a, rate.blocks), rate.bytes ? w : "",
+			 text_bytes(b, rate.bytes));
 }
 
 static void add_figures(struct detail *d, const struct node *n)
@@ -64,12 +67,14 @@ static void add_figures(struct detail *d, const struct node *n)
 	char a[32], b[32], e[32], f[32];
 
 	if (d->stacks > 1)
-		page_add(&d->p, ROLE_DIM, "Of the %u %s that the row adds up, the one that holds most:",
-			 d->stacks, d->inclusive ? "paths" : "stacks");
-	page_add(&d->p, ROLE_NORMAL, "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.",
-		 w, text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
+		page_add(&d->p, ROLE_DIM,
+			 "Of the %u %s that the row adds up, the one that holds most:", d->stacks,
+			 d->inclusive ? "paths" : "stacks");
+	page_add(&d->p, ROLE_NORMAL,
+		 "Live %s%s in %s%s.  Allocated in all %s%s in %s%s, freed %s%s.", w,
+		 text_bytes(a, live_bytes(t)), w, text_blocks(b, live_blocks(t)), w,
 		 text_bytes(e, t->alloc_bytes), w, text_blocks(f, t->alloc_blocks), w,
-		 text_bytes((char[32]){0}, t->free_bytes));
+		 text_bytes((char[32]){ 0 }, t->free_bytes));
 	add_rates(d, n);
 	if (action_diffing(d->p.v.app)) {
 		char interval[320];
@@ -140,7 +145,8 @@ static void ask_for_ages(struct detail *d)
 	collect(d);
 	d->asked_ns = now_ns();
 	d->scan_before = ages ? ages->request : 0;
-	d->scanning = d->slot_count && d->slots_whole && watch_scan(a->watch, MTW_KIND_AGES, d->slots, d->slot_count) >= 0;
+	d->scanning = d->slot_count && d->slots_whole &&
+		      watch_scan(a->watch, MTW_KIND_AGES, d->slots, d->slot_count) >= 0;
 }
 
 static void refresh(struct view *v, bool resort)
@@ -166,7 +172,8 @@ static void refresh(struct view *v, bool resort)
 		detail_scan(d, ages);
 	} else if (d->scanning) {
 		if (now_ns() - d->asked_ns > PATIENCE_NS && watch_live(v->app->watch))
-			ask_for_ages(d); /* it was given up for others' sake, or went with the link */
+			ask_for_ages(
+				d); /* it was given up for others' sake, or went with the link */
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
 		page_add(&d->p, ROLE_DIM, "Sizes, ages and threads: asked for, not here yet");
 	}

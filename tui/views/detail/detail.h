@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * detail.h - the page of one call path, for v_detail*.c alone: views/detail/detail.c its figures and frames, views/detail/source.c the
- * source around its call site, views/detail/scan.c what the agent's scan of its slots found.
+ * detail.h - the page of one call path, for v_detail*.c alone: views/detail/detail.c its figures
+ * and frames, views/detail/source.c the source around its call site, views/detail/scan.c what the
+ * agent's scan of its slots found.
  */
 #ifndef DETAIL_H
 #define DETAIL_H
@@ -11,17 +12,17 @@
 #include "app/source.h"
 
 struct detail {
-	struct page p;           /* first */
+	struct page p; /* first */
 	uint32_t node;
-	bool inclusive;          /* with the paths below the node */
-	uint32_t stacks;         /* that the row adds up; this one is the heaviest */
+	bool inclusive;  /* with the paths below the node */
+	uint32_t stacks; /* that the row adds up; this one is the heaviest */
 	bool scanning;
-	uint64_t asked_ns;       /* now_ns() of the last time */
-	uint64_t scan_before;    /* request of the ages that were there when ours was asked for */
-	uint32_t *slots;         /* owned; of the path, and of all below it: as far as there is room */
+	uint64_t asked_ns;    /* now_ns() of the last time */
+	uint64_t scan_before; /* request of the ages that were there when ours was asked for */
+	uint32_t *slots;      /* owned; of the path, and of all below it: as far as there is room */
 	size_t slot_count;
 	bool slots_whole;
-	uint64_t slots_marks;    /* model_marks_generation() then */
+	uint64_t slots_marks; /* model_marks_generation() then */
 	struct source_text source;
 };
 
@@ -31,7 +32,8 @@ void detail_source(struct detail *d, const struct frame_out *frames, size_t coun
 /* Of its slots that came with the marks: what is left of what was allocated between them. */
 void detail_survival(struct detail *d);
 void detail_scan(struct detail *d, const struct scan_ages *s);
-/* Ages and threads where nobody can be asked: of an instant of the past, of a session that has ended. */
+/* Ages and threads where nobody can be asked: of an instant of the past, of a session that has
+ * ended. */
 void detail_looked(struct detail *d);
 
 #endif

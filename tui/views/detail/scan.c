@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * scan.c - of a call path's blocks: how many of them are left, how large and how old they are, and whose.
+ * scan.c - of a call path's blocks: how many of them are left, how large and how old they are, and
+ * whose.
  */
 #include "widgets/cells.h"
 #include "views/detail/detail.h"
@@ -29,7 +30,8 @@ static void add_bar(struct detail *d, const char *label, uint64_t blocks, uint64
 		strcat(bar, text_eighth(8));
 	snprintf(size, sizeof size, "%s%s", detail_about(d), text_bytes(one, bytes));
 	snprintf(count, sizeof count, "%s%s", detail_about(d), text_count(two, blocks));
-	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size, count, bar);
+	page_add(&d->p, ROLE_NUMBER, "  %20s %*s %12s  %s", label, 9 + cells_wider(SIZE_HELD), size,
+		 count, bar);
 }
 
 static void add_sizes(struct detail *d, const struct scan_ages *s)
@@ -63,16 +65,19 @@ static const char *median(const struct scan_ages *s, uint64_t now, char *out, si
 		older += s->births[i].blocks;
 	}
 	if (s->birth_count)
-		snprintf(out, size, ": median %s, oldest %s", text_span(one, middle), text_span(two, oldest));
+		snprintf(out, size, ": median %s, oldest %s", text_span(one, middle),
+			 text_span(two, oldest));
 	return out;
 }
 
 static void add_ages(struct detail *d, const struct scan_ages *s, uint64_t now)
 {
-	static const struct { uint64_t seconds; const char *label;
+	static const struct {
+		uint64_t seconds;
+		const char *label;
 	} steps[] = {
-		{1, "< 1 s"},	   {10, "< 10 s"},  {60, "< 1 min"},
-		{600, "< 10 min"}, {3600, "< 1 h"}, {UINT64_MAX, "older"},
+		{ 1, "< 1 s" },      { 10, "< 10 s" },  { 60, "< 1 min" },
+		{ 600, "< 10 min" }, { 3600, "< 1 h" }, { UINT64_MAX, "older" },
 	};
 	uint64_t bytes[6] = { 0 }, blocks[6] = { 0 }, most = 0;
 
@@ -134,7 +139,10 @@ static void add_threads(struct detail *d, const struct scan_ages *s)
 
 /* --- survival: by marks, so that what was freed counts, too */
 
-struct interval { uint32_t from, to; struct tally sum; };
+struct interval {
+	uint32_t from, to;
+	struct tally sum;
+};
 
 static bool is_mark(const struct mark *k)
 {
@@ -193,11 +201,13 @@ void detail_survival(struct detail *d)
 	}
 	if (n > 1 && d->slots_whole) {
 		page_add(&d->p, ROLE_NORMAL, "%s", "");
-		page_add(&d->p, ROLE_TITLE, "Survival: alive now, of the blocks that were allocated between marks");
+		page_add(&d->p, ROLE_TITLE,
+			 "Survival: alive now, of the blocks that were allocated between marks");
 	}
 	for (size_t i = 0; n > 1 && d->slots_whole && i < n; i++) {
 		const struct tally *t = &list[i].sum;
-		double part = t->alloc_blocks ? (double)live_blocks(t) / (double)t->alloc_blocks : 0;
+		double part =
+			t->alloc_blocks ? (double)live_blocks(t) / (double)t->alloc_blocks : 0;
 		if (!t->alloc_blocks)
 			continue;
 		mark_name(list[i].from, "start", from, sizeof from);
@@ -206,8 +216,8 @@ void detail_survival(struct detail *d)
 		*bar = 0;
 		for (int k = (int)(part * BAR + 0.5); k > 0; k--)
 			strcat(bar, text_eighth(8));
-		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100, text_count(one, live_blocks(t)),
-			 text_count(two, t->alloc_blocks), bar);
+		page_add(&d->p, ROLE_NUMBER, "  %20s %6.1f%% %9s of %-9s %s", label, part * 100,
+			 text_count(one, live_blocks(t)), text_count(two, t->alloc_blocks), bar);
 	}
 	free(list);
 }
@@ -233,7 +243,8 @@ static void add_cohort(struct scan_ages *s, const struct cohort *x, uint64_t now
 	uint64_t age = x->age_s * 1000000000ull;
 	size_t at = 0;
 
-	s->births[s->birth_count++] = (struct age_cell){ now > age ? now - age : 0, x->blocks, x->bytes };
+	s->births[s->birth_count++] =
+		(struct age_cell){ now > age ? now - age : 0, x->blocks, x->bytes };
 	s->blocks += x->blocks;
 	s->bytes += x->bytes;
 	while (at < s->thread_count && s->threads[at].key != x->thread)
@@ -255,7 +266,8 @@ void detail_looked(struct detail *d)
 	page_add(&d->p, ROLE_NORMAL, "%s", "");
 	if (!c || !d->slots_whole) {
 		const char *why = watch_missing(a->watch, MTW_KIND_COHORTS);
-		page_add(&d->p, ROLE_DIM, "%s", why ? why : "Ages and threads: too many call paths run through here");
+		page_add(&d->p, ROLE_DIM, "%s",
+			 why ? why : "Ages and threads: too many call paths run through here");
 		return;
 	}
 	s.births = xcalloc(c->count + 1, sizeof *s.births);
@@ -264,7 +276,8 @@ void detail_looked(struct detail *d)
 		for (size_t n = cohorts_of_slot(c, d->slots[i], &first); n; n--, first++)
 			add_cohort(&s, first, c->time_ns);
 	qsort(s.births, s.birth_count, sizeof *s.births, by_birth);
-	page_add(&d->p, ROLE_DIM, "Of the agent's last look, %s before; sizes are known while the program runs only",
+	page_add(&d->p, ROLE_DIM,
+		 "Of the agent's last look, %s before; sizes are known while the program runs only",
 		 text_ago(ago, looked_ago(a, MTW_KIND_COHORTS)));
 	add_ages(d, &s, c->time_ns);
 	add_threads(d, &s);

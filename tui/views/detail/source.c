@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * source.c - the source around the call site of a path, and what each line of it holds: live memory of all call
- * paths of the program whose call site is on the line.
+ * source.c - the source around the call site of a path, and what each line of it holds: live memory
+ * of all call paths of the program whose call site is on the line.
  */
 #include "views/detail/detail.h"
 
@@ -11,7 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#define FIGURES_WIDTH 30         /* behind a line: bytes, blocks */
+#define FIGURES_WIDTH 30 /* behind a line: bytes, blocks */
 #define TEXT_LEAST 20
 
 /* The call site; where its line is not known, the nearest frame with one. */
@@ -31,7 +31,9 @@ static uint64_t changed_ns(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) ? 0 : (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
+	return stat(path, &st)
+		       ? 0
+		       : (uint64_t)st.st_mtim.tv_sec * 1000000000 + (uint64_t)st.st_mtim.tv_nsec;
 }
 
 /* What was compiled may be another text: by the files' times, and the program's. */
@@ -43,9 +45,11 @@ static void say_newer(struct detail *d, const struct frame_out *f)
 	uint64_t built = x && x->path ? changed_ns(x->path) : 0;
 
 	if (built && d->source.changed_ns > built)
-		page_add(&d->p, ROLE_WARNING, "The file is newer than %s: lines may have moved.", x->name);
+		page_add(&d->p, ROLE_WARNING, "The file is newer than %s: lines may have moved.",
+			 x->name);
 	else if (p && p->start_unix_ns && d->source.changed_ns > p->start_unix_ns)
-		page_add(&d->p, ROLE_WARNING, "The file was changed after the program's start: lines may have moved.");
+		page_add(&d->p, ROLE_WARNING,
+			 "The file was changed after the program's start: lines may have moved.");
 }
 
 static const struct source_line *sum_of(const struct source_line *list, size_t n, uint32_t line)
@@ -56,7 +60,8 @@ static const struct source_line *sum_of(const struct source_line *list, size_t n
 	return NULL;
 }
 
-static void add_line(struct detail *d, uint32_t number, const char *text, int width, const struct source_line *sum)
+static void add_line(struct detail *d, uint32_t number, const char *text, int width,
+		     const struct source_line *sum)
 {
 	char clipped[TEXT_MAX], bytes[32], blocks[32], figures[80] = "", row[TEXT_MAX + 128];
 	bool here = number == d->source.line;
@@ -64,7 +69,8 @@ static void add_line(struct detail *d, uint32_t number, const char *text, int wi
 	const char *w = sum && sum->estimate ? "~" : "";
 
 	if (sum)
-		snprintf(figures, sizeof figures, "%*s  %s%8s  %s%s", width - used, "", w, text_bytes(bytes, sum->live_bytes), w,
+		snprintf(figures, sizeof figures, "%*s  %s%8s  %s%s", width - used, "", w,
+			 text_bytes(bytes, sum->live_bytes), w,
 			 text_blocks(blocks, sum->live_blocks));
 	snprintf(row, sizeof row, "%s%6u  %s%s", here ? ">" : " ", number, clipped, figures);
 	page_add(&d->p, here ? ROLE_HIT : sum ? ROLE_NUMBER : ROLE_PLACE, "%s", row);
@@ -86,8 +92,11 @@ static void add_file(struct detail *d, const struct frame_out *f)
 		estimate |= list[i].estimate;
 	}
 	page_add(&d->p, ROLE_TITLE, "Source  %s", s->path);
-	page_add(&d->p, ROLE_DIM, "LIVE of all call paths that allocate on the line; in all of the file %s%s on %zu line%s%s",
-		 estimate ? "~" : "", text_bytes(text, bytes), n, n == 1 ? "" : "s", whole ? "." : ", being added up.");
+	page_add(&d->p, ROLE_DIM,
+		 "LIVE of all call paths that allocate on the line; in all of the file %s%s on %zu "
+		 "line%s%s",
+		 estimate ? "~" : "", text_bytes(text, bytes), n, n == 1 ? "" : "s",
+		 whole ? "." : ", being added up.");
 	say_newer(d, f);
 	for (uint32_t i = 0; i < s->count; i++) {
 		int w = text_width(s->lines[i]);
@@ -97,7 +106,8 @@ static void add_file(struct detail *d, const struct frame_out *f)
 	for (uint32_t i = 0; i < s->count; i++)
 		add_line(d, s->first + i, s->lines[i], width, sum_of(list, n, s->first + i));
 	if (s->first + s->count <= s->line)
-		page_add(&d->p, ROLE_WARNING, "The file has no line %u: it is not the one that was compiled.", s->line);
+		page_add(&d->p, ROLE_WARNING,
+			 "The file has no line %u: it is not the one that was compiled.", s->line);
 }
 
 void detail_source(struct detail *d, const struct frame_out *frames, size_t count)

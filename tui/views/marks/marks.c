@@ -30,7 +30,12 @@ static const struct column columns[] = {
 	[C_PICK] = { .title = "PICK", .width = 4, .sort = -1, .left = true },
 	[C_MARK] = { .title = "MARK", .width = 5, .sort = -1, .left = true },
 	[C_NAME] = { .title = "NAME", .sort = -1, .left = true },
-	[C_BY] = { .title = "SET BY", .width = 10, .wide = 14, .rank = 9, .sort = -1, .left = true },
+	[C_BY] = { .title = "SET BY",
+		   .width = 10,
+		   .wide = 14,
+		   .rank = 9,
+		   .sort = -1,
+		   .left = true },
 	[C_TIME] = { .title = "TIME", .width = 8, .rank = 4, .sort = -1 },
 	[C_AFTER] = { .title = "AFTER", .width = 8, .rank = 8, .sort = -1 },
 	[C_LIVE] = { .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .sort = -1 },
@@ -99,7 +104,7 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	switch (column) {
 	case C_PICK:
 		draw_clip(a, y, x, w, ROLE_MARK, CLIP_END,
-			  r->id == m->a	  ? " A"
+			  r->id == m->a   ? " A"
 			  : r->id == m->b ? " B"
 					  : "");
 		break;
@@ -115,24 +120,38 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 			draw_right(a, y, x, w, ROLE_DIM,
 				   text_clock(text, r->time_ns - m->rows[row - 1].time_ns));
 		break;
-	case C_LIVE: if (!start) cell_bytes(c, live_bytes(&r->sum)); break;
+	case C_LIVE:
+		if (!start)
+			cell_bytes(c, live_bytes(&r->sum));
+		break;
 	case C_NET:
 		if (!first)
 			cell_net(c, (int64_t)live_bytes(&r->sum) -
 					    (int64_t)live_bytes(&m->rows[row - 1].sum));
 		break;
-	case C_BORN: if (r->change_known) cell_bytes(c, r->change.born_bytes); break;
-	case C_GONE: if (r->change_known) cell_bytes(c, r->change.gone_bytes); break;
+	case C_BORN:
+		if (r->change_known)
+			cell_bytes(c, r->change.born_bytes);
+		break;
+	case C_GONE:
+		if (r->change_known)
+			cell_bytes(c, r->change.gone_bytes);
+		break;
 	case C_RSS:
 		c.estimate = false;
 		if (r->rss_bytes)
 			cell_bytes(c, r->rss_bytes);
 		break;
-	case C_BLOCKS: if (!start) cell_count(c, live_blocks(&r->sum)); break;
+	case C_BLOCKS:
+		if (!start)
+			cell_count(c, live_blocks(&r->sum));
+		break;
 	}
 }
 
-static const struct table table = {"Marks", columns, sizeof columns / sizeof columns[0], cell, NULL, id_of, NULL};
+static const struct table table = { "Marks", columns, sizeof columns / sizeof columns[0],
+				    cell,    NULL,    id_of,
+				    NULL };
 
 static void draw(struct view *v, const struct area *a)
 {
@@ -168,9 +187,11 @@ static void caption(struct view *v, bool brief, char *out, size_t size)
 	if (*every)
 		snprintf(out, size, "%s", every);
 	else if (m->count <= 2)
-		snprintf(out, size, "%s", watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
+		snprintf(out, size, "%s",
+			 watch_live(v->app->watch) ? "no marks yet: s sets one" : "no marks");
 	else if (marked_in(m) > 1)
-		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a), marked_in(m));
+		snprintf(out, size, "%s in %zu processes", marks_label(m->rows[m->list.at].id, a),
+			 marked_in(m));
 	else if (brief)
 		snprintf(out, size, "%s > %s", marks_label(m->a, a), marks_label(m->b, b));
 	else
@@ -267,11 +288,11 @@ static unsigned request(struct view *v, enum request r)
 	struct marks *m = (struct marks *)v;
 
 	switch (r) {
-	case REQ_FOCUS_NEXT: case REQ_FOCUS_PREV:
-		m->lower_focus = !m->lower_focus && m->has_lower;
-		return VIEW_DRAW;
-	case REQ_PICK: case REQ_RENAME: case REQ_DELETE:
-		return m->lower_focus ? VIEW_IGNORED : mark_request(m, r);
+	case REQ_FOCUS_NEXT:
+	case REQ_FOCUS_PREV: m->lower_focus = !m->lower_focus && m->has_lower; return VIEW_DRAW;
+	case REQ_PICK:
+	case REQ_RENAME:
+	case REQ_DELETE: return m->lower_focus ? VIEW_IGNORED : mark_request(m, r);
 	case REQ_MARK_TREE: return show_tree(m);
 	default: break;
 	}
@@ -318,7 +339,9 @@ static void view_free(struct view *v)
 static bool row(struct view *v, struct view_row *out)
 {
 	const struct marks *m = (struct marks *)v;
-	const struct site *s = m->lower_focus && m->lower.at < m->change_count ? &m->changes[m->lower.at].site : NULL;
+	const struct site *s = m->lower_focus && m->lower.at < m->change_count
+				       ? &m->changes[m->lower.at].site
+				       : NULL;
 
 	if (s)
 		*out = (struct view_row){ s->leaf, s->file, s->line };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * marks.h - the Marks view's parts: views/marks/marks.c (the marks), views/marks/rows.c (what is known of each) and
- * views/marks/sites.c (what changed between the two that are picked). Main thread.
+ * marks.h - the Marks view's parts: views/marks/marks.c (the marks), views/marks/rows.c (what is
+ * known of each) and views/marks/sites.c (what changed between the two that are picked). Main
+ * thread.
  */
 #ifndef MARKS_H
 #define MARKS_H
@@ -17,9 +18,9 @@ struct mark_row {
 	char name[80], by[80];
 	uint64_t time_ns, rss_bytes;
 	struct tally sum;
-	struct change change;    /* from the row above */
+	struct change change; /* from the row above */
 	bool change_known;
-	bool estimate;          /* sum, and so the change, has a share that was sampled */
+	bool estimate; /* sum, and so the change, has a share that was sampled */
 };
 
 struct marks {
@@ -27,11 +28,12 @@ struct marks {
 	struct list list;
 	struct mark_row *rows, *old; /* owned; old: of the refresh before */
 	size_t count, room, old_count;
-	uint32_t a, b;           /* ids of what is compared, a before b */
-	bool picked, pick_b;     /* by the user; the next pick is B */
-	/* of the last row's change: when it was counted, of which instant (watch_instant()), what that took */
+	uint32_t a, b;       /* ids of what is compared, a before b */
+	bool picked, pick_b; /* by the user; the next pick is B */
+	/* of the last row's change: when it was counted, of which instant (watch_instant()), what
+	 * that took */
 	uint64_t counted_ns, counted_at, count_cost_ns;
-	uint32_t asked;          /* the mark that a question is about */
+	uint32_t asked; /* the mark that a question is about */
 
 	struct list lower;
 	const struct interval_row *changes; /* of the query, until the next query_intervals() */
@@ -40,7 +42,7 @@ struct marks {
 };
 
 char *marks_label(uint32_t id, char *out); /* "start", "m2", "now"; out[32] */
-void marks_gather(struct marks *m); /* rows anew */
+void marks_gather(struct marks *m);        /* rows anew */
 void marks_lower_refresh(struct marks *m, bool resort);
 void marks_lower_draw(struct marks *m, const struct area *a);
 unsigned marks_lower_request(struct marks *m, enum request r);

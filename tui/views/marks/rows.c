@@ -27,7 +27,8 @@ static void count_change(struct marks *m, uint32_t before, uint32_t id, struct m
 {
 	uint64_t begin = now_ns();
 
-	to->change_known = model_between(m->v.app->model, before, id == MARK_NOW ? 0 : id, sum_change, &to->change) == 0;
+	to->change_known = model_between(m->v.app->model, before, id == MARK_NOW ? 0 : id,
+					 sum_change, &to->change) == 0;
 	if (id == MARK_NOW) {
 		m->counted_ns = now_ns();
 		m->counted_at = watch_instant(m->v.app->watch);
@@ -55,9 +56,11 @@ static void add_row(struct marks *m, const struct mark_row *row)
 	if (m->count > 0) {
 		uint32_t before = m->rows[m->count - 1].id;
 		if (!before) { /* all that was alive was born since */
-			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum), 0, 0 };
+			to->change = (struct change){ live_blocks(&row->sum), live_bytes(&row->sum),
+						      0, 0 };
 			to->change_known = true;
-		} else if (old && old->change_known && old->before == before && (row->id != MARK_NOW || !due(m))) {
+		} else if (old && old->change_known && old->before == before &&
+			   (row->id != MARK_NOW || !due(m))) {
 			to->change = old->change;
 			to->change_known = true;
 			m->v.app->moved |= row->id == MARK_NOW; /* until it is due */
@@ -86,20 +89,20 @@ void marks_gather(struct marks *m)
 		const struct mark *k = model_mark(model, id);
 		if (!k || !k->known || (k->flags & MTW_MARK_DROPPED))
 			continue;
-		row = (struct mark_row){.id = id,
-					.time_ns = k->time_ns,
-					.rss_bytes = k->rss_bytes,
-					.sum = k->totals,
-					.estimate = model_mark_estimate(model, id)};
+		row = (struct mark_row){ .id = id,
+					 .time_ns = k->time_ns,
+					 .rss_bytes = k->rss_bytes,
+					 .sum = k->totals,
+					 .estimate = model_mark_estimate(model, id) };
 		snprintf(row.name, sizeof row.name, "%s", k->name);
 		snprintf(row.by, sizeof row.by, "%s", k->set_by);
 		add_row(m, &row);
 	}
 	/* A mark comes before the tick that it belongs to. */
-	row = (struct mark_row){.id = MARK_NOW,
-				.time_ns = row.time_ns > f->at_ns ? row.time_ns : f->at_ns,
-				.rss_bytes = f->rss_bytes,
-				.sum = f->totals.sum,
-				.estimate = model_estimate(model)};
+	row = (struct mark_row){ .id = MARK_NOW,
+				 .time_ns = row.time_ns > f->at_ns ? row.time_ns : f->at_ns,
+				 .rss_bytes = f->rss_bytes,
+				 .sum = f->totals.sum,
+				 .estimate = model_estimate(model) };
 	add_row(m, &row);
 }

@@ -49,7 +49,7 @@ static int64_t total(const struct interval_row *r)
 /* Columns: shape, the newest intervals, total, live, site, owner. */
 static size_t shown_intervals(const struct marks *m)
 {
-	return m->interval_count < 2		    ? 0
+	return m->interval_count < 2                ? 0
 	       : m->interval_count < MARK_INTERVALS ? m->interval_count
 						    : MARK_INTERVALS;
 }
@@ -61,7 +61,8 @@ static void cell(void *arg, size_t row, size_t column, const struct area *a, int
 	size_t n = shown_intervals(m);
 	struct cell c = { a, y, x, w, r->site.estimate };
 
-	if (column == 0 && r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
+	if (column == 0 &&
+	    r->site.shape == SHAPE_YOUNG) /* it takes three: no time makes up for marks */
 		return; /* a dot would be the selection's, which stands beside it */
 	if (column == 0)
 		cell_shape(c, &r->site);
@@ -101,16 +102,24 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	struct column columns[TABLE_COLUMNS_MAX];
 
 	interval_titles(m, n, titles);
-	columns[k++] =
-		(struct column){.title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true};
+	columns[k++] = (struct column){
+		.title = "SHAPE", .width = 11, .rank = 4, .sort = -1, .left = true
+	};
 	for (size_t i = 0; i < n; i++)
-		columns[k++] = (struct column){
-			.title = titles[i], .width = 9, .bytes = SIZE_HELD, .rank = (short)(9 - i), .sort = -1};
-	columns[k++] = (struct column){ .title = "TOTAL", .width = 9, .bytes = SIZE_HELD, .sort = -1 };
-	columns[k++] = (struct column){ .title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1 };
+		columns[k++] = (struct column){ .title = titles[i],
+						.width = 9,
+						.bytes = SIZE_HELD,
+						.rank = (short)(9 - i),
+						.sort = -1 };
+	columns[k++] =
+		(struct column){ .title = "TOTAL", .width = 9, .bytes = SIZE_HELD, .sort = -1 };
+	columns[k++] = (struct column){
+		.title = "LIVE", .width = 8, .bytes = SIZE_HELD, .rank = 3, .sort = -1
+	};
 	columns[k++] = (struct column){ .title = "CALL SITE < CALLER", .sort = -1, .left = true };
 	columns[k++] = (struct column){
-		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true};
+		.title = "OWNER", .width = 14, .wide = 20, .rank = 1, .sort = -1, .left = true
+	};
 	struct table table = { "Marks", columns, k, cell, NULL, id_of, NULL };
 	snprintf(title, sizeof title, "%s > %s, net by call site", marks_label(m->a, from),
 		 marks_label(m->b, to));
@@ -119,8 +128,9 @@ void marks_lower_draw(struct marks *m, const struct area *a)
 	table_draw(&table, &list, &m->lower, m, SORT_NONE, false, m->lower_focus);
 	if (!m->change_count)
 		draw_text(&list, 2, 3, ROLE_DIM,
-			  m->count <= 2 ? (watch_live(m->v.app->watch) ? "no mark to compare with yet: s sets one"
-							   : "no mark to compare with")
+			  m->count <= 2 ? (watch_live(m->v.app->watch)
+						   ? "no mark to compare with yet: s sets one"
+						   : "no mark to compare with")
 					: "no call site changed between them");
 }
 

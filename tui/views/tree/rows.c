@@ -44,8 +44,8 @@ bool tree_diffing(const struct tree *t)
 	return action_diffing(t->v.app);
 }
 
-/* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells most,
-   not with the ways to allocate below it. What was left out is an ellipsis. */
+/* The part of a chain "a > b > c" that fits, in whole names: what ends with the name that tells
+   most, not with the ways to allocate below it. What was left out is an ellipsis. */
 static const char *chain_part(const struct row *r, int width, char *out, size_t size)
 {
 	const char *from = r->name, *to = r->name, *next, *dots = text_glyph(GLYPH_ELLIPSIS);
@@ -71,7 +71,7 @@ static void name_cell(const struct row *r, struct cell c)
 {
 	char tail[48] = "", deeper[24], chain[TEXT_MAX];
 	int indent = (int)r->depth * 2, most = c.w / 3;
-	enum role role = r->flags & ROW_HIT	  ? ROLE_HIT
+	enum role role = r->flags & ROW_HIT       ? ROLE_HIT
 			 : r->flags & ROW_PENDING ? ROLE_DIM
 						  : ROLE_NAME;
 
@@ -82,8 +82,9 @@ static void name_cell(const struct row *r, struct cell c)
 	}
 	c.x += indent;
 	c.w -= indent;
-	const char *sign = r->flags & (ROW_LEAF | ROW_REST) ? " " :
-			   text_glyph(r->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_CLOSED);
+	const char *sign = r->flags & (ROW_LEAF | ROW_REST)
+				   ? " "
+				   : text_glyph(r->flags & ROW_OPEN ? GLYPH_OPEN : GLYPH_CLOSED);
 	draw_clip(c.a, c.y, c.x, c.w, ROLE_KEY, CLIP_END, sign);
 	if (r->folded > 1)
 		snprintf(tail, sizeof tail, " (%u)", r->folded);
@@ -169,8 +170,10 @@ static bool is_hit(void *arg, size_t row)
 }
 
 static const struct table tables[3] = {
-	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id, is_hit },
-	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id, is_hit },
+	{ "Tree", plain_columns, sizeof plain_columns / sizeof plain_columns[0], cell, dim, tree_id,
+	  is_hit },
+	{ "Tree", diff_columns, sizeof diff_columns / sizeof diff_columns[0], cell, dim, tree_id,
+	  is_hit },
 	{ "Tree", diff_columns, WITHOUT_AGES, cell, dim, tree_id, is_hit },
 };
 
@@ -185,7 +188,8 @@ enum ages_of tree_ages(const struct tree *t)
 
 	if (table->count <= WITHOUT_AGES)
 		return AGES_OF_NONE;
-	return ages_wanted(table_shows(table, term_columns(), C_AGE) || table_shows(table, term_columns(), C_OLDEST),
+	return ages_wanted(table_shows(table, term_columns(), C_AGE) ||
+				   table_shows(table, term_columns(), C_OLDEST),
 			   t->sort[tree_diffing(t)]);
 }
 
@@ -200,23 +204,24 @@ void tree_panel(const struct tree *t, const struct area *a)
 	const char *about = r->estimate ? "~" : "";
 
 	const char *module = module_name(r, m), *what = r->function ? r->function : r->name;
-	snprintf(title, sizeof title, "%.300s  %.200s", what, module && strcmp(module, what) ? module : "");
+	snprintf(title, sizeof title, "%.300s  %.200s", what,
+		 module && strcmp(module, what) ? module : "");
 	draw_rule(a, 0, ROLE_BORDER, title);
-	draw_printf(a, 1, 1, ROLE_NORMAL, "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
+	draw_printf(a, 1, 1, ROLE_NORMAL,
+		    "%s%s%s live in %s%s%s%s.  Now %s%s calls/s, %s%s in all%s.",
 		    action_between(t->v.app) ? "Now " : "", about, text_bytes(one, bytes), about,
 		    text_blocks(two, blocks), blocks ? ", mean " : "",
-		    blocks ? text_bytes(three, bytes / blocks) : "",
-		    about,
-		    text_short((char[32]){0},
+		    blocks ? text_bytes(three, bytes / blocks) : "", about,
+		    text_short((char[32]){ 0 },
 			       figures_over(&t->v.app->figures) ? 0 : (double)r->rate_blocks),
-		    about, text_bytes((char[32]){0}, r->incl.alloc_bytes),
+		    about, text_bytes((char[32]){ 0 }, r->incl.alloc_bytes),
 		    filter_of_threads(t->v.app) ? ", by all threads" : "");
 	if (tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(t->v.app, false, interval, sizeof interval);
 		draw_printf(a, 2, 1, ROLE_NORMAL,
-			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval, about,
-			    text_count(one, r->change.born_blocks),
+			    "%s: %s%s blocks born and alive%s, %s%s older ones freed.", interval,
+			    about, text_count(one, r->change.born_blocks),
 			    action_between(t->v.app) ? " at its end" : "", about,
 			    text_count(two, r->change.gone_blocks));
 	} else if (r->file) {
@@ -227,4 +232,3 @@ void tree_panel(const struct tree *t, const struct area *a)
 						   : "  (no line information)");
 	}
 }
-

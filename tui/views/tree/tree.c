@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * tree.c - the call tree of live memory, from the program's entry down or from the allocation
- * up. Rows, their order and what is open belong to query/query.c; what they look like is views/tree/rows.c;
- * here is which key does what.
+ * up. Rows, their order and what is open belong to query/query.c; what they look like is
+ * views/tree/rows.c; here is which key does what.
  */
 #include "app/app.h"
 #include "views/tree/tree.h"
@@ -67,7 +67,8 @@ static void pursue(struct tree *t)
 
 	switch (t->want) {
 	case WANT_NOTHING: return;
-	case WANT_HEAVY: case WANT_FIRST: end = query_open_heaviest(q, t->want_id); break;
+	case WANT_HEAVY:
+	case WANT_FIRST: end = query_open_heaviest(q, t->want_id); break;
 	case WANT_ALL: left = query_open_below(q, t->want_id, true, OPEN_ALL_MAX); break;
 	case WANT_NODE: end = query_open_node(q, t->want_id); break;
 	}
@@ -97,10 +98,12 @@ static void refresh(struct view *v, bool resort)
 
 	fetch(t, resort);
 	pursue(t);
-	if (!t->opened && t->count && v->app->figures.complete && query_building(v->app->query) < 0) {
+	if (!t->opened && t->count && v->app->figures.complete &&
+	    query_building(v->app->query) < 0) {
 		t->opened = true;
 		if (!t->list.touched) {
-			fetch(t, true); /* in the order of sums that are whole: the first row is the heaviest */
+			fetch(t, true); /* in the order of sums that are whole: the first row is the
+					   heaviest */
 			want(t, WANT_FIRST, t->rows[0].id);
 		}
 	}
@@ -117,7 +120,8 @@ static void hurry_names(const struct tree *t)
 	for (size_t i = end < t->count ? end : t->count; i-- > t->list.top;) {
 		const struct row *r = &t->rows[i];
 		if (!(r->flags & ROW_REST))
-			query_hurry(t->v.app->query, r->node, r->folded + (inverted ? r->depth + WRAPPERS : 0));
+			query_hurry(t->v.app->query, r->node,
+				    r->folded + (inverted ? r->depth + WRAPPERS : 0));
 	}
 }
 
@@ -173,7 +177,8 @@ static unsigned go_right(struct tree *t, const struct row *r)
 static unsigned show_detail(struct tree *t, const struct row *r)
 {
 	if (r->flags & ROW_REST)
-		status_error("this row is several: Enter opens it, and each of them has its detail");
+		status_error(
+			"this row is several: Enter opens it, and each of them has its detail");
 	else
 		app_open_page(t->v.app, view_detail_new(t->v.app, r->node, true, r->paths));
 	return VIEW_DRAW;
@@ -190,15 +195,18 @@ static unsigned toggle(struct tree *t, const struct row *r)
 unsigned view_tree_inlined(struct view *v, bool on)
 {
 	struct tree *t = (struct tree *)v;
-	const struct row *r = tree_selected(t), *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
+	const struct row *r = tree_selected(t),
+			 *next = r && t->list.at + 1 < t->count ? r + 1 : NULL;
 	row_id below = next && next->parent == r->id ? next->id : 0;
 
-	/* An inlined one becomes part of its caller: which is above, or below when the tree is turned over. */
+	/* An inlined one becomes part of its caller: which is above, or below when the tree is
+	 * turned over. */
 	t->instead = !r ? 0 : query_inverted(v->app->query) ? below : r->parent;
 	query_set_inlined(v->app->query, on);
 	if (app_view(v->app) == v)
 		find_anew(v->app); /* hits are of rows */
-	status_say(on ? "inlined functions are rows of their own" : "inlined functions are part of the function that has their code");
+	status_say(on ? "inlined functions are rows of their own"
+		      : "inlined functions are part of the function that has their code");
 	return VIEW_RESORT;
 }
 
@@ -217,7 +225,8 @@ static unsigned sort_beside(struct tree *t, int step)
 	return VIEW_RESORT;
 }
 
-/* A key that opens says so where there is nothing to open: a key without effect looks like a broken one. */
+/* A key that opens says so where there is nothing to open: a key without effect looks like a broken
+ * one. */
 static bool opens_nothing(const struct row *r, enum request req)
 {
 	if (req != REQ_TREE_MORE && req != REQ_TREE_ALL && req != REQ_TREE_HEAVY)
@@ -225,7 +234,8 @@ static bool opens_nothing(const struct row *r, enum request req)
 	if (r->flags & ROW_REST)
 		status_error("this row is several: Enter opens it");
 	else if (r->flags & ROW_LEAF)
-		status_error("nothing is below this row: it allocates itself; Enter shows its detail");
+		status_error(
+			"nothing is below this row: it allocates itself; Enter shows its detail");
 	return r->flags & (ROW_REST | ROW_LEAF);
 }
 
@@ -310,8 +320,9 @@ static unsigned next_hit(struct view *v, bool backwards)
 	if (id)
 		select_id(t, id);
 	else
-		status_error(query_zoom_depth(v->app->query) ? "no hit below the row that is zoomed into; z goes back out" :
-							       "no hit has a row as the tree is now");
+		status_error(query_zoom_depth(v->app->query)
+				     ? "no hit below the row that is zoomed into; z goes back out"
+				     : "no hit has a row as the tree is now");
 	return VIEW_DRAW;
 }
 

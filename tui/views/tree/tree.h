@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * tree.h - the Tree view's parts: views/tree/tree.c (keys, selection), views/tree/rows.c (drawing) and views/tree/zoom.c (zooms).
+ * tree.h - the Tree view's parts: views/tree/tree.c (keys, selection), views/tree/rows.c (drawing)
+ * and views/tree/zoom.c (zooms).
  */
 #ifndef TREE_H
 #define TREE_H
@@ -14,18 +15,20 @@
 struct tree {
 	struct view v;
 	struct list list;
-	const struct row *rows;  /* of the query, until the next query_rows() */
+	const struct row *rows; /* of the query, until the next query_rows() */
 	size_t count;
-	int sort[2];             /* by column: plain, diff */
+	int sort[2]; /* by column: plain, diff */
 	bool reverse;
-	bool opened;             /* the heaviest path was opened once */
+	bool opened; /* the heaviest path was opened once */
 	/* asked for, not done yet */
 	enum { WANT_NOTHING, WANT_HEAVY, WANT_FIRST, WANT_ALL, WANT_NODE } want;
-	uint32_t want_id;        /* the row, or of WANT_NODE the trie node */
+	uint32_t want_id; /* the row, or of WANT_NODE the trie node */
 	struct ages ages;
-	row_id instead;          /* selected when the selected one has no row any more; 0 = whatever is on its line */
-	char owner[64];          /* the library that the query is zoomed into; "": none */
-	size_t crumb_count;      /* of the rows that it is zoomed into, within that, as far as they have room */
+	row_id instead; /* selected when the selected one has no row any more; 0 = whatever is on
+			   its line */
+	char owner[64]; /* the library that the query is zoomed into; "": none */
+	size_t crumb_count; /* of the rows that it is zoomed into, within that, as far as they have
+			       room */
 	char crumbs[CRUMBS_MAX][64];
 };
 
@@ -37,7 +40,8 @@ const struct table *tree_table(const struct tree *t);
 enum ages_of tree_ages(const struct tree *t); /* that are wanted */
 /* The selected row in words, in three lines. */
 void tree_panel(const struct tree *t, const struct area *a);
-/* Into the row, its library; out of the innermost row, then out of the library: VIEW_DRAW = there was no zoom. */
+/* Into the row, its library; out of the innermost row, then out of the library: VIEW_DRAW = there
+ * was no zoom. */
 unsigned tree_zoom(struct tree *t, const struct row *r);
 unsigned tree_zoom_library(struct tree *t, const struct row *r);
 unsigned tree_zoom_out(struct tree *t);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * zoom.c - the Tree within a library or below a row, how it comes out again, and the line that says
- * what the rows are of. A library is the outermost zoom, as it is the query's filter of all rows; rows
- * that are zoomed into lie within it.
+ * what the rows are of. A library is the outermost zoom, as it is the query's filter of all rows;
+ * rows that are zoomed into lie within it.
  */
 #include "app/app.h"
 #include "views/tree/tree.h"
@@ -20,7 +20,8 @@ unsigned tree_zoom(struct tree *t, const struct row *r)
 {
 	char name[64];
 
-	snprintf(name, sizeof name, "%.60s", r->name); /* the row is the query's: it is gone once the query changes */
+	snprintf(name, sizeof name, "%.60s",
+		 r->name); /* the row is the query's: it is gone once the query changes */
 	if (query_zoom(t->v.app->query, r->id))
 		status_error("cannot zoom into this row");
 	else if (t->crumb_count < CRUMBS_MAX)
@@ -72,7 +73,8 @@ void tree_caption(struct view *v, bool brief, char *out, size_t size)
 		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
 				      brief ? "inverted" : "inverted: from the allocation up");
 	if (n < size && !query_inlined(v->app->query))
-		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "", brief ? "no inlined" : "inlined left out");
+		n += (size_t)snprintf(out + n, size - n, "%s%s", n ? "  " : "",
+				      brief ? "no inlined" : "inlined left out");
 	if (n < size && tree_diffing(t)) {
 		char interval[320];
 		action_interval_name(v->app, brief, interval, sizeof interval);

@@ -17,7 +17,10 @@
 #define MSG_NOSIGNAL 0x4000
 
 typedef unsigned short sa_family_t;
-struct sockaddr { sa_family_t sa_family; char sa_data[14]; };
+struct sockaddr {
+	sa_family_t sa_family;
+	char sa_data[14];
+};
 struct msghdr {
 	void *msg_name;
 	socklen_t msg_namelen;

@@ -12,7 +12,13 @@ typedef long ssize_t, off_t, time_t, suseconds_t, pthread_t;
 typedef int64_t off64_t;
 typedef unsigned long sigset_t;
 
-struct timespec { time_t tv_sec; long tv_nsec; };
-struct timeval { time_t tv_sec; suseconds_t tv_usec; };
+struct timespec {
+	time_t tv_sec;
+	long tv_nsec;
+};
+struct timeval {
+	time_t tv_sec;
+	suseconds_t tv_usec;
+};
 
 #endif

@@ -5,7 +5,7 @@
 #include <linux/wait.h>
 #include <sys/types.h>
 
-#define WTERMSIG(status) ((status) & 0x7f)
+#define WTERMSIG(status) ((status)&0x7f)
 #define WIFEXITED(status) (!WTERMSIG(status))
 #define WEXITSTATUS(status) ((status) >> 8 & 0xff)
 #define WIFSIGNALED(status) (WTERMSIG((status) + 1) >= 2)

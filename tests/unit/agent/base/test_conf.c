@@ -31,10 +31,19 @@ TEST(sizes)
 TEST(refusals)
 {
 	static const char *const bad[] = {
-		"depht=1", "depth", "depth=", "depth=0", "depth=5000", "depth=-1", "depth=1x", "=3", "depth=1M",
-		"max_memory=99999999999999999999", "max_memory=1Q", "max_memory=18446744073709551615K",
-		"listen=\"open", "depth=3\\", "unwind=magic", "unwind=cfi fp", "follow=fork", "tick_ms=1",
-		"listen=", "min_size=few", "max_size=-1", "sample=2T", "merge=1k", "merge=5000", "libs=[", "exclude=(a",
+		"depht=1",       "depth",
+		"depth=",        "depth=0",
+		"depth=5000",    "depth=-1",
+		"depth=1x",      "=3",
+		"depth=1M",      "max_memory=99999999999999999999",
+		"max_memory=1Q", "max_memory=18446744073709551615K",
+		"listen=\"open", "depth=3\\",
+		"unwind=magic",  "unwind=cfi fp",
+		"follow=fork",   "tick_ms=1",
+		"listen=",       "min_size=few",
+		"max_size=-1",   "sample=2T",
+		"merge=1k",      "merge=5000",
+		"libs=[",        "exclude=(a",
 		"libs=a{3}",
 	};
 
@@ -50,9 +59,10 @@ TEST(printed_options_parse_to_themselves)
 {
 	char first[1024], again[1024];
 
-	CHECK(mt_conf_parse("listen=\"a b\\\"c\\\\,d\" unwind=caller depth=33 max_memory=7M follow=exec"
-			    " sample=64k min_size=16 max_size=1M merge=9 libs=\"a b\" exclude=\\(c"
-			    "\\)"));
+	CHECK(mt_conf_parse(
+		"listen=\"a b\\\"c\\\\,d\" unwind=caller depth=33 max_memory=7M follow=exec"
+		" sample=64k min_size=16 max_size=1M merge=9 libs=\"a b\" exclude=\\(c"
+		"\\)"));
 	CHECK_EQ(mt_conf_print(first, sizeof(first)), strlen(first));
 	memset(mt_conf.listen, 0, sizeof(mt_conf.listen));
 	CHECK(mt_conf_parse(first));
@@ -72,7 +82,8 @@ TEST(run_time_changes)
 	CHECK(!mt_conf_set("depth", "12", mt_filter_update));
 	CHECK_EQ(mt_conf.xdepth, 12);
 	CHECK_STR(mt_conf_set("depth", "0", mt_filter_update), "is out of range");
-	CHECK_STR(mt_conf_set("listen", "@other", mt_filter_update), "cannot be set while the program runs");
+	CHECK_STR(mt_conf_set("listen", "@other", mt_filter_update),
+		  "cannot be set while the program runs");
 	CHECK_STR(mt_conf_set("nonsense", "1", mt_filter_update), "is no option");
 	CHECK_EQ(mt_conf.xdepth, 12);
 	CHECK(!mt_conf_set("max_size", "2k", mt_filter_update));

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_wiped.c - memory that a forked child finds cleared: by the kernel, and by hand where it does not do that.
+ * test_wiped.c - memory that a forked child finds cleared: by the kernel, and by hand where it does
+ * not do that.
  */
 #include "check.h"
 #include "refuse.h"
@@ -108,7 +109,9 @@ TEST(by_hand_not_in_a_child_that_shares_the_memory)
 
 	map(true);
 	CHECK_EQ(of_child(clone(looks, stack + sizeof(stack), CLONE_VM | SIGCHLD, &wrong)), 0);
-	CHECK_EQ(of_child(clone(looks, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD, &wrong)), 0);
+	CHECK_EQ(of_child(clone(looks, stack + sizeof(stack), CLONE_VM | CLONE_VFORK | SIGCHLD,
+				&wrong)),
+		 0);
 	CHECK_EQ(word[0], 1);
 }
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched. Tables are made here byte by
- * byte, good ones and hostile ones, in the segments of a file that nobody loaded.
+ * test_index.c - .eh_frame without a search table: found in a file's memory, sorted, and searched.
+ * Tables are made here byte by byte, good ones and hostile ones, in the segments of a file that
+ * nobody loaded.
  */
 #include "cfi/table.h"
 #include "check.h"
@@ -31,14 +32,25 @@ static uint32_t ids = MTW_MODULES_MAX - 1;
 static void begin(void)
 {
 	memset(&file, 0, sizeof(file));
-	file.low = mmap(NULL, TABLES + CODE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	file.low = mmap(NULL, TABLES + CODE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
+			-1, 0);
 	CHECK(file.low != MAP_FAILED);
 	file.code = file.low + TABLES;
 	file.at = file.low + 4096;
-	file.header[0] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_flags = PF_R, .p_vaddr = (uintptr_t)file.low, .p_filesz = TABLES, .p_memsz = TABLES };
-	file.header[1] = (ElfW(Phdr)){ .p_type = PT_LOAD, .p_flags = PF_R | PF_X, .p_vaddr = (uintptr_t)file.code, .p_filesz = CODE, .p_memsz = CODE };
-	file.segment[0] = (struct segment){ (uintptr_t)file.low, (uintptr_t)file.low + TABLES, true, false };
-	file.segment[1] = (struct segment){ (uintptr_t)file.code, (uintptr_t)file.code + CODE, true, true };
+	file.header[0] = (ElfW(Phdr)){ .p_type = PT_LOAD,
+				       .p_flags = PF_R,
+				       .p_vaddr = (uintptr_t)file.low,
+				       .p_filesz = TABLES,
+				       .p_memsz = TABLES };
+	file.header[1] = (ElfW(Phdr)){ .p_type = PT_LOAD,
+				       .p_flags = PF_R | PF_X,
+				       .p_vaddr = (uintptr_t)file.code,
+				       .p_filesz = CODE,
+				       .p_memsz = CODE };
+	file.segment[0] =
+		(struct segment){ (uintptr_t)file.low, (uintptr_t)file.low + TABLES, true, false };
+	file.segment[1] =
+		(struct segment){ (uintptr_t)file.code, (uintptr_t)file.code + CODE, true, true };
 	file.m.id = ids--;
 	file.m.start = (uintptr_t)file.low;
 	file.m.end = (uintptr_t)file.code + CODE;
@@ -74,10 +86,12 @@ static uint8_t *end_record(uint8_t *from)
 	return from;
 }
 
-/* "zR": addresses of 4 bytes, relative to their place; CFA = sp + 8, the return address under it. */
+/* "zR": addresses of 4 bytes, relative to their place; CFA = sp + 8, the return address under it.
+ */
 static uint8_t *cie(void)
 {
-	static const uint8_t text[] = { 1, 'z', 'R', 0, 1, 0x78, CFI_RA, 1, 0x1b, 0x0c, CFI_SP, 8, 0x80 | CFI_RA, 1 };
+	static const uint8_t text[] = { 1, 'z',  'R',  0,      1, 0x78,          CFI_RA,
+					1, 0x1b, 0x0c, CFI_SP, 8, 0x80 | CFI_RA, 1 };
 	uint8_t *from = file.at;
 
 	put32(0);
@@ -105,7 +119,8 @@ static uint8_t *fde(const uint8_t *parent, int32_t offset, uint32_t bytes, uint8
 static int64_t frame_at(int32_t offset)
 {
 	struct cfi_row row;
-	unsigned reason = mt_cfi_row(&file.m, (uintptr_t)file.code + (uintptr_t)(intptr_t)offset, &row);
+	unsigned reason =
+		mt_cfi_row(&file.m, (uintptr_t)file.code + (uintptr_t)(intptr_t)offset, &row);
 
 	CHECK(reason == MTW_TRUNC_NONE || reason == MTW_TRUNC_NO_CFI);
 	return reason == MTW_TRUNC_NONE ? row.state.cfa_value : 0;
@@ -199,7 +214,9 @@ TEST(what_was_unmapped)
 
 TEST(lengths_that_lie)
 {
-	static const uint32_t lengths[] = { 1, 3, 5, 0x7fffffff, 0xfffffff0, 0xfffffffe, (uint32_t)TABLES };
+	static const uint32_t lengths[] = {
+		1, 3, 5, 0x7fffffff, 0xfffffff0, 0xfffffffe, (uint32_t)TABLES
+	};
 
 	for (size_t i = 0; i < sizeof(lengths) / sizeof(*lengths); i++) {
 		begin();
@@ -219,12 +236,12 @@ TEST(ranges_that_lie)
 	begin();
 	uint8_t *c = cie();
 	fde(c, 0, 64, 16);
-	fde(c, 64, 0, 24);                        /* nothing */
-	fde(c, 128, 0xfffffff0, 24);              /* more than there is */
-	fde(c, (int32_t)CODE - 16, 64, 24);       /* ... behind the end */
+	fde(c, 64, 0, 24);                  /* nothing */
+	fde(c, 128, 0xfffffff0, 24);        /* more than there is */
+	fde(c, (int32_t)CODE - 16, 64, 24); /* ... behind the end */
 	fde(c, 256, 256, 32);
-	fde(c, 256 + 64, 32, 40);                 /* within another's */
-	fde(c, 256 + 64, 32, 48);                 /* the same once more */
+	fde(c, 256 + 64, 32, 40); /* within another's */
+	fde(c, 256 + 64, 32, 48); /* the same once more */
 	put32(0);
 	CHECK_EQ(frame_at(10), 16);
 	CHECK_EQ(frame_at(64), 0);
@@ -334,7 +351,8 @@ TEST(noise)
 		put32(0);
 		for (int i = 0; i < 1 + round % 9; i++) {
 			seed = seed * 1664525 + 1013904223;
-			file.low[4096 + (seed >> 8) % (size_t)(file.at - file.low - 4096)] = (uint8_t)(seed >> 3);
+			file.low[4096 + (seed >> 8) % (size_t)(file.at - file.low - 4096)] =
+				(uint8_t)(seed >> 3);
 		}
 		for (int i = 0; i < 40; i++) {
 			struct cfi_row row;

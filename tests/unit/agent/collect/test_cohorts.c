@@ -65,7 +65,8 @@ TEST(blocks_that_are_alike_are_one_cohort)
 	for (uint32_t i = 0; i < 3000; i++)
 		cohorts_add(c, 1 + i % 3 * 40, &(struct block){ 10, 0, 0, i % 2 }, 1);
 	cohorts_add(c, 7, &(struct block){ 100, 0, 0, 1 }, 5); /* sampled: stands for five */
-	for (size_t size = COHORTS_PART_LEAST; size <= SCRATCH_BYTES; size += SCRATCH_BYTES - COHORTS_PART_LEAST) {
+	for (size_t size = COHORTS_PART_LEAST; size <= SCRATCH_BYTES;
+	     size += SCRATCH_BYTES - COHORTS_PART_LEAST) {
 		struct told t = read_all(c, size);
 		CHECK_EQ(t.cohorts, 7);
 		CHECK_EQ(t.blocks, 3005);
@@ -87,7 +88,8 @@ TEST(what_there_is_no_room_for_is_said)
 
 	for (uint32_t i = 1; i <= MANY; i++)
 		cohorts_add(c, i, &(struct block){ 3, 0, 0, 1 }, 1);
-	cohorts_add(c, mt_slots_count() + 9, &(struct block){ 1000, 0, 0, 1 }, 1); /* a slot that came meanwhile */
+	cohorts_add(c, mt_slots_count() + 9, &(struct block){ 1000, 0, 0, 1 },
+		    1); /* a slot that came meanwhile */
 	cohorts_add(c, 1, &(struct block){ 3, 0, 0, 1 }, 1);
 	struct told t = read_all(c, SCRATCH_BYTES);
 	CHECK_EQ(t.cohorts, ROOM);

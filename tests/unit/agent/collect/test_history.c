@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_history.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners kept.
+ * test_history.c - history: bounded, thinned by doubling, encoded as wire.h says, largest owners
+ * kept.
  */
 #include "check.h"
 #include "collect/server.h"
@@ -83,4 +84,3 @@ TEST(fewer_owners_when_short_of_room)
 	CHECK(some > 0 && some <= all / 2);
 	CHECK_EQ(history_encode(s, buf, 16), 0);
 }
-

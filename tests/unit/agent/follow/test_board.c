@@ -26,7 +26,8 @@ static void set_up(const char *record)
 	int fd = memfd_create("board", MFD_ALLOW_SEALING);
 	char value[64];
 
-	CHECK(fd >= 0 && !ftruncate(fd, (off_t)board_bytes(RECORDS)) && !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW));
+	CHECK(fd >= 0 && !ftruncate(fd, (off_t)board_bytes(RECORDS)) &&
+	      !fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW));
 	b = mmap(NULL, board_bytes(RECORDS), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 	CHECK(b != MAP_FAILED);
 	memcpy(b->magic, BOARD_MAGIC, sizeof b->magic);
@@ -41,7 +42,8 @@ static void set_up(const char *record)
 	mt_pid = 42;
 	mt_start_ns = mt_prim_now_ns();
 	mt_board_forked(0, &(struct tally){ 0 }); /* each test is a fork of this program */
-	snprintf(value, sizeof value, "/proc/self/fd/%d%s%s", fd, record ? ":" : "", record ? record : "");
+	snprintf(value, sizeof value, "/proc/self/fd/%d%s%s", fd, record ? ":" : "",
+		 record ? record : "");
 	mt_board_open(value);
 	CHECK(mt_board_is());
 	close(fd);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_executable.c - which programs the agent can go into: files of every kind, and such as no linker makes.
+ * test_executable.c - which programs the agent can go into: files of every kind, and such as no
+ * linker makes.
  */
 #include "check.h"
 #include "base/agent.h"
@@ -69,11 +70,11 @@ static struct executable search(const char *name)
 	return x;
 }
 
-#define RUNS(x, is) \
-	do { \
-		struct executable got = (x); \
-		CHECK(got.runs); \
-		CHECK_EQ(got.why, (is)); \
+#define RUNS(x, is)                                                                                \
+	do {                                                                                       \
+		struct executable got = (x);                                                       \
+		CHECK(got.runs);                                                                   \
+		CHECK_EQ(got.why, (is));                                                           \
 	} while (0)
 #define FAILS(x) CHECK(!(x).runs)
 
@@ -144,7 +145,8 @@ TEST(by_path_as_execvp)
 	text("true", "#!/no/such/interpreter\n");
 	snprintf(path, sizeof path, "/no/such:%s:/bin", folder);
 	setenv("PATH", path, 1);
-	CHECK(!strcmp(search("true").path, "/bin/true")); /* that interpreter is not there: the next one */
+	CHECK(!strcmp(search("true").path,
+		      "/bin/true")); /* that interpreter is not there: the next one */
 	file("true", "no x", 4, 0644);
 	CHECK(!strcmp(search("true").path, "/bin/true"));
 	snprintf(path, sizeof path, "%s/a%0200d:/bin", folder, 0);
@@ -196,7 +198,8 @@ TEST(spoilt_headers)
 			seed = seed * 6364136223846793005u + 1442695040888963407u;
 			bytes[(seed >> 33) % (round % 2 ? 1024 : n)] = (unsigned char)(seed >> 25);
 		}
-		struct executable x = look(file("spoilt", bytes, round % 5 ? n : (seed >> 40) % n, 0755));
+		struct executable x =
+			look(file("spoilt", bytes, round % 5 ? n : (seed >> 40) % n, 0755));
 		CHECK(x.why <= BOARD_UNREADABLE);
 	}
 	remove_folder();

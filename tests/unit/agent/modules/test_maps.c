@@ -136,8 +136,11 @@ TEST(the_program_by_its_bias_alone)
 TEST(a_gap_is_not_the_modules)
 {
 	const uintptr_t page = mt_prim_page_bytes();
-	const struct segment s[] = { { 16 * page, 17 * page + 8, true, true }, { 32 * page + 64, 33 * page, false, false } };
-	const struct module m = { .start = 16 * page, .end = 33 * page, .segment = s, .segments = 2 };
+	const struct segment s[] = { { 16 * page, 17 * page + 8, true, true },
+				     { 32 * page + 64, 33 * page, false, false } };
+	const struct module m = {
+		.start = 16 * page, .end = 33 * page, .segment = s, .segments = 2
+	};
 	const struct mt_headers none = { .at = NULL };
 	uintptr_t start, end;
 
@@ -154,7 +157,8 @@ TEST(a_gap_is_not_the_modules)
 	CHECK(mt_maps_meets(&m, &none, 15 * page, 34 * page));
 	CHECK(mt_maps_has_segment(&m, 16 * page, 17 * page + 8));
 	CHECK(!mt_maps_has_segment(&m, 16 * page, 33 * page));
-	CHECK(mt_maps_segment(&m, 17 * page, &start, &end) && start == 16 * page && end == 17 * page + 8);
+	CHECK(mt_maps_segment(&m, 17 * page, &start, &end) && start == 16 * page &&
+	      end == 17 * page + 8);
 	CHECK(!mt_maps_segment(&m, 17 * page + 8, &start, &end));
 	CHECK(!mt_maps_segment(&m, 32 * page + 64, &start, &end));
 }
@@ -166,7 +170,8 @@ TEST(segments_are_in_order)
 	for (uint32_t id = 0; id < mt_maps_count(); id++) {
 		const struct module *m = mt_maps_module(id);
 		CHECK(m->segments && m->headers);
-		CHECK(m->segment[0].start >= m->start && m->segment[m->segments - 1].end <= m->end + 64);
+		CHECK(m->segment[0].start >= m->start &&
+		      m->segment[m->segments - 1].end <= m->end + 64);
 		for (uint32_t i = 1; i < m->segments; i++)
 			CHECK(m->segment[i].start >= m->segment[i - 1].end);
 		CHECK(mt_maps_find(m->segment[0].start) == m);

@@ -80,7 +80,8 @@ TEST(malformed)
 	static const unsigned char magic[] = { 'A', 'P', 'S', '1', 1, 0, 1, 0, 8, 1 };
 	static const unsigned char empty_group[] = { 'A', 'P', 'S', '2', 1, 0, 0, 0 };
 	static const unsigned char large_group[] = { 'A', 'P', 'S', '2', 1, 0, 2, 0, 8, 1, 8, 1 };
-	static const unsigned char endless[] = { 'A', 'P', 'S', '2', 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+	static const unsigned char endless[] = { 'A',  'P',  'S',  '2',  0x80, 0x80,
+						 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
 						 0x80, 0x80, 0x80, 0x80, 1 };
 	static const unsigned char none[] = { 'A', 'P', 'S', '2', 0, 0 };
 	struct read r = { .count = 0 };

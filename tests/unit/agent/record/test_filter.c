@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_filter.c - sampling is unbiased and its variance is the one that record/filter.h states; weights are found again
- * by the free; switches lose and invent nothing; expressions of libs=. All seeds are fixed. The test's own
- * malloc is watched.
+ * test_filter.c - sampling is unbiased and its variance is the one that record/filter.h states;
+ * weights are found again by the free; switches lose and invent nothing; expressions of libs=. All
+ * seeds are fixed. The test's own malloc is watched.
  */
 #include "check.h"
 #include "record/filter.h"
@@ -48,7 +48,8 @@ static long double chance(uint64_t size, uint64_t rate)
 
 TEST(weights_are_one_over_the_chance)
 {
-	static const uint64_t rates[] = { 1, 2, 1000, 4096, RATE, 1000003, 1u << 24, 1ull << 32, 1ull << 40 };
+	static const uint64_t rates[] = { 1,       2,        1000,       4096,      RATE,
+					  1000003, 1u << 24, 1ull << 32, 1ull << 40 };
 
 	for (size_t r = 0; r < sizeof(rates) / sizeof(*rates); r++) {
 		for (uint64_t size = 1; size < 1ull << 46; size += size / 3 + 1) {
@@ -98,7 +99,8 @@ static void unbiased(uint64_t seed, const size_t *sizes, int kinds, int n)
 	uint32_t on = atomic_load(&mt_filter_on);
 	const struct period *p = &mt_filter_period[on >> FILTER_SHIFT];
 	struct filtering f = { .random = seed };
-	double exact_bytes = 0, exact_blocks = 0, bytes = 0, blocks = 0, var_bytes = 0, var_blocks = 0;
+	double exact_bytes = 0, exact_blocks = 0, bytes = 0, blocks = 0, var_bytes = 0,
+	       var_blocks = 0;
 
 	mt_filter_renew(&f, on);
 	for (int i = 0; i < n; i++) {
@@ -129,14 +131,16 @@ static void unbiased(uint64_t seed, const size_t *sizes, int kinds, int n)
 
 TEST(estimates_are_unbiased)
 {
-	static const size_t sizes[] = { 1, 16, 24, 100, 1000, 4096, 30000, RATE, 3 * RATE, 1 << 20, 20u << 20 };
+	static const size_t sizes[] = { 1,     16,   24,       100,     1000,     4096,
+					30000, RATE, 3 * RATE, 1 << 20, 20u << 20 };
 	static const char *const rates[] = { "1000", "64k", "1m" };
 	int kinds = sizeof(sizes) / sizeof(*sizes);
 
 	for (int r = 0; r < 3; r++) {
 		set("sample", rates[r]);
 		for (int k = 0; k < kinds; k++)
-			unbiased(1000 + (uint64_t)(r * 100 + k), &sizes[k], 1, sizes[k] < 100 ? 4000000 : 400000);
+			unbiased(1000 + (uint64_t)(r * 100 + k), &sizes[k], 1,
+				 sizes[k] < 100 ? 4000000 : 400000);
 		for (int seed = 1; seed <= 5; seed++)
 			unbiased((uint64_t)seed * 7919, sizes, kinds, 200000);
 	}
@@ -254,9 +258,10 @@ static void *hammer(void *arg)
 TEST(switching_under_load_loses_and_invents_nothing)
 {
 	static const char *const changes[][2] = {
-		{ "sample", "4k" }, { "min_size", "512" }, { "sample", "0" }, { "max_size", "1k" },
-		{ "min_size", "0" }, { "sample", "64k" }, { "merge", "2" }, { "max_size", "0" },
-		{ "exclude", "^nothing" }, { "sample", "0" }, { "merge", "0" }, { "exclude", "" },
+		{ "sample", "4k" },   { "min_size", "512" }, { "sample", "0" },
+		{ "max_size", "1k" }, { "min_size", "0" },   { "sample", "64k" },
+		{ "merge", "2" },     { "max_size", "0" },   { "exclude", "^nothing" },
+		{ "sample", "0" },    { "merge", "0" },      { "exclude", "" },
 	};
 	pthread_t threads[4];
 
@@ -264,7 +269,8 @@ TEST(switching_under_load_loses_and_invents_nothing)
 		CHECK(!pthread_create(&threads[i], NULL, hammer, (void *)(i + 1)));
 	while (atomic_load(&xrounds) < 4)
 		sched_yield();
-	/* The threads' own descriptors stay: all else that is counted exactly is theirs, and will go. */
+	/* The threads' own descriptors stay: all else that is counted exactly is theirs, and will
+	 * go. */
 	for (int i = 0; i < 240; i++) {
 		uint64_t rounds = atomic_load(&xrounds);
 		set(changes[i % 12][0], changes[i % 12][1]);
@@ -316,21 +322,51 @@ TEST(what_is_left_out_by_size)
 
 TEST(expressions)
 {
-	static const struct { const char *regex, *text; bool matches; } rows[] = {
-		{ "ssl", "libssl.so.3", true }, { "^ssl", "libssl.so.3", false }, { "^lib", "libssl.so.3", true },
-		{ "so$", "libssl.so.3", false }, { "3$", "libssl.so.3", true }, { "", "anything", true },
-		{ "a|b|c", "xxcxx", true }, { "a|b|c", "xxdxx", false }, { "^(a|bc|d)$", "bc", true },
-		{ "^(a|bc|d)$", "d", true }, { "^(a|bc|d)$", "bcd", false }, { "lib(ssl|crypto)\\.so", "libcrypto.so", true },
-		{ "lib(ssl|crypto)\\.so", "libcryptoXso", false }, { "a.c", "abc", true }, { "a.c", "ac", false },
-		{ "^ab*c$", "ac", true }, { "^ab*c$", "abbbbc", true }, { "^ab+c$", "ac", false }, { "^ab+c$", "abbc", true },
-		{ "^ab?c$", "abbc", false }, { "^(ab)*$", "ababab", true }, { "^(ab)*$", "ababa", false },
-		{ "^(a*)*b$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaac", false }, { "[a-c]x", "bx", true }, { "[^a-c]x", "bx", false },
-		{ "[]]", "]", true }, { "^[a-]$", "-", true }, { "a||b", "q", true }, { "(|a)b$", "b", true },
-		{ "^(a|b)+c|d$", "abac", true }, { "^(a|b)+c|d$", "xd", true }, { "^(a|b)+c|d$", "xdx", false },
-		{ "\\.", "a", false }, { "\xc3\xa9", "caf\xc3\xa9", true }, { "^x+|y+|z*$", "q", true },
+	static const struct {
+		const char *regex, *text;
+		bool matches;
+	} rows[] = {
+		{ "ssl", "libssl.so.3", true },
+		{ "^ssl", "libssl.so.3", false },
+		{ "^lib", "libssl.so.3", true },
+		{ "so$", "libssl.so.3", false },
+		{ "3$", "libssl.so.3", true },
+		{ "", "anything", true },
+		{ "a|b|c", "xxcxx", true },
+		{ "a|b|c", "xxdxx", false },
+		{ "^(a|bc|d)$", "bc", true },
+		{ "^(a|bc|d)$", "d", true },
+		{ "^(a|bc|d)$", "bcd", false },
+		{ "lib(ssl|crypto)\\.so", "libcrypto.so", true },
+		{ "lib(ssl|crypto)\\.so", "libcryptoXso", false },
+		{ "a.c", "abc", true },
+		{ "a.c", "ac", false },
+		{ "^ab*c$", "ac", true },
+		{ "^ab*c$", "abbbbc", true },
+		{ "^ab+c$", "ac", false },
+		{ "^ab+c$", "abbc", true },
+		{ "^ab?c$", "abbc", false },
+		{ "^(ab)*$", "ababab", true },
+		{ "^(ab)*$", "ababa", false },
+		{ "^(a*)*b$", "aaaaaaaaaaaaaaaaaaaaaaaaaaaac", false },
+		{ "[a-c]x", "bx", true },
+		{ "[^a-c]x", "bx", false },
+		{ "[]]", "]", true },
+		{ "^[a-]$", "-", true },
+		{ "a||b", "q", true },
+		{ "(|a)b$", "b", true },
+		{ "^(a|b)+c|d$", "abac", true },
+		{ "^(a|b)+c|d$", "xd", true },
+		{ "^(a|b)+c|d$", "xdx", false },
+		{ "\\.", "a", false },
+		{ "\xc3\xa9", "caf\xc3\xa9", true },
+		{ "^x+|y+|z*$", "q", true },
 	};
-	static const char *const wrong[] = { "a(", "a)", "[a", "*a", "a|+", "a{2}", "a\\", "[z-a]",
-					     "((((((((((((((((((x))))))))))))))))))" };
+	static const char *const wrong[] = {
+		"a(",  "a)",    "[a",
+		"*a",  "a|+",   "a{2}",
+		"a\\", "[z-a]", "((((((((((((((((((x))))))))))))))))))"
+	};
 	static struct regex r;
 
 	for (size_t i = 0; i < sizeof(rows) / sizeof(*rows); i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_heaps.c - blocks of named heaps against a plain table: any address, any distance, ranges, names, cells that are
- * used again, and threads that work on neighbours. Nothing is at these addresses.
+ * test_heaps.c - blocks of named heaps against a plain table: any address, any distance, ranges,
+ * names, cells that are used again, and threads that work on neighbours. Nothing is at these
+ * addresses.
  */
 #include "check.h"
 #include "record/heaps.h"
@@ -163,7 +164,8 @@ TEST(cells_are_used_again)
 			CHECK(put(1, BASE + i * 16, (size_t)round, 1));
 		for (uintptr_t i = 0; i < 1000; i++)
 			CHECK_EQ(mt_heaps_take(1, BASE + i * 16).size, round);
-		struct cell *c = mt_heaps_claim(1, BASE, &twice); /* and of one that came to nothing */
+		struct cell *c =
+			mt_heaps_claim(1, BASE, &twice); /* and of one that came to nothing */
 		CHECK(c);
 		mt_heaps_give_up(c);
 		uint64_t now = 0;
@@ -211,8 +213,9 @@ TEST(threads_side_by_side)
 
 TEST(names)
 {
-	struct memtop_heap a = MEMTOP_HEAP("a"), again = MEMTOP_HEAP("a"), path = MEMTOP_HEAP("b/c\nd"),
-			   none = MEMTOP_HEAP(NULL), stray = { "a", 999 };
+	struct memtop_heap a = MEMTOP_HEAP("a"), again = MEMTOP_HEAP("a"),
+			   path = MEMTOP_HEAP("b/c\nd"), none = MEMTOP_HEAP(NULL),
+			   stray = { "a", 999 };
 	char text[16];
 	unsigned last = 1;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
  * test_live.c - the live map against a plain table: every size class, neighbours, odd addresses,
- * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there. Then memory
- * that is given back, under the test's own malloc.
+ * blocks that were freed unseen, scans and birth ticks. Addresses are made up; nothing is there.
+ * Then memory that is given back, under the test's own malloc.
  */
 #include "check.h"
 #include "record/live.h"
@@ -31,8 +31,19 @@ static bool enter(uintptr_t offset, size_t size, slot_id slot, struct block *old
 
 TEST(sizes_come_back)
 {
-	static const size_t sizes[] = { 0, 1, 31, 32, 1022, 1023, 1024, 1025, 4096, 1u << 24, (size_t)1 << 31,
-					((size_t)1 << 32) + 5, (size_t)1 << 46 };
+	static const size_t sizes[] = { 0,
+					1,
+					31,
+					32,
+					1022,
+					1023,
+					1024,
+					1025,
+					4096,
+					1u << 24,
+					(size_t)1 << 31,
+					((size_t)1 << 32) + 5,
+					(size_t)1 << 46 };
 	struct block old, b;
 
 	for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
@@ -100,12 +111,13 @@ TEST(pages_with_a_recorded_block_are_known)
 	enter(0x200000 + PAGE - 96, 5000, 4, &old);
 	enter(0x200000 + FAR + 8, 24, 5, &old);
 	bool here = live_few_none(at(0x200000)), after = live_few_none(at(0x200000 + PAGE));
-	bool far = live_few_none(at(0x200000 + FAR)), known = mt_live_knows(at(0x200000 + PAGE - 16));
+	bool far = live_few_none(at(0x200000 + FAR)),
+	     known = mt_live_knows(at(0x200000 + PAGE - 16));
 	mt_live_take(at(0x200000 + PAGE - 16));
 	bool one_left = live_few_none(at(0x200000));
 	enter(0x200000 + PAGE - 96, 6000, 4, &old); /* in the place of one that was freed unseen */
 	mt_live_take(at(0x200000 + PAGE - 96));
-	mt_live_take(at(0x200000 + PAGE - 96));     /* there is none any more */
+	mt_live_take(at(0x200000 + PAGE - 96)); /* there is none any more */
 	bool none_left = live_few_none(at(0x200000));
 	for (int i = 0; i < MANY; i++)
 		mt_live_few_add(BASE + 0x200000);
@@ -162,13 +174,13 @@ TEST(a_large_block_gives_way_to_a_small_one)
 	struct block old, b;
 
 	CHECK(!enter(0x200 + 0x100, 5000, 9, &old));
-	CHECK(!enter(0x200 + 0x80, 64, 10, &old));  /* ends before it */
-	CHECK(!enter(0x800, 64, 11, &old));         /* another granule */
+	CHECK(!enter(0x200 + 0x80, 64, 10, &old)); /* ends before it */
+	CHECK(!enter(0x800, 64, 11, &old));        /* another granule */
 	CHECK(mt_live_peek(at(0x300), &b));
 	CHECK(enter(0x340, 64, 12, &old));
 	CHECK_EQ(old.slot, 9);
 	CHECK_EQ(old.size, 5000);
-	CHECK(!enter(0x380, 64, 13, &old));         /* once */
+	CHECK(!enter(0x380, 64, 13, &old)); /* once */
 	CHECK(!mt_live_peek(at(0x300), &b));
 	CHECK_EQ(mt_live_take(at(0x280)).slot, 10);
 	CHECK_EQ(mt_live_take(at(0x800)).slot, 11);
@@ -292,7 +304,8 @@ TEST(memory_is_given_back_when_blocks_are_gone)
 	CHECK(!mt_live_closed);
 }
 
-/* One event of a thread is under way for as long as this says: nothing is given back, the region stays open. */
+/* One event of a thread is under way for as long as this says: nothing is given back, the region
+ * stays open. */
 TEST(who_is_in_the_middle_of_an_event_delays_it)
 {
 	enum { BLOCKS = 50000 };

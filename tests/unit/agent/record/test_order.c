@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_order.c - what one thread publishes to another is ordered, also where the processor does not order it by itself.
+ * test_order.c - what one thread publishes to another is ordered, also where the processor does not
+ * order it by itself.
  *
- * ThreadSanitizer knows the C memory model: a plain store that another thread reads without a release and an acquire
- * between the two is a race to it on any processor. So this is compiled with it, together with the sources in
- * question (tests.mk); what they need of others is below. The test's threads hand each other nothing themselves.
+ * ThreadSanitizer knows the C memory model: a plain store that another thread reads without a
+ * release and an acquire between the two is a race to it on any processor. So this is compiled with
+ * it, together with the sources in question (tests.mk); what they need of others is below. The
+ * test's threads hand each other nothing themselves.
  */
 #include "check.h"
 #include "hooks/gate.h"
@@ -22,15 +24,42 @@
 struct conf mt_conf;
 _Atomic uint32_t mt_filter_on;
 
-bool mt_init_early(void) { return true; }
-void mt_init_dormant(void) { }
-void mt_init_forked(void) { _exit(3); } /* nobody forks here: somebody was mistaken for a child */
-void mt_live_give_back(uint64_t now_ns) { (void)now_ns; }
-void mt_unwind_thread_end(struct thread *t) { (void)t; }
-void mt_msg(const char *format, ...) { (void)format; }
-size_t mt_format(char *buf, size_t size, const char *format, ...) { (void)format; return *buf = 0, size; }
-void mt_record_loss(unsigned reason, uint64_t bytes) { (void)reason; (void)bytes; }
-struct module *mt_maps_find(uintptr_t pc) { (void)pc; return NULL; }
+bool mt_init_early(void)
+{
+	return true;
+}
+void mt_init_dormant(void) {}
+void mt_init_forked(void)
+{
+	_exit(3);
+} /* nobody forks here: somebody was mistaken for a child */
+void mt_live_give_back(uint64_t now_ns)
+{
+	(void)now_ns;
+}
+void mt_unwind_thread_end(struct thread *t)
+{
+	(void)t;
+}
+void mt_msg(const char *format, ...)
+{
+	(void)format;
+}
+size_t mt_format(char *buf, size_t size, const char *format, ...)
+{
+	(void)format;
+	return *buf = 0, size;
+}
+void mt_record_loss(unsigned reason, uint64_t bytes)
+{
+	(void)reason;
+	(void)bytes;
+}
+struct module *mt_maps_find(uintptr_t pc)
+{
+	(void)pc;
+	return NULL;
+}
 
 /* --- */
 
@@ -57,8 +86,9 @@ static void *allocates(void *arg)
 	for (unsigned i = 1; i <= ROUNDS; i++) {
 		char *p = &blocks[i % 1024 * 64];
 		struct block b;
-		node_id node = mt_stacks_child(mt_stacks_child(0, mt_stacks_code(4096 + i % 64, MTW_NODE_CODE)),
-					       mt_stacks_code(8192 + i, MTW_NODE_CODE));
+		node_id node = mt_stacks_child(
+			mt_stacks_child(0, mt_stacks_code(4096 + i % 64, MTW_NODE_CODE)),
+			mt_stacks_code(8192 + i, MTW_NODE_CODE));
 		slot_id slot = mt_slots_of(node);
 		mt_slots_alloc(t, slot, i % 3 ? 100 : 0);
 		if (!mt_live_ready(p, 100))
@@ -78,7 +108,8 @@ static void look_at(slot_id s)
 	const struct slot *slot = mt_slots_at(s);
 
 	for (node_id n = slot->node; n; n = mt_stacks_node(n)->parent)
-		seen_codes += mt_stacks_code_at(mt_stacks_node(n)->code)->pc + slot->epoch + slot->rate;
+		seen_codes +=
+			mt_stacks_code_at(mt_stacks_node(n)->code)->pc + slot->epoch + slot->rate;
 	if (!slot->node)
 		_exit(5);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_record.c - where events are booked: the slot of the last stack as long as it is the same, the
- * thread's own counters unless it is in the middle of something. The test's own malloc is watched.
+ * test_record.c - where events are booked: the slot of the last stack as long as it is the same,
+ * the thread's own counters unless it is in the middle of something. The test's own malloc is
+ * watched.
  */
 #include "base/agent.h"
 #include "check.h"
@@ -98,10 +99,12 @@ static void touch(volatile char *p)
 	__asm__ volatile("" : : "r"(p) : "memory");
 }
 
-/* Over-aligned frames of unknown size: each is left by three words, so few have more than a hit has room for. */
+/* Over-aligned frames of unknown size: each is left by three words, so few have more than a hit has
+ * room for. */
 KEEP static struct block aligned(int frames)
 {
-	volatile char wide[64] __attribute__((aligned(64))), *more = __builtin_alloca((size_t)frames + 1);
+	volatile char wide[64] __attribute__((aligned(64))),
+		*more = __builtin_alloca((size_t)frames + 1);
 
 	touch(wide);
 	touch(more);
@@ -149,7 +152,8 @@ TEST(an_epoch_ends_what_is_remembered)
 	}
 }
 
-static void (*in_capture)(void); /* to be called once, when the next stack that is new is looked up */
+static void (*in_capture)(
+	void); /* to be called once, when the next stack that is new is looked up */
 
 int _dl_find_object(void *pc, struct dl_find_object *result)
 {
@@ -170,7 +174,8 @@ static void set_mark(void)
 
 static sem_t met;
 
-/* The first makes the stack's slot; the second meets its frames anew, and a mark is set meanwhile. */
+/* The first makes the stack's slot; the second meets its frames anew, and a mark is set meanwhile.
+ */
 static void *meets_a_mark(void *second)
 {
 	uint64_t before = atomic_load(&mt_epoch);
@@ -286,7 +291,8 @@ KEEP static int booked(struct thread *t)
 	struct counts *mine = &t->total, *shared = &mt_thread_shared()->total;
 	uint64_t mine_before = mine->xalloc_blocks, shared_before = shared->xalloc_blocks;
 	void *p = malloc(40);
-	int where = (mine->xalloc_blocks != mine_before) + 2 * (shared->xalloc_blocks != shared_before);
+	int where =
+		(mine->xalloc_blocks != mine_before) + 2 * (shared->xalloc_blocks != shared_before);
 
 	free(p);
 	return where;
@@ -327,8 +333,8 @@ static void *on_two_stacks(void *memory)
 
 TEST(a_handler_on_its_own_stack_is_nested)
 {
-	char *memory = mmap(NULL, 3 * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS,
-			    -1, 0);
+	char *memory =
+		mmap(NULL, 3 * PAGES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	pthread_attr_t attr;
 	pthread_t thread;
 
@@ -362,14 +368,16 @@ static bool is_whole(slot_id s)
 	return mt_stacks_code_at(mt_stacks_node(n)->code)->kind != MTW_NODE_TRUNCATED;
 }
 
-/* Who finds that the guard's frame is gone, with a stack that is remembered, ends the capture that was under way there. */
+/* Who finds that the guard's frame is gone, with a stack that is remembered, ends the capture that
+ * was under way there. */
 TEST(a_capture_that_was_left_behind_is_seen)
 {
 	struct thread *t = mt_thread_self();
 
 	for (volatile int i = 0; i < 4; i++) {
 		if (i == 3)
-			t->busy_sp = t->unwind->xwalking = (uintptr_t)__builtin_frame_address(0) - 4096;
+			t->busy_sp = t->unwind->xwalking =
+				(uintptr_t)__builtin_frame_address(0) - 4096;
 		free(malloc(100));
 	}
 	CHECK(is_whole(deep(200, false).slot));

@@ -112,7 +112,8 @@ TEST(concurrent_counts)
 	while (atomic_load(&running)) {
 		for (int i = 0; i < 8; i++) {
 			mt_slots_sum(shared_slots[i], &sum);
-			CHECK(sum.alloc_blocks >= sum.free_blocks && sum.alloc_bytes >= sum.free_bytes);
+			CHECK(sum.alloc_blocks >= sum.free_blocks &&
+			      sum.alloc_bytes >= sum.free_bytes);
 		}
 	}
 	for (int i = 0; i < THREADS; i++)

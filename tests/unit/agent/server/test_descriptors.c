@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_descriptors.c - every descriptor is closed where there is no close_range(), and few calls are made for it.
+ * test_descriptors.c - every descriptor is closed where there is no close_range(), and few calls
+ * are made for it.
  */
 #include "check.h"
 #include "refuse.h"
@@ -145,7 +146,8 @@ TEST(of_a_thread_with_a_table_of_its_own)
 	some_open();
 	int before = open_count();
 	no_close_range();
-	CHECK(!pthread_create(&t, NULL, with_a_table_of_its_own, &before) && !pthread_join(t, &good));
+	CHECK(!pthread_create(&t, NULL, with_a_table_of_its_own, &before) &&
+	      !pthread_join(t, &good));
 	CHECK(good);
 	CHECK_EQ(open_count(), before);
 }

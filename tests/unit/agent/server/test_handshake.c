@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_handshake.c - who waits at the door, who leaves for whom, and how many come in at a time: with a clock of its own.
+ * test_handshake.c - who waits at the door, who leaves for whom, and how many come in at a time:
+ * with a clock of its own.
  */
 #include "check.h"
 #include "collect/server.h"
@@ -36,7 +37,8 @@ static void open_door(int port)
 	s->door = calloc(1, sizeof(*s->door));
 	CHECK(handshake_seed(s));
 	snprintf(name.sun_path + 1, sizeof(name.sun_path) - 1, "t_door.%d", (int)getpid());
-	name_len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1));
+	name_len =
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + strlen(name.sun_path + 1));
 	s->listen_fd = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
 	CHECK_EQ(bind(s->listen_fd, (struct sockaddr *)&name, name_len), 0);
 	CHECK_EQ(listen(s->listen_fd, 200), 0);
@@ -140,7 +142,7 @@ TEST(arrivals_are_spaced)
 	handshake_arrivals(s, now = handshake_opens(s));
 	CHECK_EQ(waiting(), BURST + 1);
 	handshake_arrivals(s, now += SECOND); /* what was saved up is bounded */
-	CHECK_EQ(waiting(), DOOR_PLACES); /* one had to leave */
+	CHECK_EQ(waiting(), DOOR_PLACES);     /* one had to leave */
 	CHECK(handshake_opens(s) > now);
 }
 
@@ -213,7 +215,8 @@ TEST(one_byte_at_a_time)
 TEST(longest_frame)
 {
 	for (unsigned longer = 0; longer < 2; longer++) {
-		uint8_t bytes[MTW_GREETING_LEN + 3 + MTW_ENTRY_FRAME_MAX + 100] = MTW_MAGIC "\1\0\1";
+		uint8_t bytes[MTW_GREETING_LEN + 3 + MTW_ENTRY_FRAME_MAX + 100] =
+			MTW_MAGIC "\1\0\1";
 		unsigned len = MTW_ENTRY_FRAME_MAX + longer;
 		uint8_t *at = bytes + MTW_GREETING_LEN;
 
@@ -256,7 +259,8 @@ TEST(patience)
 	CHECK(sent_away(early) && sent_away(proved));
 }
 
-/* accept() says EMFILE also where nobody waits: then nobody has to leave, nor has the door to close. */
+/* accept() says EMFILE also where nobody waits: then nobody has to leave, nor has the door to
+ * close. */
 TEST(without_descriptors)
 {
 	struct rlimit limit;

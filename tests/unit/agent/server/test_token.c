@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_token.c - the hash and the HMAC of include/memtop/proof.h: the examples of FIPS 180-4 and RFC 4231.
- * tests/wire/golden.py holds the proofs themselves against another implementation.
+ * test_token.c - the hash and the HMAC of include/memtop/proof.h: the examples of FIPS 180-4 and
+ * RFC 4231. tests/wire/golden.py holds the proofs themselves against another implementation.
  */
 #include "check.h"
 
@@ -33,14 +33,20 @@ static const char *hash(const char *text, size_t times, size_t piece)
 
 TEST(sha256_examples)
 {
-	static const struct { const char *text; size_t times; const char *hash; } known[] = {
+	static const struct {
+		const char *text;
+		size_t times;
+		const char *hash;
+	} known[] = {
 		{ "", 1, "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" },
 		{ "abc", 1, "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad" },
 		{ "abcdbcdecdefdefgefghfghighijhijkijkljklmklmnlmnomnopnopq", 1,
 		  "248d6a61d20638b8e5c026930c3e6039a33ce45964ff2167f6ecedd419db06c1" },
-		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopqklmnopqrlmnopqrsmnopqrstnopqrstu",
+		{ "abcdefghbcdefghicdefghijdefghijkefghijklfghijklmghijklmnhijklmnoijklmnopjklmnopq"
+		  "klmnopqrlmnopqrsmnopqrstnopqrstu",
 		  1, "cf5b16a778af8380036ce59e7b0492370b249b11e8f07a51afac45037afee9d1" },
-		{ "a", 1000000, "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0" },
+		{ "a", 1000000,
+		  "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0" },
 		/* Around the length that needs one block more for its padding. */
 		{ "a", 55, "9f4390f8d30c2dd92ec9f095b65e2b9ae9b0a925a5258e241c9f1e910f734318" },
 		{ "a", 56, "b35439a4ac6f0948b6d6f9e3c6af0f5f590ce20f1bde7090ef7970686ec6738a" },
@@ -61,24 +67,37 @@ TEST(hmac_examples)
 
 	for (size_t i = 0; i < sizeof(ascending); i++)
 		ascending[i] = (uint8_t)(i + 1);
-	const struct { const void *key; int fill; size_t key_len; const char *text; int text_fill; const char *hmac; } known[] = {
-		{ NULL, 0x0b, 20, "Hi There", 0, "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7" },
+	const struct {
+		const void *key;
+		int fill;
+		size_t key_len;
+		const char *text;
+		int text_fill;
+		const char *hmac;
+	} known[] = {
+		{ NULL, 0x0b, 20, "Hi There", 0,
+		  "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7" },
 		{ "Jefe", 0, 4, "what do ya want for nothing?", 0,
 		  "5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843" },
-		{ NULL, 0xaa, 20, NULL, 0xdd, "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe" },
-		{ ascending, 0, 25, NULL, 0xcd, "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b" },
+		{ NULL, 0xaa, 20, NULL, 0xdd,
+		  "773ea91e36800e46854db8ebd09181a72959098b3ef8c122d9635514ced565fe" },
+		{ ascending, 0, 25, NULL, 0xcd,
+		  "82558a389a443c0ea4cc819899f2083a85f0faa3e578f8077a2e3ff46729665b" },
 		{ NULL, 0xaa, 131, "Test Using Larger Than Block-Size Key - Hash Key First", 0,
 		  "60e431591ee0b67f0d8a26aacbf5b77f8e0bc6213728c5140546040f0ee37f54" },
-		{ NULL, 0xaa, 131, "This is a test using a larger than block-size key and a larger than block-size data. The key "
-				   "needs to be hashed before being used by the HMAC algorithm.", 0,
-		  "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2" },
+		{ NULL, 0xaa, 131,
+		  "This is a test using a larger than block-size key and a larger than block-size "
+		  "data. The key "
+		  "needs to be hashed before being used by the HMAC algorithm.",
+		  0, "9b09ffa71b942fcb27635fbcd5b0e944bfdc63644f0713938a7f51535c3a35e2" },
 	};
 
 	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
 		char text[50];
 		memset(key, known[i].fill, sizeof(key));
 		memset(text, known[i].text_fill, sizeof(text));
-		mtw_hmac(known[i].key ? known[i].key : key, known[i].key_len, NULL, known[i].text ? known[i].text : text,
+		mtw_hmac(known[i].key ? known[i].key : key, known[i].key_len, NULL,
+			 known[i].text ? known[i].text : text,
 			 known[i].text ? strlen(known[i].text) : sizeof(text), out);
 		CHECK_STR(in_hex(out), known[i].hmac);
 	}
@@ -99,7 +118,8 @@ TEST(label)
 	CHECK(!mtw_same(one, two, sizeof(one)));
 }
 
-/* Every byte of the exchange and of the token changes both proofs; no gap of the struct is hashed. */
+/* Every byte of the exchange and of the token changes both proofs; no gap of the struct is hashed.
+ */
 TEST(all_is_bound)
 {
 	struct mtw_exchange x;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_fp_proof.c - stacks through code without unwind tables: machine code written at run time and assembly, which keep frame
- * pointers, do not, or use rbp for something that looks like one. What proves itself is walked through; all else ends
- * the stack. Each capture is compared with the plain walk, and taken twice.
+ * test_fp_proof.c - stacks through code without unwind tables: machine code written at run time and
+ * assembly, which keep frame pointers, do not, or use rbp for something that looks like one. What
+ * proves itself is walked through; all else ends the stack. Each capture is compared with the plain
+ * walk, and taken twice.
  */
 #include "check.h"
 #include "unwind/stacks.h"
@@ -18,10 +19,16 @@
 #define NOINLINE __attribute__((noinline, noipa))
 
 static struct thread state;
-static struct { int n; uintptr_t pc[MANY]; bool proven[MANY]; unsigned reason; } taken;
+static struct {
+	int n;
+	uintptr_t pc[MANY];
+	bool proven[MANY];
+	unsigned reason;
+} taken;
 
 static bool kept_alone; /* the plain walk knows nothing of code that is gone */
-static bool may_lag; /* code was replaced by one that keeps a frame pointer: noticed within a second */
+static bool
+	may_lag; /* code was replaced by one that keeps a frame pointer: noticed within a second */
 
 static void path(node_id node)
 {
@@ -44,7 +51,8 @@ void take(void);
 __attribute__((noinline, optimize("no-omit-frame-pointer"))) void take(void)
 {
 	uintptr_t *frame = __builtin_frame_address(0);
-	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2), frame[0] };
+	struct regs r = { (uintptr_t)__builtin_return_address(0), (uintptr_t)(frame + 2),
+			  frame[0] };
 	static void *plain[MANY];
 	node_id node = mt_unwind_capture(&state, &r);
 	int n = mt_unwind_frames(&state, &r, plain, MANY);
@@ -106,12 +114,16 @@ static uintptr_t emit_call(const void *to)
 static void new_page(void)
 {
 	begin();
-	code = here = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	code = here = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+			   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	CHECK(code != MAP_FAILED);
 }
 
 /* A generated function: `before`, a call of `to`, `after`. */
-struct made { void (*run)(void); uintptr_t back; };
+struct made {
+	void (*run)(void);
+	uintptr_t back;
+};
 
 static struct made make(const char *before, const void *to, const char *after)
 {
@@ -126,7 +138,9 @@ static struct made make(const char *before, const void *to, const char *after)
 
 #define KEEP "55 48 89 e5 48 83 ec 20" /* push %rbp; mov %rsp, %rbp; sub $32, %rsp */
 
-static const struct { const char *name, *before, *after; } keeping[] = {
+static const struct {
+	const char *name, *before, *after;
+} keeping[] = {
 	{ "leave", KEEP, "c9 c3" },
 	{ "pop", KEEP, "48 83 c4 20 5d c3" },
 	{ "mov, pop", KEEP, "48 89 ec 5d c3" },
@@ -135,12 +149,14 @@ static const struct { const char *name, *before, *after; } keeping[] = {
 	{ "a branch on the way", KEEP, "85 c0 75 02 c9 c3 0f 0b" },
 	{ "the other side of the branch", KEEP, "85 c0 74 02 0f 0b c9 c3" },
 	{ "a jump on the way", KEEP, "eb 02 0f 0b c9 c3" },
-	/* sub $40, %rsp; mov %rbp, 32(%rsp); lea 32(%rsp), %rbp ... mov 32(%rsp), %rbp; add $40, %rsp: Go before 1.21 */
+	/* sub $40, %rsp; mov %rbp, 32(%rsp); lea 32(%rsp), %rbp ... mov 32(%rsp), %rbp; add $40,
+	   %rsp: Go before 1.21 */
 	{ "Go's", "48 83 ec 28 48 89 6c 24 20 48 8d 6c 24 20", "48 8b 6c 24 20 48 83 c4 28 c3" },
 	{ "rbp from its own record", KEEP, "48 8b 6d 00 48 83 c4 28 c3" },
 	{ "a return address that is pushed again", KEEP, "c9 59 51 c3" },
 	{ "a return address that is jumped to", KEEP, "c9 59 ff e1" },
-	{ "both words from its record", KEEP, "48 8b 4d 08 48 89 ec 48 8b 6d 00 48 83 c4 10 51 c3" },
+	{ "both words from its record", KEEP,
+	  "48 8b 4d 08 48 89 ec 48 8b 6d 00 48 83 c4 10 51 c3" },
 };
 
 /* The innermost is take's own caller. */
@@ -156,7 +172,8 @@ TEST(code_that_keeps_a_frame_pointer)
 		CHECK(taken.n >= 5);
 		CHECK(taken.pc[0] == inner.back && !taken.proven[0]);
 		CHECK(taken.pc[1] == middle.back && taken.proven[1]);
-		CHECK(taken.proven[2] && !taken.proven[3]); /* this function, and its caller by its table */
+		CHECK(taken.proven[2] &&
+		      !taken.proven[3]); /* this function, and its caller by its table */
 	}
 }
 
@@ -194,7 +211,8 @@ TEST(covered_frames_between)
 	for (int turn = 0; turn < 3; turn++) {
 		most.run();
 		CHECK_EQ(taken.reason, MTW_TRUNC_NONE);
-		CHECK(taken.pc[0] == deep[0].back && taken.proven[1]); /* covered(), found by a pointer */
+		CHECK(taken.pc[0] == deep[0].back &&
+		      taken.proven[1]); /* covered(), found by a pointer */
 		CHECK(taken.pc[2] == outer.back && !taken.proven[2]); /* by covered()'s table */
 		CHECK(taken.pc[3] == most.back && taken.proven[3]);
 		CHECK(taken.proven[4] && !taken.proven[5]);
@@ -204,9 +222,12 @@ TEST(covered_frames_between)
 /* Read on as if a call never came back: stc; jc */
 #define JUMP_OVER(bytes) "f9 72 " bytes " "
 
-static const struct { const char *name, *before, *after; } keeping_none[] = {
+static const struct {
+	const char *name, *before, *after;
+} keeping_none[] = {
 	{ "rbp left alone", "48 83 ec 18", "48 83 c4 18 c3" },
-	{ "rbp left alone, the other side of a branch", "48 83 ec 18", "85 c0 74 05 48 83 c4 18 c3 48 83 c4 18 c3" },
+	{ "rbp left alone, the other side of a branch", "48 83 ec 18",
+	  "85 c0 74 05 48 83 c4 18 c3 48 83 c4 18 c3" },
 	{ "0", "55 48 83 ec 10 31 ed", "48 83 c4 10 5d c3" },
 	{ "crooked", "55 48 83 ec 10 48 8d 6c 24 1c", "48 83 c4 10 5d c3" },
 	{ "inwards", "55 48 83 ec 10 48 8d 6c 24 c0", "48 83 c4 10 5d c3" },
@@ -216,18 +237,23 @@ static const struct { const char *name, *before, *after; } keeping_none[] = {
 	{ "an end behind an indirect jump", KEEP, "48 8d 05 03 00 00 00 ff e0 06 c9 c3" },
 	{ "rbp written on the way", KEEP, "48 89 e8 48 89 c5 c9 c3" },
 	{ "a list's next element", "55 48 83 ec 10", "48 8b 6d 00 48 83 c4 10 5d c3" },
-	{ "a stack of another's", "55 48 83 ec 10", JUMP_OVER("04") "48 8b 65 08 48 83 c4 10 5d c3" },
-	{ "another function, which begins with enter", "48 83 ec 18", JUMP_OVER("06") "c8 00 00 00 c9 c3 48 83 c4 18 c3" },
-	{ "another function, which begins with xchg", "48 83 ec 18", JUMP_OVER("05") "48 87 e5 c9 c3 48 83 c4 18 c3" },
+	{ "a stack of another's", "55 48 83 ec 10",
+	  JUMP_OVER("04") "48 8b 65 08 48 83 c4 10 5d c3" },
+	{ "another function, which begins with enter", "48 83 ec 18",
+	  JUMP_OVER("06") "c8 00 00 00 c9 c3 48 83 c4 18 c3" },
+	{ "another function, which begins with xchg", "48 83 ec 18",
+	  JUMP_OVER("05") "48 87 e5 c9 c3 48 83 c4 18 c3" },
 };
 
 TEST(code_that_keeps_none)
 {
 	new_page();
 	for (size_t i = 0; i < sizeof(keeping_none) / sizeof(*keeping_none); i++) {
-		struct made inner = make(keeping_none[i].before, (void *)take, keeping_none[i].after);
+		struct made inner =
+			make(keeping_none[i].before, (void *)take, keeping_none[i].after);
 		struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
-		struct made outer = make(KEEP, (void *)middle.run, "c9 c3"); /* who would stand for middle */
+		struct made outer =
+			make(KEEP, (void *)middle.run, "c9 c3"); /* who would stand for middle */
 		printf("  %s\n", keeping_none[i].name);
 		outer.run();
 		CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
@@ -243,7 +269,8 @@ NOINLINE static void learn_return(void)
 	real_return = (uintptr_t)__builtin_return_address(0);
 }
 
-/* rbp points at two words of the function's own that look like a record: what an older call leaves in locals. */
+/* rbp points at two words of the function's own that look like a record: what an older call leaves
+ * in locals. */
 TEST(an_old_record_among_locals)
 {
 	new_page();
@@ -269,7 +296,8 @@ TEST(a_register_behind_the_pointer)
 	other.run();
 	here += -(uintptr_t)here & 15;
 	void (*inner)(void);
-	*(void **)&inner = emit("53 48 bb"); /* push %rbx; mov $..., %rbx; push %rbx; push %rbp; mov %rsp, %rbp; sub $16, %rsp */
+	*(void **)&inner = emit("53 48 bb"); /* push %rbx; mov $..., %rbx; push %rbx; push %rbp; mov
+						%rsp, %rbp; sub $16, %rsp */
 	emit_word((void *)other.back);
 	emit("53 55 48 89 e5 48 83 ec 10");
 	uintptr_t back = emit_call((void *)take);
@@ -285,7 +313,8 @@ TEST(data_is_not_read)
 {
 	new_page();
 	uint8_t *data = code + CODE_BYTES - 4096;
-	struct made inner = make("48 83 ec 18", (void *)take, JUMP_OVER("05") "e9 00 00 00 00 48 83 c4 18 c3");
+	struct made inner =
+		make("48 83 ec 18", (void *)take, JUMP_OVER("05") "e9 00 00 00 00 48 83 c4 18 c3");
 	struct made middle = make(KEEP, (void *)inner.run, "c9 c3");
 	int32_t distance = (int32_t)(data - (uint8_t *)(inner.back + 8));
 
@@ -323,14 +352,24 @@ TEST(where_no_call_returns_to)
 	new_page();
 	struct made keeps = make(KEEP, (void *)replaced, "c9 c3");
 	uint8_t *unmapped = mmap(NULL, 4096, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	uint8_t *heap = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *heap =
+		mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	uint8_t *other = emit("90 90 90 90 90 90 90 90 c9 c3");
 	memcpy(heap, "\xe8\0\0\0\0\xc9\xc3", 7);
-	const struct { const char *name; uintptr_t pc; } all[] = {
-		{ "0", 0 }, { "5", 5 }, { "not mapped", (uintptr_t)unmapped + 16 }, { "a constant", (uintptr_t)constants + 5 },
-		{ "data of the module", (uintptr_t)data + 5 }, { "the stack", (uintptr_t)local + 5 },
-		{ "code, behind no call", (uintptr_t)other + 8 }, { "a function's start", (uintptr_t)mt_unwind_proof_leave },
-		{ "no address", UINTPTR_MAX - 64 }, { "the kernel's", 0xffff800000000000 },
+	const struct {
+		const char *name;
+		uintptr_t pc;
+	} all[] = {
+		{ "0", 0 },
+		{ "5", 5 },
+		{ "not mapped", (uintptr_t)unmapped + 16 },
+		{ "a constant", (uintptr_t)constants + 5 },
+		{ "data of the module", (uintptr_t)data + 5 },
+		{ "the stack", (uintptr_t)local + 5 },
+		{ "code, behind no call", (uintptr_t)other + 8 },
+		{ "a function's start", (uintptr_t)mt_unwind_proof_leave },
+		{ "no address", UINTPTR_MAX - 64 },
+		{ "the kernel's", 0xffff800000000000 },
 		{ "memory that is not executable", (uintptr_t)heap + 5 },
 	};
 	keeps.run(); /* asks about generated code */
@@ -372,7 +411,8 @@ TEST(code_that_is_replaced)
 		emit(NONE_SAME);
 		here = (uint8_t *)inner.back;
 		emit("48 83 c4 28 c3");
-		for (int i = 0; i < 2; i++) { /* rbp is middle's: its caller must not stand for middle */
+		for (int i = 0; i < 2;
+		     i++) { /* rbp is middle's: its caller must not stand for middle */
 			middle.run();
 			CHECK_EQ(taken.reason, MTW_TRUNC_NO_CFI);
 			CHECK_EQ(taken.n, 1);
@@ -385,11 +425,14 @@ TEST(code_that_is_replaced)
 
 /* --- assembly without tables in a module */
 
-__asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, %rsp\ncall *%rdi\nleave\nret\n"
+__asm__(".text\n.type asm_keeps, @function\nasm_keeps:\npush %rbp\nmov %rsp, %rbp\nsub $16, "
+	"%rsp\ncall *%rdi\nleave\nret\n"
 	".size asm_keeps, .-asm_keeps\n"
-	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rdi\nadd $8, %rsp\nret\n.size asm_none, .-asm_none\n");
+	".type asm_none, @function\nasm_none:\nsub $8, %rsp\ncall *%rdi\nadd $8, %rsp\nret\n.size "
+	"asm_none, .-asm_none\n");
 /* Says that its return address is where its second argument lies. */
-__asm__(".text\n.type asm_false_table, @function\nasm_false_table:\n.cfi_startproc\nsub $24, %rsp\n.cfi_def_cfa_offset 16\n"
+__asm__(".text\n.type asm_false_table, @function\nasm_false_table:\n.cfi_startproc\nsub $24, "
+	"%rsp\n.cfi_def_cfa_offset 16\n"
 	"mov %rsi, 8(%rsp)\ncall *%rdi\nadd $24, %rsp\n.cfi_def_cfa_offset 8\nret\n.cfi_endproc\n"
 	".size asm_false_table, .-asm_false_table\n");
 void asm_false_table(void (*to)(void), uintptr_t back);
@@ -425,7 +468,8 @@ __attribute__((noinline, noipa, optimize("no-omit-frame-pointer"))) static void 
 	__asm__ volatile("");
 }
 
-/* A false table leads to where generated code was a moment ago, before the server has looked again. */
+/* A false table leads to where generated code was a moment ago, before the server has looked again.
+ */
 TEST(code_that_is_unmapped)
 {
 	new_page();

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_insn.c - lengths of instructions: a table of the odd ones, and a whole C library against objdump.
+ * test_insn.c - lengths of instructions: a table of the odd ones, and a whole C library against
+ * objdump.
  */
 #include "check.h"
 #include "unwind/insn.h"
@@ -50,9 +51,23 @@ TEST(fields)
 TEST(odd_lengths)
 {
 	static const char *const all[] = {
-		"48 b8 01 02 03 04 05 06 07 08", "66 b8 01 02", "66 0f 1f 84 00 00 00 00 00", "f6 00 01", "f6 10", "66 f7 00 01 02",
-		"48 a1 01 02 03 04 05 06 07 08", "c5 f8 77", "c5 fd 6f 06", "c4 e3 7d 39 c1 01", "62 f1 7c 48 10 06",
-		"62 f3 7d 48 3a c1 01", "f3 0f 1e fa", "66 0f 3a 0f c1 08", "0f 38 00 c1", "c8 10 00 00", "6b c0 05",
+		"48 b8 01 02 03 04 05 06 07 08",
+		"66 b8 01 02",
+		"66 0f 1f 84 00 00 00 00 00",
+		"f6 00 01",
+		"f6 10",
+		"66 f7 00 01 02",
+		"48 a1 01 02 03 04 05 06 07 08",
+		"c5 f8 77",
+		"c5 fd 6f 06",
+		"c4 e3 7d 39 c1 01",
+		"62 f1 7c 48 10 06",
+		"62 f3 7d 48 3a c1 01",
+		"f3 0f 1e fa",
+		"66 0f 3a 0f c1 08",
+		"0f 38 00 c1",
+		"c8 10 00 00",
+		"6b c0 05",
 	};
 	struct insn i;
 
@@ -60,14 +75,18 @@ TEST(odd_lengths)
 		read_one(all[n]);
 	CHECK(!mt_insn_read((const uint8_t *)"\x06", 1, &i));
 	CHECK(!mt_insn_read((const uint8_t *)"\xea\0\0\0\0\0\0", 7, &i));
-	CHECK(!mt_insn_read((const uint8_t *)"\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66", 16, &i));
+	CHECK(!mt_insn_read(
+		(const uint8_t *)"\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66\x66",
+		16, &i));
 	CHECK(!mt_insn_read((const uint8_t *)"", 0, &i));
 }
 
 /* "  address:\tbytes \ttext"; a long instruction goes on in a line without text. */
 TEST(the_c_library_as_objdump_reads_it)
 {
-	FILE *in = popen("objdump -dw $(ldd /proc/$PPID/exe | awk '$3 ~ /libc\\.so/ { print $3 }') 2>/dev/null", "r");
+	FILE *in = popen("objdump -dw $(ldd /proc/$PPID/exe | awk '$3 ~ /libc\\.so/ { print $3 }') "
+			 "2>/dev/null",
+			 "r");
 	unsigned long seen = 0, wrong = 0;
 	char line[4096];
 

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_shadow_stack.c - the list of functions that a thread of an instrumented program is inside of: in step
- * after calls deeper than it may grow, after longjmp, after exits that never came or came twice.
+ * test_shadow_stack.c - the list of functions that a thread of an instrumented program is inside
+ * of: in step after calls deeper than it may grow, after longjmp, after exits that never came or
+ * came twice.
  */
 #include "check.h"
 #include "base/agent.h"
@@ -79,9 +80,7 @@ NOINLINE static void outer(void (*body)(void))
 	STAY;
 }
 
-static void nothing(void)
-{
-}
+static void nothing(void) {}
 
 static void digs(void)
 {
@@ -136,7 +135,8 @@ static void falls(void)
 		if (setjmp(back) == 0)
 			fall(i % 40);
 		look(&seen);
-		/* What lies further in than look() is gone; a frame further out may still be listed. */
+		/* What lies further in than look() is gone; a frame further out may still be
+		 * listed. */
 		CHECK(seen <= 3);
 	}
 }

@@ -52,7 +52,8 @@ TEST(locations_know_their_module)
 	mt_maps_init();
 	mt_stacks_init();
 	uintptr_t pc = (uintptr_t)&mt_stacks_init + 1;
-	code_id call = mt_stacks_code(pc, MTW_NODE_CODE), exact = mt_stacks_code(pc, MTW_NODE_SIGNAL);
+	code_id call = mt_stacks_code(pc, MTW_NODE_CODE),
+		exact = mt_stacks_code(pc, MTW_NODE_SIGNAL);
 	const struct code *c = mt_stacks_code_at(call);
 	CHECK(call != exact);
 	CHECK_EQ(mt_stacks_code(pc, MTW_NODE_CODE), call);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_check.c - what stands in the way of an attach, from facts as other machines have them: those that cannot be
- * made on every machine (kernel.yama.ptrace_scope) as well as those that test_attach.py makes.
+ * test_check.c - what stands in the way of an attach, from facts as other machines have them: those
+ * that cannot be made on every machine (kernel.yama.ptrace_scope) as well as those that
+ * test_attach.py makes.
  */
 #include "attach/attach.h"
 #include "check.h"
@@ -9,8 +10,17 @@
 /* A process of ours that nothing stands in the way of. */
 static struct attach_facts plain(void)
 {
-	return (struct attach_facts){ .pid = 4121, .self = 99, .group = 4121, .parent = 1, .inner = 4121, .name = "server",
-				      .parent_name = "init", .state = 'S', .dumpable = true, .uid = 1000, .own_uid = 1000 };
+	return (struct attach_facts){ .pid = 4121,
+				      .self = 99,
+				      .group = 4121,
+				      .parent = 1,
+				      .inner = 4121,
+				      .name = "server",
+				      .parent_name = "init",
+				      .state = 'S',
+				      .dumpable = true,
+				      .uid = 1000,
+				      .own_uid = 1000 };
 }
 
 #define REFUSED(f, words)                                                                          \
@@ -18,9 +28,11 @@ static struct attach_facts plain(void)
 		struct err err = { 0 };                                                            \
 		CHECK(attach_judge(&(f), &err) == -1);                                             \
 		CHECK(err.status == 3);                                                            \
-		if (!strstr(err.text, words) || !strstr(err.text, "; ") || !strstr(err.text, ": ")) \
+		if (!strstr(err.text, words) || !strstr(err.text, "; ") ||                         \
+		    !strstr(err.text, ": "))                                                       \
 			printf("  said: %s\n", err.text);                                          \
-		CHECK(strstr(err.text, words) && strstr(err.text, "; ") && strstr(err.text, ": ")); \
+		CHECK(strstr(err.text, words) && strstr(err.text, "; ") &&                         \
+		      strstr(err.text, ": "));                                                     \
 	} while (0)
 
 #define ALLOWED(f) CHECK(attach_judge(&(f), NULL) == 0)
@@ -41,10 +53,12 @@ TEST(ptrace_scope)
 	struct attach_facts f = plain();
 
 	f.ptrace_scope = 1;
-	REFUSED(f, "kernel.yama.ptrace_scope is 1: only root and its parents may trace it; sudo memtop attach 4121, or sudo sysctl "
+	REFUSED(f, "kernel.yama.ptrace_scope is 1: only root and its parents may trace it; sudo "
+		   "memtop attach 4121, or sudo sysctl "
 		   "kernel.yama.ptrace_scope=0");
 	f.ptrace_scope = 2;
-	REFUSED(f, "kernel.yama.ptrace_scope is 2: only root may trace it; sudo memtop attach 4121");
+	REFUSED(f,
+		"kernel.yama.ptrace_scope is 2: only root may trace it; sudo memtop attach 4121");
 	f.capable = true;
 	ALLOWED(f);
 	f.ptrace_scope = 3;
@@ -129,10 +143,11 @@ TEST(own_facts)
 	struct attach_facts f;
 
 	attach_facts(getpid(), &f);
-	CHECK(!f.gone && f.pid == f.self && f.group == f.pid && f.parent == getppid() && !f.kernel && f.state == 'R');
-	CHECK(!f.other_user && !f.uid_unmapped && !f.other_network && !f.more_capable && f.dumpable && f.inner == f.pid && !f.shadow_stack);
+	CHECK(!f.gone && f.pid == f.self && f.group == f.pid && f.parent == getppid() &&
+	      !f.kernel && f.state == 'R');
+	CHECK(!f.other_user && !f.uid_unmapped && !f.other_network && !f.more_capable &&
+	      f.dumpable && f.inner == f.pid && !f.shadow_stack);
 	CHECK(!strcmp(f.name, "test_check"));
 	attach_facts(0x7ffffff0, &f);
 	CHECK(f.gone);
 }
-

@@ -5,25 +5,44 @@
 
 #include <string.h>
 
-static const struct { const char *given, *shown; } cases[] = {
+static const struct {
+	const char *given, *shown;
+} cases[] = {
 	{ "plain", "plain" },
 	{ "", "" },
-	{ "gr\xc3\xb6\xc3\x9f" "e \xe6\x97\xa5", "gr\xc3\xb6\xc3\x9f" "e \xe6\x97\xa5" },
+	{ "gr\xc3\xb6\xc3\x9f"
+	  "e \xe6\x97\xa5",
+	  "gr\xc3\xb6\xc3\x9f"
+	  "e \xe6\x97\xa5" },
 	{ "a\033[31mb\x7f\a", "a?[31mb??" },
 	{ "one\ttwo\nthree", "one two?three" },
-	{ "\x9b" "31m", "?31m" },                             /* C1 as a byte, */
-	{ "\xc2\x9b" "31m", "?31m" },                         /* as UTF-8 */
-	{ "\xc0\x9b\xe0\x80\xaf", "?????" },                 /* longer than it needs to be */
-	{ "\xed\xa0\x80", "???" },                           /* half of a pair */
-	{ "\xf4\x90\x80\x80", "????" },                      /* beyond Unicode */
+	{ "\x9b"
+	  "31m",
+	  "?31m" }, /* C1 as a byte, */
+	{ "\xc2\x9b"
+	  "31m",
+	  "?31m" },                          /* as UTF-8 */
+	{ "\xc0\x9b\xe0\x80\xaf", "?????" }, /* longer than it needs to be */
+	{ "\xed\xa0\x80", "???" },           /* half of a pair */
+	{ "\xf4\x90\x80\x80", "????" },      /* beyond Unicode */
 	{ "cut\xe6\x97", "cut??" },
-	{ "\xef\xbf\xbf\xef\xb7\x90", "??" },               /* no characters */
-	{ "a\xe2\x80\xae" "b\xd8\x9c" "c\xe2\x81\xa6" "d", "abcd" }, /* directions */
-	{ "a\xe2\x80\x8b" "b\xef\xbb\xbf" "c\xc2\xad" "d\xe2\x80\x8d", "abcd" }, /* no width */
-	{ "\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4" },    /* a variation, which makes it wider */
+	{ "\xef\xbf\xbf\xef\xb7\x90", "??" }, /* no characters */
+	{ "a\xe2\x80\xae"
+	  "b\xd8\x9c"
+	  "c\xe2\x81\xa6"
+	  "d",
+	  "abcd" }, /* directions */
+	{ "a\xe2\x80\x8b"
+	  "b\xef\xbb\xbf"
+	  "c\xc2\xad"
+	  "d\xe2\x80\x8d",
+	  "abcd" },                                     /* no width */
+	{ "\xe2\x9d\xa4\xef\xb8\x8f", "\xe2\x9d\xa4" }, /* a variation, which makes it wider */
 	{ "\xf0\x9f\x91\x8d\xf0\x9f\x8f\xbd", "\xf0\x9f\x91\x8d" }, /* a tone of skin */
-	{ "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa", "??" },     /* a flag */
-	{ "\xe2\x80\xa8" "x\xf3\xa0\x81\x81", "x" },       /* a line separator, a tag */
+	{ "\xf0\x9f\x87\xa9\xf0\x9f\x87\xaa", "??" },               /* a flag */
+	{ "\xe2\x80\xa8"
+	  "x\xf3\xa0\x81\x81",
+	  "x" }, /* a line separator, a tag */
 };
 
 TEST(only_what_can_be_read_is_left)
@@ -47,13 +66,18 @@ TEST(a_character_is_never_halved)
 	char buf[6];
 
 	CHECK_STR(sanitize_clean(buf, sizeof buf, "abc\xe6\x97\xa5"), "abc");
-	CHECK_STR(sanitize_clean(buf, sizeof buf, "ab\xe6\x97\xa5" "c"), "ab\xe6\x97\xa5");
+	CHECK_STR(sanitize_clean(buf, sizeof buf,
+				 "ab\xe6\x97\xa5"
+				 "c"),
+		  "ab\xe6\x97\xa5");
 }
 
 TEST(a_message_is_one_clean_line)
 {
 	struct err err;
 
-	err_set(&err, 2, "%s: no", "a\033]0;x\a\nb\xc2\x9b\xe2\x80\xae" "c");
+	err_set(&err, 2, "%s: no",
+		"a\033]0;x\a\nb\xc2\x9b\xe2\x80\xae"
+		"c");
 	CHECK_STR(err.text, "a ]0;x  b?c: no");
 }

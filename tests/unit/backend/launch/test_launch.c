@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_launch.c - starting a program: what it sees, and what is said of those that cannot be watched.
- * A shared object without any code stands for the agent.
+ * test_launch.c - starting a program: what it sees, and what is said of those that cannot be
+ * watched. A shared object without any code stands for the agent.
  */
 #include "check.h"
 #include "launch/launch.h"
@@ -21,7 +21,9 @@ static void enter(void)
 	strcpy(dir, "/tmp/t_launch.XXXXXX");
 	CHECK(mkdtemp(dir) != NULL);
 	snprintf(agent, sizeof agent, "%s/agent.so", dir);
-	sh("cd %s && echo 'int memtop_none;' >none.c && gcc -shared -fPIC -Wl,--no-as-needed -o agent.so none.c", dir);
+	sh("cd %s && echo 'int memtop_none;' >none.c && gcc -shared -fPIC -Wl,--no-as-needed -o "
+	   "agent.so none.c",
+	   dir);
 	unsetenv("LD_PRELOAD");
 	unsetenv("MEMTOP_OPTIONS");
 	unsetenv("MEMTOP_AGENT");
@@ -70,7 +72,9 @@ TEST(the_environment_but_for_two_entries)
 	char want[256];
 
 	enter();
-	char *mine[] = { (char *)"A=1", (char *)"LD_PRELOAD=/nowhere/x.so:", (char *)"PATH=/usr/bin:/bin", (char *)"Z=\xff= 2", NULL };
+	char *mine[] = { (char *)"A=1",
+			 (char *)"LD_PRELOAD=/nowhere/x.so:", (char *)"PATH=/usr/bin:/bin",
+			 (char *)"Z=\xff= 2", NULL };
 	environ = mine;
 	char *text = output_of("tr '\\0' '\\n' </proc/$$/environ", &o, &l);
 	snprintf(want, sizeof want, "LD_PRELOAD=%s:/nowhere/x.so:\n", agent);
@@ -80,7 +84,8 @@ TEST(the_environment_but_for_two_entries)
 	at += 4;
 	CHECK(!strncmp(at, want, strlen(want)));
 	at += strlen(want);
-	CHECK_STR(at, "PATH=/usr/bin:/bin\nZ=\xff= 2\nMEMTOP_OPTIONS=listen=@memtop.%p wait=5000 depth=9\n");
+	CHECK_STR(at, "PATH=/usr/bin:/bin\nZ=\xff= 2\nMEMTOP_OPTIONS=listen=@memtop.%p wait=5000 "
+		      "depth=9\n");
 	setenv("PATH", "/usr/bin:/bin", 1);
 	leave();
 }
@@ -94,7 +99,10 @@ TEST(a_session_and_descriptors_of_its_own)
 	enter();
 	int extra = open("/dev/zero", O_RDONLY | O_CLOEXEC);
 	CHECK(extra >= 0);
-	snprintf(line, sizeof line, "readlink /proc/$$/fd/%d; readlink /proc/$$/fd/0; cut -d' ' -f6 /proc/$$/stat; echo $$", extra);
+	snprintf(line, sizeof line,
+		 "readlink /proc/$$/fd/%d; readlink /proc/$$/fd/0; cut -d' ' -f6 /proc/$$/stat; "
+		 "echo $$",
+		 extra);
 	char *text = output_of(line, &o, &l);
 	snprintf(want, sizeof want, "/dev/null\n%d\n%d\n", (int)l.pid, (int)l.pid);
 	CHECK_STR(text, want);
@@ -127,7 +135,8 @@ TEST(signals_as_they_were)
 	char *at = strstr(text, "SigBlk:");
 	CHECK(at && strtoull(at + 7, &end, 16) == 1ull << (SIGUSR2 - 1));
 	at = strstr(text, "SigIgn:");
-	CHECK(at && (strtoull(at + 7, &end, 16) & (1ull << (SIGPIPE - 1) | 1ull << (SIGUSR1 - 1))) == 1ull << (SIGPIPE - 1));
+	CHECK(at && (strtoull(at + 7, &end, 16) &
+		     (1ull << (SIGPIPE - 1) | 1ull << (SIGUSR1 - 1))) == 1ull << (SIGPIPE - 1));
 	leave();
 }
 
@@ -175,7 +184,8 @@ static void refused(const char *program, int status, const char *part)
 	struct err err = { 0 };
 
 	CHECK_EQ(launch(argv, &o, &l, &err), -1);
-	if (err.status != status || !strstr(err.text, part) || strncmp(err.text, program, strlen(program)))
+	if (err.status != status || !strstr(err.text, part) ||
+	    strncmp(err.text, program, strlen(program)))
 		printf("  %s\n", err.text);
 	CHECK_EQ(err.status, status);
 	CHECK(strstr(err.text, part) != NULL);
@@ -195,13 +205,19 @@ TEST(programs_that_cannot_be_watched)
 {
 	enter();
 	sh("cd %s && cp /bin/true plain && chmod 644 plain && mkdir folder && "
-	   "echo 'int main(void) { return 0; }' >a.c && gcc -static -o static a.c && gcc -static-pie -o staticpie a.c && "
-	   "cp /bin/true arm && printf '\\267\\0' | dd of=arm bs=1 seek=18 conv=notrunc status=none && "
+	   "echo 'int main(void) { return 0; }' >a.c && gcc -static -o static a.c && gcc "
+	   "-static-pie -o staticpie a.c && "
+	   "cp /bin/true arm && printf '\\267\\0' | dd of=arm bs=1 seek=18 conv=notrunc "
+	   "status=none && "
 	   "cp /bin/true i386 && printf '\\1' | dd of=i386 bs=1 seek=4 conv=notrunc status=none && "
 	   "printf '\\3\\0' | dd of=i386 bs=1 seek=18 conv=notrunc status=none && "
-	   "gcc -c -o object a.c && chmod +x object && head -c 3000 /dev/urandom >noise && printf '\\1\\0\\2' | "
-	   "dd of=noise bs=1 conv=notrunc status=none && chmod +x noise && gcc -Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl a.c && "
-	   "printf '#!%%s/static\\n' %s >script && printf '#!/nowhere/sh\\n' >orphan && chmod +x script orphan", dir, dir);
+	   "gcc -c -o object a.c && chmod +x object && head -c 3000 /dev/urandom >noise && printf "
+	   "'\\1\\0\\2' | "
+	   "dd of=noise bs=1 conv=notrunc status=none && chmod +x noise && gcc "
+	   "-Wl,--dynamic-linker=/lib/ld-musl-x86_64.so.1 -o musl a.c && "
+	   "printf '#!%%s/static\\n' %s >script && printf '#!/nowhere/sh\\n' >orphan && chmod +x "
+	   "script orphan",
+	   dir, dir);
 	refused("no-such-program-anywhere", 127, "no such program in PATH");
 	refused(in_dir("nothing"), 127, "no such file");
 	refused("", 127, "not found");
@@ -229,8 +245,10 @@ TEST(programs_that_change_their_user)
 		printf("SKIP programs_that_change_their_user: only root can make one\n");
 		return;
 	}
-	sh("cd %s && cp /bin/true suid && chown nobody suid && chmod 4755 suid && cp /bin/true sgid && chgrp nogroup sgid && "
-	   "chmod 2755 sgid && cp /bin/true own && chmod 4755 own", dir);
+	sh("cd %s && cp /bin/true suid && chown nobody suid && chmod 4755 suid && cp /bin/true "
+	   "sgid && chgrp nogroup sgid && "
+	   "chmod 2755 sgid && cp /bin/true own && chmod 4755 own",
+	   dir);
 	refused(in_dir("suid"), 126, "setuid");
 	refused(in_dir("sgid"), 126, "setgid");
 	/* Already root: nothing changes, and the loader takes the agent. */

@@ -11,7 +11,8 @@
 #include <sys/un.h>
 #include <fcntl.h>
 
-static void good(const char *word, enum target_kind kind, const char *host, int port, const char *name)
+static void good(const char *word, enum target_kind kind, const char *host, int port,
+		 const char *name)
 {
 	struct target t;
 	struct err err = { 0 };
@@ -59,7 +60,8 @@ TEST(two_meanings_are_refused_with_both)
 	bad("sh", "sh: a program, not a target; use memtop run sh");
 	int fd = mkstemp(path);
 	CHECK(fd >= 0);
-	snprintf(text, sizeof text, "%s: a file, but not a session; use one that memtop record wrote", path);
+	snprintf(text, sizeof text,
+		 "%s: a file, but not a session; use one that memtop record wrote", path);
 	bad(path, text);
 	CHECK_EQ(write(fd, SESSION_MAGIC, 8), 8);
 	good(path, TARGET_FILE, "", 0, path);
@@ -78,20 +80,27 @@ TEST(nonsense_is_refused)
 {
 	char longest[700], text[200];
 
-	bad("", ": not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop (memtop --help lists the verbs)");
-	bad("nothing-of-that-name", "nothing-of-that-name: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or "
-				    "FILE.mtop (memtop --help lists the verbs)");
-	bad("0", "0: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop (memtop --help lists the verbs)");
-	static const char *const ports[] = { ":", ":0", ":65536", ":x", ":-1", ":99999999999999999999", "host:", ": 1" };
+	bad("", ": not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
+		"(memtop --help lists the verbs)");
+	bad("nothing-of-that-name",
+	    "nothing-of-that-name: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or "
+	    "FILE.mtop (memtop --help lists the verbs)");
+	bad("0", "0: not a target; use :PORT, HOST:PORT, @NAME, unix:PATH, -p PID or FILE.mtop "
+		 "(memtop --help lists the verbs)");
+	static const char *const ports[] = { ":",     ":0",  ":65536",
+					     ":x",    ":-1", ":99999999999999999999",
+					     "host:", ": 1" };
 	for (size_t i = 0; i < sizeof ports / sizeof ports[0]; i++) {
-		snprintf(text, sizeof text, "%s: not a port: a number from 1 to 65535 follows the colon; use %s", ports[i],
-			 ports[i][0] == ':' ? ":9001" : "host:9001");
+		snprintf(text, sizeof text,
+			 "%s: not a port: a number from 1 to 65535 follows the colon; use %s",
+			 ports[i], ports[i][0] == ':' ? ":9001" : "host:9001");
 		bad(ports[i], text);
 	}
 	bad("::1:80", "::1:80: which colon is the port's?; use :9001, HOST:9001 or [::1]:9001");
 	bad("fe80::1:80", "fe80::1:80: which colon is the port's?; use [fe80::1]:80");
 	bad("@", "@: not a socket's name: 1 to 107 bytes follow the @; see memtop list");
-	bad("unix:", "unix:: not a socket's path: 1 to 107 bytes follow unix:; use unix:/run/user/1000/x.sock or the like");
+	bad("unix:", "unix:: not a socket's path: 1 to 107 bytes follow unix:; use "
+		     "unix:/run/user/1000/x.sock or the like");
 	memset(longest, 'x', sizeof longest);
 	longest[sizeof longest - 1] = '\0';
 	snprintf(text, sizeof text, "%.40s...: too long for a target; use a shorter path", longest);

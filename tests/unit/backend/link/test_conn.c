@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_conn.c - the link: what is said of those that do not greet as an agent does, and how it comes back.
- * The resolver is this file's: names are found, are not, or are looked up for ever.
+ * test_conn.c - the link: what is said of those that do not greet as an agent does, and how it
+ * comes back. The resolver is this file's: names are found, are not, or are looked up for ever.
  */
 #include "link/conn.h"
 #include "peer.h"
@@ -38,10 +38,13 @@ static void on_down(void *arg, const char *text)
 }
 
 static struct sockaddr_in found_at = { .sin_family = AF_INET };
-static struct addrinfo found = { .ai_family = AF_INET, .ai_socktype = SOCK_STREAM, .ai_addrlen = sizeof found_at };
+static struct addrinfo found = { .ai_family = AF_INET,
+				 .ai_socktype = SOCK_STREAM,
+				 .ai_addrlen = sizeof found_at };
 static int lookups;
 
-int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints, struct addrinfo **to)
+int getaddrinfo(const char *host, const char *port, const struct addrinfo *hints,
+		struct addrinfo **to)
 {
 	if (hints->ai_flags & AI_NUMERICHOST)
 		return EAI_NONAME;
@@ -169,7 +172,8 @@ TEST(wrong_version)
 
 	memcpy(g, right, sizeof g);
 	g[8] = g[10] = MTW_VERSION + 1;
-	answer(g, sizeof g, false, "its agent speaks version 3 (lowest 3), this memtop 2 (lowest 1)");
+	answer(g, sizeof g, false,
+	       "its agent speaks version 3 (lowest 3), this memtop 2 (lowest 1)");
 	g[8] = g[10] = 0;
 	answer(g, sizeof g, false, "its agent speaks version 0");
 	/* A newer agent that can still speak ours is fine. */
@@ -216,7 +220,8 @@ TEST(impossible_frame_ends_the_link)
 	end_link(c, listener);
 }
 
-/* Each pause is at least twice the one before; how much longer the machine makes it does not matter. */
+/* Each pause is at least twice the one before; how much longer the machine makes it does not
+ * matter. */
 TEST(pauses_grow_until_a_frame_comes)
 {
 	static const uint8_t frame[] = { MTW_NOTICE, 1, 0 };
@@ -262,7 +267,8 @@ TEST(name_that_is_looked_up_for_ever)
 {
 	struct conn *c = open_name("never:9001");
 
-	/* The loop goes on all the while: its timers say so, and who waits for the link may leave. */
+	/* The loop goes on all the while: its timers say so, and who waits for the link may leave.
+	 */
 	WAIT_FOR(problems == 1);
 	CHECK(strstr(problem, "never:9001: its name is still being looked up") != NULL);
 	CHECK(!conn_tried(c));
@@ -290,7 +296,8 @@ TEST(name_that_nobody_knows)
 
 TEST(name_is_looked_up_once)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof at;
 	char word[32];
 	int listener = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -320,7 +327,8 @@ static size_t said_len;
 
 static struct conn *open_port(int *listener, const char *token)
 {
-	struct sockaddr_in at = { .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
+	struct sockaddr_in at = { .sin_family = AF_INET,
+				  .sin_addr.s_addr = htonl(INADDR_LOOPBACK) };
 	socklen_t len = sizeof at;
 	char word[32];
 
@@ -429,10 +437,14 @@ static void no_proof(const uint8_t *bytes, size_t len, const char *want)
 
 TEST(answers_without_proof)
 {
-	static const uint8_t hello[] = { MTW_HELLO, 1, 0 }, again[] = { MTW_CHALLENGE, 2, 1, 7 }, unknown[] = { 99, 0 },
-		     busy[] = { MTW_ERROR, 9, MTW_E_BUSY, 7, 'p', 'a', 'y', ' ', 'm', 'e', '!' },
-		     access[] = { MTW_ERROR, 9, MTW_E_ACCESS, 7, 'p', 'a', 'y', ' ', 'm', 'e', '!' },
-		     large[] = { MTW_PROOF, 0xff, 0xff, 0x3f }, cut[] = { MTW_PROOF, 3, 32, 1, 1 };
+	static const uint8_t hello[] = { MTW_HELLO, 1, 0 }, again[] = { MTW_CHALLENGE, 2, 1, 7 },
+			     unknown[] = { 99, 0 },
+			     busy[] = { MTW_ERROR, 9,   MTW_E_BUSY, 7,   'p', 'a',
+					'y',       ' ', 'm',        'e', '!' },
+			     access[] = { MTW_ERROR, 9,   MTW_E_ACCESS, 7,   'p', 'a',
+					  'y',       ' ', 'm',          'e', '!' },
+			     large[] = { MTW_PROOF, 0xff, 0xff, 0x3f },
+			     cut[] = { MTW_PROOF, 3, 32, 1, 1 };
 	static const char unproved[] = "does not prove that it knows the token";
 
 	no_proof(hello, sizeof hello, unproved);
@@ -441,7 +453,8 @@ TEST(answers_without_proof)
 	no_proof(large, sizeof large, unproved);
 	no_proof(cut, sizeof cut, unproved);
 	no_proof(busy, sizeof busy, unproved);
-	no_proof(access, sizeof access, "refused: the token is wrong, or another process holds the port");
+	no_proof(access, sizeof access,
+		 "refused: the token is wrong, or another process holds the port");
 	CHECK(!strstr(problem, "pay me"));
 	no_proof(NULL, 0, "the other end closed the stream before it proved");
 }
@@ -487,7 +500,8 @@ TEST(answer_that_asks_for_no_proof)
 	CHECK_EQ(ups, 0);
 	close(fd);
 	end_link(c, listener);
-	/* Without a token it is a forwarded Unix socket, and where memtop forwards the port it knows that. */
+	/* Without a token it is a forwarded Unix socket, and where memtop forwards the port it
+	 * knows that. */
 	for (int i = 0; i < 2; i++) {
 		forwarded = i;
 		c = open_port(&listener, forwarded ? TOKEN : "");
@@ -577,7 +591,8 @@ TEST(queue_that_stays_full)
 	CHECK_EQ(listen(listener, 1), 0);
 	CHECK_EQ(getsockname(listener, (struct sockaddr *)&un, &len), 0);
 	while (!rc)
-		rc = connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0), (struct sockaddr *)&un, len);
+		rc = connect(socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0),
+			     (struct sockaddr *)&un, len);
 	WAIT_FOR(problems > 0);
 	CHECK(strstr(problem, "busy: it takes no more connections now") != NULL);
 	CHECK(conn_tried(c));

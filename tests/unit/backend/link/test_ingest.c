@@ -29,7 +29,10 @@ static uint32_t state(void)
 /* A fork of the child listens where the child did, and is what is shown by then: it runs. */
 TEST(the_end_of_a_child_is_its_own)
 {
-	static const struct { unsigned shown, child; bool told; } cases[] = { { 100, 100, true }, { 200, 100, false }, { 200, 0, true } };
+	static const struct {
+		unsigned shown, child;
+		bool told;
+	} cases[] = { { 100, 100, true }, { 200, 100, false }, { 200, 0, true } };
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct loop *loop = loop_new();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_replay.c - instants of a session that was written frame by frame: what the shown model says then is
- * what was written then, to the counter, wherever one comes from; and what is now goes on beside it.
+ * test_replay.c - instants of a session that was written frame by frame: what the shown model says
+ * then is what was written then, to the counter, wherever one comes from; and what is now goes on
+ * beside it.
  */
 #include "check.h"
 #include "frames.h"
@@ -18,9 +19,9 @@
 
 static struct session_writer *file;
 static char path[64];
-static struct model *now;        /* what the stream went into */
+static struct model *now;                     /* what the stream went into */
 static struct tally at[TICKS + 1][SLOTS + 1]; /* counters by slot, at each tick */
-static uint32_t slots;           /* so far; slot n is of node n */
+static uint32_t slots;                        /* so far; slot n is of node n */
 static int ticks;
 
 static int apply(void *arg, const struct event *e, struct err *err)
@@ -59,14 +60,16 @@ static void step(unsigned flags)
 			c->free_blocks++;
 			c->free_bytes += (c->alloc_bytes - c->free_bytes) / 2;
 		}
-		NUMBERS(MTW_COUNTS, 1, s, c->alloc_blocks, c->alloc_bytes, c->free_blocks, c->free_bytes);
+		NUMBERS(MTW_COUNTS, 1, s, c->alloc_blocks, c->alloc_bytes, c->free_blocks,
+			c->free_bytes);
 		all.alloc_blocks += c->alloc_blocks;
 		all.alloc_bytes += c->alloc_bytes;
 		all.free_blocks += c->free_blocks;
 		all.free_bytes += c->free_bytes;
 	}
-	NUMBERS(MTW_TOTALS, (uint64_t)t * 100 * MS, all.alloc_blocks, all.alloc_bytes, all.free_blocks, all.free_bytes,
-		all.alloc_bytes, 0, 0, 0, 0, 0, 0, slots, slots, 0);
+	NUMBERS(MTW_TOTALS, (uint64_t)t * 100 * MS, all.alloc_blocks, all.alloc_bytes,
+		all.free_blocks, all.free_bytes, all.alloc_bytes, 0, 0, 0, 0, 0, 0, slots, slots,
+		0);
 	NUMBERS(MTW_TICK, (uint64_t)t, (uint64_t)t * 100 * MS, flags);
 }
 
@@ -163,7 +166,8 @@ TEST(every_instant_is_as_it_was)
 		int t = 1 + rand() % ticks;
 		go((uint64_t)t * 100 * MS + (uint64_t)rand() % (99 * MS));
 		CHECK(replay_away(past) && now != shown);
-		CHECK_EQ(model_dense_count(shown), model_dense_count(now)); /* rows keep their places */
+		CHECK_EQ(model_dense_count(shown),
+			 model_dense_count(now)); /* rows keep their places */
 		same_as(shown, t);
 		same_as(now, ticks);
 	}
@@ -218,7 +222,8 @@ TEST(what_comes_behind_the_tick_is_of_the_next)
 	for (uint64_t t = 1; t <= 20; t++) {
 		NUMBERS(MTW_PROCESS, t * 1000, t * 5000, t, 0);
 		step(MTW_TICK_COMPLETE);
-		if (t % 4 == 0) { /* a scan's answer has a tick of its own, of the same time, and is younger than this instant */
+		if (t % 4 == 0) { /* a scan's answer has a tick of its own, of the same time, and is
+				     younger than this instant */
 			NUMBERS(MTW_SCAN_THREADS, t, 1, 1, t, t * 10);
 			NUMBERS(MTW_TICK, t, t * 100 * MS, MTW_TICK_COMPLETE);
 		}

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_cohorts.c - scans of live blocks by slot, thread and age: parts, order, what peers must not do.
+ * test_cohorts.c - scans of live blocks by slot, thread and age: parts, order, what peers must not
+ * do.
  */
 #include "check.h"
 #include "made.h"
@@ -20,7 +21,8 @@ static int part(struct model *m, uint32_t flags, struct cohort *list, size_t cou
 TEST(a_scan_is_there_when_it_is_whole)
 {
 	struct model *m = model_new();
-	struct cohort one[] = { { 5, 1, 60, 2, 20 }, { 5, 2, 0, 1, 10 } }, two[] = { { 3, 1, 1, 1, 1 }, { 9, 1, 1, 4, 4 } };
+	struct cohort one[] = { { 5, 1, 60, 2, 20 }, { 5, 2, 0, 1, 10 } },
+		      two[] = { { 3, 1, 1, 1, 1 }, { 9, 1, 1, 4, 4 } };
 	const struct cohort *x;
 
 	CHECK(!model_cohorts(m));

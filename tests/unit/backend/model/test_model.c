@@ -84,7 +84,7 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	CHECK_EQ(filter(m, 0, 5, 65536), 0);
 	CHECK_EQ(model_filter(m)->sample, 65536);
 	CHECK(!model_estimate(m)); /* nothing was sampled yet */
-	made_slot(m, 3, 4, 0); /* beside slot 2, which is exact: the same stack and epoch */
+	made_slot(m, 3, 4, 0);     /* beside slot 2, which is exact: the same stack and epoch */
 	e.u.weighed.slot = 3;
 	e.u.weighed.sample = 65536;
 	CHECK_EQ(model_apply(m, &e, &made_err), 0);
@@ -96,7 +96,8 @@ TEST(what_was_sampled_is_known_up_to_the_root)
 	CHECK(model_sampled(m, model_node(m, 3)) && model_sampled(m, model_node(m, 1)));
 	CHECK(!model_sampled(m, model_node(m, 2)) && !model_node(m, 3)->self_estimate);
 	CHECK_EQ(filter(m, 1, 9, 0), 0);
-	CHECK(!model_filter(m) && model_estimate(m)); /* every block again, but what is there was sampled */
+	CHECK(!model_filter(m) &&
+	      model_estimate(m)); /* every block again, but what is there was sampled */
 	CHECK_EQ(model_filters(m, &list), 2);
 	CHECK_EQ(list[1].since_ns, 9);
 	CHECK_STR(list[0].who, "you");
@@ -120,7 +121,8 @@ TEST(marks_before_the_first_sample_are_exact)
 	made_mark(m, 2, 1, 3, 0, "after");
 	made_counts(m, 3, 10, 100, 0, 0);
 	tick(m, 1);
-	CHECK(!model_mark_estimate(m, 1) && model_mark_estimate(m, 2) && !model_mark_estimate(m, 3));
+	CHECK(!model_mark_estimate(m, 1) && model_mark_estimate(m, 2) &&
+	      !model_mark_estimate(m, 3));
 	model_clear(m);
 	made_mark(m, 1, 0, 2, 0, "anew");
 	CHECK(!model_mark_estimate(m, 1));
@@ -178,7 +180,8 @@ static void refused(struct model *m, const struct event *e, const char *because)
 	uint32_t nodes = model_dense_count(m);
 
 	if (!model_apply(m, e, &err) || !strstr(err.text, because)) {
-		printf("  event %u must be refused because of \"%s\", not \"%s\"\n", e->type, because, err.text);
+		printf("  event %u must be refused because of \"%s\", not \"%s\"\n", e->type,
+		       because, err.text);
 		fflush(stdout);
 		_exit(1);
 	}
@@ -283,9 +286,13 @@ TEST(history_thins_and_keeps_its_ends)
 		CHECK_EQ(p[0].time_ns, TICK);
 	}
 	for (size_t i = 1; i < n; i++) {
-		uint64_t age = p[n - 1].time_ns - p[i].time_ns, gap = p[i].time_ns - p[i - 1].time_ns;
+		uint64_t age = p[n - 1].time_ns - p[i].time_ns,
+			 gap = p[i].time_ns - p[i - 1].time_ns;
 		CHECK(p[i].live_bytes == p[i].time_ns / TICK * 10);
-		CHECK(gap && gap <= (age < 600 * TICK ? TICK : age < 6000 * TICK ? 10 * TICK : age < 72000 * TICK ? 100 * TICK : 400 * TICK));
+		CHECK(gap && gap <= (age < 600 * TICK     ? TICK
+				     : age < 6000 * TICK  ? 10 * TICK
+				     : age < 72000 * TICK ? 100 * TICK
+							  : 400 * TICK));
 	}
 	must_hold(m);
 	model_free(m);
@@ -315,7 +322,9 @@ TEST(rates_are_of_the_last_second)
 
 #define PATHS 60000u /* of which each has a node of its own below one of a hundred */
 
-struct told { uint32_t lists, changes, anything; };
+struct told {
+	uint32_t lists, changes, anything;
+};
 
 static void count_told(void *arg, const struct model_delta *d, size_t count)
 {
@@ -369,7 +378,8 @@ TEST(ticks_that_change_a_large_part)
 	CHECK_EQ(t.anything, 1); /* a first state is no list of changes */
 	CHECK_EQ(t.changes, 0);
 	CHECK_EQ(made_live(m, 1).blocks, PATHS / 100);
-	CHECK(model_node(m, 107)->self_estimate && model_sampled(m, model_node(m, 8)) == 1 && model_estimate(m));
+	CHECK(model_node(m, 107)->self_estimate && model_sampled(m, model_node(m, 8)) == 1 &&
+	      model_estimate(m));
 	CHECK_EQ(model_rate(m, model_node(m, 0)).blocks, 0);
 	for (uint64_t i = 2; i <= 4; i++) { /* all of them, and as a few are: by the other way */
 		many_counts(m, i == 3 ? 50 : 1, i == 4 ? 3 : i, &sum);
@@ -392,7 +402,8 @@ TEST(ticks_that_change_a_large_part)
 	made_tick(m, 5 * TICK, 0);
 	must_hold(m);
 	CHECK_EQ(model_self_change(m, model_node(m, 100 + PATHS + 1)).born_blocks, 5);
-	CHECK(model_held_at_base(m, model_node(m, 150)) && !model_held_at_base(m, model_node(m, 151)));
+	CHECK(model_held_at_base(m, model_node(m, 150)) &&
+	      !model_held_at_base(m, model_node(m, 151)));
 	many_counts(m, 1, 4, &sum);
 	made_tick(m, 6 * TICK, 0);
 	must_hold(m);
@@ -404,7 +415,11 @@ TEST(ticks_that_change_a_large_part)
 	model_free(m);
 }
 
-struct summed { struct model *m; struct tally sum; unsigned anew; };
+struct summed {
+	struct model *m;
+	struct tally sum;
+	unsigned anew;
+};
 
 static void sum_told(void *arg, const struct model_delta *d, size_t count)
 {
@@ -434,7 +449,8 @@ TEST(large_ticks_in_slices)
 		for (int k = 0; k < 2; k++) {
 			struct model *to = k ? m : whole;
 			many_counts(to, 1, i, &sum);
-			made_node(to, 1000000 + (uint32_t)i, 1, 0, i); /* paths come meanwhile, too */
+			made_node(to, 1000000 + (uint32_t)i, 1, 0,
+				  i); /* paths come meanwhile, too */
 			made_slot(to, PATHS + (uint32_t)i, 1000000 + (uint32_t)i, i);
 			made_counts(to, PATHS + (uint32_t)i, 1, 7, 0, 0);
 			sum.alloc_blocks += i - 1;
@@ -446,11 +462,14 @@ TEST(large_ticks_in_slices)
 			uint64_t ticks = model_ticks(m);
 			model_go_on(m, 1); /* a moment of the past: the least that it does */
 			seen += model_ticks(m) - ticks;
-			CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes, model_totals(m)->sum.alloc_bytes);
+			CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes,
+				 model_totals(m)->sum.alloc_bytes);
 			if (n % 100)
 				continue;
-			for (int k = 0; k < 2; k++) /* a stack gets callees, its sum is not its own any more */
-				made_node(k ? m : whole, 2000000 + (uint32_t)i * 1000 + n, 100 + (uint32_t)i * 1000 + n, 0, 1);
+			for (int k = 0; k < 2;
+			     k++) /* a stack gets callees, its sum is not its own any more */
+				made_node(k ? m : whole, 2000000 + (uint32_t)i * 1000 + n,
+					  100 + (uint32_t)i * 1000 + n, 0, 1);
 			must_hold(m);
 		}
 		if (i == 9)
@@ -460,7 +479,8 @@ TEST(large_ticks_in_slices)
 	CHECK(seen > 0);
 	must_hold(m);
 	CHECK_EQ(model_time(m), 19 * TICK);
-	CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes, model_incl(whole, model_node(whole, 0)).alloc_bytes);
+	CHECK_EQ(model_incl(m, model_node(m, 0)).alloc_bytes,
+		 model_incl(whole, model_node(whole, 0)).alloc_bytes);
 	CHECK_EQ(x.sum.alloc_bytes, model_totals(m)->sum.alloc_bytes - before);
 	for (uint32_t i = 0; i < model_dense_count(whole); i++) {
 		uint32_t id;
@@ -472,7 +492,11 @@ TEST(large_ticks_in_slices)
 	model_free(whole);
 }
 
-struct changed { struct model *m; uint64_t net, born; unsigned anew; };
+struct changed {
+	struct model *m;
+	uint64_t net, born;
+	unsigned anew;
+};
 
 static void sum_changes(void *arg, const struct model_delta *d, size_t count)
 {
@@ -490,7 +514,8 @@ static void sum_changes(void *arg, const struct model_delta *d, size_t count)
 	x->net = c.born_bytes - c.gone_bytes;
 }
 
-/* Whatever is going on when it is asked for, changes count in the one that is in force, and then in the other. */
+/* Whatever is going on when it is asked for, changes count in the one that is in force, and then in
+ * the other. */
 TEST(another_interval_in_slices)
 {
 	struct tally sum;
@@ -525,7 +550,8 @@ TEST(another_interval_in_slices)
 		model_counting(m, &from, &to);
 		CHECK(from == i % 4 && to == (i % 8 == 1 ? 2 : 0));
 		if (i == 21) {
-			made_mark(m, 1, 0, TICK, MTW_MARK_DROPPED, "mark"); /* what it says goes over to the next */
+			made_mark(m, 1, 0, TICK, MTW_MARK_DROPPED,
+				  "mark"); /* what it says goes over to the next */
 			CHECK(model_counting(m, &from, &to) < 0 && !from);
 		}
 		must_hold(m);
@@ -533,7 +559,8 @@ TEST(another_interval_in_slices)
 	CHECK(rounds > 100 && x.anew > 10);
 	CHECK_EQ(model_set_interval(m, 3, 0), 0);
 	model_go_on(m, 1);
-	made_mark(m, 2, 0, TICK, MTW_MARK_DROPPED, "mark"); /* of the chain that is being followed */
+	made_mark(m, 2, 0, TICK, MTW_MARK_DROPPED,
+		  "mark"); /* of the chain that is being followed */
 	CHECK(model_go_on(m, UINT64_MAX));
 	CHECK(model_base(m) == 3 && model_counting(m, &from, &to) < 0);
 	must_hold(m);
@@ -560,7 +587,8 @@ TEST(much_comes_while_a_small_tick_is_taken_in)
 	model_free(m);
 }
 
-/* A tick waits for one that is being taken in, and a part of the next one comes: it is none of it. */
+/* A tick waits for one that is being taken in, and a part of the next one comes: it is none of it.
+ */
 TEST(a_tick_that_waits_ends_where_it_ended)
 {
 	struct tally sum;
@@ -635,7 +663,7 @@ TEST(memory_of_a_call_path)
 	made_tick_whole(m, &sum, TICK);
 	made_tick_whole(m, &sum, 2 * TICK); /* and what the first one took for itself goes */
 	first = allocated() - before;
-	CHECK(first / PATHS <= 120); /* a node, a slot, and the links between them */
+	CHECK(first / PATHS <= 120);        /* a node, a slot, and the links between them */
 	for (uint64_t i = 3; i <= 6; i++) { /* late ticks, of which each has all paths */
 		many_counts(m, 1, i, &sum);
 		made_tick_whole(m, &sum, i * TICK);
@@ -663,7 +691,8 @@ TEST(the_agents_memory_by_part)
 	memset(name, 'n', MTW_NAME_MAX);
 	name[MTW_NAME_MAX] = 0;
 	e.u.memory.count = 2;
-	e.u.memory.parts[0].name = (struct text){ "live map and more", 8 }; /* borrowed, not terminated */
+	e.u.memory.parts[0].name =
+		(struct text){ "live map and more", 8 }; /* borrowed, not terminated */
 	e.u.memory.parts[0].bytes = 5;
 	e.u.memory.parts[1].name = made_text(name);
 	CHECK_EQ(model_apply(m, &e, &made_err), 0);

@@ -15,8 +15,17 @@ struct plain {
 	struct model *m;
 	uint32_t nodes, slots, marks, parent[NODES + 1];
 	uint64_t epoch, time;
-	struct { uint32_t node; uint64_t epoch; struct tally t; bool dirty; } slot[SLOTS + 1];
-	struct { bool gone; uint64_t epoch; uint64_t blocks[SLOTS + 1], bytes[SLOTS + 1]; } mark[MARKS + 1];
+	struct {
+		uint32_t node;
+		uint64_t epoch;
+		struct tally t;
+		bool dirty;
+	} slot[SLOTS + 1];
+	struct {
+		bool gone;
+		uint64_t epoch;
+		uint64_t blocks[SLOTS + 1], bytes[SLOTS + 1];
+	} mark[MARKS + 1];
 	struct tally total;
 };
 
@@ -75,7 +84,8 @@ static void step(struct plain *p)
 	for (uint32_t i = 1; i <= p->slots; i++)
 		if (p->slot[i].dirty) {
 			const struct tally *t = &p->slot[i].t;
-			made_counts(p->m, i, t->alloc_blocks, t->alloc_bytes, t->free_blocks, t->free_bytes);
+			made_counts(p->m, i, t->alloc_blocks, t->alloc_bytes, t->free_blocks,
+				    t->free_bytes);
 			p->slot[i].dirty = false;
 		}
 	made_tick_whole(p->m, &p->total, p->time += TICK);
@@ -96,7 +106,8 @@ static void set_mark(struct plain *p)
 		uint64_t blocks = live_blocks(&p->slot[i].t), bytes = live_bytes(&p->slot[i].t);
 		p->mark[id].blocks[i] = blocks;
 		p->mark[id].bytes[i] = bytes;
-		bool same = before ? p->mark[before].blocks[i] == blocks && p->mark[before].bytes[i] == bytes
+		bool same = before ? p->mark[before].blocks[i] == blocks &&
+					     p->mark[before].bytes[i] == bytes
 				   : !blocks && !bytes;
 		if (!same || below(10) == 0)
 			made_cell(p->m, id, i, blocks, bytes);
@@ -111,7 +122,8 @@ static void drop_mark(struct plain *p)
 	if (!id || p->mark[id].gone)
 		return;
 	p->mark[id].gone = true;
-	made_mark(p->m, id, p->mark[id].epoch, p->time, below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY, "mark");
+	made_mark(p->m, id, p->mark[id].epoch, p->time,
+		  below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY, "mark");
 }
 
 static struct change seen[SLOTS + 1];
@@ -122,7 +134,8 @@ static void see(void *arg, uint32_t slot, const struct change *c)
 	seen[slot] = *c;
 }
 
-static void live_at(const struct plain *p, uint32_t mark, bool now, uint32_t slot, uint64_t *blocks, uint64_t *bytes)
+static void live_at(const struct plain *p, uint32_t mark, bool now, uint32_t slot, uint64_t *blocks,
+		    uint64_t *bytes)
 {
 	*blocks = now ? live_blocks(&p->slot[slot].t) : mark ? p->mark[mark].blocks[slot] : 0;
 	*bytes = now ? live_bytes(&p->slot[slot].t) : mark ? p->mark[mark].bytes[slot] : 0;

@@ -7,8 +7,10 @@
 
 static void resident(struct model *m, uint64_t second, uint64_t live, uint64_t what)
 {
-	struct rss_read parts[] = { { .what = MTW_MEMORY_LIVE, .bytes = live, .name = made_text("") },
-				    { .what = what, .bytes = 7, .mappings = 2, .name = made_text("/lib/x") } };
+	struct rss_read parts[] = {
+		{ .what = MTW_MEMORY_LIVE, .bytes = live, .name = made_text("") },
+		{ .what = what, .bytes = 7, .mappings = 2, .name = made_text("/lib/x") }
+	};
 	struct event e = { .type = MTW_SCAN_MEMORY };
 
 	e.u.rss.time_ns = second * 1000000000;
@@ -25,9 +27,9 @@ TEST(resident_memory_by_part)
 	struct event none = { .type = MTW_SCAN_MEMORY };
 
 	resident(m, 1, 100, MTW_MEMORY_FILE);
-	resident(m, 3, 200, 99);                      /* of a later agent */
+	resident(m, 3, 200, 99);                       /* of a later agent */
 	resident(m, 5, UINT64_MAX, MTW_MEMORY_SHARED); /* no process has that */
-	made_apply(m, &none);                         /* it could not find out: what is known stays */
+	made_apply(m, &none); /* it could not find out: what is known stays */
 	CHECK_EQ(model_rss(m, &list), 3);
 	CHECK_EQ(model_rss_scans(m), 4);
 	CHECK_EQ(list[0].bytes[MTW_MEMORY_FILE], 7);
@@ -36,7 +38,8 @@ TEST(resident_memory_by_part)
 	CHECK_EQ(list[2].bytes[MTW_MEMORY_LIVE], 0);
 	model_free(m);
 
-	/* Thousands of them: a bounded number stays, with the first, the newest, and the one next to a mark. */
+	/* Thousands of them: a bounded number stays, with the first, the newest, and the one next
+	 * to a mark. */
 	m = model_new();
 	made_mark(m, 1, 1, 777 * 1000000000ull, 0, "here");
 	for (uint64_t second = 1; second <= 3000; second++)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_owner.c - whose memory is it: wrappers, names that come late, and sums that equal the totals.
+ * test_owner.c - whose memory is it: wrappers, names that come late, and sums that equal the
+ * totals.
  */
 #include "check.h"
 #include "made.h"
@@ -8,7 +9,12 @@
 
 enum { PROGRAM, LIBC, CXX, GLIB, AGENT, LOADER };
 
-struct session { struct model *m; struct symbols s; struct owners *o; uint64_t now; };
+struct session {
+	struct model *m;
+	struct symbols s;
+	struct owners *o;
+	uint64_t now;
+};
 
 static void begin(struct session *x)
 {
@@ -54,8 +60,12 @@ static void end(struct session *x)
 
 static uint32_t stack_count;
 
-/* A stack as "module function, ..." from the outermost; returns its leaf. Names are told when `named`. */
-struct place { uint32_t module; const char *name; };
+/* A stack as "module function, ..." from the outermost; returns its leaf. Names are told when
+ * `named`. */
+struct place {
+	uint32_t module;
+	const char *name;
+};
 
 static uint32_t stack(struct session *x, const struct place *p, size_t count, bool named)
 {
@@ -75,7 +85,8 @@ static uint32_t stack(struct session *x, const struct place *p, size_t count, bo
 }
 
 #define STACK(x, named, ...)                                                                       \
-	stack(x, (struct place[]){ __VA_ARGS__ }, sizeof(struct place[]){ __VA_ARGS__ } / sizeof(struct place), named)
+	stack(x, (struct place[]){ __VA_ARGS__ },                                                  \
+	      sizeof(struct place[]){ __VA_ARGS__ } / sizeof(struct place), named)
 
 static const char *owner(struct session *x, uint32_t leaf)
 {
@@ -98,20 +109,25 @@ TEST(wrappers_pass_to_their_caller)
 	leaf = STACK(&x, true, { PROGRAM, "main" }, { PROGRAM, "load" }, { LIBC, "__GI___strdup" });
 	CHECK_STR(owner(&x, leaf), "program");
 	CHECK_STR(site(&x, leaf), "load");
-	leaf = STACK(&x, true, { PROGRAM, "main" }, { GLIB, "g_list_append" }, { GLIB, "g_malloc0" }, { LIBC, "calloc" });
+	leaf = STACK(&x, true, { PROGRAM, "main" }, { GLIB, "g_list_append" },
+		     { GLIB, "g_malloc0" }, { LIBC, "calloc" });
 	CHECK_STR(owner(&x, leaf), "libglib-2.0.so.0");
 	CHECK_STR(site(&x, leaf), "g_list_append");
 	leaf = STACK(&x, true, { PROGRAM, "main" },
-		     { PROGRAM, "std::vector<int, std::allocator<int> >::reserve(unsigned long)|fill(int)" },
+		     { PROGRAM,
+		       "std::vector<int, std::allocator<int> >::reserve(unsigned long)|fill(int)" },
 		     { CXX, "operator new(unsigned long)" }, { AGENT, "malloc" });
 	CHECK_STR(owner(&x, leaf), "program");
 	CHECK_STR(site(&x, leaf), "fill(int)");
-	leaf = STACK(&x, true, { PROGRAM, "main" }, { PROGRAM, "int make<std::string>(std::string const&)" },
+	leaf = STACK(&x, true, { PROGRAM, "main" },
+		     { PROGRAM, "int make<std::string>(std::string const&)" },
 		     { CXX, "std::string::_M_create(unsigned long&, unsigned long)" });
 	CHECK_STR(site(&x, leaf), "int make<std::string>(std::string const&)");
-	leaf = STACK(&x, true, { PROGRAM, "main" }, { LIBC, "__printf" }, { LIBC, "__GI__IO_file_doallocate" });
+	leaf = STACK(&x, true, { PROGRAM, "main" }, { LIBC, "__printf" },
+		     { LIBC, "__GI__IO_file_doallocate" });
 	CHECK_STR(owner(&x, leaf), "program");
-	leaf = STACK(&x, true, { LIBC, "__libc_start_main" }, { LIBC, "qsort" }, { PROGRAM, "compare" });
+	leaf = STACK(&x, true, { LIBC, "__libc_start_main" }, { LIBC, "qsort" },
+		     { PROGRAM, "compare" });
 	CHECK_STR(owner(&x, leaf), "program");
 	end(&x);
 }
@@ -123,7 +139,8 @@ TEST(nobody_owns_what_only_wrappers_did)
 
 	begin(&x);
 	/* libstdc++'s pool for exceptions: its static initialiser, run by the loader */
-	leaf = STACK(&x, true, { LOADER, "_dl_start_user" }, { LOADER, "_dl_init" }, { LOADER, "call_init" }, { CXX, NULL });
+	leaf = STACK(&x, true, { LOADER, "_dl_start_user" }, { LOADER, "_dl_init" },
+		     { LOADER, "call_init" }, { CXX, NULL });
 	CHECK_STR(owner(&x, leaf), "[unknown]");
 	CHECK_EQ(owners_of_node(x.o, leaf)->module, OWNER_UNKNOWN);
 	uint32_t top = ++stack_count, id = ++stack_count;
@@ -165,7 +182,8 @@ TEST(direct_caller)
 	struct session x;
 
 	begin(&x);
-	uint32_t leaf = STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
+	uint32_t leaf =
+		STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
 	CHECK_STR(owner(&x, leaf), "program");
 	CHECK(owners_direct(x.o, 1));
 	CHECK_STR(owner(&x, leaf), "libc.so.6");
@@ -176,7 +194,8 @@ TEST(direct_caller)
 	end(&x);
 }
 
-/* What libc held, as the series of the rule in force has it at the newest point but `back`; -1 = not known. */
+/* What libc held, as the series of the rule in force has it at the newest point but `back`; -1 =
+ * not known. */
 static int64_t libc_then(struct session *x, size_t back)
 {
 	const struct owner *list;
@@ -206,7 +225,8 @@ TEST(history_is_of_the_rule_that_was_in_force)
 	struct session x;
 
 	begin(&x);
-	uint32_t leaf = STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
+	uint32_t leaf =
+		STACK(&x, true, { PROGRAM, "main" }, { LIBC, "strdup" }, { AGENT, "malloc" });
 	grow(&x, leaf, 2);
 	grow(&x, leaf, 3);
 	owners_direct(x.o, 1);
@@ -220,7 +240,7 @@ TEST(history_is_of_the_rule_that_was_in_force)
 	owners_direct(x.o, 0);
 	CHECK_EQ(libc_then(&x, 0), 0);
 	CHECK_EQ(libc_then(&x, 1), -1); /* nobody counted by owner then, */
-	CHECK_EQ(libc_then(&x, 3), 0); /* but before */
+	CHECK_EQ(libc_then(&x, 3), 0);  /* but before */
 	grow(&x, leaf, 6);
 	owners_direct(x.o, 1);
 	CHECK_EQ(libc_then(&x, 0), 600);
@@ -276,7 +296,8 @@ TEST(users_wrappers)
 	struct session x;
 
 	begin(&x);
-	uint32_t leaf = STACK(&x, true, { PROGRAM, "main" }, { GLIB, "pool_get_page" }, { LIBC, "malloc" });
+	uint32_t leaf =
+		STACK(&x, true, { PROGRAM, "main" }, { GLIB, "pool_get_page" }, { LIBC, "malloc" });
 	CHECK_STR(owner(&x, leaf), "libglib-2.0.so.0");
 	CHECK_EQ(owners_add_wrapper(x.o, "pool_*"), 0);
 	CHECK_EQ(owners_add_wrapper(x.o, ""), -1);
@@ -304,8 +325,13 @@ TEST(several_loads_are_one_owner)
 /* Sums are whole at each step while names turn one location after the other. */
 TEST(names_that_arrive_late)
 {
-	static const char *const names[] = { "main", "g_malloc", "std::string::assign(char const*)", "xmalloc", "work",
-					     "std::map<int, int>::insert(int)|build", "operator new(unsigned long)" };
+	static const char *const names[] = { "main",
+					     "g_malloc",
+					     "std::string::assign(char const*)",
+					     "xmalloc",
+					     "work",
+					     "std::map<int, int>::insert(int)|build",
+					     "operator new(unsigned long)" };
 	struct session x;
 	uint64_t seed = 12345;
 
@@ -327,9 +353,11 @@ TEST(names_that_arrive_late)
 			uint32_t id = 1 + (uint32_t)(seed >> 33) % nodes;
 			const struct node *n = model_node(x.m, id);
 			const struct location *at = model_place(x.m, n);
-			made_answer(&x.s, at->module, at->offset, i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
+			made_answer(&x.s, at->module, at->offset,
+				    i % 2 ? SYMBOL_TABLE : SYMBOL_DWARF, names[(seed >> 20) % 7]);
 			if (i % 4 == 0 && n->first_slot != NO_ID)
-				made_counts(x.m, model_dense_slot(x.m, n->first_slot)->id, i + 2, i * 100 + 200, 1, 50);
+				made_counts(x.m, model_dense_slot(x.m, n->first_slot)->id, i + 2,
+					    i * 100 + 200, 1, 50);
 			if (i % 3 == 0)
 				made_tick(x.m, x.now += 1000, MTW_TICK_COMPLETE);
 			whole(&x);

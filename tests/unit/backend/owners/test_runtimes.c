@@ -8,7 +8,9 @@
 
 TEST(runtimes_by_modules)
 {
-	static const struct { const char *program, *library, *shows; } cases[] = {
+	static const struct {
+		const char *program, *library, *shows;
+	} cases[] = {
 		{ "/usr/bin/python3.11", NULL, "PYTHONMALLOC=malloc" },
 		{ "/usr/bin/python3", NULL, "PYTHONMALLOC=malloc" },
 		{ "/usr/bin/uwsgi", "/usr/lib/libpython3.11.so.1.0", "PYTHONMALLOC=malloc" },
@@ -16,7 +18,8 @@ TEST(runtimes_by_modules)
 		{ "/usr/bin/nodectl", NULL, NULL },
 		{ "/opt/python-tools", NULL, NULL },
 		{ "/usr/bin/tool", "/opt/python3", NULL }, /* a plugin of that name is no program */
-		{ "/usr/lib/jvm/bin/java", "/usr/lib/jvm/lib/server/libjvm.so", "jcmd PID GC.heap_info" },
+		{ "/usr/lib/jvm/bin/java", "/usr/lib/jvm/lib/server/libjvm.so",
+		  "jcmd PID GC.heap_info" },
 		{ "/usr/bin/redis-server", "/usr/lib/libc.so.6", NULL },
 		{ "/opt/go/server", NULL, NULL }, /* no name tells */
 	};
@@ -33,7 +36,8 @@ TEST(runtimes_by_modules)
 	}
 }
 
-/* A Go program, or a library that Go made in another one: what it was linked by is seen by the agent. */
+/* A Go program, or a library that Go made in another one: what it was linked by is seen by the
+ * agent. */
 TEST(go_by_what_linked_it)
 {
 	for (int library = 0; library < 2; library++) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_processes.c - the lines of a process tree, from a board that the test itself writes to, as agents do.
+ * test_processes.c - the lines of a process tree, from a board that the test itself writes to, as
+ * agents do.
  */
 #include "peer.h"
 #include "processes/processes.h"
@@ -62,7 +63,8 @@ static void leave(void)
 }
 
 /* A record as its agent begins it. */
-static struct board_record *claim(uint32_t i, uint32_t state, unsigned pid, uint32_t parent, const char *name)
+static struct board_record *claim(uint32_t i, uint32_t state, unsigned pid, uint32_t parent,
+				  const char *name)
 {
 	struct board_record *r = record(i);
 
@@ -80,7 +82,8 @@ static struct board_record *claim(uint32_t i, uint32_t state, unsigned pid, uint
 	return r;
 }
 
-static void ends(struct board_record *r, uint32_t end, uint32_t status, uint64_t allocated, uint64_t freed)
+static void ends(struct board_record *r, uint32_t end, uint32_t status, uint64_t allocated,
+		 uint64_t freed)
 {
 	r->end = end;
 	r->status = status;
@@ -345,7 +348,8 @@ TEST(one_that_allocated_much_gets_a_watch)
 TEST(inherited_blocks_count_once)
 {
 	enter();
-	struct board_record *master = claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "nginx");
+	struct board_record *master =
+		claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "nginx");
 	master->xalloc_bytes = 1000;
 	struct board_record *worker = claim(1, BOARD_RUNNING, (unsigned)getppid(), 0, "");
 	worker->forked = 1;
@@ -361,17 +365,20 @@ TEST(inherited_blocks_count_once)
 	leave();
 }
 
-/* 1000 inherited, 300 allocated, 900 freed: of the 400 that are left 300 at most are its own, and maybe none. */
+/* 1000 inherited, 300 allocated, 900 freed: of the 400 that are left 300 at most are its own, and
+ * maybe none. */
 TEST(what_a_fork_freed_was_inherited_or_its_own)
 {
 	enter();
-	ends(claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "python3"), BOARD_EXIT, 0, 1000, 1000);
+	ends(claim(0, BOARD_RUNNING, (unsigned)getpid(), BOARD_NONE, "python3"), BOARD_EXIT, 0,
+	     1000, 1000);
 	struct board_record *fork = claim(1, BOARD_RUNNING, NOBODY, 0, "");
 	fork->forked = 1;
 	fork->before_bytes = fork->inherited_bytes = 1000;
 	fork->before_blocks = fork->inherited_blocks = 100;
 	ends(fork, BOARD_EXIT, 0, 1300, 900);
-	WAIT_FOR(lines() == 2 && line(1)->state == PROCESS_EXITED && line(0)->state == PROCESS_EXITED);
+	WAIT_FOR(lines() == 2 && line(1)->state == PROCESS_EXITED &&
+		 line(0)->state == PROCESS_EXITED);
 	struct processes_sum sum;
 	processes_total(tree, &sum);
 	CHECK_EQ(sum.bytes.least, 0);
@@ -383,20 +390,23 @@ TEST(what_a_fork_freed_was_inherited_or_its_own)
 
 /* --- of a file */
 
-static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags, uint64_t end_ns, uint64_t peak,
-			uint64_t allocated, uint64_t before)
+static void put_process(struct session_writer *w, uint64_t id, uint64_t parent, uint64_t flags,
+			uint64_t end_ns, uint64_t peak, uint64_t allocated, uint64_t before)
 {
 	uint8_t payload[256];
 	struct mtw_out o = { payload, payload + sizeof payload, false };
 	struct err err = { 0 };
-	const uint64_t v[] = { id, parent, 100 + id, PROCESS_EXITED, 0, flags, id + 1, 0, end_ns, 1, allocated, 0, 0, peak, 0, before, 0, before };
+	const uint64_t v[] = { id, parent, 100 + id, PROCESS_EXITED, 0, flags, id + 1,
+			       0,  end_ns, 1,        allocated,      0, 0,     peak,
+			       0,  before, 0,        before };
 
 	for (size_t i = 0; i < sizeof v / sizeof *v; i++)
 		mtw_put(&o, v[i]);
 	mtw_put_string(&o, "p");
 	mtw_put_string(&o, "");
 	mtw_put_string(&o, "");
-	CHECK(!o.full && !session_frame(w, SESSION_TABLE, 1, MTW_S_PROCESS, payload, (size_t)(o.at - payload), &err));
+	CHECK(!o.full && !session_frame(w, SESSION_TABLE, 1, MTW_S_PROCESS, payload,
+					(size_t)(o.at - payload), &err));
 }
 
 static char file[64];
@@ -471,7 +481,8 @@ TEST(a_session_of_a_daemon_begins_with_who_runs_on)
 	begin_file();
 	put_process(writer, 1, 0, 0, 2, 900, 1000, 0);
 	put_process(writer, 2, 1, MTW_PROCESS_FORKED, 9, 900, 610, 600);
-	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1310, 610); /* a worker that does more */
+	put_process(writer, 3, 2, MTW_PROCESS_FORKED, 8, 950, 1310,
+		    610); /* a worker that does more */
 	read_file();
 	CHECK_EQ(processes_heaviest(tree)->id, 3);
 	leave_file();
@@ -497,7 +508,9 @@ TEST(twenty_thousand_short_ones)
 	while (started < 20000) {
 		for (uint32_t i = 1; i < 2000; i++)
 			if (record(i)->xstate == BOARD_FREE && started < 20000)
-				ends(claim(i, BOARD_RUNNING, NOBODY, 0, "cc1"), BOARD_EXIT, 0, 10, 10), started++;
+				ends(claim(i, BOARD_RUNNING, NOBODY, 0, "cc1"), BOARD_EXIT, 0, 10,
+				     10),
+					started++;
 		loop_once(loop, 20);
 	}
 	WAIT_FOR(lines() == 20001);

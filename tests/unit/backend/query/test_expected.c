@@ -9,7 +9,10 @@
 
 TEST(a_rule_matches)
 {
-	static const struct { const char *rule, *key; bool hit; } all[] = {
+	static const struct {
+		const char *rule, *key;
+		bool hit;
+	} all[] = {
 		{ "prog!f", "prog!f", true },
 		{ "prog!f", "prog!ff", false },
 		{ "prog!f", "pro!f", false },

@@ -18,8 +18,8 @@ static void effort(struct model *m, const struct effort *f)
 	made_apply(m, &e);
 }
 
-/* main (1); 2: the depth limit, cut at f (3) > leaf (4) of the program and at g (5) of the library; 6: no rules, at
- * generated code (7) and at nothing at all */
+/* main (1); 2: the depth limit, cut at f (3) > leaf (4) of the program and at g (5) of the library;
+ * 6: no rules, at generated code (7) and at nothing at all */
 static struct model *cut_session(void)
 {
 	struct model *m = model_new();
@@ -57,7 +57,8 @@ TEST(cut_stacks_by_reason_and_module)
 
 	CHECK_EQ(quality_cuts(m, &list), 4);
 	CHECK(list[0].reason == MTW_TRUNC_DEPTH && list[0].module == 1 && list[0].blocks == 5);
-	CHECK(list[1].reason == MTW_TRUNC_NO_CFI && list[1].module == CUT_GENERATED && list[1].blocks == 3);
+	CHECK(list[1].reason == MTW_TRUNC_NO_CFI && list[1].module == CUT_GENERATED &&
+	      list[1].blocks == 3);
 	CHECK(list[2].reason == MTW_TRUNC_DEPTH && list[2].module == 0 && list[2].blocks == 3);
 	CHECK(list[3].reason == MTW_TRUNC_NO_CFI && list[3].module == NO_ID && list[3].blocks == 1);
 	CHECK_STR(quality_module_name(m, list[1].module), "[generated code]");
@@ -110,7 +111,8 @@ TEST(nothing_known_is_not_a_share)
 	char text[QUALITY_TEXT];
 
 	quality_of(m, &q);
-	CHECK(isnan(q.whole) && isnan(q.remembered) && isnan(q.frames) && isnan(q.pc_hits) && isnan(q.edge_hits));
+	CHECK(isnan(q.whole) && isnan(q.remembered) && isnan(q.frames) && isnan(q.pc_hits) &&
+	      isnan(q.edge_hits));
 	CHECK(isnan(q.hooks) && isnan(q.server) && isnan(q.of_program));
 	CHECK_EQ(quality_cuts(m, &list), 0);
 	free(list);
@@ -126,8 +128,12 @@ TEST(what_caches_saved)
 	struct model *m = cut_session();
 	struct quality q;
 
-	effort(m, &(struct effort){ .allocations = 10000, .captures = 2500, .whole = 3, .frames = 10000,
-				    .pc_misses = 100, .edge_misses = 5000 });
+	effort(m, &(struct effort){ .allocations = 10000,
+				    .captures = 2500,
+				    .whole = 3,
+				    .frames = 10000,
+				    .pc_misses = 100,
+				    .edge_misses = 5000 });
 	quality_of(m, &q);
 	CHECK_EQ(q.remembered * 100, 7500);
 	CHECK_EQ(q.frames * 100, 400);
@@ -151,11 +157,16 @@ TEST(cost_is_of_a_core_and_of_the_program)
 	struct event e = { .type = MTW_TOTALS };
 	struct quality q;
 
-	/* in units of 10 ms: time, program, calls, server; then percent times 100, -1 = cannot be told */
-	static const struct { uint64_t time, program, calls, server; int hooks, servers, of_program; } cases[] = {
+	/* in units of 10 ms: time, program, calls, server; then percent times 100, -1 = cannot be
+	 * told */
+	static const struct {
+		uint64_t time, program, calls, server;
+		int hooks, servers, of_program;
+	} cases[] = {
 		{ 2000, 1100, 100, 20, 500, 100, 1200 },
-		{ 5, 3, 1, 2, -1, -1, -1 },           /* it ended before it cost anything but the start */
-		{ 100000, 9000, 100, 1000, 10, 100, -1 }, /* it sleeps: the server ticks all the same */
+		{ 5, 3, 1, 2, -1, -1, -1 }, /* it ended before it cost anything but the start */
+		{ 100000, 9000, 100, 1000, 10, 100,
+		  -1 }, /* it sleeps: the server ticks all the same */
 		{ 100000, 10101, 100, 1000, 10, 100, 1099 },
 	};
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -6,10 +6,22 @@
 
 TEST(bytes_have_one_decimal_and_a_unit)
 {
-	static const struct { uint64_t bytes; const char *text; } cases[] = {
-		{ 0, "0" }, { 1, "1" }, { 1023, "1023" }, { 1024, "1.0K" }, { 1536, "1.5K" },
-		{ 1048575, "1.0M" }, { 1048576, "1.0M" }, { 14680064, "14.0M" }, { 1ull << 30, "1.0G" },
-		{ 1000ull << 20, "1.0G" }, { 1ull << 40, "1.0T" }, { UINT64_MAX, "16.0E" },
+	static const struct {
+		uint64_t bytes;
+		const char *text;
+	} cases[] = {
+		{ 0, "0" },
+		{ 1, "1" },
+		{ 1023, "1023" },
+		{ 1024, "1.0K" },
+		{ 1536, "1.5K" },
+		{ 1048575, "1.0M" },
+		{ 1048576, "1.0M" },
+		{ 14680064, "14.0M" },
+		{ 1ull << 30, "1.0G" },
+		{ 1000ull << 20, "1.0G" },
+		{ 1ull << 40, "1.0T" },
+		{ UINT64_MAX, "16.0E" },
 	};
 	char buf[FORMAT_NUMBER];
 
@@ -48,7 +60,8 @@ TEST(every_reason_has_words)
 	CHECK_STR(report_state(MTW_CUT, false), "cut");
 	CHECK_STR(report_state(MTW_LINK_LOST, false), "link_lost");
 	CHECK_STR(report_state(MTW_EXITED, true), "exited");
-	CHECK_STR(report_state(MTW_EXITED, false), "ended"); /* by a signal, for all that is known */
+	CHECK_STR(report_state(MTW_EXITED, false),
+		  "ended"); /* by a signal, for all that is known */
 }
 
 TEST(formats_are_found)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_session.c - session files: round trip, cut at every byte, flipped bytes, empty, random, full disk.
+ * test_session.c - session files: round trip, cut at every byte, flipped bytes, empty, random, full
+ * disk.
  */
 #include "check.h"
 #include "session/session.h"
@@ -58,7 +59,8 @@ static void write_file(unsigned frames)
 	CHECK_EQ(session_close(w, &err), 0);
 }
 
-/* Reads to the end, checks that every frame is the right one. Returns frames; *rc the last answer. */
+/* Reads to the end, checks that every frame is the right one. Returns frames; *rc the last answer.
+ */
 static unsigned read_frames(struct session_reader *r, unsigned first, int *rc, struct err *err)
 {
 	uint8_t want[1024];
@@ -141,7 +143,8 @@ TEST(large_frames)
 	size_t len;
 
 	for (size_t i = 0; i < MTW_FRAME_MAX; i++)
-		big[i] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+		big[i] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >>
+				   56);
 	for (int i = 0; i < 3; i++)
 		CHECK_EQ(session_frame(w, 0, (uint64_t)i, 9, big, MTW_FRAME_MAX, &err), 0);
 	CHECK_EQ(session_frame(w, 0, 4, 9, big, MTW_FRAME_MAX + 1, &err), -1);
@@ -171,7 +174,8 @@ TEST(cut_at_every_byte)
 		store(bytes, n);
 		struct session_reader *r = session_open(path, 0, &err);
 		if (n < 16) {
-			CHECK(r == NULL && err.status == 3 && strstr(err.text, "not a session file"));
+			CHECK(r == NULL && err.status == 3 &&
+			      strstr(err.text, "not a session file"));
 			continue;
 		}
 		CHECK(r != NULL);
@@ -234,7 +238,9 @@ TEST(empty_and_random_files)
 	CHECK(session_open("/tmp", 0, &err) == NULL);
 	for (int i = 0; i < 300; i++) {
 		for (size_t k = 0; k < sizeof bytes; k++)
-			bytes[k] = (uint8_t)((state = state * 6364136223846793005u + 1442695040888963407u) >> 56);
+			bytes[k] = (uint8_t)((state = state * 6364136223846793005u +
+						      1442695040888963407u) >>
+					     56);
 		if (i % 2)
 			memcpy(bytes, "MEMTOPS\n\1\0\0\0\0\0\0\0BLK1", 20);
 		store(bytes, sizeof bytes - (size_t)i);

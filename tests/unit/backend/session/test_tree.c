@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_tree.c - session files with several streams: each reads back by itself, cut anywhere, whatever bit is wrong,
- * on a disk that fills; and a file with one stream stays of the version that every memtop reads.
+ * test_tree.c - session files with several streams: each reads back by itself, cut anywhere,
+ * whatever bit is wrong, on a disk that fills; and a file with one stream stays of the version that
+ * every memtop reads.
  */
 #include "check.h"
 #include "link/recorder.h"
@@ -297,7 +298,8 @@ TEST(a_copy_has_all_streams)
 	CHECK_EQ(session_close(w, &err), 0);
 	unlink(copy);
 
-	/* Rules that were added to a saved session are a part of one stream; the others stay as they are. */
+	/* Rules that were added to a saved session are a part of one stream; the others stay as
+	 * they are. */
 	struct expected *rules = expected_new();
 	CHECK_EQ(expected_set(rules, "a!b", true), 0);
 	CHECK_EQ(recorder_copy_file(path, copy, rules, 2, &err), 0);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_codemap.c - maps of generated code: well-formed, garbage, growing, rewritten, larger than its bounds.
+ * test_codemap.c - maps of generated code: well-formed, garbage, growing, rewritten, larger than
+ * its bounds.
  */
 #include "check.h"
 #include "symbols/codemap.h"
@@ -40,7 +41,11 @@ static const char *name_at(struct codemap *c, int fd, uint64_t pc)
 
 TEST(lines)
 {
-	static const struct { const char *text; uint64_t pc; const char *name; } table[] = {
+	static const struct {
+		const char *text;
+		uint64_t pc;
+		const char *name;
+	} table[] = {
 		/* well-formed */
 		{ "1000 10 f\n", 0x1000, "f" },
 		{ "1000 10 f\n", 0x100f, "f" },
@@ -152,11 +157,15 @@ TEST(grows)
 
 TEST(rewritten)
 {
-	static const char *const first = "1000 10 first_function\n2000 10 second_function\n3000 10 third_function\n";
+	static const char *const first =
+		"1000 10 first_function\n2000 10 second_function\n3000 10 third_function\n";
 	static const char *const texts[] = {
-		"1000 10 f\n",                                                          /* shorter */
+		"1000 10 f\n", /* shorter */
 		"2000 10 second_function\n1000 10 f\n3000 10 another_third_function\n", /* longer */
-		"1000 10 f\n2000 10 seconds_function\n3000 10 thirds_function\n\n\n\n", /* of the same length, about */
+		"1000 10 f\n2000 10 seconds_function\n3000 10 thirds_function\n\n\n\n", /* of the
+											   same
+											   length,
+											   about */
 	};
 
 	for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
@@ -198,7 +207,8 @@ TEST(long_lines)
 	char *text = malloc(len + 100);
 	int fd;
 
-	/* A name that is too long is cut; a line that is too long is skipped, and so is nothing behind it. */
+	/* A name that is too long is cut; a line that is too long is skipped, and so is nothing
+	 * behind it. */
 	int n = sprintf(text, "1000 10 ");
 	memset(text + n, 'x', 10000);
 	sprintf(text + n + 10000, "\n2000 10 g\n");
@@ -222,7 +232,8 @@ TEST(long_lines)
 
 TEST(zeros_and_bytes)
 {
-	static const char text[] = "1000 10 f\0g\n\0\0\0\n2000 10 \xff\xfe\x80\n3000 10 \x1b[31mred\n4000 10 g\n";
+	static const char text[] =
+		"1000 10 f\0g\n\0\0\0\n2000 10 \xff\xfe\x80\n3000 10 \x1b[31mred\n4000 10 g\n";
 	struct codemap *c = codemap_new();
 	int fd = file_of(text, sizeof text - 1);
 
@@ -248,8 +259,10 @@ TEST(huge)
 
 	for (off_t at = 0; at < 300ll << 20; at += (off_t)len) {
 		for (len = 0; len + 300 < room; lines++)
-			len += (size_t)sprintf(text + len, "%x %x LazyCompile:*function%d /srv/app/%0200d.js:1:1\n",
-					       0x10000000 + lines * 64, 64, lines, lines);
+			len += (size_t)sprintf(
+				text + len,
+				"%x %x LazyCompile:*function%d /srv/app/%0200d.js:1:1\n",
+				0x10000000 + lines * 64, 64, lines, lines);
 		CHECK(pwrite(fd, text, len, at) == (ssize_t)len);
 	}
 	while (codemap_read(c, fd))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_perfmap.c - which file names a program's generated code, and what is not taken for one. The program
- * is the test itself: what it must not be is another process of this machine.
+ * test_perfmap.c - which file names a program's generated code, and what is not taken for one. The
+ * program is the test itself: what it must not be is another process of this machine.
  */
 #include "check.h"
 #include "symbols/perfmap.h"
@@ -50,8 +50,11 @@ static void begin(void)
 
 static struct perfmap_where myself(void)
 {
-	return (struct perfmap_where){ .pid = (unsigned)getpid(), .here = { (unsigned)getpid() }, .uid = getuid(),
-				       .mapped = mapped, .start_unix_ns = unix_now_ns() };
+	return (struct perfmap_where){ .pid = (unsigned)getpid(),
+				       .here = { (unsigned)getpid() },
+				       .uid = getuid(),
+				       .mapped = mapped,
+				       .start_unix_ns = unix_now_ns() };
 }
 
 /* "" = unknown. */
@@ -149,8 +152,11 @@ TEST(too_old)
 
 TEST(no_regular_file)
 {
-	static const char *const kinds[] = { "mkfifo %s", "mkdir %s", "ln -s %s/file %s", "ln -s /dev/zero %2$s",
-					     "ln -s %2$s %2$s", "mkdir %2$s && ln -s %1$s/file %2$s/file" };
+	static const char *const kinds[] = {
+		"mkfifo %s",        "mkdir %s",
+		"ln -s %s/file %s", "ln -s /dev/zero %2$s",
+		"ln -s %2$s %2$s",  "mkdir %2$s && ln -s %1$s/file %2$s/file"
+	};
 	char command[256], path[100];
 
 	begin();
@@ -264,15 +270,21 @@ TEST(given_folders)
 
 TEST(names_of_scripts)
 {
-	static const struct { const char *name, *function, *file; uint32_t line; } table[] = {
+	static const struct {
+		const char *name, *function, *file;
+		uint32_t line;
+	} table[] = {
 		{ "LazyCompile:*draw /srv/app/draw.js:12:5", "draw", "/srv/app/draw.js", 12 },
 		{ "LazyCompile:~draw /srv/app/draw.js:12", "draw", "/srv/app/draw.js", 12 },
 		{ "JS:^draw file:///srv/draw.mjs:1:20", "draw", "file:///srv/draw.mjs", 1 },
-		{ "JS:+Tile.draw node:internal/timers:512:19", "Tile.draw", "node:internal/timers", 512 },
+		{ "JS:+Tile.draw node:internal/timers:512:19", "Tile.draw", "node:internal/timers",
+		  512 },
 		{ "JS:*get size /srv/a b.js:7:1", "get size", "/srv/a b.js", 7 },
 		{ "Function:draw draw.js:3", "draw", "draw.js", 3 },
-		{ "JS:~ /srv/app/draw.js:9:2", "(anonymous) /srv/app/draw.js:9:2", "/srv/app/draw.js", 9 },
-		{ "Script:~ evalmachine.<anonymous>:1:1", "(anonymous) evalmachine.<anonymous>:1:1", "evalmachine.<anonymous>", 1 },
+		{ "JS:~ /srv/app/draw.js:9:2", "(anonymous) /srv/app/draw.js:9:2",
+		  "/srv/app/draw.js", 9 },
+		{ "Script:~ evalmachine.<anonymous>:1:1", "(anonymous) evalmachine.<anonymous>:1:1",
+		  "evalmachine.<anonymous>", 1 },
 		/* everything else is a name */
 		{ "JS:*draw", "JS:*draw", NULL, 0 },
 		{ "JS:*draw /srv/draw.js", "JS:*draw /srv/draw.js", NULL, 0 },

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer.c - names, lines and inlined frames equal what eu-addr2line -i -f -C prints, at every
- * instruction of programs compiled on the spot; and which file is believed to be the module.
+ * test_symbolizer.c - names, lines and inlined frames equal what eu-addr2line -i -f -C prints, at
+ * every instruction of programs compiled on the spot; and which file is believed to be the module.
  */
 #include "check.h"
 #include "shell.h"
@@ -35,27 +35,38 @@ static void leave(void)
 }
 
 static const char cxx_source[] =
-	"#include <cstdlib>\n#include <map>\n#include <memory>\n#include <string>\n#include <vector>\n"
+	"#include <cstdlib>\n#include <map>\n#include <memory>\n#include <string>\n#include "
+	"<vector>\n"
 	"namespace app {\n"
 	"struct Node { std::string name; std::vector<int> v; };\n"
-	"template <class T> inline T *make(int n) { return static_cast<T *>(std::malloc(sizeof(T) * n)); }\n"
+	"template <class T> inline T *make(int n) { return static_cast<T *>(std::malloc(sizeof(T) "
+	"* n)); }\n"
 	"static inline int *inner(int n) { return make<int>(n + 1); }\n"
 	"static inline int *middle(int n) { int *p = inner(n * 2); p[0] = n; return p; }\n"
-	"__attribute__((noinline)) int *outer(int n)\n{\n\tint *p = middle(n);\n\tp[1] = 2;\n\treturn p;\n}\n"
-	"namespace { struct Anon { __attribute__((noinline)) long go(long a) { return a * 3 + std::rand(); } }; }\n"
+	"__attribute__((noinline)) int *outer(int n)\n{\n\tint *p = middle(n);\n\tp[1] = "
+	"2;\n\treturn p;\n}\n"
+	"namespace { struct Anon { __attribute__((noinline)) long go(long a) { return a * 3 + "
+	"std::rand(); } }; }\n"
 	"__attribute__((noinline)) void fill(std::map<std::string, std::unique_ptr<Node>> &m)\n"
-	"{ for (int i = 0; i < 10; i++) { auto n = std::make_unique<Node>(); n->v.resize(i + 1); m[std::to_string(i)] = std::move(n); } }\n"
+	"{ for (int i = 0; i < 10; i++) { auto n = std::make_unique<Node>(); n->v.resize(i + 1); "
+	"m[std::to_string(i)] = std::move(n); } }\n"
 	"}\n"
-	"int main(int argc, char **argv)\n{\n\tauto f = [&](int k) { return app::outer(k + argc); };\n"
-	"\tint *p = f(3);\n\tstd::map<std::string, std::unique_ptr<app::Node>> m;\n\tapp::fill(m);\n"
-	"\tapp::Anon a;\n\tlong r = a.go(p[0]);\n\ttry { if (argc > 5) throw std::string(argv[0]); } catch (std::string &s) { r++; }\n"
+	"int main(int argc, char **argv)\n{\n\tauto f = [&](int k) { return app::outer(k + argc); "
+	"};\n"
+	"\tint *p = f(3);\n\tstd::map<std::string, std::unique_ptr<app::Node>> "
+	"m;\n\tapp::fill(m);\n"
+	"\tapp::Anon a;\n\tlong r = a.go(p[0]);\n\ttry { if (argc > 5) throw std::string(argv[0]); "
+	"} catch (std::string &s) { r++; }\n"
 	"\tfree(p);\n\treturn r == 42;\n}\n";
 
 static const char c_source[] =
 	"#include <stdlib.h>\n#include <string.h>\n"
-	"static inline char *dup3(const char *s) { char *p = malloc(strlen(s) * 3 + 1); strcpy(p, s); return p; }\n"
-	"static __attribute__((noinline)) int hidden(int n) { char *p = dup3(\"abc\"); int r = p[n & 1]; free(p); return r; }\n"
-	"int shown(int n) { switch (n) { case 1: return hidden(3); case 2: return hidden(4) * 2; default: return 7; } }\n"
+	"static inline char *dup3(const char *s) { char *p = malloc(strlen(s) * 3 + 1); strcpy(p, "
+	"s); return p; }\n"
+	"static __attribute__((noinline)) int hidden(int n) { char *p = dup3(\"abc\"); int r = p[n "
+	"& 1]; free(p); return r; }\n"
+	"int shown(int n) { switch (n) { case 1: return hidden(3); case 2: return hidden(4) * 2; "
+	"default: return 7; } }\n"
 	"int main(int argc, char **argv) { (void)argv; return shown(argc) == 0; }\n";
 
 /* One answer as text: "function|file|line|inlined" a line. */
@@ -70,7 +81,8 @@ static void ours(struct symdw_file *f, uint64_t pc, char *out, size_t size)
 	}
 	out[0] = '\0';
 	for (size_t i = 0; i < n && used < size; i++) {
-		used += (size_t)snprintf(out + used, size - used, "%s|%s|%u\n", frames[i].function ? frames[i].function : "??",
+		used += (size_t)snprintf(out + used, size - used, "%s|%s|%u\n",
+					 frames[i].function ? frames[i].function : "??",
 					 frames[i].file ? frames[i].file : "??", frames[i].line);
 		CHECK_EQ(frames[i].inlined, i + 1 < n);
 		free(frames[i].function);
@@ -101,8 +113,8 @@ static void add_place(char *text, size_t size, char *place)
 
 /*
  * "f inlined at file:12:3 in g" says where the innermost inlined function was called, and so does
- * the second frame's own line. Where two calls claim one pc eu-addr2line names one in each; what it says first is
- * what binutils' addr2line says too, and counts.
+ * the second frame's own line. Where two calls claim one pc eu-addr2line names one in each; what it
+ * says first is what binutils' addr2line says too, and counts.
  */
 static void take_first_word(char *place, size_t size, const char *inlined_at, size_t frame)
 {
@@ -112,7 +124,8 @@ static void take_first_word(char *place, size_t size, const char *inlined_at, si
 		snprintf(place, size, "%.*s", (int)(in - inlined_at - 12), inlined_at + 12);
 }
 
-/* Reads the answers of eu-addr2line -a for the pcs in order and compares. Returns frames that were inlined. */
+/* Reads the answers of eu-addr2line -a for the pcs in order and compares. Returns frames that were
+ * inlined. */
 static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint64_t high)
 {
 	char command[1024], line[8192], theirs[65536] = "", mine[65536];
@@ -120,7 +133,9 @@ static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint
 	size_t inlined = 0, answers = 0, frame = 0;
 	uint64_t pc = 0;
 
-	snprintf(command, sizeof command, "for a in $(seq %llu %llu); do printf '0x%%x\\n' $a; done | eu-addr2line -a -i -f -C -e %s",
+	snprintf(command, sizeof command,
+		 "for a in $(seq %llu %llu); do printf '0x%%x\\n' $a; done | eu-addr2line -a -i -f "
+		 "-C -e %s",
 		 (unsigned long long)low, (unsigned long long)high - 1, path);
 	FILE *p = popen(command, "r");
 	CHECK(p != NULL);
@@ -130,7 +145,8 @@ static size_t compare(struct symdw_file *f, const char *path, uint64_t low, uint
 			if (answers++) {
 				ours(f, pc, mine, sizeof mine);
 				if (strcmp(mine, theirs)) {
-					printf("  at 0x%llx ours:\n%s  theirs:\n%s", (unsigned long long)pc, mine, theirs);
+					printf("  at 0x%llx ours:\n%s  theirs:\n%s",
+					       (unsigned long long)pc, mine, theirs);
 					CHECK(!"equal");
 				}
 			}
@@ -161,7 +177,9 @@ static void text_range(const char *path, uint64_t *low, uint64_t *high)
 {
 	char command[512], address[64], size[64];
 
-	snprintf(command, sizeof command, "readelf -SW %s | awk '$2==\".text\" {print $4, $6} $3==\".text\" {print $5, $7}'", path);
+	snprintf(command, sizeof command,
+		 "readelf -SW %s | awk '$2==\".text\" {print $4, $6} $3==\".text\" {print $5, $7}'",
+		 path);
 	FILE *p = popen(command, "r");
 	CHECK(p && fscanf(p, "%63s %63s", address, size) == 2);
 	pclose(p);
@@ -304,8 +322,10 @@ TEST(stripped_with_debuglink)
 
 	enter();
 	write_file("a.cc", cxx_source);
-	sh("cd %s && g++ -O2 -g -o prog a.cc && mkdir .debug && objcopy --only-keep-debug prog .debug/prog.debug && "
-	   "strip prog && objcopy --add-gnu-debuglink=.debug/prog.debug prog", dir);
+	sh("cd %s && g++ -O2 -g -o prog a.cc && mkdir .debug && objcopy --only-keep-debug prog "
+	   ".debug/prog.debug && "
+	   "strip prog && objcopy --add-gnu-debuglink=.debug/prog.debug prog",
+	   dir);
 	snprintf(path, sizeof path, "%s/prog", dir);
 	CHECK(whole_text(path) > 100);
 	leave();
@@ -339,8 +359,10 @@ TEST(another_build_is_said)
 
 	enter();
 	write_file("a.c", c_source);
-	sh("cd %s && gcc -O2 -g -Wl,--build-id=sha1 -o prog a.c && mkdir unstripped && cp prog unstripped/ && "
-	   "gcc -O0 -Wl,--build-id=sha1 -o prog a.c", dir);
+	sh("cd %s && gcc -O2 -g -Wl,--build-id=sha1 -o prog a.c && mkdir unstripped && cp prog "
+	   "unstripped/ && "
+	   "gcc -O0 -Wl,--build-id=sha1 -o prog a.c",
+	   dir);
 	snprintf(path, sizeof path, "%s/unstripped/prog", dir);
 	struct symdw_where where = { .build_id = id, .build_id_len = read_id(path) };
 	uint64_t low, high;
@@ -372,7 +394,8 @@ TEST(no_such_file_is_said)
 	char *problem;
 
 	symdw_close(symdw_open(&where, &nowhere, &problem));
-	CHECK_STR(problem, "/nowhere/libx.so: names unknown: no such file here; give its files with --symbols DIR or "
+	CHECK_STR(problem, "/nowhere/libx.so: names unknown: no such file here; give its files "
+			   "with --symbols DIR or "
 			   "--sysroot DIR");
 }
 
@@ -421,9 +444,12 @@ TEST(random_bytes_are_no_file)
 	enter();
 	for (int i = 0; i < 60; i++) {
 		snprintf(path, sizeof path, "%s/prog%d", dir, i);
-		sh("cp /bin/true %s && chmod u+w %s && python3 -c \"import random,sys; random.seed(%d); d=bytearray(open('%s','rb').read());\n"
-		   "for k in range(40): d[random.randrange(min(len(d), 64 if k < 4 else len(d)))] = random.randrange(256)\n"
-		   "open('%s','wb').write(d[:random.randrange(len(d))] if %d %% 3 == 0 else d)\"", path, path, i, path, path, i);
+		sh("cp /bin/true %s && chmod u+w %s && python3 -c \"import random,sys; "
+		   "random.seed(%d); d=bytearray(open('%s','rb').read());\n"
+		   "for k in range(40): d[random.randrange(min(len(d), 64 if k < 4 else len(d)))] "
+		   "= random.randrange(256)\n"
+		   "open('%s','wb').write(d[:random.randrange(len(d))] if %d %% 3 == 0 else d)\"",
+		   path, path, i, path, path, i);
 		struct symdw_where where = { .path = path };
 		struct symdw_file *f = symdw_open(&where, &nowhere, &problem);
 		struct symdw_frame frames[SYMDW_FRAMES_MAX];

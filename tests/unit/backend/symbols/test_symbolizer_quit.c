@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbolizer_quit.c - who leaves does not wait for a debug file, and what is on the screen for no other name. This file stands in for symbols/dwfl.c: its look-ups
- * last until the test lets them go.
+ * test_symbolizer_quit.c - who leaves does not wait for a debug file, and what is on the screen for
+ * no other name. This file stands in for symbols/dwfl.c: its look-ups last until the test lets them
+ * go.
  */
 #include "check.h"
 #include "base/loop.h"
@@ -9,7 +10,9 @@
 
 #include <pthread.h>
 
-struct symdw_file { int unused; };
+struct symdw_file {
+	int unused;
+};
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t moved = PTHREAD_COND_INITIALIZER;
@@ -34,7 +37,8 @@ static void wait_until(const bool *what)
 	pthread_mutex_unlock(&lock);
 }
 
-struct symdw_file *symdw_open(const struct symdw_where *where, const struct symdw_places *places, char **problem)
+struct symdw_file *symdw_open(const struct symdw_where *where, const struct symdw_places *places,
+			      char **problem)
 {
 	(void)where;
 	*problem = NULL;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_symbols.c - the main thread's book of names: whose answer it was, and names of generated code.
+ * test_symbols.c - the main thread's book of names: whose answer it was, and names of generated
+ * code.
  */
 #include "check.h"
 #include "symbols/symbols.h"
@@ -64,7 +65,8 @@ TEST(generated_code_from_a_file)
 	CHECK_EQ(p.kind, MTW_NODE_NOWHERE);
 	x = symbols_get(s, NO_ID, 0x7f00, MTW_NODE_NOWHERE);
 	CHECK_STR(x->frames[0].function, "get (a) <b>");
-	CHECK_STR(x->frames[0].name, "get (a) <b>"); /* brackets are no templates, blanks no return types */
+	CHECK_STR(x->frames[0].name,
+		  "get (a) <b>"); /* brackets are no templates, blanks no return types */
 	CHECK_STR(x->frames[0].file, "a.js");
 	CHECK_EQ(x->frames[0].line, 3);
 	symbols_free(s);
@@ -103,7 +105,8 @@ TEST(generated_code_of_a_program)
 
 	hello.u.hello.pid = (uint64_t)getpid();
 	hello.u.hello.start_unix_ns = unix_now_ns();
-	hello.u.hello.arch = hello.u.hello.exe = hello.u.hello.agent_version = hello.u.hello.options = (struct text){ "", 0 };
+	hello.u.hello.arch = hello.u.hello.exe = hello.u.hello.agent_version =
+		hello.u.hello.options = (struct text){ "", 0 };
 	apply(m, &hello);
 	module.u.module.path = (struct text){ "/x", 2 };
 	module.u.module.build_id = (struct text){ "", 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_decode.c - payloads by hand: fields come out as they went in, and each bound of wire.h holds.
- * Cut-off frames of every type are test_decode.c's and the fuzzer's.
+ * test_decode.c - payloads by hand: fields come out as they went in, and each bound of wire.h
+ * holds. Cut-off frames of every type are test_decode.c's and the fuzzer's.
  */
 #include "check.h"
 #include "wire/decode.h"
@@ -63,12 +63,15 @@ static int numbers(uint64_t type, size_t n, const uint64_t *v)
 	return read_it(type);
 }
 
-#define READ(type, ...) numbers(type, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t), (uint64_t[]){ __VA_ARGS__ })
+#define READ(type, ...)                                                                            \
+	numbers(type, sizeof((uint64_t[]){ __VA_ARGS__ }) / sizeof(uint64_t),                      \
+		(uint64_t[]){ __VA_ARGS__ })
 
 TEST(batches_give_an_event_per_entry)
 {
 	CHECK_EQ(READ(MTW_NODES, 3, 5, MTW_NODE_CODE, 0, 2, 0x1234, 1, MTW_NODE_NOWHERE, 5, 0xffff,
-		      1, MTW_NODE_TRUNCATED, 0, MTW_TRUNC_DEPTH), 0);
+		      1, MTW_NODE_TRUNCATED, 0, MTW_TRUNC_DEPTH),
+		 0);
 	CHECK_EQ(seen_count, 3);
 	CHECK_EQ(seen[0].u.node.id, 5);
 	CHECK_EQ(seen[0].u.node.module, 2);
@@ -109,12 +112,13 @@ TEST(ids_and_counts_are_bounded)
 {
 	CHECK_EQ(READ(MTW_NODES, 1, MTW_NODES_MAX - 1, 0, 0, 0, 0), 0);
 	CHECK_EQ(READ(MTW_NODES, 1, MTW_NODES_MAX, 0, 0, 0, 0), -1);
-	CHECK_EQ(READ(MTW_NODES, 1, 0, 0, 0, 0, 0), -1);            /* the root is never sent */
-	CHECK_EQ(READ(MTW_NODES, 1, 1, 4, 0, 0, 0), -1);            /* no such kind */
-	CHECK_EQ(READ(MTW_NODES, 1, 1, 3, 1, 1), -1);               /* a truncation below the root */
+	CHECK_EQ(READ(MTW_NODES, 1, 0, 0, 0, 0, 0), -1); /* the root is never sent */
+	CHECK_EQ(READ(MTW_NODES, 1, 1, 4, 0, 0, 0), -1); /* no such kind */
+	CHECK_EQ(READ(MTW_NODES, 1, 1, 3, 1, 1), -1);    /* a truncation below the root */
 	CHECK_EQ(READ(MTW_NODES, 1, 1, 3, 0, MTW_TRUNC_COUNT), -1);
 	CHECK_EQ(READ(MTW_NODES, 1, 1, 0, 0, MTW_MODULES_MAX, 0), -1);
-	CHECK_EQ(READ(MTW_NODES, UINT64_MAX, 1, 0, 0, 0, 0), -1);   /* a count that the payload cannot hold */
+	CHECK_EQ(READ(MTW_NODES, UINT64_MAX, 1, 0, 0, 0, 0),
+		 -1); /* a count that the payload cannot hold */
 	CHECK_EQ(READ(MTW_NODES, 2, 1, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SLOTS, 1, MTW_SLOTS_MAX - 1, 0, 0), 0);
 	CHECK_EQ(READ(MTW_SLOTS, 1, MTW_SLOTS_MAX, 0, 0), -1);
@@ -124,23 +128,24 @@ TEST(ids_and_counts_are_bounded)
 	CHECK_EQ(READ(MTW_FILTER, FILTERS_MAX, 0, 0, 0, 0, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_FILTER, FILTERS_MAX - 1, 0, 0, 0, 0, 0, 0, 0, 0), 0);
 	CHECK_EQ(READ(MTW_WEIGHED, 1, MTW_SLOTS_MAX, 1), -1);
-	CHECK_EQ(READ(MTW_WEIGHED, 1, 5, 0), -1);                   /* every block: not weighed */
+	CHECK_EQ(READ(MTW_WEIGHED, 1, 5, 0), -1); /* every block: not weighed */
 	CHECK_EQ(READ(MTW_PROVEN, 1, MTW_NODES_MAX, 1), -1);
-	CHECK_EQ(READ(MTW_PROVEN, 1, 0, 1), -1);                    /* the root has no caller */
-	CHECK_EQ(READ(MTW_PROVEN, 1, 5, 0), -1);                    /* in no way: not proven */
+	CHECK_EQ(READ(MTW_PROVEN, 1, 0, 1), -1); /* the root has no caller */
+	CHECK_EQ(READ(MTW_PROVEN, 1, 5, 0), -1); /* in no way: not proven */
 	CHECK_EQ(READ(MTW_PROVEN, UINT64_MAX, 5, 1), -1);
 	CHECK_EQ(READ(MTW_SCAN_THREADS, 1, 1, MTW_THREADS_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_AGES, 1, 2, 3, UINT64_MAX, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, UINT64_MAX, 0, 0, 0, 0), -1);
-	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, 1, 0, 5, 0, 0), -1);   /* a name past the end */
+	CHECK_EQ(READ(MTW_SCAN_MEMORY, 1, 2, 1, 0, 5, 0, 0), -1); /* a name past the end */
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, UINT64_MAX, 0, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, MTW_SLOTS_MAX, 0, 0, 0, 0), -1);
 	CHECK_EQ(READ(MTW_SCAN_COHORTS, 1, 3, 2, 0, 0, 1, 1, MTW_THREADS_MAX, 0, 0, 0), -1);
-	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1), -1);      /* a viewer's word, never an agent's */
+	CHECK_EQ(READ(MTW_STATE, MTW_LINK_LOST, 0, 0, 1),
+		 -1); /* a viewer's word, never an agent's */
 	CHECK_EQ(READ(MTW_S_EXIT, MTW_CUT, 0), 0);
-	CHECK_EQ(READ(MTW_LOSS, MTW_LOSS_COUNT, 1, 1), 0);          /* of a later agent */
+	CHECK_EQ(READ(MTW_LOSS, MTW_LOSS_COUNT, 1, 1), 0); /* of a later agent */
 	CHECK_EQ(seen_count, 0);
-	CHECK_EQ(READ(1000, 1, 2, 3), 0);                           /* unknown frames are skipped */
+	CHECK_EQ(READ(1000, 1, 2, 3), 0); /* unknown frames are skipped */
 	CHECK_EQ(seen_count, 0);
 }
 
@@ -157,13 +162,21 @@ TEST(parts_of_memory_are_bounded)
 
 TEST(varints)
 {
-	static const struct { uint8_t bytes[12]; size_t len; int rc; } rows[] = {
-		{ { 1, 2, 0x80, 0x80, 0 }, 5, 0 },  /* not the shortest form */
-		{ { 1, 2, 0x80 }, 3, -1 },          /* ends within */
+	static const struct {
+		uint8_t bytes[12];
+		size_t len;
+		int rc;
+	} rows[] = {
+		{ { 1, 2, 0x80, 0x80, 0 }, 5, 0 }, /* not the shortest form */
+		{ { 1, 2, 0x80 }, 3, -1 },         /* ends within */
 		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01, 0 }, 12, 0 },
-		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0 }, 12, -1 }, /* 65 bits */
-		{ { 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 }, 12, -1 }, /* 11 bytes */
-		{ { 1, 2, 3, 4, 5 }, 5, 0 },        /* a later version appended */
+		{ { 1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x02, 0 },
+		  12,
+		  -1 }, /* 65 bits */
+		{ { 1, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0 },
+		  12,
+		  -1 },                      /* 11 bytes */
+		{ { 1, 2, 3, 4, 5 }, 5, 0 }, /* a later version appended */
 	};
 
 	for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
@@ -215,7 +228,9 @@ TEST(module_and_history)
 	CHECK_EQ(seen[0].u.module.bias, 3);
 	CHECK_EQ(seen[0].u.module.build_id.len, 3);
 	CHECK_EQ(READ(MTW_MODULE, 1, 0, 0, 9, 8, 0, 0, 0, 0), -1); /* ends before it starts */
-	CHECK_EQ(READ(MTW_HISTORY, 1000, 2, 4, 5, 2, 1, 2, 3, 4, 5, 6, 7, 80, 81, 2, 2, 3, 4, 5, 6, 7, 90, 91), 0);
+	CHECK_EQ(READ(MTW_HISTORY, 1000, 2, 4, 5, 2, 1, 2, 3, 4, 5, 6, 7, 80, 81, 2, 2, 3, 4, 5, 6,
+		      7, 90, 91),
+		 0);
 	CHECK_EQ(seen_count, 2);
 	CHECK(seen[0].u.history.first && !seen[1].u.history.first);
 	CHECK_EQ(seen[1].u.history.owners[1], 5);

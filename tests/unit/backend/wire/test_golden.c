@@ -23,69 +23,73 @@ struct golden {
 };
 
 static const struct golden agent_frames[] = {
-	{"hello", MTW_HELLO,
-	 "hello 1 5 4121 1000 1700000000123456789 849000000000 100000000 64 x86_64 /usr/bin/mapd"
-	 " 0.1.0 unwind=cfi depth=64 [mapd][--tiles][\u00e4 b][];"},
-	{"error", MTW_ERROR, "error 1 no common protocol version;"},
-	{"totals", MTW_TOTALS,
-	 "totals 8589934592 " COUNTERS " 128 65536 300 1992294 16384 127 " BIG " 1208 1207 63;"},
-	{"tick", MTW_TICK, "tick 300 30000000000 3;"},
-	{"state", MTW_STATE, "state 2 11 31000000000 1;"},
-	{"module", MTW_MODULE,
-	 "module 65535 36 140737349943296 140737349943296 140737352040448 1 0 ebecedeeeff0f1f2"
-	 "f3f4f5f6f7f8f9fafbfcfdfe /lib/x86_64-linux-gnu/libc.so.6;"},
-	{"nodes", MTW_NODES,
-	 "node 1 0 0 1 6720;node 2 1 1 2 0;node 300 2 2 139641712656111;node 67108863 3 0 3;"},
-	{"slots", MTW_SLOTS, "slot 1 300 0;slot 16777215 1 4096;"},
-	{"counts", MTW_COUNTS, "counts 1 " COUNTERS ";counts 16777215 " BIG "/" BIG "/0/0;"},
-	{"thread", MTW_THREAD, "thread 16383 4122 1 io-2 " COUNTERS ";"},
-	{"process", MTW_PROCESS, "process 137363456 137438953472 8 4;"},
-	{"mark", MTW_MARK,
-	 "mark 4095 128 1 529000000000 after 2k tiles by script " COUNTERS " 132120576;"},
-	{"mark_live", MTW_MARK_LIVE,
-	 "live 4095 2 0 0;live 4095 130 104858 14260688;live 4095 end;"},
-	{"sample_live", MTW_SAMPLE_LIVE,
-	 "live 70000 2 0 0;live 70000 130 104858 14260688;live 70000 end;"},
-	{"samples", MTW_SAMPLES,
-	 "samples 1 3:8589934592:4096:0:8192:7340032 70000:17179869184:" BIG ":4096:1:0;"},
-	{"history", MTW_HISTORY,
-	 "history 1000000000 first 1 2: 1000000000 100 10 1000 90 80 7340032 60 40;"
-	 "history 1000000000 1 2: 2000000000 300 11 " BIG " 91 80 8388608 0 300;"},
-	{"stacks", MTW_STACKS, "stacks 18446744073709551615 70000 12 210000 300 0;"},
-	{"loss", MTW_LOSS, "loss 3 2 4096;"},
-	{"option", MTW_OPTION, "option depth=128 by viewer 2;"},
-	{"notice", MTW_NOTICE, "notice sampling changed to 64k;"},
-	{"scan_threads", MTW_SCAN_THREADS, "by thread 7 0 1 2;by thread 7 200 3 4;"},
-	{"scan_ages", MTW_SCAN_AGES,
-	 "ages 8 5 680 births 100000000:5:680 sizes 0:1:0 7:4:680 threads 1:5:680;"},
-	{"filter", MTW_FILTER, "filter 2 14000000000 65536 64 1048576 8 ssl|crypto ^libX by viewer 2;"},
-	{"weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;"},
-	{"memory", MTW_MEMORY, "memory live map=8589934592 t\u00e4st=0;"},
-	{"scan_memory", MTW_SCAN_MEMORY, "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;"},
-	{"scan_cohorts", MTW_SCAN_COHORTS,
-	 "cohorts 11 1 849200000000 2 3 5/0/0:1:0 5/200/31:7:8 16777215/16383/1048576:1099511627776:" BIG ";"},
-	{"proven", MTW_PROVEN, "proven 2 1;proven 67108863 1;"},
-	{"s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;"},
-	{"s_time", MTW_S_TIME, "time 849100000000;"},
-	{"s_symbol", MTW_S_SYMBOL,
-	 "symbol 3 6720 0 2 std::vector<int>::push_back(int&&) /usr/include/c++/12/vector 1203 1"
-	 ", new_vertex_array vertex.c 88 0;"},
-	{"s_exit", MTW_S_EXIT, "exit 1 3;"},
-	{"s_expected", MTW_S_EXPECTED, "expected libtile.so.2!new_vertex_array 1;"},
-	{"s_note", MTW_S_NOTE, "note the disk filled: 12 ticks were not saved;"},
-	{"s_generated", MTW_S_GENERATED, "symbol 4294967295 139641712656111 2 1 renderTile /srv/tile.js 12 0;"},
+	{ "hello", MTW_HELLO,
+	  "hello 1 5 4121 1000 1700000000123456789 849000000000 100000000 64 x86_64 /usr/bin/mapd"
+	  " 0.1.0 unwind=cfi depth=64 [mapd][--tiles][\u00e4 b][];" },
+	{ "error", MTW_ERROR, "error 1 no common protocol version;" },
+	{ "totals", MTW_TOTALS,
+	  "totals 8589934592 " COUNTERS " 128 65536 300 1992294 16384 127 " BIG " 1208 1207 63;" },
+	{ "tick", MTW_TICK, "tick 300 30000000000 3;" },
+	{ "state", MTW_STATE, "state 2 11 31000000000 1;" },
+	{ "module", MTW_MODULE,
+	  "module 65535 36 140737349943296 140737349943296 140737352040448 1 0 ebecedeeeff0f1f2"
+	  "f3f4f5f6f7f8f9fafbfcfdfe /lib/x86_64-linux-gnu/libc.so.6;" },
+	{ "nodes", MTW_NODES,
+	  "node 1 0 0 1 6720;node 2 1 1 2 0;node 300 2 2 139641712656111;node 67108863 3 0 3;" },
+	{ "slots", MTW_SLOTS, "slot 1 300 0;slot 16777215 1 4096;" },
+	{ "counts", MTW_COUNTS, "counts 1 " COUNTERS ";counts 16777215 " BIG "/" BIG "/0/0;" },
+	{ "thread", MTW_THREAD, "thread 16383 4122 1 io-2 " COUNTERS ";" },
+	{ "process", MTW_PROCESS, "process 137363456 137438953472 8 4;" },
+	{ "mark", MTW_MARK,
+	  "mark 4095 128 1 529000000000 after 2k tiles by script " COUNTERS " 132120576;" },
+	{ "mark_live", MTW_MARK_LIVE,
+	  "live 4095 2 0 0;live 4095 130 104858 14260688;live 4095 end;" },
+	{ "sample_live", MTW_SAMPLE_LIVE,
+	  "live 70000 2 0 0;live 70000 130 104858 14260688;live 70000 end;" },
+	{ "samples", MTW_SAMPLES,
+	  "samples 1 3:8589934592:4096:0:8192:7340032 70000:17179869184:" BIG ":4096:1:0;" },
+	{ "history", MTW_HISTORY,
+	  "history 1000000000 first 1 2: 1000000000 100 10 1000 90 80 7340032 60 40;"
+	  "history 1000000000 1 2: 2000000000 300 11 " BIG " 91 80 8388608 0 300;" },
+	{ "stacks", MTW_STACKS, "stacks 18446744073709551615 70000 12 210000 300 0;" },
+	{ "loss", MTW_LOSS, "loss 3 2 4096;" },
+	{ "option", MTW_OPTION, "option depth=128 by viewer 2;" },
+	{ "notice", MTW_NOTICE, "notice sampling changed to 64k;" },
+	{ "scan_threads", MTW_SCAN_THREADS, "by thread 7 0 1 2;by thread 7 200 3 4;" },
+	{ "scan_ages", MTW_SCAN_AGES,
+	  "ages 8 5 680 births 100000000:5:680 sizes 0:1:0 7:4:680 threads 1:5:680;" },
+	{ "filter", MTW_FILTER,
+	  "filter 2 14000000000 65536 64 1048576 8 ssl|crypto ^libX by viewer 2;" },
+	{ "weighed", MTW_WEIGHED, "weighed 3 65536;weighed 16777215 1099511627776;" },
+	{ "memory", MTW_MEMORY, "memory live map=8589934592 t\u00e4st=0;" },
+	{ "scan_memory", MTW_SCAN_MEMORY,
+	  "resident 10 849200000000 0 =8589934592/0 3 /usr/lib/t\u00e4st.so=8192/5;" },
+	{ "scan_cohorts", MTW_SCAN_COHORTS,
+	  "cohorts 11 1 849200000000 2 3 5/0/0:1:0 5/200/31:7:8 "
+	  "16777215/16383/1048576:1099511627776:" BIG ";" },
+	{ "proven", MTW_PROVEN, "proven 2 1;proven 67108863 1;" },
+	{ "s_meta", MTW_S_META, "meta 0.1.0 :9001 1700000100000000000;" },
+	{ "s_time", MTW_S_TIME, "time 849100000000;" },
+	{ "s_symbol", MTW_S_SYMBOL,
+	  "symbol 3 6720 0 2 std::vector<int>::push_back(int&&) /usr/include/c++/12/vector 1203 1"
+	  ", new_vertex_array vertex.c 88 0;" },
+	{ "s_exit", MTW_S_EXIT, "exit 1 3;" },
+	{ "s_expected", MTW_S_EXPECTED, "expected libtile.so.2!new_vertex_array 1;" },
+	{ "s_note", MTW_S_NOTE, "note the disk filled: 12 ticks were not saved;" },
+	{ "s_generated", MTW_S_GENERATED,
+	  "symbol 4294967295 139641712656111 2 1 renderTile /srv/tile.js 12 0;" },
 };
 
 /* Client frames have no event; their fields in order: v varint, s string. */
 static const struct golden client_frames[] = {
-	{"client", MTW_CLIENT, "v3 smemtop s0123456789abcdef0123456789abcdef v250000000 "},
-	{"ack", MTW_ACK, "v34359738368 "},
-	{"set_mark", MTW_SET_MARK, "safter-login "},
-	{"drop_mark", MTW_DROP_MARK, "v3 "},
-	{"rename_mark", MTW_RENAME_MARK, "v3 swarm "},
-	{"set_option", MTW_SET_OPTION, "ssample s64k "},
-	{"scan", MTW_SCAN, "v9 v1 v3 v1 v4 v1048571 "},
-	{"detach", MTW_DETACH, ""},
+	{ "client", MTW_CLIENT, "v3 smemtop s0123456789abcdef0123456789abcdef v250000000 " },
+	{ "ack", MTW_ACK, "v34359738368 " },
+	{ "set_mark", MTW_SET_MARK, "safter-login " },
+	{ "drop_mark", MTW_DROP_MARK, "v3 " },
+	{ "rename_mark", MTW_RENAME_MARK, "v3 swarm " },
+	{ "set_option", MTW_SET_OPTION, "ssample s64k " },
+	{ "scan", MTW_SCAN, "v9 v1 v3 v1 v4 v1048571 " },
+	{ "detach", MTW_DETACH, "" },
 };
 
 static char out[4096];
@@ -193,8 +197,8 @@ static void add_samples(const struct event *e)
 	add("samples %u", e->u.samples.flags);
 	for (size_t i = 0; i < e->u.samples.count; i++) {
 		const struct sample_figures *f = &e->u.samples.list[i];
-		add(" %u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->serial, f->time_ns, f->live_bytes,
-		    f->low_bytes, f->fall_bytes, f->rss_bytes);
+		add(" %u:%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64 ":%" PRIu64, f->serial,
+		    f->time_ns, f->live_bytes, f->low_bytes, f->fall_bytes, f->rss_bytes);
 	}
 }
 
@@ -218,9 +222,7 @@ static void add_ages(const struct scan_ages *a)
 static void add_small(const struct event *e)
 {
 	switch (e->type) {
-	case MTW_ERROR:
-		add("error %" PRIu64 " %.*s", e->u.error.code, T(e->u.error.text));
-		break;
+	case MTW_ERROR: add("error %" PRIu64 " %.*s", e->u.error.code, T(e->u.error.text)); break;
 	case MTW_TICK:
 		add("tick %" PRIu64 " %" PRIu64 " %u", e->u.tick.seq, e->u.tick.time_ns,
 		    e->u.tick.flags);
@@ -232,9 +234,7 @@ static void add_small(const struct event *e)
 	case MTW_SLOTS:
 		add("slot %u %u %" PRIu64, e->u.slot.id, e->u.slot.node, e->u.slot.epoch);
 		break;
-	case MTW_COUNTS:
-		add("counts %u ", e->u.counts.slot), add_tally(&e->u.counts.now);
-		break;
+	case MTW_COUNTS: add("counts %u ", e->u.counts.slot), add_tally(&e->u.counts.now); break;
 	case MTW_THREAD:
 		add("thread %u %u %d %.*s ", e->u.thread.index, e->u.thread.tid, e->u.thread.ended,
 		    T(e->u.thread.name));
@@ -250,47 +250,46 @@ static void add_small(const struct event *e)
 		break;
 	case MTW_STACKS:
 		add("stacks %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64,
-		    e->u.effort.allocations, e->u.effort.captures, e->u.effort.whole, e->u.effort.frames,
-		    e->u.effort.pc_misses, e->u.effort.edge_misses);
+		    e->u.effort.allocations, e->u.effort.captures, e->u.effort.whole,
+		    e->u.effort.frames, e->u.effort.pc_misses, e->u.effort.edge_misses);
 		break;
 	case MTW_OPTION:
 		add("option %.*s=%.*s by %.*s", T(e->u.option.name), T(e->u.option.value),
 		    T(e->u.option.who));
 		break;
 	case MTW_FILTER:
-		add("filter %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %.*s %.*s by %.*s",
-		    e->u.filter.index, e->u.filter.since_ns, e->u.filter.sample, e->u.filter.min_size,
-		    e->u.filter.max_size, e->u.filter.merge, T(e->u.filter.libs), T(e->u.filter.exclude),
-		    T(e->u.filter.who));
+		add("filter %u %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64
+		    " %.*s %.*s by %.*s",
+		    e->u.filter.index, e->u.filter.since_ns, e->u.filter.sample,
+		    e->u.filter.min_size, e->u.filter.max_size, e->u.filter.merge,
+		    T(e->u.filter.libs), T(e->u.filter.exclude), T(e->u.filter.who));
 		break;
-	case MTW_WEIGHED:
-		add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample);
-		break;
-	case MTW_PROVEN:
-		add("proven %u %" PRIu64, e->u.proven.node, e->u.proven.by);
-		break;
+	case MTW_WEIGHED: add("weighed %u %" PRIu64, e->u.weighed.slot, e->u.weighed.sample); break;
+	case MTW_PROVEN: add("proven %u %" PRIu64, e->u.proven.node, e->u.proven.by); break;
 	case MTW_MEMORY:
 		add("memory");
 		for (size_t i = 0; i < e->u.memory.count; i++)
-			add(" %.*s=%" PRIu64, T(e->u.memory.parts[i].name), e->u.memory.parts[i].bytes);
+			add(" %.*s=%" PRIu64, T(e->u.memory.parts[i].name),
+			    e->u.memory.parts[i].bytes);
 		break;
 	case MTW_SCAN_MEMORY:
 		add("resident %" PRIu64 " %" PRIu64, e->u.rss.request, e->u.rss.time_ns);
 		for (size_t i = 0; i < e->u.rss.count; i++)
-			add(" %" PRIu64 " %.*s=%" PRIu64 "/%" PRIu64, e->u.rss.parts[i].what, T(e->u.rss.parts[i].name),
-			    e->u.rss.parts[i].bytes, e->u.rss.parts[i].mappings);
+			add(" %" PRIu64 " %.*s=%" PRIu64 "/%" PRIu64, e->u.rss.parts[i].what,
+			    T(e->u.rss.parts[i].name), e->u.rss.parts[i].bytes,
+			    e->u.rss.parts[i].mappings);
 		break;
 	case MTW_SCAN_COHORTS:
-		add("cohorts %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64, e->u.cohorts.request, e->u.cohorts.flags,
-		    e->u.cohorts.time_ns, e->u.cohorts.left_blocks, e->u.cohorts.left_bytes);
+		add("cohorts %" PRIu64 " %u %" PRIu64 " %" PRIu64 " %" PRIu64, e->u.cohorts.request,
+		    e->u.cohorts.flags, e->u.cohorts.time_ns, e->u.cohorts.left_blocks,
+		    e->u.cohorts.left_bytes);
 		for (size_t i = 0; i < e->u.cohorts.count; i++) {
 			const struct cohort *c = &e->u.cohorts.list[i];
-			add(" %u/%u/%u:%" PRIu64 ":%" PRIu64, c->slot, c->thread, c->age_s, c->blocks, c->bytes);
+			add(" %u/%u/%u:%" PRIu64 ":%" PRIu64, c->slot, c->thread, c->age_s,
+			    c->blocks, c->bytes);
 		}
 		break;
-	case MTW_NOTICE:
-		add("notice %.*s", T(e->u.notice));
-		break;
+	case MTW_NOTICE: add("notice %.*s", T(e->u.notice)); break;
 	case MTW_SCAN_THREADS:
 		add("by thread %" PRIu64 " %u %" PRIu64 " %" PRIu64, e->u.scan_thread.request,
 		    e->u.scan_thread.thread, e->u.scan_thread.blocks, e->u.scan_thread.bytes);
@@ -299,20 +298,13 @@ static void add_small(const struct event *e)
 		add("meta %.*s %.*s %" PRIu64, T(e->u.s_meta.version), T(e->u.s_meta.target),
 		    e->u.s_meta.unix_ns);
 		break;
-	case MTW_S_TIME:
-		add("time %" PRIu64, e->u.s_time.time_ns);
-		break;
-	case MTW_S_EXIT:
-		add("exit %u %" PRIu64, e->u.s_exit.state, e->u.s_exit.status);
-		break;
+	case MTW_S_TIME: add("time %" PRIu64, e->u.s_time.time_ns); break;
+	case MTW_S_EXIT: add("exit %u %" PRIu64, e->u.s_exit.state, e->u.s_exit.status); break;
 	case MTW_S_EXPECTED:
 		add("expected %.*s %d", T(e->u.s_expected.key), e->u.s_expected.on);
 		break;
-	case MTW_S_NOTE:
-		add("note %.*s", T(e->u.s_note));
-		break;
-	default:
-		add("type %u", e->type);
+	case MTW_S_NOTE: add("note %.*s", T(e->u.s_note)); break;
+	default: add("type %u", e->type);
 	}
 }
 
@@ -321,40 +313,19 @@ static int event_text(void *arg, const struct event *e, struct err *err)
 	(void)arg;
 	(void)err;
 	switch (e->type) {
-	case MTW_HELLO:
-		add_hello(e);
-		break;
-	case MTW_TOTALS:
-		add_totals(&e->u.totals);
-		break;
-	case MTW_MODULE:
-		add_module(e);
-		break;
-	case MTW_NODES:
-		add_node(e);
-		break;
-	case MTW_MARK:
-		add_mark(e);
-		break;
+	case MTW_HELLO: add_hello(e); break;
+	case MTW_TOTALS: add_totals(&e->u.totals); break;
+	case MTW_MODULE: add_module(e); break;
+	case MTW_NODES: add_node(e); break;
+	case MTW_MARK: add_mark(e); break;
 	case MTW_MARK_LIVE:
-	case MTW_SAMPLE_LIVE:
-		add_mark_live(e);
-		break;
-	case MTW_SAMPLES:
-		add_samples(e);
-		break;
-	case MTW_HISTORY:
-		add_history(e);
-		break;
-	case MTW_SCAN_AGES:
-		add_ages(&e->u.ages);
-		break;
+	case MTW_SAMPLE_LIVE: add_mark_live(e); break;
+	case MTW_SAMPLES: add_samples(e); break;
+	case MTW_HISTORY: add_history(e); break;
+	case MTW_SCAN_AGES: add_ages(&e->u.ages); break;
 	case MTW_S_SYMBOL:
-	case MTW_S_GENERATED:
-		add_symbol(e);
-		break;
-	default:
-		add_small(e);
+	case MTW_S_GENERATED: add_symbol(e); break;
+	default: add_small(e);
 	}
 	add(";");
 	return 0;
@@ -383,7 +354,7 @@ static const uint8_t *payload_of(const struct golden *g, size_t *len)
 TEST(agent_and_session_frames)
 {
 	for (size_t i = 0; i < sizeof(agent_frames) / sizeof(*agent_frames); i++) {
-		struct err err = {0};
+		struct err err = { 0 };
 		size_t len;
 		const uint8_t *p = payload_of(&agent_frames[i], &len);
 
@@ -404,7 +375,7 @@ TEST(cut_frames)
 		const uint8_t *p = payload_of(&agent_frames[i], &len);
 
 		for (size_t cut = 0; cut < len; cut++) {
-			struct err err = {0};
+			struct err err = { 0 };
 			uint8_t *copy = malloc(cut ? cut : 1);
 
 			memcpy(copy, p, cut);
@@ -421,7 +392,7 @@ TEST(cut_frames)
 TEST(longer_frames)
 {
 	for (size_t i = 0; i < sizeof(agent_frames) / sizeof(*agent_frames); i++) {
-		struct err err = {0};
+		struct err err = { 0 };
 		size_t len;
 		const uint8_t *p = payload_of(&agent_frames[i], &len);
 		uint8_t *copy = calloc(1, len + 3);
@@ -439,7 +410,7 @@ TEST(client_frames)
 	for (size_t i = 0; i < sizeof(client_frames) / sizeof(*client_frames); i++) {
 		size_t len;
 		const uint8_t *p = payload_of(&client_frames[i], &len);
-		struct mtw_in in = {p, p + len, false};
+		struct mtw_in in = { p, p + len, false };
 
 		out[0] = 0;
 		for (const char *want = client_frames[i].text; *want;
@@ -495,8 +466,14 @@ static const uint8_t *field(struct mtw_in *in)
 /* The frames that carry the proof, and the proofs in them: the token is that of v1_client.bin. */
 TEST(version_2)
 {
-	static const struct { const char *name; uint64_t type; size_t fields; } frames[] = {
-		{"challenge", MTW_CHALLENGE, 1}, {"response", MTW_RESPONSE, 2}, {"proof", MTW_PROOF, 1},
+	static const struct {
+		const char *name;
+		uint64_t type;
+		size_t fields;
+	} frames[] = {
+		{ "challenge", MTW_CHALLENGE, 1 },
+		{ "response", MTW_RESPONSE, 2 },
+		{ "proof", MTW_PROOF, 1 },
 	};
 	static const uint8_t client_greeting[MTW_GREETING_LEN] = MTW_MAGIC "\2\0\1";
 	static uint8_t bytes[3][128];
@@ -512,12 +489,13 @@ TEST(version_2)
 		CHECK(head > 0);
 		CHECK_EQ(type, frames[i].type);
 		CHECK_EQ((size_t)head + len, got);
-		struct mtw_in in = {bytes[i] + head, bytes[i] + got, false};
+		struct mtw_in in = { bytes[i] + head, bytes[i] + got, false };
 		for (size_t k = 0; k < frames[i].fields; k++)
 			found[n++] = field(&in);
 		CHECK(!in.bad && in.at == in.end);
 	}
-	CHECK_EQ(read_v2("greeting_tcp", x.agent_greeting, sizeof(x.agent_greeting)), MTW_GREETING_LEN);
+	CHECK_EQ(read_v2("greeting_tcp", x.agent_greeting, sizeof(x.agent_greeting)),
+		 MTW_GREETING_LEN);
 	CHECK(memcmp(x.agent_greeting, MTW_MAGIC "\2\0\2", MTW_GREETING_LEN) == 0);
 	memcpy(x.agent_nonce, found[0], MTW_NONCE_LEN);
 	memcpy(x.client_greeting, client_greeting, MTW_GREETING_LEN);

@@ -12,7 +12,9 @@ static struct process *add(uint32_t parent, const char *name, enum process_state
 {
 	struct process *p = &list[count++];
 
-	*p = (struct process){ .id = (uint32_t)count, .parent = parent, .pid = 1000 + (int)count, .state = state };
+	*p = (struct process){
+		.id = (uint32_t)count, .parent = parent, .pid = 1000 + (int)count, .state = state
+	};
 	snprintf(p->name, sizeof p->name, "%s", name);
 	if (state != PROCESS_RUNNING)
 		p->end_ns = 1;
@@ -35,8 +37,9 @@ static const char *rows(void)
 	out[0] = 0;
 	for (size_t i = 0; i < r.count; i++) {
 		const struct process_row *row = &r.rows[i];
-		n += (size_t)snprintf(out + n, sizeof out - n, row->folded ? "%s%s*%zu/%u" : "%s%s%.0zu/%u", i ? " " : "", row->p.name,
-				      row->folded, row->depth);
+		n += (size_t)snprintf(out + n, sizeof out - n,
+				      row->folded ? "%s%s*%zu/%u" : "%s%s%.0zu/%u", i ? " " : "",
+				      row->p.name, row->folded, row->depth);
 	}
 	return out;
 }
@@ -58,7 +61,8 @@ TEST(ended_ones_are_folded_by_name_below_what_runs)
 {
 	add(0, "make", PROCESS_RUNNING);
 	for (int i = 0; i < 3; i++) {
-		uint32_t sh = add(1, "sh", PROCESS_EXITED)->id, gcc = add(sh, "gcc", PROCESS_EXITED)->id;
+		uint32_t sh = add(1, "sh", PROCESS_EXITED)->id,
+			 gcc = add(sh, "gcc", PROCESS_EXITED)->id;
 		add(gcc, "cc1", PROCESS_EXITED)->peak_bytes = 100 + (uint64_t)i;
 		add(gcc, "as", PROCESS_EXITED)->peak_bytes = 10;
 	}
@@ -194,7 +198,8 @@ TEST(sorted_by_a_figure_what_runs_comes_first)
 	CHECK_ROWS("make/0 svc/0 old/0 big/0");
 }
 
-/* Many short compilers allocate more than the one process that is there all the time; a fork begins at 0. */
+/* Many short compilers allocate more than the one process that is there all the time; a fork begins
+ * at 0. */
 TEST(sorted_by_all_that_they_allocated)
 {
 	add(0, "make", PROCESS_RUNNING)->sum.alloc_bytes = 500;
@@ -240,11 +245,13 @@ TEST(nothing_is_lost_in_any_order)
 	for (int i = 0; i < 4000; i++) {
 		seed = seed * 1103515245u + 12345u;
 		uint32_t parent = i ? 1 + (seed >> 8) % (unsigned)i : 0;
-		struct process *p = add(parent, names[(seed >> 4) % 6], (enum process_state)((seed >> 16) % 7));
+		struct process *p =
+			add(parent, names[(seed >> 4) % 6], (enum process_state)((seed >> 16) % 7));
 		p->matters = (seed >> 24) % 16 == 0;
 		p->peak_bytes = seed;
 	}
-	/* parents before their children, siblings by id, as of processes_list(), is one order of many */
+	/* parents before their children, siblings by id, as of processes_list(), is one order of
+	 * many */
 	for (int sort = PROCESSES_BY_TREE; sort <= PROCESSES_BY_TIME; sort++) {
 		size_t all = 0;
 		make((enum process_sort)sort, false, true);

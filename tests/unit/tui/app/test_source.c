@@ -35,13 +35,15 @@ static void begin(void)
 {
 	strcpy(top, "/tmp/memtop-t-source-XXXXXX");
 	CHECK(mkdtemp(top));
-	CHECK(mkdir(in_top("a"), 0700) == 0 && mkdir(in_top("a/src"), 0700) == 0 && mkdir(in_top("b"), 0700) == 0);
+	CHECK(mkdir(in_top("a"), 0700) == 0 && mkdir(in_top("a/src"), 0700) == 0 &&
+	      mkdir(in_top("b"), 0700) == 0);
 	CHECK(source_set_folders(""));
 }
 
 static void end(void)
 {
-	static const char *const names[] = { "a/src/one.c", "a/one.c", "b/one.c", "a/two.c", "pipe", "a/src", "a", "b", "" };
+	static const char *const names[] = { "a/src/one.c", "a/one.c", "b/one.c", "a/two.c", "pipe",
+					     "a/src",       "a",       "b",       "" };
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		remove(in_top(names[i]));

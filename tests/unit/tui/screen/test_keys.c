@@ -6,7 +6,8 @@
 TEST(every_key_string_names_keys)
 {
 	for (int r = 1; r < REQ_COUNT; r++)
-		CHECK(request_key((enum request)r, 0) != KEY_NOTHING || r == REQ_DETACH); /* never by a slip */
+		CHECK(request_key((enum request)r, 0) != KEY_NOTHING ||
+		      r == REQ_DETACH); /* never by a slip */
 }
 
 TEST(no_two_requests_of_a_focus_share_a_key)
@@ -15,14 +16,16 @@ TEST(no_two_requests_of_a_focus_share_a_key)
 
 	for (int a = 1; a < REQ_COUNT; a++)
 		for (int b = a + 1; b < REQ_COUNT; b++) {
-			const struct request_info *x = request_info((enum request)a), *y = request_info((enum request)b);
+			const struct request_info *x = request_info((enum request)a),
+						  *y = request_info((enum request)b);
 			if (x->focus != y->focus)
 				continue;
 			for (size_t i = 0; request_key((enum request)a, i); i++)
 				for (size_t j = 0; request_key((enum request)b, j); j++)
-					if (request_key((enum request)a, i) == request_key((enum request)b, j)) {
-						printf("  %s and %s share key %d\n", x->name, y->name,
-						       request_key((enum request)a, i));
+					if (request_key((enum request)a, i) ==
+					    request_key((enum request)b, j)) {
+						printf("  %s and %s share key %d\n", x->name,
+						       y->name, request_key((enum request)a, i));
 						shared++;
 					}
 		}
@@ -74,14 +77,26 @@ TEST(keys_of_the_user)
 	CHECK_EQ(request_of_key(list, 's'), REQ_UP);
 	CHECK(request_set_keys(REQ_UP, "<Up> k", why, sizeof why));
 	for (int r = 1; r < REQ_COUNT; r++)
-		CHECK_STR(request_keys_written((enum request)r, written, sizeof written), request_info((enum request)r)->keys);
+		CHECK_STR(request_keys_written((enum request)r, written, sizeof written),
+			  request_info((enum request)r)->keys);
 }
 
 TEST(names_of_keys)
 {
-	static const struct { const char *name; int key; } table[] = {
-		{ "s", 's' }, { "^L", 12 }, { "<F5>", KEY_FN + 5 }, { "<F12>", KEY_FN + 12 }, { "<Up>", KEY_UP_ },
-		{ "<Space>", ' ' }, { "<", '<' }, { "<F25>", KEY_NOTHING }, { "<Nope>", KEY_NOTHING }, { "ab", KEY_NOTHING },
+	static const struct {
+		const char *name;
+		int key;
+	} table[] = {
+		{ "s", 's' },
+		{ "^L", 12 },
+		{ "<F5>", KEY_FN + 5 },
+		{ "<F12>", KEY_FN + 12 },
+		{ "<Up>", KEY_UP_ },
+		{ "<Space>", ' ' },
+		{ "<", '<' },
+		{ "<F25>", KEY_NOTHING },
+		{ "<Nope>", KEY_NOTHING },
+		{ "ab", KEY_NOTHING },
 	};
 
 	for (size_t i = 0; i < sizeof table / sizeof table[0]; i++)

@@ -48,7 +48,10 @@ TEST(wide_characters_are_never_halved)
 TEST(control_characters_and_escapes_do_not_get_through)
 {
 	utf8();
-	text_clip(out, "a\033[31mred\x07\n\x9b" "b", 40, CLIP_END);
+	text_clip(out,
+		  "a\033[31mred\x07\n\x9b"
+		  "b",
+		  40, CLIP_END);
 	CHECK_STR(out, "a?[31mred???b");
 	text_clip(out, "x\xe2\x80\xaey", 40, CLIP_END); /* right-to-left override */
 	CHECK_STR(out, "xy");
@@ -73,8 +76,12 @@ TEST(accents_are_few_and_stay_with_their_letter)
 		strcat(stacked, "\xcc\x81");
 	strcat(stacked, "bcdefgh");
 	CHECK_EQ(text_clip(out, stacked, 40, CLIP_END), 8);
-	CHECK_STR(out, "a\xcc\x81\xcc\x81\xcc\x81" "bcdefgh");
-	text_clip(out, "\xcc\x81" "ab", 40, CLIP_END); /* would join what stands before the name */
+	CHECK_STR(out, "a\xcc\x81\xcc\x81\xcc\x81"
+		       "bcdefgh");
+	text_clip(out,
+		  "\xcc\x81"
+		  "ab",
+		  40, CLIP_END); /* would join what stands before the name */
 	CHECK_STR(out, "ab");
 	text_clip(out, "abcdefghi\xcc\x81j", 4, CLIP_MIDDLE); /* ... or the ellipsis */
 	CHECK_STR(out, "ab…j");
@@ -143,7 +150,10 @@ TEST(figures)
 
 TEST(sizes_in_each_unit)
 {
-	static const struct { uint64_t bytes; const char *as[UNITS_COUNT]; } cases[] = {
+	static const struct {
+		uint64_t bytes;
+		const char *as[UNITS_COUNT];
+	} cases[] = {
 		{ 0, { "0", "0", "0" } },
 		{ 136, { "136", "0.0M", "136" } },
 		{ 104858, { "102.4K", "0.1M", "104,858" } },

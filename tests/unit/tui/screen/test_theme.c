@@ -23,8 +23,10 @@ TEST(reads_colours_and_attributes)
 	struct theme t;
 
 	theme_plain(&t);
-	CHECK_EQ(theme_parse("# head\n\nname = 231 default bold\nplace=#ff8000\nowner-2 = bright-red 17 underline reverse\n",
-			     &t, wrong, NULL), 0);
+	CHECK_EQ(theme_parse("# head\n\nname = 231 default bold\nplace=#ff8000\nowner-2 = "
+			     "bright-red 17 underline reverse\n",
+			     &t, wrong, NULL),
+		 0);
 	CHECK_EQ(t.styles[ROLE_NAME].fg, 231);
 	CHECK_EQ(t.styles[ROLE_NAME].bg, COLOUR_DEFAULT);
 	CHECK_EQ(t.styles[ROLE_NAME].attrs, STYLE_BOLD);
@@ -39,8 +41,10 @@ TEST(a_wrong_line_is_named_and_the_rest_counts)
 	struct theme t;
 
 	theme_plain(&t);
-	CHECK_EQ(theme_parse("name = red\nnonsense\nnome = red\nplace = rad\nbad = 256\nhit = #12345\nkey = blue\n", &t, wrong,
-			     NULL), 5);
+	CHECK_EQ(theme_parse("name = red\nnonsense\nnome = red\nplace = rad\nbad = 256\nhit = "
+			     "#12345\nkey = blue\n",
+			     &t, wrong, NULL),
+		 5);
 	CHECK_EQ(lines[0], 2);
 	CHECK_EQ(lines[1], 3);
 	CHECK(strstr(reasons[1], "nome"));

@@ -89,9 +89,13 @@ TEST(movement_stays_within_the_rows)
 
 	number(25);
 	list_update(&l, 25, id_of, NULL, NULL);
-	static const struct { enum request r; size_t at; } steps[] = {
-		{ REQ_UP, 0 }, { REQ_DOWN, 1 }, { REQ_PAGE_DOWN, 10 }, { REQ_HALF_DOWN, 15 }, { REQ_LAST, 24 },
-		{ REQ_DOWN, 24 }, { REQ_PAGE_UP, 15 }, { REQ_HALF_UP, 10 }, { REQ_FIRST, 0 }, { REQ_PAGE_UP, 0 },
+	static const struct {
+		enum request r;
+		size_t at;
+	} steps[] = {
+		{ REQ_UP, 0 },    { REQ_DOWN, 1 },    { REQ_PAGE_DOWN, 10 }, { REQ_HALF_DOWN, 15 },
+		{ REQ_LAST, 24 }, { REQ_DOWN, 24 },   { REQ_PAGE_UP, 15 },   { REQ_HALF_UP, 10 },
+		{ REQ_FIRST, 0 }, { REQ_PAGE_UP, 0 },
 	};
 	for (size_t i = 0; i < sizeof steps / sizeof steps[0]; i++) {
 		CHECK(list_request(&l, steps[i].r, id_of, NULL));
@@ -131,9 +135,13 @@ TEST(prompt_edits_by_characters)
 
 TEST(what_is_typed_takes_the_place_of_an_offer)
 {
-	static const struct { int keys[3]; const char *want; } cases[] = {
-		{ { 'x', 'y' }, "xy" }, { { KEY_BS, 'x' }, "x" }, { { KEY_LEFT_, 'x' }, "offexr" },
-		{ { KEY_END_, 'x' }, "offerx" }, { { KEY_RETURN }, "offer" }, { { 'U' - '@', 'x' }, "x" },
+	static const struct {
+		int keys[3];
+		const char *want;
+	} cases[] = {
+		{ { 'x', 'y' }, "xy" },           { { KEY_BS, 'x' }, "x" },
+		{ { KEY_LEFT_, 'x' }, "offexr" }, { { KEY_END_, 'x' }, "offerx" },
+		{ { KEY_RETURN }, "offer" },      { { 'U' - '@', 'x' }, "x" },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_jdwp.c - jdwp_load() against a machine of this file's, at the other end of a socket pair: ids of other widths than
- * OpenJDK's, objects that a collection takes, events of others, Android's name; and replies with random changes.
+ * test_jdwp.c - jdwp_load() against a machine of this file's, at the other end of a socket pair:
+ * ids of other widths than OpenJDK's, objects that a collection takes, events of others, Android's
+ * name; and replies with random changes.
  */
 #include "attach/jdwp/jdwp.h"
 #include "attach/jdwp/packets.h"
@@ -21,14 +22,16 @@ struct machine {
 	int fd;
 	unsigned method_bytes, object_bytes, type_bytes;
 	const char *name;
-	int lost, lost_exceptions; /* so many objects are collected before they can be kept; of exceptions alone */
+	int lost, lost_exceptions; /* so many objects are collected before they can be kept; of
+				      exceptions alone */
 	bool throws, random;
 	/* what came of it */
 	unsigned breakpoints, steps, cleared, resumed_thread, resumed_other, disposed, invoked;
 	char text[256], loaded[256]; /* the last string made; what System.load got */
 };
 
-/* What a reply needs of the command; types: class 1 = File, 2 = System, 3 = Throwable, 4 = another. */
+/* What a reply needs of the command; types: class 1 = File, 2 = System, 3 = Throwable, 4 = another.
+ */
 struct command {
 	int what;
 	struct jdwp_in in;
@@ -52,7 +55,8 @@ static bool next(struct machine *m, struct command *c, uint8_t *head)
 	return true;
 }
 
-static void send_packet(struct machine *m, const uint8_t *id, unsigned flags, unsigned code, const struct jdwp_out *data)
+static void send_packet(struct machine *m, const uint8_t *id, unsigned flags, unsigned code,
+			const struct jdwp_out *data)
 {
 	struct jdwp_out p = { .len = 0 };
 
@@ -86,7 +90,8 @@ static void send_event(struct machine *m, unsigned kind, uint64_t thread)
 	send_packet(m, (const uint8_t *)"\0\0\1\0", 0, JDWP_EVENT_COMPOSITE, &o);
 }
 
-static void put_method(struct machine *m, struct jdwp_out *o, uint64_t id, const char *name, const char *signature)
+static void put_method(struct machine *m, struct jdwp_out *o, uint64_t id, const char *name,
+		       const char *signature)
 {
 	jdwp_put(o, id, m->method_bytes);
 	jdwp_put_text(o, name);
@@ -146,7 +151,11 @@ static unsigned answer(struct machine *m, struct command *c, struct jdwp_out *o)
 	switch (c->what) {
 	case JDWP_VM_ID_SIZES:
 		for (int i = 0; i < 5; i++)
-			jdwp_put(o, i == 1 ? m->method_bytes : i == 2 ? m->object_bytes : m->type_bytes, 4);
+			jdwp_put(o,
+				 i == 1   ? m->method_bytes
+				 : i == 2 ? m->object_bytes
+					  : m->type_bytes,
+				 4);
 		return 0;
 	case JDWP_VM_VERSION:
 		jdwp_put_text(o, "description");
@@ -160,9 +169,7 @@ static unsigned answer(struct machine *m, struct command *c, struct jdwp_out *o)
 		jdwp_put(o, THREAD, m->object_bytes);
 		jdwp_put(o, OTHER, m->object_bytes);
 		return 0;
-	case JDWP_THREAD_NAME:
-		jdwp_put_text(o, "main");
-		return 0;
+	case JDWP_THREAD_NAME: jdwp_put_text(o, "main"); return 0;
 	case JDWP_VM_CLASSES_BY_SIGNATURE:
 		take_text(m, &c->in);
 		jdwp_put(o, strcmp(m->text, "Landroid/app/Activity;") != 0, 4);
@@ -170,9 +177,7 @@ static unsigned answer(struct machine *m, struct command *c, struct jdwp_out *o)
 		jdwp_put(o, 2, m->type_bytes);
 		jdwp_put(o, 7, 4);
 		return 0;
-	case JDWP_TYPE_METHODS:
-		put_methods(m, o);
-		return 0;
+	case JDWP_TYPE_METHODS: put_methods(m, o); return 0;
 	case JDWP_EVENT_SET:
 		m->breakpoints += *c->in.at == 2;
 		m->steps += *c->in.at == 1;
@@ -197,24 +202,17 @@ static unsigned answer(struct machine *m, struct command *c, struct jdwp_out *o)
 		if (jdwp_get(&c->in, m->object_bytes) == THROWN && m->lost_exceptions > 0)
 			return m->lost_exceptions--, JDWP_E_INVALID_OBJECT;
 		return m->lost-- > 0 ? JDWP_E_INVALID_OBJECT : 0;
-	case JDWP_STRING_VALUE:
-		jdwp_put_text(o, m->text);
-		return 0;
+	case JDWP_STRING_VALUE: jdwp_put_text(o, m->text); return 0;
 	case JDWP_OBJECT_TYPE:
 		jdwp_put(o, 1, 1);
 		jdwp_put(o, 6, m->type_bytes);
 		return 0;
-	case JDWP_TYPE_SIGNATURE:
-		jdwp_put_text(o, "Ljava/lang/UnsatisfiedLinkError;");
-		return 0;
-	case JDWP_VM_DISPOSE:
-		m->disposed++;
-		return 0;
-	case JDWP_CLASS_INVOKE: case JDWP_CLASS_NEW: case JDWP_OBJECT_INVOKE:
-		invoke(m, c, o);
-		return 0;
-	default:
-		return 99;
+	case JDWP_TYPE_SIGNATURE: jdwp_put_text(o, "Ljava/lang/UnsatisfiedLinkError;"); return 0;
+	case JDWP_VM_DISPOSE: m->disposed++; return 0;
+	case JDWP_CLASS_INVOKE:
+	case JDWP_CLASS_NEW:
+	case JDWP_OBJECT_INVOKE: invoke(m, c, o); return 0;
+	default: return 99;
 	}
 }
 
@@ -231,14 +229,16 @@ static void *serve(void *arg)
 		struct jdwp_out o = { .len = 0 };
 		unsigned code = answer(m, &c, &o);
 		if (c.what == JDWP_EVENT_SET && m->breakpoints + m->steps == 1)
-			send_event(m, m->steps ? 1 : 2, THREAD); /* before the reply that tells its number */
+			send_event(m, m->steps ? 1 : 2,
+				   THREAD); /* before the reply that tells its number */
 		send_packet(m, head + 4, 0x80, code, &o);
 	}
 	shutdown(m->fd, SHUT_RDWR);
 	return NULL;
 }
 
-static enum jdwp_result load(struct machine *m, const char *const *breaks, int64_t *pid, char *why, size_t n)
+static enum jdwp_result load(struct machine *m, const char *const *breaks, int64_t *pid, char *why,
+			     size_t n)
 {
 	int ends[2];
 	pthread_t thread;
@@ -247,9 +247,14 @@ static enum jdwp_result load(struct machine *m, const char *const *breaks, int64
 	CHECK(socketpair(AF_UNIX, SOCK_STREAM, 0, ends) == 0);
 	m->fd = ends[1];
 	if (m->random) /* both would wait for the rest of a packet */
-		setsockopt(m->fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0, 10000 }, sizeof(struct timeval));
+		setsockopt(m->fd, SOL_SOCKET, SO_RCVTIMEO, &(struct timeval){ 0, 10000 },
+			   sizeof(struct timeval));
 	CHECK(pthread_create(&thread, NULL, serve, m) == 0);
-	struct jdwp_request q = { .fd = ends[0], .library = "/x/agent.so", .breaks = breaks, .timeout_ms = m->random ? 20 : 60000, .held_ns = &held };
+	struct jdwp_request q = { .fd = ends[0],
+				  .library = "/x/agent.so",
+				  .breaks = breaks,
+				  .timeout_ms = m->random ? 20 : 60000,
+				  .held_ns = &held };
 	enum jdwp_result result = jdwp_load(&q, pid, why, n);
 	close(ends[0]);
 	pthread_join(thread, NULL);
@@ -259,7 +264,10 @@ static enum jdwp_result load(struct machine *m, const char *const *breaks, int64
 
 static struct machine made(unsigned method, unsigned object, unsigned type)
 {
-	return (struct machine){ .method_bytes = method, .object_bytes = object, .type_bytes = type, .name = "OpenJDK" };
+	return (struct machine){ .method_bytes = method,
+				 .object_bytes = object,
+				 .type_bytes = type,
+				 .name = "OpenJDK" };
 }
 
 static void check_left(const struct machine *m)
@@ -272,7 +280,9 @@ static void check_left(const struct machine *m)
 
 TEST(ids_of_any_width)
 {
-	static const unsigned widths[][3] = { { 8, 8, 8 }, { 4, 4, 8 }, { 8, 4, 2 }, { 1, 2, 3 }, { 4, 8, 4 } };
+	static const unsigned widths[][3] = {
+		{ 8, 8, 8 }, { 4, 4, 8 }, { 8, 4, 2 }, { 1, 2, 3 }, { 4, 8, 4 }
+	};
 	char why[512];
 	int64_t pid;
 
@@ -330,7 +340,8 @@ TEST(what_was_thrown)
 
 TEST(a_method_that_is_not_there)
 {
-	static const char *const breaks[] = { "android.app.Activity.onResume", NULL }, *const others[] = { "a.B.run", NULL };
+	static const char *const breaks[] = { "android.app.Activity.onResume", NULL },
+				 *const others[] = { "a.B.run", NULL };
 	struct machine m = made(8, 8, 8);
 	char why[512];
 

@@ -9,7 +9,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static const struct inject_stuck began = { .count = 3, .then = { { 10, 'S', 5 }, { 11, 'R', 100 }, { 12, 'S', 7 } } };
+static const struct inject_stuck began = {
+	.count = 3, .then = { { 10, 'S', 5 }, { 11, 'R', 100 }, { 12, 'S', 7 } }
+};
 
 TEST(others_had_their_turn)
 {

@@ -29,7 +29,8 @@ static void scan(struct session *x, struct cohort *list, size_t count)
 static void aged_family(struct session *x)
 {
 	struct cohort list[] = {
-		{ 4, 1, 5, 3, 100 }, { 4, 2, 100, 1, 300 }, { 5, 1, 2, 1, 300 }, { 6, 1, 64, 1, 2000 }, { 7, 2, 1000, 1, 50 },
+		{ 4, 1, 5, 3, 100 },   { 4, 2, 100, 1, 300 }, { 5, 1, 2, 1, 300 },
+		{ 6, 1, 64, 1, 2000 }, { 7, 2, 1000, 1, 50 },
 	};
 
 	family(x);
@@ -124,7 +125,10 @@ TEST(rows_and_call_sites_in_the_order_of_their_ages)
 	open_row(&x, "main");
 	open_row(&x, "serve");
 	query_set_sort(x.q, BY_OLDEST, false);
-	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50"); /* nothing is known: by LIVE */
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50"); /* nothing is
+											 known: by
+											 LIVE */
 	CHECK_EQ(query_ages_version(x.q), 0);
 	size_t n = query_rows(x.q, false, &r);
 	for (size_t i = 0; i < n; i++)
@@ -132,18 +136,24 @@ TEST(rows_and_call_sites_in_the_order_of_their_ages)
 	query_ages(x.q, false, ids, n, a);
 	uint64_t version = query_ages_version(x.q);
 	CHECK(version != 0);
-	CHECK_STR(screen(&x, true), "main 2750\n.log_line 50\n.serve 2700\n..decode 700\n..draw 2000");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.log_line 50\n.serve 2700\n..decode 700\n..draw 2000");
 	query_set_sort(x.q, BY_AGE, false);
-	CHECK_STR(screen(&x, true), "main 2750\n.log_line 50\n.serve 2700\n..draw 2000\n..decode 700");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.log_line 50\n.serve 2700\n..draw 2000\n..decode 700");
 	query_set_sort(x.q, BY_AGE, true);
-	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..decode 700\n..draw 2000\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.serve 2700\n..decode 700\n..draw 2000\n.log_line 50");
 	node(&x, 8, 2, 1, "young"); /* nobody asked about it */
 	grow(&x, 8, 1, 5000);
 	tick(&x, SECOND);
-	CHECK_STR(screen(&x, true), "main 7750\n.serve 7700\n..decode 700\n..draw 2000\n..young 5000\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 7750\n.serve 7700\n..decode 700\n..draw 2000\n..young 5000\n.log_line 50");
 	query_set_sort(x.q, BY_AGE, false);
-	CHECK_STR(screen(&x, true), "main 7750\n.log_line 50\n.serve 7700\n..draw 2000\n..decode 700\n..young 5000");
-	CHECK_EQ(query_open_heaviest(x.q, row(&x, "main")), row(&x, "young")); /* the heaviest, not the oldest */
+	CHECK_STR(screen(&x, true),
+		  "main 7750\n.log_line 50\n.serve 7700\n..draw 2000\n..decode 700\n..young 5000");
+	CHECK_EQ(query_open_heaviest(x.q, row(&x, "main")),
+		 row(&x, "young")); /* the heaviest, not the oldest */
 
 	n = query_sites(x.q, BY_LIVE, false, true, &s);
 	CHECK_EQ(n, 4);
@@ -170,23 +180,29 @@ TEST(only_older_or_younger_blocks)
 	open_row(&x, "main");
 	open_row(&x, "serve");
 	CHECK(!query_by_cohort(x.q));
-	CHECK_STR(filtered(&x, "age>60s"), "main 2350\n.serve 2300\n..draw 2000\n..decode 300\n.log_line 50");
+	CHECK_STR(filtered(&x, "age>60s"),
+		  "main 2350\n.serve 2300\n..draw 2000\n..decode 300\n.log_line 50");
 	CHECK(query_by_cohort(x.q));
 	CHECK_EQ(blocks_of(&x, "decode"), 1);
 	CHECK_EQ(age_of(&x, "decode").median_s, mtw_age_step(100));
 	CHECK_EQ(age_of(&x, "main").oldest_s, mtw_age_step(1000));
 	CHECK_STR(filtered(&x, "thread:io"), "main 350\n.serve 300\n..decode 300\n.log_line 50");
-	CHECK_EQ(age_of(&x, "main").median_s, mtw_age_step(100)); /* the same row, and others' blocks */
+	CHECK_EQ(age_of(&x, "main").median_s,
+		 mtw_age_step(100)); /* the same row, and others' blocks */
 	CHECK_STR(filtered(&x, "age<1m"), "main 400\n.serve 400\n..decode 400");
 	CHECK_EQ(blocks_of(&x, "decode"), 4);
-	CHECK_STR(filtered(&x, "age>1m age<2m"), "main 2300\n.serve 2300\n..draw 2000\n..decode 300");
+	CHECK_STR(filtered(&x, "age>1m age<2m"),
+		  "main 2300\n.serve 2300\n..draw 2000\n..decode 300");
 	CHECK_STR(filtered(&x, "age>1d"), "");
-	/* What the program does goes on; what is alive of it is the scan's until there is another. */
+	/* What the program does goes on; what is alive of it is the scan's until there is another.
+	 */
 	CHECK_STR(filtered(&x, "age>60s draw"), "main 2000\n.serve 2000\n..draw 2000");
 	grow(&x, 6, 3, 3000);
 	tick(&x, SECOND);
 	CHECK_STR(screen(&x, true), "main 2000\n.serve 2000\n..draw 2000");
-	struct cohort list[] = { { 6, 1, 66, 1, 2000 }, { 6, 1, 61, 1, 1000 }, { 6, 1, 0, 2, 2000 } };
+	struct cohort list[] = { { 6, 1, 66, 1, 2000 },
+				 { 6, 1, 61, 1, 1000 },
+				 { 6, 1, 0, 2, 2000 } };
 	scan(&x, list, 3);
 	tick(&x, SECOND);
 	CHECK_STR(screen(&x, true), "main 3000\n.serve 3000\n..draw 3000");
@@ -286,7 +302,8 @@ TEST(ages_of_rows_that_move)
 TEST(ages_that_are_none)
 {
 	struct session x;
-	static const char *const wrong[] = { "age>", "age>x", "age<5y", "age>-3s", "age>1e30", "age>5mm" };
+	static const char *const wrong[] = { "age>",    "age>x",    "age<5y",
+					     "age>-3s", "age>1e30", "age>5mm" };
 
 	aged_family(&x);
 	for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_between.c - BORN, GONE, NET between any two marks, on rows, sites and owners, against plain sums.
+ * test_between.c - BORN, GONE, NET between any two marks, on rows, sites and owners, against plain
+ * sums.
  *
- * Random sessions with many marks, some dropped (their cells merge into the next) or reduced to totals. The
- * test keeps what every slot held at every mark; each row must say what its stacks held, to the byte.
+ * Random sessions with many marks, some dropped (their cells merge into the next) or reduced to
+ * totals. The test keeps what every slot held at every mark; each row must say what its stacks
+ * held, to the byte.
  */
 #include "check.h"
 #include "made_query.h"
@@ -16,8 +18,8 @@
 struct plain {
 	struct session x;
 	uint32_t nodes, slots, epoch, marks, newest; /* newest: of the marks whose live is known */
-	char path[NODES + 1][400];   /* names, outermost first: "/a/b/c/" */
-	char up[NODES + 1][400];     /* innermost first */
+	char path[NODES + 1][400];                   /* names, outermost first: "/a/b/c/" */
+	char up[NODES + 1][400];                     /* innermost first */
 	uint32_t node_of[SLOTS + 1];
 	uint64_t at[MARKS + 1][SLOTS + 1]; /* live bytes by mark; [0]: nothing */
 	bool gone[MARKS + 1];
@@ -57,8 +59,10 @@ static void change_some(struct plain *p)
 		if (slot->epoch == p->epoch)
 			grow(&p->x, s, 1, 1 + below(5000));
 		else if (live_blocks(&slot->now))
-			shrink(&p->x, s, 1, live_blocks(&slot->now) == 1 ? live_bytes(&slot->now) :
-			       below((uint32_t)live_bytes(&slot->now)));
+			shrink(&p->x, s, 1,
+			       live_blocks(&slot->now) == 1
+				       ? live_bytes(&slot->now)
+				       : below((uint32_t)live_bytes(&slot->now)));
 		tick(&p->x, SECOND / 10);
 	}
 }
@@ -72,7 +76,8 @@ static void set_mark(struct plain *p)
 	for (uint32_t s = 1; s <= p->slots; s++) {
 		p->at[id][s] = now_of(p, s);
 		if (p->at[id][s] != p->at[p->newest][s])
-			made_cell(p->x.m, id, s, live_blocks(&model_slot(p->x.m, s)->now), p->at[id][s]);
+			made_cell(p->x.m, id, s, live_blocks(&model_slot(p->x.m, s)->now),
+				  p->at[id][s]);
 	}
 	made_cells_end(p->x.m, id);
 	p->newest = id;
@@ -85,13 +90,15 @@ static void drop_mark(struct plain *p)
 	if (p->gone[id])
 		return;
 	p->gone[id] = true;
-	made_mark(p->x.m, id, model_mark(p->x.m, id)->epoch, p->x.now, below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY,
-		  "m");
+	made_mark(p->x.m, id, model_mark(p->x.m, id)->epoch, p->x.now,
+		  below(2) ? MTW_MARK_DROPPED : MTW_MARK_TOTALS_ONLY, "m");
 	for (p->newest = p->marks; p->newest && p->gone[p->newest];)
 		p->newest--;
 }
 
-struct expected { uint64_t born, gone; };
+struct expected {
+	uint64_t born, gone;
+};
 
 static void count(const struct plain *p, uint32_t from, uint32_t to, uint32_t s, struct expected *e)
 {
@@ -141,7 +148,8 @@ static void check_rows(struct plain *p, uint32_t from, uint32_t to, bool inverte
 				count(p, from, to, s, &e);
 		}
 		must_be(&r[i].change, &e);
-		CHECK_EQ(!!(r[i].flags & ROW_ZERO), to ? !(e.born | e.gone) : !live_blocks(&r[i].incl));
+		CHECK_EQ(!!(r[i].flags & ROW_ZERO),
+			 to ? !(e.born | e.gone) : !live_blocks(&r[i].incl));
 	}
 	for (uint32_t s = 1; s <= p->slots; s++)
 		want += (int64_t)((to ? p->at[to][s] : now_of(p, s)) - p->at[from][s]);
@@ -228,14 +236,16 @@ TEST(random_intervals_equal_plain_sums)
 		random_session(number);
 }
 
-/* After each mark k decode gets 10 k more; draw loses 1500 between the last two; log_line stands still. */
+/* After each mark k decode gets 10 k more; draw loses 1500 between the last two; log_line stands
+ * still. */
 static void three_marks(struct session *x)
 {
 	family(x);
 	for (uint32_t k = 1; k <= 3; k++) {
 		made_mark(x->m, k, k - 1, x->now, 0, "m");
 		for (uint32_t i = 4; i <= 7; i++)
-			made_cell(x->m, k, i, live_blocks(&model_slot(x->m, i)->now), live_bytes(&model_slot(x->m, i)->now));
+			made_cell(x->m, k, i, live_blocks(&model_slot(x->m, i)->now),
+				  live_bytes(&model_slot(x->m, i)->now));
 		for (uint32_t e = 1; e < k; e++)
 			made_cell(x->m, k, 100 + e, 1, 10 * e);
 		made_cells_end(x->m, k);
@@ -256,8 +266,9 @@ static const char *changes(struct session *x)
 
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
-		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s +%llu -%llu", i ? "\n" : "",
-				       (int)r[i].depth, "......", r[i].name, (unsigned long long)r[i].change.born_bytes,
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%.*s%s +%llu -%llu",
+				       i ? "\n" : "", (int)r[i].depth, "......", r[i].name,
+				       (unsigned long long)r[i].change.born_bytes,
 				       (unsigned long long)r[i].change.gone_bytes);
 	return text;
 }
@@ -271,18 +282,22 @@ TEST(rows_between_marks_by_hand)
 	query_set_sort(x.q, BY_NET, false);
 	CHECK_EQ(model_set_interval(x.m, 1, 2), 0);
 	query_open_below(x.q, 0, true, 100);
-	CHECK_STR(changes(&x), "main +10 -0\n.serve +10 -0\n..decode +10 -0\n..draw +0 -0\n.log_line +0 -0");
+	CHECK_STR(changes(&x),
+		  "main +10 -0\n.serve +10 -0\n..decode +10 -0\n..draw +0 -0\n.log_line +0 -0");
 	CHECK_EQ(model_set_interval(x.m, 2, 3), 0);
-	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 -0\n..draw +0 -1500");
+	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 "
+			       "-0\n..draw +0 -1500");
 	grow(&x, 103, 1, 7);
 	tick(&x, SECOND);
-	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 -0\n..draw +0 -1500");
+	CHECK_STR(changes(&x), "main +20 -1500\n.log_line +0 -0\n.serve +20 -1500\n..decode +20 "
+			       "-0\n..draw +0 -1500");
 	CHECK_EQ(query_set_filter(x.q, "grew", &err), 0);
 	CHECK_STR(changes(&x), "main +20 -0\n.serve +20 -0\n..decode +20 -0");
 	CHECK_EQ(query_set_filter(x.q, "new", &err), 0);
 	CHECK_STR(changes(&x), "");
 	CHECK_EQ(model_set_interval(x.m, 0, 1), 0);
-	CHECK_STR(changes(&x), "main +2750 -0\n.serve +2700 -0\n..draw +2000 -0\n..decode +700 -0\n.log_line +50 -0");
+	CHECK_STR(changes(&x), "main +2750 -0\n.serve +2700 -0\n..draw +2000 -0\n..decode +700 "
+			       "-0\n.log_line +50 -0");
 	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
 	/* back to now; a mark that goes takes the interval along */
 	CHECK_EQ(model_set_interval(x.m, 1, 3), 0);
@@ -324,11 +339,15 @@ TEST(rows_without_change_fold)
 	CHECK_EQ(model_set_interval(x.m, 4, 0), 0); /* to now: what is alive hides nothing */
 	CHECK_STR(changes(&x), "main +0 -0\n.... 12 unchanged +0 -0");
 	size_t pending;
-	CHECK_EQ(query_search(x.q, "below_20", &pending), 1); /* what is searched for has a line, and so what it lies in */
-	CHECK_STR(changes(&x), "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
+	CHECK_EQ(query_search(x.q, "below_20", &pending),
+		 1); /* what is searched for has a line, and so what it lies in */
+	CHECK_STR(changes(&x),
+		  "main +0 -0\n.still_20 +0 -0\n..below_20 +0 -0\n.... 11 unchanged +0 -0");
 	CHECK_EQ(query_index(x.q, query_search_next(x.q, 0, false)), 2);
 	query_set_sort(x.q, BY_LIVE, false);
-	CHECK(strstr(changes(&x), ".still_20 +0 -0\n..below_20 +0 -0\n.still_21")); /* 200,000 bytes, then by name */
+	CHECK(strstr(
+		changes(&x),
+		".still_20 +0 -0\n..below_20 +0 -0\n.still_21")); /* 200,000 bytes, then by name */
 	end(&x);
 }
 

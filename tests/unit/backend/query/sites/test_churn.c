@@ -38,11 +38,12 @@ static void turn_over(struct session *x, uint32_t slot, unsigned came, unsigned 
 	x->sum.alloc_bytes += came * 100;
 	x->sum.free_blocks += went;
 	x->sum.free_bytes += went * 100;
-	made_counts(x->m, slot, t.alloc_blocks + came, t.alloc_bytes + came * 100, t.free_blocks + went,
-		    t.free_bytes + went * 100);
+	made_counts(x->m, slot, t.alloc_blocks + came, t.alloc_bytes + came * 100,
+		    t.free_blocks + went, t.free_bytes + went * 100);
 }
 
-static void for_seconds(struct session *x, unsigned seconds, uint32_t slot, unsigned came, unsigned went)
+static void for_seconds(struct session *x, unsigned seconds, uint32_t slot, unsigned came,
+			unsigned went)
 {
 	for (unsigned i = 0; i < seconds * 4; i++) {
 		turn_over(x, slot, came, went);
@@ -160,8 +161,8 @@ TEST(what_grows_shrinks_or_bursts_has_none)
 	grow(&x, 4, 4000, 400000);
 	look(&x);
 	for (unsigned i = 0; i < 60; i++) {
-		turn_over(&x, 4, 0, 50);     /* shrinks */
-		turn_over(&x, 6, 100, 80);   /* grows */
+		turn_over(&x, 4, 0, 50);   /* shrinks */
+		turn_over(&x, 6, 100, 80); /* grows */
 		if (i == 50)
 			turn_over(&x, 7, 5000, 5000);
 		look(&x);
@@ -197,7 +198,8 @@ static void two_turn_over(struct session *x)
 	}
 }
 
-/* A stack that gets another name takes its past along, and the sums of both are of other stacks than before. */
+/* A stack that gets another name takes its past along, and the sums of both are of other stacks
+ * than before. */
 TEST(names_that_come_late)
 {
 	struct session x;
@@ -234,6 +236,7 @@ TEST(it_outlives_a_filter)
 	look(&x);
 	for_seconds(&x, 1, 6, 100, 100);
 	CHECK_EQ(site(&x, "draw")->life, LIFE_ABOUT);
-	CHECK(site(&x, "draw")->life_ns > before * 9 / 10 && site(&x, "draw")->life_ns < before * 11 / 10);
+	CHECK(site(&x, "draw")->life_ns > before * 9 / 10 &&
+	      site(&x, "draw")->life_ns < before * 11 / 10);
 	end(&x);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_growth.c - the verdict is the samples' alone: of whatever phase they are to what goes up and down, whoever came when,
- * whatever marks there are.
+ * test_growth.c - the verdict is the samples' alone: of whatever phase they are to what goes up and
+ * down, whoever came when, whatever marks there are.
  */
 #include "check.h"
 #include "made_query.h"
@@ -47,15 +47,16 @@ static void play(struct session *x, const struct course *c, double seconds, doub
 	}
 }
 
-static void must_be(struct session *x, const struct course *c, double seconds, double phase, unsigned kinds)
+static void must_be(struct session *x, const struct course *c, double seconds, double phase,
+		    unsigned kinds)
 {
 	struct verdict v;
 
 	query_verdict(x->q, &v);
 	if (kinds & 1u << v.kind)
 		return;
-	printf("  %s (%.2f MiB every %.2f s from %.2f), samples at %.2f, after %.0f s: \"%s\"\n", c->name, c->depth, c->period,
-	       c->phase, phase, seconds, v.text);
+	printf("  %s (%.2f MiB every %.2f s from %.2f), samples at %.2f, after %.0f s: \"%s\"\n",
+	       c->name, c->depth, c->period, c->phase, phase, seconds, v.text);
 	fflush(stdout);
 	_exit(1);
 }
@@ -79,10 +80,11 @@ TEST(a_saw_tooth_of_any_period_and_phase_is_no_growth)
 	static const double ages[] = { 90, 200, 640 };
 
 	EACH(p, periods)
-		EACH(a, ages)
-			EACH(f, phases)
-				judge(&(struct course){ "saw-tooth", 5, 0, 6, periods[p], (double)(p * 7 % 10) / 10, 0, 0, 0 }, ages[a],
-				      phases[f], 1u << V_FLAT);
+	EACH(a, ages)
+	EACH(f, phases)
+	judge(&(struct course){ "saw-tooth", 5, 0, 6, periods[p], (double)(p * 7 % 10) / 10, 0, 0,
+				0 },
+	      ages[a], phases[f], 1u << V_FLAT);
 }
 
 TEST(a_leak_beneath_a_saw_tooth_is_one)
@@ -90,53 +92,64 @@ TEST(a_leak_beneath_a_saw_tooth_is_one)
 	static const double periods[] = { 1.25, 5, 5.05, 10, 20 };
 
 	EACH(p, periods)
-		EACH(f, phases)
-			judge(&(struct course){ "leak beneath", 5, 0.05, 6, periods[p], 0.3, 0, 0, 0 }, 300, phases[f], 1u << V_GROWING);
+	EACH(f, phases)
+	judge(&(struct course){ "leak beneath", 5, 0.05, 6, periods[p], 0.3, 0, 0, 0 }, 300,
+	      phases[f], 1u << V_GROWING);
 }
 
 TEST(each_shape_keeps_its_name_whatever_the_samples_phase)
 {
-	EACH(f, phases) {
-		judge(&(struct course){ "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 }, 120, phases[f], 1u << V_GROWING);
-		judge(&(struct course){ "leak with noise", 5, 0.05, 0, 0, 0, 0, 0, 0.5 }, 240, phases[f], 1u << V_GROWING);
-		judge(&(struct course){ "noise", 20, 0, 0, 0, 0, 0, 0, 2 }, 240, phases[f], 1u << V_FLAT);
-		judge(&(struct course){ "step", 5, 0, 0, 0, 0, 70, 0, 0 }, 140, phases[f], 1u << V_STEP);
-		judge(&(struct course){ "cache", 5, 0, 0, 0, 0, 0, 30, 0 }, 200, phases[f], 1u << V_FILLING);
-		judge(&(struct course){ "still", 5, 0, 0, 0, 0, 0, 0, 0 }, 100, phases[f], 1u << V_FLAT);
-		judge(&(struct course){ "shrinks", 40, -0.05, 0, 0, 0, 0, 0, 0 }, 100, phases[f], 1u << V_SHRINKING);
+	EACH(f, phases)
+	{
+		judge(&(struct course){ "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 }, 120, phases[f],
+		      1u << V_GROWING);
+		judge(&(struct course){ "leak with noise", 5, 0.05, 0, 0, 0, 0, 0, 0.5 }, 240,
+		      phases[f], 1u << V_GROWING);
+		judge(&(struct course){ "noise", 20, 0, 0, 0, 0, 0, 0, 2 }, 240, phases[f],
+		      1u << V_FLAT);
+		judge(&(struct course){ "step", 5, 0, 0, 0, 0, 70, 0, 0 }, 140, phases[f],
+		      1u << V_STEP);
+		judge(&(struct course){ "cache", 5, 0, 0, 0, 0, 0, 30, 0 }, 200, phases[f],
+		      1u << V_FILLING);
+		judge(&(struct course){ "still", 5, 0, 0, 0, 0, 0, 0, 0 }, 100, phases[f],
+		      1u << V_FLAT);
+		judge(&(struct course){ "shrinks", 40, -0.05, 0, 0, 0, 0, 0, 0 }, 100, phases[f],
+		      1u << V_SHRINKING);
 	}
 }
 
-/* Marks every five seconds, on a saw-tooth of five seconds and on a leak: the same words with and without. */
+/* Marks every five seconds, on a saw-tooth of five seconds and on a leak: the same words with and
+ * without. */
 TEST(marks_do_not_matter)
 {
 	static const struct course all[] = {
-		{ "saw-tooth", 5, 0, 6, 5, 0.4, 0, 0, 0 }, { "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 },
+		{ "saw-tooth", 5, 0, 6, 5, 0.4, 0, 0, 0 },
+		{ "leak", 5, 0.05, 0, 0, 0, 0, 0, 0 },
 	};
 
 	EACH(c, all)
-		for (double apart = 5; apart < 12; apart += 2.5) {
-			struct session with, without;
-			struct verdict a, b;
-			uint32_t id = 0;
-			play(&without, &all[c], 100, -1);
-			family(&with);
-			while ((double)with.now / 1e9 < 100) {
-				follow(&with, 6, live_at(&all[c], (double)with.now / 1e9));
-				if ((double)with.now / 1e9 >= apart * (id + 1)) {
-					made_mark(with.m, ++id, 0, with.now, 0, "m");
-					made_cells_end(with.m, id);
-				}
-				tick(&with, STEP_NS);
+	for (double apart = 5; apart < 12; apart += 2.5) {
+		struct session with, without;
+		struct verdict a, b;
+		uint32_t id = 0;
+		play(&without, &all[c], 100, -1);
+		family(&with);
+		while ((double)with.now / 1e9 < 100) {
+			follow(&with, 6, live_at(&all[c], (double)with.now / 1e9));
+			if ((double)with.now / 1e9 >= apart * (id + 1)) {
+				made_mark(with.m, ++id, 0, with.now, 0, "m");
+				made_cells_end(with.m, id);
 			}
-			query_verdict(with.q, &a);
-			query_verdict(without.q, &b);
-			CHECK(id >= 9);
-			CHECK_STR(a.text, b.text);
-			must_be(&with, &all[c], 100, -1, 1u << (c ? V_GROWING : V_FLAT));
-			end(&with);
-			end(&without);
+			tick(&with, STEP_NS);
 		}
+		query_verdict(with.q, &a);
+		query_verdict(without.q, &b);
+		CHECK(id >= 9);
+		CHECK_STR(a.text, b.text);
+		must_be(&with, &all[c], 100, -1, 1u << (c ? V_GROWING : V_FLAT));
+		end(&with);
+		end(&without);
+	}
 }
 
 /* One asked every tick, the other for the first time: the same words and the same rows. */
@@ -165,7 +178,8 @@ TEST(one_that_comes_late_judges_alike)
 	size_t n = query_sites(x.q, BY_LIVE, false, true, &a);
 	CHECK_EQ(query_sites(q, BY_LIVE, false, true, &b), n);
 	for (size_t i = 0; i < n; i++)
-		CHECK(a[i].shape == b[i].shape && a[i].net_window == b[i].net_window && a[i].grew == b[i].grew);
+		CHECK(a[i].shape == b[i].shape && a[i].net_window == b[i].net_window &&
+		      a[i].grew == b[i].grew);
 	query_free(q);
 	owners_free(o);
 	end(&x);

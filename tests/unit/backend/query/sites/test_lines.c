@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_lines.c - live memory by the lines of a source file. Frames of made sessions are at line 10 and, inlined
- * ones outwards, 11 and so on, of made.c.
+ * test_lines.c - live memory by the lines of a source file. Frames of made sessions are at line 10
+ * and, inlined ones outwards, 11 and so on, of made.c.
  */
 #include "check.h"
 #include "made_query.h"
@@ -21,7 +21,8 @@ TEST(lines_add_up_call_sites)
 	size_t n;
 
 	family(&x);
-	node(&x, 8, 1, 0, "std::vector<int>::push_back(int)|fill"); /* the wrapper's line is not its */
+	node(&x, 8, 1, 0,
+	     "std::vector<int>::push_back(int)|fill"); /* the wrapper's line is not its */
 	grow(&x, 8, 2, 64);
 	tick(&x, SECOND);
 	CHECK_EQ(lines(&x, &l), 2);

@@ -62,7 +62,8 @@ TEST(sites_join_stacks)
 	end(&x);
 }
 
-/* Who came early got the stacks one after the other, who came late the heaviest first: both see the same. */
+/* Who came early got the stacks one after the other, who came late the heaviest first: both see the
+ * same. */
 TEST(what_holds_the_same_stands_in_the_order_of_the_agent)
 {
 	static const uint32_t orders[3][4] = { { 4, 5, 6, 7 }, { 7, 6, 5, 4 }, { 6, 4, 7, 5 } };
@@ -183,7 +184,8 @@ TEST(rules_wait_for_names)
 	end(&x);
 }
 
-/* Seen on the screen while more names are under way, the table waits for these: what is printed does not. */
+/* Seen on the screen while more names are under way, the table waits for these: what is printed
+ * does not. */
 TEST(a_name_that_waits_for_others_is_in_a_report)
 {
 	for (int screen = 0; screen < 2; screen++) {
@@ -220,7 +222,8 @@ TEST(callers_say_something)
 	begin(&x);
 	node(&x, 1, 0, 0, "main");
 	node(&x, 2, 1, 0, "std::make_shared<S>()|login");
-	node(&x, 3, 2, 0, "std::vector<char>::vector(unsigned long)|Session::Session()|std::_Construct<S>(S*)");
+	node(&x, 3, 2, 0,
+	     "std::vector<char>::vector(unsigned long)|Session::Session()|std::_Construct<S>(S*)");
 	node(&x, 4, 1, 2, "qsort");
 	node(&x, 5, 4, 0, "compare");
 	grow(&x, 3, 1, 500);
@@ -262,19 +265,41 @@ static enum shape shape_when(uint64_t (*f)(unsigned second), struct verdict *v)
 	return shape;
 }
 
-static uint64_t steady(unsigned i) { return i * 100000ull; }
-static uint64_t slowing(unsigned i) { return 10000000ull - 10000000ull / (i + 1); }
-static uint64_t a_step(unsigned i) { return i < 60 ? 5000000 : 25000000; }
-static uint64_t saw(unsigned i) { return 5000000 + i % 35 * 300000ull; }
-static uint64_t flat(unsigned i) { return 5000000 + i % 2 * 100; }
-static uint64_t less(unsigned i) { return 20000000 - i * 100000ull; }
+static uint64_t steady(unsigned i)
+{
+	return i * 100000ull;
+}
+static uint64_t slowing(unsigned i)
+{
+	return 10000000ull - 10000000ull / (i + 1);
+}
+static uint64_t a_step(unsigned i)
+{
+	return i < 60 ? 5000000 : 25000000;
+}
+static uint64_t saw(unsigned i)
+{
+	return 5000000 + i % 35 * 300000ull;
+}
+static uint64_t flat(unsigned i)
+{
+	return 5000000 + i % 2 * 100;
+}
+static uint64_t less(unsigned i)
+{
+	return 20000000 - i * 100000ull;
+}
 
 TEST(shapes_and_verdicts)
 {
-	static const struct { uint64_t (*f)(unsigned); enum shape shape; const char *words; } all[] = {
+	static const struct {
+		uint64_t (*f)(unsigned);
+		enum shape shape;
+		const char *words;
+	} all[] = {
 		{ steady, SHAPE_STEADY, "GROWING" }, { slowing, SHAPE_SLOWING, "FILLING" },
-		{ a_step, SHAPE_STEP, "STEP" }, { saw, SHAPE_SAWTOOTH, "UP AND DOWN" },
-		{ flat, SHAPE_FLAT, "FLAT" }, { less, SHAPE_SHRINKING, "SHRINKING" },
+		{ a_step, SHAPE_STEP, "STEP" },      { saw, SHAPE_SAWTOOTH, "UP AND DOWN" },
+		{ flat, SHAPE_FLAT, "FLAT" },        { less, SHAPE_SHRINKING, "SHRINKING" },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -290,14 +315,21 @@ TEST(shapes_and_verdicts)
 	}
 }
 
-/* Not the heap, or little of it, but what the heap's allocator keeps, or the program maps: said where that is most. */
+/* Not the heap, or little of it, but what the heap's allocator keeps, or the program maps: said
+ * where that is most. */
 TEST(rss_grows_and_the_heap_does_not)
 {
-	static const struct { uint64_t heap, rss, agent; int kind; } all[] = {
-		{ 0, 1000000, 0, V_RSS_GROWING }, { 0, 1000000, 20000000, V_RSS_GROWING },
+	static const struct {
+		uint64_t heap, rss, agent;
+		int kind;
+	} all[] = {
+		{ 0, 1000000, 0, V_RSS_GROWING },
+		{ 0, 1000000, 20000000, V_RSS_GROWING },
 		{ 0, 1000000, 200000000, V_FLAT }, /* all of it may be the agent's */
-		{ 0, 10000, 0, V_FLAT }, { 500000, 1000000, 0, V_GROWING },
-		{ 200000, 1000000, 0, V_RSS_GROWING }, { 200000, 1000000, 100000000, V_GROWING },
+		{ 0, 10000, 0, V_FLAT },
+		{ 500000, 1000000, 0, V_GROWING },
+		{ 200000, 1000000, 0, V_RSS_GROWING },
+		{ 200000, 1000000, 100000000, V_GROWING },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -318,10 +350,13 @@ TEST(rss_grows_and_the_heap_does_not)
 		}
 		query_verdict(x.q, &v);
 		CHECK_EQ(v.kind, all[i].kind);
-		CHECK((v.kind == V_RSS_GROWING) == !strncmp(v.text, "RSS GROWS +57.2M/min for ", 25));
+		CHECK((v.kind == V_RSS_GROWING) ==
+		      !strncmp(v.text, "RSS GROWS +57.2M/min for ", 25));
 		if (v.kind == V_RSS_GROWING)
-			CHECK(strstr(v.text, all[i].heap ? "the heap by far less: Memory (7) says what else does" :
-						   "the heap does not: Memory (7) says what does"));
+			CHECK(strstr(
+				v.text,
+				all[i].heap ? "the heap by far less: Memory (7) says what else does"
+					    : "the heap does not: Memory (7) says what does"));
 		end(&x);
 	}
 	made_agent_memory = 0;
@@ -345,18 +380,27 @@ static void rss_grows_in(const char *program, uint32_t flags, const char *words,
 	if (!strstr(v.text, words))
 		printf("  %s: %s\n", program, v.text);
 	CHECK(strstr(v.text, words) != NULL);
-	CHECK((v.kind == V_RSS_GROWING) == (strstr(v.text, "own heap") != NULL || strstr(v.text, "V8's heap") != NULL));
+	CHECK((v.kind == V_RSS_GROWING) ==
+	      (strstr(v.text, "own heap") != NULL || strstr(v.text, "V8's heap") != NULL));
 	end(&x);
 }
 
-/* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is named. */
+/* As Memory (7) says it; where malloc's blocks grow (PYTHONMALLOC=malloc), they are what is named.
+ */
 TEST(rss_grows_in_a_language_with_a_heap_of_its_own)
 {
-	rss_grows_in("/usr/bin/python3", 0, "the heap does not: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it", 0);
-	rss_grows_in("/usr/bin/python3", 0, "the heap by far less: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc shows it",
+	rss_grows_in("/usr/bin/python3", 0,
+		     "the heap does not: Python's own heap? Memory (7) says; PYTHONMALLOC=malloc "
+		     "shows it",
+		     0);
+	rss_grows_in("/usr/bin/python3", 0,
+		     "the heap by far less: Python's own heap? Memory (7) says; "
+		     "PYTHONMALLOC=malloc shows it",
 		     200000);
-	rss_grows_in("/usr/bin/node", 0, "V8's heap? Memory (7) says; node --heapsnapshot-signal=SIGUSR2 shows it", 0);
-	rss_grows_in("/opt/server", MTW_MODULE_GO, "Go's own heap? Memory (7) says; GODEBUG=gctrace=1 shows it", 0);
+	rss_grows_in("/usr/bin/node", 0,
+		     "V8's heap? Memory (7) says; node --heapsnapshot-signal=SIGUSR2 shows it", 0);
+	rss_grows_in("/opt/server", MTW_MODULE_GO,
+		     "Go's own heap? Memory (7) says; GODEBUG=gctrace=1 shows it", 0);
 	rss_grows_in("/usr/bin/python3.11", 0, "GROWING +57.2M/min", 1000000);
 }
 
@@ -385,7 +429,8 @@ TEST(what_is_expected_is_not_blamed_on_others)
 	expect(&x, s[1].id, true);
 	query_sites(x.q, BY_LIVE, false, true, &s);
 	query_verdict(x.q, &v);
-	CHECK(strstr(v.text, "AS EXPECTED +5.8M/min for 118 s.  100 % of it: what is marked as expected"));
+	CHECK(strstr(v.text,
+		     "AS EXPECTED +5.8M/min for 118 s.  100 % of it: what is marked as expected"));
 	CHECK_EQ(v.kind, V_FLAT);
 	grow(&x, 4, 1, 100000); /* once */
 	tick(&x, SECOND);
@@ -398,8 +443,13 @@ TEST(what_is_expected_is_not_blamed_on_others)
 /* A leak beside a vector that doubles: the whole slows down, and yet it is no cache. */
 TEST(a_leak_beside_what_fills_is_a_leak)
 {
-	static const struct { unsigned leak; const char *words; int kind; } all[] = {
-		{ 100000, "GROWING", V_GROWING }, { 10000, "FILLING", V_FILLING },
+	static const struct {
+		unsigned leak;
+		const char *words;
+		int kind;
+	} all[] = {
+		{ 100000, "GROWING", V_GROWING },
+		{ 10000, "FILLING", V_FILLING },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -441,7 +491,8 @@ TEST(growth_that_ended)
 	}
 	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_FLAT);
-	CHECK(!strncmp(v.text, "GREW +1.", 8) && strstr(v.text, "then not for 1") && strstr(v.text, "draw"));
+	CHECK(!strncmp(v.text, "GREW +1.", 8) && strstr(v.text, "then not for 1") &&
+	      strstr(v.text, "draw"));
 	for (unsigned k = 0; k < 15; k++) { /* on again: what was said holds no more */
 		grow(&x, 6, 1, 100000);
 		tick(&x, SECOND);
@@ -464,7 +515,8 @@ TEST(verdicts_of_beginning_and_end)
 	family(&x);
 	query_verdict(x.q, &v);
 	CHECK_EQ(v.kind, V_WATCHING);
-	CHECK(!strncmp(v.text, "a verdict on growth needs ", 26) && strstr(v.text, " s more of watching"));
+	CHECK(!strncmp(v.text, "a verdict on growth needs ", 26) &&
+	      strstr(v.text, " s more of watching"));
 	model_set_state(x.m, MTW_EXITED, 3, true);
 	made_tick(x.m, x.now += SECOND, MTW_TICK_COMPLETE | MTW_TICK_FINAL);
 	query_verdict(x.q, &v);
@@ -482,7 +534,8 @@ TEST(intervals_between_marks)
 	for (uint32_t k = 1; k <= 3; k++) {
 		made_mark(x.m, k, k - 1, x.now, 0, "m");
 		for (uint32_t i = 4; i <= 7; i++)
-			made_cell(x.m, k, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+			made_cell(x.m, k, i, live_blocks(&model_slot(x.m, i)->now),
+				  live_bytes(&model_slot(x.m, i)->now));
 		for (uint32_t e = 1; e < k; e++)
 			made_cell(x.m, k, 100 + e, 1, 10 * e);
 		made_cells_end(x.m, k);
@@ -503,7 +556,8 @@ TEST(intervals_between_marks)
 	CHECK_EQ(rows[1].net[1], -1500);
 	CHECK_EQ(query_intervals(x.q, 1, 2, &rows), 1);
 	CHECK_EQ(rows[0].net[0], 10);
-	/* What was held at a mark is kept: it goes on from there, also with a stack that nobody knew then. */
+	/* What was held at a mark is kept: it goes on from there, also with a stack that nobody
+	 * knew then. */
 	query_intervals(x.q, 1, 0, &rows);
 	grow(&x, 103, 1, 7);
 	node(&x, 9, 1, 1, "draw");

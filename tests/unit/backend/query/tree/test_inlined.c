@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_inlined.c - inlined functions as rows of the call tree, and merged into the function that has their code.
+ * test_inlined.c - inlined functions as rows of the call tree, and merged into the function that
+ * has their code.
  */
 #include "check.h"
 #include "made_query.h"
@@ -29,7 +30,8 @@ TEST(inlined_frames_are_rows)
 	end(&x);
 }
 
-/* Rows of a function hold nodes that call from it itself, and nodes that call from what is inlined into it. */
+/* Rows of a function hold nodes that call from it itself, and nodes that call from what is inlined
+ * into it. */
 static void searched_from_the_top(const char *name, const char *expect)
 {
 	struct session x;
@@ -59,8 +61,12 @@ static void searched_from_the_top(const char *name, const char *expect)
 
 TEST(search_opens_rows_below_inlined_functions)
 {
-	searched_from_the_top("box", "main > serve 550\n.push > grow > draw 500\n..line 300\n..box 200\n.decode 50");
-	searched_from_the_top("bytes", "main > serve 550\n.push > grow > draw 500\n.decode 50\n..bits 30\n..bytes 20");
+	searched_from_the_top(
+		"box",
+		"main > serve 550\n.push > grow > draw 500\n..line 300\n..box 200\n.decode 50");
+	searched_from_the_top(
+		"bytes",
+		"main > serve 550\n.push > grow > draw 500\n.decode 50\n..bits 30\n..bytes 20");
 }
 
 /* main > serve, whose inlined push (of two) and grow call decode and draw; and log_line. */
@@ -107,13 +113,15 @@ TEST(inlined_frames_are_merged)
 	open_row(&x, "main");
 	open_row(&x, "serve > push");
 	open_row(&x, "draw");
-	const char *apart = "main 3755\n.serve > push 3705\n..draw 3000\n...line 2000\n...box 1000\n..grow > decode 400\n..decode 300\n"
+	const char *apart = "main 3755\n.serve > push 3705\n..draw 3000\n...line 2000\n...box "
+			    "1000\n..grow > decode 400\n..decode 300\n"
 			    ".log_line 50";
 	CHECK_STR(screen(&x, true), apart);
 	row_id serve = row(&x, "serve > push"), draw = row(&x, "draw"), line = row(&x, "line");
 	query_set_inlined(x.q, false);
 	CHECK(!query_inlined(x.q));
-	CHECK_STR(screen(&x, true), "main 3755\n.serve 3705\n..draw 3000\n...line 2000\n...box 1000\n..decode 700\n.log_line 50");
+	CHECK_STR(screen(&x, true), "main 3755\n.serve 3705\n..draw 3000\n...line 2000\n...box "
+				    "1000\n..decode 700\n.log_line 50");
 	/* ids stay where the function does; what the inlined one allocated is serve's own */
 	CHECK_EQ(row(&x, "serve"), serve);
 	CHECK_EQ(row(&x, "draw"), draw);
@@ -121,14 +129,16 @@ TEST(inlined_frames_are_merged)
 	query_rows(x.q, false, &r);
 	CHECK_EQ(live_bytes(&r[1].self), 5);
 	CHECK(!(r[1].flags & ROW_INLINED));
-	grow(&x, 4, 1, 100); /* what arrives finds its way, */
+	grow(&x, 4, 1, 100);        /* what arrives finds its way, */
 	node(&x, 10, 2, 1, "late"); /* so does what is new */
 	grow(&x, 10, 1, 30);
 	tick(&x, SECOND);
-	CHECK_STR(screen(&x, false), "main 3885\n.serve 3835\n..draw 3000\n...line 2000\n...box 1000\n..decode 800\n..late 30\n.log_line 50");
+	CHECK_STR(screen(&x, false), "main 3885\n.serve 3835\n..draw 3000\n...line 2000\n...box "
+				     "1000\n..decode 800\n..late 30\n.log_line 50");
 	CHECK_EQ(selves(&x), 3885);
 	query_set_inlined(x.q, true);
-	CHECK_STR(screen(&x, true), "main 3885\n.serve > push 3835\n..draw 3000\n...line 2000\n...box 1000\n..grow 530\n...decode 500\n...late 30\n"
+	CHECK_STR(screen(&x, true), "main 3885\n.serve > push 3835\n..draw 3000\n...line "
+				    "2000\n...box 1000\n..grow 530\n...decode 500\n...late 30\n"
 				    "..decode 300\n.log_line 50");
 	CHECK_EQ(row(&x, "draw"), draw);
 	CHECK_EQ(selves(&x), 3885);
@@ -145,11 +155,14 @@ TEST(inlined_frames_are_merged_in_the_inverted_tree)
 	open_row(&x, "line");
 	open_row(&x, "decode");
 	open_row(&x, "push");
-	CHECK_STR(screen(&x, true), "line 2000\n.draw < push < serve < main 2000\nbox 1000\ndecode 700\n.grow < push < serve < main 400\n"
-				    ".push < serve < main 300\nlog_line 50\npush 5\n.serve < main 5");
+	CHECK_STR(screen(&x, true),
+		  "line 2000\n.draw < push < serve < main 2000\nbox 1000\ndecode 700\n.grow < push "
+		  "< serve < main 400\n"
+		  ".push < serve < main 300\nlog_line 50\npush 5\n.serve < main 5");
 	row_id decode = row(&x, "decode");
 	query_set_inlined(x.q, false);
-	CHECK_STR(screen(&x, true), "line 2000\n.draw < serve < main 2000\nbox 1000\ndecode 700\n.serve < main 700\nlog_line 50\nserve 5");
+	CHECK_STR(screen(&x, true), "line 2000\n.draw < serve < main 2000\nbox 1000\ndecode "
+				    "700\n.serve < main 700\nlog_line 50\nserve 5");
 	CHECK_EQ(row(&x, "decode"), decode);
 	uint64_t sum = selves(&x);
 	query_set_inlined(x.q, true);
@@ -172,7 +185,8 @@ TEST(rows_below_merged_ones_are_open_as_they_were)
 	open_row(&x, "serve");
 	screen(&x, true);
 	query_set_inlined(x.q, true);
-	CHECK_STR(screen(&x, true), "main 3755\n.serve > push 3705\n..draw 3000\n..grow > decode 400\n..decode 300\n.log_line 50");
+	CHECK_STR(screen(&x, true), "main 3755\n.serve > push 3705\n..draw 3000\n..grow > decode "
+				    "400\n..decode 300\n.log_line 50");
 	end(&x);
 }
 
@@ -227,7 +241,8 @@ TEST(merging_goes_on_in_slices)
 	query_allow(x.q, SIZE_MAX);
 	CHECK_EQ(query_zoom(x.q, 0), 0);
 	query_set_inlined(x.q, true);
-	CHECK_STR(screen(&x, true), "main 3755\n.serve > push 3705\n..draw 3000\n...line 2000\n...box 1000\n..grow > decode 400\n..decode 300\n"
+	CHECK_STR(screen(&x, true), "main 3755\n.serve > push 3705\n..draw 3000\n...line "
+				    "2000\n...box 1000\n..grow > decode 400\n..decode 300\n"
 				    ".log_line 50");
 	end(&x);
 }

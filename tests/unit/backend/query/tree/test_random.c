@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: MIT
  *
- * test_random.c - random sessions: what is kept from tick to tick equals what is made anew, also when it
- * is made in slices between which the session goes on.
+ * test_random.c - random sessions: what is kept from tick to tick equals what is made anew, also
+ * when it is made in slices between which the session goes on.
  */
 #include "check.h"
 #include "made_query.h"
 #include "random.h"
 
-struct line { char text[400]; };
+struct line {
+	char text[400];
+};
 
 static int by_text(const void *a, const void *b)
 {
@@ -28,30 +30,37 @@ static size_t all_rows(struct query *q, struct line *lines, size_t max)
 		CHECK(r[i].depth < 64);
 		snprintf(path[r[i].depth], 64, "%s", r[i].name);
 		for (uint32_t d = 0; d <= r[i].depth; d++)
-			at += (size_t)snprintf(lines[i].text + at, at < 300 ? 300 - at : 0, "%s/", path[d]);
+			at += (size_t)snprintf(lines[i].text + at, at < 300 ? 300 - at : 0, "%s/",
+					       path[d]);
 		at = strlen(lines[i].text);
 		snprintf(lines[i].text + at, 400 - at, " %llu %llu %llu %lld %llu %u %d%d %x",
-			 (unsigned long long)r[i].incl.alloc_bytes, (unsigned long long)live_bytes(&r[i].incl),
+			 (unsigned long long)r[i].incl.alloc_bytes,
+			 (unsigned long long)live_bytes(&r[i].incl),
 			 (unsigned long long)live_bytes(&r[i].self),
 			 (long long)(r[i].change.born_bytes - r[i].change.gone_bytes),
-			 (unsigned long long)r[i].rate_bytes, r[i].paths, r[i].estimate, r[i].self_estimate,
-			 r[i].flags & (ROW_OPEN | ROW_LEAF | ROW_ZERO)); /* the others are of the heaviest, of which two may be */
+			 (unsigned long long)r[i].rate_bytes, r[i].paths, r[i].estimate,
+			 r[i].self_estimate,
+			 r[i].flags & (ROW_OPEN | ROW_LEAF |
+				       ROW_ZERO)); /* the others are of the heaviest, of which two
+						      may be */
 	}
 	qsort(lines, n, sizeof *lines, by_text);
 	return n;
 }
 
-/* direct: stacks of one site may have several owners, and which is the heaviest of some that are alike is open. */
+/* direct: stacks of one site may have several owners, and which is the heaviest of some that are
+ * alike is open. */
 static size_t all_sites(struct query *q, bool direct, struct line *lines)
 {
 	const struct site *s;
 	size_t n = query_sites(q, BY_LIVE, false, true, &s);
 
 	for (size_t i = 0; i < n; i++)
-		snprintf(lines[i].text, sizeof lines[i].text, "%s %llu %llu %u %lld %s %d %x", s[i].name,
-			 (unsigned long long)live_bytes(&s[i].sum), (unsigned long long)s[i].sum.alloc_bytes,
-			 s[i].stacks, (long long)(s[i].change.born_bytes - s[i].change.gone_bytes), direct ? "" : s[i].owner->name,
-			 s[i].estimate, s[i].flags);
+		snprintf(lines[i].text, sizeof lines[i].text, "%s %llu %llu %u %lld %s %d %x",
+			 s[i].name, (unsigned long long)live_bytes(&s[i].sum),
+			 (unsigned long long)s[i].sum.alloc_bytes, s[i].stacks,
+			 (long long)(s[i].change.born_bytes - s[i].change.gone_bytes),
+			 direct ? "" : s[i].owner->name, s[i].estimate, s[i].flags);
 	qsort(lines, n, sizeof *lines, by_text);
 	return n;
 }
@@ -128,11 +137,13 @@ static void compare(struct session *x, const char *filter)
 
 static void random_names(struct session *x, uint32_t nodes)
 {
-	static const char *const names[] = { "a", "b", "c", "d", "a|b", "malloc", "b|c|a", "std::less", "e", "f" };
+	static const char *const names[] = { "a",      "b",     "c",         "d", "a|b",
+					     "malloc", "b|c|a", "std::less", "e", "f" };
 
 	for (uint32_t n = below(4); n; n--) {
 		const struct location *v = model_place(x->m, model_node(x->m, 1 + below(nodes)));
-		made_answer(&x->s, v->module, v->offset, below(3) ? SYMBOL_TABLE : SYMBOL_DWARF, names[below(10)]);
+		made_answer(&x->s, v->module, v->offset, below(3) ? SYMBOL_TABLE : SYMBOL_DWARF,
+			    names[below(10)]);
 	}
 }
 
@@ -164,7 +175,8 @@ static void random_look(struct session *x)
 
 static void random_session(uint64_t number)
 {
-	static const char *const filters[] = { "", "", "a", "b a", "size>300", "lib:tile", "grew", "malloc" };
+	static const char *const filters[] = { "",         "",         "a",    "b a",
+					       "size>300", "lib:tile", "grew", "malloc" };
 	struct session x;
 	uint32_t nodes = 0, slots = 0, epoch = 0, marks = 0;
 	const char *filter = "";
@@ -176,7 +188,8 @@ static void random_session(uint64_t number)
 		for (uint32_t n = below(4); n && nodes < 150; n--) {
 			/* Few locations, so that names join nodes. */
 			nodes++;
-			made_node(x.m, nodes, below(3) ? below(nodes) : 0, below(3), 16 * (1 + below(40)));
+			made_node(x.m, nodes, below(3) ? below(nodes) : 0, below(3),
+				  16 * (1 + below(40)));
 		}
 		for (uint32_t n = below(12); nodes && n; n--) {
 			uint32_t s = slots && (below(3) || slots == 299) ? 1 + below(slots) : 0;
@@ -190,7 +203,9 @@ static void random_session(uint64_t number)
 			if (below(3) && model_slot(x.m, s)->epoch == epoch)
 				grow(&x, s, 1, below(1000));
 			else if (live_blocks(t))
-				shrink(&x, s, 1, live_blocks(t) == 1 ? live_bytes(t) : below((uint32_t)live_bytes(t) + 1));
+				shrink(&x, s, 1,
+				       live_blocks(t) == 1 ? live_bytes(t)
+							   : below((uint32_t)live_bytes(t) + 1));
 			tick(&x, SECOND / 50);
 		}
 		if (nodes)
@@ -210,7 +225,8 @@ static void random_session(uint64_t number)
 		if (below(25) == 0 && marks < 5) {
 			made_mark(x.m, ++marks, epoch++, x.now, 0, "m");
 			for (uint32_t i = 1; i <= slots; i++)
-				made_cell(x.m, marks, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+				made_cell(x.m, marks, i, live_blocks(&model_slot(x.m, i)->now),
+					  live_bytes(&model_slot(x.m, i)->now));
 			made_cells_end(x.m, marks);
 		}
 		if (below(25) == 0)

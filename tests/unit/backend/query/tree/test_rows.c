@@ -14,7 +14,8 @@ TEST(one_function_is_one_row)
 	open_row(&x, "main");
 	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n.log_line 50");
 	open_row(&x, "serve");
-	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
 	const struct row *r;
 	query_rows(x.q, false, &r);
 	CHECK_EQ(r[1].paths, 2);
@@ -35,7 +36,8 @@ TEST(chains_are_named_by_what_tells)
 
 	begin(&x);
 	node(&x, 1, 0, 0, "main");
-	node(&x, 2, 1, 0, "std::allocator<char>::allocate()|Session::Session()|std::make_shared<S>()");
+	node(&x, 2, 1, 0,
+	     "std::allocator<char>::allocate()|Session::Session()|std::make_shared<S>()");
 	node(&x, 3, 1, 0, "log_line");
 	node(&x, 4, 3, 2, "fopen");
 	node(&x, 5, 1, 0, "operator new(unsigned long)|std::string::_M_create()");
@@ -78,7 +80,8 @@ TEST(rows_keep_their_numbers_and_places)
 		tick(&x, SECOND / 10);
 		screen(&x, false);
 		CHECK_EQ(row(&x, "serve"), serve);
-		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), before); /* not sorted unless asked */
+		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs),
+			 before); /* not sorted unless asked */
 		screen(&x, true);
 		CHECK_EQ(query_index(x.q, serve) < query_index(x.q, logs), !before);
 	}
@@ -103,17 +106,20 @@ TEST(open_rows_stay_open_when_names_come)
 	tick(&x, SECOND);
 	open_row(&x, "main");
 	open_row(&x, "libtile.so.2+0x20");
-	CHECK_STR(screen(&x, true),
-		  "main 210\n.libtile.so.2+0x20 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	CHECK_STR(screen(&x, true), "main 210\n.libtile.so.2+0x20 170\n..libtile.so.2+0x40 "
+				    "100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
 	row_id id = row(&x, "libtile.so.2+0x20");
 	made_answer(&x.s, 1, 2 * 16, SYMBOL_TABLE, "serve");
-	CHECK_STR(screen(&x, false), "main 210\n.serve 170\n..libtile.so.2+0x40 100\n..other 70\n.libtile.so.2+0x30 30\n.third 10");
+	CHECK_STR(screen(&x, false), "main 210\n.serve 170\n..libtile.so.2+0x40 100\n..other "
+				     "70\n.libtile.so.2+0x30 30\n.third 10");
 	CHECK_EQ(row(&x, "serve"), id);
 	made_symbol(&x.s, 1, 3 * 16, "serve"); /* two rows become one */
-	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..libtile.so.2+0x40 100\n..other 70\n.third 10");
+	CHECK_STR(screen(&x, false),
+		  "main 210\n.serve 200\n..libtile.so.2+0x40 100\n..other 70\n.third 10");
 	CHECK_EQ(row(&x, "serve"), id);
 	made_symbol(&x.s, 1, 2 * 16, "inner|middle|serve"); /* one row becomes a chain */
-	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..middle > inner 170\n...libtile.so.2+0x40 100\n...other 70\n.third 10");
+	CHECK_STR(screen(&x, false), "main 210\n.serve 200\n..middle > inner "
+				     "170\n...libtile.so.2+0x40 100\n...other 70\n.third 10");
 	CHECK_EQ(row(&x, "serve"), id);
 	end(&x);
 }
@@ -145,17 +151,20 @@ TEST(open_chains_stay_open_where_they_fork)
 	struct session x;
 
 	late_callers(&x, 30, 100);
-	CHECK_STR(screen(&x, false), "main 200\n.libtile.so.2+0x30 > work 170\n..decode 100\n..draw 70\n"
-				     ".libtile.so.2+0x20 > log 30");
+	CHECK_STR(screen(&x, false),
+		  "main 200\n.libtile.so.2+0x30 > work 170\n..decode 100\n..draw 70\n"
+		  ".libtile.so.2+0x20 > log 30");
 	row_id id = row(&x, "libtile.so.2+0x30 > work");
 	node(&x, 8, 3, 0, "note");
 	grow(&x, 8, 1, 10);
 	tick(&x, SECOND);
-	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n..work 170\n...decode 100\n...draw 70\n"
-				     "..note 10\n.libtile.so.2+0x20 > log 30");
+	CHECK_STR(screen(&x, false),
+		  "main 210\n.libtile.so.2+0x30 180\n..work 170\n...decode 100\n...draw 70\n"
+		  "..note 10\n.libtile.so.2+0x20 > log 30");
 	CHECK_EQ(row(&x, "libtile.so.2+0x30"), id);
 	CHECK_EQ(query_open(x.q, id, false), 0); /* and it can be closed */
-	CHECK_STR(screen(&x, false), "main 210\n.libtile.so.2+0x30 180\n.libtile.so.2+0x20 > log 30");
+	CHECK_STR(screen(&x, false),
+		  "main 210\n.libtile.so.2+0x30 180\n.libtile.so.2+0x20 > log 30");
 	end(&x);
 }
 
@@ -235,10 +244,12 @@ TEST(filter_keeps_matching_stacks)
 	CHECK_EQ(query_set_filter(x.q, "size>many", &err), -1);
 	CHECK(strstr(err.text, "not a size"));
 	CHECK_EQ(query_set_filter(x.q, "", &err), 0);
-	CHECK_STR(screen(&x, true), "main 2810\n.serve 2760\n..draw 2000\n..decode 760\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2810\n.serve 2760\n..draw 2000\n..decode 760\n.log_line 50");
 	made_mark(x.m, 1, 0, x.now, 0, "m");
 	for (uint32_t i = 4; i <= 7; i++)
-		made_cell(x.m, 1, i, live_blocks(&model_slot(x.m, i)->now), live_bytes(&model_slot(x.m, i)->now));
+		made_cell(x.m, 1, i, live_blocks(&model_slot(x.m, i)->now),
+			  live_bytes(&model_slot(x.m, i)->now));
 	made_cells_end(x.m, 1);
 	made_slot(x.m, 100, 7, 1);
 	grow(&x, 100, 1, 9);
@@ -263,7 +274,8 @@ TEST(zoom)
 	CHECK_STR(screen(&x, true), "decode 700");
 	CHECK_EQ(query_zoom(x.q, 0), 0);
 	CHECK_EQ(query_zoom(x.q, 0), 0);
-	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
 	CHECK_EQ(query_zoom(x.q, 0), -1);
 	CHECK_EQ(query_zoom_owner(x.q, 1), 0);
 	CHECK_STR(screen(&x, true), "main 2700\n.serve 2700\n..draw 2000\n..decode 700");
@@ -282,7 +294,8 @@ TEST(search_opens_parents_of_hits)
 	tick(&x, SECOND);
 	CHECK_EQ(query_search(x.q, "DECO", &pending), 2);
 	CHECK_EQ(pending, 1);
-	CHECK_STR(screen(&x, true), "main 2755\n.serve 2705\n..draw 2005\n..decode 700\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2755\n.serve 2705\n..draw 2005\n..decode 700\n.log_line 50");
 	row_id hit = query_search_next(x.q, row(&x, "main"), false);
 	CHECK_EQ(hit, row(&x, "decode"));
 	CHECK_EQ(query_search_next(x.q, hit, false), hit);
@@ -299,7 +312,8 @@ TEST(heaviest_path_stops_at_a_fork)
 
 	family(&x);
 	row_id last = query_open_heaviest(x.q, 0);
-	CHECK_STR(screen(&x, true), "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
+	CHECK_STR(screen(&x, true),
+		  "main 2750\n.serve 2700\n..draw 2000\n..decode 700\n.log_line 50");
 	CHECK_EQ(last, row(&x, "draw"));
 	end(&x);
 }
@@ -315,7 +329,8 @@ TEST(inverted_sums_by_callers)
 	grow(&x, 8, 1, 33);
 	tick(&x, SECOND);
 	open_row(&x, "decode");
-	CHECK_STR(screen(&x, true), "draw 2000\ndecode 733\n.serve < main 700\n.log_line < main 33\nlog_line 50");
+	CHECK_STR(screen(&x, true),
+		  "draw 2000\ndecode 733\n.serve < main 700\n.log_line < main 33\nlog_line 50");
 	const struct row *r;
 	query_rows(x.q, false, &r);
 	CHECK_EQ(live_bytes(&r[1].self), 733);
@@ -375,7 +390,8 @@ TEST(recursion_counts_once)
 	tick(&x, SECOND);
 	CHECK_STR(screen(&x, true), "main > visit 50");
 	query_open_below(x.q, 0, true, 100);
-	CHECK_STR(screen(&x, true), "main > visit 50\n.visit 40\n..visit 30\n...visit 20\n....visit 10");
+	CHECK_STR(screen(&x, true),
+		  "main > visit 50\n.visit 40\n..visit 30\n...visit 20\n....visit 10");
 	query_set_inverted(x.q, true);
 	CHECK_EQ(query_open_below(x.q, 0, false, 100), 0);
 	CHECK_STR(screen(&x, true), "visit 50"); /* five stacks, one function: counted once */
@@ -477,7 +493,8 @@ TEST(values_that_are_made_in_slices_follow_what_arrives)
 		}
 		if (round < 300 && round % 100 == 80) /* all values anew */
 			CHECK_EQ(model_set_interval(x.m, 0, 0), 0);
-		if (round < 300 && round % 9 == 2) /* ... of half of them, and again before they are whole */
+		if (round < 300 &&
+		    round % 9 == 2) /* ... of half of them, and again before they are whole */
 			CHECK_EQ(query_set_filter(x.q, round % 2 ? "size>1000" : "", &err), 0);
 	}
 	CHECK_EQ(query_rows(x.q, true, &r), 1);
@@ -500,8 +517,9 @@ static const char *estimates(struct session *x)
 
 	text[0] = 0;
 	for (size_t i = 0; i < n; i++)
-		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", i ? " " : "", r[i].estimate ? "~" : "",
-				       r[i].name, r[i].self_estimate ? "~" : "");
+		at += (size_t)snprintf(text + at, sizeof text - at, "%s%s%s%s", i ? " " : "",
+				       r[i].estimate ? "~" : "", r[i].name,
+				       r[i].self_estimate ? "~" : "");
 	return text;
 }
 
@@ -517,7 +535,8 @@ TEST(rows_are_estimates_where_their_stacks_are)
 	made_slot(x.m, 20, 5, 0);
 	made_weighed(x.m, 20, 4096);
 	tick(&x, SECOND);
-	CHECK_STR(estimates(&x), "main serve draw decode log_line"); /* nothing is counted in it yet */
+	CHECK_STR(estimates(&x),
+		  "main serve draw decode log_line"); /* nothing is counted in it yet */
 	x.sum.alloc_blocks += 10;
 	x.sum.alloc_bytes += 100;
 	made_counts(x.m, 20, 10, 100, 0, 0);
@@ -534,7 +553,6 @@ TEST(rows_are_estimates_where_their_stacks_are)
 	CHECK_STR(estimates(&x), "draw ~decode~ log_line");
 	end(&x);
 }
-
 
 /* A tick that changes much is not walked into the tree stack by stack: rows are summed up again. */
 TEST(a_busy_tick_costs_little)
@@ -653,7 +671,8 @@ TEST(names_leave_rows_that_have_others)
 	open_row(&x, "many > leaf");
 	row_id many = row(&x, "many > leaf");
 	made_answer(&x.s, 0, 3 * 16, SYMBOL_DWARF, "few");
-	query_allow(x.q, 2 * MANY + 200); /* the members of "leaf" are looked through, not added up */
+	query_allow(x.q,
+		    2 * MANY + 200); /* the members of "leaf" are looked through, not added up */
 	query_rows(x.q, true, &rows);
 	CHECK_EQ(query_building(x.q), -1);
 	query_allow(x.q, SIZE_MAX);
